@@ -1,0 +1,78 @@
+# Needs Python 3.11+, make and a package index; everything else is installed into $(VENV).
+#   make demo     account for a training run and say what it means
+#   make test     everything CI checks
+# Another interpreter, beside an existing environment:
+#   PYTHON=python3.12 VENV=.venv-3.12 make test
+
+SHELL := /bin/bash
+VENV ?= .venv
+BENCH_VENV ?= .venv-bench
+BIN := $(VENV)/bin
+PIP := -m pip install --quiet --disable-pip-version-check
+RUN := "poisson(0.01, gaussian(1.0)) * 10000 + laplace(2)"
+
+# An environment made by another Python than the one asked for would be used silently: refuse instead.
+ifeq ($(origin PYTHON),undefined)
+PYTHON := python3
+else ifneq ($(wildcard $(BIN)/python),)
+ifeq ($(filter clean distclean,$(MAKECMDGOALS)),)
+asked := $(shell $(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])')
+found := $(shell $(BIN)/python -c 'import sys; print("%d.%d" % sys.version_info[:2])')
+ifneq ($(asked),$(found))
+$(error PYTHON=$(PYTHON) is Python "$(asked)" but $(VENV) holds Python "$(found)": \
+run `make distclean` first, or name another environment, e.g. VENV=.venv-$(asked))
+endif
+endif
+endif
+
+.PHONY: help demo test check bench docs clean distclean
+.DEFAULT_GOAL := help
+
+help:
+	@echo "targets: demo test check bench docs clean distclean"
+
+demo: $(VENV)/.installed
+	$(BIN)/dalenius account $(RUN) --delta 1e-5
+	$(BIN)/dalenius explain $(RUN)
+
+test: check
+	$(BIN)/python -m pytest
+
+check: $(VENV)/.installed-dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy --strict src
+	$(BIN)/lint-imports
+
+bench: $(VENV)/.installed-dev $(BENCH_VENV)/.installed
+	$(BIN)/python -m benchmarks
+
+docs: $(VENV)/.installed-dev
+	$(BIN)/mkdocs build --strict --site-dir site
+
+clean:
+	rm -rf site build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	find . -path './.venv*' -prune -o -name __pycache__ -type d -prune -exec rm -rf {} +
+
+distclean: clean
+	rm -rf $(VENV) $(BENCH_VENV)
+
+# The stamps: an environment is installed anew only when what it was installed from has changed.
+
+$(BIN)/python:
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.installed: pyproject.toml | $(BIN)/python
+	$(BIN)/python $(PIP) --editable .
+	@touch $@
+
+$(VENV)/.installed-dev: pyproject.toml | $(BIN)/python
+	$(BIN)/python $(PIP) --editable '.[dev]'
+	@touch $@ $(VENV)/.installed
+
+$(BENCH_VENV)/bin/python:
+	$(PYTHON) -m venv $(BENCH_VENV)
+
+$(BENCH_VENV)/.installed: benchmarks/requirements-peers.txt | $(BENCH_VENV)/bin/python
+	$(BENCH_VENV)/bin/python $(PIP) --requirement $<
+	@touch $@

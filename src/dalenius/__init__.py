@@ -1,0 +1,67 @@
+"""Differential privacy from one front door: `import dalenius as dp`.
+
+Importing this loads nothing heavy; a room is opened when one of its names is first used.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "ADD_REMOVE",
+    "GDP",
+    "RDP",
+    "REPLACE_ONE",
+    "ZCDP",
+    "Adjacency",
+    "ApproxDP",
+    "Guarantee",
+    "Loss",
+    "PureDP",
+    "TradeOff",
+    "__version__",
+    "calibrate",
+    "errors",
+    "losses",
+    "theorems",
+]
+
+if TYPE_CHECKING:
+    from dalenius import losses
+    from dalenius.calculus import errors, theorems
+    from dalenius.calculus.adjacency import ADD_REMOVE, REPLACE_ONE, Adjacency
+    from dalenius.calculus.calibrate import calibrate
+    from dalenius.calculus.guarantees import GDP, RDP, ZCDP, ApproxDP, Guarantee, PureDP, TradeOff
+    from dalenius.calculus.loss import Loss
+else:
+    # Only at run time: a type checker that saw this __getattr__ would accept any misspelt name.
+    _MODULES = {
+        "errors": "dalenius.calculus.errors",
+        "losses": "dalenius.losses",
+        "theorems": "dalenius.calculus.theorems",
+    }
+    _MEMBERS = {
+        "dalenius.calculus.adjacency": ("ADD_REMOVE", "REPLACE_ONE", "Adjacency"),
+        "dalenius.calculus.calibrate": ("calibrate",),
+        "dalenius.calculus.guarantees": ("GDP", "RDP", "ZCDP", "ApproxDP", "Guarantee", "PureDP", "TradeOff"),
+        "dalenius.calculus.loss": ("Loss",),
+    }
+    _HOMES = {name: home for home, names in _MEMBERS.items() for name in names}
+
+    def __getattr__(name: str) -> object:
+        from importlib import import_module
+
+        if name in _MODULES:
+            value = import_module(_MODULES[name])
+        elif name in _HOMES:
+            value = getattr(import_module(_HOMES[name]), name)
+        else:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        globals()[name] = value
+        return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

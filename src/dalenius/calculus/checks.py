@@ -1,0 +1,68 @@
+"""Checks of numbers that enter the calculus. Each returns the plain value or raises InvalidParameter."""
+
+from __future__ import annotations
+
+import math
+import operator
+from typing import SupportsFloat, SupportsIndex
+
+from dalenius.calculus.errors import InvalidParameter
+
+Real = SupportsFloat | SupportsIndex
+
+
+def number(name: str, value: object, allowed: str = "a finite number") -> float:
+    """A finite float; booleans and text are refused."""
+    if isinstance(value, bool | str | bytes | bytearray):
+        raise InvalidParameter(f"{name} is {value!r}; it must be {allowed}.")
+    try:
+        result = float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError, OverflowError):
+        raise InvalidParameter(f"{name} is {value!r}; it must be {allowed}.") from None
+    if not math.isfinite(result):
+        raise InvalidParameter(f"{name} is {result}; it must be {allowed}.")
+    return result
+
+
+def positive(name: str, value: object, why: str = "") -> float:
+    """A finite float above zero."""
+    return _within(name, value, "a finite number above 0", lambda x: x > 0, why)
+
+
+def nonnegative(name: str, value: object, why: str = "") -> float:
+    """A finite float, zero included."""
+    return _within(name, value, "a finite number, 0 or more", lambda x: x >= 0, why)
+
+
+def probability(name: str, value: object, why: str = "") -> float:
+    """A float in [0, 1]."""
+    return _within(name, value, "a number in [0, 1]", lambda x: 0 <= x <= 1, why)
+
+
+def failure_probability(name: str, value: object, why: str = "") -> float:
+    """A float in [0, 1): a delta."""
+    return _within(name, value, "a number in [0, 1)", lambda x: 0 <= x < 1, why)
+
+
+def count(name: str, value: object, least: int = 0) -> int:
+    """A whole number, at least `least`; a float that is not whole is refused, never rounded."""
+    allowed = f"a whole number, {least} or more"
+    if isinstance(value, bool):
+        raise InvalidParameter(f"{name} is {value!r}; it must be {allowed}.")
+    try:
+        result = operator.index(value)  # type: ignore[arg-type]
+    except TypeError:
+        exact = number(name, value, allowed)
+        if exact != math.floor(exact):
+            raise InvalidParameter(f"{name} is {exact}; it must be {allowed}.") from None
+        result = int(exact)
+    if result < least:
+        raise InvalidParameter(f"{name} is {result}; it must be {allowed}.")
+    return result
+
+
+def _within(name: str, value: object, allowed: str, holds: object, why: str) -> float:
+    result = number(name, value, allowed)
+    if not holds(result):  # type: ignore[operator]
+        raise InvalidParameter(f"{name} is {result}; it must be {allowed}.{' ' + why if why else ''}")
+    return result

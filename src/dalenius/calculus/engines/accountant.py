@@ -1,0 +1,299 @@
+"""One direction of a composition: certified delta(epsilon) and epsilon(delta) of a sum of losses.
+
+Which engine answers:
+- one loss with a closed form: that form;
+- losses on one lattice (randomized response, geometric, discrete Gaussian): `lattice`, exact;
+- otherwise the `contour`, when the characteristic functions decay fast enough to cut the line;
+- otherwise everything is rounded onto a lattice, which also serves as the independent check.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import cached_property, lru_cache
+from typing import Literal
+
+import numpy as np
+from scipy.optimize import brentq
+
+from dalenius.calculus.engines.contour import TINY, Contour
+from dalenius.calculus.engines.lattice import LatticeLine, common_spacing
+from dalenius.calculus.engines.saddle import Moments
+from dalenius.calculus.pairs.atoms import Atoms
+from dalenius.calculus.pairs.gaussian import GaussianPair
+from dalenius.calculus.pairs.pair import UNIT, Bounds, Pair, Reals, Terms
+from dalenius.calculus.pairs.renyi import RenyiPair, profile_bound, renyi_atoms
+from dalenius.calculus.pairs.rounding import Rounded, round_up, rounded_roughly
+
+Engine = Literal["auto", "contour", "grid", "proof"]
+
+GOOD = 1e-8
+"""A contour serves nearby epsilons while its bracket is this narrow, or nearly as narrow as where it was made."""
+
+
+GRID_POINTS = 2**17
+"""Lattice points per period when losses have to be rounded onto one."""
+
+
+class Sum:
+    """A sum of independent privacy losses with known laws, all of one direction."""
+
+    def __init__(self, terms: Terms) -> None:
+        self.terms = terms
+        self._line: Contour | None = None
+        self._rounded: _RoundedSum | None = None
+        self._needs_grid = False
+
+    @cached_property
+    def infinite(self) -> float:
+        """P-mass of L = +inf: 1 - prod (1 - p_i)^n_i."""
+        return abs(math.expm1(sum(n * math.log1p(-pair.infinite) for pair, n in self.terms)))
+
+    @cached_property
+    def largest(self) -> float:
+        return math.fsum(n * pair.largest for pair, n in self.terms)
+
+    @cached_property
+    def moments(self) -> Moments:
+        return Moments(self.terms)
+
+    @cached_property
+    def spacing(self) -> float | None:
+        return common_spacing(self.terms)
+
+    def delta(self, epsilon: float, engine: Engine = "auto") -> Bounds:
+        """Certified bounds on the hockey-stick divergence of order exp(epsilon)."""
+        if not self.terms:
+            gap = max(0.0, -math.expm1(epsilon)) + 0.0
+            return Bounds(gap, gap)
+        if epsilon >= self.largest:
+            return Bounds(self.infinite * (1 - 1e-15), min(1.0, self.infinite * (1 + 1e-15)))
+        if engine == "auto" and len(self.terms) == 1 and self.terms[0][1] == 1:
+            closed = self.terms[0][0].delta(epsilon)
+            if closed is not None:
+                return closed
+        finite = self._on_line(epsilon) if engine != "grid" and not self._needs_grid else None
+        if finite is None:
+            self._needs_grid = engine != "grid"
+            finite = self._on_grid(epsilon)
+        # Parameters are the doubles given; merging them cost a few ulps, which log delta feels like this.
+        slack = 64 * UNIT * (2.0 - math.log(max(finite.upper, TINY)))
+        upper = min(1.0, self.infinite * (1 + 1e-15) + finite.upper * (1 + slack))
+        floor = max(0.0, -math.expm1(epsilon)) * (1 - 1e-15)
+        lower = max(self.infinite * (1 - 1e-15) + finite.lower * (1 - slack), floor)
+        return Bounds(min(lower, upper), upper)
+
+    def guess(self, log_delta: float) -> tuple[float, float]:
+        """Roughly the epsilon at which delta is exp(log_delta), and -d log delta / d epsilon there."""
+        c, epsilon = self.moments.for_delta(log_delta)
+        return min(epsilon, self.largest), c
+
+    def _on_line(self, epsilon: float) -> Bounds | None:
+        if self._line is not None:
+            found = self._line.delta(epsilon)
+            if found.upper - found.lower <= max(GOOD, 2 * self._line.width) * found.lower:
+                return found
+        c, _ = self.moments.for_epsilon(epsilon)
+        c, log_delta = self.moments.refined(c, epsilon)
+        if self.spacing is not None:
+            line: Contour = LatticeLine(self.moments, c, epsilon, log_delta, self.spacing)
+        else:
+            line = Contour(self.moments, c, epsilon, log_delta)
+        if not line.feasible:
+            return None
+        found = line.delta(epsilon)
+        line.width = (found.upper - found.lower) / max(found.lower, TINY)
+        self._line = line
+        return found
+
+    def _on_grid(self, epsilon: float) -> Bounds:
+        if self._rounded is None or not self._rounded.fits(epsilon):
+            self._rounded = _RoundedSum(self, epsilon)
+        return self._rounded.delta(epsilon)
+
+
+class _RoundedSum:
+    """Every term moved onto one lattice; see `lattice` for why both bounds hold."""
+
+    def __init__(self, exact: Sum, epsilon: float) -> None:
+        coarse = [(rounded_roughly(pair), n) for pair, n in exact.terms]
+        moments = Moments(tuple(coarse))
+        c, _ = moments.for_epsilon(epsilon)
+        c, log_delta = moments.refined(c, epsilon)
+        self.log_delta = max(log_delta, -690.0)
+        probe = Contour.__new__(Contour)
+        probe.moments, probe.c = moments, c
+        probe._look_around()
+        period = probe._period(epsilon, self.log_delta)
+        # A power of two, so that nearby epsilons find the terms already rounded.
+        spacing = 2.0 ** math.floor(math.log2(period / GRID_POINTS))
+        bounded = [pair.largest for pair, n in exact.terms if math.isfinite(pair.largest) and pair.largest > spacing]
+        if bounded:
+            spacing = bounded[0] / math.ceil(bounded[0] / spacing)
+        count = sum(n for _, n in exact.terms)
+        spare = 10.0 ** math.floor(self.log_delta / math.log(10) - 12 - math.log10(count))
+        rounded = [(_rounded(pair, spacing, max(spare, 1e-300)), n) for pair, n in exact.terms]
+        self.spacing = spacing
+        self.sum = Sum(tuple((r.atoms, n) for r, n in rounded))
+        self.lost = sum(n * r.lost for r, n in rounded)
+        self.infinite = exact.infinite
+        self.extra_infinite = self.sum.infinite - exact.infinite
+        eta = math.exp(self.log_delta) * 1e-9
+        bits = -math.log(max(eta, 1e-300))
+        variance = sum(n * r.variance for r, n in rounded)
+        third = 2 * spacing * bits / 3
+        bernstein = sum(n * r.shift for r, n in rounded) + third + math.sqrt(third**2 + 2 * variance * bits)
+        self.shift, self.eta = (count * spacing, 0.0) if count * spacing < bernstein else (bernstein, eta)
+
+    def fits(self, epsilon: float) -> bool:
+        """Whether delta here is still near what the tails were cut for."""
+        c, _ = self.sum.moments.for_epsilon(epsilon)
+        return abs(self.sum.moments.refined(c, epsilon)[1] - self.log_delta) < 8.0
+
+    def delta(self, epsilon: float) -> Bounds:
+        upper = self.sum._on_line(epsilon)
+        lower = self.sum._on_line(epsilon + self.shift)
+        assert upper is not None
+        assert lower is not None
+        low = lower.lower - self.eta - self.lost
+        return Bounds(max(0.0, low), min(1.0, upper.upper + max(0.0, self.extra_infinite) * (1 + 1e-9)))
+
+
+@lru_cache(maxsize=256)
+def _rounded(pair: Pair, spacing: float, spare: float) -> Rounded:
+    return round_up(pair, spacing, spare)
+
+
+class Direction:
+    """One direction of a loss: the terms, and certified views of their sum."""
+
+    def __init__(self, terms: Terms) -> None:
+        self.terms = merged(terms)
+        self.by_renyi = any(pair.renyi_is_tighter for pair, _ in self.terms)
+
+    @cached_property
+    def upper(self) -> Sum | None:
+        """A sum that dominates this one; None when nothing but Renyi curves is known."""
+        known = [(pair.upper, n) for pair, n in self.terms if not isinstance(pair, RenyiPair)]
+        curves = tuple((pair, n) for pair, n in self.terms if isinstance(pair, RenyiPair))
+        if curves and not known:
+            return None
+        if curves:
+            known.append((renyi_atoms(curves), 1))
+        return Sum(merged(tuple(known)))
+
+    @cached_property
+    def lower(self) -> Sum:
+        """A sum this one dominates."""
+        if self.upper is not None and all(pair.lower is pair.upper for pair, _ in self.terms):
+            return self.upper
+        floors = [(pair.lower, n) for pair, n in self.terms]
+        return Sum(merged(tuple((pair, n) for pair, n in floors if not isinstance(pair, RenyiPair))))
+
+    @property
+    def infinite(self) -> float:
+        return self.upper.infinite if self.upper is not None else 0.0
+
+    @property
+    def largest(self) -> float:
+        return self.upper.largest if self.upper is not None else math.inf
+
+    def log_mgf(self, s: Reals) -> Reals:
+        """A bound on the log moment generating function, the tightest known term by term."""
+        return sum((n * pair.renyi_log_mgf(s) for pair, n in self.terms), np.zeros_like(s))
+
+    def delta(self, epsilon: float, engine: Engine = "auto") -> Bounds:
+        upper = 1.0
+        both = None
+        if self.upper is not None:
+            both = self.upper.delta(epsilon, engine)
+            upper = both.upper
+        if self.by_renyi and self.infinite == 0.0:
+            upper = min(upper, profile_bound(self.log_mgf, epsilon))
+        lower = both.lower if both is not None and self.lower is self.upper else self.lower.delta(epsilon, engine).lower
+        return Bounds(min(lower, upper), upper)
+
+    def epsilon(self, delta: float, engine: Engine = "auto") -> Bounds:
+        """Certified bounds on the least epsilon >= 0 with delta(epsilon) <= delta."""
+        if not self.terms:
+            return Bounds(0.0, 0.0)
+        if delta == 0.0:
+            upper = max(0.0, self.largest) if self.infinite == 0.0 else math.inf
+            floor = self.lower
+            return Bounds(min(upper, max(0.0, floor.largest) if floor.infinite == 0.0 else math.inf), upper)
+        if self.infinite * (1 - 1e-12) > delta:
+            upper = math.inf
+        else:
+            upper = least_epsilon(lambda e: self.delta(e, engine), delta, self._guess(delta), self.largest, "upper")
+        if self.lower.infinite * (1 - 1e-12) > delta:
+            lower = math.inf
+        else:
+            start = self._guess(delta)
+            start = (upper, start[1]) if math.isfinite(upper) else start
+            lower = least_epsilon(lambda e: self.delta(e, engine), delta, start, self.lower.largest, "lower")
+        return Bounds(min(lower, upper), upper)
+
+    def _guess(self, delta: float) -> tuple[float, float]:
+        if self.upper is None:
+            return 1.0, 1.0
+        rest = delta - self.upper.infinite
+        return self.upper.guess(math.log(rest if rest > 0 else delta))
+
+
+def least_epsilon(
+    bounds: Callable[[float], Bounds],
+    target: float,
+    guess: tuple[float, float],
+    largest: float,
+    side: Literal["lower", "upper"],
+) -> float:
+    """Solve bounds(e).side = target; the answer is on the certified side and never below 0.
+
+    Upper: bounds(answer).upper <= target was evaluated. Lower: bounds(answer).lower >= target was.
+    `guess` is an epsilon and the rate at which log delta falls there.
+    """
+    upper = side == "upper"
+
+    def excess(epsilon: float) -> float:
+        value = bounds(epsilon).upper if upper else bounds(epsilon).lower
+        return math.log(max(value, TINY)) - math.log(target)
+
+    x, rate = min(max(guess[0], 0.0), largest), max(guess[1], 1e-3)
+    y = excess(x)
+    low = high = x
+    tolerance = 1e-12 * max(1.0, x)
+    step = 1.5 * abs(y) / rate + tolerance
+    if y > 0:
+        while y > 0 and high < largest:
+            low, high, step = high, min(high + step, largest), 4 * step
+            y = excess(high)
+    else:
+        while y <= 0 and low > 0:
+            low, high, step = max(low - step, 0.0), low, 4 * step
+            y = excess(low)
+        if y <= 0:
+            return 0.0
+    root = brentq(excess, low, high, xtol=tolerance, rtol=1e-13) if excess(high) < 0 < excess(low) else high
+    # Step to the certified side, doubling until the evaluation says so.
+    answer, step = root, tolerance
+    while (excess(answer) > 0) if upper else (excess(answer) < 0):
+        answer = min(root + step, largest) if upper else max(root - step, 0.0)
+        if answer in (largest, 0.0):
+            break
+        step *= 2
+    return answer
+
+
+def merged(terms: Terms) -> Terms:
+    """Equal pairs counted together, Gaussian pairs added in quadrature, empty ones dropped."""
+    counts: dict[Pair, int] = {}
+    square = 0.0
+    for pair, n in terms:
+        if isinstance(pair, GaussianPair):
+            square += n * pair.mu**2
+        elif n > 0 and not (isinstance(pair, Atoms) and pair.infinite == 0.0 and pair.largest <= 0.0):
+            counts[pair] = counts.get(pair, 0) + n
+    if square > 0:
+        counts[GaussianPair(math.sqrt(square))] = 1
+    return tuple(counts.items())

@@ -1,0 +1,180 @@
+"""delta(epsilon) of a sum of losses by integration along a vertical line, with certified error.
+
+For any c > 0 with M(c) finite, and D(e) = E[(1 - exp(e - L))_+ ; L < inf],
+
+    D(e) = 1/(2 pi i) * integral over Re s = c of exp(-s e) M(s) / (s (s+1)) ds.
+
+The trapezoid rule with step h on that line is not an approximation of unknown sign: by Poisson
+summation it equals
+
+    sum over all integers m of exp(c m T) D(e + m T),   T = 2 pi / h,
+
+whose terms are all nonnegative. So the full sum is always an upper bound on D(e), and what it adds
+is at most two geometric series of Chernoff bounds D(x) <= exp(K(s) - s x) s^s / (1+s)^(1+s), with
+s < c for m < 0 and s > c for m > 0. Cutting the sum at t_max costs at most the envelopes of the
+characteristic functions (`Pair.envelope`), and rounding is carried term by term. On the line through
+the saddle point nothing cancels, so the relative error does not depend on the size of delta.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from dalenius.calculus.pairs.pair import UNIT, Bounds, Complexes, Pair, Reals, Tilted
+from dalenius.calculus.engines.saddle import Moments
+
+TOLERANCE = 1e-12
+"""Relative error aimed at for aliasing and truncation each; the bounds use what was achieved."""
+
+WORST_TOLERANCE = 1e-8
+"""Truncation beyond this sends the sum to the lattice engine."""
+
+MOST_NODES = 100_000
+TINY = 5e-324
+
+
+def exp_up(x: float) -> float:
+    """exp, never rounded to zero."""
+    return max(math.exp(x), TINY) if x < 709.0 else math.inf
+
+
+class Contour:
+    """A vertical line with M evaluated on it once; `delta` may then be asked at many epsilons."""
+
+    last_once = False
+    width = 0.0
+
+    def __init__(self, moments: Moments, c: float, epsilon: float, log_delta: float) -> None:
+        self.moments, self.c = moments, c
+        self.log_mgf = self._look_around()
+        self.period = self._period(epsilon, log_delta)
+        self.step = 2 * math.pi / self.period
+        share = log_delta - (self.log_mgf - c * epsilon)
+        reach, self.truncation = self._cut(share)
+        self.feasible = self.truncation <= WORST_TOLERANCE * math.exp(share)
+        if self.feasible:
+            self._evaluate(np.arange(math.ceil(reach / self.step) + 1) * self.step)
+
+    def _look_around(self) -> float:
+        """log M(c), and log M at points close to c, where K may bend within one step of the coarse grid."""
+        ratio = 0.5 ** np.arange(1.0, 11.0)
+        self.near = self.c * np.concatenate(([1.0], 1 - ratio, 1 + ratio))
+        with np.errstate(all="ignore"):
+            self.near_k = self.moments.log_mgf(self.near)
+        return float(self.near_k[0])
+
+    def _chernoff(self, epsilon: float) -> tuple[Reals, Reals]:
+        """s != c and log of the bound D(e) <= exp(K(s) - s e) s^s / (1+s)^(1+s)."""
+        s = np.append(self.moments.s, self.near[1:])
+        k = np.append(self.moments.k, self.near_k[1:])
+        s, k = s[np.isfinite(k)], k[np.isfinite(k)]
+        # K is good to 1e-12 relative to the terms it sums; 1e-9 is ample.
+        return s, k + 1e-9 * (1 + np.abs(k)) + s * np.log(s) - (1 + s) * np.log1p(s) - s * epsilon
+
+    def _period(self, epsilon: float, log_delta: float) -> float:
+        """The least T whose aliases are below TOLERANCE on both sides."""
+        s, bound = self._chernoff(epsilon)
+        excess = np.maximum(bound - log_delta - math.log(TOLERANCE) + math.log(2), 1.0)
+        left, right = s < self.c * 0.999, s > self.c * 1.001
+        least = [(0.0 - log_delta - math.log(TOLERANCE) + math.log(2)) / self.c]
+        if left.any():
+            least.append(float((excess[left] / (self.c - s[left])).min()))
+        period = min(least)
+        if right.any():
+            period = max(period, float((excess[right] / (s[right] - self.c)).min()))
+        return period
+
+    def _aliases(self, epsilon: float) -> float:
+        """Upper bound on the sum over m != 0, as a log."""
+        s, bound = self._chernoff(epsilon)
+        gap = np.abs(s - self.c) * self.period
+        with np.errstate(divide="ignore"):
+            series = bound - gap - np.log(-np.expm1(-gap))
+        gap0 = self.c * self.period
+        left = min(
+            self.moments.log_mass - gap0 - math.log(-math.expm1(-gap0)),
+            float(series[s < self.c].min(initial=math.inf)),
+        )
+        right = float(series[s > self.c].min(initial=math.inf))
+        return float(np.logaddexp(left, right))
+
+    def _cut(self, log_share: float) -> tuple[float, float]:
+        """A t_max and the tail beyond it relative to M(c) exp(-c e), where delta is exp(log_share).
+
+        The least whose tail is below TOLERANCE of delta, or else the farthest that can be paid for.
+        """
+        h = self.step
+        edges = h * 1.1 ** np.arange(0.0, 400.0)
+        log_envelope = np.zeros_like(edges)
+        for pair, n in self.moments.terms:
+            with np.errstate(divide="ignore"):
+                log_envelope += n * np.log(pair.envelope(self.c, edges))
+        # Nodes in a cell are at most its width / h + 1, each with |1/(s(s+1))| <= 1/t^2 and weight h/pi.
+        widths = np.diff(edges)
+        pieces = np.exp(np.minimum(log_envelope, 0.0))
+        tails = np.append(
+            (widths + h) * pieces[:-1] / edges[:-1] ** 2,
+            pieces[-1] * (1 / edges[-1] + h / edges[-1] ** 2),
+        )
+        tails = np.cumsum(tails[::-1])[::-1] / math.pi
+        good = tails <= TOLERANCE * math.exp(log_share)
+        affordable = int(np.searchsorted(edges, MOST_NODES * h)) - 1
+        j = min(int(np.argmax(good)) if good.any() else len(edges) - 1, affordable)
+        return float(edges[j]), float(tails[j]) * (1 + 1e-9)
+
+    def _tilted(self, pair: Pair, t: Reals) -> Tilted | None:
+        return pair.tilted(self.c, t)
+
+    def _kernel(self, s: Complexes, epsilon: float) -> tuple[Complexes, float]:
+        """exp(-s e) / (s (s+1)), its real exponent apart; the weight of the rule is 1 / T."""
+        return np.exp(-1j * self.t * epsilon) / (s * (s + 1)) / self.period, -self.c * epsilon
+
+    def _turning(self, t: Reals) -> Reals:
+        """How fast rounding of the phase t * e grows with |e|."""
+        return t
+
+    def _evaluate(self, t: Reals) -> None:
+        """M on the line, as exp(exponent) * values, |values + true error| <= reach."""
+        log_value = np.zeros(len(t), dtype=complex)
+        log_reach, relative = np.zeros(len(t)), np.zeros(len(t))
+        self.exponent = self.size_of_exponent = 0.0
+        for pair, n in self.moments.terms:
+            tilted = self._tilted(pair, t)
+            if tilted is None:
+                self.feasible = False
+                return
+            self.exponent += n * tilted.log_scale
+            self.size_of_exponent += abs(n * tilted.log_scale)
+            modulus = np.maximum(np.abs(tilted.values), 1e-300)
+            log_term = np.log(np.where(tilted.values == 0, 1e-300, tilted.values))
+            error = tilted.error + modulus * UNIT * 4 * (1 + np.abs(log_term))
+            log_value += n * log_term
+            # |a^n - b^n| <= n e (|a| + e)^(n-1) for |a - b| <= e, and likewise for products.
+            log_reach += n * np.log(modulus + error)
+            relative += n * error / (modulus + error)
+        self.t = t
+        self.turning = self._turning(t)
+        self.values = np.exp(log_value)
+        self.reach = np.exp(np.minimum(log_reach, 0.0))
+        self.error = self.reach * np.expm1(np.minimum(relative, 700.0))
+
+    def delta(self, epsilon: float) -> Bounds:
+        """Certified bounds on D(epsilon)."""
+        kernel, exponent = self._kernel(self.c + 1j * self.t, epsilon)
+        weight = np.full(len(self.t), 2.0)
+        weight[0] = 1.0
+        if self.last_once:
+            weight[-1] = 1.0
+        value = float(np.sum(weight * (self.values * kernel).real))
+        size = weight * np.abs(kernel)
+        phases = 16.0 + len(self.t) + 4 * abs(epsilon) * self.turning
+        slack = float(np.sum(size * (self.error + UNIT * phases * self.reach))) + self.truncation
+        total = self.exponent + exponent
+        relative = 8 * UNIT * (self.size_of_exponent + abs(exponent) + 4)
+        upper = (value + slack) * (1 + relative)
+        lower = (value - slack) * (1 - relative)
+        high = exp_up(total + math.log(upper)) if upper > 0 else TINY
+        low = math.exp(min(total + math.log(lower), 0.0)) if lower > 0 else 0.0
+        return Bounds(max(0.0, low - exp_up(min(self._aliases(epsilon), 700.0))), min(1.0, high))

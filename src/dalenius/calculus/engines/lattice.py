@@ -1,0 +1,81 @@
+"""delta(epsilon) of a sum of losses that live on one lattice, and of any sum rounded onto one.
+
+On a lattice of spacing l the line integral of `contour` folds into one period: with N nodes,
+T = N l, the trapezoid rule over all integers becomes a finite sum
+
+    1/N * sum_k M(s_k) exp(-s_k e) G(s_k),   s_k = c + 2 pi i k / T,
+    G(s) = exp(-s r) [1/(1 - exp(-s l)) - exp(-r)/(1 - exp(-(s+1) l))],
+
+where r in [0, l) is the distance from e up to the next lattice point. It still equals
+sum_m exp(c m T) D(e + m T), so the same aliasing bounds hold and nothing is truncated.
+
+Pairs off the lattice are first moved onto it (`pairs.rounding`), which gives the upper bound. For the
+lower bound, with U the rounded and L the true loss, Bernstein's inequality gives sum U <= sum L + x
+except with probability eta, hence D_L(e) >= D_U(e + x) - eta.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from scipy.fft import next_fast_len
+
+from dalenius.calculus.pairs.atoms import Atoms
+from dalenius.calculus.engines.contour import Contour
+from dalenius.calculus.pairs.pair import Complexes, Pair, Reals, Terms, Tilted
+from dalenius.calculus.engines.saddle import Moments
+
+MOST_POINTS = 2**20
+
+
+class LatticeLine(Contour):
+    """The contour of a sum all of whose terms are Atoms on lattices of the same spacing."""
+
+    def __init__(self, moments: Moments, c: float, epsilon: float, log_delta: float, spacing: float) -> None:
+        self.moments, self.c, self.spacing = moments, c, spacing
+        self.log_mgf = self._look_around()
+        # A period shorter than needed only loosens the lower bound: aliases are added, never lost.
+        needed = min(math.ceil(self._period(epsilon, log_delta) / spacing), MOST_POINTS)
+        self.feasible = True
+        self.size = max(8, next_fast_len(needed, real=True))
+        self.period = self.size * spacing
+        self.truncation = 0.0
+        self.offset = sum(n * pair.lattice.offset for pair, n in moments.terms)  # type: ignore[attr-defined]
+        self.last_once = self.size % 2 == 0
+        self._evaluate(2 * math.pi / self.period * np.arange(self.size // 2 + 1))
+
+    def _tilted(self, pair: Pair, t: Reals) -> Tilted:
+        assert isinstance(pair, Atoms)
+        line = pair.along_period(self.c, self.size)
+        assert pair.lattice is not None
+        # The offsets are put back once, in the kernel: here the sum lives on spacing * integers.
+        return Tilted(line.log_scale - self.c * pair.lattice.offset, line.values, line.error)
+
+    def _turning(self, t: Reals) -> Reals:
+        return np.zeros_like(t)  # phases are whole turns of a lattice index, reduced exactly
+
+    def _kernel(self, s: Complexes, epsilon: float) -> tuple[Complexes, float]:
+        """G(s) exp(-s (e - offset)) without its real exponent, and that exponent."""
+        above = epsilon - self.offset
+        first = math.ceil(above / self.spacing - 1e-15)
+        rest = max(0.0, first * self.spacing - above)
+        fall = np.exp(-s * self.spacing)
+        numerator = -math.expm1(-rest) - fall * math.exp(-rest) * math.expm1(rest - self.spacing)
+        bottom = -np.expm1(-s * self.spacing) * -np.expm1(-(s + 1) * self.spacing)
+        turns = np.arange(len(s)) * (first % self.size) % self.size
+        kernel = numerator / bottom * np.exp(-2j * math.pi / self.size * turns) / self.size
+        return kernel, -self.c * first * self.spacing
+
+
+def common_spacing(terms: Terms) -> float | None:
+    """The lattice spacing shared by all terms, if they are all Atoms on one lattice."""
+    spacings = set()
+    for pair, _ in terms:
+        if not isinstance(pair, Atoms) or pair.lattice is None:
+            return None
+        if len(pair.loss) > 1:
+            spacings.add(pair.lattice.spacing)
+    if len(spacings) > 1:
+        return None
+    return spacings.pop() if spacings else 1.0

@@ -1,0 +1,23 @@
+"""What goes wrong, said so that the reader knows what was given, what is allowed and what to do."""
+
+from __future__ import annotations
+
+
+class InvalidParameter(ValueError):
+    """A value outside what the mathematics allows."""
+
+
+class AdjacencyMismatch(InvalidParameter):
+    """Two losses stated for different neighbouring relations were put together."""
+
+
+class NotMonotone(InvalidParameter):
+    """A family given to :func:`dalenius.calibrate` costs neither more nor less as its parameter grows."""
+
+
+class CannotMeet(InvalidParameter):
+    """No parameter of a family keeps the promise."""
+
+
+class UnsupportedComposition(InvalidParameter):
+    """The losses are sound one by one, but no valid rule is known for what was asked of them."""

@@ -1,0 +1,330 @@
+"""Loss: the worst-case privacy loss of a release, in both directions, and everything it tells."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.optimize import minimize_scalar
+
+from dalenius.calculus import checks
+from dalenius.calculus.adjacency import ADD_REMOVE, Adjacency
+from dalenius.calculus.adjacency import adjacency as checked_adjacency
+from dalenius.calculus.engines.accountant import Direction, Engine, merged
+from dalenius.calculus.errors import AdjacencyMismatch, InvalidParameter
+from dalenius.calculus.pairs.pair import Bounds, Pair, Reals, Terms
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+class Loss:
+    """The privacy loss of a release against its worst neighbours, add and remove directions apart.
+
+    Losses are values: `a + b` is the loss of releasing both (also when the second release is chosen
+    after seeing the first), `a * n` of releasing n times. Every number a view returns is a certified
+    bound on the safe side, numerical error included.
+
+    Make one with the functions in `dalenius.losses`.
+    """
+
+    __slots__ = ("__dict__", "adjacency", "expression", "terms_add", "terms_remove")
+
+    def __init__(self, remove: Terms, add: Terms, adjacency: Adjacency, expression: str) -> None:
+        self.terms_remove = merged(remove)
+        self.terms_add = self.terms_remove if add == remove else merged(add)
+        self.adjacency = checked_adjacency(adjacency)
+        self.expression = expression
+
+    @classmethod
+    def symmetric(cls, pair: Pair, adjacency: Adjacency, expression: str) -> Loss:
+        """A loss whose two directions have the same worst pair."""
+        terms = ((pair, 1),)
+        return cls(terms, terms, adjacency, expression)
+
+    @classmethod
+    def zero(cls, adjacency: Adjacency = ADD_REMOVE) -> Loss:
+        """The loss of a release that does not look at the data."""
+        return cls((), (), adjacency, "nothing()")
+
+    # -- composition ------------------------------------------------------------------------------
+
+    def __add__(self, other: object) -> Loss:
+        if isinstance(other, int) and other == 0:  # so that sum(losses) works
+            return self
+        if not isinstance(other, Loss):
+            return NotImplemented
+        if other.adjacency is not self.adjacency:
+            raise AdjacencyMismatch(
+                f"one loss is stated for {self.adjacency.value}, the other for {other.adjacency.value}; they cannot be "
+                "added. Restate both for the same relation, or convert an add/remove loss with "
+                "losses.to_replace_one(loss)."
+            )
+        remove, add = self.terms_remove + other.terms_remove, self.terms_add + other.terms_add
+        return Loss(remove, add, self.adjacency, _joined(self, other))
+
+    __radd__ = __add__
+
+    def __mul__(self, times: object) -> Loss:
+        n = checks.count("the number of repetitions", times)
+        if n == 0:
+            return Loss.zero(self.adjacency)
+        if n == 1:
+            return self
+        inner = self.expression if " + " not in _outside(self.expression) else f"({self.expression})"
+        return Loss(_times(self.terms_remove, n), _times(self.terms_add, n), self.adjacency, f"{inner} * {n}")
+
+    __rmul__ = __mul__
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Loss) and self._key() == other._key()
+
+    def __hash__(self) -> int:
+        return hash(self._key())
+
+    def _key(self) -> tuple[object, ...]:
+        return frozenset(self.terms_remove), frozenset(self.terms_add), self.adjacency
+
+    def __repr__(self) -> str:
+        where = "" if self.adjacency is ADD_REMOVE else f", adjacency={self.adjacency!r}"
+        return f"Loss({self.expression}{where})"
+
+    # -- directions -------------------------------------------------------------------------------
+
+    @cached_property
+    def remove(self) -> Direction:
+        """The data with the record against the data without it."""
+        return Direction(self.terms_remove)
+
+    @cached_property
+    def add(self) -> Direction:
+        """The data without the record against the data with it."""
+        return self.remove if self.is_symmetric else Direction(self.terms_add)
+
+    @property
+    def is_symmetric(self) -> bool:
+        """Whether both directions have the same law."""
+        return frozenset(self.terms_add) == frozenset(self.terms_remove)
+
+    @cached_property
+    def directions(self) -> tuple[Direction, ...]:
+        return (self.remove,) if self.is_symmetric else (self.remove, self.add)
+
+    # -- (epsilon, delta) -------------------------------------------------------------------------
+
+    def delta_bounds(self, epsilon: float, engine: Engine = "auto") -> Bounds:
+        """Certified (lower, upper) bounds on the least delta at this epsilon."""
+        epsilon = checks.number("epsilon", epsilon)
+        found = [side.delta(epsilon, _engine(engine)) for side in self.directions]
+        return Bounds(max(b.lower for b in found), max(b.upper for b in found))
+
+    def delta(self, epsilon: float) -> float:
+        """The least delta such that the release is (epsilon, delta)-DP, rounded up."""
+        return self.delta_bounds(epsilon).upper
+
+    def epsilon_bounds(self, delta: float, engine: Engine = "auto") -> Bounds:
+        """Certified (lower, upper) bounds on the least epsilon >= 0 at this delta."""
+        delta = checks.failure_probability("delta", delta)
+        found = [side.epsilon(delta, _engine(engine)) for side in self.directions]
+        return Bounds(max(b.lower for b in found), max(b.upper for b in found))
+
+    def epsilon(self, delta: float) -> float:
+        """The least epsilon such that the release is (epsilon, delta)-DP, rounded up; may be inf."""
+        return self.epsilon_bounds(delta).upper
+
+    # -- divergences ------------------------------------------------------------------------------
+
+    def renyi(self, order: float) -> float:
+        """An upper bound on the Renyi divergence of this order (1 is KL, inf the largest loss)."""
+        if order == math.inf:
+            return self.epsilon(0.0)
+        order = checks.number("order", order, "a number from 1 up, or inf")
+        if order < 1:
+            raise InvalidParameter(f"order is {order}; it must be a number from 1 up, or inf.")
+        return max(_renyi(side, order) for side in self.directions)
+
+    def kl(self) -> float:
+        """An upper bound on the Kullback-Leibler divergence, the expected privacy loss."""
+        return self.renyi(1.0)
+
+    def total_variation(self) -> float:
+        """The largest difference in probability any event can show: delta at epsilon 0."""
+        return self.delta(0.0)
+
+    def zcdp(self) -> float:
+        """The least rho (rounded up) with Renyi divergence <= rho * order at every order > 1; may be inf."""
+        return max(_zcdp(side) for side in self.directions)
+
+    def gdp(self) -> float:
+        """A mu for which the release is mu-GDP, exact for Gaussian losses; inf when none is known."""
+        worst = 0.0
+        for side in self.directions:
+            worst = max(worst, math.sqrt(sum(n * pair.gdp**2 for pair, n in side.terms)) * (1 + 1e-15))
+            if len(side.terms) == 1 and side.terms[0][1] == 1:
+                worst = max(worst, side.terms[0][0].gdp) if worst == math.inf else side.terms[0][0].gdp
+        return worst
+
+    def tradeoff(self, alpha: float) -> float:
+        """A lower bound on the type II error of every level-alpha test of whether a person is in the data.
+
+        f(alpha) = sup over epsilon >= 0 of 1 - delta - e^epsilon alpha and e^-epsilon (1 - delta - alpha):
+        every epsilon gives a valid bound, so the search needs no certificate.
+        """
+        alpha = checks.probability("alpha", alpha)
+        if alpha in (0.0, 1.0):
+            return max(0.0, 1.0 - alpha - self.delta_at_infinity()) if alpha == 0.0 else 0.0
+        top = min(max(side.largest for side in self.directions), 4.0 - math.log(min(alpha, 1 - alpha)), 700.0)
+
+        def steep(epsilon: float) -> float:
+            return 1.0 - self.delta(epsilon) - math.exp(epsilon) * alpha
+
+        def shallow(epsilon: float) -> float:
+            return math.exp(-epsilon) * (1.0 - self.delta(epsilon) - alpha)
+
+        best = max(0.0, steep(0.0))
+        for line in (steep, shallow):
+            if top > 0:
+                best = max(best, _largest(line, top))
+        return max(0.0, best * (1 - 1e-14) - 1e-16)
+
+    def delta_at_infinity(self) -> float:
+        """The delta that no epsilon removes: the probability of an outcome only one neighbour can give."""
+        return max(side.infinite for side in self.directions) if self.directions else 0.0
+
+    # -- what it means for one person ----------------------------------------------------------------
+
+    def membership_advantage(self) -> float:
+        """The most by which seeing the release raises the chance to guess rightly whether a person is in.
+
+        True positive rate minus false positive rate of the best attack: the total variation.
+        """
+        return self.total_variation()
+
+    def power(self, level: float) -> float:
+        """The best attack's true positive rate at this false positive rate."""
+        return 1.0 - self.tradeoff(checks.probability("level", level))
+
+    def posterior(self, prior: float, delta: float = 1e-6) -> float:
+        """How sure an attacker with this prior that a person is in the data can become.
+
+        The bound holds except with probability `delta` over the release; with delta=0 it always
+        holds (and is 1 for losses without a largest value, such as Gaussian noise).
+        """
+        prior = checks.probability("prior", prior)
+        delta = checks.failure_probability("delta", delta)
+        if prior in (0.0, 1.0):
+            return prior
+        gain = self.tail(delta)
+        return 1.0 if math.isinf(gain) else 1.0 / (1.0 + (1.0 - prior) / prior * math.exp(-gain))
+
+    def tail(self, delta: float) -> float:
+        """A bound the privacy loss exceeds with probability at most delta.
+
+        P(L > x) <= delta(e) / (1 - exp(e - x)) for every e < x.
+        """
+        delta = checks.failure_probability("delta", delta)
+        largest = max(side.largest for side in self.directions) if self.delta_at_infinity() == 0.0 else math.inf
+        if delta == 0.0 or not any(side.terms for side in self.directions):
+            return max(0.0, largest)
+        if self.delta_at_infinity() >= delta:
+            return math.inf
+
+        def reach(share: float) -> float:
+            # delta(e) = share * delta, so x = e - log(1 - share) has tail at most delta.
+            e = self.epsilon(share * delta)
+            return e - math.log1p(-share)
+
+        return max(0.0, min(largest, min(reach(x) for x in (0.02, 0.05, 0.1, 0.2, 0.4))))
+
+    def explain(self, delta: float = 1e-6) -> str:
+        """What this loss means for one person, in plain sentences."""
+        from dalenius.calculus.explain import explain
+
+        return explain(self, delta)
+
+    def plot(self, path: str | None = None) -> Figure:
+        """Draw the privacy profile and the trade-off curve (needs the `plot` extra)."""
+        from dalenius.calculus.plot import plot
+
+        return plot(self, path)
+
+
+def call(name: str, **arguments: Any) -> str:
+    """The text of a constructor call; a tuple (value, default) is left out when it is the default."""
+    shown = []
+    for key, value in arguments.items():
+        if isinstance(value, tuple):
+            value, default = value
+            if value == default:
+                continue
+        shown.append(f"{key}={value:.12g}" if isinstance(value, float) else f"{key}={value}")
+    return f"{name}({', '.join(shown)})"
+
+
+def total(losses: Iterable[Loss]) -> Loss:
+    """The loss of releasing all of them."""
+    result: Loss | None = None
+    for loss in losses:
+        result = loss if result is None else result + loss
+    return Loss.zero() if result is None else result
+
+
+def _times(terms: Terms, n: int) -> Terms:
+    return tuple((pair, k * n) for pair, k in terms)
+
+
+def _joined(a: Loss, b: Loss) -> str:
+    parts = [x.expression for x in (a, b) if x.terms_remove or x.terms_add]
+    return " + ".join(parts) if parts else a.expression
+
+
+def _outside(text: str) -> str:
+    """The part of an expression that is not inside brackets."""
+    depth, kept = 0, []
+    for letter in text:
+        depth += (letter == "(") - (letter == ")")
+        kept.append(letter if depth == 0 else "")
+    return "".join(kept)
+
+
+def _engine(engine: object) -> Engine:
+    if engine not in ("auto", "contour", "grid", "proof"):
+        raise InvalidParameter(f"engine is {engine!r}; it must be 'auto', 'contour', 'grid' or 'proof'.")
+    return engine  # type: ignore[return-value]
+
+
+def _renyi(side: Direction, order: float) -> float:
+    if side.infinite > 0:
+        return math.inf
+    if not side.terms:
+        return 0.0
+    # KL is the limit at order 1; divergences grow with the order, so a little above 1 bounds it.
+    s = max(order - 1.0, 1e-7)
+    value = float(side.log_mgf(np.array([s]))[0])
+    return max(0.0, (value * (1 + 1e-12) + 4e-16 * sum(n for _, n in side.terms)) / s)
+
+
+def _zcdp(side: Direction) -> float:
+    """sup over orders of D_order / order: each cell of an order grid by its right and left ends."""
+    if not side.terms:
+        return 0.0
+    slope = sum(n * pair.asymptote[0] for pair, n in side.terms)
+    rise = sum(n * pair.asymptote[1] for pair, n in side.terms)
+    if side.infinite > 0 or not math.isfinite(slope):
+        return math.inf
+    if rise == 0.0:
+        return slope
+    far = max(1e3, 1e3 * rise / max(_renyi(side, 1.0), 1e-300))
+    orders = 1.0 + np.concatenate(([0.0], np.geomspace(1e-4, min(far, 1e12), 6000)))
+    s: Reals = np.maximum(orders[1:] - 1.0, 1e-7)
+    divergence = side.log_mgf(s) * (1 + 1e-12) / s
+    inside = float(np.max(divergence / orders[:-1]))
+    return max(inside, slope + rise / float(orders[-1]))
+
+
+def _largest(line: Any, top: float) -> float:
+    found = minimize_scalar(lambda e: -line(e), bounds=(0.0, top), method="bounded", options={"xatol": 1e-9 * top})
+    return float(-found.fun)

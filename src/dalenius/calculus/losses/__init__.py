@@ -1,0 +1,46 @@
+"""Privacy losses: the elementary ones, and what sampling, grouping and splitting do to them."""
+
+from dalenius.calculus.loss import Loss, total
+from dalenius.calculus.losses.bounded_range import bounded_range
+from dalenius.calculus.losses.discrete import (
+    approx,
+    discrete_gaussian,
+    from_pair,
+    geometric,
+    pure,
+    randomized_response,
+)
+from dalenius.calculus.losses.gaussian import gaussian, gdp
+from dalenius.calculus.losses.laplace import laplace
+from dalenius.calculus.losses.neighbours import group, parallel, to_adjacency, to_replace_one
+from dalenius.calculus.losses.objective_perturbation import approximate_minima, objective_perturbation
+from dalenius.calculus.losses.renyi import rdp, zcdp
+from dalenius.calculus.losses.sampling import cp, poisson_sampled, sampled_without_replacement
+from dalenius.calculus.losses.tradeoff import from_tradeoff
+
+__all__ = [
+    "Loss",
+    "approx",
+    "approximate_minima",
+    "bounded_range",
+    "cp",
+    "discrete_gaussian",
+    "from_pair",
+    "from_tradeoff",
+    "gaussian",
+    "gdp",
+    "geometric",
+    "group",
+    "laplace",
+    "objective_perturbation",
+    "parallel",
+    "poisson_sampled",
+    "pure",
+    "randomized_response",
+    "rdp",
+    "sampled_without_replacement",
+    "to_adjacency",
+    "to_replace_one",
+    "total",
+    "zcdp",
+]

@@ -1,0 +1,188 @@
+"""Losses with finitely many (or lattice) values: randomized response and its relatives."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from scipy.special import expit
+
+from dalenius.calculus import checks
+from dalenius.calculus.adjacency import ADD_REMOVE, Adjacency
+from dalenius.calculus.errors import InvalidParameter
+from dalenius.calculus.loss import Loss, call
+from dalenius.calculus.pairs.atoms import Atoms, Lattice, lattice_atoms
+from dalenius.calculus.pairs.pair import UNIT
+
+
+def pure(epsilon: float, adjacency: Adjacency = ADD_REMOVE) -> Loss:
+    """Loss of anything epsilon-DP. The extremal pair is binary randomized response.
+
+    (Kairouz, Oh and Viswanath 2015; seed 000 chapter 10.)
+
+    >>> import dalenius as dp
+    >>> round((dp.losses.pure(0.1) * 100).epsilon(delta=1e-6), 6)
+    4.774568
+    """
+    epsilon = checks.nonnegative("epsilon", epsilon)
+    if epsilon == 0:
+        return Loss.zero(adjacency)
+    return Loss.symmetric(_two_point(epsilon), adjacency, call("pure", epsilon=epsilon))
+
+
+def approx(epsilon: float, delta: float, adjacency: Adjacency = ADD_REMOVE) -> Loss:
+    """Loss of anything (epsilon, delta)-DP: with probability delta all is revealed, else randomized response.
+
+    The four-point extremal pair of Kairouz, Oh and Viswanath 2015.
+
+    >>> import dalenius as dp
+    >>> dp.losses.approx(1.0, 1e-6).delta(epsilon=1.0) >= 1e-6
+    True
+    """
+    epsilon = checks.nonnegative("epsilon", epsilon)
+    delta = checks.failure_probability("delta", delta)
+    if delta == 0:
+        return pure(epsilon, adjacency)
+    if epsilon == 0:
+        pair = Atoms(np.zeros(1), np.array([1 - delta]), delta)
+    else:
+        inner = _two_point(epsilon)
+        pair = Atoms(inner.loss, inner.mass * (1 - delta), delta)
+    return Loss.symmetric(pair, adjacency, call("approx", epsilon=epsilon, delta=delta))
+
+
+def randomized_response(epsilon: float, k: int = 2, adjacency: Adjacency = ADD_REMOVE) -> Loss:
+    """Loss of k-ary randomized response: the truth with probability e^epsilon / (e^epsilon + k - 1).
+
+    Neighbours differ in the answer of one person; the other k - 2 answers tell nothing. (Seed 000 A6.)
+
+    >>> import dalenius as dp
+    >>> dp.losses.randomized_response(1.0).epsilon(delta=0.0)
+    1.0
+    """
+    epsilon = checks.nonnegative("epsilon", epsilon)
+    k = checks.count("k", k, least=2)
+    if epsilon == 0:
+        return Loss.zero(adjacency)
+    each = 1.0 / (math.exp(epsilon) + k - 1) if epsilon < 700 else math.exp(-epsilon)
+    truth = 1.0 / (1.0 + (k - 1) * math.exp(-epsilon))
+    pair = _two_point(epsilon) if k == 2 else lattice_atoms(epsilon, -epsilon, np.array([each, (k - 2) * each, truth]))
+    return Loss.symmetric(pair, adjacency, call("randomized_response", epsilon=epsilon, k=(k, 2)))
+
+
+def geometric(scale: float, sensitivity: int = 1, adjacency: Adjacency = ADD_REMOVE) -> Loss:
+    """Loss of f(X) + two-sided geometric noise, P(k) proportional to exp(-|k|/scale), f integer valued.
+
+    `sensitivity` is a whole number, in l1 norm (seed 001, Theorem 2.8 with alpha = exp(1/scale)); for
+    vectors the worst case puts all of it in one coordinate, as for `laplace`.
+
+    >>> import dalenius as dp
+    >>> dp.losses.geometric(scale=2.0).epsilon(delta=0.0)
+    0.5
+    """
+    scale = checks.positive("scale", scale, "Noise of scale 0 hides nothing.")
+    steps = checks.count("sensitivity", sensitivity, least=1)
+    # Outcomes <= 0 give loss -steps/scale, >= steps give +steps/scale, k in between (2k - steps)/scale,
+    # with noise centred at `steps` under P.
+    decay = math.exp(-1.0 / scale)
+    centre = -math.expm1(-1.0 / scale) / (1.0 + decay)
+    k = np.arange(steps + 1)
+    mass = centre * np.exp(-(steps - k) / scale)
+    mass[0] = math.exp(-steps / scale) / (1.0 + decay)
+    mass[-1] = 1.0 / (1.0 + decay)
+    pair = lattice_atoms(2.0 / scale, -steps / scale, mass, slack=16 * UNIT)
+    return Loss.symmetric(pair, adjacency, call("geometric", scale=scale, sensitivity=(steps, 1)))
+
+
+def discrete_gaussian(sigma: float, sensitivity: int = 1, adjacency: Adjacency = ADD_REMOVE) -> Loss:
+    """Loss of an integer f(X) + discrete Gaussian noise, P(k) proportional to exp(-k^2 / (2 sigma^2)).
+
+    Neighbours move f by at most `sensitivity`, a whole number, in one dimension (Canonne, Kamath and
+    Steinke 2020). The loss is linear in the outcome: a lattice of spacing sensitivity / sigma^2. Outcomes
+    beyond 40 sigma are counted as revealing all, which adds less than 1e-340 to delta.
+
+    >>> import dalenius as dp
+    >>> loss = dp.losses.discrete_gaussian(sigma=10.0)
+    >>> abs(loss.epsilon(1e-5) - dp.losses.gaussian(sigma=10.0).epsilon(1e-5)) < 0.01
+    True
+    """
+    sigma = checks.positive("sigma", sigma, "Noise of scale 0 hides nothing.")
+    steps = checks.count("sensitivity", sensitivity, least=1)
+    if sigma > 1e5:
+        raise InvalidParameter(
+            f"sigma is {sigma}; the exact discrete pair is kept up to 1e5. Use coarser units: divide sigma and "
+            "sensitivity by the same whole number."
+        )
+    reach = math.ceil(38.0 * sigma) + steps
+    k = np.arange(-reach, reach + 1)
+    exponent = -(k.astype(float) ** 2) / (2 * sigma * sigma)
+    mass = np.exp(exponent)
+    mass /= mass.sum()
+    # P is centred at 0, Q at -steps: L(k) = ((k + steps)^2 - k^2) / (2 sigma^2) = steps (2k + steps) / (2 sigma^2).
+    spacing = steps / (sigma * sigma)
+    offset = steps * (steps - 2.0 * reach) / (2 * sigma * sigma)
+    slack = 1500 * UNIT + len(k) * UNIT  # exp of exponents up to 38^2/2, and the normalising sum
+    pair = lattice_atoms(spacing, offset, mass, infinite=5e-300, slack=slack)
+    return Loss.symmetric(pair, adjacency, call("discrete_gaussian", sigma=sigma, sensitivity=(steps, 1)))
+
+
+def from_pair(p: Sequence[float], q: Sequence[float], adjacency: Adjacency = ADD_REMOVE) -> Loss:
+    """Loss of a release whose worst neighbours give the finite distributions p (with) and q (without).
+
+    Outcomes possible under one only are losses of infinite size. Both must sum to 1 (to 1e-9; they
+    are then taken as given, never rescaled upwards).
+
+    >>> import dalenius as dp
+    >>> dp.losses.from_pair([0.9, 0.1], [0.5, 0.5]).delta(0.0)  # doctest: +ELLIPSIS
+    0.4...
+    """
+    with_one, without = _distribution("p", p), _distribution("q", q)
+    if len(with_one) != len(without):
+        raise InvalidParameter(
+            f"p has {len(with_one)} outcomes and q has {len(without)}; give the same outcomes in the same order, "
+            "with probability 0 where one is impossible."
+        )
+    name = call("from_pair", p=f"[{len(with_one)} outcomes]", q="[...]")
+    remove, add = _atoms(with_one, without), _atoms(without, with_one)
+    return Loss(((remove, 1),), ((add, 1),), adjacency, name)
+
+
+def _two_point(epsilon: float) -> Atoms:
+    truth = float(expit(epsilon))
+    return lattice_atoms(2 * epsilon, -epsilon, np.array([float(expit(-epsilon)), truth]))
+
+
+def _distribution(name: str, values: Sequence[float]) -> np.ndarray:
+    try:
+        array = np.asarray(values, dtype=float)
+    except (TypeError, ValueError):
+        raise InvalidParameter(f"{name} is {values!r}; it must be a list of probabilities.") from None
+    if array.ndim != 1 or array.size == 0:
+        raise InvalidParameter(f"{name} has shape {array.shape}; it must be a non-empty list of probabilities.")
+    if not np.isfinite(array).all() or (array < 0).any():
+        raise InvalidParameter(f"{name} holds a negative or non-finite number; probabilities are between 0 and 1.")
+    if abs(float(array.sum()) - 1.0) > 1e-9:
+        raise InvalidParameter(f"{name} sums to {float(array.sum())}; it must sum to 1.")
+    return array
+
+
+def _atoms(p: np.ndarray, q: np.ndarray) -> Atoms:
+    both = (p > 0) & (q > 0)
+    loss, mass = np.log(p[both]) - np.log(q[both]), p[both]
+    values, where = np.unique(loss, return_inverse=True)
+    merged = np.bincount(where, weights=mass, minlength=len(values))
+    infinite = float(p[(p > 0) & (q == 0)].sum())
+    return Atoms(values, merged, infinite, *_evenly(values))
+
+
+def _evenly(values: np.ndarray) -> tuple[Lattice | None, np.ndarray | None]:
+    """The lattice of the losses, when they are equally spaced to the last bits."""
+    if len(values) < 3:
+        return None, None
+    gaps = np.diff(values)
+    step = (values[-1] - values[0]) / round((values[-1] - values[0]) / gaps.min())
+    index = np.rint((values - values[0]) / step).astype(np.int64)
+    if np.abs(values - values[0] - step * index).max() > 4 * UNIT * np.abs(values).max() or index[-1] > 10**6:
+        return None, None
+    return Lattice(float(step), float(values[0])), index

@@ -1,0 +1,37 @@
+"""Gaussian noise, and anything as private as it: mu-GDP."""
+
+from __future__ import annotations
+
+from dalenius.calculus import checks
+from dalenius.calculus.adjacency import ADD_REMOVE, Adjacency
+from dalenius.calculus.loss import Loss, call
+from dalenius.calculus.pairs.gaussian import GaussianPair
+
+
+def gaussian(sigma: float, sensitivity: float = 1.0, adjacency: Adjacency = ADD_REMOVE) -> Loss:
+    """Loss of f(X) + N(0, sigma^2 I) where neighbours move f by at most `sensitivity` in l2 norm.
+
+    Its worst pair is N(mu, 1) against N(0, 1), mu = sensitivity / sigma: exactly mu-GDP
+    (Dong, Roth and Su 2022; seed 000 Theorem 13.1). The number of dimensions does not matter.
+
+    >>> import dalenius as dp
+    >>> round(dp.losses.gaussian(sigma=1.0).epsilon(delta=1e-5), 6)
+    4.377178
+    """
+    sigma = checks.positive("sigma", sigma, "Noise of scale 0 hides nothing.")
+    sensitivity = checks.positive("sensitivity", sensitivity)
+    name = call("gaussian", sigma=sigma, sensitivity=(sensitivity, 1.0))
+    return Loss.symmetric(GaussianPair(sensitivity / sigma), adjacency, name)
+
+
+def gdp(mu: float, adjacency: Adjacency = ADD_REMOVE) -> Loss:
+    """Loss of anything mu-GDP: no test between neighbours beats the best one for N(0,1) and N(mu,1).
+
+    >>> import dalenius as dp
+    >>> round(dp.losses.gdp(0.5).delta(epsilon=1.0), 8)
+    0.0068296
+    """
+    mu = checks.nonnegative("mu", mu)
+    if mu == 0:
+        return Loss.zero(adjacency)
+    return Loss.symmetric(GaussianPair(mu), adjacency, call("gdp", mu=mu))

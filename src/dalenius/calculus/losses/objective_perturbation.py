@@ -1,0 +1,84 @@
+"""Objective perturbation: minimise sum of losses + (ridge/2)|theta|^2 + b.theta, b ~ N(0, sigma^2 I)."""
+
+from __future__ import annotations
+
+import math
+
+from dalenius.calculus import checks
+from dalenius.calculus.adjacency import ADD_REMOVE
+from dalenius.calculus.errors import InvalidParameter
+from dalenius.calculus.loss import Loss, call
+from dalenius.calculus.losses.gaussian import gaussian
+from dalenius.calculus.pairs.half_normal import ChiPair, HalfNormalPair
+
+
+def objective_perturbation(
+    sigma: float, ridge: float, gradient_bound: float, smoothness: float, dimension: int | None = None
+) -> Loss:
+    """Loss of the exact minimiser of a convex objective with Gaussian linear noise, add/remove adjacency.
+
+    Releases argmin over R^d of sum_i l(theta; z_i) + (ridge/2)|theta|^2 + b.theta with b ~ N(0, sigma^2 I).
+    Needs: l convex and twice differentiable, |grad l| <= gradient_bound, Hessian of one record at most
+    `smoothness`, ridge > smoothness, no constraint set, an exact minimiser.
+
+    Without `dimension`, l must be a GLM loss f(x.theta; y) (one rank-1 Hessian per record): the loss is
+    dominated by -log(1 - smoothness/ridge) + L^2/(2 sigma^2) + |N(0, L^2/sigma^2)|, L = gradient_bound
+    (thesis Theorem 4.3.1 and Lemma C.4.6 with the corrected signs; its Renyi divergences are Theorem 4.3.2).
+    With `dimension` = d any such l is allowed and the bound becomes
+    -d log(1 - smoothness/ridge) + L^2/(2 sigma^2) + (L/sigma) chi_d (Theorem C.5.1, corrected).
+
+    >>> import dalenius as dp
+    >>> loss = dp.losses.objective_perturbation(sigma=5, ridge=20, gradient_bound=1, smoothness=1)
+    >>> round(loss.epsilon(delta=1e-5), 6)
+    0.810872
+    """
+    sigma = checks.positive("sigma", sigma, "Without noise the minimiser is not private.")
+    ridge = checks.positive("ridge", ridge)
+    gradient = checks.positive("gradient_bound", gradient_bound)
+    smooth = checks.nonnegative("smoothness", smoothness)
+    if smooth >= ridge:
+        raise InvalidParameter(
+            f"ridge is {ridge} and smoothness {smooth}; the bound needs ridge > smoothness. Raise the ridge, or scale "
+            "the features down (smoothness grows with their squared norm)."
+        )
+    name = call(
+        "objective_perturbation",
+        sigma=sigma,
+        ridge=ridge,
+        gradient_bound=gradient,
+        smoothness=smooth,
+        dimension=(dimension, None),
+    )
+    leading = -math.log1p(-smooth / ridge)
+    if dimension is None:
+        return Loss.symmetric(HalfNormalPair(leading, gradient / sigma), ADD_REMOVE, name)
+    d = checks.count("dimension", dimension, least=1)
+    return Loss.symmetric(ChiPair(d * leading, gradient / sigma, d), ADD_REMOVE, name)
+
+
+def approximate_minima(
+    sigma: float,
+    ridge: float,
+    gradient_bound: float,
+    smoothness: float,
+    tolerance: float,
+    output_sigma: float,
+    dimension: int | None = None,
+) -> Loss:
+    """Loss of objective perturbation solved only until the gradient norm is at most `tolerance`.
+
+    The released point is the approximate minimiser plus N(0, output_sigma^2 I). By strong convexity it is
+    within tolerance/ridge of the exact one, so this composes `objective_perturbation` with a Gaussian
+    release of sensitivity 2 tolerance / ridge (Iyengar et al. 2019; thesis Theorem 4.4.1).
+
+    >>> import dalenius as dp
+    >>> loss = dp.losses.approximate_minima(5, 20, 1, 1, tolerance=0.01, output_sigma=0.15)
+    >>> loss.epsilon(1e-5) > dp.losses.objective_perturbation(5, 20, 1, 1).epsilon(1e-5)
+    True
+    """
+    exact = objective_perturbation(sigma, ridge, gradient_bound, smoothness, dimension)
+    tolerance = checks.nonnegative("tolerance", tolerance)
+    if tolerance == 0:
+        return exact
+    output = checks.positive("output_sigma", output_sigma, "An approximate minimiser needs output noise.")
+    return exact + gaussian(output, sensitivity=2 * tolerance / checks.positive("ridge", ridge))

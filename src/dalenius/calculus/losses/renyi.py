@@ -1,0 +1,57 @@
+"""Losses known only through their Renyi divergences: zCDP and RDP."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from dalenius.calculus import checks
+from dalenius.calculus.adjacency import ADD_REMOVE, Adjacency
+from dalenius.calculus.errors import InvalidParameter
+from dalenius.calculus.loss import Loss, call
+from dalenius.calculus.pairs.gaussian import GaussianPair
+from dalenius.calculus.pairs.renyi import RenyiPair
+
+
+@dataclass(frozen=True)
+class _Linear:
+    rho: float
+
+    def __call__(self, order: float) -> float:
+        return self.rho * order
+
+
+def zcdp(rho: float, adjacency: Adjacency = ADD_REMOVE) -> Loss:
+    """Loss of anything rho-zCDP: Renyi divergence at most rho * order at every order above 1.
+
+    (Bun and Steinke 2016.) Gaussian noise with mu^2/2 = rho attains it and gives the lower bounds.
+
+    >>> import dalenius as dp
+    >>> dp.losses.zcdp(0.5).epsilon(1e-5) < 0.5 + 2 * (0.5 * 11.513) ** 0.5
+    True
+    """
+    rho = checks.nonnegative("rho", rho)
+    if rho == 0:
+        return Loss.zero(adjacency)
+    pair = RenyiPair(_Linear(rho), floor=GaussianPair(math.sqrt(2 * rho)), slope=rho)
+    return Loss.symmetric(pair, adjacency, call("zcdp", rho=rho))
+
+
+def rdp(curve: Callable[[float], float], adjacency: Adjacency = ADD_REMOVE) -> Loss:
+    """Loss of anything with Renyi divergence at most curve(order) for every order above 1.
+
+    `curve` may return inf for orders where nothing is known. Mironov 2017.
+
+    >>> import dalenius as dp
+    >>> loss = dp.losses.rdp(lambda order: 0.5 * order)
+    >>> abs(loss.epsilon(1e-5) - dp.losses.zcdp(0.5).epsilon(1e-5)) < 1e-9
+    True
+    """
+    if not callable(curve):
+        raise InvalidParameter(f"curve is {curve!r}; it must be a function from an order above 1 to a divergence.")
+    for order in (1.5, 2.0, 8.0, 64.0):
+        value = curve(order)
+        if not isinstance(value, (int, float)) or math.isnan(value) or value < 0:
+            raise InvalidParameter(f"curve({order}) is {value!r}; a Renyi divergence is a number, 0 or more (or inf).")
+    return Loss.symmetric(RenyiPair(curve), adjacency, call("rdp", curve="..."))

@@ -1,0 +1,50 @@
+"""Any loss as a finite symmetric pair from above and from below, for operations that need one pair."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from dalenius.calculus.loss import Loss
+from dalenius.calculus.pairs.atoms import Atoms
+from dalenius.calculus.pairs.bracket import Bracket
+from dalenius.calculus.pairs.pair import Pair, Reals
+from dalenius.calculus.pairs.tabulate import atoms_above, atoms_below, mirrored
+
+POINTS = 160
+
+
+def single_pair(loss: Loss) -> Pair | None:
+    """The one pair of both directions, when the loss is a single symmetric one."""
+    if loss.is_symmetric and len(loss.terms_remove) == 1 and loss.terms_remove[0][1] == 1:
+        return loss.terms_remove[0][0]
+    return None
+
+
+def finite_pair(loss: Loss) -> Pair:
+    """Atoms (or a bracket of atoms) for the worse of both directions at every epsilon."""
+    pair = single_pair(loss)
+    if isinstance(pair, Atoms) or (isinstance(pair, Bracket) and isinstance(pair.above, Atoms)):
+        return pair
+    return bracket(loss)
+
+
+def epsilon_grid(loss: Loss) -> Reals:
+    """0 and points up to where delta is beyond notice."""
+    largest = max(side.largest for side in loss.directions)
+    floor = loss.delta_at_infinity()
+    reach = loss.epsilon(floor * (1 + 1e-9) + 1e-25)
+    reach = largest if math.isfinite(largest) and largest < 1.5 * reach else reach
+    return np.unique(np.concatenate((np.linspace(0.0, reach, POINTS), np.geomspace(1e-3, 1.0, POINTS // 2) * reach)))
+
+
+def bracket(*losses: Loss) -> Bracket:
+    """The pointwise largest profile of several losses, from above and from below."""
+    grid = np.unique(np.concatenate([epsilon_grid(loss) for loss in losses]))
+    bounds = [[loss.delta_bounds(float(e)) for e in grid] for loss in losses]
+    high = np.max([[b.upper for b in row] for row in bounds], axis=0)
+    low = np.max([[b.lower for b in row] for row in bounds], axis=0)
+    alpha, top = mirrored(grid, high)
+    _, bottom = mirrored(grid, low)
+    return Bracket(atoms_below(alpha, bottom, top), atoms_above(alpha, top))

@@ -1,0 +1,89 @@
+"""A loss given by its trade-off function: f-DP."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from dalenius.calculus.adjacency import ADD_REMOVE, Adjacency
+from dalenius.calculus.errors import InvalidParameter
+from dalenius.calculus.loss import Loss, call
+from dalenius.calculus.pairs.atoms import Atoms
+from dalenius.calculus.pairs.bracket import Bracket
+from dalenius.calculus.pairs.pair import Reals
+from dalenius.calculus.pairs.tabulate import atoms_above, lower_hull
+
+POINTS = 4000
+
+
+def from_tradeoff(f: Callable[[float], float], adjacency: Adjacency = ADD_REMOVE) -> Loss:
+    """Loss of anything f-DP: every test of level alpha between neighbours has type II error >= f(alpha).
+
+    `f` must be convex, decreasing and at most 1 - alpha on [0, 1] (Dong, Roth and Su 2022). It is sampled
+    at 4000 levels down to 1e-30; convexity bounds it between the samples, from above by chords and from
+    below by the neighbouring chords extended, so bounds are certified for the function itself.
+
+    >>> import dalenius as dp
+    >>> loss = dp.losses.from_tradeoff(lambda a: max(0.0, 1 - 2.718281828459045 * a, (1 - a) / 2.718281828459045))
+    >>> abs(loss.epsilon(delta=1e-6) - 1.0) < 1e-3
+    True
+    """
+    if not callable(f):
+        raise InvalidParameter(f"f is {f!r}; it must be a function from a level in [0, 1] to a type II error.")
+    small = np.concatenate((np.geomspace(1e-30, 1e-3, POINTS // 4), np.linspace(1e-3, 0.5, POINTS // 4)[1:]))
+    levels = np.concatenate(([0.0], small, (1.0 - small[::-1])[1:], [1.0]))
+    levels = np.unique(levels)
+    try:
+        errors = np.array([float(f(float(a))) for a in levels])
+    except (TypeError, ValueError) as problem:
+        raise InvalidParameter(f"f failed on a level in [0, 1]: {problem}. It must accept every level.") from None
+    _check(levels, errors)
+    below = _levels_below(levels, errors)
+    return Loss.symmetric(
+        Bracket(_symmetric(levels, errors), _symmetric(*below)), adjacency, call("from_tradeoff", f="...")
+    )
+
+
+def _check(levels: Reals, errors: Reals) -> None:
+    if not np.isfinite(errors).all() or (errors < -1e-15).any():
+        raise InvalidParameter("f takes a negative or non-finite value; a type II error lies in [0, 1].")
+    if (errors > 1.0 - levels + 1e-12).any():
+        worst = float(levels[np.argmax(errors - (1 - levels))])
+        raise InvalidParameter(f"f({worst:g}) exceeds 1 - {worst:g}; guessing at random does better than that.")
+    if (np.diff(errors) > 1e-12).any():
+        raise InvalidParameter("f increases somewhere; a larger level cannot make a test worse.")
+    slope = np.diff(errors) / np.diff(levels)
+    noise = 4e-16 / np.diff(levels)
+    if (np.diff(slope) < -1e-9 * np.abs(slope[1:]) - 4 * (noise[1:] + noise[:-1]) - 1e-9).any():
+        raise InvalidParameter("f is not convex; use its convex hull (tests may be randomised).")
+
+
+def _levels_below(x: Reals, y: Reals) -> tuple[Reals, Reals]:
+    """Vertices of a convex function below f: neighbouring chords extended into each cell."""
+    slope = np.diff(y) / np.diff(x)
+    left, right = slope[:-2], slope[2:]
+    a, b = x[1:-2], x[2:-1]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        meet = (y[2:-1] - y[1:-2] + left * a - right * b) / (left - right)
+    inside = (meet > a) & (meet < b)
+    dip = y[1:-2] + left * (meet - a)
+    # In the first cell only the next chord helps; in the last cell the function is nonnegative.
+    first = max(0.0, float(y[1] - slope[1] * (x[1] - x[0])))
+    points = np.concatenate(([x[0]], x[1:-1], meet[inside], [x[-1]]))
+    values = np.concatenate(([min(first, float(y[0]))], y[1:-1], np.maximum(dip[inside], 0.0), [0.0]))
+    order = np.argsort(points, kind="stable")
+    return lower_hull(points[order], values[order])
+
+
+def _symmetric(levels: Reals, errors: Reals) -> Atoms:
+    """The finite pair of max(f, f^-1), f piecewise linear: the smaller of the two profiles, hull taken."""
+    a, f = lower_hull(levels, errors)
+    slope = -np.diff(f) / np.diff(a)
+    epsilon = np.log(np.unique(np.clip(slope[slope > 0], 1e-40, 1e40)))
+    alpha = np.exp(np.unique(np.concatenate((epsilon, -epsilon, [0.0]))))
+    # delta(e) = max over vertices of 1 - f - alpha a, and for the reverse pair 1 - a - alpha f.
+    forward = np.array([float(np.max(1 - f - x * a)) for x in alpha])
+    reverse = np.array([float(np.max(1 - a - x * f)) for x in alpha])
+    height = np.minimum(np.maximum(forward, 0.0), np.maximum(reverse, 0.0))
+    return atoms_above(alpha, np.minimum(height + 4e-16, 1.0))

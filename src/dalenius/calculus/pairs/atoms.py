@@ -1,0 +1,144 @@
+"""Pairs of discrete distributions: finitely many values of the privacy loss."""
+
+from __future__ import annotations
+
+import math
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import logsumexp
+
+from dalenius.calculus.pairs.pair import UNIT, Bounds, Pair, Reals, Tilted
+
+
+class Lattice(NamedTuple):
+    """Losses offset + spacing * index."""
+
+    spacing: float
+    offset: float
+
+
+class Atoms(Pair):
+    """L takes the value loss_j with P-probability mass_j; +inf with probability `infinite`.
+
+    Under Q the masses are mass_j exp(-loss_j); what is missing from one sits where P is zero.
+    `lattice` is set when the losses are known to be equally spaced (`index` then places them).
+    `slack` bounds the relative error of the masses.
+    """
+
+    def __init__(
+        self,
+        loss: Reals,
+        mass: Reals,
+        infinite: float = 0.0,
+        lattice: Lattice | None = None,
+        index: np.ndarray | None = None,
+        slack: float = 4 * UNIT,
+    ) -> None:
+        keep = mass > 0
+        self.loss = np.ascontiguousarray(loss[keep], dtype=float)
+        self.mass = np.ascontiguousarray(mass[keep], dtype=float)
+        self.infinite = float(infinite)
+        self.slack = slack
+        if lattice is None and len(self.loss) == 2:
+            lattice, index, keep = Lattice(float(self.loss[1] - self.loss[0]), float(self.loss[0])), np.arange(2), None
+        elif lattice is None and len(self.loss) == 1:
+            lattice, index, keep = Lattice(1.0, float(self.loss[0])), np.zeros(1, dtype=np.int64), None
+        self.lattice = lattice
+        self.index = None if index is None else np.asarray(index if keep is None else index[keep], dtype=np.int64)
+        self._key = (self.loss.tobytes(), self.mass.tobytes(), self.infinite, self.lattice)
+        self._hash = hash(self._key)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Atoms) and self._key == other._key
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __repr__(self) -> str:
+        return f"Atoms({len(self.loss)} losses from {self.loss.min(initial=0):g} to {self.loss.max(initial=0):g})"
+
+    @property
+    def largest(self) -> float:
+        return float(self.loss.max(initial=-math.inf))
+
+    def log_mgf(self, s: Reals) -> Reals:
+        log_mass = np.log(self.mass)
+        result = np.empty(len(s))
+        block = max(1, 4_000_000 // max(1, len(self.loss)))
+        for i in range(0, len(s), block):
+            result[i : i + block] = logsumexp(np.multiply.outer(s[i : i + block], self.loss) + log_mass, axis=1)
+        return result
+
+    @cached_property
+    def _outline(self) -> Atoms:
+        """At most a few thousand atoms that dominate these."""
+        from dalenius.calculus.pairs.rounding import round_up
+
+        return round_up(self, float(self.loss.max() - self.loss.min()) / 2000, 0.0).atoms
+
+    def rough_log_mgf(self, s: Reals) -> Reals:
+        return (self if len(self.loss) <= 4096 else self._outline).log_mgf(s)
+
+    @property
+    def reach(self) -> float:
+        complete = abs(float((self.mass * np.exp(-self.loss)).sum()) - 1.0) < 1e-12
+        return float(np.abs(self.loss).max(initial=0.0)) if complete and self.infinite == 0 else math.inf
+
+    def delta(self, epsilon: float) -> Bounds:
+        above = self.loss > epsilon
+        terms = self.mass[above] * -np.expm1(epsilon - self.loss[above])
+        value = float(terms.sum()) + self.infinite
+        # A loss known to an ulp moves 1 - exp(epsilon - loss) by at most that much times exp(...) <= 1.
+        gap = float((self.mass[above] * (np.abs(self.loss[above]) + abs(epsilon))).sum()) * 2 * UNIT
+        relative = self.slack + (len(terms) + 8) * UNIT
+        return Bounds(max(0.0, value * (1 - relative) - gap), min(1.0, value * (1 + relative) + gap))
+
+    def weights(self, c: float) -> tuple[float, Reals]:
+        """Scale and normalised tilted masses mass_j exp(c loss_j)."""
+        exponent = np.log(self.mass) + c * self.loss
+        top = float(exponent.max())
+        weights = np.exp(exponent - top)
+        total = float(weights.sum())
+        return top + math.log(total), weights / total
+
+    def tilted(self, c: float, t: Reals) -> Tilted | None:
+        if len(t) * len(self.loss) > 20_000_000:
+            return None
+        scale, weights = self.weights(c)
+        values = np.exp(1j * np.multiply.outer(t, self.loss)) @ weights
+        spread = float(weights @ np.abs(self.loss))
+        fixed = self.slack + UNIT * (2 * len(weights) + 16 + 4 * abs(c) * spread)
+        return Tilted(scale, values, fixed + 4 * UNIT * spread * np.abs(t))
+
+    def along_period(self, c: float, size: int) -> Tilted:
+        """values_k = sum_j w_j exp(2 pi i k index_j / size) for k = 0 .. size//2."""
+        scale, weights = self.weights(c)
+        assert self.index is not None
+        spread = float(weights @ np.abs(self.loss))
+        fixed = self.slack + UNIT * (16 + 4 * abs(c) * spread)
+        half = size // 2 + 1
+        if len(weights) * half <= 2_000_000:
+            turns = np.multiply.outer(np.arange(half), self.index % size) % size
+            values = np.exp(2j * math.pi / size * turns) @ weights
+            return Tilted(scale, values, np.full(half, fixed + UNIT * (2 * len(weights) + 16)))
+        folded = np.bincount(self.index % size, weights=weights, minlength=size)
+        values = np.conj(np.fft.rfft(folded))
+        # ||error||_2 <= 8 u log2(N) ||values||_2 = 8 u log2(N) sqrt(N) ||folded||_2 (Higham 2002, Thm 24.2).
+        noise = 8 * UNIT * math.log2(size) * math.sqrt(size) * float(np.linalg.norm(folded))
+        return Tilted(scale, values, np.full(half, fixed + noise))
+
+    def cells(self, edges: Reals) -> tuple[Reals, Reals]:
+        # A rounding's width to the left keeps an atom that sits on an edge in the cell below it.
+        place = np.searchsorted(edges, self.loss - 1e-13 * (1 + np.abs(self.loss)), side="left")
+        p = np.bincount(place, weights=self.mass, minlength=len(edges) + 1)
+        with np.errstate(over="ignore"):
+            q = np.bincount(place, weights=self.mass * np.exp(-self.loss), minlength=len(edges) + 1)
+        return p, q
+
+
+def lattice_atoms(spacing: float, offset: float, mass: Reals, infinite: float = 0.0, slack: float = 4 * UNIT) -> Atoms:
+    """Atoms at offset + spacing * 0, 1, 2, ..."""
+    index = np.arange(len(mass))
+    return Atoms(offset + spacing * index, mass, infinite, Lattice(spacing, offset), index, slack)

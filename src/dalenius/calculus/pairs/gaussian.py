@@ -1,0 +1,66 @@
+"""The Gaussian pair N(mu, 1) against N(0, 1): the extremal pair of mu-GDP."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import ndtr
+
+
+from dalenius.calculus.pairs.pair import UNIT, Bounds, Pair, Reals, Tilted
+from dalenius.calculus.theorems.gaussian import gaussian_delta
+
+
+def normal_cells(edges: Reals) -> Reals:
+    """Standard normal masses of (-inf, e_0], ..., (e_J, inf), relative accuracy kept in both tails."""
+    below, above = ndtr(edges), ndtr(-edges)
+    middle = np.where(edges[:-1] > 0, above[:-1] - above[1:], below[1:] - below[:-1])
+    return np.concatenate((below[:1], np.maximum(middle, 0.0), above[-1:]))
+
+
+@dataclass(frozen=True)
+class GaussianPair(Pair):
+    """L ~ N(mu^2/2, mu^2) under P and N(-mu^2/2, mu^2) under Q; M(s) = exp(mu^2 s (s+1) / 2)."""
+
+    mu: float
+
+    @property
+    def largest(self) -> float:
+        return math.inf
+
+    @property
+    def asymptote(self) -> tuple[float, float]:
+        return 0.5 * self.mu**2 * (1 + 4 * UNIT), 0.0
+
+    @property
+    def gdp(self) -> float:
+        return self.mu
+
+    def delta(self, epsilon: float) -> Bounds:
+        # gaussian_delta is rounded up by at most 2e-11 (its docstring).
+        high = gaussian_delta(self.mu, abs(epsilon))
+        low = high * (1 - 5e-11) if high > 1e-300 else 0.0
+        if epsilon >= 0:
+            return Bounds(low, high)
+        gap, alpha = -math.expm1(epsilon), math.exp(epsilon)
+        return Bounds((gap + alpha * low) * (1 - 1e-15), min(1.0, (gap + alpha * high) * (1 + 1e-15)))
+
+    def log_mgf(self, s: Reals) -> Reals:
+        return 0.5 * self.mu**2 * s * (s + 1.0)
+
+    def tilted(self, c: float, t: Reals) -> Tilted:
+        variance = self.mu**2
+        phase = variance * (c + 0.5) * t
+        decay = 0.5 * variance * t * t
+        values = np.exp(-decay + 1j * phase)
+        # Each exponent is a product of at most four rounded factors; exp and cos/sin err by a few ulp.
+        error = UNIT * (8.0 + 6.0 * np.abs(phase) + 6.0 * decay) * np.abs(values)
+        return Tilted(0.5 * variance * c * (c + 1.0), values, error)
+
+    def envelope(self, c: float, t: Reals) -> Reals:
+        return np.exp(-0.5 * self.mu**2 * t * t)
+
+    def cells(self, edges: Reals) -> tuple[Reals, Reals]:
+        return normal_cells(edges / self.mu - self.mu / 2), normal_cells(edges / self.mu + self.mu / 2)

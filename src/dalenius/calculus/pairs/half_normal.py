@@ -1,0 +1,141 @@
+"""Losses of the form offset + |normal vector|: the bounds of objective perturbation."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import erfcx, gammaln, log_ndtr, ndtr, wofz
+from scipy.stats import chi
+
+from dalenius.calculus.pairs.pair import UNIT, Bounds, Pair, Reals, Tilted
+from dalenius.calculus.theorems.gaussian import gaussian_delta
+
+
+@dataclass(frozen=True)
+class HalfNormalPair(Pair):
+    """L = offset + mu^2/2 + |N(0, mu^2)| under P (Lemma C.4.6 of the thesis, corrected).
+
+    M(s) = exp(s (offset + mu^2/2) + s^2 mu^2/2) 2 Phi(s mu). Q has mass E[exp(-L)] where P lives.
+    """
+
+    offset: float
+    mu: float
+
+    @property
+    def start(self) -> float:
+        return self.offset + 0.5 * self.mu**2
+
+    @property
+    def largest(self) -> float:
+        return math.inf
+
+    @property
+    def asymptote(self) -> tuple[float, float]:
+        # D_order = offset + order mu^2/2 + log(2 Phi((order-1) mu)) / (order-1), Phi <= 1.
+        return 0.5 * self.mu**2 * (1 + 4 * UNIT), (self.offset + math.log(2)) * (1 + 4 * UNIT)
+
+    def delta(self, epsilon: float) -> Bounds:
+        x = epsilon - self.start
+        if x >= 0:
+            # epsilon - offset >= mu^2/2 > 0, where gaussian_delta is good to 2e-11.
+            high = 2 * gaussian_delta(self.mu, epsilon - self.offset)
+            slack = 1e-10 + 8 * UNIT * (abs(epsilon) + self.offset) * (1 + x / self.mu**2)
+            return Bounds(high * (1 - slack), min(1.0, high * (1 + slack)))
+        value = -math.expm1(x) + math.exp(x) * (1 - float(erfcx(self.mu / math.sqrt(2))))
+        gap = 16 * UNIT * (1 + abs(epsilon) + self.start)
+        return Bounds(max(0.0, value - gap), min(1.0, value + gap))
+
+    def log_mgf(self, s: Reals) -> Reals:
+        return s * self.start + 0.5 * (s * self.mu) ** 2 + math.log(2) + log_ndtr(s * self.mu)
+
+    def tilted(self, c: float, t: Reals) -> Tilted:
+        mu = self.mu
+        # Phi(z) = erfc(-z/sqrt2)/2 and erfc(w) = exp(-w^2) wofz(i w), taken on the side where wofz is tame.
+        z = mu * (c + 1j * t) / math.sqrt(2)
+        upper = 0.5 * wofz(1j * z)
+        gauss = np.exp(-(mu**2) * t * t / 2 + 1j * c * mu**2 * t)
+        bottom = float(ndtr(c * mu))
+        # exp(z^2/..) Phi: exp(s^2 mu^2/2) Phi(s mu) = exp(s^2 mu^2/2) - exp(s^2 mu^2/2) Phi(-s mu)
+        tail = upper * math.exp(-0.5 * (c * mu) ** 2)
+        values = np.exp(1j * t * self.start) * (gauss - tail) / bottom
+        scale = c * self.start + 0.5 * (c * mu) ** 2 + math.log(2 * bottom)
+        # wofz is good to 1e-13 (Johnson's Faddeeva package); the rest are exponentials of rounded products.
+        error = 4e-13 + UNIT * (64 + 8 * np.abs(t) * (self.start + abs(c) * mu**2) + 8 * (mu * t) ** 2 * np.abs(gauss))
+        return Tilted(scale, values, error / bottom)
+
+    def envelope(self, c: float, t: Reals) -> Reals:
+        # One mode with a jump at the start: variation twice the largest density 1/(mu sqrt(2 pi) Phi(c mu)).
+        peak = 1 / (self.mu * math.sqrt(2 * math.pi) * float(ndtr(c * self.mu)))
+        return np.minimum(1.0, 2 * peak * (1 + 1e-12) / np.maximum(t, 1e-300))
+
+    def cells(self, edges: Reals) -> tuple[Reals, Reals]:
+        y = np.maximum(edges - self.start, 0.0) / self.mu
+        above_p = np.append(np.insert(2 * ndtr(-y), 0, 1.0), 0.0)
+        # E[exp(-L); L > l] = 2 exp(mu^2/2 - start) Phi(-(y + mu)), start - mu^2/2 = offset
+        above_q = np.append(2 * math.exp(-self.offset) * np.insert(ndtr(-y - self.mu), 0, ndtr(-self.mu)), 0.0)
+        return np.maximum(-np.diff(above_p), 0.0), np.maximum(-np.diff(above_q), 0.0)
+
+
+@dataclass(frozen=True)
+class ChiPair(Pair):
+    """L = offset + mu^2/2 + mu chi_d: the dimension-dependent bound for losses that are not GLMs."""
+
+    offset: float
+    mu: float
+    dimension: int
+
+    @property
+    def start(self) -> float:
+        return self.offset + 0.5 * self.mu**2
+
+    @property
+    def largest(self) -> float:
+        return math.inf
+
+    @property
+    def asymptote(self) -> tuple[float, float]:
+        # |g| <= sqrt(d) + N-like deviation: E exp(s mu |g|) <= exp(s mu sqrt(d) + s^2 mu^2/2), g a normal vector.
+        return 0.5 * self.mu**2 * (1 + 1e-12), (self.offset + self.mu * math.sqrt(self.dimension)) * (1 + 1e-12)
+
+    def log_mgf(self, s: Reals) -> Reals:
+        return s * self.start + _log_chi_mgf(s * self.mu, self.dimension)
+
+    def cells(self, edges: Reals) -> tuple[Reals, Reals]:
+        y = np.maximum(edges - self.start, 0.0) / self.mu
+        above = np.append(np.insert(chi.sf(y, self.dimension), 0, 1.0), 0.0)
+        p = np.maximum(-np.diff(above), 0.0)
+        ends = np.concatenate(([0.0], y, [np.maximum(y[-1], math.sqrt(self.dimension)) + 40.0]))
+        return p, math.exp(-self.start) * _exp_chi_cells(ends, self.mu, self.dimension)
+
+
+def _log_density(r: Reals, d: int) -> Reals:
+    with np.errstate(divide="ignore"):
+        return (d - 1) * np.log(r) - r * r / 2 - (d / 2 - 1) * math.log(2) - float(gammaln(d / 2))
+
+
+def _log_chi_mgf(u: Reals, d: int) -> Reals:
+    """log E exp(u chi_d): the log-concave integrand is summed on a fine grid around its peak."""
+    peak = (u + np.sqrt(u * u + 4 * max(d - 1, 0.25))) / 2
+    low = np.maximum(peak - 12.0, 0.0)
+    x = low[:, None] + np.linspace(0.0, 1.0, 4001) * (peak + 12.0 - low)[:, None]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        exponent = u[:, None] * x + _log_density(x, d)
+    exponent = np.where(np.isfinite(exponent), exponent, -np.inf)
+    top = exponent.max(axis=1)
+    weight = np.exp(exponent - top[:, None])
+    step = x[:, 1] - x[:, 0]
+    # Simpson on a log-concave smooth integrand: error below 1e-12 at this spacing.
+    simpson = weight[:, 0] + weight[:, -1] + 4 * weight[:, 1:-1:2].sum(axis=1) + 2 * weight[:, 2:-1:2].sum(axis=1)
+    return np.asarray(top + np.log(simpson * step / 3) + 1e-11)
+
+
+def _exp_chi_cells(ends: Reals, mu: float, d: int) -> Reals:
+    """E[exp(-mu chi_d)] over consecutive cells, by Gauss-Legendre in each."""
+    nodes, weights = np.polynomial.legendre.leggauss(12)
+    left, width = ends[:-1], np.diff(ends)
+    width = np.minimum(width, 45.0)
+    x = left[:, None] + width[:, None] * (0.5 + 0.5 * nodes)
+    values = np.exp(-mu * x + _log_density(np.maximum(x, 1e-300), d))
+    return np.asarray(0.5 * width * (values @ weights))

@@ -1,0 +1,68 @@
+"""The Laplace pair: Lap(1) shifted by `shift` against Lap(1)."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from dalenius.calculus.pairs.pair import UNIT, Bounds, Complexes, Pair, Reals, Tilted
+
+
+@dataclass(frozen=True)
+class LaplacePair(Pair):
+    """L = +e with probability 1/2, -e with probability exp(-e)/2, else density exp((l-e)/2)/4 on (-e, e).
+
+    e = `shift` = sensitivity / scale. With y = s + 1/2,
+    M(s) = exp(s e) B(y),  B(y) = (1 + exp(-2 y e))/2 + (1 - exp(-2 y e))/(4 y).
+    """
+
+    shift: float
+
+    @property
+    def largest(self) -> float:
+        return self.shift
+
+    @property
+    def reach(self) -> float:
+        return self.shift
+
+    def delta(self, epsilon: float) -> Bounds:
+        e = self.shift
+        if epsilon >= e:
+            return Bounds(0.0, 0.0)
+        value = -math.expm1(epsilon) if epsilon <= -e else -math.expm1((epsilon - e) / 2)
+        gap = 4 * UNIT * (abs(epsilon) + e)
+        return Bounds(max(0.0, value * (1 - 4 * UNIT) - gap), min(1.0, value * (1 + 4 * UNIT) + gap))
+
+    def _bracket(self, y: Complexes) -> Complexes:
+        return 0.5 * (1 + np.exp(-2 * y * self.shift)) - np.expm1(-2 * y * self.shift) / (4 * y)
+
+    def log_mgf(self, s: Reals) -> Reals:
+        y = np.where(s == -0.5, 1e-12, s + 0.5)
+        left = y < 0  # B(-y) = B(y) exp(2 y e): the pair is symmetric, M(s) = M(-1-s)
+        return np.where(left, -1 - s, s) * self.shift + np.log(self._bracket(np.abs(y).astype(complex)).real)
+
+    def tilted(self, c: float, t: Reals) -> Tilted:
+        bottom = float(self._bracket(np.array([c + 0.5 + 0j]))[0].real)
+        values = np.exp(1j * t * self.shift) * self._bracket(c + 0.5 + 1j * t) / bottom
+        error = UNIT * (24 + 8 * (np.abs(t) + abs(c) + 1) * self.shift)
+        return Tilted(c * self.shift + math.log(bottom), values, error)
+
+    def envelope(self, c: float, t: Reals) -> Reals:
+        # Two atoms, and a density that rises to exp(c e)/4 and drops to zero: its variation is twice that.
+        bottom = float(self._bracket(np.array([c + 0.5 + 0j]))[0].real)
+        atoms = 0.5 * (1 + math.exp(-(2 * c + 1) * self.shift)) / bottom
+        return np.minimum(1.0, (atoms + 0.5 / (bottom * np.maximum(t, 1e-300))) * (1 + 1e-12))
+
+    def cells(self, edges: Reals) -> tuple[Reals, Reals]:
+        e = self.shift
+        near = 1e-13 * (1 + e)
+        inside = (edges >= -e - near) & (edges < e - near)
+        low = np.clip(edges, -e, e)
+        below_p = np.where(inside, 0.5 * np.exp((low - e) / 2), np.where(edges < 0, 0.0, 1.0))
+        above_q = np.where(inside, 0.5 * np.exp((-low - e) / 2), np.where(edges < 0, 1.0, 0.0))
+        p = np.diff(np.concatenate(([0.0], below_p, [1.0])))
+        q = -np.diff(np.concatenate(([1.0], above_q, [0.0])))
+        return p, q

@@ -1,0 +1,131 @@
+"""An ordered pair of distributions seen through its privacy loss.
+
+For distributions P and Q write L = log dP/dQ, a random variable under P. Its law says all there is
+to say about telling P from Q: the hockey-stick divergence is
+
+    delta(epsilon) = P(L = +inf) + E_P[(1 - exp(epsilon - L))_+ ; L < inf],
+
+the Renyi divergences are its moment generating function M(s) = E_P[exp(s L); L < inf], and a
+product of pairs has the sum of the losses. (Seed 000, chapter 14; Zhu, Dong and Wang 2022.)
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import expit, ndtri
+
+Reals = npt.NDArray[np.float64]
+Complexes = npt.NDArray[np.complex128]
+
+UNIT = 2.0**-53
+"""Rounding unit of double precision."""
+
+
+class Bounds(NamedTuple):
+    """A certified interval."""
+
+    lower: float
+    upper: float
+
+
+class Tilted(NamedTuple):
+    """M(c + i t) = exp(log_scale) * (values + e) with |e| <= error, entry by entry."""
+
+    log_scale: float
+    values: Complexes
+    error: Reals
+
+
+class Pair(ABC):
+    """What the engines need to know of one ordered pair. Implementations are frozen and hashable."""
+
+    infinite: float = 0.0
+    """P-mass of the event L = +inf."""
+
+    @property
+    @abstractmethod
+    def largest(self) -> float:
+        """Supremum of the finite part of L (math.inf when unbounded)."""
+
+    @abstractmethod
+    def log_mgf(self, s: Reals) -> Reals:
+        """log M(s) on the real axis, to about 1e-12; +inf where M diverges."""
+
+    def rough_log_mgf(self, s: Reals) -> Reals:
+        """log M(s) or a somewhat larger value that is cheaper to have: enough to place a contour."""
+        return self.log_mgf(s)
+
+    renyi_is_tighter: ClassVar[bool] = False
+    """True when the Renyi divergences are bounded more tightly than by this pair's own."""
+
+    def renyi_log_mgf(self, s: Reals) -> Reals:
+        """s times the tightest known bound on the Renyi divergence of order 1 + s."""
+        return self.log_mgf(s)
+
+    def delta(self, epsilon: float) -> Bounds | None:
+        """Certified closed form, infinite mass included; None when there is none."""
+        return None
+
+    def tilted(self, c: float, t: Reals) -> Tilted | None:
+        """M along the vertical line Re s = c; None sends the pair to the lattice engine."""
+        return None
+
+    def envelope(self, c: float, t: Reals) -> Reals:
+        """Entry j bounds |M(c + i u)| / M(c) for every u in [t_j, t_{j+1}], the last one for u >= t_J."""
+        return np.ones_like(t)
+
+    @abstractmethod
+    def cells(self, edges: Reals) -> tuple[Reals, Reals]:
+        """Masses of L under P and under Q in (-inf, e_0], (e_0, e_1], ..., (e_J, +inf).
+
+        The finite part only; both arrays have one entry more than `edges`. An atom that sits on an
+        edge up to rounding belongs to the cell left of it.
+        """
+
+    @property
+    def asymptote(self) -> tuple[float, float]:
+        """(a, b) with D_order(P||Q) <= a order + b for every order >= 2; a = inf when none is known."""
+        return (0.0, self.largest) if math.isfinite(self.largest) else (math.inf, 0.0)
+
+    @property
+    def gdp(self) -> float:
+        """A mu for which the pair is dominated by N(mu, 1) against N(0, 1); inf when none is known.
+
+        A loss bounded by e in both directions is dominated by randomized response, and that by the
+        Gaussian pair with the same point on the diagonal, mu = 2 Phi^-1(e^e / (1 + e^e)).
+        """
+        if self.infinite > 0 or not math.isfinite(self.reach):
+            return math.inf
+        return -2.0 * float(ndtri(expit(-self.reach))) * (1 + 1e-14)
+
+    @property
+    def reach(self) -> float:
+        """A bound on |L|, both ways; inf when none is known."""
+        return math.inf
+
+    @property
+    def lower(self) -> Pair:
+        """A pair this one dominates, used for lower bounds: itself unless it is only a bracket."""
+        return self
+
+    @property
+    def upper(self) -> Pair:
+        """A pair that dominates this one, used for upper bounds."""
+        return self
+
+
+def in_cells(envelope: Reals, breaks: Reals, t: Reals) -> Reals:
+    """Re-express a step bound (value j on [breaks_j, breaks_{j+1})) on the cells of `t`, by maxima."""
+    first = np.maximum(np.searchsorted(breaks, t, side="right") - 1, 0)
+    runs = np.maximum.reduceat(envelope, first)
+    # A cell of t reaches into the step that holds its right end, which reduceat leaves out.
+    return np.maximum(runs, np.append(envelope[first[1:]], envelope[first[-1] :].max()))
+
+
+Terms = tuple[tuple[Pair, int], ...]
+"""Independent losses and how often each occurs."""

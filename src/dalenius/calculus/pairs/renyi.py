@@ -1,0 +1,89 @@
+"""Losses known only through their Renyi divergences, and the best profile a Renyi curve implies."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import minimize_scalar
+
+from dalenius.calculus.pairs.atoms import Atoms
+from dalenius.calculus.pairs.pair import Pair, Reals, Terms
+from dalenius.calculus.pairs.tabulate import atoms_above, mirrored
+
+
+@dataclass(frozen=True)
+class RenyiPair(Pair):
+    """All that is known is D_order(P||Q) <= curve(order) for order > 1.
+
+    `floor` is a pair the worst case is known to dominate (for lower bounds), if any; `slope` a rho
+    with curve(order) <= rho * order.
+    """
+
+    curve: Callable[[float], float]
+    floor: Pair | None = None
+    slope: float = math.inf
+
+    renyi_is_tighter = True
+
+    @property
+    def largest(self) -> float:
+        return math.inf
+
+    @property
+    def asymptote(self) -> tuple[float, float]:
+        return self.slope, 0.0
+
+    @property
+    def lower(self) -> Pair:
+        return self if self.floor is None else self.floor
+
+    def log_mgf(self, s: Reals) -> Reals:
+        return np.array([x * self.curve(1.0 + float(x)) for x in s])
+
+    def cells(self, edges: Reals) -> tuple[Reals, Reals]:
+        raise NotImplementedError("a Renyi curve has no single law; the accountant uses its profile")
+
+
+def profile_bound(log_mgf: Callable[[Reals], Reals], epsilon: float) -> float:
+    """min over s > 0 of exp(K(s) - s epsilon) s^s / (1+s)^(1+s), an upper bound on delta(epsilon).
+
+    For every loss L, (1 - exp(epsilon - L))_+ <= exp(s (L - epsilon)) s^s / (1+s)^(1+s)
+    (Canonne, Kamath and Steinke 2020, Proposition 12, with order 1 + s). Any s is valid, so the
+    search needs no certificate.
+    """
+
+    def height(x: float) -> float:
+        s = math.exp(x)
+        k = float(log_mgf(np.array([s]))[0])
+        if not math.isfinite(k):
+            return math.inf
+        return k * (1 + 1e-14) + 1e-15 + s * x - (1 + s) * math.log1p(s) - s * epsilon
+
+    grid = np.linspace(math.log(1e-6), math.log(1e9), 70)
+    heights = np.array([height(x) for x in grid])
+    best = int(np.argmin(heights))
+    if not math.isfinite(heights[best]):
+        return 1.0
+    found = minimize_scalar(
+        height, bounds=(grid[max(best - 1, 0)], grid[min(best + 1, 69)]), method="bounded", options={"xatol": 1e-9}
+    )
+    least = min(float(heights[best]), float(found.fun))
+    return min(1.0, max(math.exp(min(least, 0.0)) * (1 + 1e-12), 5e-324))
+
+
+def renyi_atoms(terms: Terms) -> Atoms:
+    """A finite pair that dominates everything with these Renyi curves (both directions)."""
+
+    def log_mgf(s: Reals) -> Reals:
+        return sum((n * pair.log_mgf(s) for pair, n in terms), np.zeros_like(s))
+
+    reach = 1.0
+    while profile_bound(log_mgf, reach) > 1e-60 and reach < 300:
+        reach *= 1.25
+    epsilon = np.concatenate(([0.0], np.geomspace(1e-4, 1.0, 120)[:-1] * reach, [reach]))
+    delta = np.array([profile_bound(log_mgf, float(e)) for e in epsilon])
+    alpha, height = mirrored(epsilon, delta)
+    return atoms_above(alpha, height * (1 + 1e-12))

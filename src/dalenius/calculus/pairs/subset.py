@@ -1,0 +1,105 @@
+"""Sampling a fixed number of records: the symmetric operator C_p of f-DP.
+
+For f symmetric, C_p(f) is the convex hull of min(f_p, f_p^-1), f_p = p f + (1-p) Id (Dong, Roth and Su
+2022; seed 000 Theorem 13.7). In terms of profiles: for epsilon >= 0 it is that of the remove direction of
+Poisson sampling, and below 0 its mirror image, which leaves an atom of loss 0.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from dalenius.calculus.pairs.atoms import Atoms
+from dalenius.calculus.pairs.bracket import Bracket
+from dalenius.calculus.pairs.pair import Bounds, Pair, Reals
+from dalenius.calculus.pairs.rounding import rounded_roughly
+from dalenius.calculus.pairs.sampled import SampledPair, sampled
+
+
+@dataclass(frozen=True)
+class SubsetPair(Pair):
+    """P(L > x) and Q(L > x) for x >= 0 are those of `inner` (remove direction); the rest is their mirror."""
+
+    inner: SampledPair
+
+    @property
+    def infinite(self) -> float:  # type: ignore[override]
+        return self.inner.infinite
+
+    @property
+    def largest(self) -> float:
+        return self.inner.largest
+
+    @property
+    def reach(self) -> float:
+        return self.largest
+
+    @property
+    def asymptote(self) -> tuple[float, float]:
+        return self.inner.base.asymptote
+
+    @property
+    def gdp(self) -> float:
+        return self.inner.base.gdp
+
+    def delta(self, epsilon: float) -> Bounds | None:
+        found = self.inner.delta(abs(epsilon))
+        if found is None or epsilon >= 0:
+            return found
+        gap, alpha = -math.expm1(epsilon), math.exp(epsilon)
+        return Bounds((gap + alpha * found.lower) * (1 - 1e-15), min(1.0, (gap + alpha * found.upper) * (1 + 1e-15)))
+
+    @cached_property
+    def _rounded(self) -> Atoms:
+        return rounded_roughly(self)
+
+    def log_mgf(self, s: Reals) -> Reals:
+        return self._rounded.log_mgf(s)
+
+    def cells(self, edges: Reals) -> tuple[Reals, Reals]:
+        # Mass above each |edge| under both laws of the inner pair, then mirrored.
+        size = np.abs(edges)
+        order = np.argsort(size)
+        p_cells, q_cells = self.inner.cells(size[order])
+        above_p, above_q = np.empty(len(edges)), np.empty(len(edges))
+        above_p[order] = np.cumsum(p_cells[::-1])[::-1][1:]
+        above_q[order] = np.cumsum(q_cells[::-1])[::-1][1:]
+        left = edges < 0
+        # P(L <= e) for e < 0 is Q(L >= -e) of the inner pair, which has no atoms.
+        return _from_tails(above_p, above_q, left, self.infinite), _from_tails(above_q, above_p, left, 0.0)
+
+
+def _from_tails(above: Reals, below: Reals, left: np.ndarray, infinite: float) -> Reals:
+    """Cell masses from P(L > e) at edges >= 0 and P(L <= e) at edges < 0, total 1 - infinite."""
+    cells = np.empty(len(above) + 1)
+    negative, positive = below[left], above[~left]
+    cells[: len(negative)] = np.diff(negative, prepend=0.0)
+    cells[len(negative) + 1 :] = -np.diff(positive, append=0.0)
+    cells[len(negative)] = 1.0 - infinite - (negative[-1] if len(negative) else 0.0) - (
+        positive[0] if len(positive) else 0.0
+    )
+    return np.maximum(cells, 0.0)
+
+
+def subset(pair: Pair, rate: float) -> Pair:
+    """The pair of a mechanism run on a random subset, from its symmetric replace-one pair."""
+    if isinstance(pair, Bracket):
+        return Bracket(subset(pair.below, rate), subset(pair.above, rate))
+    inner = sampled(pair, rate, added=False)
+    if isinstance(inner, SampledPair):
+        return SubsetPair(inner)
+    assert isinstance(inner, Atoms)
+    up = inner.loss > 0
+    loss, mass = inner.loss[up], inner.mass[up]
+    mirrored = mass * np.exp(-loss)
+    rest = max(0.0, 1.0 - 2 * inner.infinite - float(mass.sum()) - float(mirrored.sum())) + inner.infinite
+    return Atoms(
+        np.concatenate((-loss[::-1], [0.0], loss)),
+        np.concatenate((mirrored[::-1], [rest - inner.infinite], mass)),
+        inner.infinite,
+        slack=inner.slack * 4,
+    )

@@ -1,0 +1,398 @@
+"""From one currency of privacy to another: Renyi, zCDP, GDP, bounded range, pure and approximate DP.
+
+A conversion keeps the adjacency of what it is given. A Renyi curve bounds both orders of every pair.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from fractions import Fraction
+from typing import Final, Literal
+
+from dalenius.calculus import checks
+from dalenius.calculus.errors import InvalidParameter
+from dalenius.calculus.theorems.joint_range import excluded
+from dalenius.calculus.theorems.numerics import (
+    TINY,
+    ULP,
+    down,
+    exp_up,
+    fraction_up,
+    lowest,
+    open_probability,
+    order_above_one,
+    product_up,
+    smallest,
+    terms_up,
+    up,
+)
+
+Conversion = Literal["simple", "improved", "optimal"]
+Curve = Callable[[float], float]
+
+CONVERSIONS: Final = ("simple", "improved", "optimal")
+
+# log(order - 1): from 1e-4, where small epsilons with large deltas live, to 1e8 for tiny zCDP costs.
+_LOG_ORDERS: Final = [math.log(10.0) * (-4 + index / 8) for index in range(97)]
+_LEAST_LOG: Final = -744.0
+
+
+def epsilon_at_order(
+    order: float, divergence: float, delta: float, conversion: Conversion = "optimal"
+) -> float:
+    """Epsilon at delta of a release that is (order, divergence)-RDP, rounded up.
+
+    * "simple" (Mironov 2017, Prop 3; notes Thm 12.2): divergence + log(1/delta)/(order-1).
+    * "improved" (Canonne, Kamath and Steinke 2020, Prop 12; Balle et al. 2020, Thm 21):
+      divergence + log(1-1/order) - (log delta + log order)/(order-1).
+    * "optimal" (Asoodeh et al. 2021): the least epsilon implied by this one number; a pair of two-point
+      distributions attains it. See joint_range.py for the statement and its proof.
+
+    Each is at most the one before. A negative value is returned as 0, since delta(0) <= delta(epsilon < 0).
+
+    >>> [round(epsilon_at_order(8.0, 0.1, 0.01, c), 5) for c in ("simple", "improved", "optimal")]
+    [0.75788, 0.32729, 0.26156]
+    """
+    order = order_above_one(order)
+    divergence = checks.nonnegative("divergence", divergence)
+    delta = open_probability("delta", delta, "A Renyi bound of finite order never gives delta 0.")
+    return _epsilon(_checked(conversion), order, divergence, math.log(delta))
+
+
+def delta_at_order(
+    order: float, divergence: float, epsilon: float, conversion: Conversion = "optimal"
+) -> float:
+    """Delta at epsilon of a release that is (order, divergence)-RDP, rounded up.
+
+    "simple" exp((order-1)(divergence-epsilon)); "improved" the same times (1-1/order)^(order-1)/order, the
+    maximum of (1-u)u^(order-1); "optimal" as in :func:`epsilon_at_order`.
+
+    >>> [round(delta_at_order(8.0, 0.1, 0.3, c), 5) for c in ("simple", "improved", "optimal")]
+    [0.2466, 0.0121, 0.00729]
+    """
+    order = order_above_one(order)
+    divergence = checks.nonnegative("divergence", divergence)
+    epsilon = checks.nonnegative("epsilon", epsilon)
+    return _delta(_checked(conversion), order, divergence, epsilon)
+
+
+def epsilon_from_renyi(
+    curve: Curve, delta: float, conversion: Conversion = "optimal", orders: Sequence[float] | None = None
+) -> float:
+    """Epsilon at delta of a release with D_a <= curve(a) for the orders a > 1, rounded up.
+
+    Every order gives a valid epsilon, so the search over orders needs no certificate and is done on a
+    grid followed by golden section; with `orders` only those are tried. The curve may return inf where it
+    says nothing; if it does so everywhere the answer is inf. Conversions as in :func:`epsilon_at_order`.
+
+    >>> round(epsilon_from_renyi(lambda a: a / 2, 1e-5, "improved"), 5)
+    4.72839
+    """
+    delta = open_probability("delta", delta, "A Renyi curve of finite orders never gives delta 0.")
+    log_delta = math.log(delta)
+    return _over_orders(
+        lambda kind, order, value: _epsilon(kind, order, value, log_delta),
+        curve,
+        _checked(conversion),
+        orders,
+    )
+
+
+def delta_from_renyi(
+    curve: Curve, epsilon: float, conversion: Conversion = "optimal", orders: Sequence[float] | None = None
+) -> float:
+    """Delta at epsilon of a release with D_a <= curve(a) for the orders a > 1, rounded up.
+
+    As :func:`epsilon_from_renyi`; "simple" is the moments accountant (Abadi et al. 2016; notes Thm 11.2).
+
+    >>> round(delta_from_renyi(lambda a: a / 2, 4.0, "simple"), 7)
+    0.0021875
+    """
+    epsilon = checks.nonnegative("epsilon", epsilon)
+
+    # Compare logarithms: deltas below the least float, and above 1, would all look alike.
+    def exponent(kind: Conversion, order: float, value: float) -> float:
+        if kind != "optimal":
+            return _log_delta(kind, order, value, epsilon)
+        found = _delta(kind, order, value, epsilon)
+        return -math.inf if found == 0 else terms_up(math.log(found))
+
+    least = _over_orders(exponent, curve, _checked(conversion), orders)
+    return min(1.0, exp_up(least, 0.0)) if least > -math.inf else 0.0
+
+
+def zcdp_to_epsilon(rho: float, delta: float, method: Literal["simple", "orders"] = "orders") -> float:
+    """Epsilon at delta of a rho-zCDP release, rounded up.
+
+    "simple" (Bun and Steinke 2016, Prop 1.3): rho + 2 sqrt(rho log(1/delta)). "orders": the best optimal
+    conversion over all orders of the curve rho a, never larger.
+
+    >>> round(zcdp_to_epsilon(0.5, 1e-5, "simple"), 5), zcdp_to_epsilon(0.5, 1e-5) < 4.7284
+    (5.29853, True)
+    """
+    rho = checks.nonnegative("rho", rho)
+    delta = open_probability("delta", delta, "zCDP never gives delta 0.")
+    if method not in ("simple", "orders"):
+        raise InvalidParameter(f"method is {method!r}; it must be 'simple' or 'orders'.")
+    if rho == 0:
+        return 0.0
+    simple = terms_up(rho, 2 * math.sqrt(-rho * math.log(delta)))
+    return simple if method == "simple" else min(simple, epsilon_from_renyi(lambda a: up(rho * a, 1), delta))
+
+
+def zcdp_to_delta(rho: float, epsilon: float, method: Literal["simple", "orders"] = "orders") -> float:
+    """Delta at epsilon of a rho-zCDP release, rounded up; "simple" is exp(-(epsilon-rho)^2/(4 rho)).
+
+    >>> round(zcdp_to_delta(0.5, 4.0, "simple"), 7)
+    0.0021875
+    """
+    rho = checks.nonnegative("rho", rho)
+    epsilon = checks.nonnegative("epsilon", epsilon)
+    if method not in ("simple", "orders"):
+        raise InvalidParameter(f"method is {method!r}; it must be 'simple' or 'orders'.")
+    if rho == 0:
+        return 0.0
+    simple = 1.0
+    if epsilon > rho:
+        exponent = -((epsilon - rho) ** 2) / (4 * rho)
+        # Squaring doubles the relative error of epsilon - rho, an ulp of the larger of the two.
+        error = ULP * (8 + 4 * abs(exponent) + (epsilon + rho) * (epsilon - rho) / rho)
+        simple = min(1.0, exp_up(exponent, error))
+    return simple if method == "simple" else min(simple, delta_from_renyi(lambda a: up(rho * a, 1), epsilon))
+
+
+def zcdp_group(rho: float, size: int) -> float:
+    """zCDP of a group: size^2 rho (Bun and Steinke 2016, Prop 1.9), rounded up.
+
+    >>> zcdp_group(0.5, 3)
+    4.5
+    """
+    rho = checks.nonnegative("rho", rho)
+    size = checks.count("size", size, 1)
+    return product_up(size * size, rho)
+
+
+def pure_to_zcdp(epsilon: float, method: Literal["tight", "simple"] = "tight") -> float:
+    """The rho for which every epsilon-DP release is rho-zCDP, rounded up.
+
+    "simple" (Bun and Steinke 2016, Prop 1.4; notes Thm 12.1): epsilon^2/2. "tight": epsilon
+    tanh(epsilon/2), the least rho valid for every epsilon-DP release. Proof: such a release
+    post-processes randomized response, for which D_a = log(cosh((a-1/2) epsilon)/cosh(epsilon/2))/(a-1).
+    With u = (a-1/2)^2, a(a-1) = u - 1/4, so D_a/a is the slope of the chord of
+    h(u) = log cosh(epsilon sqrt(u)) from 1/4 to u. h' = epsilon tanh(epsilon sqrt(u))/(2 sqrt(u)) decreases
+    (tanh(x)/x does), so h is concave and the slope is largest as a -> 1: h'(1/4) = epsilon tanh(epsilon/2),
+    which is the KL divergence.
+
+    >>> round(pure_to_zcdp(1.0), 7), pure_to_zcdp(1.0, "simple")
+    (0.4621172, 0.5)
+    """
+    epsilon = checks.nonnegative("epsilon", epsilon)
+    if method not in ("tight", "simple"):
+        raise InvalidParameter(f"method is {method!r}; it must be 'tight' or 'simple'.")
+    if epsilon == 0:
+        return 0.0
+    return (
+        up(epsilon * math.tanh(epsilon / 2)) if method == "tight" else fraction_up(Fraction(epsilon) ** 2 / 2)
+    )
+
+
+def pure_to_renyi(epsilon: float, order: float) -> float:
+    """The least bound on D_order valid for every epsilon-DP release: that of randomized response, rounded up.
+
+    D_a = log((e^(a epsilon) + e^((1-a) epsilon))/(1 + e^epsilon))/(a-1) (Mironov 2017, Prop 5); a = 1 gives
+    epsilon tanh(epsilon/2) and a = inf gives epsilon. It never exceeds min(a epsilon^2/2, epsilon)
+    (notes Thm 12.1; proof in :func:`pure_to_zcdp`).
+
+    >>> round(pure_to_renyi(1.0, 2.0), 7), round(pure_to_renyi(0.5, 2.0), 7)
+    (0.7353257, 0.2273363)
+    """
+    epsilon = checks.nonnegative("epsilon", epsilon)
+    if order == math.inf:
+        return epsilon
+    order = checks.number("order", order, "a number, 1 or more (inf included)")
+    if order < 1:
+        raise InvalidParameter(f"order is {order}; it must be a number, 1 or more (inf included).")
+    if epsilon == 0:
+        return 0.0
+    half = math.tanh(epsilon / 2)
+    if order == 1:
+        return up(epsilon * half)
+    # log(cosh(b + d)/cosh(b)) = log(cosh d + tanh(b) sinh d), d = (a-1) epsilon: no difference of large logs.
+    d = (order - 1) * epsilon
+    if d < 1:
+        value = math.log1p(2 * math.sinh(d / 2) ** 2 + half * math.sinh(d))
+    else:
+        value = d + math.log((1 + half + (1 - half) * math.exp(-2 * d)) / 2)
+    return min(epsilon, up(value / (order - 1), 16))
+
+
+def gdp_to_zcdp(mu: float) -> float:
+    """A mu-GDP release is (mu^2/2)-zCDP (Dong, Roth and Su 2022, Cor B.6; notes Cor 13.1), rounded up.
+
+    >>> gdp_to_zcdp(2.0)
+    2.0
+    """
+    mu = checks.nonnegative("mu", mu)
+    return fraction_up(Fraction(mu) ** 2 / 2)
+
+
+def gdp_to_renyi(mu: float, order: float) -> float:
+    """A mu-GDP release has D_order <= order mu^2/2 (notes Prop 12.2, Cor 13.1), rounded up.
+
+    >>> gdp_to_renyi(0.5, 10.0)
+    1.25
+    """
+    mu = checks.nonnegative("mu", mu)
+    order = checks.number("order", order, "a finite number, 1 or more")
+    if order < 1:
+        raise InvalidParameter(f"order is {order}; it must be a finite number, 1 or more.")
+    return fraction_up(Fraction(order) * Fraction(mu) ** 2 / 2)
+
+
+def bounded_range_to_zcdp(eta: float) -> float:
+    """A release of bounded range eta is (eta^2/8)-zCDP (Cesar and Rogers 2021, Lemma 3.4), rounded up.
+
+    Bounded range: for each pair of neighbours the loss lies in some interval of length eta. The exponential
+    mechanism with epsilon has eta = epsilon; any epsilon-DP release has eta <= 2 epsilon. Also eta-DP.
+
+    >>> bounded_range_to_zcdp(2.0)
+    0.5
+    """
+    eta = checks.nonnegative("eta", eta)
+    return fraction_up(Fraction(eta) ** 2 / 8)
+
+
+def probability_preservation(probability: float, order: float, divergence: float) -> tuple[float, float]:
+    """(lower, upper) on P(S) when P'(S) = `probability` and both orders of D_order are <= divergence.
+
+    Proposition (Langlois, Stehle and Steinfeld 2014; Mironov 2017, Prop 10; notes Prop 12.1):
+    e^(-r) P'(S)^(a/(a-1)) <= P(S) <= (e^r P'(S))^((a-1)/a). Rounded outward.
+
+    >>> [round(x, 4) for x in probability_preservation(0.2689414, 2.0, 0.7353257)]
+    [0.0347, 0.749]
+    """
+    probability = checks.probability("probability", probability)
+    order = order_above_one(order)
+    divergence = checks.nonnegative("divergence", divergence)
+    if probability == 0:
+        return 0.0, 0.0
+    log_p = math.log(probability)
+    lower = -divergence + log_p * (order / (order - 1))
+    upper = (divergence + log_p) * ((order - 1) / order)
+    error = 16 * ULP * (1 + divergence - log_p * order / (order - 1))
+    return max(0.0, down(math.exp(max(lower - error, -800.0)))), min(1.0, exp_up(upper, error))
+
+
+def delta_from_tails(tails: Iterable[float]) -> float:
+    """Delta at epsilon from the probabilities Pr[L >= epsilon], one for each ordered pair of neighbours.
+
+    Lemma (notes Lemma 6; lecture 6 Lemma 1): if every ordered pair has Pr[L >= epsilon] <= delta then the
+    release is (epsilon, delta)-DP. Both directions of each pair must be given. Crude by design: the exact
+    delta is E[(1 - e^(epsilon - L))_+].
+
+    >>> delta_from_tails([1e-6, 2e-6])
+    2e-06
+    """
+    values = [checks.probability(f"tails[{index}]", value) for index, value in enumerate(tails)]
+    if len(values) < 2:
+        raise InvalidParameter(
+            f"{len(values)} tails were given; give at least two, since each direction of a pair has its own."
+        )
+    return max(values)
+
+
+def _checked(conversion: str) -> Conversion:
+    if conversion not in CONVERSIONS:
+        raise InvalidParameter(f"conversion is {conversion!r}; it must be one of {', '.join(CONVERSIONS)}.")
+    return conversion  # type: ignore[return-value]
+
+
+def _over_orders(
+    price: Callable[[Conversion, float, float], float],
+    curve: Curve,
+    conversion: Conversion,
+    orders: Sequence[float] | None,
+) -> float:
+    if orders is not None:
+        listed = [order_above_one(order) for order in orders]
+        if not listed:
+            raise InvalidParameter("orders is empty; give at least one order above 1.")
+        return min(_priced(price, curve, conversion, order) for order in listed)
+
+    def at(kind: Conversion) -> Callable[[float], float]:
+        return lambda log_order: _priced(price, curve, kind, 1 + math.exp(log_order))
+
+    cheap: Conversion = "simple" if conversion == "simple" else "improved"
+    where, value = lowest(at(cheap), _LOG_ORDERS)
+    if conversion != "optimal":
+        return value
+    # The optimal conversion moves the best order: search again around the improved one.
+    around = [where + 0.5 * step for step in range(-8, 9)]
+    return min(value, lowest(at("optimal"), around, 16)[1])
+
+
+def _priced(
+    price: Callable[[Conversion, float, float], float], curve: Curve, conversion: Conversion, order: float
+) -> float:
+    try:
+        value = float(curve(order))
+    except OverflowError:
+        return math.inf
+    if math.isnan(value) or value < 0:
+        raise InvalidParameter(
+            f"the Renyi curve is {value} at order {order}; it must be 0 or more, inf where unknown."
+        )
+    return math.inf if value == math.inf else price(conversion, order, value)
+
+
+def _epsilon(conversion: Conversion, order: float, divergence: float, log_delta: float) -> float:
+    above = order - 1
+    if conversion == "simple":
+        return terms_up(divergence, -log_delta / above)
+    improved = terms_up(divergence, math.log1p(-1 / order), -log_delta / above, -math.log(order) / above)
+    improved = max(0.0, improved)
+    if conversion == "improved" or improved == 0 or divergence == 0:
+        return 0.0 if divergence == 0 else improved
+
+    def private(epsilon: float) -> bool:
+        return excluded(log_delta, epsilon, order, divergence)
+
+    if private(0.0):
+        return 0.0
+    return smallest(private, 0.0, improved) if private(improved) else improved
+
+
+def _log_delta(conversion: Conversion, order: float, divergence: float, epsilon: float) -> float:
+    above = order - 1
+    # divergence - epsilon is rounded once; the products carry the rest.
+    terms = [above * divergence, -above * epsilon]
+    if conversion != "simple":
+        terms += [above * math.log1p(-1 / order), -math.log(order)]
+    return terms_up(*terms)
+
+
+def _delta(conversion: Conversion, order: float, divergence: float, epsilon: float) -> float:
+    if divergence == 0:
+        return 0.0
+    exponent = _log_delta(conversion, order, divergence, epsilon)
+    bound = min(1.0, exp_up(exponent, 0.0))
+    if conversion != "optimal" or bound <= TINY or exponent < _LEAST_LOG:
+        return bound
+
+    def private(below: float) -> bool:
+        return excluded(-below, epsilon, order, divergence)
+
+    # Bisect on -log(delta), keeping the largest value seen to be safe.
+    low, high = max(0.0, -exponent), 760.0
+    if not private(low):
+        return bound
+    for _ in range(80):
+        middle = (low + high) / 2
+        if not low < middle < high:
+            break
+        if private(middle):
+            low = middle
+        else:
+            high = middle
+    return min(bound, exp_up(-low, 2 * ULP * (1 + low)))

@@ -1,0 +1,50 @@
+"""Rules every test lives under: no silent skip in CI, and the same random examples in every CI run."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Generator
+
+import pytest
+from hypothesis import settings
+
+IN_CI = os.environ.get("CI") == "true"
+
+os.environ["MPLBACKEND"] = "Agg"
+
+settings.register_profile("dev", deadline=None)
+settings.register_profile("ci", deadline=None, derandomize=True, print_blob=True)
+settings.load_profile("ci" if IN_CI else "dev")
+
+WHY = (
+    "skipped under CI=true: {reason}\n"
+    "Install what is missing, or, if skipping loses nothing, mark it @pytest.mark.allowed_skip(reason=...)."
+)
+
+
+def _reason(report: pytest.TestReport | pytest.CollectReport) -> str:
+    """A skip reports (path, line, reason); anything else is shown as it is."""
+    return str(report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longrepr)
+
+
+def _fail(report: pytest.TestReport | pytest.CollectReport) -> None:
+    report.longrepr = WHY.format(reason=_reason(report))
+    report.outcome = "failed"
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    report = yield
+    expected_failure = hasattr(report, "wasxfail")  # pytest reports these as skipped, too
+    if IN_CI and report.skipped and not expected_failure and item.get_closest_marker("allowed_skip") is None:
+        _fail(report)
+    return report
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report() -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    """A whole file skipped while it is imported (`pytest.importorskip` at its top) is a skip as well."""
+    report = yield
+    if IN_CI and report.skipped:
+        _fail(report)
+    return report

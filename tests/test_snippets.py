@@ -1,0 +1,265 @@
+"""Every snippet in README.md and docs/, and every example, is run.
+
+In a Markdown file,
+
+- ```python blocks run in order in one namespace, which is fresh for each file;
+- in ```console blocks every line `$ dalenius ...` must exit 0, and where output is printed below it,
+  that must be its output (runs of white space count as one space); other commands are not run;
+- blocks of any other kind are left alone, but a Python snippet under another name is an error:
+  it would never be run.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+import textwrap
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
+DALENIUS = (str(Path(sys.executable).with_name("dalenius")),)
+TIMEOUT = 300
+
+FENCE = re.compile(r"^\s*(?P<ticks>`{3,}|~{3,})\s*(?P<info>.*?)\s*$")
+NEVER_RUN = {"py", "python3", "pycon", "ipython", "doctest", "{.python}", "shell-session"}
+
+
+class SnippetError(AssertionError):
+    """A snippet that does not do what its page says."""
+
+
+@dataclass(frozen=True)
+class Block:
+    """One fenced block: its language, the line of the file its text starts on, and the text."""
+
+    language: str
+    line: int
+    text: str
+
+
+def blocks(page: Path) -> Iterator[Block]:
+    """The fenced blocks of a Markdown file, in order."""
+    opening: tuple[str, str, int] | None = None
+    body: list[str] = []
+    for number, line in enumerate(page.read_text(encoding="utf-8").splitlines(), start=1):
+        fence = FENCE.match(line)
+        if opening is None:
+            if fence:
+                words = fence["info"].split()
+                opening, body = (fence["ticks"], words[0].lower() if words else "", number), []
+                if opening[1] in NEVER_RUN:
+                    raise SnippetError(
+                        f"{page.name}:{number}: a {opening[1]!r} block is never run; "
+                        "call it python or console, or text if it is not meant to run"
+                    )
+        elif fence and fence["ticks"].startswith(opening[0]) and not fence["info"]:
+            yield Block(opening[1], opening[2] + 1, textwrap.dedent("\n".join(body)) + "\n")
+            opening = None
+        else:
+            body.append(line)
+    if opening is not None:
+        raise SnippetError(f"{page.name}:{opening[2]}: this block is never closed")
+
+
+def run_python(page: Path) -> int:
+    """Run the python blocks of a page in one namespace; how many there were."""
+    namespace: dict[str, object] = {"__name__": "__main__"}
+    count = 0
+    for block in blocks(page):
+        if block.language != "python":
+            continue
+        count += 1
+        try:
+            # The blank lines in front make a traceback point at the line of the page.
+            exec(compile("\n" * (block.line - 1) + block.text, str(page), "exec"), namespace)
+        except (Exception, SystemExit) as error:
+            where = f"the python block at {page.name}:{block.line}"
+            raise SnippetError(f"{where} raised {type(error).__name__}: {error}") from error
+    return count
+
+
+def commands(block: Block) -> Iterator[tuple[str, str]]:
+    """The (command, printed output) pairs of a console block; `\\` at the end continues a command."""
+    lines = block.text.splitlines()
+    while lines:
+        line = lines.pop(0)
+        if not line.startswith("$ "):
+            if line.strip():
+                raise SnippetError(f"output before any `$ command`: {line!r}")
+            continue
+        command = line[2:]
+        while command.endswith("\\") and lines:
+            command = command[:-1] + lines.pop(0).removeprefix(">").lstrip()
+        output = []
+        while lines and not lines[0].startswith("$ "):
+            output.append(lines.pop(0))
+        yield command, "\n".join(output)
+
+
+def run_console(page: Path, program: tuple[str, ...] = DALENIUS) -> int:
+    """Run the `$ dalenius` commands of a page and compare their output; how many there were."""
+    env = os.environ | {"COLUMNS": "100", "NO_COLOR": "1", "TERM": "dumb", "PYTHONIOENCODING": "utf-8"}
+    count = 0
+    for block in blocks(page):
+        if block.language != "console":
+            continue
+        for command, printed in commands(block):
+            words = shlex.split(command)
+            if words[:1] != ["dalenius"]:
+                continue
+            count += 1
+            where = f"`{command}` at {page.name}:{block.line}"
+            if set(words) & {"|", ">", ">>", "<", "&&", "||", ";"}:
+                raise SnippetError(f"{where}: only plain commands are run, no shell syntax")
+            run = subprocess.run(
+                [*program, *words[1:]],
+                env=env,
+                capture_output=True,
+                text=True,
+                encoding="utf-8",
+                timeout=TIMEOUT,
+            )
+            if run.returncode != 0:
+                raise SnippetError(f"{where} exited {run.returncode}:\n{run.stdout}{run.stderr}")
+            if printed.strip() and printed.split() != run.stdout.split():
+                raise SnippetError(f"{where} printed\n{run.stdout}\nbut the page says\n{printed}")
+    return count
+
+
+def run_example(path: Path) -> None:
+    """Run one example as a program of its own."""
+    env = os.environ | {"MPLBACKEND": "Agg", "PYTHONIOENCODING": "utf-8"}
+    run = subprocess.run(
+        [sys.executable, str(path)],
+        env=env,
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        timeout=TIMEOUT,
+    )
+    if run.returncode != 0:
+        raise SnippetError(f"{path.name} exited {run.returncode}:\n{run.stdout}{run.stderr}")
+
+
+def _name(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+@pytest.fixture(autouse=True)
+def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Snippets run in an empty folder and draw into no window."""
+    folder = tmp_path / "run"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("MPLBACKEND", "Agg")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=_name)
+def test_python_snippets(page: Path) -> None:
+    run_python(page)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=_name)
+def test_console_snippets(page: Path) -> None:
+    run_console(page)
+
+
+def test_examples() -> None:
+    """In one test, so that a folder without examples is a pass and not a skip."""
+    for path in EXAMPLES:
+        run_example(path)
+
+
+class TestTheRunner:
+    """The tests above are worth something only if a broken snippet breaks them."""
+
+    @staticmethod
+    def page(folder: Path, text: str) -> Path:
+        path = folder / "page.md"
+        path.write_text(textwrap.dedent(text), encoding="utf-8")
+        return path
+
+    @staticmethod
+    def echo(folder: Path) -> tuple[str, ...]:
+        """A stand-in for `dalenius` that prints its arguments and fails when told to."""
+        script = folder / "echo.py"
+        script.write_text("import sys\nprint(*sys.argv[1:], sep='  ')\nsys.exit('fail' in sys.argv)\n")
+        return (sys.executable, str(script))
+
+    def test_blocks_share_a_namespace(self, tmp_path: Path) -> None:
+        page = self.page(
+            tmp_path, "```python\nx = 1\n```\n- in a list\n  ```python\n  assert x == 1\n  ```\n"
+        )
+        assert run_python(page) == 2
+
+    def test_pages_do_not_share_a_namespace(self, tmp_path: Path) -> None:
+        run_python(self.page(tmp_path, "```python\nx = 1\n```\n"))
+        with pytest.raises(SnippetError, match="NameError"):
+            run_python(self.page(tmp_path, "```python\nx\n```\n"))
+
+    @pytest.mark.parametrize("broken", ["assert 1 == 2", "1 +", "raise SystemExit(0)", "import not_there"])
+    def test_a_broken_snippet_fails(self, tmp_path: Path, broken: str) -> None:
+        page = self.page(tmp_path, f"# Title\n\n```python\nx = 1\n```\n\n```python\n{broken}\n```\n")
+        with pytest.raises(SnippetError, match=r"page\.md:8"):
+            run_python(page)
+
+    def test_a_traceback_points_into_the_page(self, tmp_path: Path) -> None:
+        with pytest.raises(SnippetError) as caught:
+            run_python(self.page(tmp_path, "text\n\n```python\nx = 1\n1 / 0\n```\n"))
+        assert isinstance(caught.value.__cause__, ZeroDivisionError)
+        frame = caught.value.__cause__.__traceback__
+        assert frame is not None
+        assert frame.tb_next is not None
+        assert frame.tb_next.tb_lineno == 5
+
+    def test_snippets_run_in_an_empty_folder(self, tmp_path: Path) -> None:
+        page = self.page(tmp_path, "```python\nimport os\nassert os.listdir() == []\n```\n")
+        assert run_python(page) == 1
+
+    @pytest.mark.parametrize("fence", ["```py", "~~~pycon", "``` Python3"])
+    def test_a_block_that_would_never_run_is_refused(self, tmp_path: Path, fence: str) -> None:
+        with pytest.raises(SnippetError, match="never run"):
+            run_python(self.page(tmp_path, f"{fence}\nx\n{fence[:3]}\n"))
+
+    def test_a_block_left_open_is_refused(self, tmp_path: Path) -> None:
+        with pytest.raises(SnippetError, match="never closed"):
+            run_python(self.page(tmp_path, "```python\nx = 1\n"))
+
+    def test_other_blocks_are_left_alone(self, tmp_path: Path) -> None:
+        page = self.page(
+            tmp_path, "```text\n1 / 0\n```\n```\n1 / 0\n```\n````text\n```python\n1 / 0\n```\n````\n"
+        )
+        assert run_python(page) == 0
+
+    def test_console_output_is_compared(self, tmp_path: Path) -> None:
+        text = '```console\n$ make x\nwhatever\n$ dalenius a \\\n    "b c"\na b\n  c\n\n$ dalenius d\n```\n'
+        assert run_console(self.page(tmp_path, text), self.echo(tmp_path)) == 2
+
+    @pytest.mark.parametrize(
+        ("text", "complaint"),
+        [
+            ("$ dalenius fail", "exited 1"),
+            ("$ dalenius a\nb", "printed"),
+            ("$ dalenius a\na\nb", "printed"),
+            ("$ dalenius a | cat", "shell syntax"),
+            ("dalenius a", "before any"),
+        ],
+    )
+    def test_a_broken_command_fails(self, tmp_path: Path, text: str, complaint: str) -> None:
+        with pytest.raises(SnippetError, match=complaint):
+            run_console(self.page(tmp_path, f"```console\n{text}\n```\n"), self.echo(tmp_path))
+
+    def test_a_broken_example_fails(self, tmp_path: Path) -> None:
+        script = tmp_path / "broken.py"
+        script.write_text("raise RuntimeError('broken')\n")
+        with pytest.raises(SnippetError, match="broken"):
+            run_example(script)
