@@ -27,5 +27,7 @@ REPLACE_ONE = Adjacency.REPLACE_ONE
 def adjacency(value: object) -> Adjacency:
     """The value as an Adjacency, or an error that names the two choices."""
     if not isinstance(value, Adjacency):
-        raise InvalidParameter(f"adjacency is {value!r}; it must be dalenius.ADD_REMOVE or dalenius.REPLACE_ONE.")
+        raise InvalidParameter(
+            f"adjacency is {value!r}; it must be dalenius.ADD_REMOVE or dalenius.REPLACE_ONE."
+        )
     return value

@@ -18,6 +18,7 @@ import numpy as np
 from scipy.optimize import brentq
 
 from dalenius.calculus.engines.contour import TINY, Contour
+from dalenius.calculus.engines.enumeration import enumerated
 from dalenius.calculus.engines.lattice import LatticeLine, common_spacing
 from dalenius.calculus.engines.saddle import Moments
 from dalenius.calculus.pairs.atoms import Atoms
@@ -29,7 +30,8 @@ from dalenius.calculus.pairs.rounding import Rounded, round_up, rounded_roughly
 Engine = Literal["auto", "contour", "grid", "proof"]
 
 GOOD = 1e-8
-"""A contour serves nearby epsilons while its bracket is this narrow, or nearly as narrow as where it was made."""
+"""A contour serves nearby epsilons while its bracket is this narrow, or nearly as narrow as where it "
+"was made."""
 
 
 GRID_POINTS = 2**17
@@ -44,6 +46,7 @@ class Sum:
         self._line: Contour | None = None
         self._rounded: _RoundedSum | None = None
         self._needs_grid = False
+        self._atomic: Sum | None = None
 
     @cached_property
     def infinite(self) -> float:
@@ -62,6 +65,24 @@ class Sum:
     def spacing(self) -> float | None:
         return common_spacing(self.terms)
 
+    @property
+    def is_discrete(self) -> bool:
+        """Whether the law can be had exactly: on a lattice, or written out."""
+        return self.spacing is not None or self.exact is not None
+
+    @cached_property
+    def exact(self) -> Atoms | None:
+        """The whole law, when it is discrete, on no common lattice, and small."""
+        return enumerated(self.terms) if self.spacing is None else None
+
+    def exactly(self, epsilon: float) -> Bounds:
+        """D(epsilon) of discrete losses that may have total mass below 1."""
+        if epsilon >= self.largest:
+            return Bounds(0.0, 0.0)
+        found = self.exact.delta(epsilon) if self.exact is not None else self._on_line(epsilon)
+        assert found is not None
+        return found
+
     def delta(self, epsilon: float, engine: Engine = "auto") -> Bounds:
         """Certified bounds on the hockey-stick divergence of order exp(epsilon)."""
         if not self.terms:
@@ -69,10 +90,16 @@ class Sum:
             return Bounds(gap, gap)
         if epsilon >= self.largest:
             return Bounds(self.infinite * (1 - 1e-15), min(1.0, self.infinite * (1 + 1e-15)))
+        if engine == "proof":
+            from dalenius.calculus.engines import proof
+
+            return proof.delta_bounds(self, epsilon)
         if engine == "auto" and len(self.terms) == 1 and self.terms[0][1] == 1:
             closed = self.terms[0][0].delta(epsilon)
             if closed is not None:
                 return closed
+        if engine != "grid" and self.exact is not None:
+            return self.exact.delta(epsilon)
         finite = self._on_line(epsilon) if engine != "grid" and not self._needs_grid else None
         if finite is None:
             self._needs_grid = engine != "grid"
@@ -91,8 +118,9 @@ class Sum:
 
     def _on_line(self, epsilon: float) -> Bounds | None:
         if self._line is not None:
-            found = self._line.delta(epsilon)
-            if found.upper - found.lower <= max(GOOD, 2 * self._line.width) * found.lower:
+            found = self._with_atoms(self._line, epsilon)
+            near = abs(epsilon - self._line.centre) * self._line.c < 3.0
+            if found.upper - found.lower <= (max(GOOD, 2 * self._line.width) if near else GOOD) * found.lower:
                 return found
         c, _ = self.moments.for_epsilon(epsilon)
         c, log_delta = self.moments.refined(c, epsilon)
@@ -100,12 +128,23 @@ class Sum:
             line: Contour = LatticeLine(self.moments, c, epsilon, log_delta, self.spacing)
         else:
             line = Contour(self.moments, c, epsilon, log_delta)
-        if not line.feasible:
+        if line.feasible and line.atoms is not None:
+            self._atomic = Sum(line.atoms)
+        if not line.feasible or (self._atomic is not None and not self._atomic.is_discrete):
             return None
-        found = line.delta(epsilon)
+        found = self._with_atoms(line, epsilon)
+        line.centre = epsilon
         line.width = (found.upper - found.lower) / max(found.lower, TINY)
         self._line = line
         return found
+
+    def _with_atoms(self, line: Contour, epsilon: float) -> Bounds:
+        """The line's bounds plus the exact share of the purely atomic outcomes it leaves out."""
+        found = line.delta(epsilon)
+        if line.atoms is None or self._atomic is None:
+            return found
+        discrete = self._atomic.exactly(epsilon)
+        return Bounds(found.lower + discrete.lower, min(1.0, found.upper + discrete.upper))
 
     def _on_grid(self, epsilon: float) -> Bounds:
         if self._rounded is None or not self._rounded.fits(epsilon):
@@ -127,8 +166,11 @@ class _RoundedSum:
         probe._look_around()
         period = probe._period(epsilon, self.log_delta)
         # A power of two, so that nearby epsilons find the terms already rounded.
-        spacing = 2.0 ** math.floor(math.log2(period / GRID_POINTS))
-        bounded = [pair.largest for pair, n in exact.terms if math.isfinite(pair.largest) and pair.largest > spacing]
+        longest = max(float(np.ptp(atoms.loss)) for atoms, _ in coarse)
+        spacing = 2.0 ** math.floor(math.log2(max(period, longest) / GRID_POINTS))
+        bounded = [
+            pair.largest for pair, n in exact.terms if math.isfinite(pair.largest) and pair.largest > spacing
+        ]
         if bounded:
             spacing = bounded[0] / math.ceil(bounded[0] / spacing)
         count = sum(n for _, n in exact.terms)
@@ -211,7 +253,11 @@ class Direction:
             upper = both.upper
         if self.by_renyi and self.infinite == 0.0:
             upper = min(upper, profile_bound(self.log_mgf, epsilon))
-        lower = both.lower if both is not None and self.lower is self.upper else self.lower.delta(epsilon, engine).lower
+        lower = (
+            both.lower
+            if both is not None and self.lower is self.upper
+            else self.lower.delta(epsilon, engine).lower
+        )
         return Bounds(min(lower, upper), upper)
 
     def epsilon(self, delta: float, engine: Engine = "auto") -> Bounds:
@@ -222,10 +268,14 @@ class Direction:
             upper = max(0.0, self.largest) if self.infinite == 0.0 else math.inf
             floor = self.lower
             return Bounds(min(upper, max(0.0, floor.largest) if floor.infinite == 0.0 else math.inf), upper)
+        if engine == "proof":
+            return self._proved(delta)
         if self.infinite * (1 - 1e-12) > delta:
             upper = math.inf
         else:
-            upper = least_epsilon(lambda e: self.delta(e, engine), delta, self._guess(delta), self.largest, "upper")
+            upper = least_epsilon(
+                lambda e: self.delta(e, engine), delta, self._guess(delta), self.largest, "upper"
+            )
         if self.lower.infinite * (1 - 1e-12) > delta:
             lower = math.inf
         else:
@@ -233,6 +283,17 @@ class Direction:
             start = (upper, start[1]) if math.isfinite(upper) else start
             lower = least_epsilon(lambda e: self.delta(e, engine), delta, start, self.lower.largest, "lower")
         return Bounds(min(lower, upper), upper)
+
+    def _proved(self, delta: float) -> Bounds:
+        """The float answer, widened until ball arithmetic agrees with both ends."""
+        lower, upper = self.epsilon(delta)
+        step = 1e-12 * max(1.0, upper)
+        while math.isfinite(upper) and upper < self.largest and self.delta(upper, "proof").upper > delta:
+            upper, step = upper + step, 2 * step
+        step = 1e-12 * max(1.0, lower)
+        while lower > 0 and math.isfinite(lower) and self.delta(lower, "proof").lower < delta:
+            lower, step = max(0.0, lower - step), 2 * step
+        return Bounds(lower, upper)
 
     def _guess(self, delta: float) -> tuple[float, float]:
         if self.upper is None:

@@ -22,16 +22,16 @@ import math
 
 import numpy as np
 
-from dalenius.calculus.pairs.pair import UNIT, Bounds, Complexes, Pair, Reals, Tilted
 from dalenius.calculus.engines.saddle import Moments
+from dalenius.calculus.pairs.pair import UNIT, Bounds, Complexes, Pair, Reals, Terms, Tilted
 
 TOLERANCE = 1e-12
-"""Relative error aimed at for aliasing and truncation each; the bounds use what was achieved."""
+"""Relative error aimed at for aliasing; the bounds use what was achieved."""
 
-WORST_TOLERANCE = 1e-8
-"""Truncation beyond this sends the sum to the lattice engine."""
+TIERS = ((1e-12, 20_000), (1e-10, 100_000), (1e-8, 600_000))
+"""Truncation error (relative) and the number of nodes it may cost; beyond, the lattice engine serves."""
 
-MOST_NODES = 100_000
+NEGLIGIBLE = 1e-17
 TINY = 5e-324
 
 
@@ -44,16 +44,26 @@ class Contour:
     """A vertical line with M evaluated on it once; `delta` may then be asked at many epsilons."""
 
     last_once = False
+    atoms: Terms | None = None
+    """Atomic parts of the terms, when every term has one: their product does not decay along the line.
+
+    M minus that product does. What the product contributes lives on few points and is added by the caller.
+    """
+
     width = 0.0
+    centre = 0.0
 
     def __init__(self, moments: Moments, c: float, epsilon: float, log_delta: float) -> None:
         self.moments, self.c = moments, c
         self.log_mgf = self._look_around()
+        self.atoms = None
+        if all(pair.atomic is not None for pair, _ in moments.terms):
+            self.atoms = tuple((pair.atomic, n) for pair, n in moments.terms if pair.atomic is not None)
         self.period = self._period(epsilon, log_delta)
         self.step = 2 * math.pi / self.period
         share = log_delta - (self.log_mgf - c * epsilon)
         reach, self.truncation = self._cut(share)
-        self.feasible = self.truncation <= WORST_TOLERANCE * math.exp(share)
+        self.feasible = math.isfinite(reach)
         if self.feasible:
             self._evaluate(np.arange(math.ceil(reach / self.step) + 1) * self.step)
 
@@ -101,28 +111,39 @@ class Contour:
         return float(np.logaddexp(left, right))
 
     def _cut(self, log_share: float) -> tuple[float, float]:
-        """A t_max and the tail beyond it relative to M(c) exp(-c e), where delta is exp(log_share).
-
-        The least whose tail is below TOLERANCE of delta, or else the farthest that can be paid for.
-        """
+        """A t_max and the tail beyond it relative to M(c) exp(-c e), where delta is exp(log_share)."""
         h = self.step
         edges = h * 1.1 ** np.arange(0.0, 400.0)
         log_envelope = np.zeros_like(edges)
+        log_atoms, beyond_atoms = 0.0, np.zeros_like(edges)
         for pair, n in self.moments.terms:
+            envelope = pair.envelope(self.c, edges)
             with np.errstate(divide="ignore"):
-                log_envelope += n * np.log(pair.envelope(self.c, edges))
+                log_envelope += n * np.log(envelope)
+            if self.atoms is not None:
+                assert pair.atomic is not None
+                c = np.array([self.c])
+                share = math.exp(float((pair.atomic.log_mgf(c) - pair.log_mgf(c))[0]))
+                log_atoms += n * math.log(share)
+                beyond_atoms += n * np.log1p(np.maximum(envelope / share - 1, 0.0))
+        if self.atoms is None:
+            pieces = np.exp(np.minimum(log_envelope, 0.0))
+        else:  # prod (A + C)^n - prod A^n
+            pieces = np.minimum(
+                1.0, math.exp(min(log_atoms, 0.0)) * np.expm1(np.minimum(beyond_atoms, 700.0))
+            )
         # Nodes in a cell are at most its width / h + 1, each with |1/(s(s+1))| <= 1/t^2 and weight h/pi.
-        widths = np.diff(edges)
-        pieces = np.exp(np.minimum(log_envelope, 0.0))
         tails = np.append(
-            (widths + h) * pieces[:-1] / edges[:-1] ** 2,
+            (np.diff(edges) + h) * pieces[:-1] / edges[:-1] ** 2,
             pieces[-1] * (1 / edges[-1] + h / edges[-1] ** 2),
         )
         tails = np.cumsum(tails[::-1])[::-1] / math.pi
-        good = tails <= TOLERANCE * math.exp(log_share)
-        affordable = int(np.searchsorted(edges, MOST_NODES * h)) - 1
-        j = min(int(np.argmax(good)) if good.any() else len(edges) - 1, affordable)
-        return float(edges[j]), float(tails[j]) * (1 + 1e-9)
+        for tolerance, budget in TIERS:
+            good = tails <= tolerance * math.exp(log_share)
+            if good.any() and edges[int(np.argmax(good))] <= budget * h:
+                j = int(np.argmax(good))
+                return float(edges[j]), float(tails[j]) * (1 + 1e-9)
+        return math.inf, math.inf
 
     def _tilted(self, pair: Pair, t: Reals) -> Tilted | None:
         return pair.tilted(self.c, t)
@@ -130,6 +151,18 @@ class Contour:
     def _kernel(self, s: Complexes, epsilon: float) -> tuple[Complexes, float]:
         """exp(-s e) / (s (s+1)), its real exponent apart; the weight of the rule is 1 / T."""
         return np.exp(-1j * self.t * epsilon) / (s * (s + 1)) / self.period, -self.c * epsilon
+
+    def _discrete_part(self, t: Reals) -> tuple[Complexes, Reals]:
+        """The product of the atomic parts of all terms, on the scale of `values`, and its error."""
+        assert self.atoms is not None
+        log_value, relative = np.full(len(t), -self.exponent, dtype=complex), np.zeros(len(t))
+        for atoms, n in self.atoms:
+            tilted = atoms.tilted(self.c, t)
+            assert tilted is not None
+            log_value += n * (tilted.log_scale + np.log(tilted.values))
+            relative += n * (tilted.error / np.maximum(np.abs(tilted.values), 1e-300) + 8 * UNIT)
+        value = np.exp(log_value)
+        return value, np.abs(value) * np.expm1(np.minimum(relative, 700.0)) + 16 * UNIT * abs(self.exponent)
 
     def _turning(self, t: Reals) -> Reals:
         """How fast rounding of the phase t * e grows with |e|."""
@@ -154,11 +187,22 @@ class Contour:
             # |a^n - b^n| <= n e (|a| + e)^(n-1) for |a - b| <= e, and likewise for products.
             log_reach += n * np.log(modulus + error)
             relative += n * error / (modulus + error)
-        self.t = t
-        self.turning = self._turning(t)
-        self.values = np.exp(log_value)
-        self.reach = np.exp(np.minimum(log_reach, 0.0))
-        self.error = self.reach * np.expm1(np.minimum(relative, 700.0))
+        reach = np.exp(np.minimum(log_reach, 0.0))
+        error = reach * np.expm1(np.minimum(relative, 700.0))
+        values = np.exp(log_value)
+        if self.atoms is not None:
+            discrete, discrete_error = self._discrete_part(t)
+            values, error = values - discrete, error + discrete_error
+            reach = np.abs(values) + error
+        # Nodes too small to matter are left out of the sum; |kernel| is largest at t = 0.
+        keep = reach + error > NEGLIGIBLE
+        keep[0] = True
+        self.dropped = 2 * float(np.sum((reach + error)[~keep]))
+        self.last_once = self.last_once and bool(keep[-1])
+        self.nodes = np.flatnonzero(keep)
+        self.t = t[keep]
+        self.turning = self._turning(self.t)
+        self.values, self.reach, self.error = values[keep], reach[keep], error[keep]
 
     def delta(self, epsilon: float) -> Bounds:
         """Certified bounds on D(epsilon)."""
@@ -170,7 +214,8 @@ class Contour:
         value = float(np.sum(weight * (self.values * kernel).real))
         size = weight * np.abs(kernel)
         phases = 16.0 + len(self.t) + 4 * abs(epsilon) * self.turning
-        slack = float(np.sum(size * (self.error + UNIT * phases * self.reach))) + self.truncation
+        slack = float(np.sum(size * (self.error + UNIT * phases * self.reach)))
+        slack += self.truncation + self.dropped * float(np.abs(kernel[0]))
         total = self.exponent + exponent
         relative = 8 * UNIT * (self.size_of_exponent + abs(exponent) + 4)
         upper = (value + slack) * (1 + relative)

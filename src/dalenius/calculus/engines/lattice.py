@@ -21,10 +21,10 @@ import math
 import numpy as np
 from scipy.fft import next_fast_len
 
-from dalenius.calculus.pairs.atoms import Atoms
 from dalenius.calculus.engines.contour import Contour
-from dalenius.calculus.pairs.pair import Complexes, Pair, Reals, Terms, Tilted
 from dalenius.calculus.engines.saddle import Moments
+from dalenius.calculus.pairs.atoms import Atoms
+from dalenius.calculus.pairs.pair import Complexes, Pair, Reals, Terms, Tilted
 
 MOST_POINTS = 2**20
 
@@ -63,7 +63,7 @@ class LatticeLine(Contour):
         fall = np.exp(-s * self.spacing)
         numerator = -math.expm1(-rest) - fall * math.exp(-rest) * math.expm1(rest - self.spacing)
         bottom = -np.expm1(-s * self.spacing) * -np.expm1(-(s + 1) * self.spacing)
-        turns = np.arange(len(s)) * (first % self.size) % self.size
+        turns = self.nodes * (first % self.size) % self.size
         kernel = numerator / bottom * np.exp(-2j * math.pi / self.size * turns) / self.size
         return kernel, -self.c * first * self.spacing
 

@@ -12,7 +12,7 @@ from dalenius.calculus import checks
 from dalenius.calculus.adjacency import ADD_REMOVE, Adjacency
 from dalenius.calculus.errors import InvalidParameter
 from dalenius.calculus.loss import Loss, call
-from dalenius.calculus.pairs.atoms import Atoms, Lattice, lattice_atoms
+from dalenius.calculus.pairs.atoms import Atoms, lattice_atoms
 from dalenius.calculus.pairs.pair import UNIT
 
 
@@ -67,7 +67,11 @@ def randomized_response(epsilon: float, k: int = 2, adjacency: Adjacency = ADD_R
         return Loss.zero(adjacency)
     each = 1.0 / (math.exp(epsilon) + k - 1) if epsilon < 700 else math.exp(-epsilon)
     truth = 1.0 / (1.0 + (k - 1) * math.exp(-epsilon))
-    pair = _two_point(epsilon) if k == 2 else lattice_atoms(epsilon, -epsilon, np.array([each, (k - 2) * each, truth]))
+    pair = (
+        _two_point(epsilon)
+        if k == 2
+        else lattice_atoms(epsilon, -epsilon, np.array([each, (k - 2) * each, truth]))
+    )
     return Loss.symmetric(pair, adjacency, call("randomized_response", epsilon=epsilon, k=(k, 2)))
 
 
@@ -111,7 +115,8 @@ def discrete_gaussian(sigma: float, sensitivity: int = 1, adjacency: Adjacency =
     steps = checks.count("sensitivity", sensitivity, least=1)
     if sigma > 1e5:
         raise InvalidParameter(
-            f"sigma is {sigma}; the exact discrete pair is kept up to 1e5. Use coarser units: divide sigma and "
+            f"sigma is {sigma}; the exact discrete pair is kept up to 1e5. Use coarser units: divide "
+            f"sigma and "
             "sensitivity by the same whole number."
         )
     reach = math.ceil(38.0 * sigma) + steps
@@ -119,7 +124,8 @@ def discrete_gaussian(sigma: float, sensitivity: int = 1, adjacency: Adjacency =
     exponent = -(k.astype(float) ** 2) / (2 * sigma * sigma)
     mass = np.exp(exponent)
     mass /= mass.sum()
-    # P is centred at 0, Q at -steps: L(k) = ((k + steps)^2 - k^2) / (2 sigma^2) = steps (2k + steps) / (2 sigma^2).
+    # P is centred at 0, Q at -steps: L(k) = ((k + steps)^2 - k^2) / (2 sigma^2) = steps (2k + steps) / (2
+    # sigma^2).
     spacing = steps / (sigma * sigma)
     offset = steps * (steps - 2.0 * reach) / (2 * sigma * sigma)
     slack = 1500 * UNIT + len(k) * UNIT  # exp of exponents up to 38^2/2, and the normalising sum
@@ -140,7 +146,8 @@ def from_pair(p: Sequence[float], q: Sequence[float], adjacency: Adjacency = ADD
     with_one, without = _distribution("p", p), _distribution("q", q)
     if len(with_one) != len(without):
         raise InvalidParameter(
-            f"p has {len(with_one)} outcomes and q has {len(without)}; give the same outcomes in the same order, "
+            f"p has {len(with_one)} outcomes and q has {len(without)}; give the same outcomes in the "
+            f"same order, "
             "with probability 0 where one is impossible."
         )
     name = call("from_pair", p=f"[{len(with_one)} outcomes]", q="[...]")
@@ -159,9 +166,13 @@ def _distribution(name: str, values: Sequence[float]) -> np.ndarray:
     except (TypeError, ValueError):
         raise InvalidParameter(f"{name} is {values!r}; it must be a list of probabilities.") from None
     if array.ndim != 1 or array.size == 0:
-        raise InvalidParameter(f"{name} has shape {array.shape}; it must be a non-empty list of probabilities.")
+        raise InvalidParameter(
+            f"{name} has shape {array.shape}; it must be a non-empty list of probabilities."
+        )
     if not np.isfinite(array).all() or (array < 0).any():
-        raise InvalidParameter(f"{name} holds a negative or non-finite number; probabilities are between 0 and 1.")
+        raise InvalidParameter(
+            f"{name} holds a negative or non-finite number; probabilities are between 0 and 1."
+        )
     if abs(float(array.sum()) - 1.0) > 1e-9:
         raise InvalidParameter(f"{name} sums to {float(array.sum())}; it must sum to 1.")
     return array
@@ -173,16 +184,4 @@ def _atoms(p: np.ndarray, q: np.ndarray) -> Atoms:
     values, where = np.unique(loss, return_inverse=True)
     merged = np.bincount(where, weights=mass, minlength=len(values))
     infinite = float(p[(p > 0) & (q == 0)].sum())
-    return Atoms(values, merged, infinite, *_evenly(values))
-
-
-def _evenly(values: np.ndarray) -> tuple[Lattice | None, np.ndarray | None]:
-    """The lattice of the losses, when they are equally spaced to the last bits."""
-    if len(values) < 3:
-        return None, None
-    gaps = np.diff(values)
-    step = (values[-1] - values[0]) / round((values[-1] - values[0]) / gaps.min())
-    index = np.rint((values - values[0]) / step).astype(np.int64)
-    if np.abs(values - values[0] - step * index).max() > 4 * UNIT * np.abs(values).max() or index[-1] > 10**6:
-        return None, None
-    return Lattice(float(step), float(values[0])), index
+    return Atoms(values, merged, infinite)

@@ -55,7 +55,8 @@ def to_adjacency(loss: Loss, adjacency: Adjacency) -> Loss:
     if adjacency is REPLACE_ONE:
         return to_replace_one(loss)
     raise AdjacencyMismatch(
-        "a replace-one loss says nothing about add/remove neighbours: the release may reveal how many records there "
+        "a replace-one loss says nothing about add/remove neighbours: the release may reveal how many "
+        "records there "
         "are. State the sensitivity for dalenius.ADD_REMOVE from the start."
     )
 
@@ -77,7 +78,8 @@ def parallel(*losses: Loss) -> Loss:
             raise InvalidParameter(f"parallel() was given {loss!r}; it takes losses.")
         if loss.adjacency is not ADD_REMOVE:
             raise AdjacencyMismatch(
-                "parallel composition does not hold for replace-one neighbours (a record may move from one part to "
+                "parallel composition does not hold for replace-one neighbours (a record may move from "
+                "one part to "
                 "another, changing both). State the losses for dalenius.ADD_REMOVE."
             )
     distinct = list(dict.fromkeys(losses))
@@ -101,7 +103,8 @@ def _chained(loss: Loss, size: int) -> Pair:
         return LaplacePair(size * pair.shift)
     if size > 64:
         raise UnsupportedComposition(
-            f"group size {size} is more than the 64 steps followed exactly for this loss; split the chain with two calls, "
+            f"group size {size} is more than the 64 steps followed exactly for this loss; split the "
+            f"chain with two calls, "
             "or bound the loss by pure() or gdp() first, whose groups are closed forms."
         )
     finite = finite_pair(loss)

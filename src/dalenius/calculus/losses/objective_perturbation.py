@@ -38,7 +38,8 @@ def objective_perturbation(
     smooth = checks.nonnegative("smoothness", smoothness)
     if smooth >= ridge:
         raise InvalidParameter(
-            f"ridge is {ridge} and smoothness {smooth}; the bound needs ridge > smoothness. Raise the ridge, or scale "
+            f"ridge is {ridge} and smoothness {smooth}; the bound needs ridge > smoothness. Raise the "
+            f"ridge, or scale "
             "the features down (smoothness grows with their squared norm)."
         )
     name = call(

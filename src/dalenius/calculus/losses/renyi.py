@@ -49,9 +49,13 @@ def rdp(curve: Callable[[float], float], adjacency: Adjacency = ADD_REMOVE) -> L
     True
     """
     if not callable(curve):
-        raise InvalidParameter(f"curve is {curve!r}; it must be a function from an order above 1 to a divergence.")
+        raise InvalidParameter(
+            f"curve is {curve!r}; it must be a function from an order above 1 to a divergence."
+        )
     for order in (1.5, 2.0, 8.0, 64.0):
         value = curve(order)
-        if not isinstance(value, (int, float)) or math.isnan(value) or value < 0:
-            raise InvalidParameter(f"curve({order}) is {value!r}; a Renyi divergence is a number, 0 or more (or inf).")
+        if not (isinstance(value, float | int) and value >= 0):
+            raise InvalidParameter(
+                f"curve({order}) is {value!r}; a Renyi divergence is a number, 0 or more (or inf)."
+            )
     return Loss.symmetric(RenyiPair(curve), adjacency, call("rdp", curve="..."))

@@ -7,8 +7,8 @@ from dalenius.calculus.adjacency import ADD_REMOVE, REPLACE_ONE
 from dalenius.calculus.errors import AdjacencyMismatch, InvalidParameter
 from dalenius.calculus.loss import Loss
 from dalenius.calculus.losses.tables import finite_pair, single_pair
-from dalenius.calculus.pairs.renyi import RenyiPair
 from dalenius.calculus.pairs.pair import Pair, Terms
+from dalenius.calculus.pairs.renyi import RenyiPair
 from dalenius.calculus.pairs.sampled import sampled
 from dalenius.calculus.pairs.subset import subset
 
@@ -29,7 +29,8 @@ def poisson_sampled(loss: Loss, rate: float) -> Loss:
     rate = checks.probability("rate", rate)
     if loss.adjacency is not ADD_REMOVE:
         raise AdjacencyMismatch(
-            "Poisson sampling is analysed for add/remove neighbours, and this loss is stated for replace-one. State the "
+            "Poisson sampling is analysed for add/remove neighbours, and this loss is stated for "
+            "replace-one. State the "
             "loss for dalenius.ADD_REMOVE, or sample a fixed number with losses.sampled_without_replacement."
         )
     if rate == 0.0 or not (loss.terms_remove or loss.terms_add):
@@ -56,7 +57,8 @@ def cp(loss: Loss, p: float) -> Loss:
     p = checks.probability("p", p)
     if loss.adjacency is not REPLACE_ONE:
         raise AdjacencyMismatch(
-            "sampling a fixed number of records is analysed for replace-one neighbours, and this loss is stated for "
+            "sampling a fixed number of records is analysed for replace-one neighbours, and this loss "
+            "is stated for "
             "add/remove. Pass adjacency=dalenius.REPLACE_ONE (with the sensitivity of a replacement), or use "
             "losses.poisson_sampled."
         )
@@ -83,7 +85,9 @@ def sampled_without_replacement(loss: Loss, m: int, n: int) -> Loss:
     m = checks.count("m", m)
     n = checks.count("n", n, least=1)
     if m > n:
-        raise InvalidParameter(f"m is {m} and n is {n}; one cannot draw more records than there are. Check the order (m, n).")
+        raise InvalidParameter(
+            f"m is {m} and n is {n}; one cannot draw more records than there are. Check the order (m, n)."
+        )
     result = cp(loss, m / n)
     if result is loss or not result.terms_remove:
         return result

@@ -36,7 +36,9 @@ def epsilon_grid(loss: Loss) -> Reals:
     floor = loss.delta_at_infinity()
     reach = loss.epsilon(floor * (1 + 1e-9) + 1e-25)
     reach = largest if math.isfinite(largest) and largest < 1.5 * reach else reach
-    return np.unique(np.concatenate((np.linspace(0.0, reach, POINTS), np.geomspace(1e-3, 1.0, POINTS // 2) * reach)))
+    return np.unique(
+        np.concatenate((np.linspace(0.0, reach, POINTS), np.geomspace(1e-3, 1.0, POINTS // 2) * reach))
+    )
 
 
 def bracket(*losses: Loss) -> Bracket:

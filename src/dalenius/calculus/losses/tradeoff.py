@@ -25,24 +25,38 @@ def from_tradeoff(f: Callable[[float], float], adjacency: Adjacency = ADD_REMOVE
     below by the neighbouring chords extended, so bounds are certified for the function itself.
 
     >>> import dalenius as dp
-    >>> loss = dp.losses.from_tradeoff(lambda a: max(0.0, 1 - 2.718281828459045 * a, (1 - a) / 2.718281828459045))
+    >>> loss = dp.losses.from_tradeoff(lambda a: max(0.0, 1 - 2.718281828459045 * a, (1 - a) /
+    2.718281828459045))
     >>> abs(loss.epsilon(delta=1e-6) - 1.0) < 1e-3
     True
     """
     if not callable(f):
-        raise InvalidParameter(f"f is {f!r}; it must be a function from a level in [0, 1] to a type II error.")
-    small = np.concatenate((np.geomspace(1e-30, 1e-3, POINTS // 4), np.linspace(1e-3, 0.5, POINTS // 4)[1:]))
-    levels = np.concatenate(([0.0], small, (1.0 - small[::-1])[1:], [1.0]))
-    levels = np.unique(levels)
-    try:
-        errors = np.array([float(f(float(a))) for a in levels])
-    except (TypeError, ValueError) as problem:
-        raise InvalidParameter(f"f failed on a level in [0, 1]: {problem}. It must accept every level.") from None
-    _check(levels, errors)
+        raise InvalidParameter(
+            f"f is {f!r}; it must be a function from a level in [0, 1] to a type II error."
+        )
+    levels, errors = _sampled(f, POINTS)
     below = _levels_below(levels, errors)
     return Loss.symmetric(
         Bracket(_symmetric(levels, errors), _symmetric(*below)), adjacency, call("from_tradeoff", f="...")
     )
+
+
+def chord_pair(f: Callable[[float], float]) -> Atoms:
+    """A few hundred atoms less telling than f: the pair of its chords."""
+    return _symmetric(*_sampled(f, 1000))
+
+
+def _sampled(f: Callable[[float], float], points: int) -> tuple[Reals, Reals]:
+    small = np.concatenate((np.geomspace(1e-30, 1e-3, points // 4), np.linspace(1e-3, 0.5, points // 4)[1:]))
+    levels = np.unique(np.concatenate(([0.0], small, (1.0 - small[::-1])[1:], [1.0])))
+    try:
+        errors = np.array([float(f(float(a))) for a in levels])
+    except (TypeError, ValueError) as problem:
+        raise InvalidParameter(
+            f"f failed on a level in [0, 1]: {problem}. It must accept every level."
+        ) from None
+    _check(levels, errors)
+    return levels, errors
 
 
 def _check(levels: Reals, errors: Reals) -> None:
@@ -50,7 +64,9 @@ def _check(levels: Reals, errors: Reals) -> None:
         raise InvalidParameter("f takes a negative or non-finite value; a type II error lies in [0, 1].")
     if (errors > 1.0 - levels + 1e-12).any():
         worst = float(levels[np.argmax(errors - (1 - levels))])
-        raise InvalidParameter(f"f({worst:g}) exceeds 1 - {worst:g}; guessing at random does better than that.")
+        raise InvalidParameter(
+            f"f({worst:g}) exceeds 1 - {worst:g}; guessing at random does better than that."
+        )
     if (np.diff(errors) > 1e-12).any():
         raise InvalidParameter("f increases somewhere; a larger level cannot make a test worse.")
     slope = np.diff(errors) / np.diff(levels)
@@ -66,8 +82,8 @@ def _levels_below(x: Reals, y: Reals) -> tuple[Reals, Reals]:
     a, b = x[1:-2], x[2:-1]
     with np.errstate(divide="ignore", invalid="ignore"):
         meet = (y[2:-1] - y[1:-2] + left * a - right * b) / (left - right)
-    inside = (meet > a) & (meet < b)
-    dip = y[1:-2] + left * (meet - a)
+        inside = (meet > a) & (meet < b)
+        dip = y[1:-2] + left * (meet - a)
     # In the first cell only the next chord helps; in the last cell the function is nonnegative.
     first = max(0.0, float(y[1] - slope[1] * (x[1] - x[0])))
     points = np.concatenate(([x[0]], x[1:-1], meet[inside], [x[-1]]))

@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 from scipy.special import logsumexp
 
 from dalenius.calculus.pairs.pair import UNIT, Bounds, Pair, Reals, Tilted
@@ -33,7 +34,7 @@ class Atoms(Pair):
         mass: Reals,
         infinite: float = 0.0,
         lattice: Lattice | None = None,
-        index: np.ndarray | None = None,
+        index: npt.NDArray[np.int64] | None = None,
         slack: float = 4 * UNIT,
     ) -> None:
         keep = mass > 0
@@ -41,12 +42,11 @@ class Atoms(Pair):
         self.mass = np.ascontiguousarray(mass[keep], dtype=float)
         self.infinite = float(infinite)
         self.slack = slack
-        if lattice is None and len(self.loss) == 2:
-            lattice, index, keep = Lattice(float(self.loss[1] - self.loss[0]), float(self.loss[0])), np.arange(2), None
-        elif lattice is None and len(self.loss) == 1:
-            lattice, index, keep = Lattice(1.0, float(self.loss[0])), np.zeros(1, dtype=np.int64), None
-        self.lattice = lattice
-        self.index = None if index is None else np.asarray(index if keep is None else index[keep], dtype=np.int64)
+        if lattice is None:
+            lattice, index = evenly_spaced(self.loss)
+        elif index is not None:
+            index = index[keep]
+        self.lattice, self.index = lattice, index
         self._key = (self.loss.tobytes(), self.mass.tobytes(), self.infinite, self.lattice)
         self._hash = hash(self._key)
 
@@ -57,7 +57,8 @@ class Atoms(Pair):
         return self._hash
 
     def __repr__(self) -> str:
-        return f"Atoms({len(self.loss)} losses from {self.loss.min(initial=0):g} to {self.loss.max(initial=0):g})"
+        low, high = self.loss.min(initial=0), self.loss.max(initial=0)
+        return f"Atoms({len(self.loss)} losses from {low:g} to {high:g})"
 
     @property
     def largest(self) -> float:
@@ -68,7 +69,9 @@ class Atoms(Pair):
         result = np.empty(len(s))
         block = max(1, 4_000_000 // max(1, len(self.loss)))
         for i in range(0, len(s), block):
-            result[i : i + block] = logsumexp(np.multiply.outer(s[i : i + block], self.loss) + log_mass, axis=1)
+            result[i : i + block] = logsumexp(
+                np.multiply.outer(s[i : i + block], self.loss) + log_mass, axis=1
+            )
         return result
 
     @cached_property
@@ -83,6 +86,8 @@ class Atoms(Pair):
 
     @property
     def reach(self) -> float:
+        if len(self.loss) == 0:
+            return math.inf
         complete = abs(float((self.mass * np.exp(-self.loss)).sum()) - 1.0) < 1e-12
         return float(np.abs(self.loss).max(initial=0.0)) if complete and self.infinite == 0 else math.inf
 
@@ -138,7 +143,26 @@ class Atoms(Pair):
         return p, q
 
 
-def lattice_atoms(spacing: float, offset: float, mass: Reals, infinite: float = 0.0, slack: float = 4 * UNIT) -> Atoms:
+def evenly_spaced(loss: Reals) -> tuple[Lattice | None, npt.NDArray[np.int64] | None]:
+    """The lattice on which a few sorted losses lie to the last bits, if there is one."""
+    if len(loss) == 0 or len(loss) > 256:
+        return None, None
+    if len(loss) == 1:
+        return Lattice(1.0, float(loss[0])), np.zeros(1, dtype=np.int64)
+    length = float(loss[-1] - loss[0])
+    least = float(np.diff(loss).min())
+    if least <= 0 or length / least > 1e5:
+        return None, None
+    step = length / round(length / least)
+    index = np.rint((loss - loss[0]) / step).astype(np.int64)
+    if np.abs(loss - loss[0] - step * index).max() > 4 * UNIT * np.abs(loss).max():
+        return None, None
+    return Lattice(step, float(loss[0])), index
+
+
+def lattice_atoms(
+    spacing: float, offset: float, mass: Reals, infinite: float = 0.0, slack: float = 4 * UNIT
+) -> Atoms:
     """Atoms at offset + spacing * 0, 1, 2, ..."""
     index = np.arange(len(mass))
     return Atoms(offset + spacing * index, mass, infinite, Lattice(spacing, offset), index, slack)

@@ -45,7 +45,7 @@ class BoundedRangePair(Pair):
     def log_mgf(self, s: Reals) -> Reals:
         y = np.maximum(np.abs(s + 0.5), 1e-12)
         # sinh(y eta)/y = exp(y eta) (1 - exp(-2 y eta)) / (2 y)
-        return y * self.eta + np.log(-np.expm1(-2 * y * self.eta) / (2 * y)) + self._log_front
+        return np.asarray(y * self.eta + np.log(-np.expm1(-2 * y * self.eta) / (2 * y)) + self._log_front)
 
     @property
     def _log_front(self) -> float:
@@ -53,7 +53,8 @@ class BoundedRangePair(Pair):
 
     def renyi_log_mgf(self, s: Reals) -> Reals:
         # eta-bounded range is eta^2/8-zCDP (Cesar and Rogers 2021), and eta-DP.
-        return np.minimum(self.log_mgf(s), s * np.minimum((1 + s) * self.eta**2 / 8 * (1 + 4 * UNIT), self.eta))
+        bound = s * np.minimum((1 + s) * self.eta**2 / 8 * (1 + 4 * UNIT), self.eta)
+        return np.asarray(np.minimum(self.log_mgf(s), bound))
 
     @property
     def asymptote(self) -> tuple[float, float]:
@@ -61,9 +62,16 @@ class BoundedRangePair(Pair):
 
     def tilted(self, c: float, t: Reals) -> Tilted:
         y0, y = c + 0.5, c + 0.5 + 1j * t
-        values = np.exp(1j * t * self.eta) * np.expm1(-2 * y * self.eta) / math.expm1(-2 * y0 * self.eta) * (y0 / y)
+        values = (
+            np.exp(1j * t * self.eta)
+            * np.expm1(-2 * y * self.eta)
+            / math.expm1(-2 * y0 * self.eta)
+            * (y0 / y)
+        )
         error = UNIT * (32 + 8 * np.abs(t) * self.eta) * np.maximum(1.0, 1 / -math.expm1(-2 * y0 * self.eta))
-        return Tilted(float(self.log_mgf(np.array([c]))[0]), values, error * np.minimum(1.0, 2 * y0 / np.abs(y)))
+        return Tilted(
+            float(self.log_mgf(np.array([c]))[0]), values, error * np.minimum(1.0, 2 * y0 / np.abs(y))
+        )
 
     def envelope(self, c: float, t: Reals) -> Reals:
         y0 = c + 0.5  # the density rises monotonically: variation twice its last value

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import ndtr
 
-
 from dalenius.calculus.pairs.pair import UNIT, Bounds, Pair, Reals, Tilted
 from dalenius.calculus.theorems.gaussian import gaussian_delta
 

@@ -62,7 +62,9 @@ class HalfNormalPair(Pair):
         values = np.exp(1j * t * self.start) * (gauss - tail) / bottom
         scale = c * self.start + 0.5 * (c * mu) ** 2 + math.log(2 * bottom)
         # wofz is good to 1e-13 (Johnson's Faddeeva package); the rest are exponentials of rounded products.
-        error = 4e-13 + UNIT * (64 + 8 * np.abs(t) * (self.start + abs(c) * mu**2) + 8 * (mu * t) ** 2 * np.abs(gauss))
+        error = 4e-13 + UNIT * (
+            64 + 8 * np.abs(t) * (self.start + abs(c) * mu**2) + 8 * (mu * t) ** 2 * np.abs(gauss)
+        )
         return Tilted(scale, values, error / bottom)
 
     def envelope(self, c: float, t: Reals) -> Reals:
@@ -74,7 +76,9 @@ class HalfNormalPair(Pair):
         y = np.maximum(edges - self.start, 0.0) / self.mu
         above_p = np.append(np.insert(2 * ndtr(-y), 0, 1.0), 0.0)
         # E[exp(-L); L > l] = 2 exp(mu^2/2 - start) Phi(-(y + mu)), start - mu^2/2 = offset
-        above_q = np.append(2 * math.exp(-self.offset) * np.insert(ndtr(-y - self.mu), 0, ndtr(-self.mu)), 0.0)
+        above_q = np.append(
+            2 * math.exp(-self.offset) * np.insert(ndtr(-y - self.mu), 0, ndtr(-self.mu)), 0.0
+        )
         return np.maximum(-np.diff(above_p), 0.0), np.maximum(-np.diff(above_q), 0.0)
 
 
@@ -96,8 +100,11 @@ class ChiPair(Pair):
 
     @property
     def asymptote(self) -> tuple[float, float]:
-        # |g| <= sqrt(d) + N-like deviation: E exp(s mu |g|) <= exp(s mu sqrt(d) + s^2 mu^2/2), g a normal vector.
-        return 0.5 * self.mu**2 * (1 + 1e-12), (self.offset + self.mu * math.sqrt(self.dimension)) * (1 + 1e-12)
+        # |g| <= sqrt(d) + N-like deviation: E exp(s mu |g|) <= exp(s mu sqrt(d) + s^2 mu^2/2), g a normal
+        # vector.
+        return 0.5 * self.mu**2 * (1 + 1e-12), (self.offset + self.mu * math.sqrt(self.dimension)) * (
+            1 + 1e-12
+        )
 
     def log_mgf(self, s: Reals) -> Reals:
         return s * self.start + _log_chi_mgf(s * self.mu, self.dimension)
@@ -127,7 +134,9 @@ def _log_chi_mgf(u: Reals, d: int) -> Reals:
     weight = np.exp(exponent - top[:, None])
     step = x[:, 1] - x[:, 0]
     # Simpson on a log-concave smooth integrand: error below 1e-12 at this spacing.
-    simpson = weight[:, 0] + weight[:, -1] + 4 * weight[:, 1:-1:2].sum(axis=1) + 2 * weight[:, 2:-1:2].sum(axis=1)
+    simpson = (
+        weight[:, 0] + weight[:, -1] + 4 * weight[:, 1:-1:2].sum(axis=1) + 2 * weight[:, 2:-1:2].sum(axis=1)
+    )
     return np.asarray(top + np.log(simpson * step / 3) + 1e-11)
 
 

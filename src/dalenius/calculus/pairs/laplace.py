@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dalenius.calculus.pairs.atoms import Atoms, lattice_atoms
 from dalenius.calculus.pairs.pair import UNIT, Bounds, Complexes, Pair, Reals, Tilted
 
 
@@ -28,6 +29,10 @@ class LaplacePair(Pair):
     def reach(self) -> float:
         return self.shift
 
+    @property
+    def atomic(self) -> Atoms:
+        return lattice_atoms(2 * self.shift, -self.shift, np.array([0.5 * math.exp(-self.shift), 0.5]))
+
     def delta(self, epsilon: float) -> Bounds:
         e = self.shift
         if epsilon >= e:
@@ -37,12 +42,14 @@ class LaplacePair(Pair):
         return Bounds(max(0.0, value * (1 - 4 * UNIT) - gap), min(1.0, value * (1 + 4 * UNIT) + gap))
 
     def _bracket(self, y: Complexes) -> Complexes:
-        return 0.5 * (1 + np.exp(-2 * y * self.shift)) - np.expm1(-2 * y * self.shift) / (4 * y)
+        fall = np.exp(-2 * y * self.shift)
+        return np.asarray(0.5 * (1 + fall) - np.expm1(-2 * y * self.shift) / (4 * y))
 
     def log_mgf(self, s: Reals) -> Reals:
         y = np.where(s == -0.5, 1e-12, s + 0.5)
         left = y < 0  # B(-y) = B(y) exp(2 y e): the pair is symmetric, M(s) = M(-1-s)
-        return np.where(left, -1 - s, s) * self.shift + np.log(self._bracket(np.abs(y).astype(complex)).real)
+        bracket = self._bracket(np.abs(y).astype(complex)).real
+        return np.asarray(np.where(left, -1 - s, s) * self.shift + np.log(bracket))
 
     def tilted(self, c: float, t: Reals) -> Tilted:
         bottom = float(self._bracket(np.array([c + 0.5 + 0j]))[0].real)

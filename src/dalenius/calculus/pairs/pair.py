@@ -13,14 +13,15 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 from scipy.special import expit, ndtri
 
-Reals = npt.NDArray[np.float64]
-Complexes = npt.NDArray[np.complex128]
+# numpy's stubs lose track of float64 in mixed arithmetic; the names say what is meant.
+Reals = npt.NDArray[Any]
+Complexes = npt.NDArray[Any]
 
 UNIT = 2.0**-53
 """Rounding unit of double precision."""
@@ -88,6 +89,11 @@ class Pair(ABC):
         """
 
     @property
+    def atomic(self) -> Pair | None:
+        """The discrete part of L as (sub-probability) atoms, for pairs that also have a continuous part."""
+        return None
+
+    @property
     def asymptote(self) -> tuple[float, float]:
         """(a, b) with D_order(P||Q) <= a order + b for every order >= 2; a = inf when none is known."""
         return (0.0, self.largest) if math.isfinite(self.largest) else (math.inf, 0.0)
@@ -124,7 +130,7 @@ def in_cells(envelope: Reals, breaks: Reals, t: Reals) -> Reals:
     first = np.maximum(np.searchsorted(breaks, t, side="right") - 1, 0)
     runs = np.maximum.reduceat(envelope, first)
     # A cell of t reaches into the step that holds its right end, which reduceat leaves out.
-    return np.maximum(runs, np.append(envelope[first[1:]], envelope[first[-1] :].max()))
+    return np.asarray(np.maximum(runs, np.append(envelope[first[1:]], envelope[first[-1] :].max())))
 
 
 Terms = tuple[tuple[Pair, int], ...]

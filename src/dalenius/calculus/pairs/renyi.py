@@ -68,7 +68,10 @@ def profile_bound(log_mgf: Callable[[Reals], Reals], epsilon: float) -> float:
     if not math.isfinite(heights[best]):
         return 1.0
     found = minimize_scalar(
-        height, bounds=(grid[max(best - 1, 0)], grid[min(best + 1, 69)]), method="bounded", options={"xatol": 1e-9}
+        height,
+        bounds=(grid[max(best - 1, 0)], grid[min(best + 1, 69)]),
+        method="bounded",
+        options={"xatol": 1e-9},
     )
     least = min(float(heights[best]), float(found.fun))
     return min(1.0, max(math.exp(min(least, 0.0)) * (1 + 1e-12), 5e-324))

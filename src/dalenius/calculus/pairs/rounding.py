@@ -50,10 +50,13 @@ def round_up(pair: Pair, spacing: float, spare: float) -> Rounded:
         # Jensen: E[L | cell] >= log(P-mass / Q-mass) of the cell.
         least = np.where((inner_p > 0) & (inner_q > 0), np.log(inner_p) - np.log(inner_q), edges[:-1])
     shift = float(np.sum(inner_p * np.clip(edges[:-1] + fraction * spacing - least, 0.0, spacing)))
-    # If a fraction f of a cell goes to one end, E|U - L| <= (2 + 2 spacing) f spacing: mass on an edge stays put.
+    # If a fraction f of a cell goes to one end, E|U - L| <= (2 + 2 spacing) f spacing: mass on an edge
+    # stays put.
     moved = np.minimum(1.0, (2 + 2 * spacing) * np.minimum(fraction, 1 - fraction))
     variance = float(np.sum(inner_p * moved)) * spacing**2
-    atoms = Atoms(edges, mass * (1 + 8 * UNIT), pair.infinite + p[-1], Lattice(spacing, 0.0), index, slack=1e-13)
+    atoms = Atoms(
+        edges, mass * (1 + 8 * UNIT), pair.infinite + p[-1], Lattice(spacing, 0.0), index, slack=1e-13
+    )
     return Rounded(atoms, shift * (1 + 1e-9), variance * (1 + 1e-9), float(p[0] + p[-1]) * (1 + 1e-9))
 
 

@@ -51,7 +51,9 @@ class SubsetPair(Pair):
         if found is None or epsilon >= 0:
             return found
         gap, alpha = -math.expm1(epsilon), math.exp(epsilon)
-        return Bounds((gap + alpha * found.lower) * (1 - 1e-15), min(1.0, (gap + alpha * found.upper) * (1 + 1e-15)))
+        return Bounds(
+            (gap + alpha * found.lower) * (1 - 1e-15), min(1.0, (gap + alpha * found.upper) * (1 + 1e-15))
+        )
 
     @cached_property
     def _rounded(self) -> Atoms:
@@ -79,8 +81,8 @@ def _from_tails(above: Reals, below: Reals, left: np.ndarray, infinite: float) -
     negative, positive = below[left], above[~left]
     cells[: len(negative)] = np.diff(negative, prepend=0.0)
     cells[len(negative) + 1 :] = -np.diff(positive, append=0.0)
-    cells[len(negative)] = 1.0 - infinite - (negative[-1] if len(negative) else 0.0) - (
-        positive[0] if len(positive) else 0.0
+    cells[len(negative)] = (
+        1.0 - infinite - (negative[-1] if len(negative) else 0.0) - (positive[0] if len(positive) else 0.0)
     )
     return np.maximum(cells, 0.0)
 

@@ -61,8 +61,8 @@ def atoms_below(alpha: Reals, low: Reals, high: Reals) -> Atoms:
     left, right = from_left[:-1], from_right[1:]
     with np.errstate(divide="ignore", invalid="ignore"):
         meet = (lo[b] - lo[a] + left * x[a] - right * x[b]) / (left - right)
-    inside = (meet > x[a]) & (meet < x[b])
-    dip = lo[a] + left * (meet - x[a])
+        inside = (meet > x[a]) & (meet < x[b])
+        dip = lo[a] + left * (meet - x[a])
     points = np.concatenate((x[1:-1], meet[inside]))
     values = np.concatenate((lo[1:-1], np.maximum(dip[inside], np.maximum(0.0, 1.0 - meet[inside]))))
     # Beyond the outermost points only the trivial bound is used.

@@ -1,0 +1,158 @@
+"""Find the parameter of a mechanism that just keeps a promise."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from itertools import pairwise
+
+from dalenius.calculus.errors import CannotMeet, InvalidParameter, NotMonotone
+from dalenius.calculus.guarantees import Guarantee
+from dalenius.calculus.loss import Loss
+
+SMALLEST, LARGEST = 1e-12, 1e12
+PRECISION = 1e-9
+"""Relative precision of the parameter; the end returned is the one whose promise was verified."""
+
+
+def calibrate(family: Callable[[float], Loss], guarantee: Guarantee, start: float = 1.0) -> float:
+    """The parameter x at which `family(x)` keeps `guarantee` with the least to spare.
+
+    `family` maps a positive number (a noise scale, an epsilon, a sampling rate ...) to a loss that only
+    grows or only shrinks with it; which of the two is found out. The promise is verified on the value
+    returned, with certified bounds. A family that is not monotone is refused where that shows.
+
+    >>> import dalenius as dp
+    >>> sigma = dp.calibrate(lambda s: dp.losses.gaussian(sigma=s), dp.ApproxDP(1.0, 1e-5))
+    >>> round(sigma, 6)
+    3.730632
+    """
+    if not callable(family):
+        raise InvalidParameter(f"family is {family!r}; it must be a function from a parameter to a loss.")
+    if not isinstance(guarantee, Guarantee):
+        raise InvalidParameter(
+            f"guarantee is {guarantee!r}; it must be PureDP, ApproxDP, ZCDP, RDP, GDP or TradeOff."
+        )
+    search = _Search(family, guarantee)
+    good, bad = search.bracket(start)
+    return search.narrow(good, bad)
+
+
+class _Search:
+    def __init__(self, family: Callable[[float], Loss], guarantee: Guarantee) -> None:
+        self.family, self.guarantee = family, guarantee
+        self.seen: dict[float, float] = {}
+
+    def excess(self, x: float) -> float:
+        if x not in self.seen:
+            try:
+                loss = self.family(x)
+            except InvalidParameter:
+                self.seen[x] = math.inf  # outside what the family allows: not a candidate
+                return math.inf
+            if not isinstance(loss, Loss):
+                raise InvalidParameter(f"family({x:g}) is {loss!r}; it must be a loss.")
+            self.seen[x] = self.guarantee.excess(loss)
+            self._check_order()
+        return self.seen[x]
+
+    def _check_order(self) -> None:
+        """The values seen must go one way, up to the width of certified bounds."""
+        values = [y for _, y in sorted(self.seen.items()) if math.isfinite(y)]
+        rises = any(b > a + _blur(a, b) for a, b in pairwise(values))
+        falls = any(b < a - _blur(a, b) for a, b in pairwise(values))
+        if rises and falls:
+            shown = ", ".join(f"{x:.4g}: {y:.4g}" for x, y in sorted(self.seen.items()) if math.isfinite(y))
+            raise NotMonotone(
+                "the family's loss goes up and down as its parameter grows (parameter: distance from "
+                "the promise = "
+                f"{shown}). Calibrate over a range where it is monotone."
+            )
+
+    def bracket(self, start: float) -> tuple[float, float]:
+        """A parameter that keeps the promise and one near it that does not."""
+        up, down = start, start
+        here = self.excess(start)
+        rising = _compare(here, self.excess(2 * start))
+        factor = 2.0
+        while True:
+            kept = [x for x, y in self.seen.items() if y <= 0]
+            broken = [x for x, y in self.seen.items() if y > 0]
+            if kept and broken:
+                _, good, bad = min((abs(math.log(g / b)), g, b) for g in kept for b in broken)
+                self._probe(good, bad)
+                return good, bad
+            if up >= LARGEST and down <= SMALLEST:
+                break
+            # Go where the missing kind must be; both ways while the direction is not known.
+            wants_less = bool(broken)
+            if rising == 0 or (rising > 0) != wants_less:
+                up = min(up * factor, LARGEST)
+                self.excess(up)
+            if rising == 0 or (rising > 0) == wants_less:
+                down = max(down / factor, SMALLEST)
+                self.excess(down)
+            if rising == 0:
+                rising = _compare(self.excess(down), self.excess(up))
+            elif up >= LARGEST or down <= SMALLEST:
+                break
+            factor = min(factor**1.5, 1e3)
+        if any(y <= 0 for y in self.seen.values()):
+            raise CannotMeet(
+                f"every parameter from {SMALLEST:g} to {LARGEST:g} keeps {self.guarantee}; there is "
+                f"nothing to calibrate. "
+                "Does the family use its parameter?"
+            )
+        raise CannotMeet(
+            f"no parameter from {SMALLEST:g} to {LARGEST:g} keeps {self.guarantee}. Part of the loss "
+            f"does not depend on "
+            "the parameter, or the promise is too strict (a delta below what the family always spends, say)."
+        )
+
+    def _probe(self, good: float, bad: float) -> None:
+        """Look to both sides of the bracket, and inside, for a family that turns around."""
+        side = 1.0 if good > bad else -1.0
+        for near, power in ((good, 1.0), (good, 3.0), (bad, -2.0)):
+            self.excess(near * 2.0 ** (side * power))
+        self.excess(math.sqrt(good * bad))
+
+    def narrow(self, good: float, bad: float) -> float:
+        """Shrink the bracket in log scale: false position with the Illinois weight, else bisection."""
+        y_good, y_bad = self.excess(good), self.excess(bad)
+        stuck = 0
+        while abs(good - bad) > PRECISION * max(good, bad):
+            a, b = math.log(good), math.log(bad)
+            x = math.exp((a + b) / 2)
+            if stuck < 3 and math.isfinite(y_good) and math.isfinite(y_bad) and y_bad > y_good:
+                x = math.exp(a + (b - a) * min(max(y_good / (y_good - y_bad), 1e-3), 1 - 1e-3))
+            if x in (good, bad):
+                break
+            y = self.excess(x)
+            if y <= 0:
+                stuck = stuck + 1 if abs(math.log(x) - b) > 0.5 * abs(a - b) else 0
+                good, y_good, y_bad = x, y, y_bad / 2 if stuck else y_bad
+            else:
+                stuck = stuck + 1 if abs(math.log(x) - a) > 0.5 * abs(a - b) else 0
+                bad, y_bad, y_good = x, y, y_good / 2 if stuck else y_good
+            if stuck >= 3:
+                stuck = 0
+                middle = math.exp((math.log(good) + math.log(bad)) / 2)
+                if middle in (good, bad):
+                    break
+                y = self.excess(middle)
+                good, bad = (middle, bad) if y <= 0 else (good, middle)
+                y_good, y_bad = self.excess(good), self.excess(bad)
+        return good
+
+
+def _compare(a: float, b: float) -> int:
+    """1 when b is clearly larger than a, -1 when clearly smaller, 0 when it cannot be told."""
+    if a == b or math.isnan(a) or math.isnan(b):
+        return 0
+    if math.isinf(a) or math.isinf(b):
+        return 1 if b > a else -1
+    return 1 if b > a + _blur(a, b) else -1 if b < a - _blur(a, b) else 0
+
+
+def _blur(a: float, b: float) -> float:
+    return 1e-7 * (1 + abs(a) + abs(b))

@@ -1,0 +1,48 @@
+"""Sums of few discrete losses, multiplied out: exact where no common lattice is needed."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dalenius.calculus.pairs.atoms import Atoms
+from dalenius.calculus.pairs.pair import UNIT, Reals, Terms
+
+MOST_ATOMS = 200_000
+
+
+def enumerated(terms: Terms) -> Atoms | None:
+    """The law of a sum of atoms, or None when it has too many values to write down."""
+    loss, mass, finite, slack = np.zeros(1), np.ones(1), 1.0, 0.0
+    for pair, n in terms:
+        if not isinstance(pair, Atoms):
+            return None
+        power = _power(pair, n)
+        if power is None or len(power[0]) * len(loss) > MOST_ATOMS:
+            return None
+        loss = np.add.outer(loss, power[0]).ravel()
+        mass = np.multiply.outer(mass, power[1]).ravel()
+        finite *= (1.0 - pair.infinite) ** n
+        # Positive products and sums keep relative accuracy: a few roundings per factor.
+        slack += n * (pair.slack + 8 * UNIT)
+    order = np.argsort(loss, kind="stable")
+    return Atoms(loss[order], mass[order], max(0.0, 1.0 - finite), slack=slack + 8 * UNIT)
+
+
+def _power(pair: Atoms, n: int) -> tuple[Reals, Reals] | None:
+    """Losses and masses of n copies."""
+    if n == 1:
+        return pair.loss, pair.mass
+    if pair.lattice is None or pair.index is None:
+        return None
+    base = np.bincount(pair.index - pair.index.min(), weights=pair.mass)
+    if len(base) * n > 20_000:
+        return None
+    result, square, left = np.ones(1), base, n
+    while left:
+        if left & 1:
+            result = np.convolve(result, square)
+        left >>= 1
+        if left:
+            square = np.convolve(square, square)
+    start = n * (pair.lattice.offset + pair.lattice.spacing * int(pair.index.min()))
+    return start + pair.lattice.spacing * np.arange(len(result)), result

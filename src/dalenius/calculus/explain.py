@@ -1,0 +1,62 @@
+"""A loss in plain sentences."""
+
+from __future__ import annotations
+
+import math
+
+from dalenius.calculus.adjacency import ADD_REMOVE
+from dalenius.calculus.loss import Loss
+
+
+def explain(loss: Loss, delta: float) -> str:
+    """What the loss promises, and what the best attacker could do with the release."""
+    if not (loss.terms_remove or loss.terms_add):
+        return "This release does not depend on the data at all: nothing about anyone can be learned from it."
+    epsilon = loss.epsilon(delta)
+    who = (
+        "your record is in the data"
+        if loss.adjacency is ADD_REMOVE
+        else "the data holds your record or another"
+    )
+    lines = [f"Release: {loss.expression} ({loss.adjacency.value} record)."]
+    if math.isinf(epsilon):
+        lines.append(
+            f"With probability up to {_percent(loss.delta_at_infinity())} an outcome gives you away "
+            f"completely; no epsilon "
+            f"is promised at delta = {delta:g}."
+        )
+    else:
+        factor = math.exp(min(epsilon, 700.0))
+        lines.append(
+            f"It is ({epsilon:.6g}, {delta:g})-differentially private: apart from an event of "
+            f"probability {delta:g}, no "
+            f"outcome becomes more than {factor:.4g} times as likely, or as unlikely, because of you."
+        )
+    advantage = loss.membership_advantage()
+    lines.append(
+        f"Somebody who guesses whether {who} is right half the time without the release, and at most "
+        f"{_percent((1 + advantage) / 2)} of the time with it."
+    )
+    power = loss.power(0.01)
+    lines.append(
+        f"An attack that accuses 1 in 100 innocent people by mistake finds at most {_percent(power)} of "
+        f"those who are in."
+    )
+    lines.append(
+        "How sure such an attacker can become that you are in the data, by how sure they were before"
+    )
+    lines.append(f"(except with probability {delta:g}):")
+    for prior in (0.01, 0.1, 0.5):
+        lines.append(
+            f"  {_percent(prior):>6} before -> at most {_percent(loss.posterior(prior, delta))} after"
+        )
+    return "\n".join(lines)
+
+
+def _percent(share: float) -> str:
+    """Rounded up to what can be read: a bound must not look smaller than it is."""
+    if share >= 0.9999:
+        return "100 %" if share >= 0.999995 else f"{math.ceil(share * 1e5) / 1e3:.3f} %"
+    digits = 3 - math.ceil(math.log10(max(share, 1e-12) * 100))
+    scale = 10.0 ** max(0, min(digits, 8))
+    return f"{math.ceil(share * 100 * scale - 1e-9) / scale:g} %"

@@ -1,0 +1,423 @@
+"""The program `dalenius`: account, calibrate, explain and plot losses written in a little language."""
+
+from __future__ import annotations
+
+import json
+import sys
+import traceback
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, cast
+
+import typer
+
+from dalenius.calculus.errors import InvalidParameter
+from dalenius.cli import show
+from dalenius.cli.evaluate import evaluate, free_names, read_loss
+from dalenius.cli.grammar import Expression, parse
+from dalenius.cli.problems import GrammarError
+from dalenius.cli.promises import Promise, read_promise
+from dalenius.cli.tokens import read_number
+from dalenius.cli.vocabulary import FORMS
+
+if TYPE_CHECKING:
+    from dalenius.calculus.engines.accountant import Direction, Engine
+    from dalenius.calculus.loss import Loss
+    from dalenius.calculus.pairs.pair import Bounds
+
+BAD_INPUT, UNEXPECTED = 2, 1
+DEFAULT_DELTA = "1e-6"
+PICTURES = (".png", ".svg", ".pdf")
+
+LANGUAGE = """\b
+Losses are written like this:
+  poisson(0.01, gaussian(1.0)) * 10000 + laplace(2)
+"+" is one release after another, "* 100" repeats one a hundred times.
+Parameters come in order or by name: gaussian(sigma=2, sensitivity=1).
+A transformer takes its loss and its numbers in either order."""
+
+NAMES = "\b\nNames:\n" + "\n".join(f"  {form.signature}" for form in FORMS.values())
+
+EXIT_CODES = """\b
+Exit codes:
+  0  done
+  1  something unexpected went wrong (please report it)
+  2  the input was refused; one message on stderr says why"""
+
+# No rich help: the same plain text on a terminal, in a file and in a test, and no import of rich to get it.
+app = typer.Typer(
+    help="Differential privacy: what a computation costs, how much noise it needs, what it means for a person.",
+    epilog=f"{LANGUAGE}\n\n{NAMES}\n\n{EXIT_CODES}",
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    add_completion=False,
+    no_args_is_help=True,
+)
+
+Text = Annotated[
+    str, typer.Argument(metavar="EXPR", help="A loss; `dalenius --help` shows how to write one.")
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object with full precision.")]
+
+
+def main() -> None:
+    """Run the program; the exit code says how it went."""
+    try:
+        app(prog_name="dalenius")
+    except Exception as problem:
+        traceback.print_exc()
+        print(
+            f"\nError: unexpected {type(problem).__name__}; please report it with the lines above.",
+            file=sys.stderr,
+        )
+        sys.exit(UNEXPECTED)
+
+
+@contextmanager
+def clear_errors() -> Iterator[None]:
+    """Bad input ends with one message and exit code 2, never with a traceback."""
+    try:
+        yield
+    except InvalidParameter as problem:
+        message = str(problem)
+    except ImportError as problem:  # an extra that is not installed; the calculus names the fix
+        message = str(problem)
+    except (OverflowError, MemoryError, RecursionError):
+        message = (
+            "the numbers of this expression are too extreme to compute with; use larger or smaller units."
+        )
+    else:
+        return
+    typer.echo(f"Error: {message}", err=True)
+    raise typer.Exit(BAD_INPUT)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from dalenius import __version__
+
+        typer.echo(f"dalenius {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _top(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and stop.")
+    ] = False,
+) -> None:
+    """Options that belong to no command."""
+
+
+# -- account -----------------------------------------------------------------------------------------
+
+
+@app.command(epilog=EXIT_CODES)
+def account(
+    expression: Text,
+    delta: Annotated[
+        list[str] | None,
+        typer.Option("--delta", metavar="D", help="Bound epsilon at this delta; repeatable. [default: 1e-6]"),
+    ] = None,
+    epsilon: Annotated[
+        list[str] | None,
+        typer.Option("--epsilon", metavar="E", help="Bound delta at this epsilon; repeatable."),
+    ] = None,
+    engine: Annotated[
+        str, typer.Option("--engine", metavar="auto|contour|grid|proof", help="How the bounds are computed.")
+    ] = "auto",
+    as_json: AsJson = False,
+) -> None:
+    """Certified bounds on what a computation costs.
+
+    Upper bounds are rounded up and lower bounds down at the digits shown. The worse direction says
+    whether removing a person's record or adding it is the case the bound is attained in.
+
+    \b
+    JSON keys:
+      expression, adjacency, engine
+      epsilon_at_delta: list of {delta, lower, upper, worse_direction}
+      delta_at_epsilon: list of {epsilon, lower, upper, worse_direction}
+      total_variation: {lower, upper, worse_direction}
+    worse_direction is "remove", "add", "same" (both have one law) or
+    "tie" (the bounds overlap); infinity is the text "inf".
+    """
+    with clear_errors():
+        deltas = [read_number("--delta", text) for text in delta or ()]
+        epsilons = [read_number("--epsilon", text) for text in epsilon or ()]
+        if not deltas and not epsilons:
+            deltas = [float(DEFAULT_DELTA)]
+        loss, how = read_loss(expression), cast("Engine", engine)
+
+        def epsilon_of(side: Direction, at: float) -> Bounds:
+            return side.epsilon(at, how)
+
+        def delta_of(side: Direction, at: float) -> Bounds:
+            return side.delta(at, how)
+
+        at_delta = [_line("delta", d, loss.epsilon_bounds(d, how), loss, epsilon_of) for d in deltas]
+        at_epsilon = [_line("epsilon", e, loss.delta_bounds(e, how), loss, delta_of) for e in epsilons]
+        variation = _line("epsilon", 0.0, loss.delta_bounds(0.0, how), loss, delta_of)
+        del variation["epsilon"]
+        if as_json:
+            _print_json(
+                {
+                    **_about(loss),
+                    "engine": engine,
+                    "epsilon_at_delta": at_delta,
+                    "delta_at_epsilon": at_epsilon,
+                    "total_variation": variation,
+                }
+            )
+            return
+        _print_about(loss)
+        for given, found, rows in (("delta", "epsilon", at_delta), ("epsilon", "delta", at_epsilon)):
+            if rows:
+                show.table(
+                    (given, f"{found} at least", f"{found} at most", "worse direction"), _cells(given, rows)
+                )
+                show.say()
+        low, high = show.rounded_down(variation["lower"]), show.rounded_up(variation["upper"])
+        where = _direction(variation["worse_direction"])
+        show.say(f"Total variation: at least {low}, at most {high} (worse direction: {where}).")
+
+
+def _line(
+    given: str, at: float, bounds: Bounds, loss: Loss, view: Callable[[Direction, float], Bounds]
+) -> dict[str, Any]:
+    """One row of an account: where, the bounds there, and the direction that makes them."""
+    if loss.is_symmetric:
+        worse = "same"
+    else:
+        remove, add = view(loss.remove, at), view(loss.add, at)
+        worse = "remove" if remove.lower > add.upper else "add" if add.lower > remove.upper else "tie"
+    return {given: at, "lower": bounds.lower, "upper": bounds.upper, "worse_direction": worse}
+
+
+def _cells(given: str, rows: Sequence[Mapping[str, Any]]) -> list[tuple[str, ...]]:
+    return [
+        (
+            show.exact(row[given]),
+            show.rounded_down(row["lower"]),
+            show.rounded_up(row["upper"]),
+            _direction(row["worse_direction"]),
+        )
+        for row in rows
+    ]
+
+
+def _direction(word: str) -> str:
+    return {"same": "both alike", "tie": "too close to tell"}.get(word, word)
+
+
+# -- calibrate ---------------------------------------------------------------------------------------
+
+
+@app.command(epilog=EXIT_CODES)
+def calibrate(
+    expression: Annotated[
+        str, typer.Argument(metavar="EXPR", help="A loss with one name in place of the number to be found.")
+    ],
+    promise: Annotated[
+        str,
+        typer.Option(
+            "--for",
+            metavar="PROMISE",
+            help="pure:EPSILON, approx:EPSILON,DELTA, zcdp:RHO, gdp:MU or rdp:ORDER,EPSILON.",
+        ),
+    ],
+    as_json: AsJson = False,
+) -> None:
+    """Find the parameter that just keeps a promise.
+
+    \b
+    Example:
+      dalenius calibrate "poisson(0.01, gaussian(sigma)) * 10000" --for approx:1.0,1e-5
+
+    The value printed is rounded to the private side and the promise is verified on it.
+
+    \b
+    JSON keys:
+      expression (with the value put in), adjacency, variable
+      value: the parameter in full precision; the promise was verified on it
+      rounded: the parameter as printed without --json, verified as well
+      promise: {kind, values}
+      verified: {quantity, upper, promised} for `value`
+    """
+    with clear_errors():
+        wanted = read_promise(promise)
+        tree = parse(expression)
+        name = _variable(tree)
+        value = _solved(tree, name, wanted)
+        rounded = _rounded_safely(tree, name, value, wanted)
+        loss = evaluate(tree, {name: value if as_json else rounded})
+        found = wanted.measure(loss)
+        if as_json:
+            _print_json(
+                {
+                    **_about(loss),
+                    "variable": name,
+                    "value": value,
+                    "rounded": rounded,
+                    "promise": {"kind": wanted.kind, "values": list(wanted.values)},
+                    "verified": {
+                        "quantity": found.quantity,
+                        "upper": found.upper,
+                        "promised": found.promised,
+                    },
+                }
+            )
+            return
+        show.say(f"{name} = {show.exact(rounded)}")
+        show.say()
+        _print_about(loss)
+        high = show.rounded_up(found.upper)
+        # The promise itself is a bound too; it reads better than one digit above it.
+        if float(high) > found.promised >= found.upper:
+            high = show.exact(found.promised)
+        show.say(f"Verified: {found.quantity} is at most {high} (promised: {show.exact(found.promised)}).")
+
+
+def _variable(tree: Expression) -> str:
+    """The one free name of the expression."""
+    names = free_names(tree)
+    if not names:
+        # An expression that is wrong elsewhere is better told so than asked for a variable.
+        evaluate(tree)
+        message = (
+            "there is nothing to find: put a name such as sigma in place of the number to be calibrated."
+        )
+        raise GrammarError(message, tree.text, tree.root.start, tree.root.end)
+    if len(names) > 1:
+        words = ", ".join(name.name for name in names)
+        message = f"only one parameter can be found at a time, and these have no value: {words}."
+        raise GrammarError(message, tree.text, names[1].start, names[1].end)
+    return names[0].name
+
+
+def _solved(tree: Expression, name: str, wanted: Promise) -> float:
+    from dalenius.calculus.calibrate import calibrate as solve
+
+    # The search takes a refused parameter for "not private enough". Where every value is refused the fault
+    # lies elsewhere in the text, and its own message helps more than a failed search.
+    problems = []
+    for probe in (1.0, 0.5, 1e-3, 1e3):
+        try:
+            evaluate(tree, {name: probe})
+            break
+        except InvalidParameter as problem:
+            problems.append(problem)
+    else:
+        raise problems[0]
+    return solve(lambda x: evaluate(tree, {name: x}), wanted.guarantee)
+
+
+def _rounded_safely(tree: Expression, name: str, value: float, wanted: Promise) -> float:
+    """The value at the digits shown, on the side that keeps the promise; verified, not assumed."""
+    for text in (show.rounded_up(value), show.rounded_down(value)):
+        try:
+            if wanted.guarantee.holds(evaluate(tree, {name: float(text)})):
+                return float(text)
+        except InvalidParameter:
+            continue  # rounded to outside what the family allows, such as a rate above 1
+    return value
+
+
+# -- explain and plot --------------------------------------------------------------------------------
+
+
+@app.command(epilog=EXIT_CODES)
+def explain(
+    expression: Text,
+    delta: Annotated[
+        str, typer.Option("--delta", metavar="D", help="Probability of the events left out.")
+    ] = DEFAULT_DELTA,
+    as_json: AsJson = False,
+) -> None:
+    """What a computation means for one person, in plain sentences.
+
+    \b
+    JSON keys (all numbers are upper bounds):
+      expression, adjacency, delta, epsilon
+      membership_advantage: true minus false positive rate of the best attack
+      power: list of {level, at_most}, the best attack's hits at these false alarm rates
+      posterior: list of {prior, at_most}, how sure an attacker can become
+      text: the sentences
+    """
+    with clear_errors():
+        at = read_number("--delta", delta)
+        loss = read_loss(expression)
+        if not as_json:
+            show.say(loss.explain(at))
+            return
+        _print_json(
+            {
+                **_about(loss),
+                "delta": at,
+                "epsilon": loss.epsilon(at),
+                "membership_advantage": loss.membership_advantage(),
+                "power": [{"level": level, "at_most": loss.power(level)} for level in (0.01, 0.05, 0.1)],
+                "posterior": [
+                    {"prior": prior, "at_most": loss.posterior(prior, at)} for prior in (0.01, 0.1, 0.5)
+                ],
+                "text": loss.explain(at),
+            }
+        )
+
+
+@app.command(epilog=EXIT_CODES)
+def plot(
+    expression: Text,
+    out: Annotated[
+        str, typer.Option("--out", metavar="FILE", help="Where to draw: a .png, .svg or .pdf file.")
+    ],
+) -> None:
+    """Draw the privacy profile and the trade-off curve (needs matplotlib: pip install 'dalenius[plot]')."""
+    with clear_errors():
+        path = Path(out)
+        if path.suffix.lower() not in PICTURES:
+            raise InvalidParameter(
+                f"--out is {out!r}; it must end in {', '.join(PICTURES[:-1])} or {PICTURES[-1]}."
+            )
+        if not path.parent.is_dir():
+            raise InvalidParameter(
+                f"--out is {out!r}, and the folder {str(path.parent)!r} does not exist; create it first."
+            )
+        loss = read_loss(expression)
+        try:
+            loss.plot(str(path))
+        except OSError as problem:
+            raise InvalidParameter(
+                f"--out is {out!r}, which cannot be written: {problem.strerror or problem}."
+            ) from problem
+        show.say(f"Drawn: {out}")
+
+
+# -- printing ----------------------------------------------------------------------------------------
+
+
+def _about(loss: Loss) -> dict[str, Any]:
+    return {"expression": loss.expression, "adjacency": loss.adjacency.name.lower()}
+
+
+def _print_about(loss: Loss) -> None:
+    show.say(f"Loss: {loss.expression}")
+    show.say(f"Neighbours: {loss.adjacency.value} record")
+    show.say()
+
+
+def _print_json(content: object) -> None:
+    print(json.dumps(_finite(content), indent=2, allow_nan=False))
+
+
+def _finite(content: object) -> object:
+    if isinstance(content, dict):
+        return {key: _finite(value) for key, value in content.items()}
+    if isinstance(content, list):
+        return [_finite(value) for value in content]
+    return show.plain_number(content) if isinstance(content, float) else content
+
+
+if __name__ == "__main__":
+    main()
