@@ -166,12 +166,7 @@ class Loss:
 
     def gdp(self) -> float:
         """A mu for which the release is mu-GDP, exact for Gaussian losses; inf when none is known."""
-        worst = 0.0
-        for side in self.directions:
-            worst = max(worst, math.sqrt(sum(n * pair.gdp**2 for pair, n in side.terms)) * (1 + 1e-15))
-            if len(side.terms) == 1 and side.terms[0][1] == 1:
-                worst = max(worst, side.terms[0][0].gdp) if worst == math.inf else side.terms[0][0].gdp
-        return worst
+        return max(_gdp(side) for side in self.directions)
 
     def tradeoff(self, alpha: float) -> float:
         """A lower bound on the type II error of every level-alpha test of whether a person is in the data.
@@ -313,6 +308,12 @@ def _renyi(side: Direction, order: float) -> float:
     s = max(order - 1.0, 1e-7)
     value = float(side.log_mgf(np.array([s]))[0])
     return max(0.0, (value * (1 + 1e-12) + 4e-16 * sum(n for _, n in side.terms)) / s)
+
+
+def _gdp(side: Direction) -> float:
+    if len(side.terms) == 1 and side.terms[0][1] == 1:
+        return side.terms[0][0].gdp
+    return math.sqrt(sum(n * pair.gdp**2 for pair, n in side.terms)) * (1 + 1e-15)
 
 
 def _zcdp(side: Direction) -> float:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from dalenius.calculus.errors import InvalidParameter
 from dalenius.cli.grammar import MAX_COUNT, Expression, parse
 from dalenius.cli.problems import GrammarError, quoted, suggestion
+from dalenius.cli.show import exact
 from dalenius.cli.syntax import Argument, Call, LossTree, Name, Number, Numbers, Product, Sum, Value
 from dalenius.cli.vocabulary import (
     FORMS,
@@ -30,6 +31,7 @@ NOTHING: Mapping[str, float] = MappingProxyType({})
 def read_loss(text: str) -> Loss:
     """The loss a text describes.
 
+    >>> from dalenius.cli.evaluate import read_loss
     >>> read_loss("poisson(0.01, gaussian(1.0)) * 10000 + laplace(2)")
     Loss(poisson_sampled(gaussian(sigma=1), rate=0.01) * 10000 + laplace(scale=2))
     """
@@ -97,7 +99,7 @@ class _Evaluator:
             # Far beyond any use, and past this even the bounds on rounding errors would overflow.
             if sum(n for _, n in result.terms_remove) > MAX_COUNT:
                 raise self._error(
-                    f"this makes more than {MAX_COUNT:.0e} repetitions in all, the most accepted.", count
+                    f"this makes more than {exact(MAX_COUNT)} repetitions in all, the most accepted.", count
                 )
         return result
 
@@ -131,15 +133,15 @@ class _Evaluator:
             return FORMS[tree.name]
         message = REFUSED.get(tree.name)
         if message is None:
-            near = suggestion(tree.name, FORMS)
-            message = f"{quoted(tree.name)} is not a loss known here{near or '; known are ' + ', '.join(sorted(FORMS)) + '.'}"
+            hint = suggestion(tree.name, FORMS) or f"; known are {', '.join(sorted(FORMS))}."
+            message = f"{quoted(tree.name)} is not a loss known here{hint}"
         raise GrammarError(message, self.text, tree.start, tree.open)
 
     def _bound(self, tree: Call, form: Form) -> list[tuple[Parameter, Argument]]:
         """Which argument is for which parameter.
 
         Arguments without a name go, in order, to the parameters that want their sort. A number and a loss
-        cannot be mistaken for one another, so poisson(0.01, gaussian(1)) and poisson(gaussian(1), 0.01) agree.
+        cannot be mistaken for one another: poisson(0.01, gaussian(1)) and poisson(gaussian(1), 0.01) agree.
         """
         bound: list[tuple[Parameter, Argument]] = []
         named_seen = False
@@ -210,7 +212,7 @@ class _Evaluator:
         most = MAX_COUNT if parameter.most is None else parameter.most
         if parameter.sort is Sort.WHOLE and abs(number.value) > most:
             raise self._error(
-                f"{parameter.name} is {number.value:.12g}; at most {most:.0e} is accepted.", number
+                f"{parameter.name} is {exact(number.value)}; at most {exact(most)} is accepted.", number
             )
         return number.value
 

@@ -13,8 +13,10 @@ business, and `evaluate` turns a tree into a loss.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NoReturn
 
 from dalenius.cli.problems import GrammarError, quoted
+from dalenius.cli.show import exact
 from dalenius.cli.syntax import Argument, Call, LossTree, Name, Number, Numbers, Product, Sum, Value
 from dalenius.cli.tokens import Kind, Token, tokens, value_of
 
@@ -39,6 +41,7 @@ class Expression:
 def parse(text: str) -> Expression:
     """The syntax tree of a text, or a GrammarError that shows where it goes wrong.
 
+    >>> from dalenius.cli.grammar import parse
     >>> parse("gaussian(1.0) * 3").root.counts[0].value
     3
     """
@@ -86,7 +89,7 @@ class _Parser:
             return True
         return False
 
-    def _unexpected(self, expected: str) -> None:
+    def _unexpected(self, expected: str) -> NoReturn:
         token = self._now
         found = "the text ends" if token.kind is Kind.END else f"found {quoted(token.text)}"
         raise GrammarError(f"{found} where {expected} is expected.", self.text, token.start, token.end)
@@ -116,7 +119,9 @@ class _Parser:
         while self._now.kind is Kind.NUMBER:
             counts.append(self._count())
             if not self._took("*"):
-                self._unexpected(f'"*" and {A_LOSS} (a number alone is not a loss)')
+                token = self.tokens[self.at - 1]
+                message = f"{quoted(token.text)} alone is not a loss; write {A_LOSS}, or 3 * gaussian(1.0)."
+                raise GrammarError(message, self.text, token.start, token.end)
         factor = self._factor()
         while self._took("*"):
             counts.append(self._count())
@@ -126,13 +131,14 @@ class _Parser:
         """WHOLE: how often a loss is repeated; 1e4 and 10000.0 count as whole."""
         token = self._now
         if token.kind is Kind.NAME and not self._next.is_sign("("):
-            message = f"{quoted(token.text)} stands for a number of repetitions, which must be written as a whole number."
+            message = f"{quoted(token.text)} is no number of repetitions; write a whole number."
             raise GrammarError(message, self.text, token.start, token.end)
         if token.kind is not Kind.NUMBER:
             self._unexpected("a whole number of repetitions")
         value = value_of(token, self.text)
         if value != int(value) or value > MAX_COUNT:
-            message = f"{quoted(token.text)} is no number of repetitions; it must be whole, from 0 to {MAX_COUNT:.0e}."
+            most = f"from 0 to {exact(MAX_COUNT)}"
+            message = f"{quoted(token.text)} is no number of repetitions; it must be whole, {most}."
             raise GrammarError(message, self.text, token.start, token.end)
         self.at += 1
         return Number(int(value), token.start, token.end)
@@ -148,7 +154,9 @@ class _Parser:
         if token.kind is not Kind.NAME:
             self._unexpected(A_LOSS)
         if not self._next.is_sign("("):
-            message = f"{quoted(token.text)} stands where {A_LOSS} is expected; a loss has its parameters in brackets."
+            message = (
+                f"found {quoted(token.text)} where {A_LOSS} is expected, with its parameters in brackets."
+            )
             raise GrammarError(message, self.text, token.start, token.end)
         self.at += 1
         return self._call(token)
@@ -185,7 +193,8 @@ class _Parser:
         else:
             self._unexpected(A_VALUE)
         if isinstance(value, Number | Name) and (self._now.is_sign("*") or self._now.is_sign("+")):
-            message = f"found {quoted(self._now.text)} after a number; numbers are not computed here, write the result."
+            sign = quoted(self._now.text)
+            message = f"found {sign} after a number; numbers are not computed here, write the result."
             raise GrammarError(message, self.text, self._now.start, self._now.end)
         return Argument(name, value, start, self._last_end)
 

@@ -16,9 +16,9 @@ from dalenius.calculus.errors import InvalidParameter
 from dalenius.cli import show
 from dalenius.cli.evaluate import evaluate, free_names, read_loss
 from dalenius.cli.grammar import Expression, parse
-from dalenius.cli.problems import GrammarError
+from dalenius.cli.problems import GrammarError, quoted
 from dalenius.cli.promises import Promise, read_promise
-from dalenius.cli.tokens import read_number
+from dalenius.cli.tokens import single_number
 from dalenius.cli.vocabulary import FORMS
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ Exit codes:
 
 # No rich help: the same plain text on a terminal, in a file and in a test, and no import of rich to get it.
 app = typer.Typer(
-    help="Differential privacy: what a computation costs, how much noise it needs, what it means for a person.",
+    help="Differential privacy: what a computation costs, the noise it needs, what it means for a person.",
     epilog=f"{LANGUAGE}\n\n{NAMES}\n\n{EXIT_CODES}",
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
@@ -81,7 +81,10 @@ def clear_errors() -> Iterator[None]:
         yield
     except InvalidParameter as problem:
         message = str(problem)
-    except ImportError as problem:  # an extra that is not installed; the calculus names the fix
+    except ImportError as problem:
+        # The calculus raises a nameless one, with the fix in it, for an extra that is not installed.
+        if problem.name is not None:
+            raise
         message = str(problem)
     except (OverflowError, MemoryError, RecursionError):
         message = (
@@ -139,13 +142,13 @@ def account(
       expression, adjacency, engine
       epsilon_at_delta: list of {delta, lower, upper, worse_direction}
       delta_at_epsilon: list of {epsilon, lower, upper, worse_direction}
-      total_variation: {lower, upper, worse_direction}
+      total_variation: {lower, upper}
     worse_direction is "remove", "add", "same" (both have one law) or
     "tie" (the bounds overlap); infinity is the text "inf".
     """
     with clear_errors():
-        deltas = [read_number("--delta", text) for text in delta or ()]
-        epsilons = [read_number("--epsilon", text) for text in epsilon or ()]
+        deltas = [_option("--delta", text) for text in delta or ()]
+        epsilons = [_option("--epsilon", text) for text in epsilon or ()]
         if not deltas and not epsilons:
             deltas = [float(DEFAULT_DELTA)]
         loss, how = read_loss(expression), cast("Engine", engine)
@@ -158,8 +161,7 @@ def account(
 
         at_delta = [_line("delta", d, loss.epsilon_bounds(d, how), loss, epsilon_of) for d in deltas]
         at_epsilon = [_line("epsilon", e, loss.delta_bounds(e, how), loss, delta_of) for e in epsilons]
-        variation = _line("epsilon", 0.0, loss.delta_bounds(0.0, how), loss, delta_of)
-        del variation["epsilon"]
+        variation = loss.delta_bounds(0.0, how)
         if as_json:
             _print_json(
                 {
@@ -167,7 +169,7 @@ def account(
                     "engine": engine,
                     "epsilon_at_delta": at_delta,
                     "delta_at_epsilon": at_epsilon,
-                    "total_variation": variation,
+                    "total_variation": {"lower": variation.lower, "upper": variation.upper},
                 }
             )
             return
@@ -178,9 +180,8 @@ def account(
                     (given, f"{found} at least", f"{found} at most", "worse direction"), _cells(given, rows)
                 )
                 show.say()
-        low, high = show.rounded_down(variation["lower"]), show.rounded_up(variation["upper"])
-        where = _direction(variation["worse_direction"])
-        show.say(f"Total variation: at least {low}, at most {high} (worse direction: {where}).")
+        low, high = show.rounded_down(variation.lower), show.rounded_up(variation.upper)
+        show.say(f"Total variation: at least {low}, at most {high}")
 
 
 def _line(
@@ -346,7 +347,7 @@ def explain(
       text: the sentences
     """
     with clear_errors():
-        at = read_number("--delta", delta)
+        at = _option("--delta", delta)
         loss = read_loss(expression)
         if not as_json:
             show.say(loss.explain(at))
@@ -394,7 +395,15 @@ def plot(
         show.say(f"Drawn: {out}")
 
 
-# -- printing ----------------------------------------------------------------------------------------
+# -- reading and printing ------------------------------------------------------------------------------
+
+
+def _option(name: str, text: str) -> float:
+    try:
+        return single_number(text)
+    except GrammarError:
+        message = f"{name} is {quoted(text)}; it must be a finite number such as 0.5 or 1e-5."
+        raise InvalidParameter(message) from None
 
 
 def _about(loss: Loss) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from dalenius.calculus.errors import InvalidParameter
 from dalenius.cli.problems import GrammarError, quoted, suggestion
-from dalenius.cli.tokens import tokens, value_of
+from dalenius.cli.tokens import single_number
 
 if TYPE_CHECKING:
     from dalenius.calculus.guarantees import Guarantee
@@ -57,6 +57,7 @@ class Promise:
 def read_promise(text: str) -> Promise:
     """The guarantee a text describes.
 
+    >>> from dalenius.cli.promises import read_promise
     >>> read_promise("approx:1.0,1e-5").guarantee
     ApproxDP(epsilon=1.0, delta=1e-05)
     """
@@ -99,17 +100,14 @@ def _guarantee(kind: str, values: list[float]) -> Guarantee:
         return guarantees.ApproxDP(*values)
     if kind == "rdp":
         return guarantees.RDP(*values)
-    one = {"pure": guarantees.PureDP, "zcdp": guarantees.ZCDP, "gdp": guarantees.GDP}
-    return one[kind](*values)
+    if kind == "zcdp":
+        return guarantees.ZCDP(*values)
+    return guarantees.GDP(*values) if kind == "gdp" else guarantees.PureDP(*values)
 
 
 def _value(text: str, at: int, piece: str) -> float:
-    # Everything before the piece is blanked out, so that the words keep their places in the whole text.
-    words = tokens(" " * at + piece)
-    negative = words[0].is_sign("-")
-    rest = words[1:] if negative else words
-    if len(rest) != 2 or rest[0].kind.name != "NUMBER":
-        message = f"{quoted(piece)} is not a number; write numbers such as 1.0 or 1e-5, separated by commas."
-        raise GrammarError(message, text, at, max(at + 1, at + len(piece)))
-    value = float(value_of(rest[0], text))
-    return -value if negative else value
+    try:
+        return single_number(piece)
+    except GrammarError:
+        message = f"{quoted(piece)} is not a finite number; write numbers such as 1.0 or 1e-5."
+        raise GrammarError(message, text, at, max(at + 1, at + len(piece))) from None

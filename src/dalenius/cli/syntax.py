@@ -55,7 +55,7 @@ class Call:
 
 @dataclass(frozen=True)
 class Product:
-    """A loss released `counts[0] * counts[1] * ...` times. Flat, so that long chains need no deep recursion."""
+    """A loss released counts[0] * counts[1] * ... times. Flat: a long chain must not nest deeply."""
 
     factor: LossTree
     counts: tuple[Number, ...]

@@ -10,7 +10,7 @@ from enum import Enum
 from dalenius.cli.problems import GrammarError, quoted
 
 MAX_LENGTH = 10_000
-"""Longest text read, in characters: ample for hundreds of mechanisms, and it bounds all work of the parser."""
+"""Longest text read, in characters: enough for hundreds of mechanisms, and it bounds the work."""
 
 _DIGITS = r"[0-9]+(?:_[0-9]+)*"
 _EXPONENT = r"(?:[eE][+-]?[0-9]+)?"
@@ -46,7 +46,7 @@ class Token:
 def tokens(text: str) -> tuple[Token, ...]:
     """All words of the text, closed by one of kind END."""
     if len(text) > MAX_LENGTH:
-        message = f"the text has {len(text)} characters; at most {MAX_LENGTH} are read. Use the Python API for more."
+        message = f"the text has {len(text)} characters; at most {MAX_LENGTH} are read. Use Python for more."
         raise GrammarError(message, text, MAX_LENGTH, MAX_LENGTH + 1)
     found: list[Token] = []
     at = 0
@@ -92,12 +92,12 @@ def value_of(token: Token, text: str) -> int | float:
     return int(digits.lstrip("0") or "0") if digits.isdigit() else value
 
 
-def read_number(name: str, text: str) -> float:
-    """A whole option such as `--delta 1e-5` as a number; a sign is allowed."""
+def single_number(text: str) -> float:
+    """A text that is one number and nothing else; a minus sign is allowed."""
     words = tokens(text)
-    sign = -1.0 if words[0].is_sign("-") else 1.0
-    rest = words[1:] if words[0].is_sign("-") else words
+    negative = words[0].is_sign("-")
+    rest = words[1:] if negative else words
     if len(rest) != 2 or rest[0].kind is not Kind.NUMBER:
-        message = f"{name} is {quoted(text)}; it must be a finite number such as 0.5 or 1e-5."
-        raise GrammarError(message, text, 0, max(1, len(text)))
-    return sign * value_of(rest[0], text)
+        raise GrammarError(f"{quoted(text)} is not a number.", text, 0, max(1, len(text)))
+    value = float(value_of(rest[0], text))
+    return -value if negative else value

@@ -98,8 +98,8 @@ _ALL = (
 FORMS = {form.name: form for form in _ALL}
 
 REFUSED = {
-    "rdp": "rdp() takes a whole curve of divergences, which cannot be written here; use zcdp(rho), or Python: "
-    "dalenius.losses.rdp(curve).",
+    "rdp": "rdp() takes a whole curve of divergences, which cannot be written here; use zcdp(rho), or "
+    "Python: dalenius.losses.rdp(curve).",
     "from_tradeoff": "from_tradeoff() takes a function, which cannot be written here; use gdp(mu) or "
     "from_pair([...], [...]), or Python: dalenius.losses.from_tradeoff(f).",
     "total": 'total() is written with "+" here: gaussian(1.0) + laplace(2.0).',
@@ -110,7 +110,7 @@ REFUSED = {
 ADJACENCIES = ("add_remove", "replace_one")
 
 NOT_NUMBERS = ("nan", "inf", "infinity")
-"""Words other programs read as numbers; parameters here are finite, so they must not pass for a variable either."""
+"""Words other programs read as numbers: parameters are finite, and these must not pass for variables."""
 
 
 def is_adjacency(word: str) -> bool:

@@ -11,31 +11,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import cached_property, lru_cache
+from functools import cached_property, partial
 from typing import Literal
 
 import numpy as np
 from scipy.optimize import brentq
 
-from dalenius.calculus.engines.contour import TINY, Contour
+from dalenius.calculus.engines.contour import TINY, Contour, Lines
 from dalenius.calculus.engines.enumeration import enumerated
 from dalenius.calculus.engines.lattice import LatticeLine, common_spacing
+from dalenius.calculus.engines.rounded import RoundedSum
 from dalenius.calculus.engines.saddle import Moments
 from dalenius.calculus.pairs.atoms import Atoms
 from dalenius.calculus.pairs.gaussian import GaussianPair
 from dalenius.calculus.pairs.pair import UNIT, Bounds, Pair, Reals, Terms
 from dalenius.calculus.pairs.renyi import RenyiPair, profile_bound, renyi_atoms
-from dalenius.calculus.pairs.rounding import Rounded, round_up, rounded_roughly
 
 Engine = Literal["auto", "contour", "grid", "proof"]
-
-GOOD = 1e-8
-"""A contour serves nearby epsilons while its bracket is this narrow, or nearly as narrow as where it "
-"was made."""
-
-
-GRID_POINTS = 2**17
-"""Lattice points per period when losses have to be rounded onto one."""
 
 
 class Sum:
@@ -43,8 +35,7 @@ class Sum:
 
     def __init__(self, terms: Terms) -> None:
         self.terms = terms
-        self._line: Contour | None = None
-        self._rounded: _RoundedSum | None = None
+        self._rounded: RoundedSum | None = None
         self._needs_grid = False
         self._atomic: Sum | None = None
 
@@ -116,95 +107,29 @@ class Sum:
         c, epsilon = self.moments.for_delta(log_delta)
         return min(epsilon, self.largest), c
 
-    def _on_line(self, epsilon: float) -> Bounds | None:
-        if self._line is not None:
-            found = self._with_atoms(self._line, epsilon)
-            near = abs(epsilon - self._line.centre) * self._line.c < 3.0
-            if found.upper - found.lower <= (max(GOOD, 2 * self._line.width) if near else GOOD) * found.lower:
-                return found
-        c, _ = self.moments.for_epsilon(epsilon)
-        c, log_delta = self.moments.refined(c, epsilon)
+    @cached_property
+    def lines(self) -> Lines:
         if self.spacing is not None:
-            line: Contour = LatticeLine(self.moments, c, epsilon, log_delta, self.spacing)
-        else:
-            line = Contour(self.moments, c, epsilon, log_delta)
-        if line.feasible and line.atoms is not None:
-            self._atomic = Sum(line.atoms)
-        if not line.feasible or (self._atomic is not None and not self._atomic.is_discrete):
-            return None
-        found = self._with_atoms(line, epsilon)
-        line.centre = epsilon
-        line.width = (found.upper - found.lower) / max(found.lower, TINY)
-        self._line = line
-        return found
+            return Lines(self.moments, partial(LatticeLine, spacing=self.spacing))
+        return Lines(self.moments, Contour)
 
-    def _with_atoms(self, line: Contour, epsilon: float) -> Bounds:
-        """The line's bounds plus the exact share of the purely atomic outcomes it leaves out."""
-        found = line.delta(epsilon)
-        if line.atoms is None or self._atomic is None:
+    def _on_line(self, epsilon: float) -> Bounds | None:
+        found = self.lines.delta(epsilon)
+        line = self.lines.line
+        if found is None or line is None or line.atoms is None:
             return found
+        # The line leaves out the outcomes in which every term shows an atom; they are counted exactly.
+        if self._atomic is None:
+            self._atomic = Sum(line.atoms)
+        if not self._atomic.is_discrete:
+            return None
         discrete = self._atomic.exactly(epsilon)
         return Bounds(found.lower + discrete.lower, min(1.0, found.upper + discrete.upper))
 
     def _on_grid(self, epsilon: float) -> Bounds:
         if self._rounded is None or not self._rounded.fits(epsilon):
-            self._rounded = _RoundedSum(self, epsilon)
+            self._rounded = RoundedSum(self.terms, epsilon)
         return self._rounded.delta(epsilon)
-
-
-class _RoundedSum:
-    """Every term moved onto one lattice; see `lattice` for why both bounds hold."""
-
-    def __init__(self, exact: Sum, epsilon: float) -> None:
-        coarse = [(rounded_roughly(pair), n) for pair, n in exact.terms]
-        moments = Moments(tuple(coarse))
-        c, _ = moments.for_epsilon(epsilon)
-        c, log_delta = moments.refined(c, epsilon)
-        self.log_delta = max(log_delta, -690.0)
-        probe = Contour.__new__(Contour)
-        probe.moments, probe.c = moments, c
-        probe._look_around()
-        period = probe._period(epsilon, self.log_delta)
-        # A power of two, so that nearby epsilons find the terms already rounded.
-        longest = max(float(np.ptp(atoms.loss)) for atoms, _ in coarse)
-        spacing = 2.0 ** math.floor(math.log2(max(period, longest) / GRID_POINTS))
-        bounded = [
-            pair.largest for pair, n in exact.terms if math.isfinite(pair.largest) and pair.largest > spacing
-        ]
-        if bounded:
-            spacing = bounded[0] / math.ceil(bounded[0] / spacing)
-        count = sum(n for _, n in exact.terms)
-        spare = 10.0 ** math.floor(self.log_delta / math.log(10) - 12 - math.log10(count))
-        rounded = [(_rounded(pair, spacing, max(spare, 1e-300)), n) for pair, n in exact.terms]
-        self.spacing = spacing
-        self.sum = Sum(tuple((r.atoms, n) for r, n in rounded))
-        self.lost = sum(n * r.lost for r, n in rounded)
-        self.infinite = exact.infinite
-        self.extra_infinite = self.sum.infinite - exact.infinite
-        eta = math.exp(self.log_delta) * 1e-9
-        bits = -math.log(max(eta, 1e-300))
-        variance = sum(n * r.variance for r, n in rounded)
-        third = 2 * spacing * bits / 3
-        bernstein = sum(n * r.shift for r, n in rounded) + third + math.sqrt(third**2 + 2 * variance * bits)
-        self.shift, self.eta = (count * spacing, 0.0) if count * spacing < bernstein else (bernstein, eta)
-
-    def fits(self, epsilon: float) -> bool:
-        """Whether delta here is still near what the tails were cut for."""
-        c, _ = self.sum.moments.for_epsilon(epsilon)
-        return abs(self.sum.moments.refined(c, epsilon)[1] - self.log_delta) < 8.0
-
-    def delta(self, epsilon: float) -> Bounds:
-        upper = self.sum._on_line(epsilon)
-        lower = self.sum._on_line(epsilon + self.shift)
-        assert upper is not None
-        assert lower is not None
-        low = lower.lower - self.eta - self.lost
-        return Bounds(max(0.0, low), min(1.0, upper.upper + max(0.0, self.extra_infinite) * (1 + 1e-9)))
-
-
-@lru_cache(maxsize=256)
-def _rounded(pair: Pair, spacing: float, spare: float) -> Rounded:
-    return round_up(pair, spacing, spare)
 
 
 class Direction:

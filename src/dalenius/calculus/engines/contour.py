@@ -19,6 +19,7 @@ the saddle point nothing cancels, so the relative error does not depend on the s
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 
@@ -40,6 +41,14 @@ def exp_up(x: float) -> float:
     return max(math.exp(x), TINY) if x < 709.0 else math.inf
 
 
+def least_period(moments: Moments, c: float, epsilon: float, log_delta: float) -> float:
+    """The least T whose aliases on the line through c are below TOLERANCE of delta."""
+    line = Contour.__new__(Contour)
+    line.moments, line.c = moments, c
+    line._look_around()
+    return line._period(epsilon, log_delta)
+
+
 class Contour:
     """A vertical line with M evaluated on it once; `delta` may then be asked at many epsilons."""
 
@@ -49,9 +58,6 @@ class Contour:
 
     M minus that product does. What the product contributes lives on few points and is added by the caller.
     """
-
-    width = 0.0
-    centre = 0.0
 
     def __init__(self, moments: Moments, c: float, epsilon: float, log_delta: float) -> None:
         self.moments, self.c = moments, c
@@ -223,3 +229,34 @@ class Contour:
         high = exp_up(total + math.log(upper)) if upper > 0 else TINY
         low = math.exp(min(total + math.log(lower), 0.0)) if lower > 0 else 0.0
         return Bounds(max(0.0, low - exp_up(min(self._aliases(epsilon), 700.0))), min(1.0, high))
+
+
+GOOD = 1e-8
+"""A line serves another epsilon while its bracket there is this narrow (relative)."""
+
+
+class Lines:
+    """The last line used, and when to draw another: M is the costly part, and does not depend on epsilon."""
+
+    def __init__(self, moments: Moments, draw: Callable[[Moments, float, float, float], Contour]) -> None:
+        self.moments, self.draw = moments, draw
+        self.line: Contour | None = None
+        self.centre = self.width = 0.0
+
+    def delta(self, epsilon: float) -> Bounds | None:
+        """Bounds on D(epsilon), or None when no line can be cut short enough."""
+        if self.line is not None:
+            found = self.line.delta(epsilon)
+            near = abs(epsilon - self.centre) * self.line.c < 3.0
+            allowed = max(GOOD, 2 * self.width) if near else GOOD
+            if found.upper - found.lower <= allowed * found.lower:
+                return found
+        c, _ = self.moments.for_epsilon(epsilon)
+        c, log_delta = self.moments.refined(c, epsilon)
+        line = self.draw(self.moments, c, epsilon, log_delta)
+        if not line.feasible:
+            return None
+        found = line.delta(epsilon)
+        self.line, self.centre = line, epsilon
+        self.width = (found.upper - found.lower) / max(found.lower, TINY)
+        return found

@@ -8,10 +8,6 @@ T = N l, the trapezoid rule over all integers becomes a finite sum
 
 where r in [0, l) is the distance from e up to the next lattice point. It still equals
 sum_m exp(c m T) D(e + m T), so the same aliasing bounds hold and nothing is truncated.
-
-Pairs off the lattice are first moved onto it (`pairs.rounding`), which gives the upper bound. For the
-lower bound, with U the rounded and L the true loss, Bernstein's inequality gives sum U <= sum L + x
-except with probability eta, hence D_L(e) >= D_U(e + x) - eta.
 """
 
 from __future__ import annotations

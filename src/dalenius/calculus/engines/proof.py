@@ -62,7 +62,7 @@ def _enclosed(flint: Any, terms: Sum, epsilon: float) -> Bounds:
     if terms.spacing is not None:
         return _floats(infinite + _on_lattice(flint, terms.terms, epsilon))
     terms.delta(epsilon, "contour")
-    line = terms._line
+    line = terms.lines.line
     if line is None or len(line.nodes) > MOST_NODES:
         raise UnsupportedComposition(
             "this sum needs the lattice engine, which is not proved in ball arithmetic; its brackets "

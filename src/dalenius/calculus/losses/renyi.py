@@ -54,7 +54,7 @@ def rdp(curve: Callable[[float], float], adjacency: Adjacency = ADD_REMOVE) -> L
         )
     for order in (1.5, 2.0, 8.0, 64.0):
         value = curve(order)
-        if not (isinstance(value, float | int) and value >= 0):
+        if not float(value) >= 0:
             raise InvalidParameter(
                 f"curve({order}) is {value!r}; a Renyi divergence is a number, 0 or more (or inf)."
             )

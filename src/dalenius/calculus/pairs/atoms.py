@@ -64,6 +64,10 @@ class Atoms(Pair):
     def largest(self) -> float:
         return float(self.loss.max(initial=-math.inf))
 
+    @property
+    def atomic(self) -> Pair:
+        return self
+
     def log_mgf(self, s: Reals) -> Reals:
         log_mass = np.log(self.mass)
         result = np.empty(len(s))

@@ -20,13 +20,14 @@ class Rounded(NamedTuple):
     """A dominating pair on a lattice, and what the move did to the loss.
 
     With U the rounded and L the true loss, |U - L| <= spacing except with probability `lost`;
-    E[U - L] <= shift and E[(U - L)^2] <= variance.
+    E[U - L] <= shift and E[(U - L)^2] <= variance. Of what is lost, `escaped` became a loss of +inf.
     """
 
     atoms: Atoms
     shift: float
     variance: float
     lost: float
+    escaped: float
 
 
 def round_up(pair: Pair, spacing: float, spare: float) -> Rounded:
@@ -57,7 +58,9 @@ def round_up(pair: Pair, spacing: float, spare: float) -> Rounded:
     atoms = Atoms(
         edges, mass * (1 + 8 * UNIT), pair.infinite + p[-1], Lattice(spacing, 0.0), index, slack=1e-13
     )
-    return Rounded(atoms, shift * (1 + 1e-9), variance * (1 + 1e-9), float(p[0] + p[-1]) * (1 + 1e-9))
+    inflate = 1 + 1e-9
+    escaped = float(p[-1]) * inflate
+    return Rounded(atoms, shift * inflate, variance * inflate, float(p[0]) * inflate + escaped, escaped)
 
 
 def rounded_roughly(pair: Pair) -> Atoms:

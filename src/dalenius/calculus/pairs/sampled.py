@@ -301,7 +301,7 @@ def _envelope(mu: float, rate: float, added: bool, c: float) -> _Envelope:
 
     start = 1e-2 / spread
     breaks = start * 1.1 ** np.arange(400.0)
-    needed = np.min(left[:, None] + variation[:, None] / breaks, axis=0) > 0.6
+    needed = np.min(left[:, None] + variation[:, None] / breaks, axis=0) > 0.85
     breaks = breaks[: int(np.argmin(needed)) + 1] if not needed.all() else breaks
     middle = breaks * 1.05
     values = np.ones_like(breaks)
