@@ -30,7 +30,11 @@ class Reply:
         if self.bounds is not None:
             if self.bounds[1] < lower:
                 return "too small: its upper bound is below the true epsilon"
-            return "consistent" if self.bounds[0] <= upper else "too large: its lower bound is above the true epsilon"
+            return (
+                "consistent"
+                if self.bounds[0] <= upper
+                else "too large: its lower bound is above the true epsilon"
+            )
         return "too small: below the true epsilon" if self.value < lower else "consistent"
 
 

@@ -54,8 +54,8 @@ def dp_accounting_event(part: Part) -> Any:
 
 
 def dp_accounting_direct(parts: list[Part], delta: float) -> Answer:
-    """The PLDs the accountant would make, composed by hand: it takes randomized response under no
-    relation under which it takes everything else, and drops its count (see the task `special`)."""
+    """The PLDs the accountant would make, composed by hand: the accountant takes randomized
+    response and Laplace under no common relation but REPLACE_SPECIAL, and drops the count of the former."""
     from dp_accounting.pld import privacy_loss_distribution as pld
 
     total: Any = None
@@ -76,12 +76,12 @@ def dp_accounting_direct(parts: list[Part], delta: float) -> Answer:
     return float(total.get_epsilon_for_delta(delta))
 
 
-def dp_accounting_special(parts: list[Part], delta: float) -> Answer:
-    """PLDAccountant under REPLACE_SPECIAL, which is where it takes randomized response."""
+def dp_accounting_replace_one(parts: list[Part], delta: float) -> Answer:
+    """PLDAccountant under REPLACE_ONE, where it takes randomized response."""
     import dp_accounting
     from dp_accounting import pld
 
-    accountant = pld.PLDAccountant(dp_accounting.NeighboringRelation.REPLACE_SPECIAL)
+    accountant = pld.PLDAccountant(dp_accounting.NeighboringRelation.REPLACE_ONE)
     for part in parts:
         accountant.compose(dp_accounting_event(part))
     return float(accountant.get_epsilon(delta))
@@ -124,7 +124,7 @@ def flip(epsilon: float) -> float:
 TASKS: dict[tuple[str, str], Callable[..., Answer]] = {
     ("dp-accounting", "epsilon"): dp_accounting_epsilon,
     ("dp-accounting", "direct"): dp_accounting_direct,
-    ("dp-accounting", "special"): dp_accounting_special,
+    ("dp-accounting", "replace_one"): dp_accounting_replace_one,
     ("dp-accounting", "calibrate"): dp_accounting_calibrate,
     ("prv-accountant", "epsilon"): prv_epsilon,
 }

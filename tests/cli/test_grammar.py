@@ -70,7 +70,15 @@ def test_whole_numbers(text: str, value: int) -> None:
 
 @pytest.mark.parametrize(
     ("text", "value"),
-    [("1", 1), ("1.0", 1.0), ("1e-5", 1e-5), (".5", 0.5), ("1_0.2_5E+1", 102.5), ("-3", -3), ("0" * 5000 + "7", 7)],
+    [
+        ("1", 1),
+        ("1.0", 1.0),
+        ("1e-5", 1e-5),
+        (".5", 0.5),
+        ("1_0.2_5E+1", 102.5),
+        ("-3", -3),
+        ("0" * 5000 + "7", 7),
+    ],
 )
 def test_numbers(text: str, value: float) -> None:
     root = parse(f"gdp({text})").root

@@ -324,8 +324,9 @@ def _zcdp(side: Direction) -> float:
     rise = sum(n * pair.asymptote[1] for pair, n in side.terms)
     if side.infinite > 0 or not math.isfinite(slope):
         return math.inf
-    if rise == 0.0:
-        return slope
+    known = sum(n * pair.zcdp for pair, n in side.terms)
+    if math.isfinite(known):
+        return known * (1 + 1e-15)
     far = min(max(1e3, 1e3 * rise / max(_renyi(side, 1.0), 1e-300)), 1e9)
     edges = 1.0 + np.concatenate(([0.0], np.geomspace(1e-4, far, 400)))
     best = slope + rise / float(edges[-1])

@@ -106,8 +106,6 @@ class _Evaluator:
     # -- calls ------------------------------------------------------------------------------------
 
     def _call(self, tree: Call) -> Loss:
-        from dalenius import losses
-
         form = self._form(tree)
         bound = self._bound(tree, form)
         several: list[Any] = []
@@ -118,6 +116,8 @@ class _Evaluator:
                 several.append(value)
             else:
                 named[parameter.python_name] = value
+        from dalenius import losses  # only now: a misspelt name is told without loading the calculus
+
         try:
             made: Loss = getattr(losses, form.constructor)(*several, **named)
         except InvalidParameter as problem:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import traceback
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
@@ -22,7 +22,7 @@ from dalenius.cli.tokens import single_number
 from dalenius.cli.vocabulary import FORMS
 
 if TYPE_CHECKING:
-    from dalenius.calculus.engines.accountant import Direction, Engine
+    from dalenius.calculus.engines.accountant import Engine
     from dalenius.calculus.loss import Loss
     from dalenius.calculus.pairs.pair import Bounds
 
@@ -152,15 +152,8 @@ def account(
         if not deltas and not epsilons:
             deltas = [float(DEFAULT_DELTA)]
         loss, how = read_loss(expression), cast("Engine", engine)
-
-        def epsilon_of(side: Direction, at: float) -> Bounds:
-            return side.epsilon(at, how)
-
-        def delta_of(side: Direction, at: float) -> Bounds:
-            return side.delta(at, how)
-
-        at_delta = [_line("delta", d, loss.epsilon_bounds(d, how), loss, epsilon_of) for d in deltas]
-        at_epsilon = [_line("epsilon", e, loss.delta_bounds(e, how), loss, delta_of) for e in epsilons]
+        at_delta = [_line("delta", d, loss.epsilon_bounds(d, how), loss) for d in deltas]
+        at_epsilon = [_line("epsilon", e, loss.delta_bounds(e, how), loss) for e in epsilons]
         variation = loss.delta_bounds(0.0, how)
         if as_json:
             _print_json(
@@ -184,14 +177,15 @@ def account(
         show.say(f"Total variation: at least {low}, at most {high}")
 
 
-def _line(
-    given: str, at: float, bounds: Bounds, loss: Loss, view: Callable[[Direction, float], Bounds]
-) -> dict[str, Any]:
+def _line(given: str, at: float, bounds: Bounds, loss: Loss) -> dict[str, Any]:
     """One row of an account: where, the bounds there, and the direction that makes them."""
     if loss.is_symmetric:
         worse = "same"
     else:
-        remove, add = view(loss.remove, at), view(loss.add, at)
+        # The quickest engine is certain enough here: a direction is named only when the bounds are apart.
+        remove, add = (
+            side.epsilon(at) if given == "delta" else side.delta(at) for side in (loss.remove, loss.add)
+        )
         worse = "remove" if remove.lower > add.upper else "add" if add.lower > remove.upper else "tie"
     return {given: at, "lower": bounds.lower, "upper": bounds.upper, "worse_direction": worse}
 
@@ -395,7 +389,7 @@ def plot(
         show.say(f"Drawn: {out}")
 
 
-# -- reading and printing ------------------------------------------------------------------------------
+# -- reading and printing ----------------------------------------------------------------------------
 
 
 def _option(name: str, text: str) -> float:

@@ -134,10 +134,10 @@ class Contour:
                 beyond_atoms += n * np.log1p(np.maximum(envelope / share - 1, 0.0))
         if self.atoms is None:
             pieces = np.exp(np.minimum(log_envelope, 0.0))
-        else:  # prod (A + C)^n - prod A^n
-            pieces = np.minimum(
-                1.0, math.exp(min(log_atoms, 0.0)) * np.expm1(np.minimum(beyond_atoms, 700.0))
-            )
+        else:  # prod (A + C)^n - prod A^n, in logs: either factor may leave the range of floats
+            with np.errstate(divide="ignore"):
+                log_pieces = log_atoms + beyond_atoms + np.log(-np.expm1(-beyond_atoms))
+            pieces = np.exp(np.minimum(log_pieces, 0.0))
         # Nodes in a cell are at most its width / h + 1, each with |1/(s(s+1))| <= 1/t^2 and weight h/pi.
         tails = np.append(
             (np.diff(edges) + h) * pieces[:-1] / edges[:-1] ** 2,

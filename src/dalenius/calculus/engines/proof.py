@@ -22,8 +22,9 @@ from dalenius.calculus.pairs.bounded_range import BoundedRangePair
 from dalenius.calculus.pairs.gaussian import GaussianPair
 from dalenius.calculus.pairs.half_normal import HalfNormalPair
 from dalenius.calculus.pairs.laplace import LaplacePair
+from dalenius.calculus.pairs.mixture import REACH, step_for, window
 from dalenius.calculus.pairs.pair import Bounds, Pair, Terms
-from dalenius.calculus.pairs.sampled import REACH, SampledPair, _step, _window
+from dalenius.calculus.pairs.sampled import SampledPair
 
 if TYPE_CHECKING:
     from dalenius.calculus.engines.accountant import Sum
@@ -200,8 +201,8 @@ def _sampled(
     """The trapezoid rule of `pairs.sampled` with its remainder as the radius of the ball."""
     arb, acb = flint.arb, flint.acb
     m = -c if added else 1.0 + c
-    h = _step(mu, m, reach, 60.0)
-    low, high = _window(mu, rate, m)
+    h = step_for(mu, m, reach, 60.0)
+    low, high = window(mu, rate, m)
     # The window ends where the log integrand falls with slope REACH; four more units take it down by
     # exp(-46) more.
     first, last = math.floor((low - 4.0) / h), math.ceil((high + 4.0) / h)

@@ -57,6 +57,10 @@ class BoundedRangePair(Pair):
         return np.asarray(np.minimum(self.log_mgf(s), bound))
 
     @property
+    def zcdp(self) -> float:
+        return self.eta**2 / 8 * (1 + 4 * UNIT)
+
+    @property
     def asymptote(self) -> tuple[float, float]:
         return 0.0, self.eta
 

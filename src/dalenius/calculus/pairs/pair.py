@@ -99,6 +99,11 @@ class Pair(ABC):
         return (0.0, self.largest) if math.isfinite(self.largest) else (math.inf, 0.0)
 
     @property
+    def zcdp(self) -> float:
+        """A rho with D_order(P||Q) <= rho order for every order > 1, where one is known in closed form."""
+        return self.asymptote[0] if self.asymptote[1] == 0.0 else math.inf
+
+    @property
     def gdp(self) -> float:
         """A mu for which the pair is dominated by N(mu, 1) against N(0, 1); inf when none is known.
 

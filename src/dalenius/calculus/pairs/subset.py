@@ -9,13 +9,16 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
+from scipy.special import erf
 
 from dalenius.calculus.pairs.atoms import Atoms
 from dalenius.calculus.pairs.bracket import Bracket
-from dalenius.calculus.pairs.pair import Bounds, Pair, Reals
+from dalenius.calculus.pairs.gaussian import GaussianPair
+from dalenius.calculus.pairs.mixture import MOST_WORK, REACH, Envelope, Rule, log_mixture, stepped
+from dalenius.calculus.pairs.pair import Bounds, Pair, Reals, Tilted
 from dalenius.calculus.pairs.rounding import rounded_roughly
 from dalenius.calculus.pairs.sampled import SampledPair, sampled
 
@@ -59,8 +62,36 @@ class SubsetPair(Pair):
     def _rounded(self) -> Atoms:
         return rounded_roughly(self)
 
+    @property
+    def _mu(self) -> float | None:
+        return self.inner.base.mu if isinstance(self.inner.base, GaussianPair) else None
+
+    @property
+    def atomic(self) -> Atoms | None:
+        if self._mu is None:
+            return None
+        return Atoms(np.zeros(1), np.array([_tie(self._mu, self.inner.rate)]))
+
     def log_mgf(self, s: Reals) -> Reals:
-        return self._rounded.log_mgf(s)
+        if self._mu is None:
+            return self._rounded.log_mgf(s)
+        result = np.full(len(s), np.inf)
+        for k in np.flatnonzero(np.abs(s) * self._mu < 1e4):
+            c = float(s[k]) if s[k] >= 0 else -1.0 - float(s[k])  # symmetric: M(s) = M(-1-s)
+            if c >= 0:
+                result[k] = half_line(self._mu, self.inner.rate, c, 0.0).log_scale
+        return result
+
+    def tilted(self, c: float, t: Reals) -> Tilted | None:
+        reach = float(np.max(np.abs(t)))
+        if self._mu is None or len(t) * nodes_of(self._mu, c, reach) > MOST_WORK:
+            return None
+        return half_line(self._mu, self.inner.rate, c, reach).along(t)
+
+    def envelope(self, c: float, t: Reals) -> Reals:
+        if self._mu is None:
+            return np.ones_like(t)
+        return half_line_envelope(self._mu, self.inner.rate, c).on(t)
 
     def cells(self, edges: Reals) -> tuple[Reals, Reals]:
         # Mass above each |edge| under both laws of the inner pair, then mirrored.
@@ -73,6 +104,91 @@ class SubsetPair(Pair):
         left = edges < 0
         # P(L <= e) for e < 0 is Q(L >= -e) of the inner pair, which has no atoms.
         return _from_tails(above_p, above_q, left, self.infinite), _from_tails(above_q, above_p, left, 0.0)
+
+
+def _tie(mu: float, rate: float) -> float:
+    """Mass of the atom at loss 0: what neither side of the sampled Gaussian pair claims."""
+    return (1 - rate) * float(erf(mu / 2 / math.sqrt(2)))
+
+
+NODES, WEIGHTS = np.polynomial.legendre.leggauss(30)
+RHO = 3.0
+
+
+def _radius(mu: float, c: float, reach: float) -> float:
+    """Half width of panels on which the Gauss rule is good to about 1e-15 (see half_line)."""
+    steep = REACH + 2 * (2 + c) * mu
+    return min(0.75, 1.8 / mu, 7 / (mu * max(reach, 1e-9)), 15 / steep, math.sqrt(60 / (1 + c)) / mu)
+
+
+def nodes_of(mu: float, c: float, reach: float) -> float:
+    """How many nodes the rule has."""
+    return 30 * ((1 + c) * mu + 2 * REACH) / (2 * _radius(mu, c, reach))
+
+
+@lru_cache(maxsize=128)
+def half_line(mu: float, rate: float, c: float, reach: float) -> Rule:
+    """Gauss-Legendre panels for M(c+it) = A(s) + A(-1-s) + tie, A(s) = E[w^(1+s); x > mu/2], x ~ N(0,1).
+
+    On the Bernstein ellipse RHO of a panel of half width r, half axes r (RHO +- 1/RHO)/2 = (long, b), the
+    integrand is at most its largest real value within `long` of the centre, times exp(b^2/2 + |t| mu b),
+    times cos(mu b/2)^-c for the falling part; the rule errs by at most 64/15 of that times
+    r RHO^-2n / (1 - RHO^-2) (Trefethen 2013, Theorem 19.3). Beyond the last panel log|integrand| falls at
+    least as fast as REACH.
+    """
+    start = mu / 2
+    r = _radius(mu, c, reach)
+    parts = []
+    outside = 0.0
+    for power, sign in ((1.0 + c, 1.0), (-c, -1.0)):
+        end = max(power * mu, start) + REACH
+        count = max(1, math.ceil((end - start) / (2 * r)))
+        half = (end - start) / (2 * count)
+        x = (start + half * (1 + 2 * np.arange(count)[:, None]) + half * NODES).ravel()
+        log_w, noise = log_mixture(mu * x - mu * mu / 2, rate)
+        exponent = power * log_w - 0.5 * x * x - 0.5 * math.log(2 * math.pi)
+        long, b = half * (RHO + 1 / RHO) / 2, half * (RHO - 1 / RHO) / 2
+        steep = end + long + abs(power) * mu
+        growth = b * b / 2 + reach * mu * b + max(0.0, -power) * -math.log(math.cos(mu * b / 2))
+        growth += steep * (long - half) + 0.05 * steep * half
+        peak = math.exp(float(exponent.max()))
+        rule_error = math.exp(growth) * RHO ** (-2 * len(NODES)) / (1 - RHO**-2)
+        outside += 64 / 15 * count * half * peak * rule_error
+        outside += math.exp(-REACH * REACH / 2) * peak / REACH
+        parts.append((sign * log_w, exponent + np.log(np.tile(half * WEIGHTS, count)), power, noise, x))
+    tie = _tie(mu, rate)
+    loss = np.concatenate((parts[0][0], parts[1][0], [0.0]))
+    exponent = np.concatenate((parts[0][1], parts[1][1], [math.log(tie) if tie > 0 else -800.0]))
+    order = np.concatenate([np.full(len(part[4]), part[2]) for part in parts] + [np.zeros(1)])
+    noise = np.concatenate((parts[0][3], parts[1][3], [0.0]))
+    x = np.concatenate((parts[0][4], parts[1][4], [0.0]))
+    return Rule(loss, exponent, order, noise, x, outside / math.exp(float(exponent.max())))
+
+
+@lru_cache(maxsize=64)
+def half_line_envelope(mu: float, rate: float, c: float) -> Envelope:
+    """The atom at 0, and two densities in L: at most three maxima on the right, falling on the left."""
+    rule = half_line(mu, rate, c, 0.0)
+    bend = 1.0 + (c + 2.0) * mu * mu / 4
+    variation = 0.0
+    for order, maxima in ((1.0 + c, 3.0), (-c, 1.0)):
+        end = max(order * mu, mu / 2) + REACH + mu
+        x = np.linspace(mu / 2, end, math.ceil((end - mu / 2) * math.sqrt(bend) / 0.2) + 2)
+        gap = float(x[1] - x[0])
+        z = mu * x - mu * mu / 2
+        log_w, _ = log_mixture(z, rate)
+        density = (order + 1) * log_w - 0.5 * x * x - 0.5 * math.log(2 * math.pi) - math.log(mu * rate) - z
+        peak = math.exp(float(density.max()) + bend * gap * gap / 8 - rule.log_scale)
+        variation += 2 * maxima * peak * (1 + 1e-9)
+    atom = _tie(mu, rate) * math.exp(-rule.log_scale) * (1 + 1e-9)
+
+    def smooth(t: Reals) -> Reals:
+        return np.asarray(np.minimum(1.0, atom + variation / np.maximum(t, 1e-300)))
+
+    def rule_at(reach: float) -> Rule | None:
+        return None if nodes_of(mu, c, reach) > MOST_WORK / 4 else half_line(mu, rate, c, reach)
+
+    return Envelope(*stepped(rule.spread, smooth, rule_at), smooth)
 
 
 def _from_tails(above: Reals, below: Reals, left: np.ndarray, infinite: float) -> Reals:

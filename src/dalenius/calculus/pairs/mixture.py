@@ -1,0 +1,221 @@
+"""Moments of w(x) = 1 - g + g exp(mu x - mu^2/2) under N(0,1): what sampling makes of a Gaussian shift."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+
+from dalenius.calculus.pairs.pair import UNIT, Reals, Tilted, in_cells
+
+CUT = 45.0
+"""Quadrature nodes whose weight is below exp(-CUT) of the largest are dropped, and charged to the error."""
+
+REACH = 9.5
+"""Standard deviations kept beyond the extreme saddle of the integrand: exp(-REACH^2 / 2) < exp(-CUT)."""
+
+
+class Rule:
+    """M(c + i t) as a weighted sum over losses: weights_j exp(i t loss_j), with an error that grows with |t|.
+
+    `noise` bounds the error of each loss in rounding units, `exponent` is the log weight before scaling,
+    `order` the power of w in it, and `outside` the error of the rule itself relative to the largest weight.
+    """
+
+    def __init__(
+        self, loss: Reals, exponent: Reals, order: Reals, noise: Reals, x: Reals, outside: float
+    ) -> None:
+        top = float(exponent.max())
+        weights = np.exp(exponent - top)
+        total = float(weights.sum())
+        self.loss, self.weights = loss, weights / total
+        self.log_scale = top + math.log(total)
+        # Exponents and phases inherit the rounding of the losses.
+        rounding = UNIT * (np.abs(order) * noise + 2 * x * x + 2 * np.abs(order * loss) + 8.0)
+        self.fixed = float(self.weights @ rounding) + (3 * len(x) + 8) * UNIT + outside / total
+        self.per_t = float(self.weights @ (UNIT * (noise + 4 * np.abs(loss))))
+
+    def along(self, t: Reals) -> Tilted:
+        values = np.exp(1j * np.multiply.outer(t, self.loss)) @ self.weights
+        return Tilted(self.log_scale, values, self.fixed + self.per_t * np.abs(t))
+
+    @property
+    def spread(self) -> float:
+        """Mean absolute deviation of the loss, rounded up: how fast |M| can move with t."""
+        order = np.argsort(self.loss)
+        middle = min(int(np.searchsorted(np.cumsum(self.weights[order]), 0.5)), len(order) - 1)
+        return float(self.weights @ np.abs(self.loss - self.loss[order[middle]])) * (1 + 1e-6) + 1e-300
+
+
+def trapezoid(mu: float, rate: float, added: bool, c: float, reach: float) -> Rule:
+    """Trapezoid rule for M(c + i t) = E_{x ~ N(0,1)} w(x)^m, w = 1 - g + g exp(mu x - mu^2/2), |t| <= reach.
+
+    m = 1 + s in the remove direction, m = -s in the add direction. The integrand is analytic for
+    |Im x| < pi / mu. On Im x = a, theta = mu a < pi, |w| lies between cos(theta/2) w(Re x) and
+    w(Re x) and |arg w| <= theta, so the L1 norm on that line is at most
+
+        exp(a^2/2 + |t| theta) * max(1, cos(theta/2)^Re m) * M(c),
+
+    and the trapezoid error (Trefethen and Weideman 2014, Theorem 5.1) is at most twice that divided
+    by exp(2 pi a / h) - 1. Outside the nodes kept, |d log|integrand| / dx| >= REACH on either side.
+    """
+    m = -c if added else 1.0 + c
+    h = step_for(mu, m, reach, 40.0)
+    low, high = window(mu, rate, m)
+    x = np.arange(math.floor(low / h), math.ceil(high / h) + 1) * h
+    log_w, noise = log_mixture(mu * x - mu * mu / 2, rate)
+    exponent = m * log_w - 0.5 * x * x + math.log(h) - 0.5 * math.log(2 * math.pi)
+    top = float(exponent.max())
+    keep = exponent > top - CUT
+    dropped = (np.count_nonzero(~keep) + 2.0 / -math.expm1(-REACH * h)) * math.exp(-CUT)
+    outside = dropped + 2.2 * math.exp(-40.0) * float(np.exp(exponent[keep] - top).sum())
+    loss = -log_w if added else log_w
+    return Rule(loss[keep], exponent[keep], np.full(np.count_nonzero(keep), m), noise[keep], x[keep], outside)
+
+
+@lru_cache(maxsize=256)
+def rule_for(mu: float, rate: float, added: bool, c: float, reach: float) -> Rule:
+    return trapezoid(mu, rate, added, c, reach)
+
+
+def log_mixture(z: Reals, rate: float) -> tuple[Reals, Reals]:
+    """log(1 - g + g exp(z)) and a bound on its absolute error in rounding units."""
+    small = z < 30.0
+    with np.errstate(over="ignore"):
+        near = np.log1p(rate * np.expm1(np.where(small, z, 0.0)))
+    far = np.where(small, 0.0, z) + math.log(rate)
+    far = far + np.log1p((1.0 - rate) * np.exp(-np.maximum(far, 0.0)))
+    value = np.where(small, near, far)
+    return value, 8.0 * (np.abs(z) + np.abs(value)) + 4.0 * abs(math.log(rate)) * ~small
+
+
+def step_for(mu: float, m: float, reach: float, digits: float) -> float:
+    """A step whose error bound (see Rule) is exp(-digits) relative, for |Im m| up to `reach`."""
+    a = min(2.5 / mu, 8.5, math.sqrt(80.0 / max(-m, 1.0)) / mu)
+    growth = a * a / 2 + reach * mu * a - min(0.0, m) * -math.log(math.cos(mu * a / 2))
+    return 2 * math.pi * a / (growth + digits)
+
+
+def window(mu: float, rate: float, m: float) -> tuple[float, float]:
+    """An interval outside which log|integrand|, u(x) = m log w - x^2/2, has slope at least REACH."""
+    if m >= 0:  # u' = -x + m mu r(x) with 0 < r < 1
+        return -REACH, m * mu + REACH
+    # u'' <= -1: one peak, where x = m mu r(x) < 0.
+    low, high = m * mu, 0.0
+    for _ in range(60):
+        middle = (low + high) / 2
+        r = rate * math.exp(mu * middle - mu * mu / 2)
+        r /= 1.0 - rate + r
+        low, high = (middle, high) if m * mu * r > middle else (low, middle)
+    return low - REACH - 1e-6, high + REACH + 1e-6
+
+
+def size_for(mu: float, rate: float, m: float, reach: float) -> float:
+    """How many nodes a rule would have."""
+    low, high = window(mu, rate, m)
+    return (high - low) / step_for(mu, m, reach, 40.0)
+
+
+MOST_TILT = 1e6
+MOST_WORK = 4e6
+
+
+def log_moments(mu: float, rate: float, m: Reals) -> Reals:
+    """log E w(x)^m for real m (the same rule, error about 1e-13); inf for orders beyond use."""
+    result = np.full(len(m), np.inf)
+    usable = np.flatnonzero(np.abs(m) * mu <= MOST_TILT)
+    # Orders of similar size share nodes: the window of the largest holds that of the others.
+    usable = usable[np.argsort(np.abs(m[usable]), kind="stable")]
+    for block in np.array_split(usable, max(1, len(usable) // 24)):
+        if len(block) == 0:
+            continue
+        extreme = float(m[block[-1]])
+        h = min(step_for(mu, extreme, 0.0, 36.0), step_for(mu, float(m[block[0]]), 0.0, 36.0))
+        windows = [window(mu, rate, float(m[block[0]])), window(mu, rate, extreme)]
+        low, high = min(w[0] for w in windows), max(w[1] for w in windows)
+        x = np.arange(math.floor(low / h), math.ceil(high / h) + 1) * h
+        exponent = np.multiply.outer(m[block], log_mixture(mu * x - mu * mu / 2, rate)[0]) - 0.5 * x * x
+        top = exponent.max(axis=1)
+        total = np.exp(exponent - top[:, None]).sum(axis=1)
+        result[block] = top + np.log(total * h) - 0.5 * math.log(2 * math.pi)
+    result[(m == 0) | (m == 1)] = 0.0
+    return result
+
+
+class Envelope(NamedTuple):
+    """|M(c+it)|/M(c) is at most values_j on [breaks_j, breaks_{j+1}), and smooth(t) from t on."""
+
+    breaks: Reals
+    values: Reals
+    smooth: Callable[[Reals], Reals]
+
+    def on(self, t: Reals) -> Reals:
+        """The bound on the cells of `t`, the last one unbounded."""
+        return np.asarray(np.minimum(in_cells(self.values, self.breaks, t), self.smooth(t)))
+
+
+@lru_cache(maxsize=64)
+def envelope_for(mu: float, rate: float, added: bool, c: float) -> Envelope:
+    """Two bounds on the tilted characteristic function of L.
+
+    For all large t: cut off the outcomes left of some x_0, where L hardly moves; what they weigh is
+    `left`. The rest has a density in L of total variation at most 2 (k + 1) times its largest value,
+    k its number of maxima, and a characteristic function below variation / t. With
+    u(x) = log(phi w^m / |L'|), u' = -x - mu + (m + 1) mu r(x), r = g exp(z)/w a sigmoid, which a line meets
+    at most three times: k <= 2, and k = 1 where u' is monotone.
+    For smaller t: evaluated on a geometric grid; |M| moves by at most the mean absolute deviation per unit
+    of t.
+    """
+    m = -c if added else 1.0 + c
+    rule = rule_for(mu, rate, added, c, 0.0)
+    bend = 1.0 + (abs(m) + 1.0) * mu * mu / 4  # bounds |u''| and the curvature of the tilted log density
+    low, high = window(mu, rate, m)
+    low, high = low - mu, high + mu
+    x = np.linspace(low, high, math.ceil((high - low) * math.sqrt(bend) / 0.2) + 2)
+    gap = float(x[1] - x[0])
+    z = mu * x - mu * mu / 2
+    log_w, _ = log_mixture(z, rate)
+    log_f = m * log_w - 0.5 * x * x - 0.5 * math.log(2 * math.pi) - rule.log_scale + bend * gap * gap / 8
+    log_g = log_f - (math.log(mu * rate) + z - log_w)
+    f = np.exp(log_f)
+    left = np.concatenate(([0.0], np.cumsum(gap * np.maximum(f[1:], f[:-1]))))
+    largest = np.exp(np.minimum(np.maximum.accumulate(log_g[::-1])[::-1], 700.0))
+    modes = 1.0 if (m + 1.0) * mu * mu / 4 <= 1.0 else 2.0
+    some = np.unique(np.linspace(0, len(x) - 1, 100).astype(int))
+    left, variation = left[some] * (1 + 1e-9), 2 * (modes + 1) * largest[some] * (1 + 1e-9)
+
+    left = left + 1e-14  # what lies beyond the window
+
+    def smooth(t: Reals) -> Reals:
+        return np.asarray(np.min(left[:, None] + variation[:, None] / np.maximum(t, 1e-300), axis=0))
+
+    def rule_at(reach: float) -> Rule | None:
+        many = size_for(mu, rate, m, reach) > MOST_WORK / 4
+        return None if many else trapezoid(mu, rate, added, c, reach)
+
+    return Envelope(*stepped(rule.spread, smooth, rule_at), smooth)
+
+
+def stepped(
+    spread: float, smooth: Callable[[Reals], Reals], rule_at: Callable[[float], Rule | None]
+) -> tuple[Reals, Reals]:
+    """Bounds on |M(c+it)|/M(c) on cells of a geometric grid, as far as the bound for all large t is poor.
+
+    |M| is evaluated in the middle of a cell and moves by at most `spread` per unit of t.
+    """
+    breaks = 1e-2 / spread * 1.1 ** np.arange(400.0)
+    needed = smooth(breaks) > 0.85
+    breaks = breaks[: int(np.argmin(needed)) + 1] if not needed.all() else breaks
+    middle = breaks * 1.05
+    values = np.ones_like(breaks)
+    for block in np.array_split(np.arange(len(breaks)), max(1, len(breaks) // 10)):
+        rule = rule_at(float(middle[block[-1]]))
+        if rule is None:
+            break  # 1 is always a bound
+        at = rule.along(middle[block])
+        values[block] = np.abs(at.values) + at.error + spread * 0.05 * breaks[block]
+    steps = np.concatenate(([1.0], np.minimum(values, 1.0), [1.0]))
+    return np.concatenate(([0.0], breaks, [breaks[-1] * 1.1])), steps

@@ -1,0 +1,58 @@
+"""Guarantees in text."""
+
+from __future__ import annotations
+
+import pytest
+
+import dalenius as dp
+from dalenius.cli.problems import GrammarError
+from dalenius.cli.promises import read_promise
+
+
+@pytest.mark.parametrize(
+    ("text", "guarantee"),
+    [
+        ("pure:1.0", dp.PureDP(1.0)),
+        ("approx:1.0,1e-5", dp.ApproxDP(1.0, 1e-5)),
+        (" Approx : 1.0 , 1e-5 ", dp.ApproxDP(1.0, 1e-5)),
+        ("zcdp:0.5", dp.ZCDP(0.5)),
+        ("gdp:1", dp.GDP(1.0)),
+        ("rdp:8,0.5", dp.RDP(8.0, 0.5)),
+    ],
+)
+def test_promises(text: str, guarantee: dp.Guarantee) -> None:
+    assert read_promise(text).guarantee == guarantee
+
+
+@pytest.mark.parametrize(
+    ("text", "message", "under"),
+    [
+        ("aprox:1,1e-5", 'did you mean "approx"?', "aprox"),
+        ("qqq:1", "Write pure:EPSILON, approx:EPSILON,DELTA", "qqq"),
+        ("", "is not a guarantee", ""),
+        ("pure", "write pure:EPSILON", "pure"),
+        ("pure:", "is not a finite number", ""),
+        ("pure:x", "is not a finite number", "x"),
+        ("pure:nan", "is not a finite number", "nan"),
+        ("approx:1", "takes 2; write approx:EPSILON,DELTA", "1"),
+        ("pure:1,2", "takes 1", "1,2"),
+        ("approx:-1,1e-5", "epsilon is -1.0", "-1"),
+        ("approx:1,1", "delta is 1.0; it must be a number in [0, 1)", "1"),
+        ("rdp:1,0.5", "order is 1.0", "1"),
+    ],
+)
+def test_bad_promises(text: str, message: str, under: str) -> None:
+    with pytest.raises(GrammarError) as caught:
+        read_promise(text)
+    assert message in caught.value.message
+    assert text[caught.value.start : caught.value.end] == under
+
+
+@pytest.mark.parametrize("text", ["pure:1", "approx:1,1e-5", "approx:1,0", "zcdp:0.5", "gdp:1", "rdp:8,0.5"])
+def test_the_measure_decides(text: str) -> None:
+    """Kept exactly when the measured bound is at most the promised one."""
+    promise = read_promise(text)
+    for epsilon in (0.3, 0.9, 1.1, 3.0):
+        loss = dp.losses.pure(epsilon)
+        measure = promise.measure(loss)
+        assert (measure.upper <= measure.promised) == promise.guarantee.holds(loss)
