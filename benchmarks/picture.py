@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 from benchmarks.cases import DP, PRV, Case
@@ -55,6 +56,8 @@ def draw(case: Case, path: Path) -> None:
         panel.grid(axis="y", color="#e5e5e5", linewidth=0.8)
         panel.set_axisbelow(True)
         panel.spines[["top", "right"]].set_visible(False)
+    low, high = panels[0][0].get_ylim()
+    panels[0][0].set_ylim(10.0 ** math.floor(math.log10(low)), 10.0 ** math.ceil(math.log10(high)))
     panels[0][0].set_ylabel("seconds")
     figure.suptitle("Time to epsilon at delta = 1e-5, Poisson sampling rate 0.01", fontsize=11)
     figure.savefig(path, dpi=150)

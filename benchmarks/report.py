@@ -12,11 +12,12 @@ from benchmarks.timing import Timing
 
 HEAD = """# Benchmarks
 
-Written by `make bench`; every ratio is between two measurements of this one run. Times are medians: ours of at
-least 7 repetitions after a warm-up, from the description of the mechanism to the certified bracket, all caches
-emptied before each; a peer's of 2 to 7 after a warm-up, or its only run when that took more than 8 seconds. A
-peer runs in its own environment, its imports are not counted, and it is stopped after {timeout:.0f} s.
-A peer's answer is `too small` when it lies below our certified lower bound: not an upper bound on epsilon.
+Written by `make bench`; every ratio is between two measurements of this one run. Times are medians: ours
+of at least 7 repetitions after a warm-up, from the description of the mechanism to the certified bracket,
+all caches emptied before each; a peer's of 2 to 7 after a warm-up, or its only run when that took more than
+8 seconds. A peer runs in its own environment, its imports are not counted, and it is stopped after
+{timeout:.0f} s. Threads are left at everyone's defaults. A peer's answer is `too small` when it lies below
+our certified lower bound, so that it is no upper bound on epsilon.
 """
 
 

@@ -6,7 +6,6 @@ import json
 import math
 
 import pytest
-
 from benchmarks import cases, ours, parts, report
 from benchmarks.ask import Reply
 from benchmarks.timing import Timing, timed

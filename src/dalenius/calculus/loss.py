@@ -326,7 +326,7 @@ def _zcdp(side: Direction) -> float:
         return math.inf
     known = sum(n * pair.zcdp for pair, n in side.terms)
     if math.isfinite(known):
-        return known * (1 + 1e-15)
+        return known if len(side.terms) == 1 and side.terms[0][1] == 1 else known * (1 + 1e-15)
     far = min(max(1e3, 1e3 * rise / max(_renyi(side, 1.0), 1e-300)), 1e9)
     edges = 1.0 + np.concatenate(([0.0], np.geomspace(1e-4, far, 400)))
     best = slope + rise / float(edges[-1])
