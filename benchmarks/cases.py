@@ -254,7 +254,7 @@ def all_cases(peers: Peers | None, quick: bool) -> Iterator[tuple[Case, Iterator
             "F",
             "A thousand Laplace releases, a thousand randomized responses, delta = 1e-6",
             "Randomized response twice: dp-accounting's PLD composed by hand, and through its accountant, "
-            "which in version 0.6 ignores the number of repetitions: quick, but the epsilon of a single response.",
+            "which in version 0.6 ignores the repetitions: quick, but the epsilon of a single response.",
         ),
         repeated(peers),
     )

@@ -14,6 +14,7 @@ import pytest
 from typer.testing import CliRunner
 
 import dalenius as dp
+from dalenius.calculus import written
 from dalenius.cli import main as program
 from dalenius.cli import show
 from dalenius.cli.evaluate import evaluate, read_loss
@@ -110,7 +111,7 @@ class TestAccount:
         lower, upper = LOSS.delta_bounds(3.0)
         assert float(found["3"][0]) <= lower <= upper <= float(found["3"][1])
         lower, upper = LOSS.delta_bounds(0.0)
-        assert f"at least {show.rounded_down(lower)}, at most {show.rounded_up(upper)}" in out
+        assert f"at least {written.rounded_down(lower)}, at most {written.rounded_up(upper)}" in out
 
     def test_json_has_full_precision(self) -> None:
         found = run_json("account", RUN, "--delta", "1e-5", "--epsilon", "3", "--epsilon", "4")

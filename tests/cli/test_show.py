@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dalenius.calculus import written
 from dalenius.cli import show
 
 FLOATS = st.floats(allow_nan=False, allow_infinity=False)
@@ -17,7 +18,7 @@ FLOATS = st.floats(allow_nan=False, allow_infinity=False)
 @given(FLOATS, st.integers(1, 20))
 def test_rounding_is_outward_and_tight(value: float, digits: int) -> None:
     exact = Decimal(value)
-    low, high = Decimal(show.rounded_down(value, digits)), Decimal(show.rounded_up(value, digits))
+    low, high = Decimal(written.rounded_down(value, digits)), Decimal(written.rounded_up(value, digits))
     assert low <= exact <= high
     # At most one unit in the last digit shown.
     if value != 0:
@@ -26,7 +27,7 @@ def test_rounding_is_outward_and_tight(value: float, digits: int) -> None:
 
 @given(FLOATS)
 def test_exact_reads_back(value: float) -> None:
-    assert float(show.exact(value)) == value
+    assert float(written.exact(value)) == value
 
 
 @pytest.mark.parametrize(
@@ -47,14 +48,14 @@ def test_exact_reads_back(value: float) -> None:
     ],
 )
 def test_examples(value: float, low: str, high: str) -> None:
-    assert (show.rounded_down(value), show.rounded_up(value)) == (low, high)
+    assert (written.rounded_down(value), written.rounded_up(value)) == (low, high)
 
 
 @pytest.mark.parametrize(
     ("value", "text"), [(1e-5, "1e-5"), (3.0, "3"), (1.5e-10, "1.5e-10"), (0.25, "0.25"), (1e15, "1e15")]
 )
 def test_exact(value: float, text: str) -> None:
-    assert show.exact(value) == text
+    assert written.exact(value) == text
 
 
 def test_tables_are_plain_without_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:

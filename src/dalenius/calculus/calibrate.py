@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from itertools import pairwise
+from itertools import combinations
 
 from dalenius.calculus.errors import CannotMeet, InvalidParameter, NotMonotone
 from dalenius.calculus.guarantees import Guarantee
 from dalenius.calculus.loss import Loss
+from dalenius.calculus.pairs.pair import Bounds
 
 SMALLEST, LARGEST = 1e-12, 1e12
 PRECISION = 1e-9
@@ -42,6 +43,7 @@ class _Search:
     def __init__(self, family: Callable[[float], Loss], guarantee: Guarantee) -> None:
         self.family, self.guarantee = family, guarantee
         self.seen: dict[float, float] = {}
+        self.brackets: dict[float, Bounds] = {}
 
     def excess(self, x: float) -> float:
         if x not in self.seen:
@@ -52,15 +54,16 @@ class _Search:
                 return math.inf
             if not isinstance(loss, Loss):
                 raise InvalidParameter(f"family({x:g}) is {loss!r}; it must be a loss.")
-            self.seen[x] = self.guarantee.excess(loss)
+            self.brackets[x] = self.guarantee.excess_bounds(loss)
+            self.seen[x] = self.brackets[x].upper
             self._check_order()
         return self.seen[x]
 
     def _check_order(self) -> None:
-        """The values seen must go one way, up to the width of certified bounds."""
-        values = [y for _, y in sorted(self.seen.items()) if math.isfinite(y)]
-        rises = any(b > a + _blur(a, b) for a, b in pairwise(values))
-        falls = any(b < a - _blur(a, b) for a, b in pairwise(values))
+        """The values seen must go one way, as far as their certified brackets tell."""
+        values = [y for _, y in sorted(self.brackets.items())]
+        rises = any(b.lower > a.upper + _blur(b.lower) for a, b in combinations(values, 2))
+        falls = any(b.upper < a.lower - _blur(a.lower) for a, b in combinations(values, 2))
         if rises and falls:
             shown = ", ".join(f"{x:.4g}: {y:.4g}" for x, y in sorted(self.seen.items()) if math.isfinite(y))
             raise NotMonotone(
@@ -151,8 +154,8 @@ def _compare(a: float, b: float) -> int:
         return 0
     if math.isinf(a) or math.isinf(b):
         return 1 if b > a else -1
-    return 1 if b > a + _blur(a, b) else -1 if b < a - _blur(a, b) else 0
+    return 1 if b > a + _blur(a) else -1 if b < a - _blur(a) else 0
 
 
-def _blur(a: float, b: float) -> float:
-    return 1e-7 * (1 + abs(a) + abs(b))
+def _blur(a: float) -> float:
+    return 1e-7 * (1 + abs(a)) if math.isfinite(a) else 0.0

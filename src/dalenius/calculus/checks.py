@@ -61,6 +61,17 @@ def count(name: str, value: object, least: int = 0) -> int:
     return result
 
 
+def moderate(name: str, value: float, most: float = 1e4) -> float:
+    """A loss that still promises something: beyond `most` the units are surely wrong, and floats give out."""
+    if value > most:
+        raise InvalidParameter(
+            f"{name} is {value:g}; it must be at most {most:g}. So large a loss promises nothing: check "
+            f"the units of "
+            "the noise and of the sensitivity."
+        )
+    return value
+
+
 def _within(name: str, value: object, allowed: str, holds: object, why: str) -> float:
     result = number(name, value, allowed)
     if not holds(result):  # type: ignore[operator]

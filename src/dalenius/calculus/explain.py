@@ -6,6 +6,7 @@ import math
 
 from dalenius.calculus.adjacency import ADD_REMOVE
 from dalenius.calculus.loss import Loss
+from dalenius.calculus.written import rounded_up
 
 
 def explain(loss: Loss, delta: float) -> str:
@@ -28,9 +29,10 @@ def explain(loss: Loss, delta: float) -> str:
     else:
         factor = math.exp(min(epsilon, 700.0))
         lines.append(
-            f"It is ({epsilon:.6g}, {delta:g})-differentially private: apart from an event of "
-            f"probability {delta:g}, no "
-            f"outcome becomes more than {factor:.4g} times as likely, or as unlikely, because of you."
+            f"It is ({rounded_up(epsilon, 6)}, {delta:g})-differentially private: apart from an event of "
+            f"probability {delta:g}, "
+            f"no outcome becomes more than {rounded_up(factor, 4)} times as likely, or as unlikely, "
+            f"because of you."
         )
     advantage = loss.membership_advantage()
     lines.append(
@@ -54,9 +56,5 @@ def explain(loss: Loss, delta: float) -> str:
 
 
 def _percent(share: float) -> str:
-    """Rounded up to what can be read: a bound must not look smaller than it is."""
-    if share >= 0.9999:
-        return "100 %" if share >= 0.999995 else f"{math.ceil(share * 1e5) / 1e3:.3f} %"
-    digits = 3 - math.ceil(math.log10(max(share, 1e-12) * 100))
-    scale = 10.0 ** max(0, min(digits, 8))
-    return f"{math.ceil(share * 100 * scale - 1e-9) / scale:g} %"
+    """Three digits, rounded up: a bound must not look smaller than it is."""
+    return f"{rounded_up(min(100.0, share * 100), 4 if share > 0.9 else 3)} %"

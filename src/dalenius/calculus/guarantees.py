@@ -16,7 +16,7 @@ from dalenius.calculus.errors import InvalidParameter
 from dalenius.calculus.loss import Loss
 from dalenius.calculus.losses import approx, gdp, pure, rdp, zcdp
 from dalenius.calculus.losses.tradeoff import chord_pair, from_tradeoff
-from dalenius.calculus.pairs.pair import Reals
+from dalenius.calculus.pairs.pair import Bounds, Reals
 
 FLOOR = 1e-25
 """Deltas of a trade-off promise are compared down to here: f is a function known at sampled levels only."""
@@ -33,6 +33,11 @@ class Guarantee(ABC):
     @abstractmethod
     def loss(self, adjacency: Adjacency = ADD_REMOVE) -> Loss:
         """The worst loss that keeps the promise."""
+
+    def excess_bounds(self, loss: Loss) -> Bounds:
+        """A bracket around the excess, where the loss has one; `excess` is its upper end."""
+        excess = self.excess(loss)
+        return Bounds(excess, excess)
 
     def holds(self, loss: Loss) -> bool:
         """Whether the loss certainly keeps the promise."""
@@ -67,10 +72,17 @@ class ApproxDP(Guarantee):
         object.__setattr__(self, "delta", checks.failure_probability("delta", self.delta))
 
     def excess(self, loss: Loss) -> float:
+        return self.excess_bounds(loss).upper
+
+    def excess_bounds(self, loss: Loss) -> Bounds:
         if self.delta == 0.0:
-            return loss.epsilon(0.0) - self.epsilon
-        found = loss.delta(self.epsilon)
-        return math.log(found) - math.log(self.delta) if found > 0 else -math.inf
+            excess = loss.epsilon(0.0) - self.epsilon
+            return Bounds(excess, excess)
+        low, high = loss.delta_bounds(self.epsilon)
+        least = math.log(self.delta)
+        return Bounds(
+            math.log(low) - least if low > 0 else -math.inf, math.log(high) - least if high > 0 else -math.inf
+        )
 
     def loss(self, adjacency: Adjacency = ADD_REMOVE) -> Loss:
         return approx(self.epsilon, self.delta, adjacency)

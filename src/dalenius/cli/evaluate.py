@@ -7,9 +7,9 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from dalenius.calculus.errors import InvalidParameter
+from dalenius.calculus.written import exact
 from dalenius.cli.grammar import MAX_COUNT, Expression, parse
 from dalenius.cli.problems import GrammarError, quoted, suggestion
-from dalenius.cli.show import exact
 from dalenius.cli.syntax import Argument, Call, LossTree, Name, Number, Numbers, Product, Sum, Value
 from dalenius.cli.vocabulary import (
     FORMS,

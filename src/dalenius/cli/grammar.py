@@ -15,8 +15,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NoReturn
 
+from dalenius.calculus.written import exact
 from dalenius.cli.problems import GrammarError, quoted
-from dalenius.cli.show import exact
 from dalenius.cli.syntax import Argument, Call, LossTree, Name, Number, Numbers, Product, Sum, Value
 from dalenius.cli.tokens import Kind, Token, tokens, value_of
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
+from dalenius.calculus import written
 from dalenius.calculus.errors import InvalidParameter
 from dalenius.cli import show
 from dalenius.cli.evaluate import evaluate, free_names, read_loss
@@ -173,7 +174,7 @@ def account(
                     (given, f"{found} at least", f"{found} at most", "worse direction"), _cells(given, rows)
                 )
                 show.say()
-        low, high = show.rounded_down(variation.lower), show.rounded_up(variation.upper)
+        low, high = written.rounded_down(variation.lower), written.rounded_up(variation.upper)
         show.say(f"Total variation: at least {low}, at most {high}")
 
 
@@ -193,9 +194,9 @@ def _line(given: str, at: float, bounds: Bounds, loss: Loss) -> dict[str, Any]:
 def _cells(given: str, rows: Sequence[Mapping[str, Any]]) -> list[tuple[str, ...]]:
     return [
         (
-            show.exact(row[given]),
-            show.rounded_down(row["lower"]),
-            show.rounded_up(row["upper"]),
+            written.exact(row[given]),
+            written.rounded_down(row["lower"]),
+            written.rounded_up(row["upper"]),
             _direction(row["worse_direction"]),
         )
         for row in rows
@@ -264,14 +265,14 @@ def calibrate(
                 }
             )
             return
-        show.say(f"{name} = {show.exact(rounded)}")
+        show.say(f"{name} = {written.exact(rounded)}")
         show.say()
         _print_about(loss)
-        high = show.rounded_up(found.upper)
+        high = written.rounded_up(found.upper)
         # The promise itself is a bound too; it reads better than one digit above it.
         if float(high) > found.promised >= found.upper:
-            high = show.exact(found.promised)
-        show.say(f"Verified: {found.quantity} is at most {high} (promised: {show.exact(found.promised)}).")
+            high = written.exact(found.promised)
+        show.say(f"Verified: {found.quantity} is at most {high} (promised: {written.exact(found.promised)}).")
 
 
 def _variable(tree: Expression) -> str:
@@ -310,7 +311,7 @@ def _solved(tree: Expression, name: str, wanted: Promise) -> float:
 
 def _rounded_safely(tree: Expression, name: str, value: float, wanted: Promise) -> float:
     """The value at the digits shown, on the side that keeps the promise; verified, not assumed."""
-    for text in (show.rounded_up(value), show.rounded_down(value)):
+    for text in (written.rounded_up(value), written.rounded_down(value)):
         try:
             if wanted.guarantee.holds(evaluate(tree, {name: float(text)})):
                 return float(text)

@@ -42,6 +42,8 @@ class Sum:
     @cached_property
     def infinite(self) -> float:
         """P-mass of L = +inf: 1 - prod (1 - p_i)^n_i."""
+        if any(pair.infinite >= 1.0 for pair, _ in self.terms):
+            return 1.0
         return abs(math.expm1(sum(n * math.log1p(-pair.infinite) for pair, n in self.terms)))
 
     @cached_property
@@ -79,7 +81,7 @@ class Sum:
         if not self.terms:
             gap = max(0.0, -math.expm1(epsilon)) + 0.0
             return Bounds(gap, gap)
-        if epsilon >= self.largest:
+        if epsilon >= self.largest or self.infinite == 1.0:
             return Bounds(self.infinite * (1 - 1e-15), min(1.0, self.infinite * (1 + 1e-15)))
         if engine == "proof":
             from dalenius.calculus.engines import proof

@@ -27,10 +27,13 @@ from dalenius.calculus.engines.contour import Lines, least_period
 from dalenius.calculus.engines.lattice import LatticeLine
 from dalenius.calculus.engines.saddle import Moments
 from dalenius.calculus.pairs.pair import Bounds, Pair, Terms
-from dalenius.calculus.pairs.rounding import Rounded, round_up, rounded_roughly
+from dalenius.calculus.pairs.rounding import Rounded, round_up, rounded_roughly, support
 
 POINTS = 2**17
 """Lattice points per period."""
+
+LEAST = -140.0
+"""log of the least delta the lattice is laid out for; tails of that size are counted as lost."""
 
 
 class RoundedSum:
@@ -41,18 +44,19 @@ class RoundedSum:
         moments = Moments(coarse)
         c, _ = moments.for_epsilon(epsilon)
         c, log_delta = moments.refined(c, epsilon)
-        self.log_delta = max(log_delta, -690.0)
-        longest = max(float(np.ptp(atoms.loss)) for atoms, _ in coarse)
-        period = max(least_period(moments, c, epsilon, self.log_delta), longest)
+        self.log_delta = max(log_delta, LEAST)
+        self.count = sum(n for _, n in terms)
+        spare = max(10.0 ** math.floor(self.log_delta / math.log(10) - 12 - math.log10(self.count)), 1e-300)
+        ends = [support(pair, spare) for pair, _ in terms]
+        period = max(least_period(moments, c, epsilon, self.log_delta), *(high - low for low, high in ends))
         # A power of two, so that nearby epsilons find the terms already rounded.
         spacing = 2.0 ** math.floor(math.log2(period / POINTS))
         for pair, _ in terms:
             if spacing < pair.largest < math.inf:  # put the largest loss, often an atom, on the lattice
                 spacing = pair.largest / math.ceil(pair.largest / spacing)
                 break
-        self.spacing, self.count = spacing, sum(n for _, n in terms)
-        spare = 10.0 ** math.floor(self.log_delta / math.log(10) - 12 - math.log10(self.count))
-        rounded = [(_rounded(pair, spacing, max(spare, 1e-300)), n) for pair, n in terms]
+        self.spacing = spacing
+        rounded = [(_rounded(pair, spacing, spare), n) for pair, n in terms]
         self.moments = Moments(tuple((r.atoms, n) for r, n in rounded))
         self.lines = Lines(self.moments, partial(LatticeLine, spacing=spacing))
         self.lost = sum(n * r.lost for r, n in rounded)

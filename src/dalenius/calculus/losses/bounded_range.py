@@ -19,7 +19,7 @@ def bounded_range(eta: float, adjacency: Adjacency = ADD_REMOVE) -> Loss:
     >>> dp.losses.bounded_range(1.0).zcdp() <= 0.1250001
     True
     """
-    eta = checks.nonnegative("eta", eta)
+    eta = checks.moderate("eta", checks.nonnegative("eta", eta))
     if eta == 0:
         return Loss.zero(adjacency)
     return Loss.symmetric(BoundedRangePair(eta), adjacency, call("bounded_range", eta=eta))

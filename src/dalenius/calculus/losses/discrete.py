@@ -25,7 +25,7 @@ def pure(epsilon: float, adjacency: Adjacency = ADD_REMOVE) -> Loss:
     >>> round((dp.losses.pure(0.1) * 100).epsilon(delta=1e-6), 6)
     4.774568
     """
-    epsilon = checks.nonnegative("epsilon", epsilon)
+    epsilon = checks.moderate("epsilon", checks.nonnegative("epsilon", epsilon))
     if epsilon == 0:
         return Loss.zero(adjacency)
     return Loss.symmetric(_two_point(epsilon), adjacency, call("pure", epsilon=epsilon))
@@ -40,7 +40,7 @@ def approx(epsilon: float, delta: float, adjacency: Adjacency = ADD_REMOVE) -> L
     >>> dp.losses.approx(1.0, 1e-6).delta(epsilon=1.0) >= 1e-6
     True
     """
-    epsilon = checks.nonnegative("epsilon", epsilon)
+    epsilon = checks.moderate("epsilon", checks.nonnegative("epsilon", epsilon))
     delta = checks.failure_probability("delta", delta)
     if delta == 0:
         return pure(epsilon, adjacency)
@@ -61,7 +61,7 @@ def randomized_response(epsilon: float, k: int = 2, adjacency: Adjacency = ADD_R
     >>> dp.losses.randomized_response(1.0).epsilon(delta=0.0)
     1.0
     """
-    epsilon = checks.nonnegative("epsilon", epsilon)
+    epsilon = checks.moderate("epsilon", checks.nonnegative("epsilon", epsilon))
     k = checks.count("k", k, least=2)
     if epsilon == 0:
         return Loss.zero(adjacency)
@@ -87,6 +87,12 @@ def geometric(scale: float, sensitivity: int = 1, adjacency: Adjacency = ADD_REM
     """
     scale = checks.positive("scale", scale, "Noise of scale 0 hides nothing.")
     steps = checks.count("sensitivity", sensitivity, least=1)
+    checks.moderate("sensitivity / scale", steps / scale)
+    if steps > 10**6:
+        raise InvalidParameter(
+            f"sensitivity is {steps}; the exact discrete pair is kept up to 1e6. Use coarser units, or "
+            f"laplace()."
+        )
     # Outcomes <= 0 give loss -steps/scale, >= steps give +steps/scale, k in between (2k - steps)/scale,
     # with noise centred at `steps` under P.
     decay = math.exp(-1.0 / scale)
@@ -118,6 +124,11 @@ def discrete_gaussian(sigma: float, sensitivity: int = 1, adjacency: Adjacency =
             f"sigma is {sigma}; the exact discrete pair is kept up to 1e5. Use coarser units: divide "
             f"sigma and "
             "sensitivity by the same whole number."
+        )
+    checks.moderate("sensitivity / sigma", steps / sigma)
+    if steps > 10**6:
+        raise InvalidParameter(
+            f"sensitivity is {steps}; the exact discrete pair is kept up to 1e6. Use coarser units."
         )
     reach = math.ceil(38.0 * sigma) + steps
     k = np.arange(-reach, reach + 1)

@@ -21,7 +21,8 @@ def gaussian(sigma: float, sensitivity: float = 1.0, adjacency: Adjacency = ADD_
     sigma = checks.positive("sigma", sigma, "Noise of scale 0 hides nothing.")
     sensitivity = checks.positive("sensitivity", sensitivity)
     name = call("gaussian", sigma=sigma, sensitivity=(sensitivity, 1.0))
-    return Loss.symmetric(GaussianPair(sensitivity / sigma), adjacency, name)
+    mu = checks.moderate("sensitivity / sigma", sensitivity / sigma)
+    return Loss.symmetric(GaussianPair(mu), adjacency, name)
 
 
 def gdp(mu: float, adjacency: Adjacency = ADD_REMOVE) -> Loss:
@@ -31,7 +32,7 @@ def gdp(mu: float, adjacency: Adjacency = ADD_REMOVE) -> Loss:
     >>> round(dp.losses.gdp(0.5).delta(epsilon=1.0), 8)
     0.0068296
     """
-    mu = checks.nonnegative("mu", mu)
+    mu = checks.moderate("mu", checks.nonnegative("mu", mu))
     if mu == 0:
         return Loss.zero(adjacency)
     return Loss.symmetric(GaussianPair(mu), adjacency, call("gdp", mu=mu))

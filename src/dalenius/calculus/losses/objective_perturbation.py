@@ -51,9 +51,12 @@ def objective_perturbation(
         dimension=(dimension, None),
     )
     leading = -math.log1p(-smooth / ridge)
+    checks.moderate("gradient_bound / sigma", gradient / sigma)
     if dimension is None:
         return Loss.symmetric(HalfNormalPair(leading, gradient / sigma), ADD_REMOVE, name)
     d = checks.count("dimension", dimension, least=1)
+    checks.moderate("dimension * -log(1 - smoothness/ridge)", d * leading)
+    checks.moderate("(gradient_bound / sigma) * sqrt(dimension)", gradient / sigma * math.sqrt(d))
     return Loss.symmetric(ChiPair(d * leading, gradient / sigma, d), ADD_REMOVE, name)
 
 

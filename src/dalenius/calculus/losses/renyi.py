@@ -31,7 +31,7 @@ def zcdp(rho: float, adjacency: Adjacency = ADD_REMOVE) -> Loss:
     >>> dp.losses.zcdp(0.5).epsilon(1e-5) < 0.5 + 2 * (0.5 * 11.513) ** 0.5
     True
     """
-    rho = checks.nonnegative("rho", rho)
+    rho = checks.moderate("rho", checks.nonnegative("rho", rho), 1e8)
     if rho == 0:
         return Loss.zero(adjacency)
     pair = RenyiPair(_Linear(rho), floor=GaussianPair(math.sqrt(2 * rho)), slope=rho)

@@ -32,8 +32,9 @@ class Rounded(NamedTuple):
 
 def round_up(pair: Pair, spacing: float, spare: float) -> Rounded:
     """The least pair on spacing * integers that dominates `pair`, tails of mass `spare` cut off."""
-    low, high = _range(pair, spacing, spare)
-    index = np.arange(low, high + 1)
+    low, high = support(pair, spare)
+    first = math.floor(low / spacing + 1e-9)
+    index = np.arange(first, max(math.ceil(high / spacing - 1e-9), first + 1) + 1)
     edges = spacing * index
     p, q = pair.cells(edges)
     inner_p, inner_q = p[1:-1], q[1:-1]
@@ -73,14 +74,13 @@ def rounded_roughly(pair: Pair) -> Atoms:
     return round_up(pair, max(spread / 50, 1e-9), 1e-18).atoms
 
 
-def _range(pair: Pair, spacing: float, spare: float) -> tuple[int, int]:
-    """Indices whose lattice points leave at most `spare` of P-mass on either side."""
+def support(pair: Pair, spare: float) -> tuple[float, float]:
+    """An interval that leaves at most `spare` of P-mass on either side (the upper end exact if bounded)."""
     high = pair.largest
     if not math.isfinite(high):
         high = _turning_point(lambda x: float(pair.cells(np.array([x]))[0][1]) <= spare)
     low = -_turning_point(lambda x: float(pair.cells(np.array([-x]))[0][0]) <= spare)
-    first = math.floor(min(low, high) / spacing + 1e-9)
-    return first, max(math.ceil(high / spacing - 1e-9), first + 1)
+    return min(low, high), high
 
 
 def _turning_point(holds: Callable[[float], bool]) -> float:
