@@ -56,8 +56,10 @@ def draw(case: Case, path: Path) -> None:
         panel.grid(axis="y", color="#e5e5e5", linewidth=0.8)
         panel.set_axisbelow(True)
         panel.spines[["top", "right"]].set_visible(False)
-    low, high = panels[0][0].get_ylim()
-    panels[0][0].set_ylim(10.0 ** math.floor(math.log10(low)), 10.0 ** math.ceil(math.log10(high)))
+    heights = [height for panel in panels[0] for drawn in panel.lines for height in drawn.get_ydata()]
+    panels[0][0].set_ylim(
+        10.0 ** math.floor(math.log10(min(heights))), 10.0 ** math.ceil(math.log10(max(heights)))
+    )
     panels[0][0].set_ylabel("seconds")
     figure.suptitle("Time to epsilon at delta = 1e-5, Poisson sampling rate 0.01", fontsize=11)
     figure.savefig(path, dpi=150)

@@ -49,7 +49,13 @@ def summary(cases: list[Case]) -> list[list[str]]:
             met = sum(check.met for check in checks)
             verdict = "yes" if met == len(checks) else f"**no**, {met} of {len(checks)}"
             lines.append(
-                [case.key, what, f"{sign} {first.target:g} {first.unit}".strip(), number(worst), verdict]
+                [
+                    case.key,
+                    what,
+                    f"{sign} {first.target:g} {first.unit}".strip(),
+                    number(worst, first.target),
+                    verdict,
+                ]
             )
     return lines
 
@@ -92,7 +98,7 @@ def peer_cells(row: Row, peer: str, timings_only: bool) -> list[str]:
         return cells
     judged = reply.against(row.lower, row.upper)
     if reply.value is None:
-        said = f"no answer: {str(reply.error).splitlines()[0][:90]}"
+        said = f"no answer: {str(reply.error).splitlines()[0].split('. ')[0]}"
     elif not math.isfinite(reply.value):
         said = f"no answer: {reply.value}"
     else:
@@ -120,14 +126,11 @@ def shown(value: object) -> str:
     )
 
 
-def number(value: float) -> str:
-    return (
-        f"{value:.1e}"
-        if value and abs(value) < 1e-3
-        else f"{value:.10g}"
-        if abs(value - 1) < 1e-6
-        else f"{value:.3g}"
-    )
+def number(value: float, target: float) -> str:
+    """Three digits, more where the target is near, and few where the value is tiny."""
+    if abs(value - target) < 1e-3 * abs(target):
+        return f"{value:.10g}"
+    return f"{value:.1e}" if value and abs(value) < 1e-3 else f"{value:.3g}"
 
 
 def clock(time: Timing | None) -> str:

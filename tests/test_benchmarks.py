@@ -44,8 +44,8 @@ def test_mixture_is_within_the_width() -> None:
 
 def test_calibrated_noise_keeps_the_promise_and_little_less_does_not() -> None:
     sigma = ours.noise(10_000, 1.0, 1e-6)
-    assert ours.epsilon(parts.training(sigma, 10_000), 1e-6)[1] <= 1.0
-    assert ours.epsilon(parts.training(sigma * (1 - 1e-8), 10_000), 1e-6)[0] > 1.0
+    assert ours.loss(parts.training(sigma, 10_000)).delta(1.0) <= 1e-6
+    assert ours.loss(parts.training(sigma * (1 - 1e-8), 10_000)).delta_bounds(1.0).lower > 1e-6
 
 
 def test_repeated_mechanisms_meet_their_targets() -> None:

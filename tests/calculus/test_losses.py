@@ -157,6 +157,7 @@ class TestRDP(Simulated):
 
 
 class TestFromTradeoff(Simulated):
+    slow_sums = True
     cases = (
         Case(
             "gaussian curve",
@@ -182,6 +183,7 @@ def blurred(table: m.Table, change: float) -> dp.Loss:
 
 
 class TestFromPair(Simulated):
+    slow_sums = True
     cases = tuple(
         Case(label, lambda x, t=t: blurred(t, x), mechanism=t)
         for label, t in (
@@ -215,6 +217,7 @@ class TestObjectivePerturbation(Simulated):
 
 
 class TestObjectivePerturbationInDimensions(TestObjectivePerturbation):
+    slow_sums = True
     cases = tuple(
         Case(
             f"dimension {d}",
@@ -246,6 +249,7 @@ class TestApproximateMinima(TestObjectivePerturbation):
 
 
 class TestPoissonSampledGaussian(Simulated):
+    slow_sums = True
     cases = tuple(
         Case(
             f"sigma {s} rate {q}",
@@ -259,6 +263,7 @@ class TestPoissonSampledGaussian(Simulated):
 
 
 class TestPoissonSampledLaplace(Simulated):
+    slow_sums = True
     cases = (
         Case(
             "scale 1 rate 0.4",
@@ -282,6 +287,7 @@ class TestPoissonSampledPure(Simulated):
 
 
 class TestPoissonSampledApprox(Simulated):
+    slow_sums = True
     cases = (
         Case(
             "1, 0.05 rate 0.4",
@@ -296,6 +302,7 @@ class TestPoissonSampledApprox(Simulated):
 class TestPoissonSampledPair(Simulated):
     """An asymmetric base: the two directions come from different pairs."""
 
+    slow_sums = True
     cases = (
         Case(
             "skewed rate 0.5",
@@ -322,6 +329,7 @@ class SubsetSampled(Simulated):
 
 
 class TestSubsetSampledGaussian(SubsetSampled):
+    slow_sums = True
     cases = (
         Case(
             "cp 0.4",
@@ -414,6 +422,7 @@ class TestToReplaceOne(Simulated):
 class TestParallel(Simulated):
     """One part gets Laplace noise, the other Gaussian: which is worse depends on epsilon."""
 
+    slow_sums = True
     cases = (
         Case(
             "laplace and gaussian",
@@ -437,6 +446,7 @@ def _profile(part: object, epsilon: float) -> float:
 
 
 class TestMixedSum(Simulated):
+    slow_sums = True
     cases = (
         Case(
             "noise of all kinds",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
+from fractions import Fraction
 from typing import SupportsFloat, SupportsIndex
 
 from dalenius.calculus.errors import InvalidParameter
@@ -59,6 +60,14 @@ def count(name: str, value: object, least: int = 0) -> int:
     if result < least:
         raise InvalidParameter(f"{name} is {result}; it must be {allowed}.")
     return result
+
+
+def ratio_up(a: float, b: float) -> float:
+    """a / b rounded up: exact when the quotient is a float."""
+    quotient = a / b
+    if math.isinf(quotient):
+        return quotient
+    return quotient if Fraction(quotient) * Fraction(b) >= Fraction(a) else math.nextafter(quotient, math.inf)
 
 
 def moderate(name: str, value: float, most: float = 1e4) -> float:

@@ -300,7 +300,7 @@ def _engine(engine: object) -> Engine:
 
 
 def _renyi(side: Direction, order: float) -> float:
-    if side.infinite > 0:
+    if side.reveals:
         return math.inf
     if not side.terms:
         return 0.0
@@ -322,7 +322,7 @@ def _zcdp(side: Direction) -> float:
         return 0.0
     slope = sum(n * pair.asymptote[0] for pair, n in side.terms)
     rise = sum(n * pair.asymptote[1] for pair, n in side.terms)
-    if side.infinite > 0 or not math.isfinite(slope):
+    if side.reveals or not math.isfinite(slope):
         return math.inf
     known = sum(n * pair.zcdp for pair, n in side.terms)
     if math.isfinite(known):

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from fractions import Fraction
 from functools import cached_property, partial
 from typing import Literal
 
@@ -48,7 +49,10 @@ class Sum:
 
     @cached_property
     def largest(self) -> float:
-        return math.fsum(n * pair.largest for pair, n in self.terms)
+        if not all(math.isfinite(pair.largest) for pair, _ in self.terms):
+            return math.inf if any(pair.largest == math.inf for pair, _ in self.terms) else -math.inf
+        exact = sum((n * Fraction(pair.largest) for pair, n in self.terms), Fraction(0))
+        return float_up(exact)
 
     @cached_property
     def moments(self) -> Moments:
@@ -79,9 +83,11 @@ class Sum:
     def delta(self, epsilon: float, engine: Engine = "auto") -> Bounds:
         """Certified bounds on the hockey-stick divergence of order exp(epsilon)."""
         if not self.terms:
-            gap = max(0.0, -math.expm1(epsilon)) + 0.0
+            gap = -math.expm1(epsilon) if epsilon < 0 else 0.0
             return Bounds(gap, gap)
         if epsilon >= self.largest or self.infinite == 1.0:
+            if len(self.terms) == 1 and self.terms[0][1] == 1:
+                return Bounds(self.infinite, self.infinite)
             return Bounds(self.infinite * (1 - 1e-15), min(1.0, self.infinite * (1 + 1e-15)))
         if engine == "proof":
             from dalenius.calculus.engines import proof
@@ -100,12 +106,14 @@ class Sum:
         # Parameters are the doubles given; merging them cost a few ulps, which log delta feels like this.
         slack = 64 * UNIT * (2.0 - math.log(max(finite.upper, TINY)))
         upper = min(1.0, self.infinite * (1 + 1e-15) + finite.upper * (1 + slack))
-        floor = max(0.0, -math.expm1(epsilon)) * (1 - 1e-15)
+        floor = -math.expm1(epsilon) * (1 - 1e-15) if epsilon < 0 else 0.0
         lower = max(self.infinite * (1 - 1e-15) + finite.lower * (1 - slack), floor)
         return Bounds(min(lower, upper), upper)
 
     def guess(self, log_delta: float) -> tuple[float, float]:
         """Roughly the epsilon at which delta is exp(log_delta), and -d log delta / d epsilon there."""
+        if self.largest == -math.inf or self.infinite > 0.999:  # nothing finite to look at
+            return 1.0, 1.0
         c, epsilon = self.moments.for_delta(log_delta)
         return min(epsilon, self.largest), c
 
@@ -165,6 +173,11 @@ class Direction:
         return self.upper.infinite if self.upper is not None else 0.0
 
     @property
+    def reveals(self) -> bool:
+        """Whether some outcome is possible for one neighbour only: no Renyi divergence is finite then."""
+        return any(pair.infinite > 0 and not pair.tail_only for pair, _ in self.terms)
+
+    @property
     def largest(self) -> float:
         return self.upper.largest if self.upper is not None else math.inf
 
@@ -178,7 +191,7 @@ class Direction:
         if self.upper is not None:
             both = self.upper.delta(epsilon, engine)
             upper = both.upper
-        if self.by_renyi and self.infinite == 0.0:
+        if self.by_renyi and not self.reveals:
             upper = min(upper, profile_bound(self.log_mgf, epsilon))
         lower = (
             both.lower
@@ -197,13 +210,13 @@ class Direction:
             return Bounds(min(upper, max(0.0, floor.largest) if floor.infinite == 0.0 else math.inf), upper)
         if engine == "proof":
             return self._proved(delta)
-        if self.infinite * (1 - 1e-12) > delta:
+        if self.infinite > delta:
             upper = math.inf
         else:
             upper = least_epsilon(
                 lambda e: self.delta(e, engine), delta, self._guess(delta), self.largest, "upper"
             )
-        if self.lower.infinite * (1 - 1e-12) > delta:
+        if self.lower.infinite > delta:
             lower = math.inf
         else:
             start = self._guess(delta)
@@ -268,9 +281,15 @@ def least_epsilon(
     while (excess(answer) > 0) if upper else (excess(answer) < 0):
         answer = min(root + step, largest) if upper else max(root - step, 0.0)
         if answer in (largest, 0.0):
-            break
+            return math.inf if upper and answer == largest and excess(largest) > 0 else answer
         step *= 2
     return answer
+
+
+def float_up(exact: Fraction) -> float:
+    """The least float that is not below an exact number."""
+    nearest = float(exact)
+    return nearest if Fraction(nearest) >= exact else math.nextafter(nearest, math.inf)
 
 
 def merged(terms: Terms) -> Terms:

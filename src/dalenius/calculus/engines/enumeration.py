@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from dalenius.calculus.pairs.atoms import Atoms
@@ -12,20 +14,22 @@ MOST_ATOMS = 200_000
 
 def enumerated(terms: Terms) -> Atoms | None:
     """The law of a sum of atoms, or None when it has too many values to write down."""
-    loss, mass, finite, slack = np.zeros(1), np.ones(1), 1.0, 0.0
+    loss, mass, log_finite, slack = np.zeros(1), np.ones(1), 0.0, 0.0
+    blur = 0.0
     for pair, n in terms:
-        if not isinstance(pair, Atoms):
+        if not isinstance(pair, Atoms) or pair.infinite >= 1.0:
             return None
         power = _power(pair, n)
         if power is None or len(power[0]) * len(loss) > MOST_ATOMS:
             return None
         loss = np.add.outer(loss, power[0]).ravel()
         mass = np.multiply.outer(mass, power[1]).ravel()
-        finite *= (1.0 - pair.infinite) ** n
-        # Positive products and sums keep relative accuracy: a few roundings per factor.
-        slack += n * (pair.slack + 8 * UNIT)
+        log_finite += n * math.log1p(-pair.infinite)
+        # Positive products and sums keep relative accuracy: roundings per factor, and per term of a sum.
+        slack += n * (pair.slack + 8 * UNIT) + 64 * len(power[0]) * UNIT
+        blur += n * pair.blur
     order = np.argsort(loss, kind="stable")
-    return Atoms(loss[order], mass[order], max(0.0, 1.0 - finite), slack=slack + 8 * UNIT)
+    return Atoms(loss[order], mass[order], -math.expm1(log_finite), slack=slack + 8 * UNIT, blur=blur)
 
 
 def _power(pair: Atoms, n: int) -> tuple[Reals, Reals] | None:

@@ -16,13 +16,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dalenius.calculus.engines.contour import Contour
+from dalenius.calculus.engines.lattice import common_spacing
 from dalenius.calculus.errors import UnsupportedComposition
 from dalenius.calculus.pairs.atoms import Atoms
 from dalenius.calculus.pairs.bounded_range import BoundedRangePair
 from dalenius.calculus.pairs.gaussian import GaussianPair
 from dalenius.calculus.pairs.half_normal import HalfNormalPair
 from dalenius.calculus.pairs.laplace import LaplacePair
-from dalenius.calculus.pairs.mixture import REACH, step_for, window
+from dalenius.calculus.pairs.mixture import REACH, window
 from dalenius.calculus.pairs.pair import Bounds, Pair, Terms
 from dalenius.calculus.pairs.sampled import SampledPair
 
@@ -64,7 +65,8 @@ def _enclosed(flint: Any, terms: Sum, epsilon: float) -> Bounds:
         return _floats(infinite + _on_lattice(flint, terms.terms, epsilon))
     terms.delta(epsilon, "contour")
     line = terms.lines.line
-    if line is None or len(line.nodes) > MOST_NODES:
+    scattered = line is not None and line.atoms is not None and common_spacing(line.atoms) is None
+    if line is None or scattered or len(line.nodes) > MOST_NODES:
         raise UnsupportedComposition(
             "this sum needs the lattice engine, which is not proved in ball arithmetic; its brackets "
             "from engine='grid' are "
@@ -142,7 +144,9 @@ def _on_lattice(flint: Any, terms: Terms, epsilon: float) -> Ball:
         for j, p in zip(pair.index, pair.mass, strict=True):
             mass[int(j) - int(pair.index.min())] += arb(float(p)) * (1 + arb(0, pair.slack))
         product *= flint.arb_poly(mass[: int(np.ptp(pair.index)) + 1]) ** n
-        offset += n * (arb(pair.lattice.offset) + int(pair.index.min()) * arb(pair.lattice.spacing))
+        offset += n * (
+            arb(pair.lattice.offset, pair.blur) + int(pair.index.min()) * arb(pair.lattice.spacing)
+        )
         if len(pair.loss) > 1:
             spacing = arb(pair.lattice.spacing)
     total: Ball = arb(0)
@@ -201,7 +205,9 @@ def _sampled(
     """The trapezoid rule of `pairs.sampled` with its remainder as the radius of the ball."""
     arb, acb = flint.arb, flint.acb
     m = -c if added else 1.0 + c
-    h = step_for(mu, m, reach, 60.0)
+    strip = min(2.5 / mu, 8.5, math.sqrt(80.0 / max(-m, 1.0)) / mu)
+    growth = strip**2 / 2 + reach * mu * strip + min(0.0, m) * math.log(math.cos(mu * strip / 2))
+    h = 2 * math.pi * strip / (growth + 60.0)
     low, high = window(mu, rate, m)
     # The window ends where the log integrand falls with slope REACH; four more units take it down by
     # exp(-46) more.
@@ -217,9 +223,9 @@ def _sampled(
         weight += size
         nodes.append((log_w, gauss, size))
     # Remainder: 2 exp(a^2/2 + |t| mu a) cos(mu a / 2)^min(m, 0) M(c) / (exp(2 pi a / h) - 1), and both tails.
-    a = arb(min(2.5 / mu, 8.5, math.sqrt(80.0 / max(-m, 1.0)) / mu))
-    growth = (a * a / 2 + arb(reach) * shift * a).exp() * (shift * a / 2).cos() ** min(arb(m), arb(0))
-    rest = 2 * growth / ((2 * arb.pi() * a / step).exp() - 1)
+    a = arb(strip)
+    spread = (a * a / 2 + arb(reach) * shift * a).exp() * (shift * a / 2).cos() ** min(arb(m), arb(0))
+    rest = 2 * spread / ((2 * arb.pi() * a / step).exp() - 1)
     ends = nodes[0][2] + nodes[-1][2]
     tails = ends / (1 - (-arb(REACH) * step).exp())
     radius = (rest * 2 * weight + tails).upper()

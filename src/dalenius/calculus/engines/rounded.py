@@ -62,6 +62,8 @@ class RoundedSum:
         self.lost = sum(n * r.lost for r, n in rounded)
         # Mass moved from beyond the lattice to +inf: 1 - prod (1 - p)^n grew by at most this.
         self.escaped = sum(n * r.escaped for r, n in rounded)
+        self.inflation = sum(n * r.inflation for r, n in rounded)
+        self.drift = sum(n * r.drift for r, n in rounded)
         eta = math.exp(self.log_delta) * 1e-9
         bits = -math.log(max(eta, 1e-300))
         third = 2 * spacing * bits / 3
@@ -78,12 +80,14 @@ class RoundedSum:
     def delta(self, epsilon: float) -> Bounds:
         """Bounds on the finite part D(epsilon) of the true sum."""
         here = self._on_lattice(epsilon)
-        chords = math.expm1(self.spacing) / 4 * (self._mass_near(epsilon) + 2 * self.eta)
+        highest = self._on_lattice(epsilon - self.drift).upper
+        chords = math.expm1(min(self.spacing, 700.0)) / 4 * (self._mass_near(epsilon) + 2 * self.eta)
         low = max(
             here.lower - self.count * chords * (1 + 1e-9),
             self._on_lattice(epsilon + self.shift).lower - self.eta,
         )
-        return Bounds(max(0.0, low - self.lost), min(1.0, here.upper + self.escaped))
+        low = low * max(0.0, 1.0 - 2 * self.inflation) - self.lost
+        return Bounds(max(0.0, low), min(1.0, highest + self.escaped))
 
     def _on_lattice(self, epsilon: float) -> Bounds:
         found = self.lines.delta(epsilon)

@@ -12,7 +12,7 @@ from dalenius.calculus import checks
 from dalenius.calculus.adjacency import ADD_REMOVE, Adjacency
 from dalenius.calculus.errors import InvalidParameter
 from dalenius.calculus.loss import Loss, call
-from dalenius.calculus.pairs.atoms import Atoms, lattice_atoms
+from dalenius.calculus.pairs.atoms import Atoms, DiscreteGaussianAtoms, lattice_atoms
 from dalenius.calculus.pairs.pair import UNIT
 
 
@@ -130,17 +130,7 @@ def discrete_gaussian(sigma: float, sensitivity: int = 1, adjacency: Adjacency =
         raise InvalidParameter(
             f"sensitivity is {steps}; the exact discrete pair is kept up to 1e6. Use coarser units."
         )
-    reach = math.ceil(38.0 * sigma) + steps
-    k = np.arange(-reach, reach + 1)
-    exponent = -(k.astype(float) ** 2) / (2 * sigma * sigma)
-    mass = np.exp(exponent)
-    mass /= mass.sum()
-    # P is centred at 0, Q at -steps: L(k) = ((k + steps)^2 - k^2) / (2 sigma^2) = steps (2k + steps) / (2
-    # sigma^2).
-    spacing = steps / (sigma * sigma)
-    offset = steps * (steps - 2.0 * reach) / (2 * sigma * sigma)
-    slack = 1500 * UNIT + len(k) * UNIT  # exp of exponents up to 38^2/2, and the normalising sum
-    pair = lattice_atoms(spacing, offset, mass, infinite=5e-300, slack=slack)
+    pair = DiscreteGaussianAtoms(sigma, steps)
     return Loss.symmetric(pair, adjacency, call("discrete_gaussian", sigma=sigma, sensitivity=(steps, 1)))
 
 
@@ -191,8 +181,13 @@ def _distribution(name: str, values: Sequence[float]) -> np.ndarray:
 
 def _atoms(p: np.ndarray, q: np.ndarray) -> Atoms:
     both = (p > 0) & (q > 0)
-    loss, mass = np.log(p[both]) - np.log(q[both]), p[both]
+    p_both, q_both = p[both], q[both]
+    # Where the ratio is near 1, p - q is exact and the logarithm keeps its relative accuracy.
+    near = (p_both > q_both / 2) & (p_both < 2 * q_both)
+    far = np.log(p_both) - np.log(q_both)
+    loss, mass = np.where(near, np.log1p((p_both - q_both) / q_both), far), p_both
+    blur = 2 * UNIT * float(np.max((np.abs(np.log(p_both)) + np.abs(np.log(q_both)))[~near], initial=0.0))
     values, where = np.unique(loss, return_inverse=True)
     merged = np.bincount(where, weights=mass, minlength=len(values))
     infinite = float(p[(p > 0) & (q == 0)].sum())
-    return Atoms(values, merged, infinite)
+    return Atoms(values, merged, infinite, blur=blur)

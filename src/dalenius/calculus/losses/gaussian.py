@@ -21,7 +21,7 @@ def gaussian(sigma: float, sensitivity: float = 1.0, adjacency: Adjacency = ADD_
     sigma = checks.positive("sigma", sigma, "Noise of scale 0 hides nothing.")
     sensitivity = checks.positive("sensitivity", sensitivity)
     name = call("gaussian", sigma=sigma, sensitivity=(sensitivity, 1.0))
-    mu = checks.moderate("sensitivity / sigma", sensitivity / sigma)
+    mu = checks.moderate("sensitivity / sigma", checks.ratio_up(sensitivity, sigma))
     return Loss.symmetric(GaussianPair(mu), adjacency, name)
 
 

@@ -111,6 +111,6 @@ def _chained(loss: Loss, size: int) -> Pair:
     if isinstance(finite, Bracket):
         assert isinstance(finite.below, Atoms)
         assert isinstance(finite.above, Atoms)
-        return Bracket(repeated(finite.below, size), repeated(finite.above, size))
+        return Bracket(repeated(finite.below, size, "lower"), repeated(finite.above, size, "upper"))
     assert isinstance(finite, Atoms)
-    return repeated(finite, size)
+    return Bracket(repeated(finite, size, "lower"), repeated(finite, size, "upper"))

@@ -10,9 +10,12 @@ from dalenius.calculus.loss import Loss
 from dalenius.calculus.pairs.atoms import Atoms
 from dalenius.calculus.pairs.bracket import Bracket
 from dalenius.calculus.pairs.pair import Pair, Reals
-from dalenius.calculus.pairs.tabulate import atoms_above, atoms_below, mirrored
+from dalenius.calculus.pairs.tabulate import symmetric_above, symmetric_below
 
 POINTS = 160
+
+FARTHEST = 600.0
+"""Beyond this epsilon a table counts what is left of delta as certain loss: exp(epsilon) must be a float."""
 
 
 def single_pair(loss: Loss) -> Pair | None:
@@ -36,8 +39,10 @@ def epsilon_grid(loss: Loss) -> Reals:
     floor = loss.delta_at_infinity()
     reach = loss.epsilon(floor * (1 + 1e-9) + 1e-25)
     reach = largest if math.isfinite(largest) and largest < 1.5 * reach else reach
-    return np.unique(
-        np.concatenate((np.linspace(0.0, reach, POINTS), np.geomspace(1e-3, 1.0, POINTS // 2) * reach))
+    reach = min(reach, FARTHEST)
+    return (
+        np.unique(np.concatenate((np.linspace(0.0, 1.0, POINTS), np.linspace(0.0, 1.0, POINTS // 2) ** 2)))
+        * reach
     )
 
 
@@ -47,6 +52,4 @@ def bracket(*losses: Loss) -> Bracket:
     bounds = [[loss.delta_bounds(float(e)) for e in grid] for loss in losses]
     high = np.max([[b.upper for b in row] for row in bounds], axis=0)
     low = np.max([[b.lower for b in row] for row in bounds], axis=0)
-    alpha, top = mirrored(grid, high)
-    _, bottom = mirrored(grid, low)
-    return Bracket(atoms_below(alpha, bottom, top), atoms_above(alpha, top))
+    return Bracket(symmetric_below(grid, low, high), symmetric_above(grid, high))

@@ -12,7 +12,7 @@ from dalenius.calculus.loss import Loss, call
 from dalenius.calculus.pairs.atoms import Atoms
 from dalenius.calculus.pairs.bracket import Bracket
 from dalenius.calculus.pairs.pair import Reals
-from dalenius.calculus.pairs.tabulate import atoms_above, lower_hull
+from dalenius.calculus.pairs.tabulate import lower_hull, symmetric_above
 
 POINTS = 4000
 
@@ -96,10 +96,11 @@ def _symmetric(levels: Reals, errors: Reals) -> Atoms:
     """The finite pair of max(f, f^-1), f piecewise linear: the smaller of the two profiles, hull taken."""
     a, f = lower_hull(levels, errors)
     slope = -np.diff(f) / np.diff(a)
-    epsilon = np.log(np.unique(np.clip(slope[slope > 0], 1e-40, 1e40)))
-    alpha = np.exp(np.unique(np.concatenate((epsilon, -epsilon, [0.0]))))
+    size = np.abs(np.log(np.clip(slope[slope > 0], 1e-40, 1e40)))
+    epsilon = np.unique(np.concatenate(([0.0], size)))
+    epsilon = epsilon[np.concatenate(([True], np.diff(epsilon) > 1e-9))]
     # delta(e) = max over vertices of 1 - f - alpha a, and for the reverse pair 1 - a - alpha f.
-    forward = np.array([float(np.max(1 - f - x * a)) for x in alpha])
-    reverse = np.array([float(np.max(1 - a - x * f)) for x in alpha])
+    forward = np.array([float(np.max(1 - f - x * a)) for x in np.exp(epsilon)])
+    reverse = np.array([float(np.max(1 - a - x * f)) for x in np.exp(epsilon)])
     height = np.minimum(np.maximum(forward, 0.0), np.maximum(reverse, 0.0))
-    return atoms_above(alpha, np.minimum(height + 4e-16, 1.0))
+    return symmetric_above(epsilon, height + 4e-16)

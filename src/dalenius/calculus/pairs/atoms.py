@@ -25,7 +25,7 @@ class Atoms(Pair):
 
     Under Q the masses are mass_j exp(-loss_j); what is missing from one sits where P is zero.
     `lattice` is set when the losses are known to be equally spaced (`index` then places them).
-    `slack` bounds the relative error of the masses.
+    `slack` bounds the relative error of the masses, `blur` the error of the losses beyond a rounding.
     """
 
     def __init__(
@@ -36,13 +36,16 @@ class Atoms(Pair):
         lattice: Lattice | None = None,
         index: npt.NDArray[np.int64] | None = None,
         slack: float = 4 * UNIT,
+        blur: float = 0.0,
     ) -> None:
+        if not (np.isfinite(loss[mass > 0]).all() and np.isfinite(mass).all()):
+            raise ArithmeticError("a privacy loss left the range of floating point; this is a defect")
         keep = mass > 0
         self.loss = np.ascontiguousarray(loss[keep], dtype=float)
         self.mass = np.ascontiguousarray(mass[keep], dtype=float)
         self.infinite = float(infinite)
-        self.slack = slack
-        if lattice is None:
+        self.slack, self.blur = slack, blur
+        if lattice is None or len(self.loss) <= 1:  # a single value is a lattice of any spacing
             lattice, index = evenly_spaced(self.loss)
         elif index is not None:
             index = index[keep]
@@ -100,7 +103,8 @@ class Atoms(Pair):
         terms = self.mass[above] * -np.expm1(epsilon - self.loss[above])
         value = float(terms.sum()) + self.infinite
         # A loss known to an ulp moves 1 - exp(epsilon - loss) by at most that much times exp(...) <= 1.
-        gap = float((self.mass[above] * (np.abs(self.loss[above]) + abs(epsilon))).sum()) * 2 * UNIT
+        shaky = np.abs(self.loss[above]) + abs(epsilon) + self.blur / UNIT
+        gap = float((self.mass[above] * shaky).sum()) * 2 * UNIT
         relative = self.slack + (len(terms) + 8) * UNIT
         return Bounds(max(0.0, value * (1 - relative) - gap), min(1.0, value * (1 + relative) + gap))
 
@@ -118,15 +122,15 @@ class Atoms(Pair):
         scale, weights = self.weights(c)
         values = np.exp(1j * np.multiply.outer(t, self.loss)) @ weights
         spread = float(weights @ np.abs(self.loss))
-        fixed = self.slack + UNIT * (2 * len(weights) + 16 + 4 * abs(c) * spread)
-        return Tilted(scale, values, fixed + 4 * UNIT * spread * np.abs(t))
+        fixed = self.slack + UNIT * (2 * len(weights) + 16 + 4 * abs(c) * spread) + 2 * abs(c) * self.blur
+        return Tilted(scale, values, fixed + (4 * UNIT * spread + self.blur) * np.abs(t))
 
     def along_period(self, c: float, size: int) -> Tilted:
         """values_k = sum_j w_j exp(2 pi i k index_j / size) for k = 0 .. size//2."""
         scale, weights = self.weights(c)
         assert self.index is not None
         spread = float(weights @ np.abs(self.loss))
-        fixed = self.slack + UNIT * (16 + 4 * abs(c) * spread)
+        fixed = self.slack + UNIT * (16 + 4 * abs(c) * spread) + 2 * abs(c) * self.blur
         half = size // 2 + 1
         if len(weights) * half <= 2_000_000:
             turns = np.multiply.outer(np.arange(half), self.index % size) % size
@@ -140,7 +144,7 @@ class Atoms(Pair):
 
     def cells(self, edges: Reals) -> tuple[Reals, Reals]:
         # A rounding's width to the left keeps an atom that sits on an edge in the cell below it.
-        place = np.searchsorted(edges, self.loss - 1e-13 * (1 + np.abs(self.loss)), side="left")
+        place = np.searchsorted(edges, self.loss - 4 * UNIT * np.abs(self.loss), side="left")
         p = np.bincount(place, weights=self.mass, minlength=len(edges) + 1)
         with np.errstate(over="ignore"):
             q = np.bincount(place, weights=self.mass * np.exp(-self.loss), minlength=len(edges) + 1)
@@ -170,3 +174,40 @@ def lattice_atoms(
     """Atoms at offset + spacing * 0, 1, 2, ..."""
     index = np.arange(len(mass))
     return Atoms(offset + spacing * index, mass, infinite, Lattice(spacing, offset), index, slack)
+
+
+class DiscreteGaussianAtoms(Atoms):
+    """Integer outcomes of Gaussian weight, cut far out; of every order as private as the Gaussian.
+
+    D_order <= order mu^2/2 with mu = sensitivity / sigma (Canonne, Kamath and Steinke 2020, Theorem 4).
+    """
+
+    tail_only = True
+
+    def __init__(self, sigma: float, steps: int) -> None:
+        reach = math.ceil(38.0 * sigma) + steps
+        k = np.arange(-reach, reach + 1)
+        weight = np.exp(-(k.astype(float) ** 2) / (2 * sigma * sigma))
+        # P is centred at 0, Q at -steps: the loss is steps (2k + steps) / (2 sigma^2).
+        spacing = steps / (sigma * sigma)
+        offset = steps * (steps - 2.0 * reach) / (2 * sigma * sigma)
+        super().__init__(
+            offset + spacing * np.arange(len(k)),
+            weight / weight.sum(),
+            5e-300,  # more than lies beyond 38 sigma
+            Lattice(spacing, offset),
+            np.arange(len(k)),
+            slack=(1500 + len(k)) * UNIT,  # exponents up to 38^2/2, and the normalising sum
+        )
+        self.mu = steps / sigma
+
+    @property
+    def zcdp(self) -> float:
+        return 0.5 * self.mu**2 * (1 + 4 * UNIT)
+
+    @property
+    def asymptote(self) -> tuple[float, float]:
+        return self.zcdp, 0.0
+
+    def renyi_log_mgf(self, s: Reals) -> Reals:
+        return np.asarray(s * (1 + s) * self.zcdp)

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.special import ndtr
 
 from dalenius.calculus.pairs.pair import UNIT, Bounds, Pair, Reals, Tilted
-from dalenius.calculus.theorems.gaussian import gaussian_delta
+from dalenius.calculus.theorems.gaussian import gaussian_delta_bounds
 
 
 def normal_cells(edges: Reals) -> Reals:
@@ -45,9 +45,7 @@ class GaussianPair(Pair):
         return self.mu
 
     def delta(self, epsilon: float) -> Bounds:
-        # gaussian_delta is rounded up by at most 2e-11 (its docstring).
-        high = gaussian_delta(self.mu, abs(epsilon))
-        low = high * (1 - 5e-11) if high > 1e-300 else 0.0
+        low, high = gaussian_delta_bounds(self.mu, abs(epsilon))
         if epsilon >= 0:
             return Bounds(low, high)
         gap, alpha = -math.expm1(epsilon), math.exp(epsilon)

@@ -10,7 +10,7 @@ from scipy.special import erfcx, gammaln, log_ndtr, ndtr, wofz
 from scipy.stats import chi
 
 from dalenius.calculus.pairs.pair import UNIT, Bounds, Pair, Reals, Tilted
-from dalenius.calculus.theorems.gaussian import gaussian_delta
+from dalenius.calculus.theorems.gaussian import gaussian_delta_bounds
 
 
 @dataclass(frozen=True)
@@ -39,10 +39,10 @@ class HalfNormalPair(Pair):
     def delta(self, epsilon: float) -> Bounds:
         x = epsilon - self.start
         if x >= 0:
-            # epsilon - offset >= mu^2/2 > 0, where gaussian_delta is good to 2e-11.
-            high = 2 * gaussian_delta(self.mu, epsilon - self.offset)
-            slack = 1e-10 + 8 * UNIT * (abs(epsilon) + self.offset) * (1 + x / self.mu**2)
-            return Bounds(high * (1 - slack), min(1.0, high * (1 + slack)))
+            # epsilon - offset >= mu^2/2 > 0; its rounding moves log delta by at most that times (1 + x/mu^2).
+            low, high = gaussian_delta_bounds(self.mu, epsilon - self.offset)
+            slack = 8 * UNIT * (abs(epsilon) + self.offset + 1) * (1 + 4 * (x + 1) / self.mu**2)
+            return Bounds(2 * low * max(0.0, 1 - slack), min(1.0, 2 * high * (1 + slack)))
         value = -math.expm1(x) + math.exp(x) * (1 - float(erfcx(self.mu / math.sqrt(2))))
         gap = 16 * UNIT * (1 + abs(epsilon) + self.start)
         return Bounds(max(0.0, value - gap), min(1.0, value + gap))
@@ -119,7 +119,8 @@ class ChiPair(Pair):
 
 def _log_density(r: Reals, d: int) -> Reals:
     with np.errstate(divide="ignore"):
-        return (d - 1) * np.log(r) - r * r / 2 - (d / 2 - 1) * math.log(2) - float(gammaln(d / 2))
+        powers = (d - 1) * np.log(r) if d > 1 else np.zeros_like(r)
+        return powers - r * r / 2 - (d / 2 - 1) * math.log(2) - float(gammaln(d / 2))
 
 
 def _log_chi_mgf(u: Reals, d: int) -> Reals:

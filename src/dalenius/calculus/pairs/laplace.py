@@ -65,7 +65,7 @@ class LaplacePair(Pair):
 
     def cells(self, edges: Reals) -> tuple[Reals, Reals]:
         e = self.shift
-        near = 1e-13 * (1 + e)
+        near = 4 * UNIT * e  # an end of the range that meets an edge belongs to it
         inside = (edges >= -e - near) & (edges < e - near)
         low = np.clip(edges, -e, e)
         below_p = np.where(inside, 0.5 * np.exp((low - e) / 2), np.where(edges < 0, 0.0, 1.0))

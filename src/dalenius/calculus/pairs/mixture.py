@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -42,12 +42,38 @@ class Rule:
         values = np.exp(1j * np.multiply.outer(t, self.loss)) @ self.weights
         return Tilted(self.log_scale, values, self.fixed + self.per_t * np.abs(t))
 
-    @property
-    def spread(self) -> float:
-        """Mean absolute deviation of the loss, rounded up: how fast |M| can move with t."""
+    @cached_property
+    def median(self) -> float:
         order = np.argsort(self.loss)
-        middle = min(int(np.searchsorted(np.cumsum(self.weights[order]), 0.5)), len(order) - 1)
-        return float(self.weights @ np.abs(self.loss - self.loss[order[middle]])) * (1 + 1e-6) + 1e-300
+        place = int(np.searchsorted(np.cumsum(self.weights[order]), 0.5))
+        return float(self.loss[order[min(place, len(order) - 1)]])
+
+    @cached_property
+    def spread(self) -> float:
+        """Mean absolute deviation of the loss, rounded up: how fast |M| can move with t.
+
+        |L - median| has a kink, where the rule errs by a quarter of a cell's weight times what L moves there.
+        """
+        order = np.argsort(self.loss)
+        kink = float(np.max(self.weights[order][1:] * np.diff(self.loss[order]), initial=0.0))
+        return float(self.weights @ np.abs(self.loss - self.median)) * (1 + 1e-6) + kink + 1e-300
+
+    def near_zero(self, start: Reals, end: Reals) -> Reals:
+        """Bound on |M|/M(c) for t between `start` and `end`, good while t times the spread is small.
+
+        |M|^2 = E cos(t (L - L')) <= 1 - t^2 v + t^4 (2 m + 6 v^2)/24 with v and m the second and fourth
+        central moments; outcomes far from the median are set apart and count in full.
+        """
+        away = self.loss - self.median
+        bulk = np.abs(away) <= 50 * self.spread
+        mass = float(self.weights[bulk].sum())
+        weights = self.weights[bulk] / mass
+        away = away[bulk] - float(weights @ away[bulk])
+        noise = 4 * self.fixed * float(np.max(np.abs(away)))
+        second = max(0.0, float(weights @ away**2) * (1 - 1e-6) - noise**2)
+        fourth = float(weights @ away**4) * (1 + 1e-6) + noise**4
+        squared = 1 - start**2 * second + end**4 * (2 * fourth + 6 * second**2 * (1 + 1e-5)) / 24
+        return np.asarray(1 - mass + 4 * UNIT + np.sqrt(np.clip(squared, 0.0, 1.0)))
 
 
 def trapezoid(mu: float, rate: float, added: bool, c: float, reach: float) -> Rule:
@@ -63,10 +89,11 @@ def trapezoid(mu: float, rate: float, added: bool, c: float, reach: float) -> Ru
     by exp(2 pi a / h) - 1. Outside the nodes kept, |d log|integrand| / dx| >= REACH on either side.
     """
     m = -c if added else 1.0 + c
-    h = step_for(mu, m, reach, 40.0)
+    h = step_for(mu, rate, m, reach, 40.0)
     low, high = window(mu, rate, m)
     x = np.arange(math.floor(low / h), math.ceil(high / h) + 1) * h
     log_w, noise = log_mixture(mu * x - mu * mu / 2, rate)
+    noise = noise + 4 * (np.abs(mu * x) + mu * mu)
     exponent = m * log_w - 0.5 * x * x + math.log(h) - 0.5 * math.log(2 * math.pi)
     top = float(exponent.max())
     keep = exponent > top - CUT
@@ -82,21 +109,49 @@ def rule_for(mu: float, rate: float, added: bool, c: float, reach: float) -> Rul
 
 
 def log_mixture(z: Reals, rate: float) -> tuple[Reals, Reals]:
-    """log(1 - g + g exp(z)) and a bound on its absolute error in rounding units."""
+    """log(1 - g + g exp(z)) and a bound on its absolute error in rounding units, z itself known to a few."""
     small = z < 30.0
-    with np.errstate(over="ignore"):
-        near = np.log1p(rate * np.expm1(np.where(small, z, 0.0)))
+    near = np.where(small, z, 0.0)
+    if rate > 0.5:  # both terms positive where expm1 would cancel against 1
+        near = np.where(
+            near < -0.5, np.log((1.0 - rate) + rate * np.exp(near)), np.log1p(rate * np.expm1(near))
+        )
+    else:
+        near = np.log1p(rate * np.expm1(near))
     far = np.where(small, 0.0, z) + math.log(rate)
     far = far + np.log1p((1.0 - rate) * np.exp(-np.maximum(far, 0.0)))
     value = np.where(small, near, far)
-    return value, 8.0 * (np.abs(z) + np.abs(value)) + 4.0 * abs(math.log(rate)) * ~small
+    return value, 8.0 * (np.abs(z) + np.abs(value)) + 4.0 * abs(math.log(rate)) * ~small + 8.0 * (rate > 0.5)
 
 
-def step_for(mu: float, m: float, reach: float, digits: float) -> float:
-    """A step whose error bound (see Rule) is exp(-digits) relative, for |Im m| up to `reach`."""
+@lru_cache(maxsize=1024)
+def step_for(mu: float, rate: float, m: float, reach: float, digits: float) -> float:
+    """The largest step whose error bound (see trapezoid) is exp(-digits) relative, for |Im m| up to `reach`.
+
+    Where that takes many nodes the L1 norm on Im x = a is computed rather than bounded:
+    |exp(i t log w)| = exp(-t arg w), and arg w is tiny where exp(z) is. The sum over 400 points is inflated
+    by e, far more than it can be off.
+    """
     a = min(2.5 / mu, 8.5, math.sqrt(80.0 / max(-m, 1.0)) / mu)
-    growth = a * a / 2 + reach * mu * a - min(0.0, m) * -math.log(math.cos(mu * a / 2))
-    return 2 * math.pi * a / (growth + digits)
+    growth = a * a / 2 + reach * mu * a + min(0.0, m) * math.log(math.cos(mu * a / 2))
+    best = 2 * math.pi * a / (growth + digits)
+    low, high = window(mu, rate, m)
+    if (high - low) / best < 1000:
+        return best
+    x = np.linspace(low - 1.0, high + 1.0, 400)
+    z = mu * x - mu * mu / 2
+    weight = m * log_mixture(z, rate)[0] - 0.5 * x * x
+    weight -= weight.max() + math.log(float(np.exp(weight - weight.max()).sum()))
+    ratio = rate * np.exp(np.minimum(z, 700.0))
+    for a in map(float, np.geomspace(0.05, 1.0, 8) * min(2.8 / mu, 8.5)):
+        theta = mu * a
+        turn = np.arctan2(ratio * math.sin(theta), 1.0 - rate + ratio * math.cos(theta))
+        exponent = weight + reach * turn
+        top = float(exponent.max())
+        growth = top + math.log(float(np.exp(exponent - top).sum())) + a * a / 2 + 1.0
+        growth += min(0.0, m) * math.log(math.cos(theta / 2))
+        best = max(best, 2 * math.pi * a / (max(growth, 0.0) + digits))
+    return best
 
 
 def window(mu: float, rate: float, m: float) -> tuple[float, float]:
@@ -116,7 +171,7 @@ def window(mu: float, rate: float, m: float) -> tuple[float, float]:
 def size_for(mu: float, rate: float, m: float, reach: float) -> float:
     """How many nodes a rule would have."""
     low, high = window(mu, rate, m)
-    return (high - low) / step_for(mu, m, reach, 40.0)
+    return (high - low) / step_for(mu, rate, m, reach, 40.0)
 
 
 MOST_TILT = 1e6
@@ -133,7 +188,7 @@ def log_moments(mu: float, rate: float, m: Reals) -> Reals:
         if len(block) == 0:
             continue
         extreme = float(m[block[-1]])
-        h = min(step_for(mu, extreme, 0.0, 36.0), step_for(mu, float(m[block[0]]), 0.0, 36.0))
+        h = min(step_for(mu, rate, extreme, 0.0, 36.0), step_for(mu, rate, float(m[block[0]]), 0.0, 36.0))
         windows = [window(mu, rate, float(m[block[0]])), window(mu, rate, extreme)]
         low, high = min(w[0] for w in windows), max(w[1] for w in windows)
         x = np.arange(math.floor(low / h), math.ceil(high / h) + 1) * h
@@ -196,26 +251,31 @@ def envelope_for(mu: float, rate: float, added: bool, c: float) -> Envelope:
         many = size_for(mu, rate, m, reach) > MOST_WORK / 4
         return None if many else trapezoid(mu, rate, added, c, reach)
 
-    return Envelope(*stepped(rule.spread, smooth, rule_at), smooth)
+    return Envelope(*stepped(rule, smooth, rule_at), smooth)
 
 
 def stepped(
-    spread: float, smooth: Callable[[Reals], Reals], rule_at: Callable[[float], Rule | None]
+    rule: Rule, smooth: Callable[[Reals], Reals], rule_at: Callable[[float], Rule | None]
 ) -> tuple[Reals, Reals]:
     """Bounds on |M(c+it)|/M(c) on cells of a geometric grid, as far as the bound for all large t is poor.
 
-    |M| is evaluated in the middle of a cell and moves by at most `spread` per unit of t.
+    Small t: `Rule.near_zero`. Larger t: |M| is evaluated in the middle of a cell and moves by at most the
+    mean absolute deviation per unit of t.
     """
-    breaks = 1e-2 / spread * 1.1 ** np.arange(400.0)
+    spread = rule.spread
+    breaks = 1e-7 / spread * 1.1 ** np.arange(600.0)
     needed = smooth(breaks) > 0.85
     breaks = breaks[: int(np.argmin(needed)) + 1] if not needed.all() else breaks
+    values = np.minimum(rule.near_zero(breaks, breaks * 1.1), 1.0)
+    large = np.flatnonzero(breaks * spread > 1e-2)
     middle = breaks * 1.05
-    values = np.ones_like(breaks)
-    for block in np.array_split(np.arange(len(breaks)), max(1, len(breaks) // 10)):
-        rule = rule_at(float(middle[block[-1]]))
-        if rule is None:
-            break  # 1 is always a bound
-        at = rule.along(middle[block])
-        values[block] = np.abs(at.values) + at.error + spread * 0.05 * breaks[block]
-    steps = np.concatenate(([1.0], np.minimum(values, 1.0), [1.0]))
+    for block in np.array_split(large, max(1, len(large) // 10)):
+        fine = rule_at(float(middle[block[-1]])) if len(block) else None
+        if fine is None:
+            break  # what there is stays a bound
+        at = fine.along(middle[block])
+        values[block] = np.minimum(
+            values[block], np.abs(at.values) + at.error + spread * 0.05 * breaks[block]
+        )
+    steps = np.concatenate(([1.0], np.minimum(values * (1 + 1e-12), 1.0), [1.0]))
     return np.concatenate(([0.0], breaks, [breaks[-1] * 1.1])), steps

@@ -64,6 +64,9 @@ class Pair(ABC):
     renyi_is_tighter: ClassVar[bool] = False
     """True when the Renyi divergences are bounded more tightly than by this pair's own."""
 
+    tail_only: ClassVar[bool] = False
+    """True when `infinite` stands in for a far tail; Renyi divergences are then bounded without it."""
+
     def renyi_log_mgf(self, s: Reals) -> Reals:
         """s times the tightest known bound on the Renyi divergence of order 1 + s."""
         return self.log_mgf(s)

@@ -11,7 +11,7 @@ from scipy.optimize import minimize_scalar
 
 from dalenius.calculus.pairs.atoms import Atoms
 from dalenius.calculus.pairs.pair import Pair, Reals, Terms
-from dalenius.calculus.pairs.tabulate import atoms_above, mirrored
+from dalenius.calculus.pairs.tabulate import symmetric_above
 
 
 @dataclass(frozen=True)
@@ -88,5 +88,4 @@ def renyi_atoms(terms: Terms) -> Atoms:
         reach *= 1.25
     epsilon = np.concatenate(([0.0], np.geomspace(1e-4, 1.0, 120)[:-1] * reach, [reach]))
     delta = np.array([profile_bound(log_mgf, float(e)) for e in epsilon])
-    alpha, height = mirrored(epsilon, delta)
-    return atoms_above(alpha, height * (1 + 1e-12))
+    return symmetric_above(epsilon, delta * (1 + 1e-12))

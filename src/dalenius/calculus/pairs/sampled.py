@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
@@ -29,7 +28,6 @@ from dalenius.calculus.pairs.mixture import (
     size_for,
 )
 from dalenius.calculus.pairs.pair import UNIT, Bounds, Pair, Reals, Tilted
-from dalenius.calculus.pairs.rounding import rounded_roughly
 
 
 @dataclass(frozen=True)
@@ -52,22 +50,31 @@ class SampledPair(Pair):
         return -math.log1p(self.rate * (floor - 1.0))
 
     def delta(self, epsilon: float) -> Bounds | None:
-        alpha = math.exp(epsilon)
-        if self.added:
-            keep = -math.expm1(epsilon + math.log1p(-self.rate))
-            if keep <= 0:
-                return Bounds(0.0, 0.0)
-            inner = self.base.delta(epsilon + math.log(self.rate) - math.log(keep))
-            factor = keep
+        # With y = (exp(+-epsilon) - 1)/rate the inner epsilon is +-log(1 + y). `blur` bounds the relative
+        # error of 1 + y, which near y = -1 is what is left of two numbers that cancel.
+        sign = -1.0 if self.added else 1.0
+        if sign * epsilon > 700.0:
+            if self.added:
+                return None
+            inner, blur = epsilon - math.log(self.rate), 8 * UNIT * (1.0 + epsilon)
+            alpha = rest = 0.0
         else:
-            lift = 1.0 + math.expm1(epsilon) / self.rate
-            if lift <= 0:
-                return Bounds(1.0 - alpha, 1.0 - alpha)
-            inner = self.base.delta(math.log(lift))
-            factor = self.rate
-        if inner is None:
+            alpha = math.exp(min(epsilon, 700.0))
+            y = math.expm1(sign * epsilon) / self.rate
+            rest = 1.0 + y
+            error = 8 * UNIT * (1.0 + abs(y) * (1.0 + abs(epsilon)))
+            if rest <= 2 * error:  # at or beyond the end of the range
+                most = self.rate * alpha * max(0.0, rest + error)
+                gap = -math.expm1(epsilon)
+                return Bounds(0.0, most) if self.added else Bounds(gap * (1 - 4 * UNIT), gap + 4 * error)
+            inner, blur = sign * math.log1p(y), error / rest
+        factor = self.rate * alpha * rest if self.added else self.rate
+        wobble = blur + 8 * UNIT * abs(inner)
+        high, low = self.base.delta(inner - wobble), self.base.delta(inner + wobble)
+        if high is None or low is None:
             return None
-        return Bounds(inner.lower * factor * (1 - 1e-12), inner.upper * factor * (1 + 1e-12))
+        widen = (2 * blur if self.added else 0.0) + 16 * UNIT * (1.0 + abs(epsilon) * self.added)
+        return Bounds(low.lower * factor * (1 - widen), min(1.0, high.upper * factor * (1 + widen)))
 
     def cells(self, edges: Reals) -> tuple[Reals, Reals]:
         g = self.rate
@@ -99,13 +106,10 @@ class SampledPair(Pair):
     def reach(self) -> float:
         return self.base.reach
 
-    @cached_property
-    def _rounded(self) -> Atoms:
-        return rounded_roughly(self)
-
     def log_mgf(self, s: Reals) -> Reals:
         if not isinstance(self.base, GaussianPair):
-            return self._rounded.log_mgf(s)
+            # Jensen: (1 - g + g e^L)^(1+s) and (1 - g + g e^-L)^-s are below their chords. An upper bound.
+            return np.logaddexp(math.log1p(-self.rate), math.log(self.rate) + self.base.log_mgf(s))
         return log_moments(self.base.mu, self.rate, -s if self.added else 1.0 + s)
 
     def tilted(self, c: float, t: Reals) -> Tilted | None:
@@ -150,7 +154,7 @@ def _cells_with_infinities(base: Pair, edges: Reals) -> tuple[Reals, Reals]:
 REVEALED = Atoms(np.zeros(0), np.zeros(0), infinite=1.0)
 """Two distributions that cannot be confused."""
 
-FAR = 20.0
+FAR = 38.0
 
 
 def sampled(pair: Pair, rate: float, added: bool) -> Pair:

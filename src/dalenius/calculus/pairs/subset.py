@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 
 import numpy as np
 from scipy.special import erf
@@ -19,7 +19,6 @@ from dalenius.calculus.pairs.bracket import Bracket
 from dalenius.calculus.pairs.gaussian import GaussianPair
 from dalenius.calculus.pairs.mixture import MOST_WORK, REACH, Envelope, Rule, log_mixture, stepped
 from dalenius.calculus.pairs.pair import Bounds, Pair, Reals, Tilted
-from dalenius.calculus.pairs.rounding import rounded_roughly
 from dalenius.calculus.pairs.sampled import SampledPair, sampled
 
 
@@ -58,10 +57,6 @@ class SubsetPair(Pair):
             (gap + alpha * found.lower) * (1 - 1e-15), min(1.0, (gap + alpha * found.upper) * (1 + 1e-15))
         )
 
-    @cached_property
-    def _rounded(self) -> Atoms:
-        return rounded_roughly(self)
-
     @property
     def _mu(self) -> float | None:
         return self.inner.base.mu if isinstance(self.inner.base, GaussianPair) else None
@@ -73,8 +68,8 @@ class SubsetPair(Pair):
         return Atoms(np.zeros(1), np.array([_tie(self._mu, self.inner.rate)]))
 
     def log_mgf(self, s: Reals) -> Reals:
-        if self._mu is None:
-            return self._rounded.log_mgf(s)
+        if self._mu is None:  # sampling never tells more, at any order
+            return self.inner.base.log_mgf(s)
         result = np.full(len(s), np.inf)
         for k in np.flatnonzero(np.abs(s) * self._mu < 1e4):
             c = float(s[k]) if s[k] >= 0 else -1.0 - float(s[k])  # symmetric: M(s) = M(-1-s)
@@ -103,7 +98,9 @@ class SubsetPair(Pair):
         above_q[order] = np.cumsum(q_cells[::-1])[::-1][1:]
         left = edges < 0
         # P(L <= e) for e < 0 is Q(L >= -e) of the inner pair, which has no atoms.
-        return _from_tails(above_p, above_q, left, self.infinite), _from_tails(above_q, above_p, left, 0.0)
+        return _from_tails(above_p, above_q, left, self.infinite), _from_tails(
+            above_q, above_p, left, self.infinite
+        )
 
 
 def _tie(mu: float, rate: float) -> float:
@@ -139,22 +136,22 @@ def half_line(mu: float, rate: float, c: float, reach: float) -> Rule:
     start = mu / 2
     r = _radius(mu, c, reach)
     parts = []
-    outside = 0.0
+    missed = []
     for power, sign in ((1.0 + c, 1.0), (-c, -1.0)):
         end = max(power * mu, start) + REACH
         count = max(1, math.ceil((end - start) / (2 * r)))
         half = (end - start) / (2 * count)
         x = (start + half * (1 + 2 * np.arange(count)[:, None]) + half * NODES).ravel()
         log_w, noise = log_mixture(mu * x - mu * mu / 2, rate)
+        noise = noise + 4 * (np.abs(mu * x) + mu * mu)
         exponent = power * log_w - 0.5 * x * x - 0.5 * math.log(2 * math.pi)
         long, b = half * (RHO + 1 / RHO) / 2, half * (RHO - 1 / RHO) / 2
         steep = end + long + abs(power) * mu
         growth = b * b / 2 + reach * mu * b + max(0.0, -power) * -math.log(math.cos(mu * b / 2))
         growth += steep * (long - half) + 0.05 * steep * half
-        peak = math.exp(float(exponent.max()))
         rule_error = math.exp(growth) * RHO ** (-2 * len(NODES)) / (1 - RHO**-2)
-        outside += 64 / 15 * count * half * peak * rule_error
-        outside += math.exp(-REACH * REACH / 2) * peak / REACH
+        beyond = math.exp(-REACH * REACH / 2) / REACH
+        missed.append((float(exponent.max()), 64 / 15 * count * half * rule_error + beyond))
         parts.append((sign * log_w, exponent + np.log(np.tile(half * WEIGHTS, count)), power, noise, x))
     tie = _tie(mu, rate)
     loss = np.concatenate((parts[0][0], parts[1][0], [0.0]))
@@ -162,7 +159,9 @@ def half_line(mu: float, rate: float, c: float, reach: float) -> Rule:
     order = np.concatenate([np.full(len(part[4]), part[2]) for part in parts] + [np.zeros(1)])
     noise = np.concatenate((parts[0][3], parts[1][3], [0.0]))
     x = np.concatenate((parts[0][4], parts[1][4], [0.0]))
-    return Rule(loss, exponent, order, noise, x, outside / math.exp(float(exponent.max())))
+    top = float(exponent.max())
+    outside = sum(math.exp(min(peak - top, 50.0)) * share for peak, share in missed)
+    return Rule(loss, exponent, order, noise, x, outside)
 
 
 @lru_cache(maxsize=64)
@@ -188,7 +187,7 @@ def half_line_envelope(mu: float, rate: float, c: float) -> Envelope:
     def rule_at(reach: float) -> Rule | None:
         return None if nodes_of(mu, c, reach) > MOST_WORK / 4 else half_line(mu, rate, c, reach)
 
-    return Envelope(*stepped(rule.spread, smooth, rule_at), smooth)
+    return Envelope(*stepped(rule, smooth, rule_at), smooth)
 
 
 def _from_tails(above: Reals, below: Reals, left: np.ndarray, infinite: float) -> Reals:
@@ -207,17 +206,24 @@ def subset(pair: Pair, rate: float) -> Pair:
     """The pair of a mechanism run on a random subset, from its symmetric replace-one pair."""
     if isinstance(pair, Bracket):
         return Bracket(subset(pair.below, rate), subset(pair.above, rate))
-    inner = sampled(pair, rate, added=False)
+    return _mirrored(sampled(pair, rate, added=False))
+
+
+def _mirrored(inner: Pair) -> Pair:
+    """The symmetric pair that agrees with `inner` above loss 0."""
+    if isinstance(inner, Bracket):
+        return Bracket(_mirrored(inner.below), _mirrored(inner.above))
     if isinstance(inner, SampledPair):
         return SubsetPair(inner)
     assert isinstance(inner, Atoms)
     up = inner.loss > 0
     loss, mass = inner.loss[up], inner.mass[up]
-    mirrored = mass * np.exp(-loss)
-    rest = max(0.0, 1.0 - 2 * inner.infinite - float(mass.sum()) - float(mirrored.sum())) + inner.infinite
+    reflected = mass * np.exp(-loss)
+    # P has no mass where Q has an infinite advantage, so only its own infinite part is missing from 1.
+    tie = max(0.0, 1.0 - inner.infinite - float(mass.sum()) - float(reflected.sum()))
     return Atoms(
         np.concatenate((-loss[::-1], [0.0], loss)),
-        np.concatenate((mirrored[::-1], [rest - inner.infinite], mass)),
+        np.concatenate((reflected[::-1], [tie], mass)),
         inner.infinite,
         slack=inner.slack * 4,
     )

@@ -10,7 +10,7 @@ from scipy import special
 
 from dalenius.calculus import checks
 from dalenius.calculus.errors import CannotMeet, InvalidParameter
-from dalenius.calculus.theorems.numerics import TINY, open_probability, smallest, up
+from dalenius.calculus.theorems.numerics import TINY, down, open_probability, smallest, up
 
 CLASSICAL_CONSTANTS: Final = (1.32, 1.25)
 
@@ -79,15 +79,25 @@ def gaussian_delta(mu: float, epsilon: float) -> float:
     >>> gaussian_delta(0.0, 1.0)
     0.0
     """
+    return gaussian_delta_bounds(mu, epsilon)[1]
+
+
+def gaussian_delta_bounds(mu: float, epsilon: float) -> tuple[float, float]:
+    """The profile of :func:`gaussian_delta` rounded down and rounded up, by the error analysis given there.
+
+    >>> low, high = gaussian_delta_bounds(1.0, 1.0)
+    >>> low < 0.12693673750664397 < high
+    True
+    """
     mu = checks.nonnegative("mu", mu)
     epsilon = checks.nonnegative("epsilon", epsilon)
     if mu == 0:
-        return 0.0
+        return 0.0, 0.0
     scale = epsilon / mu
     a = scale - mu / 2
     if a > 40:
         # exp(-a^2/2) is then below the least positive float, which is the tightest bound there is.
-        return TINY
+        return 0.0, TINY
     density = math.exp(-a * a / 2) / math.sqrt(2 * math.pi)
     slack = 64 + a * a + 2 * (abs(a) + 8) * (scale + mu / 2)
     if a <= -5:
@@ -101,7 +111,7 @@ def gaussian_delta(mu: float, epsilon: float) -> float:
     else:
         value = density * (_mills(a) - _mills(a + mu))
         slack += 16 * (abs(a) + 2) + 8 * min(a, 0.0) ** 2
-    return min(1.0, up(value, slack))
+    return max(0.0, down(value, slack)), min(1.0, up(value, slack))
 
 
 def gaussian_epsilon(mu: float, delta: float) -> float:

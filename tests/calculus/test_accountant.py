@@ -1,0 +1,463 @@
+"""The engines behind the views: against each other, against enumeration and quadrature, and far out."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable
+
+import mpmath
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import integrate, stats
+
+import dalenius as dp
+from dalenius import losses
+from dalenius.calculus.engines.accountant import Sum
+from dalenius.calculus.engines.contour import Contour
+from dalenius.calculus.pairs.pair import Bounds
+from tests.calculus.contract import overlap, quickly
+
+REPLACE = dp.REPLACE_ONE
+
+# -- engines against each other --------------------------------------------------------------------------
+
+MATRIX: dict[str, Callable[[], dp.Loss]] = {
+    "gaussian * 7 + laplace": lambda: losses.gaussian(3.0) * 7 + losses.laplace(2.0),
+    "laplace, two scales": lambda: losses.laplace(2.0) * 3 + losses.laplace(5.0) * 4,
+    "randomized response, two": lambda: losses.pure(0.3) * 10 + losses.randomized_response(0.7, 4) * 5,
+    "one lattice": lambda: losses.geometric(4.0) * 6 + losses.pure(0.25) * 3,
+    "two lattices": lambda: losses.geometric(3.0, 2) * 4 + losses.discrete_gaussian(2.5) * 4,
+    "sampled gaussian * 200": lambda: losses.poisson_sampled(losses.gaussian(1.0), 0.05) * 200,
+    "sampled gaussian + gaussian": lambda: (
+        losses.poisson_sampled(losses.gaussian(0.8), 0.1) * 20 + losses.gaussian(4.0)
+    ),
+    "sampled pure * 100": lambda: losses.poisson_sampled(losses.pure(1.0), 0.1) * 100,
+    "subset gaussian * 50": lambda: losses.cp(losses.gaussian(1.0, adjacency=REPLACE), 0.05) * 50,
+    "objective perturbation * 4": lambda: losses.objective_perturbation(8.0, 10.0, 1.0, 1.0) * 4,
+    "bounded range * 8": lambda: losses.bounded_range(0.5) * 8,
+    "leaks": lambda: losses.approx(0.2, 1e-4) * 10 + losses.gaussian(2.0),
+    "everything": lambda: (
+        losses.gaussian(3.0)
+        + losses.laplace(4.0) * 2
+        + losses.randomized_response(0.3, 3) * 2
+        + losses.poisson_sampled(losses.gaussian(1.0), 0.1) * 5
+        + losses.objective_perturbation(8.0, 30.0, 1.0, 1.0)
+    ),
+}
+
+
+@pytest.mark.parametrize("name", MATRIX)
+def test_engines_agree(name: str) -> None:
+    loss = MATRIX[name]()
+    for epsilon in (0.5, 2.0):
+        found = {engine: loss.delta_bounds(epsilon, engine) for engine in ("auto", "contour", "grid")}
+        for a, b in itertools.combinations(found, 2):
+            assert overlap(found[a], found[b]), (a, b, found)
+        assert all(b.lower <= b.upper for b in found.values())
+
+
+@pytest.mark.parametrize(
+    "name", ["gaussian * 7 + laplace", "one lattice", "sampled gaussian * 200", "objective perturbation * 4"]
+)
+def test_proofs_agree(name: str) -> None:
+    loss = MATRIX[name]()
+    proof = loss.delta_bounds(1.0, "proof")
+    assert overlap(proof, loss.delta_bounds(1.0))
+    assert proof.upper - proof.lower <= 1e-6 * proof.upper
+
+
+def test_proved_epsilon() -> None:
+    loss = losses.pure(0.1) * 40
+    proof, usual = loss.epsilon_bounds(1e-6, "proof"), loss.epsilon_bounds(1e-6)
+    assert overlap(proof, usual)
+    assert proof.upper - proof.lower < 1e-9
+
+
+# -- enumeration -------------------------------------------------------------------------------------------
+
+
+def weights(low: int) -> st.SearchStrategy[list[int]]:
+    return st.lists(st.integers(low, 20), min_size=2, max_size=4)
+
+
+def enumerated(p: np.ndarray, q: np.ndarray, n: int, epsilon: float) -> float:
+    """The hockey stick of the n-fold product, outcome by outcome in 50 digits."""
+    with mpmath.workdps(50):
+        total = mpmath.mpf(0)
+        scale = mpmath.exp(mpmath.mpf(epsilon))
+        for outcome in itertools.product(range(len(p)), repeat=n):
+            a = mpmath.fprod(mpmath.mpf(float(p[i])) for i in outcome)
+            b = mpmath.fprod(mpmath.mpf(float(q[i])) for i in outcome)
+            total += max(mpmath.mpf(0), a - scale * b)
+        return float(total)
+
+
+@quickly(25)
+@given(
+    weights(0).filter(any),
+    st.data(),
+    st.integers(1, 4),
+    st.sampled_from((-0.7, 0.0, 0.25, 1.0, 2.5)),
+)
+def test_small_pairs_by_enumeration(first: list[int], data: st.DataObject, n: int, epsilon: float) -> None:
+    second = data.draw(st.lists(st.integers(0, 20), min_size=len(first), max_size=len(first)).filter(any))
+    p, q = np.array(first) / sum(first), np.array(second) / sum(second)
+    loss = losses.from_pair(p, q) * n
+    for side, a, b in (("remove", p, q), ("add", q, p)):
+        exact = enumerated(a, b, n, epsilon)
+        bounds = getattr(loss, side).delta(epsilon)
+        # p and q sum to 1 up to rounding, which the library is free to put where it is safe.
+        assert bounds.lower <= exact + 1e-14
+        assert exact <= bounds.upper + 1e-14
+        assert bounds.upper - bounds.lower <= 1e-2
+
+
+@pytest.mark.parametrize("epsilon", [-0.5, 0.0, 0.4, 1.3])
+def test_different_pairs_by_enumeration(epsilon: float) -> None:
+    a, b = ([0.6, 0.3, 0.1], [0.2, 0.3, 0.5]), ([0.5, 0.5, 0.0], [0.3, 0.6, 0.1])
+    loss = losses.from_pair(*a) * 2 + losses.from_pair(*b)
+    with mpmath.workdps(50):
+        exact = mpmath.mpf(0)
+        for i, j, k in itertools.product(range(3), repeat=3):
+            p = mpmath.mpf(a[0][i]) * a[0][j] * b[0][k]
+            q = mpmath.mpf(a[1][i]) * a[1][j] * b[1][k]
+            exact += max(0, p - mpmath.exp(epsilon) * q)
+    bounds = loss.remove.delta(epsilon)
+    assert bounds.lower <= float(exact) + 1e-14
+    assert float(exact) <= bounds.upper + 1e-14
+
+
+def test_subset_sampling_of_a_leak_by_enumeration() -> None:
+    """C_p of the four-point pair is a five-point pair; its powers are finite sums.
+
+    Its masses must add up to 1 under both laws: what is lost from one step is privacy claimed in the sum.
+    """
+    epsilon0, delta0, p = 1.0, 0.05, 0.4
+    leak = p * delta0
+    high = math.log1p(p * math.expm1(epsilon0))
+    # Above 0: the truth and the leak, mixed with the output of the other; mirrored below 0.
+    truth, lie = (1 - delta0) / (1 + math.exp(-epsilon0)), (1 - delta0) / (1 + math.exp(epsilon0))
+    up = (1 - p) * lie + p * truth
+    down = lie
+    assert up / down == pytest.approx(math.exp(high))
+    rest = 1 - leak - up - down
+    with_one = np.array([leak, up, rest, down, 0.0])
+    without = np.array([0.0, down, rest, up, leak])
+    loss = losses.cp(losses.approx(epsilon0, delta0, adjacency=REPLACE), p)
+    for n in (1, 2, 3, 4):
+        for e in (-1.0, 0.0, 0.2, 0.6):
+            exact = enumerated(with_one, without, n, e)
+            assert (loss * n).delta(e) >= exact * (1 - 1e-9), (n, e)
+            assert (loss * n).delta_bounds(e).lower <= exact * (1 + 1e-9)
+
+
+def test_bounded_range_lower_bound_is_reachable() -> None:
+    """The best adaptive pair of two eta-bounded-range releases, by dynamic programming over the first.
+
+    Given the first outcome the second release is chosen to maximise its own share, so delta of the pair is
+    max over the position t of the first of E[delta_1(epsilon - L)]. A certified lower bound may not exceed it.
+    """
+    eta = 1.0
+
+    def one(e: np.ndarray) -> np.ndarray:
+        inside = np.expm1((np.minimum(e, eta) - eta) / 2) ** 2 / -math.expm1(-eta)
+        return np.where(e >= eta, 0.0, np.where(e <= -eta, -np.expm1(e), inside))
+
+    t = np.linspace(1e-9, eta - 1e-9, 20_001)
+    p = np.expm1(eta - t) / (np.exp(eta - t) - np.exp(-t))
+    for epsilon in (0.0, 0.3, 1.0):
+        best = float((p * one(epsilon - t) + (1 - p) * one(epsilon - t + eta)).max())
+        bounds = (losses.bounded_range(eta) * 2).delta_bounds(epsilon)
+        assert bounds.upper >= best
+        assert bounds.lower <= best * (1 + 1e-6)
+
+
+# -- quadrature -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("epsilon", [-0.5, 0.0, 0.3, 2.0])
+@pytest.mark.parametrize(("sigma", "rate"), [(1.0, 0.1), (0.5, 0.3), (3.0, 0.9)])
+def test_sampled_gaussian_by_quadrature(sigma: float, rate: float, epsilon: float) -> None:
+    loss = losses.poisson_sampled(losses.gaussian(sigma), rate)
+    with mpmath.workdps(30):
+        scale = mpmath.exp(epsilon)
+
+        def normal(x: mpmath.mpf, mean: float) -> mpmath.mpf:
+            return mpmath.npdf(x, mean, sigma)
+
+        def mixture(x: mpmath.mpf) -> mpmath.mpf:
+            return (1 - rate) * normal(x, 0) + rate * normal(x, 1)
+
+        for direction, p, q in (
+            ("remove", mixture, lambda x: normal(x, 0)),
+            ("add", lambda x: normal(x, 0), mixture),
+        ):
+            # The likelihood ratio is monotone: one crossing at most.
+            inside = (scale - 1 + rate) / rate if direction == "remove" else (1 / scale - 1 + rate) / rate
+            crossing = sigma**2 * mpmath.log(inside) + mpmath.mpf(1) / 2 if inside > 0 else None
+            if direction == "remove":
+                low, high = (-40 * sigma if crossing is None else crossing), 1 + 40 * sigma
+            elif crossing is None:
+                low = high = 0
+            else:
+                low, high = -40 * sigma, crossing
+            points = [low, *(x for x in (-sigma, 0, 1, 1 + sigma) if low < x < high), high]
+            exact = mpmath.quad(lambda x: p(x) - scale * q(x), points) if low < high else mpmath.mpf(0)  # noqa: B023
+            bounds = getattr(loss, direction).delta(epsilon)
+            assert bounds.lower <= float(exact) * (1 + 1e-13) + 1e-18
+            assert float(exact) * (1 - 1e-13) - 1e-18 <= bounds.upper
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 0.4, 1.1])
+def test_two_laplace_by_quadrature(epsilon: float) -> None:
+    """delta of two releases = E over the first loss of delta of the second."""
+    e1, e2 = 0.5, 0.8
+
+    def one(e: float, shift: float) -> float:
+        return 0.0 if e >= shift else -math.expm1(e) if e <= -shift else -math.expm1((e - shift) / 2)
+
+    density, _ = integrate.quad(
+        lambda x: math.exp((x - e1) / 2) / 4 * one(epsilon - x, e2),
+        -e1,
+        e1,
+        points=[x for x in (epsilon - e2, epsilon + e2) if abs(x) < e1] or None,
+        epsabs=1e-13,
+    )
+    exact = 0.5 * one(epsilon - e1, e2) + 0.5 * math.exp(-e1) * one(epsilon + e1, e2) + density
+    bounds = (losses.laplace(1 / e1) + losses.laplace(1 / e2)).delta_bounds(epsilon)
+    assert bounds.lower <= exact + 1e-12
+    assert exact - 1e-12 <= bounds.upper
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 0.9])
+def test_two_sampled_gaussians_by_quadrature(epsilon: float) -> None:
+    loss = losses.poisson_sampled(losses.gaussian(1.0), 0.3)
+    grid = stats.norm.ppf(np.linspace(0, 1, 40_001)[1:-1:2])  # midpoints of equal mass
+
+    for direction in ("remove", "add"):
+        side = getattr(loss, direction)
+        if direction == "remove":
+            x = np.concatenate((grid, grid + 1))
+            weight = np.concatenate((np.full(len(grid), 0.7), np.full(len(grid), 0.3))) / len(grid)
+            first = np.log1p(0.3 * np.expm1(x - 0.5))
+        else:
+            weight = np.full(len(grid), 1.0 / len(grid))
+            first = -np.log1p(0.3 * np.expm1(grid - 0.5))
+        # E delta(epsilon - L), the inner profile interpolated between exact points.
+        knots = np.linspace(epsilon - first.max(), epsilon - first.min(), 3000)
+        profile = np.array([side.delta(float(e)).upper for e in knots])
+        exact = float(weight @ np.interp(epsilon - first, knots, profile))
+        bounds = getattr(loss * 2, direction).delta(epsilon)
+        assert bounds.lower <= exact + 2e-5
+        assert exact - 2e-5 <= bounds.upper
+
+
+def test_chi_loss_by_quadrature() -> None:
+    """Objective perturbation in dimensions: the Renyi curve against quadrature in high precision."""
+    for d in (1, 2, 3, 10):
+        loss = losses.objective_perturbation(5.0, 20.0, 1.0, 1.0, dimension=d)
+        for order in (1.5, 4.0, 40.0):
+            u = (order - 1) / 5.0
+            with mpmath.workdps(30):
+                moment = mpmath.quad(
+                    lambda r: r ** (d - 1) * mpmath.exp(u * r - r * r / 2),  # noqa: B023
+                    [0, 1, 3, u + 5, u + 40],
+                ) / (mpmath.mpf(2) ** (mpmath.mpf(d) / 2 - 1) * mpmath.gamma(mpmath.mpf(d) / 2))
+                exact = -d * mpmath.log(1 - mpmath.mpf(1) / 20) + mpmath.mpf(1) / 50 + mpmath.log(moment) / (order - 1)
+            assert loss.renyi(order) >= float(exact) * (1 - 1e-12), (d, order)
+            assert loss.renyi(order) <= float(exact) * (1 + 1e-8), (d, order)
+
+
+# -- far out ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("sigma", [1e-3, 1e-2, 0.1, 10.0, 1e3, 1e5])
+def test_noise_scales(sigma: float) -> None:
+    for loss in (
+        losses.gaussian(sigma),
+        losses.laplace(sigma),
+        losses.geometric(sigma),
+        losses.poisson_sampled(losses.gaussian(sigma), 0.3),
+        losses.objective_perturbation(sigma, 20.0, 1.0, 1.0),
+    ):
+        bounds = loss.delta_bounds(0.0)
+        assert 0 <= bounds.lower <= bounds.upper <= 1
+        low, high = loss.epsilon_bounds(1e-6)
+        assert 0 <= low <= high
+        assert high < math.inf
+        assert loss.delta(high) <= 1e-6 * (1 + 1e-12)
+
+
+def test_discrete_gaussian_scales() -> None:
+    for sigma in (0.05, 0.3, 1e3, 1e5):
+        loss = losses.discrete_gaussian(sigma)
+        low, high = loss.epsilon_bounds(1e-6)
+        assert 0 <= low <= high < math.inf
+        if sigma >= 1e3:
+            assert high == pytest.approx(losses.gaussian(sigma).epsilon(1e-6), rel=1e-3, abs=1e-6)
+
+
+@pytest.mark.parametrize("rate", [1e-9, 1e-6, 1e-3, 0.5, 0.999])
+def test_rates(rate: float) -> None:
+    step = losses.poisson_sampled(losses.gaussian(1.0), rate)
+    bounds = step.delta_bounds(0.1)
+    assert bounds.lower <= bounds.upper
+    many = step * 100
+    low, high = many.epsilon_bounds(1e-8)
+    assert 0 <= low <= high
+    assert many.delta(high) <= 1e-8 * (1 + 1e-9)
+    assert high <= (losses.gaussian(1.0) * 100).epsilon(1e-8) * (1 + 1e-9)
+    for base in (losses.pure(1.0), losses.laplace(1.0), losses.approx(1.0, 1e-3)):
+        sampled = losses.poisson_sampled(base, rate)
+        assert sampled.epsilon(0.5) <= base.epsilon(0.5) + 1e-12
+        assert sampled.delta_bounds(0.0).lower <= rate
+
+
+@pytest.mark.parametrize("n", [1, 10**3, 10**6, 10**8])
+def test_numbers_of_releases(n: int) -> None:
+    for loss in (
+        losses.pure(1e-4) * n,
+        losses.laplace(1e4) * n,
+        losses.gaussian(1e4) * n,
+        losses.poisson_sampled(losses.gaussian(1.0), 1e-4) * n,
+        losses.objective_perturbation(1e4, 1e6, 1.0, 1e-2) * n,
+    ):
+        low, high = loss.epsilon_bounds(1e-6)
+        assert 0 <= low <= high < math.inf
+        assert loss.delta(high) <= 1e-6 * (1 + 1e-9)
+        assert high - low <= 1e-3 * max(1.0, high)
+
+
+def test_many_releases_tend_to_the_gaussian() -> None:
+    low, high = (losses.pure(1e-4) * 10**8).epsilon_bounds(1e-6)
+    assert low == pytest.approx(losses.gdp(1.0).epsilon(1e-6), rel=1e-3)
+    assert high - low < 1e-6
+
+
+@pytest.mark.parametrize("delta", [1e-12, 1e-30, 1e-100, 1e-300])
+def test_tiny_deltas(delta: float) -> None:
+    for loss in (
+        losses.gaussian(1.0),
+        losses.poisson_sampled(losses.gaussian(1.0), 0.01) * 10_000,
+        losses.pure(0.1) * 400,
+        losses.objective_perturbation(5.0, 20.0, 1.0, 1.0) * 10,
+        losses.gaussian(2.0) + losses.laplace(1.0),
+    ):
+        low, high = loss.epsilon_bounds(delta)
+        assert 0 < low <= high < math.inf
+        assert high - low <= 1e-6 * high
+        assert loss.delta(high) <= delta * (1 + 1e-9)
+    # The one that has a closed form to compare with.
+    exact = mpmath.findroot(lambda e: mpmath.log(_normal_delta(e)) - mpmath.log(delta), math.sqrt(-2 * math.log(delta)))
+    assert losses.gaussian(1.0).epsilon(delta) == pytest.approx(float(exact), rel=1e-10)
+
+
+def _normal_delta(epsilon: mpmath.mpf) -> mpmath.mpf:
+    with mpmath.workdps(40):
+        return mpmath.ncdf(mpmath.mpf("0.5") - epsilon) - mpmath.exp(epsilon) * mpmath.ncdf(-mpmath.mpf("0.5") - epsilon)
+
+
+FAR: dict[str, Callable[[], dp.Loss]] = {
+    "pure": lambda: losses.pure(1.0),
+    "approx": lambda: losses.approx(1.0, 1e-3),
+    "laplace": lambda: losses.laplace(1.0),
+    "laplace * 3": lambda: losses.laplace(1.0) * 3,
+    "gaussian": lambda: losses.gaussian(1.0),
+    "geometric": lambda: losses.geometric(1.0),
+    "discrete gaussian": lambda: losses.discrete_gaussian(1.0),
+    "bounded range": lambda: losses.bounded_range(1.0),
+    "zcdp": lambda: losses.zcdp(0.5),
+    "rdp": lambda: losses.rdp(lambda order: 0.1 * order),
+    "objective perturbation": lambda: losses.objective_perturbation(5.0, 20.0, 1.0, 1.0),
+    "approximate minima": lambda: losses.approximate_minima(5.0, 20.0, 1.0, 1.0, 0.01, 0.15),
+    "sampled gaussian": lambda: losses.poisson_sampled(losses.gaussian(1.0), 0.1),
+    "sampled gaussian * 10": lambda: losses.poisson_sampled(losses.gaussian(1.0), 0.1) * 10,
+    "subset gaussian": lambda: losses.cp(losses.gaussian(1.0, adjacency=REPLACE), 0.1),
+    "from tradeoff": lambda: losses.from_tradeoff(dp.theorems.gaussian_tradeoff(1.0)),
+    "from pair": lambda: losses.from_pair([0.9, 0.1], [0.5, 0.5]),
+}
+
+
+@pytest.mark.parametrize("name", FAR)
+def test_large_epsilons(name: str) -> None:
+    """What is left at epsilon 1000 and beyond is the infinite mass, to within the smallest floats."""
+    loss = FAR[name]()
+    floor = loss.delta_at_infinity()
+    for epsilon in (600.0, 1e3, 1e4):
+        bounds = loss.delta_bounds(epsilon)
+        assert 0 <= bounds.lower <= bounds.upper
+        assert bounds.upper <= floor * (1 + 1e-9) + 1e-20
+        assert bounds.lower <= floor, "a lower bound above the truth, which is below every float"
+
+
+def test_strongly_negative_epsilons() -> None:
+    for name in ("pure", "laplace", "gaussian", "sampled gaussian", "subset gaussian", "from pair"):
+        for epsilon in (-50.0, -1e3):
+            bounds = FAR[name]().delta_bounds(epsilon)
+            assert bounds.lower <= 1.0
+            assert bounds.upper >= 1.0 - 1e-15
+
+
+def test_large_losses() -> None:
+    for loss in (losses.pure(1e3), losses.laplace(1e-3), losses.gaussian(0.02), losses.pure(30.0) * 40):
+        low, high = loss.epsilon_bounds(1e-6)
+        assert 0 < low <= high < math.inf
+        assert loss.delta_bounds(0.0).upper <= 1.0
+        assert loss.delta_bounds(0.0).lower >= 1 - 1e-6
+        assert overlap(loss.delta_bounds(high), Bounds(0.0, 1e-6))
+
+
+# -- the certified side -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "loss",
+    [
+        losses.gaussian(1.5),
+        losses.laplace(2.0) * 4,
+        losses.pure(0.3) * 20,
+        losses.objective_perturbation(3.0, 20.0, 1.0, 1.0),
+        losses.poisson_sampled(losses.gaussian(1.0), 0.02) * 500,
+    ],
+    ids=repr,
+)
+def test_epsilon_keeps_its_promise_to_the_last_bit(loss: dp.Loss) -> None:
+    """epsilon(delta) is documented to have been checked: delta(epsilon) <= delta, not nearly so."""
+    for delta in (math.exp(-12.0), math.exp(-10.71875), 1e-5, 1e-9, 0.01, 3e-7):
+        assert loss.delta(loss.epsilon(delta)) <= delta
+
+
+# -- cost ------------------------------------------------------------------------------------------------------------
+
+
+def nodes(loss: dp.Loss, epsilon: float) -> int:
+    """How many points of the line the answer at this epsilon was summed over."""
+    loss.delta_bounds(epsilon, "contour")
+    line = loss.remove.upper._line
+    assert isinstance(line, Contour)
+    return len(line.nodes)
+
+
+@pytest.mark.parametrize(
+    "step",
+    [losses.poisson_sampled(losses.gaussian(1.0), 0.001), losses.gaussian(300.0) + losses.laplace(300.0)],
+    ids=["sampled gaussian", "gaussian and laplace"],
+)
+def test_cost_does_not_grow_with_the_number_of_releases(step: dp.Loss) -> None:
+    """Counted in nodes of the rule, where delta is about the same: never in seconds."""
+    counts = []
+    for n in (1000, 100_000, 10_000_000):
+        loss = step * n
+        counts.append(nodes(loss, loss.epsilon(1e-6)))
+    assert counts[-1] <= 2 * counts[0] + 100
+    assert max(counts) < 20_000
+
+
+def test_equal_terms_are_counted_not_listed() -> None:
+    step = losses.poisson_sampled(losses.gaussian(1.0), 0.01)
+    loss = sum([step] * 50) + losses.laplace(1.0) * 3 + losses.gaussian(1.0) * 10**6 + losses.gaussian(2.0)
+    assert len(loss.terms_remove) == 3
+    assert isinstance(loss.remove.upper, Sum)
