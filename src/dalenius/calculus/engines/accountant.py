@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from fractions import Fraction
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 from typing import Literal
 
 import numpy as np
@@ -256,34 +256,37 @@ def least_epsilon(
     """
     upper = side == "upper"
 
+    @cache
     def excess(epsilon: float) -> float:
         value = bounds(epsilon).upper if upper else bounds(epsilon).lower
         return math.log(max(value, TINY)) - math.log(target)
 
     x, rate = min(max(guess[0], 0.0), largest), max(guess[1], 1e-3)
-    y = excess(x)
     low = high = x
     tolerance = 1e-12 * max(1.0, x)
-    step = 1.5 * abs(y) / rate + tolerance
-    if y > 0:
-        while y > 0 and high < largest:
+    step = 1.5 * abs(excess(x)) / rate + tolerance
+    if excess(x) > 0:
+        while excess(high) > 0:
+            if high >= largest or high > FARTHEST:
+                return math.inf if upper else high
             low, high, step = high, min(high + step, largest), 4 * step
-            y = excess(high)
     else:
-        while y <= 0 and low > 0:
+        while excess(low) <= 0:
+            if low <= 0:
+                return 0.0
             low, high, step = max(low - step, 0.0), low, 4 * step
-            y = excess(low)
-        if y <= 0:
-            return 0.0
-    root = brentq(excess, low, high, xtol=tolerance, rtol=1e-13) if excess(high) < 0 < excess(low) else high
-    # Step to the certified side, doubling until the evaluation says so.
-    answer, step = root, tolerance
-    while (excess(answer) > 0) if upper else (excess(answer) < 0):
-        answer = min(root + step, largest) if upper else max(root - step, 0.0)
-        if answer in (largest, 0.0):
-            return math.inf if upper and answer == largest and excess(largest) > 0 else answer
-        step *= 2
-    return answer
+    if high - low > 20 * tolerance:
+        root = brentq(excess, low, high, xtol=tolerance, rtol=1e-13) if excess(high) < 0 else high
+        # The root is good to the tolerance; step to the certified side of it.
+        while (excess(root) > 0) if upper else (excess(root) < 0):
+            root = min(root + tolerance, high) if upper else max(root - tolerance, low)
+            tolerance *= 2
+        return root
+    return high if upper else low
+
+
+FARTHEST = 1e18
+"""Epsilons beyond this are not told apart from infinity."""
 
 
 def float_up(exact: Fraction) -> float:

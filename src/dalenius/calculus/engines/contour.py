@@ -123,7 +123,7 @@ class Contour:
         log_envelope = np.zeros_like(edges)
         log_atoms, beyond_atoms = 0.0, np.zeros_like(edges)
         for pair, n in self.moments.terms:
-            envelope = pair.envelope(self.c, edges)
+            envelope = pair.envelope(self.c, edges, n)
             with np.errstate(divide="ignore"):
                 log_envelope += n * np.log(envelope)
             if self.atoms is not None:

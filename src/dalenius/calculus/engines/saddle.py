@@ -21,9 +21,7 @@ class Moments:
         self.s: Reals = np.empty(0)
         self.k: Reals = np.empty(0)
         self._low, self._high = 1e-2, 1e-2
-        self._grow(up=True)
-        self._grow(up=True)
-        self._grow(up=True)
+        self._grow(up=True, decades=3)
 
     def log_mgf(self, s: Reals) -> Reals:
         return sum((n * pair.rough_log_mgf(s) for pair, n in self.terms), np.zeros_like(s))
@@ -33,15 +31,15 @@ class Moments:
         """log P(L < inf)."""
         return sum(n * math.log1p(-pair.infinite) for pair, n in self.terms)
 
-    def _grow(self, up: bool) -> bool:
+    def _grow(self, up: bool, decades: int = 1) -> bool:
         start = self._high if up else self._low / 10
         if start >= WIDE or start < NARROW:
             return False
-        s = start * 10.0 ** (np.arange(PER_DECADE) / PER_DECADE)
+        s = start * 10.0 ** (np.arange(PER_DECADE * decades) / PER_DECADE)
         with np.errstate(all="ignore"):
             k = self.log_mgf(s)
         if up:
-            self._high *= 10
+            self._high *= 10.0**decades
             self.s, self.k = np.append(self.s, s), np.append(self.k, k)
         else:
             self._low /= 10
@@ -75,13 +73,13 @@ class Moments:
     def refined(self, c: float, epsilon: float) -> tuple[float, float]:
         """The saddle for epsilon near c, and log delta by Laplace's method there."""
         x, width = math.log(c), 2.5 / PER_DECADE * math.log(10)
-        for _ in range(3):
-            grid = x + np.linspace(-width, width, 33)
+        for _ in range(2):
+            grid = x + np.linspace(-width, width, 25)
             s = np.exp(grid)
             with np.errstate(all="ignore"):
                 height = self.log_mgf(s) - s * epsilon - grid - np.log1p(s)
-            best = int(np.clip(np.argmin(np.where(np.isfinite(height), height, np.inf)), 1, 31))
-            x, width = float(grid[best]), width / 8
+            best = int(np.clip(np.argmin(np.where(np.isfinite(height), height, np.inf)), 1, 23))
+            x, width = float(grid[best]), width / 10
         bend = (height[best - 1] - 2 * height[best] + height[best + 1]) / (grid[1] - grid[0]) ** 2
         log_delta = height[best] - 0.5 * math.log(2 * math.pi * max(bend, 1e-6)) + x
         return math.exp(x), float(log_delta)

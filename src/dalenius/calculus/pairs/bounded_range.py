@@ -77,7 +77,7 @@ class BoundedRangePair(Pair):
             float(self.log_mgf(np.array([c]))[0]), values, error * np.minimum(1.0, 2 * y0 / np.abs(y))
         )
 
-    def envelope(self, c: float, t: Reals) -> Reals:
+    def envelope(self, c: float, t: Reals, times: int = 1) -> Reals:
         y0 = c + 0.5  # the density rises monotonically: variation twice its last value
         return np.minimum(1.0, 2 * y0 / -math.expm1(-2 * y0 * self.eta) * (1 + 1e-12) / np.maximum(t, 1e-300))
 

@@ -63,7 +63,7 @@ class GaussianPair(Pair):
         error = UNIT * (8.0 + 6.0 * np.abs(phase) + 6.0 * decay) * np.abs(values)
         return Tilted(0.5 * variance * c * (c + 1.0), values, error)
 
-    def envelope(self, c: float, t: Reals) -> Reals:
+    def envelope(self, c: float, t: Reals, times: int = 1) -> Reals:
         return np.exp(-0.5 * self.mu**2 * t * t)
 
     def cells(self, edges: Reals) -> tuple[Reals, Reals]:

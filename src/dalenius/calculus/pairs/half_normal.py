@@ -67,7 +67,7 @@ class HalfNormalPair(Pair):
         )
         return Tilted(scale, values, error / bottom)
 
-    def envelope(self, c: float, t: Reals) -> Reals:
+    def envelope(self, c: float, t: Reals, times: int = 1) -> Reals:
         # One mode with a jump at the start: variation twice the largest density 1/(mu sqrt(2 pi) Phi(c mu)).
         peak = 1 / (self.mu * math.sqrt(2 * math.pi) * float(ndtr(c * self.mu)))
         return np.minimum(1.0, 2 * peak * (1 + 1e-12) / np.maximum(t, 1e-300))

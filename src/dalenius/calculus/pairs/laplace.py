@@ -57,7 +57,7 @@ class LaplacePair(Pair):
         error = UNIT * (24 + 8 * (np.abs(t) + abs(c) + 1) * self.shift)
         return Tilted(c * self.shift + math.log(bottom), values, error)
 
-    def envelope(self, c: float, t: Reals) -> Reals:
+    def envelope(self, c: float, t: Reals, times: int = 1) -> Reals:
         # Two atoms, and a density that rises to exp(c e)/4 and drops to zero: its variation is twice that.
         bottom = float(self._bracket(np.array([c + 0.5 + 0j]))[0].real)
         atoms = 0.5 * (1 + math.exp(-(2 * c + 1) * self.shift)) / bottom

@@ -154,6 +154,7 @@ def step_for(mu: float, rate: float, m: float, reach: float, digits: float) -> f
     return best
 
 
+@lru_cache(maxsize=4096)
 def window(mu: float, rate: float, m: float) -> tuple[float, float]:
     """An interval outside which log|integrand|, u(x) = m log w - x^2/2, has slope at least REACH."""
     if m >= 0:  # u' = -x + m mu r(x) with 0 < r < 1
@@ -184,7 +185,7 @@ def log_moments(mu: float, rate: float, m: Reals) -> Reals:
     usable = np.flatnonzero(np.abs(m) * mu <= MOST_TILT)
     # Orders of similar size share nodes: the window of the largest holds that of the others.
     usable = usable[np.argsort(np.abs(m[usable]), kind="stable")]
-    for block in np.array_split(usable, max(1, len(usable) // 24)):
+    for block in np.array_split(usable, max(1, len(usable) // 36)):
         if len(block) == 0:
             continue
         extreme = float(m[block[-1]])
@@ -213,7 +214,7 @@ class Envelope(NamedTuple):
 
 
 @lru_cache(maxsize=64)
-def envelope_for(mu: float, rate: float, added: bool, c: float) -> Envelope:
+def envelope_for(mu: float, rate: float, added: bool, c: float, level: float) -> Envelope:
     """Two bounds on the tilted characteristic function of L.
 
     For all large t: cut off the outcomes left of some x_0, where L hardly moves; what they weigh is
@@ -251,25 +252,30 @@ def envelope_for(mu: float, rate: float, added: bool, c: float) -> Envelope:
         many = size_for(mu, rate, m, reach) > MOST_WORK / 4
         return None if many else trapezoid(mu, rate, added, c, reach)
 
-    return Envelope(*stepped(rule, smooth, rule_at), smooth)
+    return Envelope(*stepped(rule, smooth, rule_at, level), smooth)
+
+
+def level_for(times: int) -> float:
+    """A bound worth having on |M|/M(c) that will be raised to this power."""
+    return min(max(math.exp(-40.0 / times), 0.5), 0.96)
 
 
 def stepped(
-    rule: Rule, smooth: Callable[[Reals], Reals], rule_at: Callable[[float], Rule | None]
+    rule: Rule, smooth: Callable[[Reals], Reals], rule_at: Callable[[float], Rule | None], level: float
 ) -> tuple[Reals, Reals]:
-    """Bounds on |M(c+it)|/M(c) on cells of a geometric grid, as far as the bound for all large t is poor.
+    """Bounds on |M(c+it)|/M(c) on cells of a geometric grid, where that for all large t is above `level`.
 
     Small t: `Rule.near_zero`. Larger t: |M| is evaluated in the middle of a cell and moves by at most the
     mean absolute deviation per unit of t.
     """
     spread = rule.spread
     breaks = 1e-7 / spread * 1.1 ** np.arange(600.0)
-    needed = smooth(breaks) > 0.85
+    needed = smooth(breaks) > level
     breaks = breaks[: int(np.argmin(needed)) + 1] if not needed.all() else breaks
     values = np.minimum(rule.near_zero(breaks, breaks * 1.1), 1.0)
-    large = np.flatnonzero(breaks * spread > 1e-2)
+    large = np.flatnonzero((breaks * spread > 0.2) & (values > level))
     middle = breaks * 1.05
-    for block in np.array_split(large, max(1, len(large) // 10)):
+    for block in np.array_split(large, max(1, len(large) // 14)):
         fine = rule_at(float(middle[block[-1]])) if len(block) else None
         if fine is None:
             break  # what there is stays a bound

@@ -79,8 +79,11 @@ class Pair(ABC):
         """M along the vertical line Re s = c; None sends the pair to the lattice engine."""
         return None
 
-    def envelope(self, c: float, t: Reals) -> Reals:
-        """Entry j bounds |M(c + i u)| / M(c) for every u in [t_j, t_{j+1}], the last one for u >= t_J."""
+    def envelope(self, c: float, t: Reals, times: int = 1) -> Reals:
+        """Entry j bounds |M(c + i u)| / M(c) for every u in [t_j, t_{j+1}], the last one for u >= t_J.
+
+        The bound will be raised to the power `times`: for many, one a little below 1 will do.
+        """
         return np.ones_like(t)
 
     @abstractmethod

@@ -22,6 +22,7 @@ from dalenius.calculus.pairs.gaussian import GaussianPair
 from dalenius.calculus.pairs.mixture import (
     MOST_WORK,
     envelope_for,
+    level_for,
     log_mixture,
     log_moments,
     rule_for,
@@ -121,10 +122,10 @@ class SampledPair(Pair):
             return None
         return rule_for(self.base.mu, self.rate, self.added, c, reach).along(t)
 
-    def envelope(self, c: float, t: Reals) -> Reals:
+    def envelope(self, c: float, t: Reals, times: int = 1) -> Reals:
         if not isinstance(self.base, GaussianPair):
             return np.ones_like(t)
-        return envelope_for(self.base.mu, self.rate, self.added, c).on(t)
+        return envelope_for(self.base.mu, self.rate, self.added, c, level_for(times)).on(t)
 
 
 def amplified(epsilon: float, rate: float) -> float:

@@ -17,7 +17,7 @@ from scipy.special import erf
 from dalenius.calculus.pairs.atoms import Atoms
 from dalenius.calculus.pairs.bracket import Bracket
 from dalenius.calculus.pairs.gaussian import GaussianPair
-from dalenius.calculus.pairs.mixture import MOST_WORK, REACH, Envelope, Rule, log_mixture, stepped
+from dalenius.calculus.pairs.mixture import MOST_WORK, REACH, Envelope, Rule, level_for, log_mixture, stepped
 from dalenius.calculus.pairs.pair import Bounds, Pair, Reals, Tilted
 from dalenius.calculus.pairs.sampled import SampledPair, sampled
 
@@ -83,10 +83,10 @@ class SubsetPair(Pair):
             return None
         return half_line(self._mu, self.inner.rate, c, reach).along(t)
 
-    def envelope(self, c: float, t: Reals) -> Reals:
+    def envelope(self, c: float, t: Reals, times: int = 1) -> Reals:
         if self._mu is None:
             return np.ones_like(t)
-        return half_line_envelope(self._mu, self.inner.rate, c).on(t)
+        return half_line_envelope(self._mu, self.inner.rate, c, level_for(times)).on(t)
 
     def cells(self, edges: Reals) -> tuple[Reals, Reals]:
         # Mass above each |edge| under both laws of the inner pair, then mirrored.
@@ -165,7 +165,7 @@ def half_line(mu: float, rate: float, c: float, reach: float) -> Rule:
 
 
 @lru_cache(maxsize=64)
-def half_line_envelope(mu: float, rate: float, c: float) -> Envelope:
+def half_line_envelope(mu: float, rate: float, c: float, level: float) -> Envelope:
     """The atom at 0, and two densities in L: at most three maxima on the right, falling on the left."""
     rule = half_line(mu, rate, c, 0.0)
     bend = 1.0 + (c + 2.0) * mu * mu / 4
@@ -187,7 +187,7 @@ def half_line_envelope(mu: float, rate: float, c: float) -> Envelope:
     def rule_at(reach: float) -> Rule | None:
         return None if nodes_of(mu, c, reach) > MOST_WORK / 4 else half_line(mu, rate, c, reach)
 
-    return Envelope(*stepped(rule, smooth, rule_at), smooth)
+    return Envelope(*stepped(rule, smooth, rule_at, level), smooth)
 
 
 def _from_tails(above: Reals, below: Reals, left: np.ndarray, infinite: float) -> Reals:
