@@ -12,7 +12,7 @@ from dalenius.calculus import checks
 from dalenius.calculus.adjacency import ADD_REMOVE, Adjacency
 from dalenius.calculus.errors import InvalidParameter
 from dalenius.calculus.loss import Loss, call
-from dalenius.calculus.pairs.atoms import Atoms, DiscreteGaussianAtoms, lattice_atoms
+from dalenius.calculus.pairs.atoms import Atoms, DiscreteGaussianAtoms, geometric_atoms, lattice_atoms
 from dalenius.calculus.pairs.pair import UNIT
 
 
@@ -93,15 +93,7 @@ def geometric(scale: float, sensitivity: int = 1, adjacency: Adjacency = ADD_REM
             f"sensitivity is {steps}; the exact discrete pair is kept up to 1e6. Use coarser units, or "
             f"laplace()."
         )
-    # Outcomes <= 0 give loss -steps/scale, >= steps give +steps/scale, k in between (2k - steps)/scale,
-    # with noise centred at `steps` under P.
-    decay = math.exp(-1.0 / scale)
-    centre = -math.expm1(-1.0 / scale) / (1.0 + decay)
-    k = np.arange(steps + 1)
-    mass = centre * np.exp(-(steps - k) / scale)
-    mass[0] = math.exp(-steps / scale) / (1.0 + decay)
-    mass[-1] = 1.0 / (1.0 + decay)
-    pair = lattice_atoms(2.0 / scale, -steps / scale, mass, slack=16 * UNIT)
+    pair = geometric_atoms(checks.ratio_up(1.0, scale), steps)
     return Loss.symmetric(pair, adjacency, call("geometric", scale=scale, sensitivity=(steps, 1)))
 
 

@@ -7,7 +7,7 @@ from dalenius.calculus.adjacency import ADD_REMOVE, REPLACE_ONE, Adjacency
 from dalenius.calculus.errors import AdjacencyMismatch, InvalidParameter, UnsupportedComposition
 from dalenius.calculus.loss import Loss
 from dalenius.calculus.losses.tables import bracket, finite_pair, single_pair
-from dalenius.calculus.pairs.atoms import Atoms
+from dalenius.calculus.pairs.atoms import Atoms, geometric_atoms, is_randomized_response
 from dalenius.calculus.pairs.bracket import Bracket
 from dalenius.calculus.pairs.curves import repeated
 from dalenius.calculus.pairs.gaussian import GaussianPair
@@ -101,6 +101,8 @@ def _chained(loss: Loss, size: int) -> Pair:
         return GaussianPair(size * pair.mu)
     if isinstance(pair, LaplacePair):
         return LaplacePair(size * pair.shift)
+    if isinstance(pair, Atoms) and is_randomized_response(pair):
+        return geometric_atoms(float(pair.loss[1]), size)
     if size > 64:
         raise UnsupportedComposition(
             f"group size {size} is more than the 64 steps followed exactly for this loss; split the "

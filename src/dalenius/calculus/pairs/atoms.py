@@ -176,6 +176,27 @@ def lattice_atoms(
     return Atoms(offset + spacing * index, mass, infinite, Lattice(spacing, offset), index, slack)
 
 
+def is_randomized_response(pair: Atoms) -> bool:
+    """Whether the pair is the extremal one of pure differential privacy."""
+    if len(pair.loss) != 2 or pair.infinite > 0 or pair.loss[0] != -pair.loss[1]:
+        return False
+    return bool(abs(pair.mass[1] * math.exp(-pair.loss[1]) - pair.mass[0]) <= 8 * UNIT * pair.mass[1])
+
+
+def geometric_atoms(epsilon: float, steps: int) -> Atoms:
+    """Two-sided geometric noise of ratio exp(-epsilon), centred `steps` apart.
+
+    Outcomes <= 0 give loss -steps epsilon, outcomes >= steps +steps epsilon, k in between (2k - steps) epsilon.
+    It is also what is left of a chain of `steps` neighbours each epsilon-DP: uniform noise added to it gives
+    the canonical noise of randomized response, whose shifts compose exactly (Awan and Vadhan 2023).
+    """
+    decay = math.exp(-epsilon)
+    mass = -math.expm1(-epsilon) / (1.0 + decay) * np.exp(-epsilon * (steps - np.arange(steps + 1.0)))
+    mass[0] = math.exp(-steps * epsilon) / (1.0 + decay)
+    mass[-1] = 1.0 / (1.0 + decay)
+    return lattice_atoms(2.0 * epsilon, -steps * epsilon, mass, slack=(16 + 4 * steps * epsilon) * UNIT)
+
+
 class DiscreteGaussianAtoms(Atoms):
     """Integer outcomes of Gaussian weight, cut far out; of every order as private as the Gaussian.
 

@@ -246,7 +246,8 @@ def envelope_for(mu: float, rate: float, added: bool, c: float, level: float) ->
     left = left + 1e-14  # what lies beyond the window
 
     def smooth(t: Reals) -> Reals:
-        return np.asarray(np.min(left[:, None] + variation[:, None] / np.maximum(t, 1e-300), axis=0))
+        with np.errstate(over="ignore"):
+            return np.asarray(np.min(left[:, None] + variation[:, None] / np.maximum(t, 1e-300), axis=0))
 
     def rule_at(reach: float) -> Rule | None:
         many = size_for(mu, rate, m, reach) > MOST_WORK / 4
