@@ -267,6 +267,15 @@ def call(name: str, **arguments: Any) -> str:
     return f"{name}({', '.join(shown)})"
 
 
+def checked(loss: object, where: str) -> Loss:
+    """The argument, if it is a loss."""
+    if not isinstance(loss, Loss):
+        raise InvalidParameter(
+            f"{where}() was given {loss!r}; it takes a loss, such as dalenius.losses.gaussian(sigma=1.0)."
+        )
+    return loss
+
+
 def total(losses: Iterable[Loss]) -> Loss:
     """The loss of releasing all of them."""
     result: Loss | None = None

@@ -147,11 +147,19 @@ class Direction:
 
     def __init__(self, terms: Terms) -> None:
         self.terms = merged(terms)
+        self._answers: dict[tuple[float, Engine], Bounds] = {}
         self.by_renyi = any(pair.renyi_is_tighter for pair, _ in self.terms)
+
+    @property
+    def _closed(self) -> bool:
+        """Whether this is one release whose profile is known exactly."""
+        return len(self.terms) == 1 and self.terms[0][1] == 1 and self.terms[0][0].delta(0.0) is not None
 
     @cached_property
     def upper(self) -> Sum | None:
         """A sum that dominates this one; None when nothing but Renyi curves is known."""
+        if self._closed:
+            return Sum(self.terms)
         known = [(pair.upper, n) for pair, n in self.terms if not isinstance(pair, RenyiPair)]
         curves = tuple((pair, n) for pair, n in self.terms if isinstance(pair, RenyiPair))
         if curves and not known:
@@ -163,7 +171,9 @@ class Direction:
     @cached_property
     def lower(self) -> Sum:
         """A sum this one dominates."""
-        if self.upper is not None and all(pair.lower is pair.upper for pair, _ in self.terms):
+        if self.upper is not None and (
+            self._closed or all(pair.lower is pair.upper for pair, _ in self.terms)
+        ):
             return self.upper
         floors = [(pair.lower, n) for pair, n in self.terms]
         return Sum(merged(tuple((pair, n) for pair, n in floors if not isinstance(pair, RenyiPair))))
@@ -186,6 +196,15 @@ class Direction:
         return sum((n * pair.renyi_log_mgf(s) for pair, n in self.terms), np.zeros_like(s))
 
     def delta(self, epsilon: float, engine: Engine = "auto") -> Bounds:
+        """Certified bounds; asked again, the same answer, so that an epsilon found here keeps its delta."""
+        key = (epsilon, engine)
+        if key not in self._answers:
+            if len(self._answers) > 10_000:
+                self._answers.clear()
+            self._answers[key] = self._delta(epsilon, engine)
+        return self._answers[key]
+
+    def _delta(self, epsilon: float, engine: Engine) -> Bounds:
         upper = 1.0
         both = None
         if self.upper is not None:
@@ -259,7 +278,9 @@ def least_epsilon(
     @cache
     def excess(epsilon: float) -> float:
         value = bounds(epsilon).upper if upper else bounds(epsilon).lower
-        return math.log(max(value, TINY)) - math.log(target)
+        apart = math.log(max(value, TINY)) - math.log(target)
+        # The sign is that of the comparison, not of rounded logarithms.
+        return max(apart, TINY) if value > target else min(apart, 0.0)
 
     x, rate = min(max(guess[0], 0.0), largest), max(guess[1], 1e-3)
     low = high = x

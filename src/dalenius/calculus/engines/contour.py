@@ -67,6 +67,9 @@ class Contour:
             self.atoms = tuple((pair.atomic, n) for pair, n in moments.terms if pair.atomic is not None)
         self.period = self._period(epsilon, log_delta)
         self.step = 2 * math.pi / self.period
+        if not 1e-100 < self.step < 1e100 or not math.isfinite(log_delta):
+            self.feasible = False
+            return
         share = log_delta - (self.log_mgf - c * epsilon)
         reach, self.truncation = self._cut(share)
         self.feasible = math.isfinite(reach)

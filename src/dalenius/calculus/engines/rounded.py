@@ -98,6 +98,8 @@ class RoundedSum:
         """Upper bound on P(|U - epsilon| <= spacing + shift), from slopes of H(exp e) = D_U(e)."""
         w = self.spacing + self.shift
         points = [epsilon - 2 * w, epsilon - w, epsilon + w, epsilon + 2 * w]
+        if not -600.0 < points[0] < points[-1] < 600.0:
+            return 1.0
         alpha = np.exp(points)
         found = [self._on_lattice(e) for e in points]
         # -H' is E[exp(-U); U > .]: at most the chord to the left, at least the chord to the right.

@@ -6,13 +6,18 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-from scipy.special import expit
 
 from dalenius.calculus import checks
 from dalenius.calculus.adjacency import ADD_REMOVE, Adjacency
 from dalenius.calculus.errors import InvalidParameter
 from dalenius.calculus.loss import Loss, call
-from dalenius.calculus.pairs.atoms import Atoms, DiscreteGaussianAtoms, geometric_atoms, lattice_atoms
+from dalenius.calculus.pairs.atoms import (
+    Atoms,
+    DiscreteGaussianAtoms,
+    geometric_atoms,
+    lattice_atoms,
+    two_point_atoms,
+)
 from dalenius.calculus.pairs.pair import UNIT
 
 
@@ -28,7 +33,7 @@ def pure(epsilon: float, adjacency: Adjacency = ADD_REMOVE) -> Loss:
     epsilon = checks.moderate("epsilon", checks.nonnegative("epsilon", epsilon))
     if epsilon == 0:
         return Loss.zero(adjacency)
-    return Loss.symmetric(_two_point(epsilon), adjacency, call("pure", epsilon=epsilon))
+    return Loss.symmetric(two_point_atoms(epsilon), adjacency, call("pure", epsilon=epsilon))
 
 
 def approx(epsilon: float, delta: float, adjacency: Adjacency = ADD_REMOVE) -> Loss:
@@ -47,7 +52,7 @@ def approx(epsilon: float, delta: float, adjacency: Adjacency = ADD_REMOVE) -> L
     if epsilon == 0:
         pair = Atoms(np.zeros(1), np.array([1 - delta]), delta)
     else:
-        inner = _two_point(epsilon)
+        inner = two_point_atoms(epsilon)
         pair = Atoms(inner.loss, inner.mass * (1 - delta), delta)
     return Loss.symmetric(pair, adjacency, call("approx", epsilon=epsilon, delta=delta))
 
@@ -68,7 +73,7 @@ def randomized_response(epsilon: float, k: int = 2, adjacency: Adjacency = ADD_R
     each = 1.0 / (math.exp(epsilon) + k - 1) if epsilon < 700 else math.exp(-epsilon)
     truth = 1.0 / (1.0 + (k - 1) * math.exp(-epsilon))
     pair = (
-        _two_point(epsilon)
+        two_point_atoms(epsilon)
         if k == 2
         else lattice_atoms(epsilon, -epsilon, np.array([each, (k - 2) * each, truth]))
     )
@@ -146,11 +151,6 @@ def from_pair(p: Sequence[float], q: Sequence[float], adjacency: Adjacency = ADD
     name = call("from_pair", p=f"[{len(with_one)} outcomes]", q="[...]")
     remove, add = _atoms(with_one, without), _atoms(without, with_one)
     return Loss(((remove, 1),), ((add, 1),), adjacency, name)
-
-
-def _two_point(epsilon: float) -> Atoms:
-    truth = float(expit(epsilon))
-    return lattice_atoms(2 * epsilon, -epsilon, np.array([float(expit(-epsilon)), truth]))
 
 
 def _distribution(name: str, values: Sequence[float]) -> np.ndarray:

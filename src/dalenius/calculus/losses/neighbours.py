@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dalenius.calculus import checks
 from dalenius.calculus.adjacency import ADD_REMOVE, REPLACE_ONE, Adjacency
+from dalenius.calculus.adjacency import adjacency as checked_adjacency
 from dalenius.calculus.errors import AdjacencyMismatch, InvalidParameter, UnsupportedComposition
-from dalenius.calculus.loss import Loss
+from dalenius.calculus.loss import Loss, checked
 from dalenius.calculus.losses.tables import bracket, finite_pair, single_pair
 from dalenius.calculus.pairs.atoms import Atoms, geometric_atoms, is_randomized_response
 from dalenius.calculus.pairs.bracket import Bracket
@@ -26,6 +27,7 @@ def group(loss: Loss, size: int) -> Loss:
     1.0
     """
     size = checks.count("size", size, least=1)
+    loss = checked(loss, "group")
     if size == 1 or not loss.terms_remove:
         return loss
     return Loss.symmetric(_chained(loss, size), loss.adjacency, f"group({loss.expression}, size={size})")
@@ -41,6 +43,7 @@ def to_replace_one(loss: Loss) -> Loss:
     >>> round(dp.losses.to_replace_one(dp.losses.pure(1.0)).delta(0.0), 6)
     0.632121
     """
+    loss = checked(loss, "to_replace_one")
     if loss.adjacency is REPLACE_ONE:
         return loss
     if not loss.terms_remove:
@@ -50,7 +53,8 @@ def to_replace_one(loss: Loss) -> Loss:
 
 def to_adjacency(loss: Loss, adjacency: Adjacency) -> Loss:
     """The loss restated for another neighbouring relation, where that follows."""
-    if loss.adjacency is adjacency:
+    loss = checked(loss, "to_adjacency")
+    if loss.adjacency is checked_adjacency(adjacency):
         return loss
     if adjacency is REPLACE_ONE:
         return to_replace_one(loss)
@@ -74,9 +78,7 @@ def parallel(*losses: Loss) -> Loss:
     if not losses:
         raise InvalidParameter("parallel() needs at least one loss.")
     for loss in losses:
-        if not isinstance(loss, Loss):
-            raise InvalidParameter(f"parallel() was given {loss!r}; it takes losses.")
-        if loss.adjacency is not ADD_REMOVE:
+        if checked(loss, "parallel").adjacency is not ADD_REMOVE:
             raise AdjacencyMismatch(
                 "parallel composition does not hold for replace-one neighbours (a record may move from "
                 "one part to "

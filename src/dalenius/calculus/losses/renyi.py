@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import SupportsFloat
 
 from dalenius.calculus import checks
 from dalenius.calculus.adjacency import ADD_REMOVE, Adjacency
@@ -53,8 +54,8 @@ def rdp(curve: Callable[[float], float], adjacency: Adjacency = ADD_REMOVE) -> L
             f"curve is {curve!r}; it must be a function from an order above 1 to a divergence."
         )
     for order in (1.5, 2.0, 8.0, 64.0):
-        value = curve(order)
-        if not float(value) >= 0:
+        value: object = curve(order)
+        if not isinstance(value, SupportsFloat) or isinstance(value, str) or not float(value) >= 0:
             raise InvalidParameter(
                 f"curve({order}) is {value!r}; a Renyi divergence is a number, 0 or more (or inf)."
             )

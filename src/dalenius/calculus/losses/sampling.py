@@ -5,7 +5,7 @@ from __future__ import annotations
 from dalenius.calculus import checks
 from dalenius.calculus.adjacency import ADD_REMOVE, REPLACE_ONE
 from dalenius.calculus.errors import AdjacencyMismatch, InvalidParameter
-from dalenius.calculus.loss import Loss
+from dalenius.calculus.loss import Loss, checked
 from dalenius.calculus.losses.tables import finite_pair, single_pair
 from dalenius.calculus.pairs.pair import Pair, Terms
 from dalenius.calculus.pairs.renyi import RenyiPair
@@ -27,6 +27,7 @@ def poisson_sampled(loss: Loss, rate: float) -> Loss:
     6.187712
     """
     rate = checks.probability("rate", rate)
+    loss = checked(loss, "poisson_sampled")
     if loss.adjacency is not ADD_REMOVE:
         raise AdjacencyMismatch(
             "Poisson sampling is analysed for add/remove neighbours, and this loss is stated for "
@@ -37,7 +38,7 @@ def poisson_sampled(loss: Loss, rate: float) -> Loss:
         return Loss.zero(loss.adjacency)
     if rate == 1.0:
         return loss
-    remove, add = _one_pair_each(loss, "poisson_sampled")
+    remove, add = _one_pair_each(loss)
     name = f"poisson_sampled({loss.expression}, rate={rate:.12g})"
     return Loss(((sampled(remove, rate, False), 1),), ((sampled(add, rate, True), 1),), loss.adjacency, name)
 
@@ -55,6 +56,7 @@ def cp(loss: Loss, p: float) -> Loss:
     0.1585651
     """
     p = checks.probability("p", p)
+    loss = checked(loss, "cp")
     if loss.adjacency is not REPLACE_ONE:
         raise AdjacencyMismatch(
             "sampling a fixed number of records is analysed for replace-one neighbours, and this loss "
@@ -88,14 +90,14 @@ def sampled_without_replacement(loss: Loss, m: int, n: int) -> Loss:
         raise InvalidParameter(
             f"m is {m} and n is {n}; one cannot draw more records than there are. Check the order (m, n)."
         )
-    result = cp(loss, m / n)
+    result = cp(checked(loss, "sampled_without_replacement"), m / n)
     if result is loss or not result.terms_remove:
         return result
     terms = result.terms_remove
     return Loss(terms, terms, loss.adjacency, f"sampled_without_replacement({loss.expression}, m={m}, n={n})")
 
 
-def _one_pair_each(loss: Loss, what: str) -> tuple[Pair, Pair]:
+def _one_pair_each(loss: Loss) -> tuple[Pair, Pair]:
     """One pair per direction; a composition is first tabulated as one."""
 
     def alone(terms: Terms) -> bool:

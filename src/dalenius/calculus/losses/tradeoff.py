@@ -62,13 +62,13 @@ def _sampled(f: Callable[[float], float], points: int) -> tuple[Reals, Reals]:
 def _check(levels: Reals, errors: Reals) -> None:
     if not np.isfinite(errors).all() or (errors < -1e-15).any():
         raise InvalidParameter("f takes a negative or non-finite value; a type II error lies in [0, 1].")
+    if (np.diff(errors) > 1e-12).any():
+        raise InvalidParameter("f increases somewhere; a larger level cannot make a test worse.")
     if (errors > 1.0 - levels + 1e-12).any():
         worst = float(levels[np.argmax(errors - (1 - levels))])
         raise InvalidParameter(
             f"f({worst:g}) exceeds 1 - {worst:g}; guessing at random does better than that."
         )
-    if (np.diff(errors) > 1e-12).any():
-        raise InvalidParameter("f increases somewhere; a larger level cannot make a test worse.")
     slope = np.diff(errors) / np.diff(levels)
     noise = 4e-16 / np.diff(levels)
     if (np.diff(slope) < -1e-9 * np.abs(slope[1:]) - 4 * (noise[1:] + noise[:-1]) - 1e-9).any():

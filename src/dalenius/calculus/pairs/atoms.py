@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import logsumexp
+from scipy.special import expit, logsumexp
 
 from dalenius.calculus.pairs.pair import UNIT, Bounds, Pair, Reals, Tilted
 
@@ -176,6 +176,11 @@ def lattice_atoms(
     return Atoms(offset + spacing * index, mass, infinite, Lattice(spacing, offset), index, slack)
 
 
+def two_point_atoms(epsilon: float) -> Atoms:
+    """Binary randomized response, the extremal pair of epsilon-DP."""
+    return lattice_atoms(2 * epsilon, -epsilon, expit(np.array([-epsilon, epsilon])))
+
+
 def is_randomized_response(pair: Atoms) -> bool:
     """Whether the pair is the extremal one of pure differential privacy."""
     if len(pair.loss) != 2 or pair.infinite > 0 or pair.loss[0] != -pair.loss[1]:
@@ -186,7 +191,7 @@ def is_randomized_response(pair: Atoms) -> bool:
 def geometric_atoms(epsilon: float, steps: int) -> Atoms:
     """Two-sided geometric noise of ratio exp(-epsilon), centred `steps` apart.
 
-    Outcomes <= 0 give loss -steps epsilon, outcomes >= steps +steps epsilon, k in between (2k - steps) epsilon.
+    Outcomes <= 0 lose -steps epsilon, outcomes >= steps +steps epsilon, k in between (2k - steps) epsilon.
     It is also what is left of a chain of `steps` neighbours each epsilon-DP: uniform noise added to it gives
     the canonical noise of randomized response, whose shifts compose exactly (Awan and Vadhan 2023).
     """

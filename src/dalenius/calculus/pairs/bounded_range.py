@@ -8,6 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from dalenius.calculus.pairs.atoms import two_point_atoms
 from dalenius.calculus.pairs.pair import UNIT, Bounds, Pair, Reals, Tilted
 
 
@@ -18,7 +19,7 @@ class BoundedRangePair(Pair):
     For each position t in [0, eta] of the range the worst case is two-point; the supremum of their
     profiles over t is (exp(eta/2) - exp(epsilon/2))^2 / (exp(eta) - 1) on |epsilon| <= eta, itself a
     profile, with loss density exp((l + eta)/2) / (2 (exp(eta) - 1)) on [-eta, eta]:
-    M(s) = exp(eta/2)/(exp(eta)-1) * sinh((s+1/2) eta)/(s+1/2).
+    M(s) = exp(eta/2)/(exp(eta)-1) * sinh((s+1/2) eta)/(s+1/2). One release can reach it; several need not.
     """
 
     eta: float
@@ -55,6 +56,11 @@ class BoundedRangePair(Pair):
         # eta-bounded range is eta^2/8-zCDP (Cesar and Rogers 2021), and eta-DP.
         bound = s * np.minimum((1 + s) * self.eta**2 / 8 * (1 + 4 * UNIT), self.eta)
         return np.asarray(np.minimum(self.log_mgf(s), bound))
+
+    @property
+    def lower(self) -> Pair:
+        # One position of the range, its middle, is randomized response with half of eta.
+        return two_point_atoms(self.eta / 2)
 
     @property
     def zcdp(self) -> float:

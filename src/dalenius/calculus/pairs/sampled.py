@@ -50,6 +50,19 @@ class SampledPair(Pair):
         floor = 0.0 if self.base.infinite > 0 else math.exp(-self.base.largest)
         return -math.log1p(self.rate * (floor - 1.0))
 
+    @property
+    def _far(self) -> bool:
+        """Outcomes that hardly overlap: composed as less than this, and as giving the sampled record away."""
+        return isinstance(self.base, GaussianPair) and self.base.mu > FAR
+
+    @property
+    def lower(self) -> Pair:
+        return SampledPair(GaussianPair(FAR), self.rate, self.added) if self._far else self
+
+    @property
+    def upper(self) -> Pair:
+        return sampled(REVEALED, self.rate, self.added) if self._far else self
+
     def delta(self, epsilon: float) -> Bounds | None:
         # With y = (exp(+-epsilon) - 1)/rate the inner epsilon is +-log(1 + y). `blur` bounds the relative
         # error of 1 + y, which near y = -1 is what is left of two numbers that cancel.
@@ -162,9 +175,6 @@ def sampled(pair: Pair, rate: float, added: bool) -> Pair:
     """The sampled pair; discrete pairs stay discrete, brackets stay brackets."""
     if isinstance(pair, Bracket):
         return Bracket(sampled(pair.lower, rate, added), sampled(pair.upper, rate, added))
-    if isinstance(pair, GaussianPair) and pair.mu > FAR:
-        # Outcomes hardly overlap: between a smaller shift and giving the record away whenever it is sampled.
-        return Bracket(SampledPair(GaussianPair(FAR), rate, added), sampled(REVEALED, rate, added))
     if not isinstance(pair, Atoms):
         return SampledPair(pair, rate, added)
     slack = pair.slack + 32 * UNIT

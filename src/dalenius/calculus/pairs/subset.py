@@ -48,6 +48,14 @@ class SubsetPair(Pair):
     def gdp(self) -> float:
         return self.inner.base.gdp
 
+    @property
+    def lower(self) -> Pair:
+        return self if self.inner.lower is self.inner else _mirrored(self.inner.lower)
+
+    @property
+    def upper(self) -> Pair:
+        return self if self.inner.upper is self.inner else _mirrored(self.inner.upper)
+
     def delta(self, epsilon: float) -> Bounds | None:
         found = self.inner.delta(abs(epsilon))
         if found is None or epsilon >= 0:
