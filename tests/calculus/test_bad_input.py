@@ -312,7 +312,7 @@ def test_family_that_turns_around() -> None:
 
 def test_promise_that_cannot_be_kept() -> None:
     message = refused(
-        lambda: dp.calibrate(lambda s: losses.gaussian(s) + losses.approx(0.1, 1e-3), dp.ApproxDP(1.0, 1e-5)),
+        lambda: dp.calibrate(lambda s: losses.laplace(s) + losses.approx(0.1, 1e-3), dp.ApproxDP(1.0, 1e-5)),
         "ApproxDP(epsilon=1.0, delta=1e-05)",
         error=CannotMeet,
     )

@@ -46,6 +46,7 @@ class TestApprox(Simulated):
 class TestApproxWithoutEpsilon(Simulated):
     """Pure leakage: the scale is delta."""
 
+    repeats = (5,)
     cases = (Case("delta 0.2", lambda x: losses.approx(0.0, 0.2 / x), mechanism=m.leaky_response(0.0, 0.2)),)
 
 
@@ -82,6 +83,7 @@ class TestGaussian(Simulated):
 
 
 class TestGDP(Simulated):
+    repeats = (5,)
     cases = (Case("mu 0.7", lambda x: losses.gdp(0.7 / x), mechanism=m.Gaussian(1 / 0.7)),)
 
 
@@ -101,7 +103,8 @@ class TestBoundedRange(Simulated):
 
     cases = tuple(Case(f"eta {e}", lambda x, e=e: losses.bounded_range(e / x), eta=e) for e in (1.0, 2.5))
     attained_at = (1,)
-    levels = 12
+    exact_width = 0.25
+    levels = 8
 
     def sample(
         self, case: Case, rng: np.random.Generator, size: int, direction: Side, epsilon: float
@@ -126,7 +129,7 @@ class TestZCDP(Simulated):
     exact_width = 2.0
     planted = (0.85,)
     mirrored = False
-    levels = 12
+    levels = 8
 
 
 class TestRDP(Simulated):
@@ -148,7 +151,7 @@ class TestRDP(Simulated):
     exact_width = 1.0
     planted = (2.5,)
     mirrored = False
-    levels = 12
+    levels = 8
 
     def test_times_is_repeated_plus(self, case: Case) -> None:
         loss = case.loss()  # a curve is a function: equal only to itself, which is enough here
@@ -158,6 +161,7 @@ class TestRDP(Simulated):
 
 class TestFromTradeoff(Simulated):
     slow_sums = True
+    repeats = (5,)
     cases = (
         Case(
             "gaussian curve",
@@ -218,6 +222,7 @@ class TestObjectivePerturbation(Simulated):
 
 class TestObjectivePerturbationInDimensions(TestObjectivePerturbation):
     slow_sums = True
+    repeats = (2,)
     cases = tuple(
         Case(
             f"dimension {d}",
@@ -228,10 +233,12 @@ class TestObjectivePerturbationInDimensions(TestObjectivePerturbation):
     )
     proved = False
     cheap = False
-    examples = 2
+    examples = 1
+    epsilons = (0.3, 0.6)
 
 
 class TestApproximateMinima(TestObjectivePerturbation):
+    repeats = (5,)
     cases = (
         Case(
             "tolerance 1",
@@ -264,6 +271,7 @@ class TestPoissonSampledGaussian(Simulated):
 
 class TestPoissonSampledLaplace(Simulated):
     slow_sums = True
+    repeats = (5,)
     cases = (
         Case(
             "scale 1 rate 0.4",
@@ -303,6 +311,7 @@ class TestPoissonSampledPair(Simulated):
     """An asymmetric base: the two directions come from different pairs."""
 
     slow_sums = True
+    repeats = (5,)
     cases = (
         Case(
             "skewed rate 0.5",
@@ -361,6 +370,7 @@ class TestSubsetSampledPure(SubsetSampled):
 
 
 class TestSubsetSampledApprox(SubsetSampled):
+    repeats = (5,)
     cases = (
         Case(
             "cp 0.4",
@@ -371,6 +381,7 @@ class TestSubsetSampledApprox(SubsetSampled):
 
 
 class TestGroup(Simulated):
+    repeats = (5,)
     cases = (
         Case(
             "pure by 3",
@@ -393,6 +404,7 @@ class TestGroup(Simulated):
 class TestGroupOfLattice(Simulated):
     """Between its kinks the iterated curve lies below that of the longer shift: upper bounds only."""
 
+    repeats = (5,)
     cases = (
         Case(
             "geometric by 2",
@@ -405,6 +417,7 @@ class TestGroupOfLattice(Simulated):
 
 
 class TestToReplaceOne(Simulated):
+    repeats = (5,)
     cases = (
         Case(
             "pure",
@@ -423,6 +436,7 @@ class TestParallel(Simulated):
     """One part gets Laplace noise, the other Gaussian: which is worse depends on epsilon."""
 
     slow_sums = True
+    repeats = (5,)
     cases = (
         Case(
             "laplace and gaussian",
@@ -447,6 +461,7 @@ def _profile(part: object, epsilon: float) -> float:
 
 class TestMixedSum(Simulated):
     slow_sums = True
+    repeats = (5,)
     cases = (
         Case(
             "noise of all kinds",

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from itertools import combinations
 
+from dalenius.calculus import checks
 from dalenius.calculus.errors import CannotMeet, InvalidParameter, NotMonotone
 from dalenius.calculus.guarantees import Guarantee
 from dalenius.calculus.loss import Loss
@@ -34,6 +35,7 @@ def calibrate(family: Callable[[float], Loss], guarantee: Guarantee, start: floa
         raise InvalidParameter(
             f"guarantee is {guarantee!r}; it must be PureDP, ApproxDP, ZCDP, RDP, GDP or TradeOff."
         )
+    start = checks.positive("start", start)
     search = _Search(family, guarantee)
     good, bad = search.bracket(start)
     return search.narrow(good, bad)

@@ -258,7 +258,7 @@ def envelope_for(mu: float, rate: float, added: bool, c: float, level: float) ->
 
 def level_for(times: int) -> float:
     """A bound worth having on |M|/M(c) that will be raised to this power."""
-    return min(max(math.exp(-40.0 / times), 0.5), 0.96)
+    return min(max(math.exp(-40.0 / times), 0.5), 1.0 - 1e-6)
 
 
 def stepped(

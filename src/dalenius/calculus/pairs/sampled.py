@@ -123,7 +123,8 @@ class SampledPair(Pair):
     def log_mgf(self, s: Reals) -> Reals:
         if not isinstance(self.base, GaussianPair):
             # Jensen: (1 - g + g e^L)^(1+s) and (1 - g + g e^-L)^-s are below their chords. An upper bound.
-            return np.logaddexp(math.log1p(-self.rate), math.log(self.rate) + self.base.log_mgf(s))
+            jensen = np.logaddexp(math.log1p(-self.rate), math.log(self.rate) + self.base.log_mgf(s))
+            return np.asarray(np.minimum(jensen, s * self.largest) if self.largest < math.inf else jensen)
         return log_moments(self.base.mu, self.rate, -s if self.added else 1.0 + s)
 
     def tilted(self, c: float, t: Reals) -> Tilted | None:

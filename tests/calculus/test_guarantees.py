@@ -1,0 +1,137 @@
+"""Promises: each can say whether a loss keeps it, and has a worst loss of its own."""
+
+from __future__ import annotations
+
+import math
+import pickle
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import dalenius as dp
+from dalenius import losses
+
+G1 = dp.theorems.gaussian_tradeoff(1.0)
+
+KINDS: dict[str, tuple[dp.Guarantee, dp.Loss, dp.Loss]] = {
+    # the promise, a loss that keeps it, one that costs a tenth of a per cent more (a curve is known by chords only)
+    "pure": (dp.PureDP(1.0), losses.laplace(1.0), losses.laplace(0.999)),
+    "approx": (
+        dp.ApproxDP(1.0, 1e-5),
+        losses.gaussian(dp.theorems.analytic_gaussian_sigma(1.0, 1e-5)),
+        losses.gaussian(dp.theorems.analytic_gaussian_sigma(1.0, 1e-5) * 0.999),
+    ),
+    "approx without delta": (dp.ApproxDP(1.0, 0.0), losses.pure(1.0), losses.pure(1.001)),
+    "zcdp": (dp.ZCDP(0.5), losses.gaussian(1.0), losses.gaussian(0.999)),
+    "rdp": (dp.RDP(8.0, 4.0), losses.gaussian(1.0001), losses.gaussian(0.999)),
+    "gdp": (dp.GDP(1.0), losses.gaussian(1.0), losses.gaussian(0.999)),
+    "tradeoff": (dp.TradeOff(G1), losses.gaussian(1.02), losses.gaussian(0.999)),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_kept_or_broken(kind: str) -> None:
+    promise, kept, broken = KINDS[kind]
+    assert promise.holds(kept)
+    assert promise.excess(kept) <= 0
+    assert not promise.holds(broken)
+    assert promise.excess(broken) > 0
+    assert not promise.holds(kept + kept)
+
+
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind not in ("tradeoff", "rdp")])
+def test_the_worst_loss_keeps_its_own_promise(kind: str) -> None:
+    promise = KINDS[kind][0]
+    assert promise.excess(promise.loss()) <= 1e-9
+    assert promise.loss(dp.REPLACE_ONE).adjacency is dp.REPLACE_ONE
+    # And is the worst: nothing that keeps the promise has a larger delta anywhere.
+    kept = KINDS[kind][1]
+    for epsilon in (0.0, 0.5, 1.0, 2.0):
+        assert promise.loss().delta(epsilon) >= kept.delta_bounds(epsilon).lower * (1 - 1e-9)
+
+
+def test_the_worst_loss_of_one_renyi_order() -> None:
+    promise = dp.RDP(8.0, 1.0)
+    loss = promise.loss()
+    assert loss.renyi(8.0) <= 1.0 + 1e-9
+    assert loss.renyi(3.0) <= 1.0 + 1e-9
+    assert loss.renyi(9.0) == math.inf
+    assert loss.epsilon(1e-5) == pytest.approx(
+        dp.theorems.epsilon_at_order(8.0, 1.0, 1e-5, "improved"), rel=1e-6
+    )
+
+
+def test_the_worst_loss_of_a_tradeoff() -> None:
+    loss = dp.TradeOff(G1).loss()
+    assert loss.tradeoff(0.05) <= G1(0.05) + 1e-9
+    assert loss.tradeoff(0.05) == pytest.approx(G1(0.05), abs=1e-3)
+
+
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "tradeoff"])
+def test_promises_are_values(kind: str) -> None:
+    promise = KINDS[kind][0]
+    again = pickle.loads(pickle.dumps(promise))
+    assert again == promise
+    assert hash(again) == hash(promise)
+    assert type(promise).__name__ in repr(promise)
+    name = next(iter(vars(promise)))
+    with pytest.raises(AttributeError):
+        setattr(promise, name, 2.0)
+
+
+def test_numbers_are_kept_as_floats() -> None:
+    assert dp.ApproxDP(1, 0) == dp.ApproxDP(1.0, 0.0)
+    assert isinstance(dp.ZCDP(1).rho, float)
+
+
+def test_zero_promises_nothing_may_be_learned() -> None:
+    for promise in (dp.PureDP(0.0), dp.ZCDP(0.0), dp.GDP(0.0), dp.ApproxDP(0.0, 0.0), dp.RDP(2.0, 0.0)):
+        assert promise.holds(dp.Loss.zero())
+        assert not promise.holds(losses.pure(1e-6))
+    assert dp.PureDP(0.0).loss() == dp.Loss.zero()
+
+
+@pytest.mark.parametrize(
+    ("promise", "loss"),
+    [
+        (dp.PureDP(5.0), losses.gaussian(10.0)),
+        (dp.ZCDP(5.0), losses.approx(0.1, 1e-9)),
+        (dp.RDP(2.0, 5.0), losses.approx(0.1, 1e-9)),
+        (dp.GDP(5.0), losses.approx(0.1, 1e-9)),
+        (dp.ApproxDP(50.0, 1e-10), losses.approx(0.1, 1e-9)),
+        (dp.TradeOff(G1), losses.approx(0.1, 1e-3)),
+    ],
+)
+def test_unattainable(promise: dp.Guarantee, loss: dp.Loss) -> None:
+    assert not promise.holds(loss)
+    assert promise.excess(loss) > 0
+
+
+@pytest.mark.parametrize(
+    ("stronger", "weaker"),
+    [
+        (dp.PureDP(0.5), dp.ApproxDP(0.5, 1e-5)),
+        (dp.PureDP(0.5), dp.ZCDP(0.125)),
+        (dp.GDP(1.0), dp.ZCDP(0.5)),
+        (dp.GDP(1.0), dp.ApproxDP(4.3771783, 1e-5)),
+        (dp.ZCDP(0.5), dp.ApproxDP(4.7283872, 1e-5)),
+        (dp.PureDP(1.0), dp.GDP(1.23204)),
+    ],
+)
+def test_one_promise_implies_another(stronger: dp.Guarantee, weaker: dp.Guarantee) -> None:
+    assert weaker.holds(stronger.loss())
+
+
+def test_gdp_of_gaussian_compositions_is_exact() -> None:
+    loss = losses.gaussian(3.0) * 9 + losses.gaussian(2.0) * 4
+    assert dp.GDP(math.sqrt(2.0) * (1 + 1e-12)).holds(loss)
+    assert not dp.GDP(math.sqrt(2.0) * (1 - 1e-9)).holds(loss)
+
+
+def test_excess_grows_with_the_loss() -> None:
+    families: list[Callable[[float], Any]] = [losses.gaussian, losses.gaussian, losses.gaussian, losses.laplace]
+    promises = [dp.ApproxDP(1.0, 1e-5), dp.ZCDP(0.3), dp.GDP(0.7), dp.PureDP(1.0)]
+    for promise, family in zip(promises, families, strict=True):
+        values = [promise.excess(family(s)) for s in (4.0, 2.0, 1.0, 0.5)]
+        assert values == sorted(values)
