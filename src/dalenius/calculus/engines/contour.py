@@ -122,7 +122,7 @@ class Contour:
     def _cut(self, log_share: float) -> tuple[float, float]:
         """A t_max and the tail beyond it relative to M(c) exp(-c e), where delta is exp(log_share)."""
         h = self.step
-        edges = h * 1.1 ** np.arange(0.0, 400.0)
+        edges = h * 1.1 ** np.arange(0.0, 280.0)
         log_envelope = np.zeros_like(edges)
         log_atoms, beyond_atoms = 0.0, np.zeros_like(edges)
         for pair, n in self.moments.terms:

@@ -9,7 +9,7 @@ import numpy as np
 
 from dalenius.calculus.pairs.pair import Reals, Terms
 
-PER_DECADE = 24
+PER_DECADE = 18
 NARROW, WIDE = 1e-12, 1e12
 
 

@@ -240,7 +240,7 @@ def envelope_for(mu: float, rate: float, added: bool, c: float, level: float) ->
     left = np.concatenate(([0.0], np.cumsum(gap * np.maximum(f[1:], f[:-1]))))
     largest = np.exp(np.minimum(np.maximum.accumulate(log_g[::-1])[::-1], 700.0))
     modes = 1.0 if (m + 1.0) * mu * mu / 4 <= 1.0 else 2.0
-    some = np.unique(np.linspace(0, len(x) - 1, 100).astype(int))
+    some = np.unique(np.linspace(0, len(x) - 1, 48).astype(int))
     left, variation = left[some] * (1 + 1e-9), 2 * (modes + 1) * largest[some] * (1 + 1e-9)
 
     left = left + 1e-14  # what lies beyond the window
@@ -270,7 +270,7 @@ def stepped(
     mean absolute deviation per unit of t.
     """
     spread = rule.spread
-    breaks = 1e-7 / spread * 1.1 ** np.arange(600.0)
+    breaks = 1e-5 / spread * 1.1 ** np.arange(400.0)
     needed = smooth(breaks) > level
     breaks = breaks[: int(np.argmin(needed)) + 1] if not needed.all() else breaks
     values = np.minimum(rule.near_zero(breaks, breaks * 1.1), 1.0)
