@@ -102,7 +102,9 @@ CALLS: list[tuple[str, str, Callable[[Any], Any], list[Any]]] = [
 
 def shown(value: Any) -> str:
     """How the message must quote the value: as given, or as the number it is."""
-    return repr(float(value)) if isinstance(value, int | float) and not isinstance(value, bool) else repr(value)
+    return (
+        repr(float(value)) if isinstance(value, int | float) and not isinstance(value, bool) else repr(value)
+    )
 
 
 @pytest.mark.parametrize(
@@ -221,7 +223,9 @@ def test_mixed_adjacencies() -> None:
     message = refused(lambda: GAUSS + REPLACED, "add/remove", "replace one", error=AdjacencyMismatch)
     assert "to_replace_one" in message
     refused(lambda: sum([GAUSS, REPLACED]), error=AdjacencyMismatch)
-    refused(lambda: losses.poisson_sampled(REPLACED, 0.1), "sampled_without_replacement", error=AdjacencyMismatch)
+    refused(
+        lambda: losses.poisson_sampled(REPLACED, 0.1), "sampled_without_replacement", error=AdjacencyMismatch
+    )
     refused(lambda: losses.cp(GAUSS, 0.1), "REPLACE_ONE", "poisson_sampled", error=AdjacencyMismatch)
     refused(lambda: losses.sampled_without_replacement(GAUSS, 1, 2), error=AdjacencyMismatch)
     refused(lambda: losses.parallel(REPLACED, REPLACED), "ADD_REMOVE", error=AdjacencyMismatch)
@@ -233,7 +237,9 @@ def test_mixed_adjacencies() -> None:
 
 
 def test_other_refusals() -> None:
-    refused(lambda: losses.objective_perturbation(5, 1.0, 1, 1.0), "ridge is 1.0", "ridge > smoothness", "Raise")
+    refused(
+        lambda: losses.objective_perturbation(5, 1.0, 1, 1.0), "ridge is 1.0", "ridge > smoothness", "Raise"
+    )
     refused(lambda: losses.sampled_without_replacement(REPLACED, 11, 10), "m is 11", "n is 10", "order")
     refused(lambda: losses.parallel(), "at least one")
     refused(lambda: losses.parallel(GAUSS, 1.0), "1.0", "losses")

@@ -131,7 +131,9 @@ def test_central_limit_is_below_the_truth(rate: float, sigma: float, steps: int,
 def test_gaussian_with_the_printed_sign() -> None:
     """Theorem 3.3.3 of the thesis prints + epsilon sigma / D in the second term: it claims less than nothing."""
     sigma, epsilon = 1.0, 1.0
-    printed = ndtr(1 / (2 * sigma) - epsilon * sigma) - math.exp(epsilon) * ndtr(-1 / (2 * sigma) + epsilon * sigma)
+    printed = ndtr(1 / (2 * sigma) - epsilon * sigma) - math.exp(epsilon) * ndtr(
+        -1 / (2 * sigma) + epsilon * sigma
+    )
     assert printed < 0 < losses.gaussian(sigma).delta_bounds(epsilon).lower
     assert losses.gaussian(sigma).delta(epsilon) == pytest.approx(0.1269367, abs=1e-7)
 

@@ -202,7 +202,18 @@ TABLE = [  # rate, sigma, steps, remove, add, C_p, RDP (simple), RDP (improved),
         1.61771,
         2.17581,
     ),
-    (0.01, 2.0, 1000, (0.6215, 0.6226), (0.5791, 0.5802), (0.7179, 0.7190), 0.85939, 0.68619, 0.60176, 0.71937),
+    (
+        0.01,
+        2.0,
+        1000,
+        (0.6215, 0.6226),
+        (0.5791, 0.5802),
+        (0.7179, 0.7190),
+        0.85939,
+        0.68619,
+        0.60176,
+        0.71937,
+    ),
     (
         0.1,
         1.0,
@@ -441,8 +452,16 @@ def test_objective_perturbation_composed(k: int, profile: str, canonne: float, s
 def test_objective_perturbation_above_an_exact_mechanism() -> None:
     """One record with a Huber loss, by change of variables on a line: below the bound in both directions."""
     for sigma, ridge, rows in (
-        (5.0, 20.0, {"add": {0.1: "7.0597e-3", 0.5: "9.3101e-5", 1.0: "3.5093e-8"}, "remove": {0.0: "2.3607e-2"}}),
-        (10.0, 5.0, {"add": {0.1: "1.7504e-2", 0.5: "1.3713e-8"}, "remove": {0.05: "4.8936e-2", 0.1: "2.8296e-2"}}),
+        (
+            5.0,
+            20.0,
+            {"add": {0.1: "7.0597e-3", 0.5: "9.3101e-5", 1.0: "3.5093e-8"}, "remove": {0.0: "2.3607e-2"}},
+        ),
+        (
+            10.0,
+            5.0,
+            {"add": {0.1: "1.7504e-2", 0.5: "1.3713e-8"}, "remove": {0.05: "4.8936e-2", 0.1: "2.8296e-2"}},
+        ),
     ):
         bound = losses.objective_perturbation(sigma, ridge, 1.0, 1.0)
         theta = np.linspace(-9 * sigma / ridge - 1 / ridge, 9 * sigma / ridge + 1 / ridge, 400_001)

@@ -130,7 +130,12 @@ def test_gdp_of_gaussian_compositions_is_exact() -> None:
 
 
 def test_excess_grows_with_the_loss() -> None:
-    families: list[Callable[[float], Any]] = [losses.gaussian, losses.gaussian, losses.gaussian, losses.laplace]
+    families: list[Callable[[float], Any]] = [
+        losses.gaussian,
+        losses.gaussian,
+        losses.gaussian,
+        losses.laplace,
+    ]
     promises = [dp.ApproxDP(1.0, 1e-5), dp.ZCDP(0.3), dp.GDP(0.7), dp.PureDP(1.0)]
     for promise, family in zip(promises, families, strict=True):
         values = [promise.excess(family(s)) for s in (4.0, 2.0, 1.0, 0.5)]

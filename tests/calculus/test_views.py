@@ -178,7 +178,9 @@ def test_sums() -> None:
 def test_zero_is_neutral() -> None:
     loss = losses.gaussian(1.0)
     assert loss + dp.Loss.zero() == loss == dp.Loss.zero() + loss
-    assert losses.pure(0.0) == losses.gdp(0.0) == losses.zcdp(0.0) == losses.bounded_range(0.0) == dp.Loss.zero()
+    assert (
+        losses.pure(0.0) == losses.gdp(0.0) == losses.zcdp(0.0) == losses.bounded_range(0.0) == dp.Loss.zero()
+    )
     zero = dp.Loss.zero()
     assert zero.epsilon(0.0) == zero.delta(0.0) == zero.kl() == zero.zcdp() == zero.gdp() == 0.0
     assert zero.renyi(math.inf) == 0.0
