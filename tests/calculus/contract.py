@@ -16,6 +16,7 @@ fixed, so it fails always or never. Each comparison is paired with a planted err
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -79,7 +80,7 @@ class Estimate:
         return math.sqrt(2 * float(self.values.var(ddof=1)) * log / n) + 7 * log / (3 * (n - 1))
 
     def agrees(self, bounds: Bounds, attained: bool) -> bool:
-        """Consistent with the bracket; with its upper end only when the draws need not attain the worst case."""
+        """Consistent with the bracket, or with its upper end if the draws need not attain the worst case."""
         return self.mean <= bounds.upper + self.slack and (
             not attained or self.mean >= bounds.lower - self.slack
         )
@@ -130,7 +131,7 @@ class LossContract:
     cheap: ClassVar[bool] = True
     """Whether a profile is fast enough to be turned into a trade-off curve point by point."""
 
-    # -- hooks ------------------------------------------------------------------------------------
+    # -- hooks -------------------------------------------------------------------------------------
 
     def draw(self, case: Case, rng: np.random.Generator, size: int, present: bool) -> np.ndarray:
         """Outcomes of the mechanism on the data with (or without) the record."""
@@ -152,7 +153,7 @@ class LossContract:
         """Probabilities of a fine partition of the outcomes with and without the record, if convenient."""
         return None
 
-    # -- parametrisation ----------------------------------------------------------------------------
+    # -- parametrisation ---------------------------------------------------------------------------
 
     def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
         if "case" in metafunc.fixturenames:
@@ -164,7 +165,7 @@ class LossContract:
         if "direction" in metafunc.fixturenames:
             metafunc.parametrize("direction", SIDES)
 
-    # -- the profile ----------------------------------------------------------------------------------
+    # -- the profile -------------------------------------------------------------------------------
 
     def test_profile_falls_and_is_convex(self, case: Case) -> None:
         @quickly(self.examples)
@@ -229,7 +230,7 @@ class LossContract:
             assert loss.delta(bounds.upper * (1 + 1e-9)) <= 1e-300
         assert loss.renyi(math.inf) == bounds.upper
 
-    # -- composition ------------------------------------------------------------------------------------
+    # -- composition -------------------------------------------------------------------------------
 
     def test_times_is_repeated_plus(self, case: Case) -> None:
         loss = case.loss()
@@ -279,17 +280,17 @@ class LossContract:
             self._agree(case, times)
 
     def test_proof_agrees(self, case: Case) -> None:
+        """Also where no proof is promised: it is given, or refused by name."""
         loss = case.loss(2)
         try:
             proof = loss.delta_bounds(0.4, "proof")
-        except UnsupportedComposition as refusal:
+        except UnsupportedComposition:
             assert not self.proved
-            assert "engine='grid'" in str(refusal)
-        else:
-            assert overlap(proof, loss.delta_bounds(0.4))
-            assert overlap(proof, loss.delta_bounds(0.4, "grid"))
+            return
+        assert overlap(proof, loss.delta_bounds(0.4))
+        assert overlap(proof, loss.delta_bounds(0.4, "grid"))
 
-    # -- Monte Carlo --------------------------------------------------------------------------------------
+    # -- Monte Carlo -------------------------------------------------------------------------------
 
     def _estimates(
         self, case: Case, direction: Side, times: int, epsilon: float
@@ -331,7 +332,7 @@ class LossContract:
             over = Estimate((total > reach * (1 + 1e-12) + 1e-12).astype(float))
             assert over.mean <= delta + over.slack
 
-    # -- directions ---------------------------------------------------------------------------------------
+    # -- directions --------------------------------------------------------------------------------
 
     def test_directions_against_a_fine_partition(self, case: Case, direction: Side) -> None:
         """Binning outcomes is post-processing: it can only lose, and with fine bins loses little."""
@@ -358,7 +359,7 @@ class LossContract:
             assert both.upper == max(remove.upper, add.upper)
             assert both.lower == max(remove.lower, add.lower)
 
-    # -- other views --------------------------------------------------------------------------------------
+    # -- other views -------------------------------------------------------------------------------
 
     def test_renyi_grows_with_the_order(self, case: Case) -> None:
         loss = case.loss()
@@ -366,7 +367,7 @@ class LossContract:
         curve = [loss.renyi(order) for order in orders]
         assert curve[0] == loss.kl()
         assert all(value >= 0 for value in curve)
-        for a, b in zip(curve, curve[1:], strict=False):
+        for a, b in itertools.pairwise(curve):
             assert a <= b * (1 + 1e-6) + 1e-7
         assert loss.renyi(64.0) <= loss.renyi(math.inf) * (1 + 1e-9)
         rho = loss.zcdp()
@@ -440,7 +441,7 @@ class LossContract:
             rare, often = loss.posterior(0.01, 0.01), loss.posterior(0.5, 0.01)
             assert 0.01 <= rare <= often <= 1
             assert loss.posterior(0.5, 0.1) <= often <= loss.posterior(0.5, 0.0)
-        # Guessing with an even prior is right (1 + advantage) / 2 of the time, at most as often as one can be sure.
+        # With an even prior one is right (1 + advantage) / 2 of the time: no more than one can be sure.
         assert (1 + loss.delta_bounds(0.0).lower) / 2 <= loss.posterior(0.5, 0.0) * (1 + 1e-12)
         most = loss.epsilon(0.0)
         if math.isfinite(most):

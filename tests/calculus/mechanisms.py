@@ -178,8 +178,8 @@ class PoissonSampled:
 class NoisyMinimiser:
     """The dominating pair of objective perturbation (thesis Lemma C.4.6 with its sign corrected).
 
-    P is the norm r of N(0, sigma^2 I_d), Q has density (1 - smoothness/ridge)^d exp(-(r + L)^2/(2 sigma^2)) where P
-    has exp(-r^2/(2 sigma^2)), and the rest of its mass where P has none.
+    P is the norm r of N(0, sigma^2 I_d), Q has density (1 - smoothness/ridge)^d exp(-(r + L)^2/(2 sigma^2))
+    where P has exp(-r^2/(2 sigma^2)), and the rest of its mass where P has none.
     """
 
     sigma: float

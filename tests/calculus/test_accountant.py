@@ -22,7 +22,7 @@ from tests.calculus.contract import overlap, quickly
 
 REPLACE = dp.REPLACE_ONE
 
-# -- engines against each other --------------------------------------------------------------------------
+# -- engines against each other --------------------------------------------------------------------
 
 MATRIX: dict[str, Callable[[], dp.Loss]] = {
     "gaussian * 7 + laplace": lambda: losses.gaussian(3.0) * 7 + losses.laplace(2.0),
@@ -76,7 +76,7 @@ def test_proved_epsilon() -> None:
     assert proof.upper - proof.lower < 1e-9
 
 
-# -- enumeration -------------------------------------------------------------------------------------------
+# -- enumeration -----------------------------------------------------------------------------------
 
 
 def weights(low: int) -> st.SearchStrategy[list[int]]:
@@ -158,7 +158,7 @@ def test_bounded_range_lower_bound_is_reachable() -> None:
     """The best adaptive pair of two eta-bounded-range releases, by dynamic programming over the first.
 
     Given the first outcome the second release is chosen to maximise its own share, so delta of the pair is
-    max over the position t of the first of E[delta_1(epsilon - L)]. A certified lower bound may not exceed it.
+    max over the position t of the first of E[delta_1(epsilon - L)]. A lower bound may not exceed it.
     """
     eta = 1.0
 
@@ -175,7 +175,7 @@ def test_bounded_range_lower_bound_is_reachable() -> None:
         assert bounds.lower <= best * (1 + 1e-6)
 
 
-# -- quadrature -----------------------------------------------------------------------------------------------
+# -- quadrature ------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("epsilon", [-0.5, 0.0, 0.3, 2.0])
@@ -275,7 +275,7 @@ def test_chi_loss_by_quadrature() -> None:
             assert loss.renyi(order) <= float(exact) * (1 + 1e-8), (d, order)
 
 
-# -- far out ---------------------------------------------------------------------------------------------------
+# -- far out ---------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("sigma", [1e-3, 1e-2, 0.1, 10.0, 1e3, 1e5])
@@ -345,7 +345,7 @@ def test_numbers_of_releases(n: int) -> None:
 
 
 def test_many_noisy_minimisers() -> None:
-    """A hundred million releases: the loss is normal to 1e-3, its mean m and deviation s known in closed form.
+    """A hundred million releases: the loss is normal to 1e-3, its mean m and deviation s known.
 
     For a normal loss delta(m + z s) = Phi(-z) - exp(z s + s^2/2) Phi(-z - s).
     """
@@ -443,7 +443,7 @@ def test_large_losses() -> None:
         assert overlap(loss.delta_bounds(high), Bounds(0.0, 1e-6))
 
 
-# -- the certified side -------------------------------------------------------------------------------------------
+# -- the certified side ----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -463,7 +463,7 @@ def test_epsilon_keeps_its_promise_to_the_last_bit(loss: dp.Loss) -> None:
         assert loss.delta(loss.epsilon(delta)) <= delta
 
 
-# -- cost ------------------------------------------------------------------------------------------------------------
+# -- cost ------------------------------------------------------------------------------------------
 
 
 def nodes(loss: dp.Loss, epsilon: float) -> int:

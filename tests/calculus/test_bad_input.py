@@ -133,7 +133,7 @@ def test_whole_floats_are_counts() -> None:
     refused(lambda: GAUSS * 2.5, "2.5", "whole number")
 
 
-# -- lists and functions ------------------------------------------------------------------------------------
+# -- lists and functions ---------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -188,7 +188,7 @@ def test_refused_renyi_curves(curve: Any, words: tuple[str, ...]) -> None:
     refused(lambda: losses.rdp(curve), *words)
 
 
-# -- adjacency ------------------------------------------------------------------------------------------------
+# -- adjacency -------------------------------------------------------------------------------------
 
 ELEMENTARY: list[Callable[[Any], Any]] = [
     lambda a: losses.pure(1.0, adjacency=a),
@@ -233,7 +233,7 @@ def test_mixed_adjacencies() -> None:
     assert losses.to_adjacency(GAUSS, dp.REPLACE_ONE) + REPLACED == losses.to_replace_one(GAUSS) + REPLACED
 
 
-# -- structure ------------------------------------------------------------------------------------------------------
+# -- structure -------------------------------------------------------------------------------------
 
 
 def test_other_refusals() -> None:
@@ -277,7 +277,7 @@ def test_to_adjacency_checks_its_target() -> None:
     refused(lambda: losses.to_adjacency(GAUSS, "replace one"), "adjacency", "REPLACE_ONE")
 
 
-# -- calibration ------------------------------------------------------------------------------------------------------
+# -- calibration -----------------------------------------------------------------------------------
 
 
 @pytest.fixture

@@ -1,7 +1,8 @@
 """Positive controls: formulas that are printed in the sources and wrong, shown to promise too much privacy.
 
-Each control implements the printed formula here, in the test, and shows that our number differs from it in the
-direction that matters: the printed one claims a smaller loss than an exact computation finds.
+Each control implements the printed formula here, in the test, and shows that our number differs from it in
+the direction that matters: the printed one claims a smaller loss than an exact computation finds. Where a
+printed formula is broken without being unsafe, the control says so.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ def hockey_stick(p: np.ndarray, q: np.ndarray, alpha: float) -> float:
     return float(np.maximum(p - alpha * q, 0.0).sum())
 
 
-# -- sampling ---------------------------------------------------------------------------------------------
+# -- sampling --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -64,7 +65,7 @@ def test_add_pair_alone() -> None:
 
 
 def test_sampling_without_secrecy() -> None:
-    """Amplification belongs to Poisson sampling of a loss; the base loss alone is what a seen sample costs."""
+    """Amplification needs the sample to stay unseen; the base loss is what a seen sample costs."""
     base = losses.gaussian(1.0)
     assert losses.poisson_sampled(base, 0.01).epsilon(1e-5) < base.epsilon(1e-5) / 3
 
@@ -72,8 +73,8 @@ def test_sampling_without_secrecy() -> None:
 def test_noise_relative_to_the_other_sensitivity() -> None:
     """Spec 11.5: sigma C for add/remove and sigma 2C for replace-one are not the same sigma.
 
-    A run with noise sigma * C whose replace-one sensitivity is 2C is twice as telling per step as the accountant
-    is told when sigma is entered as if it were relative to 2C.
+    A run with noise sigma * C whose replace-one sensitivity is 2C is twice as telling per step as the
+    accountant is told when sigma is entered as if it were relative to 2C.
     """
     sigma, steps = 1.0, 20
     told = losses.cp(losses.gaussian(sigma, adjacency=dp.REPLACE_ONE), 0.1) * steps
@@ -107,7 +108,7 @@ def test_per_step_maximum_is_not_composition() -> None:
     assert both.delta(0.5) == apart
 
 
-# -- CLT --------------------------------------------------------------------------------------------------
+# -- CLT -------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -125,11 +126,11 @@ def test_central_limit_is_below_the_truth(rate: float, sigma: float, steps: int,
     assert not isinstance(estimate, dp.Guarantee)
 
 
-# -- Gaussian noise -----------------------------------------------------------------------------------------
+# -- Gaussian noise --------------------------------------------------------------------------------
 
 
 def test_gaussian_with_the_printed_sign() -> None:
-    """Theorem 3.3.3 of the thesis prints + epsilon sigma / D in the second term: it claims less than nothing."""
+    """Theorem 3.3.3 of the thesis prints + epsilon sigma / D in its second term: less than nothing."""
     sigma, epsilon = 1.0, 1.0
     printed = ndtr(1 / (2 * sigma) - epsilon * sigma) - math.exp(epsilon) * ndtr(
         -1 / (2 * sigma) + epsilon * sigma
@@ -205,7 +206,7 @@ def test_subset_sampling_line_is_only_loose() -> None:
     assert exact - printed == pytest.approx(0.0069, abs=1e-4)
 
 
-# -- objective perturbation ----------------------------------------------------------------------------------
+# -- objective perturbation ------------------------------------------------------------------------
 
 
 def gaussian_profile(epsilon: float, mu: float) -> float:
@@ -213,7 +214,7 @@ def gaussian_profile(epsilon: float, mu: float) -> float:
 
 
 def test_sign_of_the_log_determinant() -> None:
-    """Theorem 4.3.1 prints epsilon - log(1 - beta/lambda): smaller than the lower bound of the thesis itself."""
+    """Theorem 4.3.1 prints epsilon - log(1 - beta/lambda): below the lower bound of the thesis itself."""
     sigma, smoothness, ridge, epsilon = 5.0, 1.0, 20.0, 1.0
     literal = 2 * gaussian_profile(epsilon - math.log(1 - smoothness / ridge), 1 / sigma)
     lower = gaussian_profile(epsilon, 1 / sigma)
@@ -279,7 +280,7 @@ def test_exact_minimiser_assumed_for_an_approximate_one() -> None:
     assert stopped.epsilon_bounds(1e-5).lower > exact.epsilon(1e-5) + 0.5
 
 
-# -- composition and groups -----------------------------------------------------------------------------------
+# -- composition and groups ------------------------------------------------------------------------
 
 
 def test_advanced_composition_can_be_worse_than_basic() -> None:

@@ -25,7 +25,7 @@ def printed(value: float, text: str) -> bool:
     return abs(value - float(text)) <= 1.01 * 10.0 ** (exponent - places)
 
 
-# -- chapter 3: randomized response and the power cap ----------------------------------------------------
+# -- chapter 3: randomized response and the power cap ----------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -40,7 +40,7 @@ def printed(value: float, text: str) -> bool:
 )
 def test_randomized_response_table(epsilon: float, p: str, truth: str) -> None:
     loss = losses.randomized_response(epsilon)
-    # The truth is told with probability (1 + advantage) / 2, and a coin is used with probability p = 1 - advantage.
+    # The truth is told with probability (1 + advantage) / 2, a coin is used with p = 1 - advantage.
     assert printed((1 + loss.total_variation()) / 2, truth)
     assert printed(1 - loss.total_variation(), p)
     assert loss.epsilon(0.0) == epsilon
@@ -67,7 +67,7 @@ def test_power_at_the_crossing() -> None:
     assert losses.pure(1.0).power(level) == pytest.approx(0.7310586, abs=2e-7)
 
 
-# -- chapter 4: replacing instead of adding ---------------------------------------------------------------
+# -- chapter 4: replacing instead of adding --------------------------------------------------------
 
 
 def test_replace_one_from_add_remove() -> None:
@@ -82,7 +82,7 @@ def test_replace_one_from_add_remove() -> None:
     assert loss.tradeoff(0.15) == pytest.approx(math.exp(-1) - 0.15, abs=1e-7)
 
 
-# -- chapter 9 and 13: the Gaussian --------------------------------------------------------------------------
+# -- chapter 9 and 13: the Gaussian ----------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -148,7 +148,7 @@ def test_randomized_response_is_not_below_its_gaussian() -> None:
     assert rr.gdp() > 1.0
 
 
-# -- chapter 10: composition -----------------------------------------------------------------------------------
+# -- chapter 10: composition -----------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -172,7 +172,7 @@ def test_optimal_composition_of_two() -> None:
     assert with_leaks.delta(1.0) == pytest.approx(1 - 0.99**2 * (1 - twice.delta(1.0)), rel=1e-12)
 
 
-# -- chapter 11: sampling -----------------------------------------------------------------------------------------
+# -- chapter 11: sampling --------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -258,13 +258,13 @@ def test_ten_thousand_steps() -> None:
 
 
 def test_sampled_moments() -> None:
-    """Lemma 7, rate 0.01, sigma 1.5: the log moment of order lambda is lambda times the divergence of order 1 + lambda."""
+    """Lemma 7, rate 0.01, sigma 1.5: the log moment of order l is l times the divergence of order 1 + l."""
     loss = losses.poisson_sampled(losses.gaussian(1.5), 0.01)
     for order, moment in ((1, "5.5961e-5"), (4, "5.7089e-4"), (8, "2.11361e-3")):
         assert printed(order * loss.renyi(order + 1.0), moment)
 
 
-# -- chapter 12: Renyi ----------------------------------------------------------------------------------------------
+# -- chapter 12: Renyi -----------------------------------------------------------------------------
 
 
 def test_gaussian_renyi() -> None:
@@ -309,7 +309,7 @@ def test_discrete_gaussian_zcdp() -> None:
     assert losses.discrete_gaussian(3.0, 2).zcdp() == pytest.approx(4 / 18, rel=1e-6)
 
 
-# -- chapter 13: C_p ---------------------------------------------------------------------------------------------------
+# -- chapter 13: C_p -------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -337,12 +337,12 @@ def test_subset_sampling_total_variation() -> None:
     assert printed(losses.cp(losses.pure(1.0, adjacency=REPLACE), 0.1).total_variation(), "0.0462117")
 
 
-# -- chapter 14: pairs ----------------------------------------------------------------------------------------------------
+# -- chapter 14: pairs -----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("alpha", "height"), [(1.1, 0.19), (1.2, 0.18), (1.5, 0.15), (2.0, 0.10)])
 def test_counterexample_to_the_printed_remove_pair(alpha: float, height: float) -> None:
-    """P = (.9, .1) without the record, Q = (.5, .5) with it, rate 1/2: ((1-g)P + gQ, P) is the remove pair."""
+    """P = (.9, .1) without the record, Q = (.5, .5) with it, rate 1/2: ((1-g)P + gQ, P) is right."""
     loss = losses.poisson_sampled(losses.from_pair(p=[0.5, 0.5], q=[0.9, 0.1]), 0.5)
     assert loss.remove.delta(math.log(alpha)).upper == pytest.approx(height, abs=1e-12)
 
@@ -356,7 +356,7 @@ def test_three_routes_to_delta() -> None:
     assert printed(pair.delta(1.0), "0.12693673750")
 
 
-# -- adaptive 4.4: objective perturbation ---------------------------------------------------------------------------------
+# -- adaptive 4.4: objective perturbation ----------------------------------------------------------
 
 
 def noisy_minimiser(sigma: float, smoothness: float, ridge: float, gradient: float = 1.0) -> dp.Loss:

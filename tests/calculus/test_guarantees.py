@@ -15,7 +15,7 @@ from dalenius import losses
 G1 = dp.theorems.gaussian_tradeoff(1.0)
 
 KINDS: dict[str, tuple[dp.Guarantee, dp.Loss, dp.Loss]] = {
-    # the promise, a loss that keeps it, one that costs a tenth of a per cent more (a curve is known by chords only)
+    # the promise, a loss that keeps it, one that breaks it (a curve is known by chords only)
     "pure": (dp.PureDP(1.0), losses.laplace(1.0), losses.laplace(0.999)),
     "approx": (
         dp.ApproxDP(1.0, 1e-5),

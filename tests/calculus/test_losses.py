@@ -178,7 +178,7 @@ class TestFromTradeoff(Simulated):
 
 
 def blurred(table: m.Table, change: float) -> dp.Loss:
-    """The pair with its log distance to the middle divided by `change`; impossible outcomes stay impossible."""
+    """The pair with its log distance to the middle divided by `change`; what is impossible stays so."""
     p, q = table.cells()
     if change != 1.0:
         middle = (p + q) / 2

@@ -62,7 +62,7 @@ class RoundedSum:
         self.lost = sum(n * r.lost for r, n in rounded)
         # Mass moved from beyond the lattice to +inf: 1 - prod (1 - p)^n grew by at most this.
         self.escaped = sum(n * r.escaped for r, n in rounded)
-        self.inflation = sum(n * r.inflation for r, n in rounded)
+        self.pushed = sum(n * r.pushed for r, n in rounded)
         self.drift = sum(n * r.drift for r, n in rounded)
         eta = math.exp(self.log_delta) * 1e-9
         bits = -math.log(max(eta, 1e-300))
@@ -86,7 +86,7 @@ class RoundedSum:
             here.lower - self.count * chords * (1 + 1e-9),
             self._on_lattice(epsilon + self.shift).lower - self.eta,
         )
-        low = low * max(0.0, 1.0 - 2 * self.inflation) - self.lost
+        low -= self.lost + self.pushed * (1 + 1e-6)
         return Bounds(max(0.0, low), min(1.0, highest + self.escaped))
 
     def _on_lattice(self, epsilon: float) -> Bounds:

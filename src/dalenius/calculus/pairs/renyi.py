@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import minimize_scalar
 
+from dalenius.calculus.errors import UnsupportedComposition
 from dalenius.calculus.pairs.atoms import Atoms
 from dalenius.calculus.pairs.pair import Pair, Reals, Terms
 from dalenius.calculus.pairs.tabulate import symmetric_above
@@ -44,7 +45,7 @@ class RenyiPair(Pair):
         return np.array([x * self.curve(1.0 + float(x)) for x in s])
 
     def cells(self, edges: Reals) -> tuple[Reals, Reals]:
-        raise NotImplementedError("a Renyi curve has no single law; the accountant uses its profile")
+        raise UnsupportedComposition("a Renyi curve has no single law; only its profile can be tabulated.")
 
 
 def profile_bound(log_mgf: Callable[[Reals], Reals], epsilon: float) -> float:

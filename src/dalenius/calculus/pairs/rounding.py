@@ -21,7 +21,8 @@ class Rounded(NamedTuple):
 
     With U the rounded and L the true loss, |U - L| <= spacing except with probability `lost`;
     E[U - L] <= shift and E[(U - L)^2] <= variance. Of what is lost, `escaped` became a loss of +inf.
-    Rounding errors: masses were raised by `inflation` in total, and atoms may sit `drift` too low.
+    Rounding errors were settled upward: that raised any E[(1 - exp(e - U))_+] by at most `pushed`. Atoms may
+    still sit `drift` too low.
     """
 
     atoms: Atoms
@@ -29,7 +30,7 @@ class Rounded(NamedTuple):
     variance: float
     lost: float
     escaped: float
-    inflation: float
+    pushed: float
     drift: float
 
 
@@ -43,7 +44,6 @@ def round_up(pair: Pair, spacing: float, spare: float) -> Rounded:
     # Cells are differences of distribution functions: each may be off by a few roundings of the smaller tail.
     tail = 4 * UNIT * np.minimum(np.cumsum(p), np.cumsum(p[::-1])[::-1])
     p = p + np.where(p > 0, tail, 0.0)
-    inflation = float(tail[p > 0].sum())
     inner_p, inner_q = p[1:-1], q[1:-1]
     share = -math.expm1(-spacing)
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
@@ -51,6 +51,7 @@ def round_up(pair: Pair, spacing: float, spare: float) -> Rounded:
     # That error, and the rounding of the difference, is pushed to the dominating side.
     unsure = 8 * UNIT * inner_p * (1 + np.abs(edges[:-1])) + 2 * tail[1:-1]
     to_right = np.clip(np.nan_to_num(to_right) + unsure / share, 0.0, inner_p)
+    pushed = float(tail.sum()) + 2 * float(unsure.sum()) * spacing / share
     mass = np.zeros(len(edges))
     mass[:-1] += inner_p - to_right
     mass[1:] += to_right
@@ -71,7 +72,7 @@ def round_up(pair: Pair, spacing: float, spare: float) -> Rounded:
     escaped = float(p[-1]) * inflate
     drift = 16 * UNIT * float(np.abs(edges).max()) + getattr(pair, "blur", 0.0)
     lost = float(p[0]) * inflate + escaped
-    return Rounded(atoms, shift * inflate, variance * inflate, lost, escaped, inflation, drift)
+    return Rounded(atoms, shift * inflate, variance * inflate, lost, escaped, pushed, drift)
 
 
 def rounded_roughly(pair: Pair) -> Atoms:
