@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import itertools
 import math
+import subprocess
+import sys
 from collections.abc import Callable
 
 import mpmath
@@ -302,6 +304,21 @@ def test_sampling_never_tells_more(sigma: float) -> None:
     assert 0 <= low <= high
     assert high <= base.epsilon(1e-6) * (1 + 1e-9)
     assert loss.delta(1.0) <= base.delta(1.0) * (1 + 1e-9)
+
+
+def test_sampling_with_next_to_no_noise() -> None:
+    """sigma = 0.001 in a process of its own, with 4 GB and 20 seconds: an answer must not take the machine."""
+    code = (
+        "import resource; resource.setrlimit(resource.RLIMIT_AS, (4 * 10**9, 4 * 10**9))\n"
+        "import dalenius as dp\n"
+        "print(*dp.losses.poisson_sampled(dp.losses.gaussian(1e-3), 0.3).epsilon_bounds(1e-6))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=20, check=False
+    )
+    assert done.returncode == 0, done.stderr[-300:]
+    low, high = map(float, done.stdout.split())
+    assert 0 < low <= high <= losses.gaussian(1e-3).epsilon(1e-6)
 
 
 def test_discrete_gaussian_scales() -> None:

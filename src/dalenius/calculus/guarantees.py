@@ -18,6 +18,15 @@ from dalenius.calculus.losses import approx, gdp, pure, rdp, zcdp
 from dalenius.calculus.losses.tradeoff import chord_pair, from_tradeoff
 from dalenius.calculus.pairs.pair import Bounds, Reals
 
+
+def _log_ratio(found: float, promised: float) -> float:
+    """log(found / promised), positive exactly when found exceeds promised."""
+    if found <= 0:
+        return -math.inf
+    apart = math.log(found) - math.log(promised)
+    return max(apart, 5e-324) if found > promised else min(apart, 0.0)
+
+
 FLOOR = 1e-25
 """Deltas of a trade-off promise are compared down to here: f is a function known at sampled levels only."""
 
@@ -79,10 +88,7 @@ class ApproxDP(Guarantee):
             excess = loss.epsilon(0.0) - self.epsilon
             return Bounds(excess, excess)
         low, high = loss.delta_bounds(self.epsilon)
-        least = math.log(self.delta)
-        return Bounds(
-            math.log(low) - least if low > 0 else -math.inf, math.log(high) - least if high > 0 else -math.inf
-        )
+        return Bounds(_log_ratio(low, self.delta), _log_ratio(high, self.delta))
 
     def loss(self, adjacency: Adjacency = ADD_REMOVE) -> Loss:
         return approx(self.epsilon, self.delta, adjacency)

@@ -69,6 +69,8 @@ def plot(loss: Loss, path: str | None = None) -> Figure:
 def _grid(loss: Loss) -> np.ndarray:
     largest = max((side.largest for side in loss.directions), default=0.0)
     floor = loss.delta_at_infinity()
+    if floor > 0.999:
+        return np.linspace(0.0, 1.0, 60)
     reach = loss.epsilon(max(1e-12, floor * (1 + 1e-6)))
     top = min(largest, reach) if math.isfinite(reach) else 1.0
     return np.unique(

@@ -319,12 +319,12 @@ def float_up(exact: Fraction) -> float:
 def merged(terms: Terms) -> Terms:
     """Equal pairs counted together, Gaussian pairs added in quadrature, empty ones dropped."""
     counts: dict[Pair, int] = {}
-    square = 0.0
+    square = Fraction(0)
     for pair, n in terms:
         if isinstance(pair, GaussianPair):
-            square += n * pair.mu**2
+            square += n * pair.square
         elif n > 0 and not (isinstance(pair, Atoms) and pair.infinite == 0.0 and pair.largest <= 0.0):
             counts[pair] = counts.get(pair, 0) + n
     if square > 0:
-        counts[GaussianPair(math.sqrt(square))] = 1
+        counts[GaussianPair.of_square(square)] = 1
     return tuple(counts.items())

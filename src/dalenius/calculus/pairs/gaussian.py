@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
@@ -20,11 +19,32 @@ def normal_cells(edges: Reals) -> Reals:
     return np.concatenate((below[:1], np.maximum(middle, 0.0), above[-1:]))
 
 
-@dataclass(frozen=True)
 class GaussianPair(Pair):
-    """L ~ N(mu^2/2, mu^2) under P and N(-mu^2/2, mu^2) under Q; M(s) = exp(mu^2 s (s+1) / 2)."""
+    """L ~ N(mu^2/2, mu^2) under P and N(-mu^2/2, mu^2) under Q; M(s) = exp(mu^2 s (s+1) / 2).
 
-    mu: float
+    `square` keeps mu^2 exactly, so that sums are the same however they are grouped.
+    """
+
+    def __init__(self, mu: float, square: Fraction | None = None) -> None:
+        self.mu = mu
+        self.square = Fraction(mu) ** 2 if square is None else square
+
+    @classmethod
+    def of_square(cls, square: Fraction) -> GaussianPair:
+        """The pair with this mu^2, mu rounded up."""
+        mu = math.sqrt(float(square))
+        while Fraction(mu) ** 2 < square:
+            mu = math.nextafter(mu, math.inf)
+        return cls(mu, square)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, GaussianPair) and self.square == other.square
+
+    def __hash__(self) -> int:
+        return hash(self.square)
+
+    def __repr__(self) -> str:
+        return f"GaussianPair(mu={self.mu!r})"
 
     @property
     def largest(self) -> float:
@@ -33,8 +53,8 @@ class GaussianPair(Pair):
     @property
     def zcdp(self) -> float:
         # Rounded up only when mu^2/2 is not a float, so that a promise met exactly counts as met.
-        rho = 0.5 * self.mu**2
-        return rho if Fraction(rho) >= Fraction(self.mu) ** 2 / 2 else math.nextafter(rho, math.inf)
+        rho = float(self.square / 2)
+        return rho if Fraction(rho) >= self.square / 2 else math.nextafter(rho, math.inf)
 
     @property
     def asymptote(self) -> tuple[float, float]:
