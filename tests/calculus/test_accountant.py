@@ -307,7 +307,7 @@ def test_sampling_never_tells_more(sigma: float) -> None:
 
 
 def test_sampling_with_next_to_no_noise() -> None:
-    """sigma = 0.001 in a process of its own, with 4 GB and 20 seconds: an answer must not take the machine."""
+    """sigma = 0.001 in a process of its own, with 4 GB and 20 seconds: an answer must not eat the machine."""
     code = (
         "import resource; resource.setrlimit(resource.RLIMIT_AS, (4 * 10**9, 4 * 10**9))\n"
         "import dalenius as dp\n"

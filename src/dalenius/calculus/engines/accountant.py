@@ -114,6 +114,8 @@ class Sum:
         """Roughly the epsilon at which delta is exp(log_delta), and -d log delta / d epsilon there."""
         if self.largest == -math.inf or self.infinite > 0.999:  # nothing finite to look at
             return 1.0, 1.0
+        if np.isfinite(self.moments.k).sum() < 8:
+            return 1.0, 1.0
         c, epsilon = self.moments.for_delta(log_delta)
         return min(epsilon, self.largest), c
 

@@ -192,6 +192,8 @@ def log_moments(mu: float, rate: float, m: Reals) -> Reals:
         h = min(step_for(mu, rate, extreme, 0.0, 36.0), step_for(mu, rate, float(m[block[0]]), 0.0, 36.0))
         windows = [window(mu, rate, float(m[block[0]])), window(mu, rate, extreme)]
         low, high = min(w[0] for w in windows), max(w[1] for w in windows)
+        if (high - low) / h * len(block) > 3 * MOST_WORK:
+            break  # inf: the caller does without
         x = np.arange(math.floor(low / h), math.ceil(high / h) + 1) * h
         exponent = np.multiply.outer(m[block], log_mixture(mu * x - mu * mu / 2, rate)[0]) - 0.5 * x * x
         top = exponent.max(axis=1)
