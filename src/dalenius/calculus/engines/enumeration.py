@@ -37,7 +37,12 @@ def _power(pair: Atoms, n: int) -> tuple[Reals, Reals] | None:
     if n == 1:
         return pair.loss, pair.mass
     if pair.lattice is None or pair.index is None:
-        return None
+        if len(pair.loss) ** min(n, 20) > 20_000:
+            return None
+        loss, mass = pair.loss, pair.mass
+        for _ in range(n - 1):
+            loss, mass = np.add.outer(loss, pair.loss).ravel(), np.multiply.outer(mass, pair.mass).ravel()
+        return loss, mass
     base = np.bincount(pair.index - pair.index.min(), weights=pair.mass)
     if len(base) * n > 20_000:
         return None
