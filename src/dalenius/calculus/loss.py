@@ -131,7 +131,7 @@ class Loss:
         delta = checks.failure_probability("delta", delta)
         lower = upper = 0.0
         for side in self.directions:
-            if delta > 0.0 and 0.0 < lower < math.inf and side.delta(lower, _engine(engine)).upper <= delta:
+            if delta > 0.0 and 0.0 < lower < math.inf and side.stays_below(lower, delta, _engine(engine)):
                 continue  # this direction needs no more epsilon than the other is known to need
             found = side.epsilon(delta, _engine(engine))
             lower, upper = max(lower, found.lower), max(upper, found.upper)

@@ -18,7 +18,7 @@ from typing import Literal
 import numpy as np
 from scipy.optimize import brentq
 
-from dalenius.calculus.engines.contour import TINY, Contour, Lines
+from dalenius.calculus.engines.contour import TINY, Contour, Lines, exp_up
 from dalenius.calculus.engines.enumeration import enumerated
 from dalenius.calculus.engines.lattice import LatticeLine, common_spacing
 from dalenius.calculus.engines.rounded import RoundedSum
@@ -37,7 +37,7 @@ class Sum:
     def __init__(self, terms: Terms) -> None:
         self.terms = terms
         self._rounded: RoundedSum | None = None
-        self._needs_grid = False
+        self._failures = 0
         self._atomic: Sum | None = None
 
     @cached_property
@@ -99,9 +99,9 @@ class Sum:
                 return closed
         if engine != "grid" and self.exact is not None:
             return self.exact.delta(epsilon)
-        finite = self._on_line(epsilon) if engine != "grid" and not self._needs_grid else None
+        finite = self._on_line(epsilon) if engine != "grid" and self._failures < 2 else None
         if finite is None:
-            self._needs_grid = engine != "grid"
+            self._failures += engine != "grid"
             finite = self._on_grid(epsilon)
         # Parameters are the doubles given; merging them cost a few ulps, which log delta feels like this.
         slack = 64 * UNIT * (2.0 - math.log(max(finite.upper, TINY)))
@@ -118,6 +118,18 @@ class Sum:
             return 1.0, 1.0
         c, epsilon = self.moments.for_delta(log_delta)
         return min(epsilon, self.largest), c
+
+    def chernoff(self, epsilon: float) -> float:
+        """An upper bound on delta(epsilon) that needs nothing but real moments."""
+        if not self.terms or self.infinite > 0.999 or self.largest == -math.inf:
+            return 1.0
+        found = np.isfinite(self.moments.k)
+        s, k = self.moments.s[found], self.moments.k[found]
+        if not len(s):
+            return 1.0
+        # K is good to 1e-12 relative to the terms it sums; 1e-9 is ample.
+        bound = k + 1e-9 * (1 + np.abs(k)) + s * np.log(s) - (1 + s) * np.log1p(s) - s * epsilon
+        return self.infinite * (1 + 1e-15) + exp_up(min(float(bound.min()), 0.0))
 
     @cached_property
     def lines(self) -> Lines:
@@ -221,6 +233,12 @@ class Direction:
         )
         return Bounds(min(lower, upper), upper)
 
+    def stays_below(self, epsilon: float, delta: float, engine: Engine = "auto") -> bool:
+        """Whether delta(epsilon) <= delta is certain."""
+        if engine == "auto" and self.upper is not None and self.upper.chernoff(epsilon) <= delta:
+            return True
+        return self.delta(epsilon, engine).upper <= delta
+
     def epsilon(self, delta: float, engine: Engine = "auto") -> Bounds:
         """Certified bounds on the least epsilon >= 0 with delta(epsilon) <= delta."""
         if not self.terms:
@@ -231,17 +249,15 @@ class Direction:
             return Bounds(min(upper, max(0.0, floor.largest) if floor.infinite == 0.0 else math.inf), upper)
         if engine == "proof":
             return self._proved(delta)
+        guess = self._guess(delta)
         if self.infinite > delta:
             upper = math.inf
         else:
-            upper = least_epsilon(
-                lambda e: self.delta(e, engine), delta, self._guess(delta), self.largest, "upper"
-            )
+            upper = least_epsilon(lambda e: self.delta(e, engine), delta, guess, self.largest, "upper")
         if self.lower.infinite > delta:
             lower = math.inf
         else:
-            start = self._guess(delta)
-            start = (upper, start[1]) if math.isfinite(upper) else start
+            start = (upper, guess[1]) if math.isfinite(upper) else guess
             lower = least_epsilon(lambda e: self.delta(e, engine), delta, start, self.lower.largest, "lower")
         return Bounds(min(lower, upper), upper)
 

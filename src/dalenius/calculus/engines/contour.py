@@ -20,10 +20,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 
-from dalenius.calculus.engines.saddle import Moments
+from dalenius.calculus.engines.saddle import Moments, Saddle
 from dalenius.calculus.pairs.pair import UNIT, Bounds, Complexes, Pair, Reals, Terms, Tilted
 
 TOLERANCE = 1e-12
@@ -41,14 +42,6 @@ def exp_up(x: float) -> float:
     return max(math.exp(x), TINY) if x < 709.0 else math.inf
 
 
-def least_period(moments: Moments, c: float, epsilon: float, log_delta: float) -> float:
-    """The least T whose aliases on the line through c are below TOLERANCE of delta."""
-    line = Contour.__new__(Contour)
-    line.moments, line.c = moments, c
-    line._look_around()
-    return line._period(epsilon, log_delta)
-
-
 class Contour:
     """A vertical line with M evaluated on it once; `delta` may then be asked at many epsilons."""
 
@@ -59,70 +52,26 @@ class Contour:
     M minus that product does. What the product contributes lives on few points and is added by the caller.
     """
 
-    def __init__(self, moments: Moments, c: float, epsilon: float, log_delta: float) -> None:
-        self.moments, self.c = moments, c
-        self.log_mgf = self._look_around()
+    def __init__(self, moments: Moments, saddle: Saddle) -> None:
+        self.moments, self.c = moments, saddle.c
         self.atoms = None
         if all(pair.atomic is not None for pair, _ in moments.terms):
             self.atoms = tuple((pair.atomic, n) for pair, n in moments.terms if pair.atomic is not None)
-        self.period = self._period(epsilon, log_delta)
+        self.period = least_period(saddle)
         self.step = 2 * math.pi / self.period
-        if not 1e-100 < self.step < 1e100 or not math.isfinite(log_delta):
+        if not 1e-100 < self.step < 1e100 or not math.isfinite(saddle.log_delta):
             self.feasible = False
             return
-        share = log_delta - (self.log_mgf - c * epsilon)
-        reach, self.truncation = self._cut(share)
+        self.aliases = Aliases.of(saddle, moments.log_mass, self.period)
+        reach, self.truncation = self._cut(saddle.log_delta - (saddle.log_mgf - saddle.c * saddle.epsilon))
         self.feasible = math.isfinite(reach)
         if self.feasible:
             self._evaluate(np.arange(math.ceil(reach / self.step) + 1) * self.step)
 
-    def _look_around(self) -> float:
-        """log M(c), and log M at points close to c, where K may bend within one step of the coarse grid."""
-        ratio = 0.5 ** np.arange(1.0, 11.0)
-        self.near = self.c * np.concatenate(([1.0], 1 - ratio, 1 + ratio))
-        with np.errstate(all="ignore"):
-            self.near_k = self.moments.log_mgf(self.near)
-        return float(self.near_k[0])
-
-    def _chernoff(self, epsilon: float) -> tuple[Reals, Reals]:
-        """s != c and log of the bound D(e) <= exp(K(s) - s e) s^s / (1+s)^(1+s)."""
-        s = np.append(self.moments.s, self.near[1:])
-        k = np.append(self.moments.k, self.near_k[1:])
-        s, k = s[np.isfinite(k)], k[np.isfinite(k)]
-        # K is good to 1e-12 relative to the terms it sums; 1e-9 is ample.
-        return s, k + 1e-9 * (1 + np.abs(k)) + s * np.log(s) - (1 + s) * np.log1p(s) - s * epsilon
-
-    def _period(self, epsilon: float, log_delta: float) -> float:
-        """The least T whose aliases are below TOLERANCE on both sides."""
-        s, bound = self._chernoff(epsilon)
-        excess = np.maximum(bound - log_delta - math.log(TOLERANCE) + math.log(2), 1.0)
-        left, right = s < self.c * 0.999, s > self.c * 1.001
-        least = [(0.0 - log_delta - math.log(TOLERANCE) + math.log(2)) / self.c]
-        if left.any():
-            least.append(float((excess[left] / (self.c - s[left])).min()))
-        period = min(least)
-        if right.any():
-            period = max(period, float((excess[right] / (s[right] - self.c)).min()))
-        return period
-
-    def _aliases(self, epsilon: float) -> float:
-        """Upper bound on the sum over m != 0, as a log."""
-        s, bound = self._chernoff(epsilon)
-        gap = np.abs(s - self.c) * self.period
-        with np.errstate(divide="ignore"):
-            series = bound - gap - np.log(-np.expm1(-gap))
-        gap0 = self.c * self.period
-        left = min(
-            self.moments.log_mass - gap0 - math.log(-math.expm1(-gap0)),
-            float(series[s < self.c].min(initial=math.inf)),
-        )
-        right = float(series[s > self.c].min(initial=math.inf))
-        return float(np.logaddexp(left, right))
-
     def _cut(self, log_share: float) -> tuple[float, float]:
         """A t_max and the tail beyond it relative to M(c) exp(-c e), where delta is exp(log_share)."""
         h = self.step
-        edges = h * 1.1 ** np.arange(0.0, 280.0)
+        edges = h * 1.15 ** np.arange(0.0, 150.0)
         log_envelope = np.zeros_like(edges)
         log_atoms, beyond_atoms = 0.0, np.zeros_like(edges)
         for pair, n in self.moments.terms:
@@ -231,7 +180,51 @@ class Contour:
         lower = (value - slack) * (1 - relative)
         high = exp_up(total + math.log(upper)) if upper > 0 else TINY
         low = math.exp(min(total + math.log(lower), 0.0)) if lower > 0 else 0.0
-        return Bounds(max(0.0, low - exp_up(min(self._aliases(epsilon), 700.0))), min(1.0, high))
+        return Bounds(max(0.0, low - self.aliases.at(epsilon)), min(1.0, high))
+
+
+class Aliases(NamedTuple):
+    """A bound on the sum over m != 0, as two Chernoff series: log of each is `offset` - s * epsilon."""
+
+    left: tuple[float, float]
+    right: tuple[float, float]
+
+    @classmethod
+    def of(cls, saddle: Saddle, log_mass: float, period: float) -> Aliases:
+        """The best s on either side for the epsilon of the saddle; each holds for every epsilon."""
+        gap = np.abs(saddle.s - saddle.c) * period
+        series = chernoff(saddle) - gap - np.log(-np.expm1(-gap))
+        total = series - saddle.s * saddle.epsilon
+        sides = []
+        for side in (saddle.s < saddle.c, saddle.s > saddle.c):
+            best = int(np.argmin(np.where(side, total, np.inf)))
+            sides.append((float(series[best]), float(saddle.s[best])) if side.any() else (math.inf, 0.0))
+        gap0 = saddle.c * period
+        trivial = log_mass - gap0 - math.log(-math.expm1(-gap0))
+        left, right = sides
+        return cls(min(left, (trivial, 0.0), key=lambda x: x[0] - x[1] * saddle.epsilon), right)
+
+    def at(self, epsilon: float) -> float:
+        return sum(exp_up(min(offset - s * epsilon, 700.0)) for offset, s in self)
+
+
+def chernoff(saddle: Saddle) -> Reals:
+    """log of exp(K(s)) s^s / (1+s)^(1+s), which times exp(-s e) bounds D(e)."""
+    return np.asarray(saddle.k + saddle.s * np.log(saddle.s) - (1 + saddle.s) * np.log1p(saddle.s))
+
+
+def least_period(saddle: Saddle) -> float:
+    """The least T whose aliases on the line through c are below TOLERANCE of delta on both sides."""
+    s, c = saddle.s, saddle.c
+    room = -saddle.log_delta - math.log(TOLERANCE) + math.log(2)
+    excess = np.maximum(chernoff(saddle) - s * saddle.epsilon + room, 1.0)
+    with np.errstate(divide="ignore"):
+        periods = excess / (s - c)
+    left, right = -periods[s < 0.999 * c], periods[s > 1.001 * c]
+    return max(
+        min(room / c, float(left.min(initial=math.inf))),
+        float(right.min(initial=math.inf)) if len(right) else 0.0,
+    )
 
 
 GOOD = 1e-8
@@ -241,7 +234,7 @@ GOOD = 1e-8
 class Lines:
     """The last line used, and when to draw another: M is the costly part, and does not depend on epsilon."""
 
-    def __init__(self, moments: Moments, draw: Callable[[Moments, float, float, float], Contour]) -> None:
+    def __init__(self, moments: Moments, draw: Callable[[Moments, Saddle], Contour]) -> None:
         self.moments, self.draw = moments, draw
         self.line: Contour | None = None
         self.centre = self.width = 0.0
@@ -254,12 +247,16 @@ class Lines:
             allowed = max(GOOD, 2 * self.width) if near else GOOD
             if found.upper - found.lower <= allowed * found.lower:
                 return found
-        c, _ = self.moments.for_epsilon(epsilon)
-        c, log_delta = self.moments.refined(c, epsilon)
-        line = self.draw(self.moments, c, epsilon, log_delta)
+        saddle = self.moments.saddle(epsilon)
+        line = self.draw(self.moments, saddle)
         if not line.feasible:
             return None
         found = line.delta(epsilon)
+        if found.upper < 0.1 * exp_up(saddle.log_delta) and found.upper - found.lower > GOOD * found.lower:
+            # Laplace's method was far off (jumps that are rare and huge): aim at what was found instead.
+            again = self.draw(self.moments, saddle._replace(log_delta=math.log(max(found.upper, TINY))))
+            if again.feasible:
+                line, found = again, again.delta(epsilon)
         self.line, self.centre = line, epsilon
         self.width = (found.upper - found.lower) / max(found.lower, TINY)
         return found

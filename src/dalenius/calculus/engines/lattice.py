@@ -17,8 +17,8 @@ import math
 import numpy as np
 from scipy.fft import next_fast_len
 
-from dalenius.calculus.engines.contour import Contour
-from dalenius.calculus.engines.saddle import Moments
+from dalenius.calculus.engines.contour import Aliases, Contour, least_period
+from dalenius.calculus.engines.saddle import Moments, Saddle
 from dalenius.calculus.pairs.atoms import Atoms
 from dalenius.calculus.pairs.pair import Complexes, Pair, Reals, Terms, Tilted
 
@@ -28,15 +28,15 @@ MOST_POINTS = 2**20
 class LatticeLine(Contour):
     """The contour of a sum all of whose terms are Atoms on lattices of the same spacing."""
 
-    def __init__(self, moments: Moments, c: float, epsilon: float, log_delta: float, spacing: float) -> None:
-        self.moments, self.c, self.spacing = moments, c, spacing
-        self.log_mgf = self._look_around()
+    def __init__(self, moments: Moments, saddle: Saddle, spacing: float) -> None:
+        self.moments, self.c, self.spacing = moments, saddle.c, spacing
         # A period shorter than needed only loosens the lower bound: aliases are added, never lost.
-        needed = min(math.ceil(self._period(epsilon, log_delta) / spacing), MOST_POINTS)
+        needed = min(math.ceil(least_period(saddle) / spacing), MOST_POINTS)
         self.feasible = True
         self.size = max(8, next_fast_len(needed, real=True))
         self.period = self.size * spacing
         self.truncation = 0.0
+        self.aliases = Aliases.of(saddle, moments.log_mass, self.period)
         self.offset = sum(n * pair.lattice.offset for pair, n in moments.terms)  # type: ignore[attr-defined]
         self.last_once = self.size % 2 == 0
         self._evaluate(2 * math.pi / self.period * np.arange(self.size // 2 + 1))

@@ -113,19 +113,15 @@ def _on_line(flint: Any, line: Contour, epsilon: float) -> tuple[Ball, Ball]:
 def _aliases(flint: Any, line: Contour, epsilon: float) -> Ball:
     """The sum over m != 0 of exp(c m T) D(e + m T), by Chernoff bounds at the two best s."""
     arb, acb = flint.arb, flint.acb
-    s, bound = line._chernoff(epsilon)
-    gap = np.abs(s - line.c) * line.period
-    series = bound - gap
     total: Ball = arb(0)
-    for side in (s < line.c, s > line.c):
-        if not side.any():
+    for offset, best in line.aliases:
+        if offset == math.inf:
             return arb(1)
-        best = float(s[side][int(np.argmin(series[side]))])
         x, period = arb(best), arb(line.period)
         top: Ball = arb(1)
         for pair, n in line.moments.terms:
-            top *= transform(flint, pair, best, 0.0)(acb(x)).real ** n
-        peak = (x * x.log() - (1 + x) * (1 + x).log() - x * arb(epsilon)).exp()
+            top *= (transform(flint, pair, best, 0.0)(acb(x)).real if best > 0 else arb(1)) ** n
+        peak = (x * x.log() - (1 + x) * (1 + x).log() - x * arb(epsilon)).exp() if best > 0 else arb(1)
         total += top * peak / ((abs(x - arb(line.c)) * period).exp() - 1)
     return total
 

@@ -42,13 +42,13 @@ class RoundedSum:
     def __init__(self, terms: Terms, epsilon: float) -> None:
         coarse = tuple((rounded_roughly(pair), n) for pair, n in terms)
         moments = Moments(coarse)
-        c, _ = moments.for_epsilon(epsilon)
-        c, log_delta = moments.refined(c, epsilon)
-        self.log_delta = max(log_delta, LEAST)
+        saddle = moments.saddle(epsilon)
+        self.log_delta = max(saddle.log_delta, LEAST)
         self.count = sum(n for _, n in terms)
         spare = max(10.0 ** math.floor(self.log_delta / math.log(10) - 12 - math.log10(self.count)), 1e-300)
         ends = [support(pair, spare) for pair, _ in terms]
-        period = max(least_period(moments, c, epsilon, self.log_delta), *(high - low for low, high in ends))
+        needed = least_period(saddle._replace(log_delta=self.log_delta))
+        period = max(needed, *(high - low for low, high in ends))
         # A power of two, so that nearby epsilons find the terms already rounded.
         spacing = 2.0 ** math.floor(math.log2(period / POINTS))
         for pair, _ in terms:
@@ -74,8 +74,7 @@ class RoundedSum:
 
     def fits(self, epsilon: float) -> bool:
         """Whether delta here is still near what the lattice was made for."""
-        c, _ = self.moments.for_epsilon(epsilon)
-        return abs(self.moments.refined(c, epsilon)[1] - self.log_delta) < 8.0
+        return abs(self.moments.saddle(epsilon).log_delta - self.log_delta) < 8.0
 
     def delta(self, epsilon: float) -> Bounds:
         """Bounds on the finite part D(epsilon) of the true sum."""

@@ -4,13 +4,31 @@ from __future__ import annotations
 
 import math
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
 from dalenius.calculus.pairs.pair import Reals, Terms
 
-PER_DECADE = 18
+PER_DECADE = 12
 NARROW, WIDE = 1e-12, 1e12
+
+
+class Saddle(NamedTuple):
+    """A place for the contour, and what is known of K = log M around it (all but `s` and `k` estimates)."""
+
+    c: float
+    epsilon: float
+    log_delta: float
+    log_mgf: float
+    s: Reals
+    """Where K is known; never c itself."""
+    k: Reals
+    """K there, rounded up."""
+
+
+NEAR = np.concatenate((1 - 0.5 ** np.arange(1.0, 11.0), 1 + 0.5 ** np.arange(1.0, 11.0)))
+"""K may bend within one step of the grid: it is looked at here, relative to c, too."""
 
 
 class Moments:
@@ -44,55 +62,88 @@ class Moments:
         else:
             self._low /= 10
             self.s, self.k = np.append(s, self.s), np.append(k, self.k)
+        self._known: tuple[Reals, Reals, Reals] | None = None
         return bool(np.isfinite(k).all())
 
     def _estimates(self) -> tuple[Reals, Reals, Reals]:
-        """On the finite grid: s, the epsilon whose saddle is s, and log delta there (Laplace's method)."""
-        finite = np.isfinite(self.k)
-        s, x = self.s[finite], np.log(self.s[finite])
-        value = self.k[finite] - x - np.log1p(s)
-        slope = np.gradient(value, x) / s
-        curvature = np.maximum(np.gradient(slope, x) / s, 1e-300)
-        log_delta = value - s * slope - 0.5 * np.log(2 * math.pi * curvature)
-        return s, slope, log_delta
+        """On the finite grid: log s, the epsilon whose saddle is s, log delta there (Laplace's method)."""
+        if self._known is None:
+            finite = np.isfinite(self.k)
+            s = self.s[finite]
+            x = np.log(s)
+            value = self.k[finite] - x - np.log1p(s)
+            slope = _derivative(value) / s
+            curvature = np.maximum(_derivative(slope) / s, 1e-300)
+            self._known = x, slope, value - s * slope - 0.5 * np.log(2 * math.pi * curvature)
+        return self._known
 
-    def for_epsilon(self, epsilon: float) -> tuple[float, float]:
-        """A contour near the saddle for this epsilon, and an estimate of log delta."""
+    def for_epsilon(self, epsilon: float) -> float:
+        """A contour near the saddle for this epsilon."""
         while True:
-            s, slope, log_delta = self._estimates()
+            x, slope, _ = self._estimates()
             if slope[0] > epsilon and self._grow(up=False):
                 continue
             if slope[-1] < epsilon and np.isfinite(self.k[-1]) and self._grow(up=True):
                 continue
             break
-        slope = np.maximum.accumulate(slope)
-        x = float(np.interp(epsilon, slope, np.log(s)))
-        guess = float(np.interp(x, np.log(s), log_delta + s * slope)) - math.exp(x) * epsilon
-        return math.exp(x), guess
+        return math.exp(float(np.interp(epsilon, np.maximum.accumulate(slope), x)))
 
-    def refined(self, c: float, epsilon: float) -> tuple[float, float]:
-        """The saddle for epsilon near c, and log delta by Laplace's method there."""
-        x, width = math.log(c), 2.5 / PER_DECADE * math.log(10)
-        for _ in range(2):
-            grid = x + np.linspace(-width, width, 25)
-            s = np.exp(grid)
+    def saddle(self, epsilon: float) -> Saddle:
+        """The saddle for epsilon, and log delta by Laplace's method there."""
+        x, width = math.log(self.for_epsilon(epsilon)), 2.5 / PER_DECADE * math.log(10)
+        s = k = np.empty(0)
+        for _ in range(3):
+            grid = x + width * RANGE
+            near = np.exp(grid)
+            asked = np.concatenate((near, math.exp(x) * NEAR))
             with np.errstate(all="ignore"):
-                height = self.log_mgf(s) - s * epsilon - grid - np.log1p(s)
-            best = int(np.clip(np.argmin(np.where(np.isfinite(height), height, np.inf)), 1, 23))
-            x, width = float(grid[best]), width / 10
-        bend = (height[best - 1] - 2 * height[best] + height[best + 1]) / (grid[1] - grid[0]) ** 2
-        log_delta = height[best] - 0.5 * math.log(2 * math.pi * max(bend, 1e-6)) + x
-        return math.exp(x), float(log_delta)
+                found = self.log_mgf(asked)
+            s, k = np.concatenate((s, asked)), np.concatenate((k, found))
+            height = found[: len(grid)] - near * epsilon - grid - np.log1p(near)
+            best = int(np.argmin(np.where(np.isfinite(height), height, np.inf)))
+            inside = 0 < best < len(grid) - 1
+            best = min(max(best, 1), len(grid) - 2)
+            x = float(grid[best])
+            left, here, right = (float(y) for y in height[best - 1 : best + 2])
+            gap = float(grid[1] - grid[0])
+            bend = (left - 2 * here + right) / gap**2
+            # A parabola through three points, when they are close enough to each other for one.
+            if inside and math.isfinite(left + right) and max(left, right) - here < 1.0:
+                move = max(-0.5, min(0.5, (left - right) / (2 * gap * gap * bend))) if bend > 0 else 0.0
+                x, here = x + move * gap, here - (left - right) * move / 4
+                break
+            width /= 4
+        c = math.exp(x)
+        log_delta = here - 0.5 * math.log(2 * math.pi * max(bend, 1e-6)) + x
+        s, k = np.concatenate((self.s, s)), np.concatenate((self.k, k))
+        keep = np.isfinite(k) & (np.abs(s - c) > 1e-4 * c)
+        # K is good to 1e-12 relative to the terms it sums; 1e-9 is ample.
+        k = k[keep] + 1e-9 * (1 + np.abs(k[keep]))
+        return Saddle(c, epsilon, log_delta, here + c * epsilon + x + math.log1p(c), s[keep], k)
 
     def for_delta(self, log_delta: float) -> tuple[float, float]:
         """A contour near the saddle for this delta, and an estimate of epsilon."""
         while True:
-            s, slope, estimate = self._estimates()
+            x, slope, estimate = self._estimates()
             if estimate[-1] > log_delta and np.isfinite(self.k[-1]) and self._grow(up=True):
                 continue
             if estimate[0] < log_delta and self._grow(up=False):
                 continue
             break
         falling = np.minimum.accumulate(estimate)
-        x = float(np.interp(-log_delta, -falling, np.log(s)))
-        return math.exp(x), float(np.interp(x, np.log(s), slope))
+        at = float(np.interp(-log_delta, -falling, x))
+        return math.exp(at), float(np.interp(at, x, slope))
+
+
+RANGE = np.linspace(-1.0, 1.0, 13)
+GAP = math.log(10) / PER_DECADE
+
+
+def _derivative(values: Reals) -> Reals:
+    """By log s, on the grid: central differences, one-sided at the ends."""
+    result = np.empty_like(values)
+    if len(values) < 2:
+        return np.zeros_like(values)
+    result[1:-1] = (values[2:] - values[:-2]) / (2 * GAP)
+    result[0], result[-1] = (values[1] - values[0]) / GAP, (values[-1] - values[-2]) / GAP
+    return result

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dalenius.calculus.pairs.pair import UNIT, Reals, Tilted, in_cells
+from dalenius.calculus.pairs.pair import UNIT, Complexes, Reals, Tilted, in_cells
 
 CUT = 45.0
 """Quadrature nodes whose weight is below exp(-CUT) of the largest are dropped, and charged to the error."""
@@ -36,10 +36,10 @@ class Rule:
         # Exponents and phases inherit the rounding of the losses.
         rounding = UNIT * (np.abs(order) * noise + 2 * x * x + 2 * np.abs(order * loss) + 8.0)
         self.fixed = float(self.weights @ rounding) + (3 * len(x) + 8) * UNIT + outside / total
-        self.per_t = float(self.weights @ (UNIT * (noise + 4 * np.abs(loss))))
+        self.per_t = float(self.weights @ (UNIT * (noise + 8 * np.abs(loss))))
 
     def along(self, t: Reals) -> Tilted:
-        values = np.exp(1j * np.multiply.outer(t, self.loss)) @ self.weights
+        values = transform(t, self.loss, self.weights)
         return Tilted(self.log_scale, values, self.fixed + self.per_t * np.abs(t))
 
     @cached_property
@@ -50,30 +50,27 @@ class Rule:
 
     @cached_property
     def spread(self) -> float:
-        """Mean absolute deviation of the loss, rounded up: how fast |M| can move with t.
+        """Mean absolute deviation of the discrete law that the rule is: how fast |M| can move with t."""
+        return float(self.weights @ np.abs(self.loss - self.median)) * (1 + 1e-9) + 1e-300
 
-        |L - median| has a kink, where the rule errs by a quarter of a cell's weight times what L moves there.
-        """
-        order = np.argsort(self.loss)
-        kink = float(np.max(self.weights[order][1:] * np.diff(self.loss[order]), initial=0.0))
-        return float(self.weights @ np.abs(self.loss - self.median)) * (1 + 1e-6) + kink + 1e-300
 
-    def near_zero(self, start: Reals, end: Reals) -> Reals:
-        """Bound on |M|/M(c) for t between `start` and `end`, good while t times the spread is small.
+def transform(t: Reals, loss: Reals, weights: Reals) -> Complexes:
+    """sum_j weights_j exp(i t_k loss_j). On an even grid from 0 most exponentials are products of two others.
 
-        |M|^2 = E cos(t (L - L')) <= 1 - t^2 v + t^4 (2 m + 6 v^2)/24 with v and m the second and fourth
-        central moments; outcomes far from the median are set apart and count in full.
-        """
-        away = self.loss - self.median
-        bulk = np.abs(away) <= 50 * self.spread
-        mass = float(self.weights[bulk].sum())
-        weights = self.weights[bulk] / mass
-        away = away[bulk] - float(weights @ away[bulk])
-        noise = 4 * self.fixed * float(np.max(np.abs(away)))
-        second = max(0.0, float(weights @ away**2) * (1 - 1e-6) - noise**2)
-        fourth = float(weights @ away**4) * (1 + 1e-6) + noise**4
-        squared = 1 - start**2 * second + end**4 * (2 * fourth + 6 * second**2 * (1 + 1e-5)) / 24
-        return np.asarray(1 - mass + 4 * UNIT + np.sqrt(np.clip(squared, 0.0, 1.0)))
+    The rounding of phases then is that of two: 2 UNIT |t loss| each, within the 8 that `Rule.per_t` allows.
+    """
+    size = len(t)
+    if size * len(loss) < 20_000 or not np.array_equal(t, np.arange(size) * t[1]):
+        return np.asarray(np.exp(1j * np.multiply.outer(t, loss)) @ weights)
+    block = max(1, min(math.isqrt(size), 4_000_000 // len(loss)))
+    fine = np.exp(1j * np.multiply.outer(loss, t[:block]))
+    values = np.empty(-(-size // block) * block, dtype=complex)
+    rows = max(1, 4_000_000 // len(loss))
+    starts = t[::block]
+    for k in range(0, len(starts), rows):
+        coarse = np.exp(1j * np.multiply.outer(starts[k : k + rows], loss)) * weights
+        values[k * block : (k + len(coarse)) * block] = (coarse @ fine).ravel()
+    return values[:size]
 
 
 def trapezoid(mu: float, rate: float, added: bool, c: float, reach: float) -> Rule:
@@ -176,7 +173,7 @@ def size_for(mu: float, rate: float, m: float, reach: float) -> float:
 
 
 MOST_TILT = 1e6
-MOST_WORK = 4e6
+MOST_WORK = 1e9
 
 
 def log_moments(mu: float, rate: float, m: Reals) -> Reals:
@@ -192,7 +189,7 @@ def log_moments(mu: float, rate: float, m: Reals) -> Reals:
         h = min(step_for(mu, rate, extreme, 0.0, 36.0), step_for(mu, rate, float(m[block[0]]), 0.0, 36.0))
         windows = [window(mu, rate, float(m[block[0]])), window(mu, rate, extreme)]
         low, high = min(w[0] for w in windows), max(w[1] for w in windows)
-        if (high - low) / h * len(block) > 3 * MOST_WORK:
+        if (high - low) / h * len(block) > 1e8:
             break  # inf: the caller does without
         x = np.arange(math.floor(low / h), math.ceil(high / h) + 1) * h
         exponent = np.multiply.outer(m[block], log_mixture(mu * x - mu * mu / 2, rate)[0]) - 0.5 * x * x
@@ -242,7 +239,7 @@ def envelope_for(mu: float, rate: float, added: bool, c: float, level: float) ->
     left = np.concatenate(([0.0], np.cumsum(gap * np.maximum(f[1:], f[:-1]))))
     largest = np.exp(np.minimum(np.maximum.accumulate(log_g[::-1])[::-1], 700.0))
     modes = 1.0 if (m + 1.0) * mu * mu / 4 <= 1.0 else 2.0
-    some = np.unique(np.linspace(0, len(x) - 1, 48).astype(int))
+    some = np.linspace(0, len(x) - 1, 24).astype(int)
     left, variation = left[some] * (1 + 1e-9), 2 * (modes + 1) * largest[some] * (1 + 1e-9)
 
     left = left + 1e-14  # what lies beyond the window
@@ -251,11 +248,120 @@ def envelope_for(mu: float, rate: float, added: bool, c: float, level: float) ->
         with np.errstate(over="ignore"):
             return np.asarray(np.min(left[:, None] + variation[:, None] / np.maximum(t, 1e-300), axis=0))
 
-    def rule_at(reach: float) -> Rule | None:
-        many = size_for(mu, rate, m, reach) > MOST_WORK / 4
-        return None if many else trapezoid(mu, rate, added, c, reach)
+    right = np.cumsum(gap * np.maximum(f[1:], f[:-1])[::-1])[::-1]
+    cut = int(np.searchsorted(-right, -0.02 * (1.0 - level)))  # few outcomes, far out: not worth resolving
 
-    return Envelope(*stepped(rule, smooth, rule_at, level), smooth)
+    def law(reach: float) -> Law | None:
+        ends = float(x[0]), float(x[min(cut, len(x) - 1)])
+        missed = (float(right[cut]) if cut < len(right) else 0.0) * (1 + 1e-9) + 1e-14
+        return bulk(mu, rate, m, added, ends, reach, rule.log_scale, missed)
+
+    return Envelope(*stepped(rule.spread, smooth, law, level), smooth)
+
+
+class Law(NamedTuple):
+    """A discrete law whose transform is within `error` of M(c + i t)/M(c), for |t| up to some reach."""
+
+    loss: Reals
+    weights: Reals
+    error: float
+
+    def near_zero(self, breaks: Reals) -> Reals:
+        """Bounds on |M|/M(c) between the breaks, good for small t.
+
+        |M|^2 = E cos(t (L - L')) <= 1 - t^2 v + t^4 (2 m + 6 v^2)/24 with v and m the second and fourth
+        central moments; outcomes far from the middle are set apart and count in full.
+        """
+        start, end = breaks[:-1] ** 2, breaks[1:] ** 4 / 24
+        best = np.ones(len(start))
+        mean = float(self.weights @ self.loss)
+        distance = np.abs(self.loss - mean)
+        spread = float(self.weights @ distance)
+        total = float(self.weights.sum())
+        for cut in (4.0, 15.0, 60.0):
+            bulk = distance <= cut * spread
+            weights, away = self.weights[bulk], self.loss[bulk]
+            mass = float(weights.sum())
+            weights = weights / mass
+            square = (away - float(weights @ away)) ** 2
+            second, fourth = float(weights @ square) * (1 - 1e-9), float(weights @ square**2) * (1 + 1e-9)
+            squared = 1 - start * second + end * (2 * fourth + 6 * second**2)
+            best = np.minimum(best, total - mass + mass * np.sqrt(np.clip(squared, 0.0, 1.0)))
+        return np.asarray(best + self.error + 1e-14)
+
+    def on_cells(self, edges: Reals) -> Reals:
+        """Bounds on |M|/M(c) between the edges: its value in the middle, and how fast it can move."""
+        middle = (edges[1:] + edges[:-1]) / 2
+        phase = np.multiply.outer(middle, self.loss)
+        size = np.hypot(np.cos(phase) @ self.weights, np.sin(phase) @ self.weights)
+        # |sum w exp(i t (L - a))| moves by at most sum w |L - a| per unit of t, whatever a.
+        pace = float(self.weights @ np.abs(self.loss - float(self.weights @ self.loss)))
+        return np.asarray(size + pace * np.diff(edges) / 2 + self.error)
+
+
+GAUSS, GAUSS_WEIGHTS = np.polynomial.legendre.leggauss(16)
+RHO = 2.5
+MOST_PANELS = 2000
+
+
+def bulk(
+    mu: float,
+    rate: float,
+    m: float,
+    added: bool,
+    ends: tuple[float, float],
+    reach: float,
+    log_scale: float,
+    missed: float,
+) -> Law | None:
+    """Gauss-Legendre panels for the part of M(c + i t) between two points, for |t| <= reach.
+
+    On the Bernstein ellipse RHO of a panel of half width r, with half axes `long` and b, theta = mu b <= 1.4:
+    |w| is at most w(Re x) and at least cos(theta/2) w(Re x), and |arg w| is at most theta min(1, 2 q), q
+    the share g exp(z)/w at the right end of the ellipse (arg w grows with theta at the rate
+    Re u/(1+u), |u| = q/(1-q), which is at most q for |u| <= 1 and at most 1 otherwise). Between
+    its nodes and out to the ends of the ellipse log |integrand| on the real axis moves by at most
+    (|x| + |m| mu q) times the distance, itself at most long - 0.95 r. The rule errs by at most
+    64/15 r RHO^-2n/(1 - RHO^-2) times the largest modulus (Trefethen 2013, Theorem 19.3).
+    """
+    long, tall = (RHO + 1 / RHO) / 2, (RHO - 1 / RHO) / 2
+    widest = min(0.5, 1.4 / (mu * tall), math.sqrt(60.0 / max(-m, 1.0)) / (mu * tall))
+    odds = math.log(rate) - math.log1p(-rate) - mu * mu / 2
+    centres: list[float] = []
+    halves: list[float] = []
+    growths: list[float] = []
+    at, end = ends
+    while at < end:
+        r = min(widest, (end - at) / 2)
+        for _ in range(8):
+            right = at + (1 + long) * r
+            q = 1.0 / (1.0 + math.exp(-min(max(odds + mu * right, -700.0), 700.0)))
+            turn = reach * mu * tall * min(1.0, 2 * q)
+            steep = max(abs(at), abs(right)) + r + abs(m) * mu * q
+            if turn * r <= 10.0 and steep * r <= 15.0:
+                break
+            r = min(10.0 / max(turn, 1e-300), 15.0 / steep, r)
+        if turn * r > 20.0 or steep * r > 30.0 or len(centres) >= MOST_PANELS or at + 2 * r == at:
+            return None
+        theta = mu * tall * r
+        growth = turn * r + (tall * r) ** 2 / 2 + min(0.0, m) * math.log(math.cos(theta / 2))
+        centres.append(at + r)
+        halves.append(r)
+        growths.append(growth + steep * r * (long - 0.95))
+        at += 2 * r
+    half = np.array(halves)
+    x = np.array(centres)[:, None] + half[:, None] * GAUSS
+    log_w, noise = log_mixture(mu * x - mu * mu / 2, rate)
+    exponent = m * log_w - 0.5 * x * x - 0.5 * math.log(2 * math.pi) - log_scale
+    weights = np.exp(exponent) * (half[:, None] * GAUSS_WEIGHTS)
+    each = np.exp(exponent.max(axis=1) + np.array(growths)) * half
+    error = 64 / 15 * RHO ** (-2 * len(GAUSS)) / (1 - RHO**-2) * float(each.sum())
+    rounding = UNIT * (
+        (abs(m) + reach) * (noise + 8 * (np.abs(mu * x) + mu * mu + np.abs(log_w))) + 2 * x * x + 64.0
+    )
+    error += float(np.sum(weights * rounding)) + 1e-12
+    loss = -log_w if added else log_w
+    return Law(loss.ravel(), weights.ravel(), error + missed)
 
 
 def level_for(times: int) -> float:
@@ -264,27 +370,30 @@ def level_for(times: int) -> float:
 
 
 def stepped(
-    rule: Rule, smooth: Callable[[Reals], Reals], rule_at: Callable[[float], Rule | None], level: float
+    spread: float, smooth: Callable[[Reals], Reals], law: Callable[[float], Law | None], level: float
 ) -> tuple[Reals, Reals]:
-    """Bounds on |M(c+it)|/M(c) on cells of a geometric grid, where that for all large t is above `level`.
+    """Bounds on |M(c+it)|/M(c) on cells, where that for all large t is above `level`.
 
-    Small t: `Rule.near_zero`. Larger t: |M| is evaluated in the middle of a cell and moves by at most the
-    mean absolute deviation per unit of t.
+    `spread` is about the mean absolute deviation of L, `law(reach)` a law good for t up to there.
     """
-    spread = rule.spread
-    breaks = 1e-5 / spread * 1.1 ** np.arange(400.0)
-    needed = smooth(breaks) > level
-    breaks = breaks[: int(np.argmin(needed)) + 1] if not needed.all() else breaks
-    values = np.minimum(rule.near_zero(breaks, breaks * 1.1), 1.0)
-    large = np.flatnonzero((breaks * spread > 0.2) & (values > level))
-    middle = breaks * 1.05
-    for block in np.array_split(large, max(1, len(large) // 14)):
-        fine = rule_at(float(middle[block[-1]])) if len(block) else None
-        if fine is None:
-            break  # what there is stays a bound
-        at = fine.along(middle[block])
-        values[block] = np.minimum(
-            values[block], np.abs(at.values) + at.error + spread * 0.05 * breaks[block]
-        )
-    steps = np.concatenate(([1.0], np.minimum(values * (1 + 1e-12), 1.0), [1.0]))
-    return np.concatenate(([0.0], breaks, [breaks[-1] * 1.1])), steps
+    unit = 1.0 / spread
+    ends = unit * 1.1 ** np.arange(280.0)
+    enough = smooth(ends) <= level
+    # A cell of another grid may begin a little before the smooth bound is good enough.
+    end = 1.2 * float(ends[int(np.argmax(enough))]) if enough.any() else float(ends[-1])
+    finest = 0.5 * unit if level > 0.9 else 0.25 * unit
+    end = min(end, 80 * finest)
+    found = law(end)
+    if found is None:
+        return np.zeros(1), np.ones(1)
+    breaks = 1e-5 * unit * 1.1 ** np.arange(120.0)
+    breaks = breaks[breaks <= end]
+    values = found.near_zero(breaks)
+    good = np.flatnonzero(values <= level)
+    start = int(good[-1]) + 1 if len(good) else int(np.argmin(values))
+    grid = [float(breaks[start])]
+    while grid[-1] < end:
+        grid.append(min(grid[-1] + min(0.2 * grid[-1], finest), end))
+    edges = np.array(grid)
+    values = np.concatenate(([1.0], values[:start], found.on_cells(edges), [1.0]))
+    return np.concatenate(([0.0], breaks[:start], edges)), np.minimum(values * (1 + 1e-12), 1.0)

@@ -17,7 +17,16 @@ from scipy.special import erf
 from dalenius.calculus.pairs.atoms import Atoms
 from dalenius.calculus.pairs.bracket import Bracket
 from dalenius.calculus.pairs.gaussian import GaussianPair
-from dalenius.calculus.pairs.mixture import MOST_WORK, REACH, Envelope, Rule, level_for, log_mixture, stepped
+from dalenius.calculus.pairs.mixture import (
+    MOST_WORK,
+    REACH,
+    Envelope,
+    Law,
+    Rule,
+    level_for,
+    log_mixture,
+    stepped,
+)
 from dalenius.calculus.pairs.pair import Bounds, Pair, Reals, Tilted
 from dalenius.calculus.pairs.sampled import SampledPair, sampled
 
@@ -192,10 +201,13 @@ def half_line_envelope(mu: float, rate: float, c: float, level: float) -> Envelo
     def smooth(t: Reals) -> Reals:
         return np.asarray(np.minimum(1.0, atom + variation / np.maximum(t, 1e-300)))
 
-    def rule_at(reach: float) -> Rule | None:
-        return None if nodes_of(mu, c, reach) > MOST_WORK / 4 else half_line(mu, rate, c, reach)
+    def law(reach: float) -> Law | None:
+        if nodes_of(mu, c, reach) > 1e6:
+            return None
+        fine = half_line(mu, rate, c, reach)
+        return Law(fine.loss, fine.weights, fine.fixed + fine.per_t * reach)
 
-    return Envelope(*stepped(rule, smooth, rule_at, level), smooth)
+    return Envelope(*stepped(rule.spread, smooth, law, level), smooth)
 
 
 def _from_tails(above: Reals, below: Reals, left: np.ndarray, infinite: float) -> Reals:
