@@ -99,7 +99,7 @@ class _Search:
                 self.excess(down)
             if rising == 0:
                 rising = _compare(self.excess(down), self.excess(up))
-            elif up >= LARGEST or down <= SMALLEST:
+            elif up >= LARGEST or down <= SMALLEST or self._stands_still(wants_less, rising):
                 break
             factor = min(factor**1.5, 1e3)
         if any(y <= 0 for y in self.seen.values()):
@@ -113,6 +113,14 @@ class _Search:
             f"does not depend on "
             "the parameter, or the promise is too strict (a delta below what the family always spends, say)."
         )
+
+    def _stands_still(self, wants_less: bool, rising: int) -> bool:
+        """Whether a thousandfold change of the parameter changed nothing: only a fixed part is left."""
+        forward = (rising > 0) != wants_less
+        ends = sorted(self.seen, reverse=not forward)[-4:]
+        values = [self.seen[x] for x in ends]
+        wide = len(ends) == 4 and abs(math.log(ends[-1] / ends[0])) > math.log(1e3)
+        return wide and max(values) - min(values) <= 1e-6 * (1 + abs(values[-1]))
 
     def _probe(self, good: float, bad: float) -> None:
         """Look to both sides of the bracket, and inside, for a family that turns around."""
