@@ -220,6 +220,33 @@ class TestObjectivePerturbation(Simulated):
         return case.mechanism.log_ratio(case.mechanism.draw(rng, size, True))
 
 
+class TestSharpObjectivePerturbation(Simulated):
+    mirrored = False
+
+    def test_directions_against_a_fine_partition(self, case: Case, direction: Side) -> None:
+        """Two pairs, not one mechanism's: exact profiles are in test_sharp_objective_perturbation."""
+        assert not case.loss().is_symmetric
+
+    cases = tuple(
+        Case(
+            f"sigma {s} ridge {r}",
+            lambda x, s=s, r=r: losses.objective_perturbation(s * x, r, 1.0, 1.0, bound="sharp"),
+            sigma=s,
+            ridge=r,
+        )
+        for s, r in ((3.0, 20.0), (1.5, 0.5))
+    )
+
+    def sample(
+        self, case: Case, rng: np.random.Generator, size: int, direction: Side, epsilon: float
+    ) -> np.ndarray:
+        # Each direction has its own dominating pair; exact profiles are in test_sharp_objective_perturbation.
+        mu, normal = 1 / case.sigma, rng.standard_normal(size)
+        if direction == "add":
+            return mu**2 / 2 + mu * np.abs(normal)
+        return math.log1p(1 / case.ridge) + np.maximum(mu**2 / 2 + mu * normal, 0.0)
+
+
 class TestObjectivePerturbationInDimensions(TestObjectivePerturbation):
     slow_sums = True
     repeats = (2,)

@@ -21,3 +21,15 @@ class CannotMeet(InvalidParameter):
 
 class UnsupportedComposition(InvalidParameter):
     """The losses are sound one by one, but no valid rule is known for what was asked of them."""
+
+
+class BudgetExceeded(InvalidParameter):
+    """A release would cost more than is left of a budget. Nothing was charged and no data was touched."""
+
+
+class LedgerError(InvalidParameter):
+    """A ledger cannot be opened, read or written. Nothing is released without its charge on record."""
+
+
+class LedgerDamaged(LedgerError):
+    """A ledger is not what was written: an entry was changed, removed, or the file went back in time."""

@@ -25,6 +25,7 @@ from dalenius.calculus.pairs.half_normal import HalfNormalPair
 from dalenius.calculus.pairs.laplace import LaplacePair
 from dalenius.calculus.pairs.mixture import REACH, window
 from dalenius.calculus.pairs.pair import Bounds, Pair, Terms
+from dalenius.calculus.pairs.rectified import RectifiedPair
 from dalenius.calculus.pairs.sampled import SampledPair
 
 if TYPE_CHECKING:
@@ -183,6 +184,15 @@ def transform(flint: Any, pair: Pair, c: float, reach: float) -> Callable[[Ball]
             return (s * (offset + mu**2 / 2) + (s * mu) ** 2 / 2).exp() * (1 + (s * mu / arb(2).sqrt()).erf())
 
         return half_normal
+    if isinstance(pair, RectifiedPair):
+        mu, offset = arb(pair.mu), arb(pair.offset)
+
+        def rectified(s: Ball) -> Ball:
+            z = mu * (s + acb(0.5)) / arb(2).sqrt()
+            tie = (1 - (mu / 2 / arb(2).sqrt()).erf()) / 2
+            return (s * offset).exp() * (tie + (mu**2 * s * (s + 1) / 2).exp() * (1 + z.erf()) / 2)
+
+        return rectified
     if isinstance(pair, Atoms) and len(pair.loss) <= 2000:
         losses = [arb(float(x)) for x in pair.loss]
         masses = [arb(float(p)) * (1 + arb(0, pair.slack)) for p in pair.mass]

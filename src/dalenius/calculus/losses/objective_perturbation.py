@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Literal
 
 from dalenius.calculus import checks
 from dalenius.calculus.adjacency import ADD_REMOVE
@@ -10,10 +11,18 @@ from dalenius.calculus.errors import InvalidParameter
 from dalenius.calculus.loss import Loss, call
 from dalenius.calculus.losses.gaussian import gaussian
 from dalenius.calculus.pairs.half_normal import ChiPair, HalfNormalPair
+from dalenius.calculus.pairs.rectified import RectifiedPair
+
+Bound = Literal["thesis", "sharp"]
 
 
 def objective_perturbation(
-    sigma: float, ridge: float, gradient_bound: float, smoothness: float, dimension: int | None = None
+    sigma: float,
+    ridge: float,
+    gradient_bound: float,
+    smoothness: float,
+    dimension: int | None = None,
+    bound: Bound = "thesis",
 ) -> Loss:
     """Loss of the exact minimiser of a convex objective with Gaussian linear noise, add/remove adjacency.
 
@@ -27,16 +36,27 @@ def objective_perturbation(
     With `dimension` = d any such l is allowed and the bound becomes
     -d log(1 - smoothness/ridge) + L^2/(2 sigma^2) + (L/sigma) chi_d (Theorem C.5.1, corrected).
 
+    bound="sharp" (GLM losses, any ridge, f' merely Lipschitz) looks at signs and directions: removing a
+    record costs at most log(1 + smoothness/ridge) + max(N(L^2/(2 sigma^2), L^2/sigma^2), 0), adding one at
+    most L^2/(2 sigma^2) + |N(0, L^2/sigma^2)|. Proved in docs/proofs/objective-perturbation.md.
+
     >>> import dalenius as dp
     >>> loss = dp.losses.objective_perturbation(sigma=5, ridge=20, gradient_bound=1, smoothness=1)
     >>> round(loss.epsilon(delta=1e-5), 6)
     0.810872
+    >>> sharp = dp.losses.objective_perturbation(5, 20, 1, 1, bound="sharp")
+    >>> round(sharp.epsilon(delta=1e-5), 6)
+    0.774312
     """
     sigma = checks.positive("sigma", sigma, "Without noise the minimiser is not private.")
     ridge = checks.positive("ridge", ridge)
     gradient = checks.positive("gradient_bound", gradient_bound)
     smooth = checks.nonnegative("smoothness", smoothness)
-    if smooth >= ridge:
+    if bound not in ("thesis", "sharp"):
+        raise InvalidParameter(f"bound is {bound!r}; it must be 'thesis' or 'sharp'.")
+    if bound == "sharp" and dimension is not None:
+        raise InvalidParameter("bound='sharp' is proved for GLM losses only; leave `dimension` out.")
+    if smooth >= ridge and bound == "thesis":
         raise InvalidParameter(
             f"ridge is {ridge} and smoothness {smooth}; the bound needs ridge > smoothness. Raise the "
             f"ridge, or scale "
@@ -49,9 +69,15 @@ def objective_perturbation(
         gradient_bound=gradient,
         smoothness=smooth,
         dimension=(dimension, None),
+        bound=(bound, "thesis"),
     )
-    leading = -math.log1p(-smooth / ridge)
     checks.moderate("gradient_bound / sigma", gradient / sigma)
+    if bound == "sharp":
+        mu = checks.ratio_up(gradient, sigma)
+        leading = math.nextafter(math.log1p(checks.ratio_up(smooth, ridge)), math.inf) if smooth else 0.0
+        remove, add = RectifiedPair(leading, mu), HalfNormalPair(0.0, mu)
+        return Loss(((remove, 1),), ((add, 1),), ADD_REMOVE, name)
+    leading = -math.log1p(-smooth / ridge)
     if dimension is None:
         return Loss.symmetric(HalfNormalPair(leading, gradient / sigma), ADD_REMOVE, name)
     d = checks.count("dimension", dimension, least=1)
@@ -68,6 +94,7 @@ def approximate_minima(
     tolerance: float,
     output_sigma: float,
     dimension: int | None = None,
+    bound: Bound = "thesis",
 ) -> Loss:
     """Loss of objective perturbation solved only until the gradient norm is at most `tolerance`.
 
@@ -80,7 +107,7 @@ def approximate_minima(
     >>> loss.epsilon(1e-5) > dp.losses.objective_perturbation(5, 20, 1, 1).epsilon(1e-5)
     True
     """
-    exact = objective_perturbation(sigma, ridge, gradient_bound, smoothness, dimension)
+    exact = objective_perturbation(sigma, ridge, gradient_bound, smoothness, dimension, bound)
     tolerance = checks.nonnegative("tolerance", tolerance)
     if tolerance == 0:
         return exact
