@@ -1,1 +1,1 @@
-"""Side-by-side runs against other accountants: `make bench`, or `python -m benchmarks --quick`."""
+"""Side-by-side runs against peers: `make bench`, or `python -m benchmarks --quick`, `--only noise`."""

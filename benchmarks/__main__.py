@@ -1,4 +1,7 @@
-"""`python -m benchmarks`: every case, ours and the peers' in one run; see RESULTS.md for what comes out."""
+"""`python -m benchmarks`: every case, ours and the peers' in one run.
+
+The accounting goes to RESULTS.md, the noise to NOISE.md; `--only` chooses one of them.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,7 @@ import time
 from importlib.metadata import version
 from pathlib import Path
 
+from benchmarks import noise
 from benchmarks.ask import Peers
 from benchmarks.cases import Case, Row, all_cases
 from benchmarks.picture import draw
@@ -34,7 +38,14 @@ def main() -> int:
     out.mkdir(parents=True, exist_ok=True)
     about = machine(peers)
     say(", ".join(f"{key} {value}" for key, value in about.items()))
+    if options.only != "noise":
+        accounting(peers, options, about, out)
+    if options.only != "accounting":
+        noise.run(peers, options.quick, about, out, say)
+    return 0
 
+
+def accounting(peers: Peers | None, options: argparse.Namespace, about: dict[str, str], out: Path) -> None:
     start = time.perf_counter()
     cases: list[Case] = []
     for case, found in all_cases(peers, options.quick):
@@ -50,13 +61,13 @@ def main() -> int:
     checks = [check for case in cases for row in case.rows for check in row.checks]
     missed = sum(not check.met for check in checks)
     say(f"\n{len(checks) - missed} of {len(checks)} targets met; written to {out / 'RESULTS.md'}")
-    return 0
 
 
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks", description="Ours against the peers, in one run."
     )
+    parser.add_argument("--only", choices=["accounting", "noise"], help="one part (default: both)")
     parser.add_argument("--quick", action="store_true", help="a reduced set, written to build/benchmarks")
     parser.add_argument("--no-peers", action="store_true", help="only ours, written to build/benchmarks")
     parser.add_argument(
@@ -66,7 +77,7 @@ def arguments() -> argparse.Namespace:
         help="the Python of the peers' environment (default: .venv-bench/bin/python)",
     )
     parser.add_argument("--timeout", type=float, default=120.0, help="seconds after which a peer is stopped")
-    parser.add_argument("--out", type=Path, help="folder for RESULTS.md, results.json and results.png")
+    parser.add_argument("--out", type=Path, help="folder for what is written")
     return parser.parse_args()
 
 

@@ -44,6 +44,7 @@ class Peers:
 
     python: Path
     timeout: float = 120.0
+    worker: Path = WORKER
 
     def versions(self) -> dict[str, str]:
         return {str(k): str(v) for k, v in self._send({"peer": "", "task": "versions"}, 60.0).items()}
@@ -65,7 +66,7 @@ class Peers:
 
     def _send(self, question: dict[str, Any], timeout: float) -> dict[str, Any]:
         run = subprocess.run(
-            [str(self.python), str(WORKER)],
+            [str(self.python), str(self.worker)],
             input=json.dumps(question),
             capture_output=True,
             text=True,
