@@ -1,0 +1,239 @@
+"""The K-norm mechanism: noise shaped like the set in which a record can move the answer."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import betainc, gammaincinv
+
+from dalenius.calculus import checks, losses
+from dalenius.calculus.adjacency import ADD_REMOVE, Adjacency
+from dalenius.calculus.errors import InvalidParameter
+from dalenius.calculus.guarantees import Guarantee, PureDP
+from dalenius.calculus.loss import Loss
+from dalenius.mechanisms import on_grid
+from dalenius.mechanisms.hull import Hull
+from dalenius.mechanisms.k_norm_noise import Ball, Body, Box, Polytope, SmallBall
+from dalenius.mechanisms.laplace import Laplace
+from dalenius.mechanisms.mechanism import Mechanism, Neighbours
+from dalenius.mechanisms.search import least_noise, most_noise
+from dalenius.mechanisms.values import added, real_numbers
+from dalenius.noise import Grid
+
+Norm = Literal["l1", "l2", "linf"]
+
+TICKS = 36
+"""The smaller of sensitivity and scale is about 2^36 ticks of the norm."""
+FEW = 11
+"""Up to so many dimensions an l2 ball is drawn from the box around it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class KNorm(Mechanism):
+    """Releases the vector f(X) + V with density proportional to exp(-||V||_K / scale).
+
+    Neighbours (`adjacency`) move f by at most `sensitivity` in the norm: "l1", "l2", "linf", or a `Hull`
+    whose unit ball is given by vertices or half-spaces. sensitivity/scale-DP (Hardt and Talwar 2010; seed
+    000 A9), and no more telling than Laplace noise of that scale on one number, which is the loss: going
+    from one answer to the other in n equal steps, each step is (sensitivity/(scale n))-DP, and the
+    trade-off curve of such a chain tends to that of the Laplace mechanism (seed 000 Lemma 11 and Theorem
+    13.3).
+
+    Exact on a grid: the noise is a vector of whole numbers with P(z) proportional to exp(-h(z)/s), h(z) the
+    norm rounded up to whole ticks, drawn as a radius and a uniform grid point of the ball of that radius by
+    rejection with exact coins; docs/mechanisms-on-a-grid.md says why the stated loss is an upper bound. For
+    "l1" it is `Laplace`. A hull is drawn from its bounding box: keep it to about ten dimensions.
+
+    >>> from dalenius.mechanisms import KNorm
+    >>> m = KNorm(sensitivity=1, scale=2.0, norm="linf")
+    >>> m.loss.epsilon(delta=0.0), m.release([1.0, 2.0, 3.0]).shape
+    (0.5, (3,))
+    """
+
+    sensitivity: float
+    scale: float
+    norm: Norm | Hull = "l2"
+    adjacency: Adjacency = ADD_REMOVE
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "sensitivity", checks.positive("sensitivity", self.sensitivity))
+        object.__setattr__(
+            self, "scale", checks.positive("scale", self.scale, "Noise of scale 0 hides nothing.")
+        )
+        if not isinstance(self.norm, Hull) and self.norm not in ("l1", "l2", "linf"):
+            raise InvalidParameter(f"norm is {self.norm!r}; it must be 'l1', 'l2', 'linf' or a Hull.")
+        if self.scale / self.sensitivity > 1e6:
+            raise InvalidParameter(
+                f"scale is {self.scale:g}, more than 1e6 times the sensitivity; check the units of both."
+            )
+        _ = self.loss
+
+    @cached_property
+    def loss(self) -> Loss:
+        return losses.laplace(self.scale, self.sensitivity, self.adjacency)
+
+    def release(self, value: Any) -> Any:
+        """The vector (an array of any shape, taken as one vector) with noise, as doubles."""
+        return self.releases(value, 1)[0]
+
+    def releases(self, value: Any, times: int) -> Any:
+        """`times` independent releases of one vector, along the first axis."""
+        numbers, times = real_numbers(value), checks.count("times", times)
+        size = self._dimension(numbers)
+        if self.norm == "l1":
+            return self._laplace.releases(numbers, times)
+        plan = self._plan(size)
+        noise = plan.body.draw(plan.units, times).reshape(times, *numbers.shape)
+        units = on_grid.steps(plan.grid, numbers)
+        return on_grid.doubles(plan.grid, added(np.broadcast_to(units, noise.shape), noise))
+
+    def accuracy(self, confidence: float = 0.95, size: int = 1) -> float:
+        """The error that, with probability `confidence`, every one of `size` coordinates stays within.
+
+        "l1": as for `Laplace`. "linf": exact, as the norm of V is gamma distributed with `size` degrees.
+        "l2": each coordinate is the gamma norm times a coordinate of a uniform direction, with a union
+        bound over coordinates. A hull: the gamma quantile of the norm times its widest extent, which is
+        loose.
+        """
+        t = on_grid.share(confidence, size)
+        if self.norm == "l1":
+            return self._laplace.accuracy(confidence, size)
+        plan = self._plan(checks.count("size", size, least=1))
+        steps = plan.units * (1 + 1e-7) * self._quantile(confidence, t, size) * float(plan.body.extent) + 2
+        return float(plan.grid.granularity) * steps
+
+    @classmethod
+    def for_accuracy(
+        cls,
+        within: float,
+        confidence: float = 0.95,
+        *,
+        sensitivity: float,
+        size: int = 1,
+        norm: Norm | Hull = "l2",
+        adjacency: Adjacency = ADD_REMOVE,
+    ) -> KNorm:
+        """The most noise with which all of `size` coordinates stay within an error."""
+
+        def build(scale: float) -> KNorm:
+            return cls(sensitivity=sensitivity, scale=scale, norm=norm, adjacency=adjacency)
+
+        unit = build(checks.positive("sensitivity", sensitivity)).accuracy(confidence, size)
+        guess = checks.positive("within", within) * sensitivity / unit
+        return most_noise(build, within, confidence, size, guess)
+
+    @classmethod
+    def calibrated(
+        cls,
+        guarantee: Guarantee,
+        *,
+        sensitivity: float,
+        norm: Norm | Hull = "l2",
+        adjacency: Adjacency = ADD_REMOVE,
+    ) -> KNorm:
+        """The least noise that keeps a promise."""
+        sensitivity = checks.positive("sensitivity", sensitivity)
+        if isinstance(guarantee, PureDP) and guarantee.epsilon > 0:
+            scale = on_grid.up(Fraction(sensitivity) / Fraction(guarantee.epsilon))
+        else:
+            scale = least_noise(losses.laplace, guarantee, sensitivity)
+        return cls(sensitivity=sensitivity, scale=scale, norm=norm, adjacency=adjacency)
+
+    @property
+    def worst_pair(self) -> Neighbours:
+        if isinstance(self.norm, Hull):
+            direction = np.zeros(self.norm.dimension)
+            direction[0] = 1.0
+            far = direction * (self.sensitivity / self.norm.norm(direction) * (1 - 1e-9))
+            return Neighbours(np.zeros(len(far)), far)
+        return Neighbours(np.zeros(1), np.array([self.sensitivity]))
+
+    @property
+    def _laplace(self) -> Laplace:
+        return Laplace(sensitivity=self.sensitivity, scale=self.scale, adjacency=self.adjacency)
+
+    def _dimension(self, numbers: NDArray[Any]) -> int:
+        if numbers.ndim == 0:
+            raise InvalidParameter(
+                "value is a single number; it must be a vector (use Laplace for one number)."
+            )
+        if isinstance(self.norm, Hull) and numbers.size != self.norm.dimension:
+            raise InvalidParameter(
+                f"value has {numbers.size} coordinates; it must have {self.norm.dimension}, as the hull has."
+            )
+        return int(numbers.size)
+
+    def _quantile(self, confidence: float, t: float, size: int) -> float:
+        """How many scales the largest coordinate reaches, in units of the widest extent of the body."""
+        norm = float(gammaincinv(size, confidence))
+        if self.norm != "l2" or size == 1:
+            return norm
+        return min(norm, _coordinate(t, size))
+
+    def _plan(self, size: int) -> _Plan:
+        """Grid, body and scale for vectors of this many coordinates: Lemma 4."""
+        sensitivity, scale = Fraction(self.sensitivity), Fraction(self.scale)
+        stretch, corner = Fraction(1), Fraction(1)
+        if isinstance(self.norm, Hull):
+            if size != self.norm.dimension:
+                raise InvalidParameter(f"size is {size}; it must be {self.norm.dimension}, as the hull has.")
+            stretch, corner = self.norm.stretch, self.norm.corner
+        elif self.norm == "l2":
+            corner = Fraction(math.isqrt(size - 1) + 1)
+        tick = Fraction(2) ** (_floor_log2(min(sensitivity, scale)) - TICKS)
+        step = Fraction(2) ** (_floor_log2(tick / corner))
+        # Rounding moves the norm by at most step * corner <= tick.
+        ticks = math.ceil(sensitivity * stretch / tick) + 1
+        hops = math.isqrt(ticks)
+        hop = -(-ticks // hops) + 2
+        units = on_grid.up((hops + 1) * hop * scale / sensitivity)
+        return _Plan(Grid(step), self._body(size, int(tick / step)), units)
+
+    def _body(self, size: int, ratio: int) -> Body:
+        if isinstance(self.norm, Hull):
+            return Polytope(self.norm, ratio)
+        if self.norm == "linf" or size == 1:
+            return Box(size, ratio)
+        return SmallBall(size, ratio) if size <= FEW else Ball(size, ratio)
+
+
+@dataclass(frozen=True)
+class _Plan:
+    grid: Grid
+    body: Body
+    units: float
+
+
+def _floor_log2(x: Fraction) -> int:
+    power = x.numerator.bit_length() - x.denominator.bit_length()
+    return power if Fraction(2) ** power <= x else power - 1
+
+
+def _coordinate(t: float, size: int) -> float:
+    """x with P(|R T| > x) <= t, R gamma of `size` degrees, T a coordinate of a uniform direction; rounded up.
+
+    P(|R T| > x) = E P(T^2 > (x/R)^2), T^2 ~ Beta(1/2, (size-1)/2), over quantiles of R: the tail grows with
+    R, so the upper end of each cell bounds it.
+    """
+    cells = 4000
+    levels = np.concatenate((np.arange(1, cells) / cells, 1 - np.geomspace(1 / cells, 1e-16, 200)[1:]))
+    radius = np.append(gammaincinv(size, levels), np.inf)
+    mass = np.diff(np.concatenate(([0.0], levels, [1.0])))
+
+    def tail(x: float) -> float:
+        inside = np.where(radius > x, (x / np.maximum(radius, x)) ** 2, 1.0)
+        return float(mass @ (1.0 - betainc(0.5, (size - 1) / 2, inside)))
+
+    low, high = 0.0, float(gammaincinv(size, 1 - min(t, 0.5) / 2)) * 2
+    while tail(high) > t:
+        high *= 2
+    while high - low > 1e-9 * high:
+        middle = (low + high) / 2
+        low, high = (middle, high) if tail(middle) > t else (low, middle)
+    return high

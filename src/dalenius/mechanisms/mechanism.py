@@ -1,0 +1,42 @@
+"""What every mechanism is: frozen data that both releases and accounts, so that the two cannot drift apart."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from dalenius.calculus.loss import Loss
+
+
+class Neighbours(NamedTuple):
+    """Two inputs of `release` that one person's data can turn into each other."""
+
+    first: Any
+    second: Any
+
+
+class Mechanism(ABC):
+    """A private release: what comes out, and what it costs."""
+
+    @property
+    @abstractmethod
+    def loss(self) -> Loss:
+        """The worst-case privacy loss of one release."""
+
+    @abstractmethod
+    def release(self, value: Any) -> Any:
+        """One private answer about `value`."""
+
+    def releases(self, value: Any, times: int) -> Sequence[Any]:
+        """Independent private answers about one value, `times` of them along the first axis.
+
+        What an audit runs: together they cost `loss * times`. A mechanism that can draw them at once overrides
+        the loop.
+        """
+        return [self.release(value) for _ in range(times)]
+
+    @property
+    @abstractmethod
+    def worst_pair(self) -> Neighbours:
+        """Neighbouring inputs on which the loss is attained, or nearly so: what an audit runs on."""

@@ -1,0 +1,188 @@
+"""Randomized response: everybody answers, and lies now and then."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dalenius.calculus import checks, losses
+from dalenius.calculus.adjacency import REPLACE_ONE, Adjacency
+from dalenius.calculus.calibrate import calibrate
+from dalenius.calculus.errors import CannotMeet, InvalidParameter
+from dalenius.calculus.guarantees import Guarantee, PureDP
+from dalenius.calculus.loss import Loss
+from dalenius.mechanisms.mechanism import Mechanism, Neighbours
+from dalenius.mechanisms.search import bisected
+from dalenius.mechanisms.values import whole_numbers
+from dalenius.noise import bernoulli, uniform_integers
+
+
+class Proportions(NamedTuple):
+    """How common each answer is, and how sure one can be of it."""
+
+    estimate: NDArray[np.float64]
+    variance: NDArray[np.float64]
+
+
+@dataclass(frozen=True, kw_only=True)
+class RandomizedResponse(Mechanism):
+    """Releases each answer 0 .. k-1 as it is, or with probability (k-1)/(e^epsilon + k-1) another one.
+
+    Which other one is uniform. An array holds the answers of different people; one person's answer may
+    change, and the number of answers is public (`adjacency` is REPLACE_ONE). Local: each person can do it
+    alone. epsilon-DP, and the loss is the exact law (seed 000 Theorem 3.1, A6: its p is twice the
+    probability of a lie). The coin is exact; its bias is rounded up by a few parts in 10^16.
+
+    `estimate` turns answers into unbiased proportions with their variance (seed 000 A7).
+
+    >>> import numpy as np
+    >>> from dalenius.mechanisms import RandomizedResponse
+    >>> m = RandomizedResponse(epsilon=1.0)
+    >>> round(m.truth, 8), m.loss.epsilon(delta=0.0)
+    (0.73105858, 1.0)
+    >>> answers = m.release(np.zeros(1000, dtype=int))
+    >>> m.estimate(answers).estimate.shape
+    (2,)
+    """
+
+    epsilon: float
+    k: int = 2
+    adjacency: Adjacency = REPLACE_ONE
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "epsilon", checks.positive("epsilon", self.epsilon))
+        object.__setattr__(self, "k", checks.count("k", self.k, least=2))
+        if self.adjacency is not REPLACE_ONE:
+            raise InvalidParameter(
+                f"adjacency is {self.adjacency!r}; it must be REPLACE_ONE, because the number of answers "
+                "shows how many people there are."
+            )
+        _ = self.loss
+
+    @cached_property
+    def loss(self) -> Loss:
+        return losses.randomized_response(self.epsilon, self.k, self.adjacency)
+
+    @property
+    def lie(self) -> float:
+        """The probability of an answer that is not the true one."""
+        others = self.k - 1
+        chance = (
+            others / (math.exp(self.epsilon) + others)
+            if self.epsilon < 700
+            else math.exp(-self.epsilon) * others
+        )
+        return max(chance * (1 + 2.0**-49), 5e-324)
+
+    @property
+    def truth(self) -> float:
+        """The probability of the true answer."""
+        return 1.0 - self.lie
+
+    def release(self, value: Any) -> Any:
+        """The answers (one integer, or an array with one person each), some of them changed."""
+        truth = self._answers(value)
+        other = (truth + np.asarray(uniform_integers(1, self.k, truth.shape))) % self.k
+        released = np.where(np.asarray(bernoulli(self.lie, truth.shape)), other, truth)
+        return int(released.item()) if np.ndim(value) == 0 else released
+
+    def releases(self, value: Any, times: int) -> Any:
+        """`times` independent releases of one value, along the first axis."""
+        answers, times = self._answers(value), checks.count("times", times)
+        return self.release(np.broadcast_to(answers, (times, *answers.shape)))
+
+    def estimate(self, answers: Any) -> Proportions:
+        """Unbiased proportions of each true answer among the people asked, from their released answers.
+
+        (share - q)/(p - q) with p the chance of the truth and q of one certain lie. The variance is
+        unbiased for people drawn at random from a population; for the people asked alone it is a little too
+        large. Proportions may fall outside [0, 1]: cutting them off is allowed and biases them.
+        """
+        given = self._answers(answers).ravel()
+        if len(given) < 2:
+            raise InvalidParameter("answers has 1 entry; a variance needs at least 2.")
+        share = np.bincount(given, minlength=self.k) / len(given)
+        return Proportions(
+            (share - self._false) / self._gain, share * (1 - share) / ((len(given) - 1) * self._gain**2)
+        )
+
+    def variance(self, proportion: float, people: int) -> float:
+        """Variance of an estimated proportion, for people drawn from a population where it is `proportion`.
+
+        For k = 2: (e^epsilon/(e^epsilon - 1)^2 + theta (1 - theta)) / people (seed 000 A7).
+        """
+        theta = checks.probability("proportion", proportion)
+        share = self._false + self._gain * theta
+        return share * (1 - share) / (checks.count("people", people, least=1) * self._gain**2)
+
+    def accuracy(self, confidence: float = 0.95, size: int = 1) -> float:
+        """The error that, with probability `confidence`, no proportion estimated from `size` people exceeds.
+
+        Against the proportions among these people, whatever they are. A share of answers is a mean of
+        independent coins of bias p or q, sub-Gaussian with factor v(p) = (1 - 2p)/(2 ln((1-p)/p)) (Kearns and
+        Saul 1998), at most 1/4; the bound is sqrt(2 v ln(2k/(1 - confidence))/size)/(p - q), with one
+        answer instead of k when k = 2, as the other is its complement.
+        """
+        confidence = checks.number("confidence", confidence, "a number strictly between 0 and 1")
+        if not 0 < confidence < 1:
+            raise InvalidParameter(
+                f"confidence is {confidence}; it must be a number strictly between 0 and 1."
+            )
+        people, tests = checks.count("size", size, least=1), 1 if self.k == 2 else self.k
+        v = max(_factor(self.lie), _factor(self._false))
+        error = math.sqrt(2 * v * math.log(2 * tests / (1 - confidence)) / people)
+        return error / self._gain * (1 + 1e-12)
+
+    @classmethod
+    def for_accuracy(
+        cls, within: float, confidence: float = 0.95, *, size: int, k: int = 2
+    ) -> RandomizedResponse:
+        """The least epsilon with which proportions estimated from `size` people stay within an error."""
+        within = checks.positive("within", within)
+
+        def enough(noise: float) -> bool:
+            return cls(epsilon=1 / noise, k=k).accuracy(confidence, size) <= within
+
+        if not enough(1 / 600):
+            raise CannotMeet(f"no epsilon up to 600 gives an error within {within:g}; ask more people.")
+        if enough(1e6):
+            raise CannotMeet("an epsilon of 1e-6 is accurate enough; there is nothing to choose.")
+        return cls(epsilon=1 / bisected(enough, 1 / 600, 1e6), k=k)
+
+    @classmethod
+    def calibrated(cls, guarantee: Guarantee, *, k: int = 2) -> RandomizedResponse:
+        """The fewest lies that keep a promise."""
+        if isinstance(guarantee, PureDP):
+            return cls(epsilon=guarantee.epsilon, k=k)
+        return cls(epsilon=calibrate(lambda e: losses.randomized_response(e, k), guarantee), k=k)
+
+    @property
+    def worst_pair(self) -> Neighbours:
+        return Neighbours(0, 1)
+
+    @property
+    def _false(self) -> float:
+        return self.lie / (self.k - 1)
+
+    @property
+    def _gain(self) -> float:
+        return 1.0 - self.lie - self._false
+
+    def _answers(self, value: Any) -> NDArray[np.int64]:
+        if self.k == 2 and np.asarray(value).dtype == np.bool_:
+            value = np.asarray(value).astype(np.int64)
+        answers = whole_numbers(value)
+        if answers.dtype == object or bool(((answers < 0) | (answers >= self.k)).any()):
+            raise InvalidParameter(f"value holds an answer that is not one of 0 .. {self.k - 1}.")
+        return answers.astype(np.int64)
+
+
+def _factor(p: float) -> float:
+    if abs(p - 0.5) < 1e-4:
+        return 0.25
+    return min(0.25, (1 - 2 * p) / (2 * math.log((1 - p) / p)))

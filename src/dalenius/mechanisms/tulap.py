@@ -1,0 +1,191 @@
+"""Canonical noise for (epsilon, delta)-DP: the truncated uniform-Laplace (Tulap) distribution."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dalenius.calculus import checks, losses
+from dalenius.calculus.adjacency import ADD_REMOVE, Adjacency
+from dalenius.calculus.calibrate import calibrate
+from dalenius.calculus.errors import CannotMeet, InvalidParameter
+from dalenius.calculus.guarantees import ApproxDP, Guarantee, PureDP
+from dalenius.calculus.loss import Loss
+from dalenius.mechanisms import on_grid
+from dalenius.mechanisms.canonical import NoiseInCells
+from dalenius.mechanisms.mechanism import Neighbours
+from dalenius.mechanisms.search import bisected, kept
+from dalenius.noise import Grid, discrete_laplace, uniform_integers
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tulap(NoiseInCells):
+    """Releases f(X) + sensitivity * N, the least noise whose trade-off curve is that of (epsilon, delta)-DP.
+
+    N = K + U given |N| <= L: K two-sided geometric of ratio exp(-epsilon), U uniform on [-1/2, 1/2], and L
+    such that the loss is exactly that of (epsilon, delta)-DP: no part of the promise is left unused. (Awan
+    and Slavkovic 2018; canonical noise: Awan and Vadhan 2023.) Tests and intervals built on it are optimal.
+
+    A record changes at most `coordinates` entries of f, each by at most `sensitivity`; every entry has
+    noise of its own, and the loss is that of so many releases. (Noise of this kind has no l1 bound: half a
+    change in each of two entries costs as much as a whole change in both.)
+
+    Exact on the grid: the law of N is constant between grid points, so drawing K and a whole-numbered
+    position in its cell is drawing N and cutting off its last digits. L is rounded up to the grid.
+
+    >>> from dalenius.mechanisms import Tulap
+    >>> m = Tulap(sensitivity=1, epsilon=1.0, delta=0.01)
+    >>> type(m.release(41)).__name__, round(m.width, 6)
+    ('float', 4.402295)
+    """
+
+    sensitivity: float
+    epsilon: float
+    delta: float = 0.0
+    coordinates: int = 1
+    adjacency: Adjacency = ADD_REMOVE
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "sensitivity", checks.positive("sensitivity", self.sensitivity))
+        object.__setattr__(self, "epsilon", checks.positive("epsilon", self.epsilon))
+        object.__setattr__(self, "delta", checks.failure_probability("delta", self.delta))
+        object.__setattr__(self, "coordinates", checks.count("coordinates", self.coordinates, least=1))
+        on_grid.sane("1 / epsilon", 1 / self.epsilon, 1.0)
+        if self.delta > 1000 * self.epsilon:
+            raise InvalidParameter(
+                f"delta is {self.delta:g}, more than 1000 times epsilon; it must be less. So large a delta "
+                "protects nobody."
+            )
+        _ = self.loss
+
+    @cached_property
+    def loss(self) -> Loss:
+        return losses.approx(self.epsilon, self.delta, self.adjacency) * self.coordinates
+
+    @property
+    def width(self) -> float:
+        """L: noise never exceeds this many sensitivities (inf for delta = 0), rounded up."""
+        return self._beyond(self._cut / 2) if self.delta > 0 else math.inf
+
+    def accuracy(self, confidence: float = 0.95, size: int = 1) -> float:
+        """The error that, with probability `confidence`, every one of `size` coordinates stays within: exact.
+
+        The quantile of |N| times the sensitivity, plus one grid step.
+        """
+        t = on_grid.share(confidence, size)
+        return self._far(self._beyond((t * (1 - self._cut) + self._cut) / 2))
+
+    @classmethod
+    def for_accuracy(
+        cls,
+        within: float,
+        confidence: float = 0.95,
+        *,
+        sensitivity: float,
+        delta: float = 0.0,
+        size: int = 1,
+        coordinates: int = 1,
+        adjacency: Adjacency = ADD_REMOVE,
+    ) -> Tulap:
+        """The least epsilon with which all of `size` coordinates stay within an error."""
+        within = checks.positive("within", within)
+
+        def build(noise: float) -> Tulap:
+            return cls(
+                sensitivity=sensitivity,
+                epsilon=1 / noise,
+                delta=delta,
+                coordinates=coordinates,
+                adjacency=adjacency,
+            )
+
+        def enough(noise: float) -> bool:
+            return build(noise).accuracy(confidence, size) <= within
+
+        low, high = 1 / 600, 1 / 600
+        if not enough(low):
+            raise CannotMeet(
+                f"no epsilon up to 600 stays within {within:g}; noise always fills half a sensitivity."
+            )
+        while enough(high):
+            high *= 2
+        return build(bisected(enough, low, high))
+
+    @classmethod
+    def calibrated(
+        cls,
+        guarantee: Guarantee,
+        *,
+        sensitivity: float,
+        coordinates: int = 1,
+        adjacency: Adjacency = ADD_REMOVE,
+    ) -> Tulap:
+        """The least noise of this kind that keeps a promise; all of it is used if one coordinate changes."""
+        coordinates = checks.count("coordinates", coordinates, least=1)
+        delta = guarantee.delta if isinstance(guarantee, ApproxDP) else 0.0
+        if coordinates == 1 and isinstance(guarantee, PureDP | ApproxDP):
+            epsilon = guarantee.epsilon
+        else:
+            delta = delta / (2 * coordinates)
+            epsilon = calibrate(lambda e: losses.approx(e, delta, adjacency) * coordinates, guarantee)
+
+        def build(noise: float) -> Tulap:
+            return cls(
+                sensitivity=sensitivity,
+                epsilon=1 / noise if noise != 1 / epsilon else epsilon,
+                delta=delta,
+                coordinates=coordinates,
+                adjacency=adjacency,
+            )
+
+        return build(1 / epsilon) if coordinates == 1 else kept(build, 1 / epsilon, guarantee)
+
+    @property
+    def worst_pair(self) -> Neighbours:
+        if self.coordinates == 1:
+            return Neighbours(0.0, self.sensitivity)
+        return Neighbours(np.zeros(self.coordinates), np.full(self.coordinates, self.sensitivity))
+
+    @cached_property
+    def _grid(self) -> Grid:
+        return Grid.fine(self.sensitivity, self.sensitivity / self.epsilon)
+
+    @property
+    def _cut(self) -> float:
+        """q: the mass of K + U that is cut off."""
+        b = math.exp(-self.epsilon)
+        return 2 * self.delta * b / (-math.expm1(-self.epsilon) + 2 * self.delta * b)
+
+    def _beyond(self, p: float) -> float:
+        """The x with P(K + U > x) = p, rounded up, for p < 1/2."""
+        b, gap = math.exp(-self.epsilon), -math.expm1(-self.epsilon)
+        # P(K + U > n - 1/2) = b^n/(1 + b), and the density of the cell above it is gap times that.
+        n = max(0, math.floor(-(math.log(p) + math.log1p(b)) / self.epsilon))
+        edge = math.exp(-n * self.epsilon) / (1 + b)
+        return max(0.0, n - 0.5 + max(0.0, 1 - p / edge) / gap) * (1 + 1e-9) + 1e-12
+
+    def _cells(self, count: int) -> NDArray[Any]:
+        wide = self._wide
+        edge = wide * Fraction(self.width) if self.delta > 0 else None
+        last = None if edge is None else math.ceil(edge)
+        found = self._attempt(count)
+        while last is not None:
+            outside = (found < -last) | (found >= last)
+            if not outside.any():
+                break
+            found[outside] = self._attempt(int(outside.sum()))
+        return found
+
+    def _attempt(self, count: int) -> NDArray[Any]:
+        k = np.asarray(discrete_laplace(1 / Fraction(self.epsilon), count))
+        if k.dtype != object and bool((np.abs(k) >= (1 << 61) // self._wide).any()):
+            k = k.astype(object)
+        return np.asarray(
+            k * self._wide + np.asarray(uniform_integers(0, self._wide, count)) - self._wide // 2
+        )
