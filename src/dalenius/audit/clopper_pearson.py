@@ -1,0 +1,26 @@
+"""An exact confidence bound on a probability, from a count (Clopper and Pearson 1934)."""
+
+from __future__ import annotations
+
+import math
+
+from scipy.special import betainccinv
+
+SLACK = 1e-9
+"""Relative error granted to the inverse beta function, whose own is below 1e-11; taken outward."""
+
+
+def upper(hits: int, trials: int, failure: float) -> float:
+    """A bound that lies below the probability of a hit with probability at most `failure`.
+
+    It is the p at which Binomial(trials, p) gives `hits` or fewer with probability `failure`. Whatever the
+    true p0 is, the bound falls below it only when the count is one of those k with
+    P(Binomial(trials, p0) <= k) < failure, and all of them together have probability below `failure`.
+    """
+    if hits >= trials:
+        return 1.0
+    if hits == 0:
+        bound = -math.expm1(math.log(failure) / trials)
+    else:
+        bound = float(betainccinv(hits + 1, trials - hits, failure))
+    return min(1.0, bound * (1.0 + SLACK))

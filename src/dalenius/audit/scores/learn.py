@@ -1,0 +1,102 @@
+"""All the scores that are tried on one pair of samples."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dalenius.audit.rows import NUMBER, Layout, Reals, Rows
+from dalenius.audit.scores.atoms import atoms
+from dalenius.audit.scores.bins import binned, crossed
+from dalenius.audit.scores.bits import last_bits, looks_continuous
+from dalenius.audit.scores.score import Formula, Lesson, Score
+from dalenius.audit.scores.whole import Sum, distances, logistic
+
+MOST_SINGLE = 24
+"""Columns looked at one by one; of wider outputs, those that differ most."""
+MOST_CROSSED = 5
+"""Columns looked at two by two."""
+MOST_LANDMARKS = 64
+MOST_ROWS = 150_000
+
+
+def learn(layout: Layout, first: Rows, second: Rows, inputs: tuple[Any, Any]) -> list[Score]:
+    """Scores by counting, by binning, by bits, by distance and by regression, and the caller's own."""
+    first, second = first[:MOST_ROWS], second[:MOST_ROWS]
+    lesson = Lesson(first, second, layout, _centres(inputs, layout), _landmarks(inputs))
+    columns = _telling(lesson)
+    singles: list[Score] = [binned(lesson, j) for j in columns]
+    near = distances(lesson)
+    scores: list[Score] = [*atoms(lesson), *singles, *near]
+    for j in columns:
+        if (first.codes[:, j] == NUMBER).any():
+            scores.append(Formula(layout.name(j), _Column(j)))
+            if looks_continuous(first.numbers[:, j]):
+                scores.extend(last_bits(lesson, j))
+    for one, other in itertools.combinations(columns[:MOST_CROSSED], 2):
+        scores.extend(crossed(lesson, one, other))
+    if len(columns) > 1:
+        scores.append(Sum("the odds by bins, added over the columns", tuple(singles)))
+        scores.extend(logistic(lesson, columns, [*singles, *near]))
+    scores.extend(Formula(f"statistic {k}", _Extra(k)) for k in range(first.extra.shape[1]))
+    return scores
+
+
+@dataclass(frozen=True)
+class _Column:
+    """The number in one column; below every number where there is none."""
+
+    column: int
+
+    def __call__(self, rows: Rows) -> Reals:
+        return np.where(rows.codes[:, self.column] == NUMBER, rows.numbers[:, self.column], -np.inf)
+
+
+@dataclass(frozen=True)
+class _Extra:
+    """What one of the caller's statistics says; below every number where it says nothing."""
+
+    column: int
+
+    def __call__(self, rows: Rows) -> Reals:
+        values = rows.extra[:, self.column]
+        return np.where(np.isnan(values), -np.inf, values)
+
+
+def _telling(lesson: Lesson) -> list[int]:
+    """The columns that differ most, by the share above the common median and by the share of labels."""
+    apart = np.zeros(lesson.first.width)
+    some = [part[:20_000] for part in (lesson.first, lesson.second)]
+    for j in range(lesson.first.width):
+        middle = np.nanmedian(np.concatenate([[0.0], *(rows.numbers[:, j] for rows in some)]))
+        above = [float(np.mean(rows.numbers[:, j] > middle)) for rows in some]
+        labelled = [float(np.mean(rows.codes[:, j] != NUMBER)) for rows in some]
+        apart[j] = abs(above[0] - above[1]) + abs(labelled[0] - labelled[1])
+    return [int(j) for j in np.argsort(-apart, kind="stable")[:MOST_SINGLE]]
+
+
+def _centres(inputs: tuple[Any, Any], layout: Layout) -> tuple[Reals, Reals] | None:
+    found = [_numbers(value) for value in inputs]
+    if any(values is None or len(values) != len(layout.paths) for values in found):
+        return None
+    one, other = found
+    assert one is not None
+    assert other is not None
+    return one, other
+
+
+def _landmarks(inputs: tuple[Any, Any]) -> Reals:
+    found = [values for value in inputs if (values := _numbers(value)) is not None]
+    marks = np.unique(np.concatenate(found)) if found else np.empty(0)
+    return marks if len(marks) <= MOST_LANDMARKS else np.empty(0)
+
+
+def _numbers(value: Any) -> Reals | None:
+    try:
+        values = np.asarray(value, dtype=np.float64).ravel()
+    except (TypeError, ValueError, OverflowError):
+        return None
+    return values if np.isfinite(values).all() else None
