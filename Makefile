@@ -1,5 +1,6 @@
-# Needs Python 3.11+, make and a package index; everything else is installed into $(VENV).
-#   make demo     account for a training run and say what it means
+# Needs Python 3.11+, make and a package index; everything else is installed into $(VENV), but for the
+# PostgreSQL server that some tests start (see tests/servers/install.sh).
+#   make demo     private answers about made-up people, and a report to look at
 #   make test     everything CI checks
 # Another interpreter, beside an existing environment:
 #   PYTHON=python3.12 VENV=.venv-3.12 make test
@@ -9,7 +10,6 @@ VENV ?= .venv
 BENCH_VENV ?= .venv-bench
 BIN := $(VENV)/bin
 PIP := -m pip install --quiet --disable-pip-version-check
-RUN := "poisson(0.01, gaussian(1.0)) * 10000 + laplace(2)"
 
 # An environment made by another Python than the one asked for would be used silently: refuse instead.
 ifeq ($(origin PYTHON),undefined)
@@ -25,18 +25,21 @@ endif
 endif
 endif
 
-.PHONY: help demo test check bench docs clean distclean
+.PHONY: help demo test servers check bench docs clean distclean
 .DEFAULT_GOAL := help
 
 help:
-	@echo "targets: demo test check bench docs clean distclean"
+	@echo "targets: demo test check bench reproduce docs clean distclean"
 
-demo: $(VENV)/.installed
-	$(BIN)/dalenius account $(RUN) --delta 1e-5
-	$(BIN)/dalenius explain $(RUN)
+demo: $(VENV)/.installed-demo
+	$(BIN)/dalenius demo
 
-test: check
+test: check servers
 	$(BIN)/python -m pytest
+
+# PostgreSQL for the tests: installed where that needs no question; the tests start and stop it themselves.
+servers:
+	@tests/servers/install.sh
 
 check: $(VENV)/.installed-dev
 	$(BIN)/ruff check .
@@ -46,6 +49,10 @@ check: $(VENV)/.installed-dev
 
 bench: $(VENV)/.installed-dev $(BENCH_VENV)/.installed
 	$(BIN)/python -m benchmarks
+
+# DATA=folder where it is not beside the repository; takes about half an hour.
+reproduce: $(VENV)/.installed-dev
+	$(BIN)/python -m experiments $(if $(DATA),--data $(DATA))
 
 docs: $(VENV)/.installed-dev
 	$(BIN)/mkdocs build --strict --site-dir site
@@ -66,9 +73,13 @@ $(VENV)/.installed: pyproject.toml | $(BIN)/python
 	$(BIN)/python $(PIP) --editable .
 	@touch $@
 
+$(VENV)/.installed-demo: pyproject.toml | $(BIN)/python
+	$(BIN)/python $(PIP) --editable '.[tables,learn]'
+	@touch $@ $(VENV)/.installed
+
 $(VENV)/.installed-dev: pyproject.toml | $(BIN)/python
 	$(BIN)/python $(PIP) --editable '.[dev]'
-	@touch $@ $(VENV)/.installed
+	@touch $@ $(VENV)/.installed $(VENV)/.installed-demo
 
 $(BENCH_VENV)/bin/python:
 	$(PYTHON) -m venv $(BENCH_VENV)

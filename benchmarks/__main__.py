@@ -1,6 +1,6 @@
 """`python -m benchmarks`: every case, ours and the peers' in one run.
 
-The accounting goes to RESULTS.md, the noise to NOISE.md; `--only` chooses one of them.
+The accounting goes to RESULTS.md, the noise to NOISE.md, the tables to TABLES.md; `--only` chooses one.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import time
 from importlib.metadata import version
 from pathlib import Path
 
-from benchmarks import noise
+from benchmarks import noise, tables
 from benchmarks.ask import Peers
 from benchmarks.cases import Case, Row, all_cases
 from benchmarks.picture import draw
@@ -38,10 +38,12 @@ def main() -> int:
     out.mkdir(parents=True, exist_ok=True)
     about = machine(peers)
     say(", ".join(f"{key} {value}" for key, value in about.items()))
-    if options.only != "noise":
+    if options.only in (None, "accounting"):
         accounting(peers, options, about, out)
-    if options.only != "accounting":
+    if options.only in (None, "noise"):
         noise.run(peers, options.quick, about, out, say)
+    if options.only in (None, "tables"):
+        tables.run(peers, options.quick, about, out, say)
     return 0
 
 
@@ -67,7 +69,7 @@ def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks", description="Ours against the peers, in one run."
     )
-    parser.add_argument("--only", choices=["accounting", "noise"], help="one part (default: both)")
+    parser.add_argument("--only", choices=["accounting", "noise", "tables"], help="one part (default: all)")
     parser.add_argument("--quick", action="store_true", help="a reduced set, written to build/benchmarks")
     parser.add_argument("--no-peers", action="store_true", help="only ours, written to build/benchmarks")
     parser.add_argument(

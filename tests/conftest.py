@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 
 import pytest
 from hypothesis import settings
+
+from tests.servers import postgres
 
 IN_CI = os.environ.get("CI") == "true"
 
@@ -48,3 +50,13 @@ def pytest_make_collect_report() -> Generator[None, pytest.CollectReport, pytest
     if IN_CI and report.skipped:
         _fail(report)
     return report
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> Iterator[postgres.PostgresServer]:
+    """A real PostgreSQL server; `postgres_server.fresh()` is the URL of a new, empty database on it."""
+    try:
+        with postgres.running() as server:
+            yield server
+    except postgres.NoServer as missing:
+        pytest.skip(str(missing))

@@ -20,26 +20,73 @@ __all__ = [
     "Guarantee",
     "Loss",
     "PureDP",
+    "Schema",
+    "Session",
     "TradeOff",
+    "Unit",
     "__version__",
+    "audit",
+    "bounds",
     "calibrate",
+    "correlation",
+    "count",
+    "count_distinct",
+    "covariance",
+    "discover",
     "errors",
+    "histogram",
+    "impute",
+    "learn",
     "losses",
+    "mean",
+    "mechanisms",
+    "median",
+    "proportion",
+    "quantile",
+    "quantiles",
+    "std",
+    "sum",
     "theorems",
+    "variance",
+    "within",
 ]
 
 if TYPE_CHECKING:
-    from dalenius import losses
-    from dalenius.calculus import errors, theorems
+    from dalenius import audit, errors, learn, losses, mechanisms
+    from dalenius.calculus import theorems
     from dalenius.calculus.adjacency import ADD_REMOVE, REPLACE_ONE, Adjacency
     from dalenius.calculus.calibrate import calibrate
     from dalenius.calculus.guarantees import GDP, RDP, ZCDP, ApproxDP, Guarantee, PureDP, TradeOff
     from dalenius.calculus.loss import Loss
+    from dalenius.session.accuracy import within
+    from dalenius.session.session import Session
+    from dalenius.tables.aggregates import (
+        bounds,
+        correlation,
+        count,
+        count_distinct,
+        covariance,
+        histogram,
+        mean,
+        median,
+        proportion,
+        quantile,
+        quantiles,
+        std,
+        sum,
+        variance,
+    )
+    from dalenius.tables.keys import discover
+    from dalenius.tables.schema import Schema, impute
+    from dalenius.tables.unit import Unit
 else:
     # Only at run time: a type checker that saw this __getattr__ would accept any misspelt name.
     _MODULES = {
-        "errors": "dalenius.calculus.errors",
+        "audit": "dalenius.audit",
+        "errors": "dalenius.errors",
+        "learn": "dalenius.learn",
         "losses": "dalenius.losses",
+        "mechanisms": "dalenius.mechanisms",
         "theorems": "dalenius.calculus.theorems",
     }
     _MEMBERS = {
@@ -47,6 +94,27 @@ else:
         "dalenius.calculus.calibrate": ("calibrate",),
         "dalenius.calculus.guarantees": ("GDP", "RDP", "ZCDP", "ApproxDP", "Guarantee", "PureDP", "TradeOff"),
         "dalenius.calculus.loss": ("Loss",),
+        "dalenius.session.accuracy": ("within",),
+        "dalenius.session.session": ("Session",),
+        "dalenius.tables.aggregates": (
+            "bounds",
+            "correlation",
+            "count",
+            "count_distinct",
+            "covariance",
+            "histogram",
+            "mean",
+            "median",
+            "proportion",
+            "quantile",
+            "quantiles",
+            "std",
+            "sum",
+            "variance",
+        ),
+        "dalenius.tables.keys": ("discover",),
+        "dalenius.tables.schema": ("Schema", "impute"),
+        "dalenius.tables.unit": ("Unit",),
     }
     _HOMES = {name: home for home, names in _MEMBERS.items() for name in names}
 

@@ -2,10 +2,28 @@
 
 from dalenius.calculus.errors import (
     AdjacencyMismatch,
+    BudgetExceeded,
     CannotMeet,
     InvalidParameter,
+    LedgerDamaged,
+    LedgerError,
     NotMonotone,
+    QueryFailed,
+    QueryRefused,
+    SourceError,
     UnsupportedComposition,
 )
 
-__all__ = ["AdjacencyMismatch", "CannotMeet", "InvalidParameter", "NotMonotone", "UnsupportedComposition"]
+__all__ = [
+    "AdjacencyMismatch",
+    "BudgetExceeded",
+    "CannotMeet",
+    "InvalidParameter",
+    "LedgerDamaged",
+    "LedgerError",
+    "NotMonotone",
+    "QueryFailed",
+    "QueryRefused",
+    "SourceError",
+    "UnsupportedComposition",
+]

@@ -33,3 +33,15 @@ class LedgerError(InvalidParameter):
 
 class LedgerDamaged(LedgerError):
     """A ledger is not what was written: an entry was changed, removed, or the file went back in time."""
+
+
+class QueryRefused(InvalidParameter):
+    """A question that cannot be asked: outside the language, of the wrong type, or not private if told."""
+
+
+class SourceError(InvalidParameter):
+    """Data that cannot be opened: a missing file, an unknown table, an engine that is not installed."""
+
+
+class QueryFailed(InvalidParameter):
+    """The engine could not carry a question out. What it said is withheld: it may quote the data."""

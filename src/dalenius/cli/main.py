@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import traceback
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
@@ -14,8 +13,9 @@ import typer
 
 from dalenius.calculus import written
 from dalenius.calculus.errors import InvalidParameter
-from dalenius.cli import show
+from dalenius.cli import demo, ledger, show, tables
 from dalenius.cli.evaluate import evaluate, free_names, read_loss
+from dalenius.cli.frame import EXIT_CODES, UNEXPECTED, AsJson, clear_errors
 from dalenius.cli.grammar import Expression, parse
 from dalenius.cli.problems import GrammarError, quoted
 from dalenius.cli.promises import Promise, read_promise
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from dalenius.calculus.loss import Loss
     from dalenius.calculus.pairs.pair import Bounds
 
-BAD_INPUT, UNEXPECTED = 2, 1
 DEFAULT_DELTA = "1e-6"
 PICTURES = (".png", ".svg", ".pdf")
 
@@ -40,12 +39,6 @@ A transformer takes its loss and its numbers in either order."""
 
 NAMES = "\b\nNames:\n" + "\n".join(f"  {form.signature}" for form in FORMS.values())
 
-EXIT_CODES = """\b
-Exit codes:
-  0  done
-  1  something unexpected went wrong (please report it)
-  2  the input was refused; one message on stderr says why"""
-
 # No rich help: the same plain text on a terminal, in a file and in a test, and no import of rich to get it.
 app = typer.Typer(
     help="Differential privacy: what a computation costs, the noise it needs, what it means for a person.",
@@ -55,11 +48,13 @@ app = typer.Typer(
     add_completion=False,
     no_args_is_help=True,
 )
+app.add_typer(ledger.app, name="ledger")
+tables.add_to(app)
+demo.add_to(app)
 
 Text = Annotated[
     str, typer.Argument(metavar="EXPR", help="A loss; `dalenius --help` shows how to write one.")
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object with full precision.")]
 
 
 def main() -> None:
@@ -73,28 +68,6 @@ def main() -> None:
             file=sys.stderr,
         )
         sys.exit(UNEXPECTED)
-
-
-@contextmanager
-def clear_errors() -> Iterator[None]:
-    """Bad input ends with one message and exit code 2, never with a traceback."""
-    try:
-        yield
-    except InvalidParameter as problem:
-        message = str(problem)
-    except ImportError as problem:
-        # The calculus raises a nameless one, with the fix in it, for an extra that is not installed.
-        if problem.name is not None:
-            raise
-        message = str(problem)
-    except (OverflowError, MemoryError, RecursionError):
-        message = (
-            "the numbers of this expression are too extreme to compute with; use larger or smaller units."
-        )
-    else:
-        return
-    typer.echo(f"Error: {message}", err=True)
-    raise typer.Exit(BAD_INPUT)
 
 
 def _version(wanted: bool) -> None:

@@ -1,0 +1,137 @@
+"""`dalenius demo`: the main job from start to end, on people who do not exist, with a report to look at."""
+
+from __future__ import annotations
+
+import html
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from dalenius.cli.frame import EXIT_CODES, clear_errors
+
+if TYPE_CHECKING:
+    from dalenius.tables.answer import Answer
+
+STYLE = (
+    "body{font:15px/1.5 system-ui,sans-serif;max-width:62em;margin:2em auto;padding:0 1em;color:#1c2733}"
+    "h1{font-size:1.5em}h2{font-size:1.15em;margin-top:2em}"
+    "td,th{border-bottom:1px solid #dde3ea;text-align:left}"
+    "pre{background:#f4f6f8;padding:.8em;overflow:auto}"
+)
+
+
+def demo(
+    folder: Annotated[
+        Path, typer.Option("--to", metavar="FOLDER", help="Where data, ledger and report go.")
+    ] = Path("build/demo"),
+    rows: Annotated[int, typer.Option("--rows", help="How many rows to make up.", min=1000)] = 200_000,
+) -> None:
+    """Make up a table of people, ask questions of it under a budget, and write a report."""
+    with clear_errors():
+        report = run(folder, rows)
+        print(f"\nReport: {report}")
+
+
+def run(folder: Path, rows: int) -> Path:
+    """All of it; the path of the report."""
+    import dalenius as dp
+    from dalenius.cli.people import STATES, write_people
+
+    folder.mkdir(parents=True, exist_ok=True)
+    data = folder / f"people-{rows}.parquet"
+    if not data.exists():
+        print(f"Making up {rows:,} rows ...", flush=True)
+        write_people(data, rows)
+    ledger = folder / f"people-{rows}.ledger"
+    budget = dp.ApproxDP(2.0, 1e-7)
+    facts = dp.Schema(
+        {"state": {"categories": list(STATES)}, "income": {"bounds": (0, 250_000)}}, nulls="drop"
+    )
+    session = dp.Session(
+        data, unit=dp.Unit("person", max_rows=2, max_groups=1), budget=budget, ledger=ledger, schema=facts
+    )
+    print(f"Budget for everything ever released from {data.name}: {budget!r}\n", flush=True)
+    table = session.table.filter("age >= 18")
+    by_state = table.group_by("state").agg(people=dp.count_distinct(), income=dp.mean("income"))
+    spread = table.agg(income=dp.quantiles("income", [0.1, 0.25, 0.5, 0.75, 0.9]))
+    school = table.agg(
+        share=dp.proportion("school >= 13"), together=dp.correlation("school", "income", (0, 22))
+    )
+    parts: list[tuple[str, str, Any]] = []
+    for title, code, question in (
+        (
+            "Income by state",
+            'group_by("state").agg(people=dp.count_distinct(), income=dp.mean("income"))',
+            by_state,
+        ),
+        ("How income is spread", 'agg(income=dp.quantiles("income", [0.1, 0.25, 0.5, 0.75, 0.9]))', spread),
+        (
+            "School",
+            'agg(share=dp.proportion("school >= 13"), together=dp.correlation("school", "income", (0, 22)))',
+            school,
+        ),
+    ):
+        answer = session.release(question, budget=dp.ApproxDP(0.5, 1e-8))
+        print(f"{title}\n{answer}\n", flush=True)
+        parts.append((title, code, answer))
+    model, told = _model(data, session)
+    print(told)
+    print(f"\nSpent: {session.spent!r}\nLeft:  {session.remaining!r}")
+    report = folder / "report.html"
+    report.write_text(_page(parts, model, session, budget), encoding="utf-8")
+    return report
+
+
+def _model(data: Path, session: Any) -> tuple[str, str]:
+    """A private classifier on the same people, charged to the same budget."""
+    import dalenius as dp
+
+    try:
+        from dalenius.learn import LogisticRegression
+    except ImportError:
+        return "", "(pip install 'dalenius[learn]' to fit a private model here, too.)"
+    import numpy as np
+    import pyarrow.parquet as pq
+
+    people = pq.read_table(data).to_pandas().drop_duplicates("person")
+    features = np.column_stack((people.age / 100, people.school / 22, people.hours / 80)).astype(float)
+    labels = (people.income > 30_000).astype(int).to_numpy()
+    wanted = LogisticRegression(dp.ApproxDP(0.25, 1e-8), row_norm=1.0)
+    question = (
+        "LogisticRegression of income > 30000 on age/100, school/22, hours/80, first job of each person"
+    )
+
+    def fit() -> str:
+        fitted = wanted.fit(features, labels)
+        return json.dumps({"weights": fitted.coef_[0].tolist(), "intercept": float(fitted.intercept_[0])})
+
+    plan = wanted._plan()
+    reply = session.account.ask(question, session.account.filter.cost(plan.loss, delta=1e-8), fit)
+    found = json.loads(reply.answer)
+    names = ("age/100", "school/22", "hours/80")
+    lines = [f"{name:>10}  {weight:+.3f}" for name, weight in zip(names, found["weights"], strict=True)]
+    told = "\n".join(["Who earns more than 30,000? (private logistic regression)", *lines])
+    return told, told
+
+
+def _page(parts: list[tuple[str, str, Answer]], model: str, session: Any, budget: Any) -> str:
+    body = [
+        "<h1>People who do not exist: a private report</h1>",
+        f"<p>Everything below, together, keeps <b>{html.escape(repr(budget))}</b> for every person, whatever "
+        "else is known about them. Bars are estimates; dark lines are 95&nbsp;% intervals.</p>",
+    ]
+    for title, code, answer in parts:
+        body.append(f"<h2>{html.escape(title)}</h2><pre>{html.escape(code)}</pre>{answer.to_html()}")
+    if model:
+        body.append(f"<h2>A private model</h2><pre>{html.escape(model)}</pre>")
+    spent, left = html.escape(repr(session.spent)), html.escape(repr(session.remaining))
+    body.append(f"<h2>Budget</h2><p>Spent: {spent}<br>Left: {left}</p>")
+    head = f"<meta charset=utf-8><title>A private report</title><style>{STYLE}</style>"
+    return f"<!doctype html><html lang=en>{head}{''.join(body)}"
+
+
+def add_to(app: typer.Typer) -> None:
+    """Put the command into the program."""
+    app.command(epilog=EXIT_CODES)(demo)

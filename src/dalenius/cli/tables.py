@@ -1,0 +1,311 @@
+"""`dalenius query | sql | price`: private answers from a table, paid from a ledger."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from dalenius.calculus.errors import InvalidParameter
+from dalenius.cli.frame import EXIT_CODES, AsJson, clear_errors
+from dalenius.cli.promises import read_promise
+
+if TYPE_CHECKING:
+    from dalenius.calculus.guarantees import Guarantee
+    from dalenius.session.session import Session
+    from dalenius.tables.answer import Answer
+    from dalenius.tables.query import Query
+
+Data = Annotated[
+    str, typer.Argument(metavar="DATA", help="A CSV or Parquet file, a DuckDB file or a postgresql:// URL.")
+]
+Table = Annotated[str | None, typer.Option("--table", help="The table, in a database.")]
+UnitColumn = Annotated[
+    str | None,
+    typer.Option("--unit", metavar="ID", help="The column that tells people apart. [default: each row]"),
+]
+MaxRows = Annotated[int, typer.Option("--max-rows", help="Rows of one unit that count.")]
+MaxGroups = Annotated[int | None, typer.Option("--max-groups", help="Groups one unit may be in.")]
+Where = Annotated[
+    str | None, typer.Option("--where", metavar="CONDITION", help="Only rows that satisfy this.")
+]
+GroupBy = Annotated[
+    str | None, typer.Option("--group-by", metavar="COLUMNS", help="Columns, separated by commas.")
+]
+Keys = Annotated[
+    str | None,
+    typer.Option("--keys", metavar="LIST", help="The public keys of one column, separated by commas."),
+]
+KeysFrom = Annotated[
+    Path | None,
+    typer.Option("--keys-from", metavar="FILE", help="A public CSV or Parquet file with the keys."),
+]
+Discovered = Annotated[bool, typer.Option("--discover", help="Find keys privately; needs an approx budget.")]
+Agg = Annotated[
+    str, typer.Option("--agg", metavar="LIST", help='As in "n=count(), pay=mean(income, 0, 250000)".')
+]
+Budget = Annotated[
+    str, typer.Option("--budget", metavar="PROMISE", help="What this answer may cost: zcdp:0.05, ...")
+]
+Total = Annotated[
+    str | None,
+    typer.Option(
+        "--total", metavar="PROMISE", help="The whole budget of a new ledger. [default: that of --budget]"
+    ),
+]
+LedgerAt = Annotated[str, typer.Option("--ledger", metavar="LEDGER", help="A file, or a postgresql:// URL.")]
+Description = Annotated[
+    Path | None, typer.Option("--schema", metavar="FILE", help="Public facts about columns, TOML or YAML.")
+]
+Missing = Annotated[
+    str, typer.Option("--nulls", help="Missing values where the schema says nothing: drop or never.")
+]
+Name = Annotated[
+    str | None, typer.Option("--name", help="The name of the data set in the ledger. [default: the file's]")
+]
+Analyst = Annotated[str | None, typer.Option("--analyst", help="Who asks, where the budget has shares.")]
+Confidence = Annotated[float, typer.Option("--confidence", help="Of the intervals.")]
+Simultaneous = Annotated[bool, typer.Option("--simultaneous", help="Intervals that hold all together.")]
+Html = Annotated[Path | None, typer.Option("--html", metavar="FILE", help="Write the answer as a page, too.")]
+
+
+def query(
+    data: Data,
+    agg: Agg,
+    budget: Budget,
+    ledger: LedgerAt,
+    table: Table = None,
+    unit: UnitColumn = None,
+    max_rows: MaxRows = 1,
+    max_groups: MaxGroups = None,
+    where: Where = None,
+    group_by: GroupBy = None,
+    keys: Keys = None,
+    keys_from: KeysFrom = None,
+    discover: Discovered = False,
+    total: Total = None,
+    schema: Description = None,
+    nulls: Missing = "drop",
+    name: Name = None,
+    analyst: Analyst = None,
+    confidence: Confidence = 0.95,
+    simultaneous: Simultaneous = False,
+    html: Html = None,
+    as_json: AsJson = False,
+) -> None:
+    """Aggregates by group, with intervals.
+
+    Counting is exact, inside the engine; then noise is added and the budget in the ledger is charged. The
+    same question at the same price is answered from the ledger for nothing.
+
+    \b
+    JSON keys: keys, columns (one list per column), cost, free, remaining.
+    """
+    with clear_errors():
+        session = _session(
+            data, table, unit, max_rows, max_groups, budget, total, ledger, schema, nulls, name, analyst
+        )
+        asked = _question(session, where, group_by, keys, keys_from, discover, agg)
+        price = read_promise(budget).guarantee
+        answer = session.release(asked, price, confidence=confidence).at(simultaneous=simultaneous)
+        _show(session, answer, html, as_json)
+
+
+def sql(
+    data: Data,
+    text: Annotated[
+        str,
+        typer.Argument(
+            metavar="SELECT", help="A SELECT of aggregates FROM the file's name without its ending."
+        ),
+    ],
+    budget: Budget,
+    ledger: LedgerAt,
+    table: Table = None,
+    unit: UnitColumn = None,
+    max_rows: MaxRows = 1,
+    max_groups: MaxGroups = None,
+    keys: Keys = None,
+    total: Total = None,
+    schema: Description = None,
+    nulls: Missing = "drop",
+    name: Name = None,
+    analyst: Analyst = None,
+    confidence: Confidence = 0.95,
+    simultaneous: Simultaneous = False,
+    html: Html = None,
+    as_json: AsJson = False,
+) -> None:
+    """The answer to a SELECT of aggregates; anything else is refused, with the reason."""
+    with clear_errors():
+        session = _session(
+            data, table, unit, max_rows, max_groups, budget, total, ledger, schema, nulls, name, analyst
+        )
+        listed = None if keys is None else [key.strip() for key in keys.split(",")]
+        price = read_promise(budget).guarantee
+        answer = session.sql(text, price, keys=listed, confidence=confidence).at(simultaneous=simultaneous)
+        _show(session, answer, html, as_json)
+
+
+def price(
+    data: Data,
+    agg: Agg,
+    ledger: LedgerAt,
+    within: Annotated[
+        float, typer.Option("--within", metavar="ERROR", help="The error that is small enough.")
+    ],
+    confidence: Confidence = 0.95,
+    column: Annotated[
+        str | None, typer.Option("--column", help="The aggregate meant. [default: all]")
+    ] = None,
+    rows: Annotated[float | None, typer.Option("--rows", help="How many rows a group has.")] = None,
+    table: Table = None,
+    unit: UnitColumn = None,
+    max_rows: MaxRows = 1,
+    max_groups: MaxGroups = None,
+    where: Where = None,
+    group_by: GroupBy = None,
+    keys: Keys = None,
+    keys_from: KeysFrom = None,
+    total: Total = None,
+    schema: Description = None,
+    nulls: Missing = "drop",
+    name: Name = None,
+    analyst: Analyst = None,
+    as_json: AsJson = False,
+) -> None:
+    """The cheapest budget that is accurate enough; nothing is spent and no row is read."""
+    with clear_errors():
+        from dalenius.session.accuracy import within as accuracy
+
+        session = _session(
+            data, table, unit, max_rows, max_groups, None, total, ledger, schema, nulls, name, analyst
+        )
+        asked = _question(session, where, group_by, keys, keys_from, False, agg)
+        found = session.price(asked, accuracy(within, confidence, column=column, rows=rows))
+        if as_json:
+            print(json.dumps({"budget": repr(found.budget), "affordable": found.affordable}))
+            return
+        print(
+            f"{found.budget!r}"
+            + ("" if found.affordable else f", more than the {session.remaining!r} that is left")
+        )
+
+
+def _session(
+    data: str,
+    table: str | None,
+    unit: str | None,
+    max_rows: int,
+    max_groups: int | None,
+    budget: str | None,
+    total: str | None,
+    ledger: str,
+    schema: Path | None,
+    nulls: str,
+    name: str | None,
+    analyst: str | None,
+) -> Session:
+    try:
+        from dalenius.session.ledger import Ledger
+        from dalenius.session.session import Session
+        from dalenius.tables import Schema, Unit
+    except ModuleNotFoundError:
+        raise InvalidParameter("tables need Ibis and DuckDB: pip install 'dalenius[tables]'.") from None
+    facts = Schema.load(schema) if schema is not None else Schema()
+    if facts.nulls is None:
+        facts = Schema(dict(facts.columns), nulls=nulls)  # type: ignore[arg-type]
+    who = Unit.rows() if unit is None else Unit(unit, max_rows=max_rows, max_groups=max_groups)
+    opened = Ledger.open(ledger)
+    label = name or Path(data).name
+    return Session(
+        data,
+        unit=who,
+        budget=_promise(opened, label, total or budget, given=total is not None),
+        ledger=opened,
+        name=label,
+        table=table,
+        schema=facts,
+        analyst=analyst,
+    )
+
+
+def _promise(ledger: Any, label: str, text: str | None, given: bool) -> Guarantee:
+    """The whole budget: what the ledger has, or what is declared now."""
+    if not given:
+        for account in ledger.accounts():
+            if account.dataset == label:
+                promise: Guarantee = account.promise
+                return promise
+    if text is None:
+        raise InvalidParameter(
+            "the ledger has no budget for this data yet; declare one with --total zcdp:0.5, say."
+        )
+    return read_promise(text).guarantee
+
+
+def _question(
+    session: Session,
+    where: str | None,
+    group_by: str | None,
+    keys: str | None,
+    keys_from: Path | None,
+    discover: bool,
+    agg: str,
+) -> Query:
+    from dalenius.tables import discover as discovered
+    from dalenius.tables.sql import parse_aggregates
+
+    wanted = parse_aggregates(agg, session.unit.column)
+    table = session.table if where is None else session.table.filter(where)
+    if group_by is None:
+        if keys or keys_from or discover:
+            raise InvalidParameter("keys without --group-by belong to no column; say which one.")
+        return table.agg(**wanted)
+    columns = [column.strip() for column in group_by.split(",")]
+    if sum((keys is not None, keys_from is not None, discover)) > 1:
+        raise InvalidParameter("give one of --keys, --keys-from and --discover.")
+    listed: Any = None
+    if discover:
+        listed = discovered()
+    elif keys_from is not None:
+        listed = _frame(keys_from)
+    elif keys is not None:
+        kind = next((f.kind for f in table.fields if f.name == columns[0]), None)
+        parts = [key.strip() for key in keys.split(",")]
+        listed = [int(key) if kind == "integer" and key.lstrip("-").isdigit() else key for key in parts]
+    return table.group_by(*columns, keys=listed).agg(**wanted)
+
+
+def _frame(path: Path) -> Any:
+    import duckdb
+
+    if not path.is_file():
+        raise InvalidParameter(f"the file of keys {path} does not exist; check the path.")
+    found: Any = duckdb.read_parquet(str(path)) if path.suffix == ".parquet" else duckdb.read_csv(str(path))
+    return found.arrow()
+
+
+def _show(session: Session, answer: Answer, html: Path | None, as_json: bool) -> None:
+    if html is not None:
+        html.write_text(f"<!doctype html><meta charset=utf-8>{answer.to_html()}", encoding="utf-8")
+    if as_json:
+        found = {
+            "keys": [list(map(str, key)) for key in answer.keys],
+            "columns": answer.to_dict(),
+            "cost": answer.cost,
+            "free": answer.free,
+            "remaining": repr(session.remaining),
+        }
+        print(json.dumps(found, default=str))
+        return
+    print(answer)
+    print(f"{'From the ledger, at no cost. ' if answer.free else ''}Left: {session.remaining!r}")
+
+
+def add_to(app: typer.Typer) -> None:
+    """Put the commands into the program."""
+    for command in (query, sql, price):
+        app.command(epilog=EXIT_CODES)(command)

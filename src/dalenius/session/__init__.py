@@ -1,0 +1,1 @@
+"""Budget, ledger, prices, the release of an answer."""

@@ -1,0 +1,103 @@
+"""The entries of a ledger: what they say, and the chain of hashes that holds them together."""
+
+from __future__ import annotations
+
+import datetime
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from dalenius.calculus.errors import LedgerDamaged
+
+SCHEMA = 1
+"""Version of the tables and of the entries. A reader refuses every version it was not written for."""
+
+Kind = Literal["open", "account", "charge", "answer"]
+
+START = "0" * 64
+"""What the first entry names as the hash before it."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One line of the ledger. Its place is `seq`: 1, 2, 3, ...; no clock has a say in it.
+
+    kind     key                     body
+    open     ""                      which ledger this is, and its schema version
+    account  digest of the dataset   the promise, the limit, the analysts' shares
+    charge   digest of the question  who asked what, the cost, and all that is spent after it
+    answer   digest of the question  the charge it belongs to, and the answer
+    """
+
+    seq: int
+    kind: str
+    account: int
+    """The seq of the account it belongs to; 0 for none."""
+    key: str
+    body: str
+    previous: str
+    hash: str
+
+    @classmethod
+    def after(
+        cls, seq: int, previous: str, kind: Kind, account: int, key: str, body: Mapping[str, object]
+    ) -> Entry:
+        """The entry that follows number `seq` with hash `previous`."""
+        text = canonical(body)
+        return cls(
+            seq + 1, kind, account, key, text, previous, chained(seq + 1, kind, account, key, text, previous)
+        )
+
+    @property
+    def is_intact(self) -> bool:
+        """Whether the hash is the one of the content."""
+        return self.hash == chained(self.seq, self.kind, self.account, self.key, self.body, self.previous)
+
+    def content(self) -> dict[str, Any]:
+        """The body, after a check that it is what was written."""
+        if not self.is_intact:
+            raise LedgerDamaged(
+                f"entry {self.seq} of the ledger was changed after it was written. Nothing is released; run "
+                "`dalenius ledger verify`, and restore a copy that verifies and is at least as recent."
+            )
+        found = json.loads(self.body)
+        assert isinstance(found, dict)
+        return found
+
+    def as_dict(self) -> dict[str, Any]:
+        """Everything, for an export; the body stays text, since the hash is over its exact letters."""
+        return {
+            "seq": self.seq,
+            "kind": self.kind,
+            "account": self.account,
+            "key": self.key,
+            "body": self.body,
+            "previous": self.previous,
+            "hash": self.hash,
+        }
+
+
+def chained(seq: int, kind: str, account: int, key: str, body: str, previous: str) -> str:
+    """SHA-256 over the content and the hash before it.
+
+    A JSON list of the parts: no two different contents have the same text.
+    """
+    text = json.dumps(["dalenius ledger", SCHEMA, seq, kind, account, key, body, previous], ensure_ascii=True)
+    return hashlib.sha256(text.encode("ascii")).hexdigest()
+
+
+def canonical(content: Mapping[str, object]) -> str:
+    """The one JSON text of a body: sorted keys, no spaces, plain ASCII, no NaN."""
+    return json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+
+
+def digest(text: str) -> str:
+    """The key under which a question or a dataset is found again."""
+    return hashlib.sha256(text.encode("utf-8")).hexdigest()
+
+
+def now() -> str:
+    """For readers only: nothing is ever ordered or decided by it, since clocks go backwards."""
+    return datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")

@@ -1,0 +1,360 @@
+"""The ledger: a durable, append-only, hash-chained record of what was charged and answered.
+
+    ledger = Ledger.open("people.ledger")                       # a file, made if it is not there
+    ledger = Ledger.open("postgresql://user@host/database")     # a PostgreSQL database
+    account = ledger.account("people", dp.ZCDP(0.5))
+    reply = account.ask(question, loss, compute)
+
+Everything here is the same for both kinds of store. A writer takes the one write lock, checks that the head
+is the last entry and that the ledger still holds what this process saw of it before, appends, and commits;
+every entry that is used is checked against its own hash when it is read.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import uuid
+from collections.abc import Iterator, Mapping
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from dalenius.calculus import checks
+from dalenius.calculus.adjacency import ADD_REMOVE, Adjacency
+from dalenius.calculus.errors import InvalidParameter, LedgerDamaged, LedgerError
+from dalenius.calculus.guarantees import GDP, ZCDP, ApproxDP, Guarantee, PureDP
+from dalenius.session import postgres
+from dalenius.session.account import Account
+from dalenius.session.budget import Filter, filter_of
+from dalenius.session.entries import SCHEMA, START, Entry, Kind, digest, now
+from dalenius.session.sqlite import SqliteStore
+from dalenius.session.store import Head, Rows, Store
+
+PATIENCE = 60.0
+"""Seconds to wait for a lock before giving up."""
+
+SCHEMES = ("postgresql://", "postgres://")
+
+Shares = Mapping[str, "Fraction | int | float | str"]
+
+
+class Ledger:
+    """An open ledger. Threads may share it, forked children may keep it, and any number may be open at once.
+
+    >>> import tempfile, dalenius as dp
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> ledger = Ledger.open(folder.name + "/people.ledger")
+    >>> account = ledger.account("people", dp.ZCDP(0.5))
+    >>> account.ask("how many?", dp.losses.gaussian(sigma=2.0), lambda: "[41]")
+    Reply(answer='[41]', ticket=Ticket(seq=3, ...
+    >>> account.ask("how many?", dp.losses.gaussian(sigma=2.0), lambda: "[43]").answer   # the record, free
+    '[41]'
+    >>> account.remaining
+    ZCDP(rho=0.375)
+    """
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+        self._seen = Head(SCHEMA, 0, START)
+        with self.reading() as rows:
+            first = rows.get(1)
+            if first is None or first.kind != "open":
+                raise LedgerDamaged(f"the ledger {store.label!r} lacks its first entry.")
+            self.id = str(first.content()["ledger"])
+
+    @classmethod
+    def open(
+        cls,
+        where: str | os.PathLike[str],
+        *,
+        create: bool = True,
+        checkpoint: str | None = None,
+        patience: float = PATIENCE,
+    ) -> Ledger:
+        """The ledger at a path or a postgresql:// URL; made if there is none, unless `create` is False.
+
+        `checkpoint` is a text that `checkpoint()` gave earlier, kept elsewhere: a ledger that does not
+        contain it (an old copy put back, a tail cut off) is refused. `patience` is in seconds.
+        """
+        patience = checks.positive("patience", patience)
+        ledger = cls(store_at(where, create, patience))
+        if checkpoint is not None:
+            ledger.require(checkpoint)
+        return ledger
+
+    def close(self) -> None:
+        """Let go of the store. Everything is on record already."""
+        self.store.close()
+
+    def __enter__(self) -> Ledger:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"Ledger({self.store.label!r})"
+
+    # -- accounts ---------------------------------------------------------------------------------
+
+    def account(
+        self,
+        dataset: str,
+        budget: Guarantee,
+        analyst: str | None = None,
+        *,
+        shares: Shares | None = None,
+        adjacency: Adjacency = ADD_REMOVE,
+        unit: str = "row",
+    ) -> Account:
+        """The account of a dataset, opened with this budget if it is new.
+
+        What the first call says holds for ever: a later one that names another budget, other neighbours,
+        another unit or other shares is refused. `shares` gives each analyst a fraction of the budget (of
+        epsilon, rho, mu^2, or mu^2 and delta); together at most 1. In an account with shares only those
+        analysts may spend, each up to their share; without, anybody may, and `analyst` is a note.
+        """
+        _name("dataset", dataset)
+        _name("unit", unit)
+        if analyst is not None:
+            _name("analyst", analyst)
+        filter = filter_of(budget, adjacency)
+        parts = _shares(shares)
+        terms = {
+            "dataset": dataset,
+            "promise": filter.written(),
+            "adjacency": adjacency.name,
+            "unit": unit,
+        }
+        with self.reading() as rows:
+            entry = rows.first("account", 0, digest(dataset))
+        if entry is None:
+            entry = self._opened(terms, filter, parts)
+        return self._account(entry, terms, filter, parts, analyst)
+
+    def accounts(self) -> list[Account]:
+        """All accounts, in the order they were opened, to look at."""
+        with self.reading() as rows:
+            found = rows.every("account", 0)
+        return [read_account(self, entry, None) for entry in found]
+
+    def existing(self, dataset: str, analyst: str | None = None) -> Account:
+        """The account of a dataset, as it was opened; an error if there is none."""
+        with self.reading() as rows:
+            entry = rows.first("account", 0, digest(_name("dataset", dataset)))
+        if entry is None:
+            raise LedgerError(f"there is no account for the dataset {dataset!r} in {self.store.label!r}.")
+        return read_account(self, entry, analyst)
+
+    def _opened(
+        self, terms: Mapping[str, object], filter: Filter, parts: Mapping[str, Fraction] | None
+    ) -> Entry:
+        with self.writing() as rows:
+            key = digest(str(terms["dataset"]))
+            known = rows.first("account", 0, key)
+            if known is not None:
+                return known
+            shares = {name: str(part) for name, part in (parts or {}).items()}
+            body = {**terms, "limit": filter.limit.written(), "shares": shares, "time": now()}
+            return self.append(rows, "account", 0, key, body)
+
+    def _account(
+        self,
+        entry: Entry,
+        terms: Mapping[str, object],
+        filter: Filter,
+        parts: Mapping[str, Fraction] | None,
+        analyst: str | None,
+    ) -> Account:
+        body = entry.content()
+        for word, mine in terms.items():
+            if body[word] != mine:
+                raise InvalidParameter(
+                    f"the account of {terms['dataset']!r} was opened with {word} {_shown(body[word])}, and "
+                    f"now {_shown(mine)} was asked for. What an account promises is fixed when it is opened."
+                )
+        account = read_account(self, entry, analyst)
+        if parts is not None and dict(parts) != dict(account.shares):
+            held = ", ".join(f"{name}: {part}" for name, part in account.shares.items()) or "no shares"
+            raise InvalidParameter(
+                f"the account of {terms['dataset']!r} was opened with {held}. Shares are fixed when an "
+                "account is opened; leave them out, or name the same."
+            )
+        return account
+
+    # -- the chain --------------------------------------------------------------------------------
+
+    def checkpoint(self) -> str:
+        """The last entry as "SEQ:HASH". Kept elsewhere, it proves later that nothing up to it was changed."""
+        with self.reading() as rows:
+            head = rows.head()
+        return f"{head.seq}:{head.hash}"
+
+    def require(self, checkpoint: str) -> None:
+        """Refuse a ledger that does not contain this checkpoint."""
+        seq, hash = read_checkpoint(checkpoint)
+        with self.reading() as rows:
+            found = rows.get(seq)
+        if found is None or found.hash != hash or not found.is_intact:
+            raise LedgerDamaged(
+                f"the ledger {self.store.label!r} does not contain the checkpoint {checkpoint!r}: it is an "
+                "older copy, or was changed. Nothing is released; restore the ledger that has it."
+            )
+
+    def append(self, rows: Rows, kind: Kind, account: int, key: str, body: Mapping[str, object]) -> Entry:
+        """Add an entry inside a writing transaction."""
+        head = rows.last_seen or rows.head()
+        entry = Entry.after(head.seq, head.hash, kind, account, key, body)
+        rows.add(entry)
+        return entry
+
+    @contextlib.contextmanager
+    def writing(self) -> Iterator[Rows]:
+        """The only writer, on a ledger that was just checked."""
+        with self.store.writing() as rows:
+            self._check(rows)
+            yield rows
+            # Not remembered as seen before it is durable: the next transaction does that.
+
+    @contextlib.contextmanager
+    def reading(self) -> Iterator[Rows]:
+        """A consistent view of a ledger that was just checked."""
+        with self.store.reading() as rows:
+            self._check(rows)
+            yield rows
+
+    def _check(self, rows: Rows) -> None:
+        """The head is the last entry, and what this process saw before is still there."""
+        head, ending = rows.tip()
+        if head.version != SCHEMA:
+            fix = "install a newer dalenius" if head.version > SCHEMA else "no dalenius wrote that"
+            raise LedgerError(
+                f"the ledger {self.store.label!r} has schema version {head.version}, and this dalenius reads "
+                f"version {SCHEMA}: {fix}."
+            )
+        last = ending[0] if len(ending) == 1 else None
+        if last is None or (last.seq, last.hash) != (head.seq, head.hash) or not last.is_intact:
+            raise LedgerDamaged(
+                f"the end of the ledger {self.store.label!r} is missing or was changed (its head is entry "
+                f"{head.seq}). Nothing is released; run `dalenius ledger verify`."
+            )
+        seen = self._seen
+        if head != seen and seen.seq > 0:
+            then = rows.get(seen.seq)
+            if head.seq <= seen.seq or then is None or then.hash != seen.hash:
+                raise LedgerDamaged(
+                    f"the ledger {self.store.label!r} went back in time: entries this process has seen are "
+                    "gone or changed. Nothing is released; restore the ledger that has them."
+                )
+        self._seen = head
+
+
+def read_account(ledger: Ledger, entry: Entry, analyst: str | None) -> Account:
+    """The account an entry opened, for one analyst (None: to look at)."""
+    body = entry.content()
+    filter = read_filter(body)
+    shares = {name: Fraction(part) for name, part in body["shares"].items()}
+    if analyst is not None and shares and analyst not in shares:
+        raise InvalidParameter(
+            f"{analyst!r} has no share of the budget of {body['dataset']!r}; those who have: "
+            f"{', '.join(sorted(shares))}."
+        )
+    limit = filter.nothing.read(body["limit"])
+    return Account(ledger, entry.seq, str(body["dataset"]), filter, limit, shares, analyst, str(body["unit"]))
+
+
+def read_filter(body: Mapping[str, Any]) -> Filter:
+    """The filter of an account's body."""
+    kinds = {"pure": PureDP, "approx": ApproxDP, "zcdp": ZCDP, "gdp": GDP}
+    try:
+        promise = kinds[body["promise"]["kind"]](*map(float, body["promise"]["values"]))
+        return filter_of(promise, Adjacency[body["adjacency"]])
+    except (KeyError, TypeError, ValueError):
+        raise LedgerDamaged("an account of the ledger is not written as we write them.") from None
+
+
+def read_checkpoint(text: str) -> tuple[int, str]:
+    """The parts of "SEQ:HASH"."""
+    seq, colon, hash = text.strip().partition(":")
+    if not (colon and seq.isdecimal() and len(hash) == 64 and set(hash) <= set("0123456789abcdef")):
+        raise InvalidParameter(f"the checkpoint is {text!r}; it must be SEQ:HASH as `ledger show` prints it.")
+    return int(seq), hash
+
+
+def store_at(where: str | os.PathLike[str], create: bool = False, patience: float = PATIENCE) -> Store:
+    """The store of a ledger, unchecked; `Ledger.open` checks."""
+    text = os.fspath(where)
+    if not text:
+        raise InvalidParameter("the ledger has no name; give a path or a postgresql:// URL.")
+    return _postgres(text, create, patience) if "://" in text else _sqlite(text, create, patience)
+
+
+def _first() -> Entry:
+    body = {"ledger": uuid.uuid4().hex, "schema": SCHEMA, "time": now()}
+    return Entry.after(0, START, "open", 0, "", body)
+
+
+def _sqlite(text: str, create: bool, patience: float) -> Store:
+    if text == ":memory:":
+        raise InvalidParameter("a ledger in memory would forget what was spent; name a file.")
+    path = Path(text).absolute()
+    # Not `exists`: a link that leads nowhere is not a place for a new ledger.
+    if not os.path.lexists(path):
+        if not create:
+            raise LedgerError(f"there is no ledger at {text!r}.")
+        SqliteStore.create(path, _first(), patience)
+    # The real file: SQLite names its journal after it, and so must every process.
+    return SqliteStore(path.resolve(), patience)
+
+
+def _postgres(text: str, create: bool, patience: float) -> Store:
+    if not text.startswith(SCHEMES):
+        scheme = text.split("://", 1)[0]
+        raise InvalidParameter(f"the ledger's URL starts with {scheme}://; use a path or postgresql://...")
+    postgres.needed()
+    store = postgres.PostgresStore(text, patience)
+    if not store.exists():
+        if not create:
+            raise LedgerError(f"there is no ledger in {store.label!r}.")
+        store.create(_first())
+    return store
+
+
+def _shares(shares: Shares | None) -> dict[str, Fraction] | None:
+    if shares is None:
+        return None
+    if not shares:
+        raise InvalidParameter("shares must name at least one analyst, such as {'ana': 0.5, 'ben': '1/4'}.")
+    parts = {}
+    for name, share in shares.items():
+        _name("an analyst", name)
+        try:
+            # As it was written: 0.1 is one tenth.
+            part = Fraction(repr(share)) if isinstance(share, float) else Fraction(share)
+        except (TypeError, ValueError, ZeroDivisionError):
+            part = Fraction(0)
+        if isinstance(share, bool) or not 0 < part <= 1:
+            raise InvalidParameter(
+                f"the share of {name!r} is {share!r}; it must be above 0 and at most 1, as 0.25 or '1/3'."
+            )
+        parts[name] = part
+    if sum(parts.values()) > 1:
+        raise InvalidParameter(f"the shares add up to {sum(parts.values())}; together they may be at most 1.")
+    return parts
+
+
+def _name(what: str, text: object) -> str:
+    if not isinstance(text, str) or not text.strip() or len(text) > 1000:
+        raise InvalidParameter(f"{what} is {text!r}; it must be a name of at most 1000 characters.")
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        raise InvalidParameter(f"{what} is {text!r}, which is not valid text.") from None
+    return text
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, Mapping):
+        return f"{value['kind']}:{','.join(value['values'])}"
+    return repr(value)

@@ -1,0 +1,85 @@
+"""What a ledger holds, for people and for other programs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import fields
+from typing import Any
+
+from dalenius.calculus.guarantees import Guarantee
+from dalenius.session.account import Account
+from dalenius.session.cost import decimal
+from dalenius.session.entries import SCHEMA
+from dalenius.session.ledger import Ledger
+from dalenius.session.verify import BATCH
+
+
+def overview(ledger: Ledger) -> dict[str, Any]:
+    """The accounts with their balances; plain data, numbers as exact decimals."""
+    return {
+        "ledger": ledger.id,
+        "schema": SCHEMA,
+        "checkpoint": ledger.checkpoint(),
+        "accounts": [_account(ledger, account) for account in ledger.accounts()],
+    }
+
+
+def _account(ledger: Ledger, account: Account) -> dict[str, Any]:
+    balance = account.balance()
+    with ledger.reading() as rows:
+        charges, answers = rows.count("charge", account.seq), rows.count("answer", account.seq)
+    analysts = [
+        {
+            "analyst": name,
+            "share": str(account.shares[name]) if name in account.shares else None,
+            "spent": balance.of(name).written(),
+            "left": balance.of(name).below(account.allowance(name)).written() if account.shares else None,
+        }
+        for name in sorted({*balance.by, *account.shares})
+        if name or account.shares
+    ]
+    return {
+        "dataset": account.dataset,
+        "unit": account.unit,
+        "adjacency": account.filter.adjacency.name.lower(),
+        "kind": account.filter.kind,
+        "budget": told(account.promise),
+        "spent": told(account.filter.spent(balance.total)),
+        "left": told(account.filter.left(balance.total.below(account.limit))),
+        "exact": {
+            "limit": account.limit.written(),
+            "spent": balance.total.written(),
+            "left": {
+                "amount": decimal(account.limit.amount - balance.total.amount),
+                "delta": decimal(account.limit.delta - balance.total.delta),
+            },
+        },
+        "analysts": analysts,
+        "charges": charges,
+        "answers": answers,
+    }
+
+
+def told(promise: Guarantee) -> dict[str, float]:
+    """The numbers of a promise by their names, such as {"rho": 0.5}."""
+    return {part.name: getattr(promise, part.name) for part in fields(promise)}  # type: ignore[arg-type]
+
+
+def exported(ledger: Ledger) -> Iterator[str]:
+    """The whole ledger as lines of JSON: a heading, the entries in order, and the checkpoint they end at.
+
+    The lines hold everything the hashes are made of, so a copy can be checked without the ledger.
+    """
+    heading = {"format": "dalenius ledger", "schema": SCHEMA, "ledger": ledger.id}
+    yield json.dumps(heading, ensure_ascii=True)
+    seq, last = 0, ledger.checkpoint()
+    end = int(last.partition(":")[0])  # entries made while this runs belong to the next export
+    while seq < end:
+        with ledger.reading() as rows:
+            batch = [entry for entry in rows.after(seq, BATCH) if entry.seq <= end]
+        for entry in batch:
+            entry.content()  # an entry that was changed is not exported as if it were sound
+            yield json.dumps(entry.as_dict(), ensure_ascii=True)
+        seq = batch[-1].seq
+    yield json.dumps({"checkpoint": last}, ensure_ascii=True)

@@ -1,0 +1,292 @@
+"""A session: a table, a budget that cannot be overspent, and answers."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dalenius.calculus.adjacency import ADD_REMOVE, Adjacency
+from dalenius.calculus.errors import CannotMeet, InvalidParameter
+from dalenius.calculus.guarantees import GDP, ZCDP, ApproxDP, Guarantee, PureDP
+from dalenius.calculus.loss import Loss
+from dalenius.calculus.losses import total
+from dalenius.session.account import Account
+from dalenius.session.accuracy import Within
+from dalenius.session.budget import largest_mu
+from dalenius.session.cost import Cost, declared
+from dalenius.session.explain import Explanation, explain
+from dalenius.session.ledger import Ledger
+from dalenius.tables import exact
+from dalenius.tables.answer import Answer
+from dalenius.tables.answer import checked_confidence as _confidence
+from dalenius.tables.discovery import discovery
+from dalenius.tables.estimates import Wanted
+from dalenius.tables.keys import Discover
+from dalenius.tables.plan import Plan, plan
+from dalenius.tables.query import Query, Table
+from dalenius.tables.released import Released, read_keys, release, written_keys
+from dalenius.tables.schema import Schema
+from dalenius.tables.source import Source
+from dalenius.tables.unit import Unit
+
+
+@dataclass(frozen=True)
+class Price:
+    """The cheapest budget that is accurate enough, and whether there is that much left."""
+
+    budget: Guarantee
+    affordable: bool
+
+    def __str__(self) -> str:
+        return f"{self.budget}" + ("" if self.affordable else ", more than is left")
+
+
+class Session:
+    """Questions about one table, answered with noise and paid from one budget.
+
+    data: whatever `tables.Source.open` opens. unit: who is protected. budget: PureDP, ApproxDP, ZCDP or GDP:
+    what is promised about everything this session, and every other one on the same ledger and data set, ever
+    releases. The promise stays valid when each question is chosen after the last answer: see `session.budget`
+    for the filter of each kind and its theorem. ledger: a file (made if it is not there) or a postgresql://
+    address; without one nothing is remembered after the session ends, and the same budget could be spent
+    again: for trying out only.
+
+    >>> import dalenius as dp, pandas as pd
+    >>> people = pd.DataFrame({"age": [20, 30, 40] * 1000, "town": ["a", "b", "b"] * 1000})
+    >>> s = dp.Session(people, unit=dp.Unit.rows(), budget=dp.ZCDP(0.5))
+    >>> q = s.table.group_by("town", keys=["a", "b"]).agg(n=dp.count(), age=dp.mean("age", bounds=(0, 100)))
+    >>> a = s.release(q, budget=dp.ZCDP(0.05))
+    >>> a.keys
+    [('a',), ('b',)]
+    >>> s.remaining
+    ZCDP(rho=0.45)
+    """
+
+    def __init__(
+        self,
+        data: Any,
+        *,
+        unit: Unit,
+        budget: Guarantee,
+        ledger: str | Path | Ledger | None = None,
+        name: str | None = None,
+        table: str | None = None,
+        schema: Schema | Mapping[str, Any] | str | Path | None = None,
+        adjacency: Adjacency = ADD_REMOVE,
+        analyst: str | None = None,
+        shares: Mapping[str, Any] | None = None,
+    ) -> None:
+        if not isinstance(unit, Unit):
+            raise InvalidParameter(
+                f"unit is {unit!r}; it must be dp.Unit.rows() or dp.Unit('id', max_rows=...)."
+            )
+        facts = Schema(dict(schema)) if isinstance(schema, Mapping) else schema
+        self.source = Source.open(data, table=table, schema=facts)
+        self.unit, self.adjacency = unit, adjacency
+        self._folder = None
+        if ledger is None:
+            self._folder = tempfile.TemporaryDirectory(prefix="dalenius-")
+            ledger = Path(self._folder.name) / "forgotten.ledger"
+        self.ledger = ledger if isinstance(ledger, Ledger) else Ledger.open(ledger)
+        self.account: Account = self.ledger.account(
+            name or self.source.name,
+            budget,
+            adjacency=adjacency,
+            analyst=analyst,
+            shares=shares,
+            unit=repr(unit),
+        )
+
+    @property
+    def table(self) -> Table:
+        """The table, to ask about: filter, with_columns, join_public, group_by, agg."""
+        return self.source.table()
+
+    @property
+    def remaining(self) -> Guarantee:
+        """What may still be spent, rounded down."""
+        return self.account.remaining
+
+    @property
+    def spent(self) -> Guarantee:
+        """What everything charged so far promises, rounded up."""
+        return self.account.spent
+
+    # -- asking ---------------------------------------------------------------------------------------
+
+    def release(self, query: Query, budget: Guarantee, *, confidence: float = 0.95) -> Answer:
+        """The private answer, paid with `budget`: charged before any data is read, recorded before it is
+        returned.
+
+        The identical question at the identical price is answered from the record, for nothing.
+        """
+        wanted = Wanted(_confidence(confidence))
+        if isinstance(query.keys, Discover):
+            return self._with_discovery(query, budget, wanted)
+        made = self._plan(query, budget)
+        question = self._question(query, budget)
+        cost = self._cost(made.loss, budget)
+        reply = self.account.ask(question, cost, lambda: self._compute(made).to_json())
+        return Answer(made, Released.from_json(reply.answer, made), repr(budget), wanted, reply.is_free)
+
+    def release_all(self, queries: Mapping[str, Query], budget: Guarantee) -> dict[str, Answer]:
+        """Several questions as one plan: one charge for their joint loss, the budget divided evenly."""
+        if not queries:
+            raise InvalidParameter("release_all needs at least one question.")
+        part = _divided(self._price_kind(budget), len(queries))
+        plans = {name: self._plan(query, part, converted=True) for name, query in queries.items()}
+        joint = total([p.loss for p in plans.values()])
+        question = json.dumps({name: self._question(query, budget) for name, query in queries.items()})
+
+        def compute() -> str:
+            return json.dumps({name: self._compute(p).to_json() for name, p in plans.items()})
+
+        reply = self.account.ask(question, self._cost(joint, budget), compute)
+        texts = json.loads(reply.answer)
+        cost = f"{budget!r} for {len(plans)} questions"
+        return {
+            name: Answer(p, Released.from_json(texts[name], p), cost, free=reply.is_free)
+            for name, p in plans.items()
+        }
+
+    def sql(
+        self,
+        text: str,
+        budget: Guarantee,
+        *,
+        public: Mapping[str, Any] | None = None,
+        keys: Any = None,
+        confidence: float = 0.95,
+    ) -> Answer:
+        """The answer to a SELECT of aggregates; see docs/tables.md for the subset that is understood.
+
+        public: public tables to join, by name. keys: the groups, where the schema does not list them.
+        """
+        from dalenius.tables.sql import parse_sql
+
+        query = parse_sql(text, self.table, public=public or {}, keys=keys, unit=self.unit.column)
+        return self.release(query, budget, confidence=confidence)
+
+    # -- before paying --------------------------------------------------------------------------------
+
+    def explain(self, query: Query, budget: Guarantee) -> Explanation:
+        """What would be released: sensitivities, noise, and the error to expect by group size. It is free."""
+        return explain(self._plan(query, budget))
+
+    def price(self, query: Query, accuracy: Within) -> Price:
+        """The cheapest budget, of the session's kind, with which the answer is accurate enough."""
+        low, high = 1e-12, 1e-12
+        while not self._accurate(query, high, accuracy):
+            low, high = high, high * 4
+            if high > 1e9:
+                raise CannotMeet(
+                    f"no budget makes this answer accurate to {accuracy.error:g}: rounding, or the size of "
+                    "the groups, stands in the way. Ask for a larger error, or for larger groups."
+                )
+        for _ in range(60):
+            middle = (low * high) ** 0.5
+            low, high = (low, middle) if self._accurate(query, middle, accuracy) else (middle, high)
+            if high / low < 1 + 1e-9:
+                break
+        budget = self._budget(high)
+        left = self.account.left()
+        cost = self.account.filter.cost(self._plan(query, budget).loss)
+        return Price(budget, cost.fits(left))
+
+    # -- inside ---------------------------------------------------------------------------------------
+
+    def _accurate(self, query: Query, amount: float, accuracy: Within) -> bool:
+        try:
+            found = explain(self._plan(query, self._budget(amount)))
+        except InvalidParameter as problem:
+            if "times the sensitivity" in str(problem):  # absurdly much noise: not accurate
+                return False
+            raise
+        return found.error(accuracy.confidence, accuracy.column, accuracy.rows) <= accuracy.error
+
+    def _budget(self, amount: float) -> Guarantee:
+        promise = self.account.promise
+        if isinstance(promise, PureDP):
+            return PureDP(amount)
+        return ZCDP(amount) if isinstance(promise, ZCDP) else GDP(amount**0.5)
+
+    def _price_kind(self, budget: Guarantee) -> Guarantee:
+        """The budget of a release as PureDP, ZCDP or GDP, whichever the session's filter adds up."""
+        promise = self.account.promise
+        if isinstance(promise, ApproxDP) and isinstance(budget, ApproxDP):
+            return GDP(largest_mu(budget.epsilon, budget.delta))
+        kinds = {PureDP: (PureDP,), ZCDP: (ZCDP,), GDP: (GDP,), ApproxDP: (GDP, PureDP)}
+        allowed = kinds[type(promise)]
+        if not isinstance(budget, allowed):
+            names = " or ".join(kind.__name__ for kind in allowed)
+            raise InvalidParameter(
+                f"this session's budget is {promise!r}, so a release is paid in {names}, not {budget!r}."
+            )
+        return budget
+
+    def _cost(self, loss: Loss, budget: Guarantee) -> Cost:
+        """What is charged: the price as it was declared, which the loss was made to fit."""
+        price = self._price_kind(budget)
+        amount = declared(price.epsilon) if isinstance(price, PureDP) else Fraction(0)
+        if isinstance(price, ZCDP):
+            amount = declared(price.rho)
+        elif isinstance(price, GDP):
+            amount = declared(price.mu) ** 2
+        computed = self.account.filter.cost(loss)
+        if isinstance(self.account.promise, ApproxDP) and isinstance(price, PureDP):
+            return computed
+        return replace(computed, amount=max(computed.amount, amount))
+
+    def _plan(self, query: Query, budget: Guarantee, converted: bool = False) -> Plan:
+        exact.check(query, self.unit)
+        return plan(query, self.unit, budget if converted else self._price_kind(budget), self.adjacency)
+
+    def _question(self, query: Query, budget: Guarantee) -> str:
+        return json.dumps([query.canonical(), repr(budget), repr(self.unit)])
+
+    def _compute(self, made: Plan) -> Released:
+        return release(made, exact.evaluate(self.source, made.query, self.unit))
+
+    def _with_discovery(self, query: Query, budget: Guarantee, wanted: Wanted) -> Answer:
+        """Keys and answers together: a third of the price finds the keys, the rest answers about them."""
+        if not isinstance(self.account.promise, ApproxDP):
+            raise InvalidParameter(
+                f"discovering keys spends some delta, and this session's budget is {self.account.promise!r}. "
+                "Use a session with an ApproxDP budget, or list the keys: group_by(..., keys=[...])."
+            )
+        exact.check(query, self.unit)
+        found = discovery(query, self.unit, self._price_kind(budget), self._delta_for_keys(), self.adjacency)
+
+        def compute() -> str:
+            table = exact.evaluate(self.source, query, self.unit)
+            keys = found.keys(table)
+            told = release(found.restricted(keys), found.select(table, keys)).to_json() if keys else None
+            return json.dumps({"keys": written_keys(keys), "answer": told})
+
+        reply = self.account.ask(self._question(query, budget), self._cost(found.loss, budget), compute)
+        content = json.loads(reply.answer)
+        made = found.restricted(read_keys(content["keys"]))
+        told = content["answer"]
+        released = Released(query.columns, [], {}, {}) if told is None else Released.from_json(told, made)
+        return Answer(made, released, repr(budget), wanted, reply.is_free)
+
+    def _delta_for_keys(self) -> float:
+        """A twentieth of the delta set aside for such events, each time."""
+        left = self.account.allowance(self.account.analyst).delta
+        return float(np.nextafter(float(left) / 20, 0))
+
+
+def _divided(budget: Guarantee, parts: int) -> Guarantee:
+    if isinstance(budget, PureDP):
+        return PureDP(budget.epsilon / parts)
+    if isinstance(budget, ZCDP):
+        return ZCDP(budget.rho / parts)
+    assert isinstance(budget, GDP)
+    return GDP(budget.mu / parts**0.5)

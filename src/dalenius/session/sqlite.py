@@ -1,0 +1,312 @@
+"""A ledger in one SQLite file.
+
+Why these settings:
+
+- A rollback journal, not a write-ahead log. Everything committed is in the one file people know about. With
+  a log, recent charges are in a second file, and moving or restoring the first one alone would silently take
+  them back. The price is four or five syncs for a commit in place of one.
+- journal_mode=PERSIST: a commit is the moment the journal's header is overwritten with zeros *and synced*. It
+  does not hang on a directory entry, as the removal of a journal does, and is the fastest rollback mode.
+- synchronous=EXTRA: the journal, the file and the zeroed header are each synced before COMMIT returns (in
+  DELETE mode, should another program have set it, the directory too). fullfsync: on macOS, to the platters.
+- BEGIN IMMEDIATE: the write lock is taken before anything is read, so what a charge reads stays true until it
+  commits. Locks belong to the process and die with it: after kill -9 the next process finds the journal,
+  rolls the unfinished transaction back, and goes on.
+- A new ledger is built under another name and linked into place whole. So an empty or half-made file at the
+  ledger's name is never one of ours: it is refused, not taken for a ledger in which nothing was spent.
+
+Never opened here by any other means than SQLite: closing a second descriptor of the file would drop the locks
+of this process.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import sqlite3
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from dalenius.calculus.errors import LedgerDamaged, LedgerError
+from dalenius.session.entries import SCHEMA, START, Entry
+from dalenius.session.store import Rows, Store
+
+APPLICATION = 0x44414C31
+"""Marks the file as a ledger of ours ("DAL1"), for SQLite and for file(1)."""
+
+TABLES = (
+    """CREATE TABLE entries (
+        seq INTEGER PRIMARY KEY,
+        kind TEXT NOT NULL CHECK (kind IN ('open', 'account', 'charge', 'answer')),
+        account INTEGER NOT NULL,
+        key TEXT NOT NULL,
+        body TEXT NOT NULL,
+        previous TEXT NOT NULL,
+        hash TEXT NOT NULL)""",
+    "CREATE INDEX entries_by_key ON entries (key, kind, account, seq)",
+    "CREATE INDEX entries_by_account ON entries (account, kind, seq)",
+    """CREATE TABLE head (
+        one INTEGER PRIMARY KEY CHECK (one = 1),
+        version INTEGER NOT NULL,
+        seq INTEGER NOT NULL,
+        hash TEXT NOT NULL)""",
+    f"INSERT INTO head VALUES (1, {SCHEMA}, 0, '{START}')",
+    """CREATE TRIGGER entries_follow BEFORE INSERT ON entries
+        WHEN NEW.seq IS NOT (SELECT seq + 1 FROM head) OR NEW.previous IS NOT (SELECT hash FROM head)
+        BEGIN SELECT RAISE(ABORT, 'an entry must follow the last one'); END""",
+    """CREATE TRIGGER entries_move_head AFTER INSERT ON entries
+        BEGIN UPDATE head SET seq = NEW.seq, hash = NEW.hash; END""",
+    """CREATE TRIGGER entries_stay BEFORE UPDATE ON entries
+        BEGIN SELECT RAISE(ABORT, 'entries are never changed'); END""",
+    """CREATE TRIGGER entries_remain BEFORE DELETE ON entries
+        BEGIN SELECT RAISE(ABORT, 'entries are never removed'); END""",
+    """CREATE TRIGGER head_follows BEFORE UPDATE ON head
+        WHEN NEW.one IS NOT 1 OR NEW.version IS NOT OLD.version OR NEW.seq IS NOT OLD.seq + 1
+            OR NOT EXISTS (SELECT 1 FROM entries WHERE seq = NEW.seq AND hash = NEW.hash)
+        BEGIN SELECT RAISE(ABORT, 'the head follows the entries'); END""",
+    """CREATE TRIGGER head_remains BEFORE DELETE ON head
+        BEGIN SELECT RAISE(ABORT, 'the head is never removed'); END""",
+    """CREATE TRIGGER head_is_one BEFORE INSERT ON head
+        BEGIN SELECT RAISE(ABORT, 'there is one head'); END""",
+    f"PRAGMA application_id = {APPLICATION}",
+    f"PRAGMA user_version = {SCHEMA}",
+)
+
+WHY = {
+    "SQLITE_FULL": "the disk is full. Free some space",
+    "SQLITE_BUSY": "another process kept it locked for too long. Try again, or look for a program that has "
+    "the file open",
+    "SQLITE_READONLY": "it may not be written. Give this user the right to write the file and its folder",
+    "SQLITE_IOERR": "the system could not read or write it. Check the disk, its free space and any quota",
+    "SQLITE_CANTOPEN": "it, or the journal beside it, cannot be opened. Check the rights on the file and its "
+    "folder",
+    "SQLITE_NOTADB": "it is not a ledger. Name another file",
+    "SQLITE_CORRUPT": "its structure is damaged. Restore a copy that verifies and is at least as recent",
+}
+
+
+class SqliteRows(Rows):
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self.connection = connection
+
+    def run(self, sql: str, parameters: Sequence[object] = ()) -> list[tuple[Any, ...]]:
+        return self.connection.execute(sql, tuple(parameters)).fetchall()
+
+
+class SqliteStore(Store):
+    """One file, any number of processes on one machine."""
+
+    def __init__(self, path: Path, patience: float) -> None:
+        super().__init__(str(path))
+        self.path, self.patience = path, patience
+        self._connection: sqlite3.Connection | None = None
+        self._file: tuple[int, int] | None = None
+
+    @classmethod
+    def create(cls, path: Path, first: Entry, patience: float) -> None:
+        """Put a new ledger at the path, whole; if there is one by then, leave that one."""
+        if not path.parent.is_dir():
+            raise LedgerError(f"the ledger's folder {str(path.parent)!r} does not exist; create it first.")
+        draft = path.with_name(f".{path.name}.new-{os.getpid()}-{secrets.token_hex(4)}")
+        try:
+            with _clear(str(path)):
+                connection = _connected(draft, "rwc", patience)
+                try:
+                    connection.execute("BEGIN IMMEDIATE")
+                    for statement in TABLES:
+                        connection.execute(statement)
+                    SqliteRows(connection).add(first)
+                    connection.execute("COMMIT")
+                finally:
+                    connection.close()
+            _placed(draft, path)
+        finally:
+            for name in (draft, draft.with_name(draft.name + "-journal")):
+                name.unlink(missing_ok=True)
+        _sync_folder(path.parent)
+
+    def writing(self) -> contextlib.AbstractContextManager[Rows]:
+        return self._transaction("BEGIN IMMEDIATE")
+
+    def reading(self) -> contextlib.AbstractContextManager[Rows]:
+        return self._transaction("BEGIN")
+
+    @contextlib.contextmanager
+    def _transaction(self, begin: str) -> Iterator[Rows]:
+        with self.lock, _clear(self.label):
+            connection = self._connected()
+            try:
+                self._check_file()  # for a clear message
+                connection.execute(begin)
+                connection.execute("SELECT seq FROM head").fetchall()  # from here on we hold a lock
+                self._check_file()  # for certain
+                yield SqliteRows(connection)
+                connection.execute("COMMIT")
+            except BaseException as problem:
+                self._undo(connection, problem)
+                raise
+
+    def _undo(self, connection: sqlite3.Connection, problem: BaseException) -> None:
+        """Roll back; after a problem of the database itself, start from a fresh connection as well.
+
+        After a failed sync nothing that is cached can be trusted. Closing rolls back, too.
+        """
+        try:
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
+            if not isinstance(problem, sqlite3.Error):
+                return
+        except sqlite3.Error:
+            pass  # it comes second to the first problem
+        self._connection = None
+        with contextlib.suppress(sqlite3.Error):
+            connection.close()
+
+    def complaints(self) -> list[str]:
+        with self.reading() as rows:
+            damage = [str(line) for (line,) in rows.run("PRAGMA integrity_check") if line != "ok"]
+            found = {sql for (sql,) in rows.run("SELECT sql FROM sqlite_master WHERE type = 'trigger'")}
+        for statement in TABLES:
+            if statement.startswith("CREATE TRIGGER") and statement not in found:
+                name = statement.split()[2]
+                damage.append(f"the trigger {name} is gone or was changed: the ledger is not append-only")
+        return damage
+
+    def close(self) -> None:
+        with self.lock:
+            if self._connection is not None:
+                self._connection.close()
+            self._connection = None
+
+    def forget(self) -> None:
+        if self._connection is not None:
+            _inherited.append(self._connection)
+        self._connection = None
+
+    def _connected(self) -> sqlite3.Connection:
+        if self._connection is not None:
+            return self._connection
+        status = _looked_at(self.path)
+        connection = _connected(self.path, "rw" if os.access(self.path, os.W_OK) else "ro", self.patience)
+        try:
+            if connection.execute("PRAGMA application_id").fetchone()[0] != APPLICATION:
+                raise LedgerError(f"{self.label!r} is an SQLite file, but not a ledger. Name another file.")
+        except BaseException:
+            connection.close()
+            raise
+        self._connection, self._file = connection, (status.st_dev, status.st_ino)
+        return connection
+
+    def _check_file(self) -> None:
+        """Whether the name still leads to the file we have open: else two ledgers would be charged apart."""
+        status = _looked_at(self.path)
+        if (status.st_dev, status.st_ino) != self._file:
+            raise LedgerDamaged(
+                f"the file {self.label!r} was replaced by another one while it was in use. Nothing is "
+                "released; find out who replaced it, verify both, and open the ledger again."
+            )
+
+
+_inherited: list[sqlite3.Connection] = []
+"""Connections of a parent process: not used in a child, and not closed there either."""
+
+
+def _connected(path: Path, mode: str, patience: float) -> sqlite3.Connection:
+    connection = sqlite3.connect(
+        f"{path.absolute().as_uri()}?mode={mode}",
+        uri=True,
+        timeout=patience,
+        isolation_level=None,
+        check_same_thread=False,
+    )
+    try:
+        if mode != "ro":
+            found = connection.execute("PRAGMA journal_mode = PERSIST").fetchone()[0]
+            if found != "persist":
+                raise LedgerError(f"{str(path)!r} cannot be given a rollback journal: it says {found!r}.")
+        connection.execute("PRAGMA synchronous = EXTRA")
+        connection.execute("PRAGMA fullfsync = ON")
+        connection.execute("PRAGMA trusted_schema = OFF")
+        connection.execute("PRAGMA cell_size_check = ON")
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _looked_at(path: Path) -> os.stat_result:
+    try:
+        status = path.stat()
+    except FileNotFoundError:
+        raise LedgerDamaged(
+            f"the ledger {str(path)!r} is gone. Nothing is released; put the file back."
+        ) from None
+    except OSError as problem:
+        raise LedgerError(f"the ledger {str(path)!r} cannot be looked at: {problem.strerror}.") from None
+    if path.is_dir():
+        raise LedgerError(f"{str(path)!r} is a folder; name a file for the ledger.")
+    if status.st_size == 0:
+        raise LedgerDamaged(
+            f"{str(path)!r} is an empty file, and a ledger never is. If charges were made in it, restore a "
+            "copy; if you are sure that none were, remove the file and open the ledger anew."
+        )
+    if status.st_nlink > 1:
+        _remove_drafts(path, status)
+    return status
+
+
+def _remove_drafts(path: Path, status: os.stat_result) -> None:
+    """Remove what a process killed while creating this ledger left; refuse any other second name.
+
+    SQLite finds an unfinished transaction by the name of the file: with two names it would miss one.
+    """
+    for draft in path.parent.iterdir():
+        if draft.name.startswith(f".{path.name}.new-"):
+            with contextlib.suppress(FileNotFoundError):
+                if draft.stat().st_ino == status.st_ino:
+                    draft.unlink()
+    if path.stat().st_nlink > 1:
+        raise LedgerError(
+            f"the ledger {str(path)!r} has a second name (a hard link), and must have one only. Remove the "
+            "link; to keep a copy, copy the file or use `dalenius ledger export`."
+        )
+
+
+def _placed(draft: Path, path: Path) -> None:
+    """Give the finished draft its name, unless the name is taken."""
+    try:
+        os.link(draft, path)
+    except FileExistsError:
+        return
+    except OSError:
+        # No hard links on this file system. Reserve the name, so that two creators cannot both win.
+        try:
+            os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY))
+        except FileExistsError:
+            return
+        os.replace(draft, path)
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make the new name durable (where folders can be opened: not on Windows)."""
+    with contextlib.suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+@contextlib.contextmanager
+def _clear(label: str) -> Iterator[None]:
+    """SQLite's errors in our words."""
+    try:
+        yield
+    except sqlite3.Error as problem:
+        name = getattr(problem, "sqlite_errorname", "") or ""
+        known = next((why for start, why in WHY.items() if name.startswith(start)), None)
+        why = known or f"SQLite says: {problem}"
+        kind = LedgerDamaged if name.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")) else LedgerError
+        raise kind(f"the ledger {label!r} could not be used: {why}. Nothing was released.") from problem

@@ -1,0 +1,361 @@
+"""Exact integer aggregates, computed by the engine.
+
+    table = evaluate(source, query, unit)
+    table.keys                      the groups, as tuples: every public key, in the order of the query
+    table[measure]                  its integers, one per group (for bins: groups x bins), as int64, or as Python
+                                    integers in an object array where they might not fit
+
+for every `measure` in `query.measures` (and units() when keys are discovered). What noise needs to know is
+public and in the Measure itself: a row that counts contributes an integer in [measure.low, measure.high] to one
+group (to one bin of it), and one unit at most `unit.max_rows` such rows in at most `unit.max_groups` groups (to
+"units": 1 in each). An integer of a measure is worth `measure.granularity`; a sum counts from `measure.origin`,
+a product from the centres. `roles` of an aggregate say which measure plays which part: the mean, for one, is
+
+    (sum / count + origin) * granularity.
+
+The steps, all inside the engine:
+
+1. filters, computed columns, public joins; each looks at one row;
+2. the key of each row becomes the position of its public key; rows without one are left out;
+3. each argument becomes an integer on its grid (`gridding`) or a bin (`bins`);
+4. each unit's rows are bounded (`bounding`);
+5. the integers are summed by group: counts, sums and products in one statement, each set of bins in one more.
+
+Nothing about the data is in an error: what the engine says is withheld. An answer computed here is exact: it
+must not leave the process except through a mechanism. With `discover()` that holds for the keys as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import ibis
+import numpy as np
+from numpy.typing import NDArray
+
+from dalenius.calculus.errors import InvalidParameter, QueryRefused
+from dalenius.tables.bins import Bins
+from dalenius.tables.bounding import SEED, UNIT, bounded
+from dalenius.tables.gridding import Value
+from dalenius.tables.keys import Discover, Key, Keys, checked_kinds
+from dalenius.tables.kinds import Kind
+from dalenius.tables.measures import Measure, units
+from dalenius.tables.portable import to_integer, wide_sum
+from dalenius.tables.public import PublicTable
+from dalenius.tables.query import Query
+from dalenius.tables.schema import HOW_TO_DECLARE
+from dalenius.tables.scope import Scope
+from dalenius.tables.source import Source
+from dalenius.tables.terms import integer, null
+from dalenius.tables.unit import Unit
+
+LARGEST = 2**27
+"""At most so many integers in one answer."""
+
+GROUP = "__k"
+
+
+@dataclass(frozen=True, eq=False)
+class ExactTable:
+    """Exact integers by group; see the head of this module."""
+
+    columns: tuple[str, ...]
+    keys: list[Key]
+    values: dict[Measure, NDArray[Any]]
+    discovered: bool = False
+
+    def __getitem__(self, measure: Measure) -> NDArray[Any]:
+        return self.values[measure]
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+    def __repr__(self) -> str:
+        return "<ExactTable: exact, not to be shown>"
+
+
+def check(query: Query, unit: Unit) -> None:
+    """Refuse what cannot be evaluated; no data is read. `evaluate` does this first, a release before it
+    charges."""
+    cells = sum(measure.size for measure in query.measures) * (
+        len(query.keys) if isinstance(query.keys, Keys) else 1
+    )
+    if cells > LARGEST:
+        raise QueryRefused(
+            f"the answer would hold {cells} numbers; at most {LARGEST} are allowed. Ask for fewer groups or bins."
+        )
+    if unit.column is None:
+        return
+    fields = {f.name: f for f in query.table.fields}
+    field = fields.get(unit.column)
+    if field is None:
+        raise QueryRefused(
+            f"there is no column {unit.column!r} to tell units by; there are {', '.join(fields)}."
+        )
+    if field.kind not in ("integer", "text") and field.dtype != "uint64":
+        raise QueryRefused(
+            f"the unit's column {unit.column!r} has type {field.dtype}; ids must be whole numbers or text."
+        )
+    policy = query.table.schema.policy(unit.column)
+    if field.nullable and policy not in ("drop", "never"):
+        raise QueryRefused(
+            f"the unit's column {unit.column!r} can hold null, and no policy says what becomes of rows without an id; "
+            f"{HOW_TO_DECLARE} (a constant cannot stand for a person)."
+        )
+    if unit.column in query.columns:
+        raise QueryRefused(
+            f"grouping by {unit.column!r} would make a group of every unit; group by something units share."
+        )
+
+
+def evaluate(source: Source, query: Query, unit: Unit) -> ExactTable:
+    """Exact integers for every measure and group. The result is private: it must go through a mechanism."""
+    check(query, unit)
+    if tuple(f.name for f in query.table.fields) != tuple(f.name for f in source.fields):
+        raise InvalidParameter(
+            "the question was built for another table than this source; use source.table(...)."
+        )
+    return _Evaluation(source, query, unit).run()
+
+
+class _Evaluation:
+    def __init__(self, source: Source, query: Query, unit: Unit) -> None:
+        self.source, self.query, self.unit = source, query, unit
+        self.engine = source.engine
+        wanted = dict.fromkeys(query.measures)
+        if isinstance(query.keys, Discover):
+            wanted |= {units(): None}
+        self.measures = tuple(wanted)
+        self.by: tuple[str, ...] = ()
+        self.mixed: list[str] = []
+        self.ordered: list[str] = []
+        self.names: dict[Value | Bins | str, str] = {}
+
+    def run(self) -> ExactTable:
+        rows = self._bounded(self._projected())
+        scalars = [m for m in self.measures if m.bins is None]
+        table = self._aggregated(rows, scalars)
+        found = self._keys(table)
+        values = self._scalars(table, found, scalars)
+        for measure in self.measures:
+            if measure.bins is not None:
+                values[measure] = self._binned(rows, measure.bins, found)
+        return ExactTable(
+            self.query.columns,
+            list(found),
+            {measure: values[measure] for measure in self.measures},
+            isinstance(self.query.keys, Discover),
+        )
+
+    # Rows as integers
+
+    def _projected(self) -> Any:
+        scope = Scope(self.source.rows, self.source.fields, self.query.table.schema)
+        for step in self.query.table.steps:
+            scope.apply(step, self.source.upload)
+        columns: dict[str, Any] = {}
+        if self.unit.column is not None:
+            columns |= self._ids(scope)
+        columns |= self._arguments(scope)
+        return self._grouped(scope, columns)
+
+    def _ids(self, scope: Scope) -> dict[str, Any]:
+        assert self.unit.column is not None
+        x = scope.rows[self.unit.column]
+        field = scope.fields[self.unit.column]
+        scope.rows = scope.rows.filter(x.notnull()) if field.nullable else scope.rows
+        x = scope.rows[self.unit.column]
+        if field.dtype in ("uuid", "uint64"):
+            x = x.cast("string")
+        kind: Kind = "integer" if field.kind == "integer" else "text"
+        return {UNIT: x, SEED: to_integer(self.engine, kind, x)}
+
+    def _arguments(self, scope: Scope) -> dict[str, Any]:
+        """A column for every value and every set of bins, and for presence where no value shows it."""
+        columns = {}
+        values = dict.fromkeys(value for measure in self.measures for value in measure.values)
+        for value in values:
+            name = self.names[value] = f"__v{len(self.names)}"
+            columns[name] = value.expression(_argument(scope, value))
+            if value.nullable:
+                self.names.setdefault(value.text, name)
+        for bins in dict.fromkeys(measure.bins for measure in self.measures if measure.bins is not None):
+            name = self.names[bins] = f"__b{len(self.names)}"
+            columns[name] = bins.expression(_argument(scope, bins))
+            if bins.nullable:
+                self.names.setdefault(bins.text, name)
+        for text in dict.fromkeys(text for measure in self.measures for text in measure.given):
+            if text not in self.names:
+                name = self.names[text] = f"__p{len(self.names)}"
+                present = scope.declared(text, "drop", "the query").value.notnull()
+                columns[name] = ibis.cases((present, integer(1)))
+        return columns
+
+    def _grouped(self, scope: Scope, columns: dict[str, Any]) -> Any:
+        rows, keys = scope.rows, self.query.keys
+        if keys is None:
+            return rows.select(**columns) if columns else rows
+        own = {f"__key{i}": scope.column(name) for i, name in enumerate(self.query.columns)}
+        if isinstance(keys, Discover):
+            return self._discovered(rows, columns, own)
+        kinds = checked_kinds(keys, dict(zip(keys.columns, (t.kind for t in own.values()), strict=True)))
+        right = self.source.upload(
+            PublicTable.of(keys.arrow(kinds, GROUP, tuple(f"__is{i}" for i in range(len(own)))))
+        )
+        rows = rows.select(**{name: term.value for name, term in own.items()}, **columns)
+        match = [rows[f"__key{i}"] == right[f"__is{i}"] for i in range(len(own))]
+        joined = rows.inner_join(right, match)
+        self.by, self.mixed, self.ordered = (GROUP,), [GROUP], [GROUP]
+        return joined.select([joined[GROUP], *(joined[name] for name in columns)])
+
+    def _discovered(self, rows: Any, columns: dict[str, Any], own: dict[str, Any]) -> Any:
+        for i, (name, term) in enumerate(own.items()):
+            columns[name] = term.value
+            columns[f"__m{i}"] = to_integer(self.engine, term.kind, term.value)
+            self.mixed.append(f"__m{i}")
+            self.ordered.append(f"__m{i}")
+        self.ordered += [name for name, term in own.items() if term.kind == "text"]
+        self.by = tuple(own)
+        rows = rows.select(**columns)
+        return rows.filter([rows[name].notnull() for name in own])
+
+    def _bounded(self, rows: Any) -> Any:
+        if self.unit.column is None:
+            return rows
+        content = list(dict.fromkeys(self.names.values()))
+        if all(measure.kind == "units" for measure in self.measures):
+            # Only who is where matters: one row for each group a unit is in, and all of max_groups groups can be kept.
+            rows = rows.distinct()
+            return bounded(rows, self.unit.max_groups, self.unit.max_groups, self.mixed, self.ordered, [])
+        return bounded(rows, self.unit.max_rows, self.unit.max_groups, self.mixed, self.ordered, content)
+
+    # Sums
+
+    def _aggregated(self, rows: Any, scalars: Sequence[Measure]) -> Any:
+        pieces: dict[str, Any] = {}
+        self.pieces: dict[Measure, list[tuple[str, int]]] = {}
+        for measure in scalars:
+            self.pieces[measure] = []
+            for expression, power in self._sums(rows, measure):
+                name = f"s{len(pieces)}"
+                pieces[name] = expression
+                self.pieces[measure].append((name, power))
+            if measure.kind == "sum" and measure.origin != measure.values[0].centre:
+                name = f"s{len(pieces)}"
+                pieces[name] = self._count(rows, measure.given)
+                self.pieces[measure].append((name, -1))
+        if not pieces and not isinstance(self.query.keys, Discover):
+            return None
+        if not self.by:
+            return self.source.fetch(rows.aggregate(**pieces))
+        return self.source.fetch(rows.group_by(*self.by).aggregate(**pieces))
+
+    def _sums(self, rows: Any, measure: Measure) -> Iterable[tuple[Any, int]]:
+        if measure.kind == "units":
+            return [(rows.count() if self.unit.column is None else rows[UNIT].nunique(), 0)]
+        if measure.kind == "count":
+            return [(self._count(rows, measure.given), 0)]
+        factors = [rows[self.names[value]] for value in measure.values]
+        x = factors[0] if len(factors) == 1 else factors[0] * factors[1]
+        own = {value.text for value in measure.values}
+        others = {self.names[text] for text in measure.given if text not in own}
+        if others:
+            # Adding nothing but nulls: x counts only where the others are there.
+            missing = [rows[name].isnull() for name in sorted(others)]
+            x = ibis.cases((_any(missing), null("int64")), else_=x)
+        # In steps from the centre, whatever the origin of the measure.
+        shift = measure.values[0].centre - measure.origin if measure.kind == "sum" else 0
+        size = max(abs(measure.low - shift), abs(measure.high - shift)).bit_length()
+        return wide_sum(self.engine, x, size)
+
+    def _count(self, rows: Any, given: Sequence[str]) -> Any:
+        names = sorted({self.names[text] for text in given})
+        if not names:
+            return rows.count()
+        if len(names) == 1:
+            return rows[names[0]].count()
+        missing = [rows[name].isnull() for name in names]
+        return ibis.cases((_any(missing), null("int64")), else_=integer(1)).count()
+
+    # Results
+
+    def _keys(self, table: Any) -> dict[Key, int]:
+        """The keys of the answer and the position of each."""
+        keys = self.query.keys
+        if keys is None:
+            return {(): 0}
+        if isinstance(keys, Keys):
+            return {key: i for i, key in enumerate(keys.rows)}
+        found = sorted(zip(*(table.column(name).to_pylist() for name in self.by), strict=True))
+        return {key: i for i, key in enumerate(found)}
+
+    def _positions(self, table: Any, found: dict[Key, int]) -> NDArray[np.int64]:
+        if isinstance(self.query.keys, Keys):
+            return np.asarray(table.column(GROUP).to_numpy(), dtype=np.int64)
+        if self.query.keys is None:
+            return np.zeros(table.num_rows, dtype=np.int64)
+        own = zip(*(table.column(name).to_pylist() for name in self.by), strict=True)
+        return np.fromiter((found[key] for key in own), dtype=np.int64, count=table.num_rows)
+
+    def _scalars(
+        self, table: Any, found: dict[Key, int], scalars: Sequence[Measure]
+    ) -> dict[Measure, NDArray[Any]]:
+        values: dict[Measure, NDArray[Any]] = {}
+        if not scalars:
+            return values
+        at = self._positions(table, found)
+        for measure in scalars:
+            parts = [(_integers(table.column(name)), power) for name, power in self.pieces[measure]]
+            values[measure] = _placed(_combined(measure, parts), at, len(found))
+        return values
+
+    def _binned(self, rows: Any, bins: Bins, found: dict[Key, int]) -> NDArray[np.int64]:
+        name = self.names[bins]
+        counted = rows.filter(rows[name].notnull()) if bins.nullable else rows
+        table = self.source.fetch(counted.group_by(*self.by, name).aggregate(n=counted.count()))
+        made = np.zeros((len(found), bins.size), dtype=np.int64)
+        column = np.asarray(table.column(name).to_numpy(), dtype=np.int64)
+        made[self._positions(table, found), column] = table.column("n").to_numpy()
+        return made
+
+
+def _argument(scope: Scope, wanted: Value | Bins) -> Any:
+    return scope.argument(wanted.text, (0.0, 1.0), wanted.nulls, "the query").term
+
+
+def _any(conditions: Sequence[Any]) -> Any:
+    result = conditions[0]
+    for condition in conditions[1:]:
+        result = result | condition
+    return result
+
+
+def _integers(column: Any) -> NDArray[Any]:
+    """A column of integers, of integers as text, or with nulls for sums of nothing."""
+    import pyarrow as pa
+
+    if pa.types.is_integer(column.type):
+        return np.asarray(column.fill_null(0).to_numpy(), dtype=np.int64)
+    return np.array([int(text or 0) for text in column.to_pylist()], dtype=object)
+
+
+def _combined(measure: Measure, parts: Sequence[tuple[NDArray[Any], int]]) -> NDArray[Any]:
+    """Limbs put together, and the sum moved from the centre to the origin of the measure, without overflow."""
+    shift = measure.values[0].centre - measure.origin if measure.kind == "sum" else 0
+    if len(parts) == 1 and not shift:
+        return parts[0][0]
+    total = np.zeros(len(parts[0][0]), dtype=object)
+    for numbers, power in parts:
+        total = total + numbers.astype(object) * (shift if power < 0 else 2**power)
+    return total
+
+
+def _placed(numbers: NDArray[Any], at: NDArray[np.int64], size: int) -> NDArray[Any]:
+    """The numbers at their groups' positions, zero elsewhere; as int64 when they fit."""
+    if numbers.dtype == object and all(-(2**62) < x < 2**62 for x in numbers.tolist()):
+        numbers = numbers.astype(np.int64)
+    made = np.zeros(size, dtype=numbers.dtype)
+    made[at] = numbers
+    return made

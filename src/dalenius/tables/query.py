@@ -1,0 +1,224 @@
+"""Questions, built step by step and checked as they are built; no data is read.
+
+people = source.table(schema)
+question = (people.filter("age >= 18")
+                  .group_by("state", keys=["CA", "NY"])
+                  .agg(n=count(), pay=mean("income", bounds=(0, 250_000))))
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, Literal
+
+from dalenius.calculus.errors import InvalidParameter, QueryRefused
+from dalenius.tables.aggregates import Aggregate
+from dalenius.tables.canonical import canonical
+from dalenius.tables.keys import Discover, Keys, checked_kinds, group_kind, public_keys
+from dalenius.tables.kinds import Field
+from dalenius.tables.measures import Measure
+from dalenius.tables.public import PublicTable
+from dalenius.tables.schema import Schema
+from dalenius.tables.steps import Compute, Filter, Join, Step
+
+RESERVED = "__"
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table one can ask about: its columns' types and public facts, and the steps applied so far. Holds no
+    data.
+
+    >>> from dalenius.tables import Field, Schema, Table, count, mean >>> people = Table("people", (Field("age",
+    "int64", "integer", False), Field("pay", "float64", "number", True, True)), ...
+    Schema({"pay": {"bounds": (0, 9), "nulls": "drop"}})) >>> question = people.filter("age >=
+    18").agg(n=count(), pay=mean("pay")) >>> [measure.kind for measure in question.measures] ['count', 'count',
+    'sum']
+    """
+
+    name: str
+    fields: tuple[Field, ...]
+    schema: Schema = field(default_factory=Schema)
+    steps: tuple[Step, ...] = ()
+
+    def __post_init__(self) -> None:
+        for f in self.fields:
+            if f.name.startswith(RESERVED):
+                raise InvalidParameter(
+                    f"column {f.name!r} begins with two underscores, which is reserved; rename it."
+                )
+
+    def filter(self, condition: str) -> Table:
+        """Only rows for which the condition holds."""
+        scope = self._scope()
+        text = scope.canonical(condition, "the filter")
+        scope.condition(text, "the filter")
+        return replace(self, steps=(*self.steps, Filter(text)))
+
+    def with_columns(self, **expressions: str) -> Table:
+        """Further columns, computed from each row: `with_columns(decade="FLOOR(age / 10)")`."""
+        table = self
+        for name, text in expressions.items():
+            if name.startswith(RESERVED):
+                raise InvalidParameter(f"column {name!r} begins with two underscores, which is reserved.")
+            scope = table._scope()
+            step = Compute(name, scope.canonical(text, f"column {name!r}"))
+            scope.apply(step, _shape)
+            table = replace(table, steps=(*table.steps, step))
+        return table
+
+    def join_public(
+        self,
+        table: Any,
+        on: str | Iterable[str] | Mapping[str, str],
+        how: Literal["inner", "left"] = "inner",
+    ) -> Table:
+        """The columns of a public table, by equality of `on` (a column, several, or a mapping of ours to
+        theirs).
+
+        The public table must not hold one combination of `on` twice: a row would become two.
+        """
+        public = PublicTable.of(table)
+        pairs = _pairs(on)
+        if how not in ("inner", "left"):
+            raise InvalidParameter(f"how is {how!r}; it must be 'inner' or 'left'.")
+        keys = public.select(tuple(theirs for _, theirs in pairs))
+        rows = [row for row in keys.rows() if None not in row]
+        if len(set(rows)) != len(rows):
+            raise InvalidParameter(
+                f"the public table holds the same {', '.join(keys.names)} more than once, so that one row of the data "
+                "would become several; keep one row for each."
+            )
+        for name in public.names:
+            if name.startswith(RESERVED):
+                raise InvalidParameter(
+                    f"column {name!r} begins with two underscores, which is reserved; rename it."
+                )
+        scope = self._scope()
+        step = Join(public, tuple((scope.resolve(ours), theirs) for ours, theirs in pairs), how)
+        scope.apply(step, _shape)
+        return replace(self, steps=(*self.steps, step))
+
+    def group_by(self, *columns: str, keys: Any = None) -> Grouped:
+        """One row of the answer for each public key; see `dalenius.tables.keys`.
+
+        keys: a list (of tuples for several columns), a mapping of columns to lists (all combinations), a public
+        table, or `discover()`. Left out: the categories of each column in the schema, all combinations.
+        """
+        if not columns:
+            raise InvalidParameter(
+                "group_by needs at least one column; leave it out to ask about all rows at once."
+            )
+        scope = self._scope()
+        names = tuple(scope.resolve(name) for name in columns)
+        if len(set(names)) != len(names):
+            raise InvalidParameter("group_by lists a column twice.")
+        kinds = {name: scope.column(name).kind for name in names}
+        if isinstance(keys, Discover):
+            for name in names:
+                group_kind(name, kinds[name])
+            return Grouped(self, names, keys)
+        found = public_keys(names, self._categories(names) if keys is None else keys)
+        checked_kinds(found, kinds)
+        return Grouped(self, names, found)
+
+    def agg(self, **aggregates: Aggregate) -> Query:
+        """The question, about all rows at once."""
+        return _query(self, (), None, aggregates)
+
+    def _categories(self, names: tuple[str, ...]) -> dict[str, tuple[Any, ...]]:
+        found = {}
+        for name in names:
+            categories = self.schema[name].categories
+            if categories is None:
+                raise QueryRefused(
+                    f"group_by({name!r}) needs keys: the groups must be public. List them (keys=[...]), give a public "
+                    "table, state the column's categories in the schema, or use keys=dp.discover(), which costs budget."
+                )
+            found[name] = categories
+        return found
+
+    def _scope(self) -> Any:
+        """The columns as they are after the steps, belonging to no engine."""
+        import ibis
+
+        from dalenius.tables.scope import Scope
+
+        types = {f.name: f.dtype if f.kind is not None else "string" for f in self.fields}
+        scope = Scope(ibis.table(types, name="data"), self.fields, self.schema)
+        for step in self.steps:
+            scope.apply(step, _shape)
+        return scope
+
+
+@dataclass(frozen=True)
+class Grouped:
+    """A table about to be aggregated by groups."""
+
+    table: Table
+    columns: tuple[str, ...]
+    keys: Keys | Discover
+
+    def agg(self, **aggregates: Aggregate) -> Query:
+        """The question."""
+        return _query(self.table, self.columns, self.keys, aggregates)
+
+
+@dataclass(frozen=True)
+class Query:
+    """A question, complete and checked. Equal questions are equal objects with equal `canonical()` texts.
+
+    columns, keys: the grouping; () and None when all rows are one group.
+    aggregates: (name, aggregate) in the order asked. roles: for each, its measures by role.
+    """
+
+    table: Table
+    columns: tuple[str, ...]
+    keys: Keys | Discover | None
+    aggregates: tuple[tuple[str, Aggregate], ...]
+    roles: tuple[tuple[tuple[str, Measure], ...], ...]
+
+    @cached_property
+    def measures(self) -> tuple[Measure, ...]:
+        """Every measure the question needs, each once."""
+        return tuple(dict.fromkeys(measure for role in self.roles for _, measure in role))
+
+    def canonical(self) -> str:
+        """A text that identifies the question: the same for the same question, another for any other."""
+        return canonical(self)
+
+
+def _query(
+    table: Table, columns: tuple[str, ...], keys: Keys | Discover | None, aggregates: Mapping[str, Any]
+) -> Query:
+    if not aggregates:
+        raise InvalidParameter("agg() needs at least one aggregate, like agg(n=dp.count()).")
+    scope = table._scope()
+    roles = []
+    for name, aggregate in aggregates.items():
+        if not isinstance(aggregate, Aggregate):
+            raise InvalidParameter(f"{name} is {aggregate!r}; it must be an aggregate, like dp.count().")
+        if name in columns:
+            raise InvalidParameter(
+                f"{name!r} names both a grouping column and an aggregate; rename the aggregate."
+            )
+        roles.append(tuple(aggregate.roles(scope).items()))
+    return Query(table, columns, keys, tuple(aggregates.items()), tuple(roles))
+
+
+def _shape(table: PublicTable) -> Any:
+    """A public table's columns, belonging to no engine."""
+    import ibis
+
+    return ibis.table({f.name: f.dtype for f in table.fields}, name=f"public_{table.digest[:16]}")
+
+
+def _pairs(on: str | Iterable[str] | Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+    if isinstance(on, str):
+        return ((on, on),)
+    pairs = tuple(on.items()) if isinstance(on, Mapping) else tuple((name, name) for name in on)
+    if not pairs:
+        raise InvalidParameter("join_public needs the columns to join on.")
+    return pairs

@@ -1,0 +1,276 @@
+"""Public facts about a table: what anyone may know of its columns without looking at the data.
+
+A description file in TOML (or YAML, with the same names):
+
+    nulls = "drop"                          # for every column that does not say otherwise
+
+    [columns.income]
+    bounds = [0, 250_000]                   # values are clamped to these
+    impute = 0                              # instead of nulls = "drop": null and NaN become 0
+
+    [columns.state]
+    categories = ["CA", "NY", "TX"]         # the groups of group_by("state")
+
+    [columns.age]
+    type = "integer"                        # for a CSV file, whose types would otherwise be guessed
+    bounds = [0, 120]
+    nulls = "never"
+
+Null and NaN ("missing" below). A question may use a column that can hold either only when its policy is
+declared, in the description, for the whole table, or in the aggregate itself:
+
+- "drop": a row whose value is missing is left out of the aggregates that use the value, and of filters on it;
+  it is still counted by `count()`. This is what SQL does with null; NaN is treated as null.
+- impute: missing values become a constant.
+- "never": the owner of the data says there are none. If there is one after all it is read as the lower bound,
+  like any other value outside the bounds: an error would tell that it is there, and the sensitivity must hold
+  anyway.
+"""
+
+from __future__ import annotations
+
+import datetime
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+from dalenius.calculus.checks import number
+from dalenius.calculus.errors import InvalidParameter
+from dalenius.tables.kinds import KINDS, Kind, is_text, kind_of_value
+
+Constant: TypeAlias = bool | int | float | str | datetime.date
+
+
+@dataclass(frozen=True)
+class Impute:
+    """Missing values become this constant."""
+
+    value: Constant
+
+    def __post_init__(self) -> None:
+        if kind_of_value(self.value) is None:
+            raise InvalidParameter(
+                f"the constant to impute is {self.value!r}; it must be a number, text, a date, True or False."
+            )
+        if isinstance(self.value, float) and not math.isfinite(self.value):
+            raise InvalidParameter(f"the constant to impute is {self.value}; it must be finite.")
+
+
+Nulls: TypeAlias = Literal["drop", "never"] | Impute
+
+HOW_TO_DECLARE = (
+    'declare nulls="drop" (rows without a value are left out), impute(constant), or nulls="never" '
+    "(the data has none), in the aggregate, in the column's description or for the whole schema"
+)
+
+
+def imputed_number(nulls: Nulls, text: str) -> float | None:
+    """The constant that missing numbers become, if the policy is to impute one."""
+    if not isinstance(nulls, Impute):
+        return None
+    if isinstance(nulls.value, bool) or not isinstance(nulls.value, int | float):
+        raise InvalidParameter(f"{nulls.value!r} cannot be imputed for {text!r}, which is a number.")
+    return float(nulls.value)
+
+
+def impute(value: Constant) -> Impute:
+    """The policy under which null and NaN become `value`: `dp.mean("pay", bounds=(0, 9),
+    nulls=dp.impute(0))`."""
+    return Impute(value)
+
+
+def nulls_of(given: object, of: str) -> Nulls | None:
+    """A policy as the user wrote it, checked."""
+    if given is None or isinstance(given, Impute):
+        return given
+    if given == "drop":
+        return "drop"
+    if given == "never":
+        return "never"
+    raise InvalidParameter(f"nulls for {of} is {given!r}; it must be 'drop', 'never' or impute(constant).")
+
+
+def bounds_of(given: object, of: str) -> tuple[float, float]:
+    """(lower, upper) as floats, lower < upper."""
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        raise InvalidParameter(f"the bounds of {of} are {given!r}; they must be a pair (lower, upper).")
+    pair = tuple(given)
+    if len(pair) != 2:
+        raise InvalidParameter(f"the bounds of {of} are {pair!r}; they must be a pair (lower, upper).")
+    lower, upper = number(f"the lower bound of {of}", pair[0]), number(f"the upper bound of {of}", pair[1])
+    if lower >= upper:
+        raise InvalidParameter(
+            f"the bounds of {of} are ({lower:g}, {upper:g}); the lower must be below the upper"
+            f"{': exchange them' if lower > upper else ''}."
+        )
+    return lower, upper
+
+
+@dataclass(frozen=True, init=False)
+class Column:
+    """What is public about one column: bounds, categories, the policy for missing values, its type.
+
+    >>> from dalenius.tables import Column
+    >>> Column(bounds=(0, 250_000), nulls="drop")
+    Column(bounds=(0.0, 250000.0), nulls='drop')
+    """
+
+    bounds: tuple[float, float] | None
+    categories: tuple[Constant, ...] | None
+    nulls: Nulls | None
+    type: Kind | None
+
+    def __init__(
+        self,
+        *,
+        bounds: Iterable[float] | None = None,
+        categories: Iterable[Constant] | None = None,
+        nulls: Nulls | None = None,
+        type: Kind | None = None,
+    ) -> None:
+        object.__setattr__(self, "bounds", None if bounds is None else bounds_of(bounds, "a column"))
+        object.__setattr__(self, "categories", None if categories is None else _categories(categories))
+        object.__setattr__(self, "nulls", nulls_of(nulls, "a column"))
+        if type is not None and type not in KINDS:
+            raise InvalidParameter(f"the type of a column is {type!r}; it must be one of {', '.join(KINDS)}.")
+        object.__setattr__(self, "type", type)
+
+    def __repr__(self) -> str:
+        told = {name: getattr(self, name) for name in ("bounds", "categories", "nulls", "type")}
+        return (
+            f"Column({', '.join(f'{name}={value!r}' for name, value in told.items() if value is not None)})"
+        )
+
+
+@dataclass(frozen=True, init=False)
+class Schema:
+    """Public facts about the columns of a table.
+
+    >>> from dalenius.tables import Column, Schema
+    >>> schema = Schema({"age": Column(bounds=(0, 120))}, nulls="drop")
+    >>> schema["age"].bounds, schema.policy("age"), schema["unknown"]
+    ((0.0, 120.0), 'drop', Column())
+    """
+
+    columns: tuple[tuple[str, Column], ...]
+    nulls: Nulls | None
+
+    def __init__(
+        self,
+        columns: Mapping[str, Column | Mapping[str, Any]] | None = None,
+        *,
+        nulls: Nulls | None = None,
+    ) -> None:
+        made = {}
+        for name, facts in (columns or {}).items():
+            if not is_text(name):
+                raise InvalidParameter(f"{name!r} cannot name a column; a name is text, not empty.")
+            made[name] = facts if isinstance(facts, Column) else _column(name, facts)
+        object.__setattr__(self, "columns", tuple(sorted(made.items())))
+        object.__setattr__(self, "nulls", nulls_of(nulls, "the schema"))
+
+    @classmethod
+    def load(cls, path: str | Path) -> Schema:
+        """Read a description file, TOML or YAML by the ending of its name."""
+        return cls.of(_read(Path(path)), str(path))
+
+    @classmethod
+    def of(cls, told: Mapping[str, Any], name: str = "the description") -> Schema:
+        """The schema a description file holds, already parsed."""
+        _only(told, ("columns", "nulls", "impute"), name)
+        columns = told.get("columns", {})
+        if not isinstance(columns, Mapping):
+            raise InvalidParameter(f"`columns` in {name} must be a table of columns, each with its facts.")
+        return cls(columns, nulls=_policy(told, name))
+
+    def __getitem__(self, name: str) -> Column:
+        """The facts about a column; none for a column that is not described."""
+        return dict(self.columns).get(name, Column())
+
+    def policy(self, name: str) -> Nulls | None:
+        """The declared policy for missing values of a column, if any."""
+        own = self[name].nulls
+        return self.nulls if own is None else own
+
+    def __repr__(self) -> str:
+        policy = "" if self.nulls is None else f", nulls={self.nulls!r}"
+        return f"Schema({dict(self.columns)!r}{policy})"
+
+
+def _categories(given: Iterable[Constant]) -> tuple[Constant, ...]:
+    if isinstance(given, str):
+        raise InvalidParameter(f"categories are {given!r}; they must be a list.")
+    values = tuple(given)
+    kinds = {kind_of_value(value) for value in values}
+    if not values:
+        raise InvalidParameter("categories are an empty list; there must be at least one.")
+    if kinds - {"text", "integer", "bool", "date"} or len(kinds) != 1:
+        raise InvalidParameter(
+            "categories must be all text, all whole numbers, all dates, or all of True and False"
+            " (YAML reads unquoted NO and OFF as False: quote them)."
+        )
+    if len(set(values)) != len(values):
+        raise InvalidParameter("categories hold the same value twice; list each once.")
+    return values
+
+
+def _column(name: str, told: object) -> Column:
+    if not isinstance(told, Mapping):
+        raise InvalidParameter(
+            f"what is said of column {name!r} must be a table of facts (bounds, categories, ...)."
+        )
+    _only(told, ("bounds", "categories", "nulls", "impute", "type"), f"the description of column {name!r}")
+    try:
+        return Column(
+            bounds=told.get("bounds"),
+            categories=told.get("categories"),
+            nulls=_policy(told, f"column {name!r}"),
+            type=told.get("type"),
+        )
+    except InvalidParameter as problem:
+        raise InvalidParameter(f"in the description of column {name!r}: {problem}") from None
+
+
+def _policy(told: Mapping[str, Any], of: str) -> Nulls | None:
+    if "nulls" in told and "impute" in told:
+        raise InvalidParameter(f"{of} has both `nulls` and `impute`; keep one.")
+    return Impute(told["impute"]) if "impute" in told else nulls_of(told.get("nulls"), of)
+
+
+def _only(told: Mapping[str, Any], allowed: tuple[str, ...], name: str) -> None:
+    for word in told:
+        if word not in allowed:
+            raise InvalidParameter(f"{name} says {word!r}; it may say {', '.join(allowed)}.")
+
+
+def _read(path: Path) -> Mapping[str, Any]:
+    if not path.is_file():
+        raise InvalidParameter(f"the description file {path} does not exist; check the path.")
+    parse = {".toml": _toml, ".yaml": _yaml, ".yml": _yaml}.get(path.suffix.lower())
+    if parse is None:
+        raise InvalidParameter(f"the description file {path} must end in .toml, .yaml or .yml.")
+    try:
+        told = parse(path.read_text(encoding="utf-8"))
+    except ModuleNotFoundError:
+        raise InvalidParameter(
+            f"{path} is YAML, which needs the package pyyaml; install it or use TOML."
+        ) from None
+    except Exception as problem:  # what the two parsers raise has no common ancestor
+        raise InvalidParameter(f"{path} cannot be read as {path.suffix[1:].upper()}: {problem}") from None
+    if not isinstance(told, Mapping):
+        raise InvalidParameter(f"{path} must hold a table with `columns` and `nulls`.")
+    return told
+
+
+def _toml(text: str) -> object:
+    import tomllib
+
+    return tomllib.loads(text)
+
+
+def _yaml(text: str) -> object:
+    import yaml
+
+    return yaml.safe_load(text)

@@ -1,0 +1,266 @@
+"""The columns an expression can see, with their types, public facts and policies for missing values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
+
+import ibis
+from sqlglot import exp
+
+from dalenius.calculus.errors import QueryRefused
+from dalenius.tables.compile import compile_tree
+from dalenius.tables.expressions import parse, quoted, written
+from dalenius.tables.kinds import KEYS, Field, fits
+from dalenius.tables.public import PublicTable
+from dalenius.tables.schema import HOW_TO_DECLARE, Impute, Nulls, Schema
+from dalenius.tables.steps import Compute, Filter, Join, Step
+from dalenius.tables.terms import INT64, Term, double, null
+
+Upload: TypeAlias = Callable[[PublicTable], Any]
+
+
+@dataclass(frozen=True)
+class FoundArgument:
+    """An aggregate's argument: a number, its canonical text, bounds and policy."""
+
+    term: Term
+    text: str
+    bounds: tuple[float, float]
+    nulls: Nulls
+    condition: bool
+
+
+class Scope:
+    """The rows of a table after some steps, and what their columns mean.
+
+    rows: an Ibis table. It may belong to no engine: then everything is checked and nothing can be run.
+    """
+
+    def __init__(self, rows: Any, fields: tuple[Field, ...], schema: Schema) -> None:
+        self.rows = rows
+        self.schema = schema
+        self.fields: dict[str, Field] = {f.name: f for f in fields}
+        self.computed: dict[str, Term] = {}
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return (*self.fields, *self.computed)
+
+    def apply(self, step: Step, upload: Upload) -> None:
+        if isinstance(step, Filter):
+            self._filter(step)
+        elif isinstance(step, Compute):
+            self._compute(step)
+        else:
+            self._join(step, upload)
+
+    def resolve(self, name: str) -> str:
+        """The column meant by a name: exactly, or alone when capitals are ignored."""
+        if name in self.fields or name in self.computed:
+            return name
+        close = [known for known in self.names if known.lower() == name.lower()]
+        if len(close) == 1:
+            return close[0]
+        raise QueryRefused(f"there is no column {name!r}; there are {', '.join(map(repr, self.names))}.")
+
+    def column(self, name: str, nulls: Nulls | None = None) -> Term:
+        """The term of a column, under its declared policy or the one given."""
+        name = self.resolve(name)
+        if name in self.computed:
+            return replace(self.computed[name], value=self.rows[name])
+        return _read(self.rows[name], self.fields[name], nulls or self.schema.policy(name))
+
+    def canonical(self, text: str, what: str) -> str:
+        """The text with every column named exactly, in quotes."""
+        if text in self.names:
+            return quoted(text)
+        return written(self._named(parse(text, what)))
+
+    def condition(self, text: str, what: str) -> Term:
+        term = self.declared(text, None, what)
+        if term.kind != "bool":
+            raise QueryRefused(f"{what}, {text!r}, is not a condition; write one, like 'age >= 18'.")
+        return term
+
+    def declared(self, text: str, nulls: Nulls | None, what: str) -> Term:
+        """The term of an expression whose missing values are all accounted for."""
+        name = self._bare(text, what)
+        term = self.column(name, nulls) if name else compile_tree(parse(text, what), self, what)
+        if term.undeclared and nulls is None:
+            raise QueryRefused(
+                f"{what} uses {_listed(term.undeclared)}, which can hold null or NaN, and no policy says what "
+                f"becomes of them; {HOW_TO_DECLARE}."
+            )
+        return term
+
+    def argument(
+        self, text: str, bounds: tuple[float, float] | None, nulls: Nulls | None, what: str
+    ) -> FoundArgument:
+        """An aggregate's argument as a number; a condition counts as 0 and 1."""
+        canonical = self.canonical(text, what)
+        name = self._bare(canonical, what)
+        term = self.declared(canonical, nulls, what)
+        condition = term.kind == "bool"
+        if condition:
+            whole = term.value.cast("int32").cast("int64")  # PostgreSQL knows no other way from a boolean
+            term = replace(term, value=whole, kind="integer", top=1, bottom=0, whole=True)
+        if not term.numeric:
+            raise QueryRefused(f"{what} needs numbers, but {text!r} is of type {term.kind}.")
+        if bounds is None and name is not None:
+            bounds = self.schema[name].bounds
+        if bounds is None and condition:
+            bounds = (0.0, 1.0)
+        if bounds is None:
+            raise QueryRefused(
+                f"{what} needs bounds: without them one row could change the answer without limit. Give bounds=(lower, "
+                "upper), or state them in the schema; dp.bounds(...) finds some privately."
+            )
+        policy = nulls
+        if policy is None and name in self.fields:
+            policy = self.schema.policy(name)
+        if policy is None or policy == "drop":
+            policy = "drop" if term.nullable else "never"
+        return FoundArgument(term, canonical, bounds, policy, condition)
+
+    def present(self, text: str, nulls: Nulls | None, what: str) -> tuple[str, ...]:
+        """The expression a row must have a value of, or nothing when it always has one."""
+        canonical = self.canonical(text, what)
+        term = self.declared(canonical, nulls, what)
+        return (canonical,) if term.nullable and not isinstance(nulls, Impute) else ()
+
+    def _bare(self, text: str, what: str) -> str | None:
+        """The column, when the text is nothing else."""
+        if text in self.names:
+            return text
+        tree = parse(text, what)
+        while isinstance(tree, exp.Paren):
+            tree = tree.this
+        return self.resolve(tree.name) if isinstance(tree, exp.Column) and not tree.table else None
+
+    def _named(self, tree: Any) -> Any:
+        def rename(node: Any) -> Any:
+            if not isinstance(node, exp.Column) or not isinstance(node.this, exp.Identifier):
+                return node
+            if node.table:
+                raise QueryRefused(f"{written(node)}: name the column alone, without its table.")
+            return exp.column(self.resolve(node.name), quoted=True)
+
+        return tree.transform(rename)
+
+    def _filter(self, step: Filter) -> None:
+        term = self.condition(step.condition, "the filter")
+        self.rows = self.rows.filter(term.value)
+
+    def _compute(self, step: Compute) -> None:
+        term = self.declared(step.text, None, f"column {step.name!r}")
+        if term.kind is None:
+            raise QueryRefused(f"column {step.name!r} is always null.")
+        if step.name in self.names:
+            raise QueryRefused(f"there is a column {step.name!r} already; choose another name.")
+        self.rows = self.rows.mutate(**{step.name: term.value})
+        self.computed[step.name] = replace(term, raw=None)
+
+    def _join(self, step: Join, upload: Upload) -> None:
+        right = upload(step.table)
+        ours = {name: self.resolve(name) for name, _ in step.on}
+        shared = {theirs for _, theirs in step.on}
+        added = [f for f in step.table.fields if f.name not in shared]
+        for f in added:
+            if f.name in self.names:
+                raise QueryRefused(
+                    f"the public table and the data both have a column {f.name!r}; rename it in the public table."
+                )
+        terms = []
+        for name, theirs in step.on:
+            left, facts = self.column(ours[name]), next(f for f in step.table.fields if f.name == theirs)
+            if left.kind not in KEYS or facts.kind != left.kind:
+                raise QueryRefused(
+                    f"column {name!r} is of type {left.kind} and {theirs!r} of the public table of type {facts.kind}; "
+                    "to join, both must be whole numbers, text, dates or conditions, and the same."
+                )
+            terms.append((left.value, theirs))
+        hidden = {theirs: f"__on_{i}" for i, (_, theirs) in enumerate(step.on)}
+        right = right.select(
+            **{hidden[name]: right[name] for name in hidden}, **{f.name: right[f.name] for f in added}
+        )
+        match = [value == right[hidden[theirs]] for value, theirs in terms]
+        joined = self.rows.join(right, match, how=step.how)
+        self.rows = joined.select([joined[name] for name in (*self.names, *(f.name for f in added))])
+        for f in added:
+            self.fields[f.name] = replace(f, nullable=f.nullable or step.how == "left")
+
+
+def _read(column: Any, field: Field, policy: Nulls | None) -> Term:
+    """The term of a column: NaN is null, or the imputed constant; odd types become ordinary ones."""
+    name, kind = field.name, field.kind
+    if kind is None:
+        raise QueryRefused(f"column {name!r} has type {field.dtype}, which cannot be used in a question.")
+    missing = field.missing
+    undeclared = frozenset({name}) if missing and policy is None else frozenset()
+    nullable = missing and policy in (None, "drop")
+    fill = None
+    if isinstance(policy, Impute):
+        if not fits(policy.value, kind):
+            raise QueryRefused(
+                f"{policy.value!r} cannot be imputed for column {name!r}, which is of type {kind}."
+            )
+        fill = policy.value
+    if kind == "number":
+        return replace(_number(column, field, fill), nullable=nullable, undeclared=undeclared)
+    value = column
+    if kind == "integer":
+        value = column.cast("int64")
+    elif field.dtype == "uuid":
+        value = column.cast("string")
+    if fill is not None and missing:
+        value = ibis.coalesce(value, ibis.literal(fill))
+    if kind == "integer":
+        return Term(value, kind, nullable, undeclared, top=INT64, bottom=0, whole=True)
+    return Term(value, kind, nullable, undeclared)
+
+
+def _number(column: Any, field: Field, fill: Any) -> Term:
+    dtype = ibis.dtype(field.dtype)
+    if dtype.is_floating():
+        raw = column if dtype.is_float64() else column.cast("float64")
+        if fill is not None:
+            value = ibis.cases((raw.isnan(), double(fill)), else_=ibis.coalesce(raw, double(fill)))
+            return Term(value, "number", raw=value)
+        return Term(ibis.cases((raw.isnan(), null("float64")), else_=raw), "number", raw=raw)
+    if dtype.is_decimal() and (dtype.precision is None or dtype.precision > 38):
+        value, top = _within_doubles(column).cast("float64"), 500
+    else:
+        value, top = column.cast("float64"), 128
+    if fill is not None:
+        value = ibis.coalesce(value, double(fill))
+    return Term(value, "number", top=top, bottom=-top, whole=dtype.is_integer(), raw=value)
+
+
+def _within_doubles(column: Any) -> Any:
+    """PostgreSQL's numeric holds more than doubles do, and NaN: clamped to 1e150, flushed to zero below
+    1e-150."""
+
+    def decimal(text: str) -> Any:
+        return ibis.literal(text).cast("decimal")
+
+    return ibis.cases(
+        (column <= decimal("-1e150"), decimal("-1e150")),
+        (column <= decimal("-1e-150"), column),
+        (column < decimal("1e-150"), decimal("0")),
+        (column <= decimal("1e150"), column),
+        (column < decimal("NaN"), decimal("1e150")),
+    )
+
+
+def _listed(names: frozenset[str]) -> str:
+    words = [f"column {name!r}" for name in sorted(names)]
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
+
+
+def terms_of(scope: Scope, texts: Mapping[Any, tuple[str, Nulls]]) -> dict[Any, Term]:
+    """The terms of several arguments, each under its own policy."""
+    return {
+        key: scope.argument(text, (0.0, 1.0), nulls, "the query").term for key, (text, nulls) in texts.items()
+    }

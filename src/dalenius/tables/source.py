@@ -1,0 +1,291 @@
+"""Where the data is: one Source over a CSV or Parquet file, a frame, a database or a Spark cluster, through
+Ibis.
+
+    Source.open("people.parquet")                           a path or a glob; .csv, .csv.gz, .tsv as well
+    Source.open(frame)                                      pandas, Polars, Arrow
+    Source.open("people.duckdb", table="people")
+    Source.open("postgresql://user@host/db", table="people")        or table="schema.people"
+    Source.open(spark_frame)                                a Spark DataFrame; or a session and the name of a table
+    Source.open(ibis_table)                                 of DuckDB, PostgreSQL or Spark
+
+Opening reads the names and types of columns and no rows, except for a CSV file, whose types DuckDB guesses from
+its first rows unless the schema states them. Names and types are taken to be public. A value of a CSV file that
+does not read as the type of its column is null, wherever in the file it stands, and follows the column's policy
+for nulls; a line that cannot be split into columns is left out.
+"""
+
+from __future__ import annotations
+
+import glob
+import shutil
+import tempfile
+import weakref
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from dalenius.calculus.errors import QueryFailed, SourceError
+from dalenius.tables.kinds import Field, Kind, field_of
+from dalenius.tables.portable import ENGINES
+from dalenius.tables.public import PublicTable
+from dalenius.tables.query import Table
+from dalenius.tables.schema import Schema
+
+CSV = (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".csv.zst")
+PARQUET = (".parquet", ".pq")
+DATABASES = (".duckdb", ".ddb", ".db")
+CSV_TYPES: dict[Kind, str] = {
+    "integer": "int64",
+    "number": "float64",
+    "text": "string",
+    "bool": "boolean",
+    "date": "date",
+    "timestamp": "timestamp",
+}
+GIVE = (
+    "give the path of a CSV or Parquet file, a pandas, Polars or Arrow frame, a DuckDB file and a table, an Ibis "
+    "table, a postgresql:// address and a table, or a Spark DataFrame"
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Source:
+    """A table in an engine. Made by `Source.open`.
+
+    rows: the Ibis table; engine: "duckdb", "postgres" or "pyspark"; name: what to call the table in a question.
+    """
+
+    rows: Any = field(repr=False)
+    engine: str
+    name: str
+    fields: tuple[Field, ...] = field(repr=False)
+    schema: Schema = field(repr=False)
+    _backend: Any = field(repr=False)
+    _uploaded: dict[str, Any] = field(default_factory=dict, repr=False)
+
+    @classmethod
+    def open(
+        cls, data: Any, *, table: str | None = None, schema: Schema | str | Path | None = None
+    ) -> Source:
+        """Open whatever holds the data; see the head of this module. schema: public facts, or their file."""
+        facts = Schema.load(schema) if isinstance(schema, str | Path) else schema or Schema()
+        try:
+            import ibis  # noqa: F401
+        except ModuleNotFoundError:
+            raise SourceError("tables need Ibis and DuckDB: pip install 'dalenius[tables]'.") from None
+        opened = _quietly(lambda: _open(data, table, facts), "the data could not be opened")
+        return cls(opened.rows, opened.engine, opened.name, opened.fields, facts, opened.backend)
+
+    def table(self, schema: Schema | None = None) -> Table:
+        """The table as something to ask about."""
+        return Table(self.name, self.fields, self.schema if schema is None else schema)
+
+    def upload(self, public: PublicTable) -> Any:
+        """A public table inside the engine; sent once."""
+        import ibis
+
+        if public.digest not in self._uploaded:
+            self._uploaded[public.digest] = ibis.memtable(public.arrow)
+        return self._uploaded[public.digest]
+
+    def fetch(self, rows: Any) -> Any:
+        """Run it; the result in Arrow. An engine's complaint may quote the data, so it is not passed on."""
+        return _quietly(
+            lambda: self._backend.to_pyarrow(rows),
+            "the engine could not carry the question out",
+            QueryFailed,
+        )
+
+
+@dataclass(frozen=True)
+class _Opened:
+    rows: Any
+    engine: str
+    name: str
+    fields: tuple[Field, ...]
+    backend: Any
+
+
+def _quietly(
+    action: Callable[[], Any], what: str, error: type[QueryFailed] | type[SourceError] = SourceError
+) -> Any:
+    """Do it; whatever goes wrong is told without its cause, which may quote the data."""
+    try:
+        return action()
+    except SourceError:
+        raise
+    except ModuleNotFoundError as missing:
+        complaint = f"{what}: the package {missing.name} is not installed (see the extras of dalenius)."
+        error = SourceError
+    except Exception as problem:
+        complaint = (
+            f"{what} ({type(problem).__name__}). Its own message is withheld because it may quote the data; run the "
+            "same steps in the engine itself, where the data may be seen, to find the cause."
+        )
+    # Outside the handler: the original must not hang on as the context of this one.
+    raise error(complaint)
+
+
+def _open(data: Any, table: str | None, schema: Schema) -> _Opened:
+    if isinstance(data, str | Path):
+        return _by_text(str(data), table, schema)
+    module = type(data).__module__.partition(".")[0]
+    if module == "ibis":
+        return _ibis(data)
+    if module == "pyspark":
+        return _spark(data, table)
+    if module in ("pandas", "polars", "pyarrow") or isinstance(data, dict):
+        return _frame(data, module)
+    raise SourceError(f"data of type {type(data).__name__} cannot be opened; {GIVE}.")
+
+
+def _by_text(text: str, table: str | None, schema: Schema) -> _Opened:
+    if text.startswith(("postgresql://", "postgres://")):
+        return _postgres(text, table)
+    if "://" in text and not text.startswith(("s3://", "gs://", "https://", "http://", "file://", "hf://")):
+        raise SourceError(f"an address that begins with {text.split('://')[0]}:// cannot be opened; {GIVE}.")
+    ending = text.lower()
+    if ending.endswith(DATABASES):
+        return _duckdb_file(text, table)
+    if table is not None:
+        raise SourceError("a table is named, but the data is one file; leave the table out.")
+    if not ending.endswith((*CSV, *PARQUET)):
+        raise SourceError(f"{text!r} does not end like a CSV, Parquet or DuckDB file; {GIVE}.")
+    if "://" not in text and not Path(text).is_file() and not glob.glob(text, recursive=True):
+        raise SourceError(f"there is no file {text!r}; check the path.")
+    return _parquet(text) if ending.endswith(PARQUET) else _csv(text, schema)
+
+
+def _duckdb(path: str | None = None) -> Any:
+    """An embedded DuckDB that spills, when it must, into a folder of ours that goes away with it."""
+    import ibis
+
+    spill = tempfile.mkdtemp(prefix="dalenius-")
+    settings = {"temp_directory": spill, "preserve_insertion_order": False}
+    backend = ibis.duckdb.connect(*([] if path is None else [path]), read_only=path is not None, **settings)
+    backend.con.execute("SET enable_progress_bar = false")
+    weakref.finalize(backend, shutil.rmtree, spill, ignore_errors=True)
+    return backend
+
+
+def _parquet(path: str) -> _Opened:
+    backend = _duckdb()
+    return _opened(backend, backend.read_parquet(path), _stem(path))
+
+
+def _csv(path: str, schema: Schema) -> _Opened:
+    """Every column is read as text and then as its type, null where that fails: no row can make the query
+    fail."""
+    backend = _duckdb()
+    options = {"ignore_errors": True, "null_padding": True}
+    guessed = backend.read_csv(path, **options).schema()
+    text = backend.read_csv(path, all_varchar=True, **options)
+    columns = {}
+    for name, dtype in guessed.items():
+        declared = schema[name].type
+        wanted = dtype if declared is None else CSV_TYPES[declared]
+        columns[name] = text[name] if str(wanted) == "string" else text[name].try_cast(wanted)
+    return _opened(backend, text.select(**columns), _stem(path))
+
+
+def _duckdb_file(path: str, table: str | None) -> _Opened:
+    if not Path(path).is_file():
+        raise SourceError(f"there is no file {path!r}; check the path.")
+    if table is None:
+        raise SourceError(f"{path!r} is a database; name the table in it: table='people'.")
+    backend = _duckdb(path)
+    return _opened(backend, _named(backend, table), table)
+
+
+def _frame(data: Any, module: str) -> _Opened:
+    import pyarrow as pa
+
+    if module == "polars":
+        data = data.collect() if hasattr(data, "collect") else data
+        arrow = data.to_arrow()
+    elif module == "pandas":
+        arrow = pa.Table.from_pandas(data, preserve_index=False)
+    else:
+        arrow = data if isinstance(data, pa.Table) else pa.table(data)
+    if len(set(arrow.column_names)) != len(arrow.column_names):
+        raise SourceError("the frame has two columns of the same name; rename one.")
+    backend = _duckdb()
+    backend.con.register("data", arrow)
+    return _opened(backend, backend.table("data"), "data")
+
+
+def _postgres(address: str, table: str | None) -> _Opened:
+    import ibis
+    import psycopg
+
+    if table is None:
+        raise SourceError("the address names a database; name the table in it: table='people'.")
+    try:
+        connection = psycopg.connect(address, autocommit=True, connect_timeout=30)
+    except psycopg.Error:
+        connection = None
+    if connection is None:  # no chained exception: the address may hold a password
+        raise SourceError(
+            f"no connection to PostgreSQL at {urlsplit(address).hostname}; check address and password."
+        )
+    backend = ibis.postgres.from_connection(connection)
+    return _opened(backend, _named(backend, table), table)
+
+
+def _spark(data: Any, table: str | None) -> _Opened:
+    import ibis
+
+    if hasattr(data, "sparkSession"):  # a DataFrame
+        backend = ibis.pyspark.connect(data.sparkSession)
+        view = f"dalenius_{id(data):x}"
+        data.createOrReplaceTempView(view)
+        return _opened(backend, backend.table(view), "data")
+    if not hasattr(data, "table"):
+        raise SourceError(
+            f"a {type(data).__name__} of Spark cannot be opened; give a DataFrame or a session."
+        )
+    if table is None:
+        raise SourceError(
+            "a Spark session is given; name the table in it: table='people', or give a DataFrame."
+        )
+    backend = ibis.pyspark.connect(data)
+    return _opened(backend, _named(backend, table), table)
+
+
+def _ibis(data: Any) -> _Opened:
+    if not hasattr(data, "get_backend") or not hasattr(data, "schema"):
+        raise SourceError(f"a {type(data).__name__} of Ibis cannot be opened; give a table.")
+    backend = data.get_backend()
+    if backend.name not in ENGINES:
+        raise SourceError(
+            f"Ibis tables of {backend.name} cannot be opened; exact sums are known to agree on DuckDB, PostgreSQL and "
+            "Spark only."
+        )
+    return _opened(backend, data, data.get_name() if hasattr(data.op(), "name") else "data")
+
+
+def _named(backend: Any, table: str) -> Any:
+    *place, name = table.split(".")
+    return backend.table(name, database=".".join(place) if place else None)
+
+
+def _opened(backend: Any, rows: Any, name: str) -> _Opened:
+    fields = tuple(field_of(column, dtype) for column, dtype in rows.schema().items())
+    if backend.name == "pyspark":
+        fields = tuple(
+            _spark_field(f, dtype) for f, dtype in zip(fields, rows.schema().values(), strict=True)
+        )
+    return _Opened(rows, backend.name, name, fields, backend)
+
+
+def _spark_field(told: Field, dtype: Any) -> Field:
+    """Spark's timestamps are moments, and Ibis has set the session to UTC: they are read as such."""
+    if dtype.is_timestamp() and dtype.timezone == "UTC":
+        return Field(told.name, "timestamp", "timestamp", told.nullable)
+    return told
+
+
+def _stem(path: str) -> str:
+    return Path(path.split("*")[0].rstrip("/")).name.split(".")[0] or "data"

@@ -1,0 +1,428 @@
+"""Questions in SQL: the aggregate part of SELECT, anything else refused with the reason.
+
+    SELECT state, COUNT(*) AS n, AVG(income) AS pay
+    FROM people JOIN regions USING (state)
+    WHERE age >= 18
+    GROUP BY state
+
+- FROM names the one private table; JOIN ... USING or ON a = b, INNER or LEFT, public tables given by name.
+- SELECT lists grouping columns and aggregates: COUNT(*), COUNT(x), COUNT(DISTINCT id) of the unit's id, SUM,
+  AVG or MEAN, VARIANCE, STDDEV, COVARIANCE or COVAR_SAMP, CORR, MEDIAN, QUANTILE(x, level),
+  PERCENTILE_CONT(level) WITHIN GROUP (ORDER BY x), PROPORTION(condition). Bounds follow the argument,
+  AVG(income, 0, 250000), or come from the schema; HISTOGRAM(x, bins, lower, upper) likewise.
+- The groups are public: from the schema's categories, or the keys given beside the text.
+
+`parse_aggregates("n = count(), pay = mean(income, 0, 250000)")` reads a list of aggregates alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from sqlglot import exp, parse
+from sqlglot.dialects.duckdb import DuckDB
+from sqlglot.errors import SqlglotError
+
+from dalenius.calculus.errors import QueryRefused
+from dalenius.tables import aggregates as ask
+from dalenius.tables.aggregates import Aggregate
+from dalenius.tables.expressions import LONGEST, quoted, written
+from dalenius.tables.kinds import is_text
+from dalenius.tables.query import Query, Table
+
+PARTS = {
+    "having": "HAVING would choose groups by their exact answers; filter the released table instead",
+    "order": "ORDER BY would order by exact answers; sort the released table instead",
+    "limit": "LIMIT would drop groups by their exact answers; cut the released table instead",
+    "offset": "OFFSET would drop groups by their exact answers; cut the released table instead",
+    "distinct": "SELECT DISTINCT shows rows of the data; use COUNT(DISTINCT id) or keys=discover()",
+    "with_": "WITH is not available; ask about the table directly",
+    "with": "WITH is not available; ask about the table directly",
+    "windows": "window functions look at other rows and are not available",
+    "qualify": "QUALIFY chooses rows by other rows and is not available",
+    "laterals": "LATERAL is not available",
+    "sample": "samples are not available; the release accounts for the whole table",
+    "into": "SELECT INTO writes; only questions are answered",
+    "locks": "locks are not available; nothing is written",
+    "match": "MATCH_RECOGNIZE is not available",
+    "pivots": "PIVOT is not available",
+}
+UNDERSTOOD = ("expressions", "from_", "where", "group", "joins")
+EXTREMES = "the least and the greatest value belong to one person; use bounds(...) or a quantile such as 0.01"
+REFUSED: Mapping[type, str] = {
+    exp.Min: EXTREMES,
+    exp.Max: EXTREMES,
+    exp.ArrayAgg: "a list of values shows rows of the data",
+    exp.GroupConcat: "a list of values shows rows of the data",
+    exp.AnyValue: "it shows a row of the data",
+    exp.First: "it shows a row of the data",
+    exp.Last: "it shows a row of the data",
+}
+
+
+OURS = (
+    *(
+        "SUM",
+        "AVG",
+        "MEAN",
+        "VARIANCE",
+        "VAR_SAMP",
+        "STD",
+        "STDDEV",
+        "STDDEV_SAMP",
+        "COVARIANCE",
+        "COVAR_SAMP",
+    ),
+    *("CORR", "CORRELATION", "MEDIAN", "QUANTILE", "HISTOGRAM", "PROPORTION", "BOUNDS"),
+)
+
+
+def _without_ours(table: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: made for name, made in table.items() if name not in OURS}
+
+
+class Asking(DuckDB):
+    """DuckDB's dialect, but aggregates may have their bounds as further arguments."""
+
+    class Parser(DuckDB.Parser):  # type: ignore[valid-type,misc]
+        FUNCTIONS = _without_ours(DuckDB.Parser.FUNCTIONS)
+        FUNCTION_PARSERS = _without_ours(DuckDB.Parser.FUNCTION_PARSERS)
+
+
+def parse_sql(
+    text: str,
+    table: Table,
+    *,
+    unit: str | None = None,
+    public: Mapping[str, Any] | None = None,
+    keys: Any = None,
+) -> Query:
+    """The question a SELECT asks.
+
+    table: what FROM must name (by `table.name`). unit: the id column, for COUNT(DISTINCT id). public: public
+    tables by the names JOIN uses. keys: the groups, as in `Table.group_by`.
+    """
+    select = _select(text)
+    asked = _joined(select, table, public or {})
+    where = select.args.get("where")
+    if where is not None:
+        asked = asked.filter(_text(where.this))
+    columns = _grouping(select)
+    names, found = _listed(select, columns, unit)
+    if not found:
+        raise QueryRefused(
+            "the SELECT list has no aggregate; rows cannot be released, ask e.g. for COUNT(*)."
+        )
+    missing = [column for column in columns if column.lower() not in {name.lower() for name in names}]
+    if missing:
+        raise QueryRefused(f"GROUP BY {missing[0]} must also stand in the SELECT list.")
+    if not columns:
+        if keys is not None:
+            raise QueryRefused("keys are given, but there is no GROUP BY.")
+        return asked.agg(**found)
+    return asked.group_by(*columns, keys=keys).agg(**found)
+
+
+def parse_aggregates(text: str, unit: str | None = None) -> dict[str, Aggregate]:
+    """Aggregates written `name = call(...)` or `call(...) AS name`, separated by commas."""
+    select = _select(f"SELECT {text}", "the list of aggregates")
+    found: dict[str, Aggregate] = {}
+    for item in select.expressions:
+        if (isinstance(item, exp.EQ) and isinstance(item.this, exp.Column)) or isinstance(
+            item, exp.PropertyEQ
+        ):
+            name, call = item.this.name, item.expression
+        else:
+            name, call = item.alias_or_name, item.unalias()
+        _add(found, name or type(call).__name__.lower(), aggregate(call, unit))
+    return found
+
+
+def aggregate(call: Any, unit: str | None = None) -> Aggregate:
+    """The aggregate a function call asks for."""
+    for kind, reason in REFUSED.items():
+        if isinstance(call, kind):
+            raise QueryRefused(f"{written(call)} is refused: {reason}.")
+    if isinstance(call, exp.Window):
+        raise QueryRefused(f"{written(call)} is refused: window functions look at other rows.")
+    if isinstance(call, exp.Filter):
+        raise QueryRefused(
+            f"{written(call)} is refused: write the condition inside, as in SUM(CASE WHEN a > 1 THEN x END), or in "
+            "WHERE."
+        )
+    if isinstance(call, exp.Count):
+        return _count(call, unit)
+    if isinstance(call, exp.WithinGroup):
+        return _within_group(call)
+    name, arguments = _call(call)
+    rule = RULES.get(name)
+    if rule is None:
+        raise QueryRefused(f"{written(call)} is not an aggregate that can be released; there are {_known()}.")
+    try:
+        return rule(name, arguments)
+    except IndexError:
+        raise QueryRefused(f"{written(call)} lacks an argument.") from None
+
+
+def _select(text: str, what: str = "the question") -> Any:
+    if not is_text(text):
+        raise QueryRefused(f"{what} is {text!r}; it must be SQL text.")
+    if len(text) > LONGEST:
+        raise QueryRefused(f"{what} is {len(text)} characters long; at most {LONGEST} are allowed.")
+    try:
+        trees = [tree for tree in parse(text, read=Asking) if tree is not None]
+    except (SqlglotError, RecursionError):
+        raise QueryRefused(
+            f"{what} is not valid SQL; write SELECT ... FROM ... [WHERE ...] [GROUP BY ...]."
+        ) from None
+    if len(trees) != 1 or isinstance(trees[0], exp.Block):
+        raise QueryRefused(f"{what} holds several statements; ask one at a time.")
+    if isinstance(trees[0], exp.SetOperation):
+        raise QueryRefused(f"{what} combines queries (UNION, EXCEPT, INTERSECT); ask them one at a time.")
+    if not isinstance(trees[0], exp.Select):
+        raise QueryRefused(f"{what} is not a SELECT; nothing but questions can be asked.")
+    select = trees[0]
+    for part, value in select.args.items():
+        if value and part not in UNDERSTOOD:
+            raise QueryRefused(f"{what} is refused: {PARTS.get(part, f'{part.upper()} is not available')}.")
+    return select
+
+
+def _plain(tree: Any, *parts: str) -> Any:
+    """The tree, if it has no parts other than these: nothing that was written is passed over."""
+    if any(value and part not in parts for part, value in tree.args.items()):
+        raise QueryRefused(f"{written(tree)} is written in a way that is not available; use its plain form.")
+    return tree
+
+
+def _joined(select: Any, table: Table, public: Mapping[str, Any]) -> Table:
+    source = select.args.get("from_")
+    if source is None or not isinstance(source.this, exp.Table):
+        raise QueryRefused(f"FROM must name the table {table.name!r} and nothing else.")
+    _plain(source.this, "this", "alias", "db")
+    if source.this.name.lower() != table.name.lower() or source.this.args.get("db"):
+        raise QueryRefused(f"there is no private table {written(source.this)}; it is called {table.name!r}.")
+    for join in select.args.get("joins") or ():
+        table = _join(join, table, public)
+    return table
+
+
+def _join(join: Any, table: Table, public: Mapping[str, Any]) -> Table:
+    by_name = {name.lower(): data for name, data in public.items()}
+    if not isinstance(join.this, exp.Table) or join.this.name.lower() not in by_name:
+        raise QueryRefused(
+            f"{written(join.this)} is not one of the public tables ({', '.join(public) or 'none are given'}); only "
+            "those can be joined, because a second private table would have its own units."
+        )
+    _plain(join.this, "this", "alias")
+    _plain(join, "this", "side", "kind", "using", "on", "method")
+    side, kind = (join.args.get("side") or "").upper(), (join.args.get("kind") or "").upper()
+    if side not in ("", "LEFT") or kind not in ("", "INNER", "OUTER") or join.args.get("method"):
+        raise QueryRefused("only JOIN and LEFT JOIN with public tables are available.")
+    theirs = join.this.alias_or_name.lower()
+    using = join.args.get("using")
+    if using:
+        on = {column.name: column.name for column in using}
+    elif join.args.get("on") is not None:
+        on = dict(_pair(part, theirs) for part in _conjuncts(join.args["on"]))
+    else:
+        raise QueryRefused("a JOIN needs USING (column) or ON ours = theirs.")
+    return table.join_public(
+        by_name[join.this.name.lower()], on=on, how="left" if side == "LEFT" else "inner"
+    )
+
+
+def _pair(condition: Any, theirs: str) -> tuple[str, str]:
+    a, b = condition.this, condition.args.get("expression")
+    if isinstance(condition, exp.EQ) and isinstance(a, exp.Column) and isinstance(b, exp.Column):
+        if b.table.lower() == theirs:
+            return a.name, b.name
+        if a.table.lower() == theirs:
+            return b.name, a.name
+    raise QueryRefused(
+        f"ON {written(condition)} is refused: write ON column = {theirs}.column, joined by AND."
+    )
+
+
+def _conjuncts(tree: Any) -> list[Any]:
+    return list(tree.flatten()) if isinstance(tree, exp.And) else [tree]
+
+
+def _grouping(select: Any) -> list[str]:
+    group = select.args.get("group")
+    if group is None:
+        return []
+    if any(group.args.get(part) for part in ("grouping_sets", "cube", "rollup", "totals", "all")):
+        raise QueryRefused(
+            "GROUPING SETS, CUBE, ROLLUP and GROUP BY ALL are not available; list the columns."
+        )
+    columns = []
+    for item in group.expressions:
+        if isinstance(item, exp.Literal) and not item.is_string:
+            item = _numbered(select, item)
+        if not isinstance(item, exp.Column):
+            raise QueryRefused(
+                f"GROUP BY {written(item)} is refused: group by a column; compute it first with with_columns(...)."
+            )
+        columns.append(item.name)
+    return columns
+
+
+def _numbered(select: Any, item: Any) -> Any:
+    position = int(item.this) if item.this.isdigit() else 0
+    if not 1 <= position <= len(select.expressions):
+        raise QueryRefused(f"GROUP BY {item.this}: there is no such column in the SELECT list.")
+    return select.expressions[position - 1].unalias()
+
+
+def _listed(select: Any, columns: list[str], unit: str | None) -> tuple[list[str], dict[str, Aggregate]]:
+    grouped = {column.lower() for column in columns}
+    names: list[str] = []
+    found: dict[str, Aggregate] = {}
+    for item in select.expressions:
+        inner = item.unalias()
+        if isinstance(inner, exp.Star) or (
+            isinstance(inner, exp.Column) and isinstance(inner.this, exp.Star)
+        ):
+            raise QueryRefused("SELECT * shows rows of the data; list aggregates, e.g. COUNT(*).")
+        if isinstance(inner, exp.Column):
+            if inner.name.lower() not in grouped:
+                raise QueryRefused(
+                    f"{inner.name} is neither aggregated nor in GROUP BY: its values would be shown."
+                )
+            if isinstance(item, exp.Alias) and item.alias != inner.name:
+                raise QueryRefused(f"a grouping column keeps its name; leave out AS {item.alias}.")
+            names.append(inner.name)
+            continue
+        name = item.alias if isinstance(item, exp.Alias) else _default_name(inner)
+        _add(found, name, aggregate(inner, unit))
+    return names, found
+
+
+def _default_name(call: Any) -> str:
+    columns = [column.name for column in call.find_all(exp.Column)]
+    word = str(call.this) if isinstance(call, exp.Anonymous) else type(call).__name__
+    return "_".join([word.lower(), *columns])
+
+
+def _add(found: dict[str, Aggregate], name: str, made: Aggregate) -> None:
+    if name in found:
+        raise QueryRefused(f"two aggregates are called {name!r}; give each a name with AS.")
+    found[name] = made
+
+
+def _count(call: Any, unit: str | None) -> Aggregate:
+    inner = _plain(call, "this", "expressions", "big_int").this
+    if inner is None or isinstance(inner, exp.Star):
+        return ask.count()
+    if isinstance(inner, exp.Distinct):
+        named = [column.name for column in inner.expressions if isinstance(column, exp.Column)]
+        if unit is None or [name.lower() for name in named] != [unit.lower()]:
+            of = (
+                f"COUNT(DISTINCT {unit})" if unit else "the distinct units, which here are the rows: COUNT(*)"
+            )
+            raise QueryRefused(
+                f"{written(call)} is refused: distinct values can only be counted of the unit's id: {of}."
+            )
+        return ask.count_distinct()
+    if call.expressions:
+        raise QueryRefused(f"{written(call)}: COUNT takes one argument.")
+    return ask.count(_text(inner))
+
+
+def _within_group(call: Any) -> Aggregate:
+    function, order = _plain(call, "this", "expression").this, call.expression
+    if not isinstance(function, exp.PercentileCont | exp.PercentileDisc) or not isinstance(order, exp.Order):
+        raise QueryRefused(
+            f"{written(call)} is not available; use PERCENTILE_CONT(level) WITHIN GROUP (ORDER BY x)."
+        )
+    ordered = order.expressions[0]
+    level = _number(function.this)
+    return ask.quantile(_text(ordered.this), 1 - level if ordered.args.get("desc") else level)
+
+
+def _call(call: Any) -> tuple[str, list[Any]]:
+    """A function's name and arguments."""
+    if isinstance(call, exp.Anonymous):
+        _plain(call, "this", "expressions")
+        return str(call.this).lower(), list(call.expressions)
+    raise QueryRefused(f"{written(call)} is not an aggregate that can be released; there are {_known()}.")
+
+
+def _text(tree: Any) -> str:
+    """An expression as text, its columns without the names of tables."""
+
+    def alone(node: Any) -> Any:
+        if isinstance(node, exp.Column) and node.table:
+            return exp.column(node.name, quoted=True)
+        return node
+
+    plain = tree.copy().transform(alone)
+    return (
+        quoted(plain.name) if isinstance(plain, exp.Column) and plain.args["this"].quoted else written(plain)
+    )
+
+
+def _number(tree: Any) -> float:
+    sign = 1.0
+    while isinstance(tree, exp.Neg | exp.Paren):
+        sign = -sign if isinstance(tree, exp.Neg) else sign
+        tree = tree.this
+    if not isinstance(tree, exp.Literal) or tree.is_string:
+        raise QueryRefused(f"{written(tree)} must be a number.")
+    return sign * float(tree.this)
+
+
+def _bounds(arguments: list[Any]) -> tuple[float, float] | None:
+    if not arguments:
+        return None
+    if len(arguments) != 2:
+        raise QueryRefused("bounds are two numbers after the argument: mean(income, 0, 250000).")
+    return _number(arguments[0]), _number(arguments[1])
+
+
+def _one(function: Callable[..., Aggregate]) -> Callable[[str, list[Any]], Aggregate]:
+    return lambda name, found: function(_text(found[0]), _bounds(found[1:]))
+
+
+def _two(function: Callable[..., Aggregate]) -> Callable[[str, list[Any]], Aggregate]:
+    return lambda name, found: function(
+        _text(found[0]), _text(found[1]), _bounds(found[2:4]), _bounds(found[4:])
+    )
+
+
+def _quantile(name: str, found: list[Any]) -> Aggregate:
+    return ask.quantile(_text(found[0]), _number(found[1]), _bounds(found[2:]))
+
+
+def _histogram(name: str, found: list[Any]) -> Aggregate:
+    bins = int(_number(found[1])) if len(found) > 1 else None
+    return ask.histogram(_text(found[0]), bins, _bounds(found[2:]))
+
+
+def _known() -> str:
+    return ", ".join(sorted({"count", *RULES}))
+
+
+RULES: Mapping[str, Callable[[str, list[Any]], Aggregate]] = {
+    "count": lambda name, found: ask.count(_text(found[0])) if found else ask.count(),
+    "count_distinct": lambda name, found: ask.count_distinct(),
+    "sum": _one(ask.sum),
+    "avg": _one(ask.mean),
+    "mean": _one(ask.mean),
+    "variance": _one(ask.variance),
+    "var_samp": _one(ask.variance),
+    "std": _one(ask.std),
+    "stddev": _one(ask.std),
+    "stddev_samp": _one(ask.std),
+    "covariance": _two(ask.covariance),
+    "covar_samp": _two(ask.covariance),
+    "corr": _two(ask.correlation),
+    "correlation": _two(ask.correlation),
+    "median": _one(ask.median),
+    "quantile": _quantile,
+    "proportion": lambda name, found: ask.proportion(_text(found[0])),
+    "histogram": _histogram,
+    "bounds": lambda name, found: ask.bounds(_text(found[0])),
+}

@@ -1,0 +1,124 @@
+"""`dalenius ledger`: what it prints, its JSON, its exit codes."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+import dalenius as dp
+from dalenius import losses
+from dalenius.cli import main as program
+from dalenius.session.ledger import Ledger
+
+
+def run(*arguments: str, code: int = 0) -> str:
+    result = CliRunner().invoke(program.app, ["ledger", *arguments], prog_name="dalenius")
+    assert result.exit_code == code, result.output
+    assert (result.stderr == "") == (code in (0, 3))
+    return result.stderr if code == 2 else result.stdout
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> str:
+    path = str(tmp_path / "people.ledger")
+    with Ledger.open(path) as ledger:
+        ana = ledger.account("people", dp.ZCDP(1.0), "ana", shares={"ana": 0.5, "ben": 0.25})
+        ana.ask("how many?", losses.gaussian(sigma=2.0), lambda: "[41]")
+        ledger.account("pets", dp.ApproxDP(1.0, 1e-6)).charge("q", losses.gaussian(sigma=30.0))
+    return path
+
+
+class TestShow:
+    def test_table(self, path: str) -> None:
+        heading, checkpoint, _, *tables = run("show", path).splitlines()
+        assert heading == f"Ledger: {path}"
+        assert checkpoint.startswith("Checkpoint: 6:")
+        assert [line.split() for line in tables[:3]] == [
+            ["dataset", "unit", "neighbours", "budget", "spent", "left", "charges", "answers"],
+            ["people", "row", "add/remove", "rho", "1", "rho", "0.125", "rho", "0.875", "1", "1"],
+            tables[2].split(),
+        ]
+        assert tables[2].startswith("pets")
+        assert "epsilon 1, delta 1e-6" in tables[2]
+        assert [line.split() for line in tables[4:]] == [
+            ["dataset", "analyst", "share", "spent", "left"],
+            ["people", "ana", "1/2", "rho", "0.125", "rho", "0.375"],
+            ["people", "ben", "1/4", "rho", "0", "rho", "0.25"],
+        ]
+
+    def test_json(self, path: str) -> None:
+        found = json.loads(run("show", path, "--json"))
+        people, pets = found["accounts"]
+        assert people["exact"]["left"] == {"amount": "0.875", "delta": "0"}
+        assert (people["spent"], pets["kind"], pets["answers"]) == ({"rho": 0.125}, "approx", 0)
+        assert set(found) == {"ledger", "schema", "checkpoint", "accounts"}
+
+    def test_no_accounts(self, tmp_path: Path) -> None:
+        path = str(tmp_path / "new.ledger")
+        Ledger.open(path).close()
+        assert "No account was opened yet." in run("show", path)
+
+    def test_no_ledger(self, tmp_path: Path) -> None:
+        assert "there is no ledger at" in run("show", str(tmp_path / "none"), code=2)
+        assert not (tmp_path / "none").exists()
+
+
+class TestVerify:
+    def test_sound(self, path: str) -> None:
+        out = run("verify", path)
+        assert out.startswith("Sound: 6 entries, 2 accounts, 2 charges, 1 answer.\nCheckpoint: 6:")
+        checkpoint = out.split()[-1]
+        assert run("verify", path, "--checkpoint", checkpoint) == out
+
+    def test_not_sound(self, path: str) -> None:
+        connection = sqlite3.connect(path)
+        connection.execute("DROP TRIGGER entries_stay")
+        connection.execute("UPDATE entries SET body = replace(body, '0.125', '0.001') WHERE seq = 3")
+        connection.commit()
+        connection.close()
+        out = run("verify", path, code=3)
+        assert out.startswith("Not sound:\n- entry 3 was changed\n")
+        assert "entries_stay is gone" in out
+        found: dict[str, Any] = json.loads(run("verify", path, "--json", code=3))
+        assert found["sound"] is False
+        assert found["problems"][0] == "entry 3 was changed"
+
+    def test_another_checkpoint(self, path: str) -> None:
+        out = run("verify", path, "--checkpoint", "6:" + "0" * 64, code=3)
+        assert "the ledger was rewritten" in out
+
+    def test_bad_input(self, path: str, tmp_path: Path) -> None:
+        assert "SEQ:HASH" in run("verify", path, "--checkpoint", "six", code=2)
+        assert "there is no ledger" in run("verify", str(tmp_path / "none"), code=2)
+        assert "use a path or postgresql://" in run("verify", "mysql://host/db", code=2)
+
+    def test_not_a_ledger(self, tmp_path: Path) -> None:
+        (tmp_path / "notes.txt").write_text("hello")
+        assert "it is not a ledger" in run("verify", str(tmp_path / "notes.txt"), code=3)
+
+
+class TestExport:
+    def test_to_the_screen_and_to_a_file(self, path: str, tmp_path: Path) -> None:
+        lines = run("export", path)
+        assert len(lines.splitlines()) == 8
+        out = tmp_path / "out.jsonl"
+        assert run("export", path, "--out", str(out)) == f"Written: {out}\n"
+        assert out.read_text() == lines
+
+    def test_never_over_a_file(self, path: str) -> None:
+        before = Path(path).read_bytes()
+        assert "which exists; name a new file" in run("export", path, "--out", path, code=2)
+        assert Path(path).read_bytes() == before
+
+    def test_no_folder(self, path: str, tmp_path: Path) -> None:
+        assert "cannot be written" in run("export", path, "--out", str(tmp_path / "no" / "x"), code=2)
+
+
+@pytest.mark.parametrize("command", ["show", "verify", "export"])
+def test_help_lists_the_exit_codes(command: str) -> None:
+    assert "Exit codes:" in run(command, "--help")

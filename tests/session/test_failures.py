@@ -1,0 +1,327 @@
+"""kill -9 at any line, a full disk, a lost connection, a lock nobody gives back: nothing slips through."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import dalenius as dp
+from dalenius.errors import LedgerError
+from dalenius.session.ledger import Ledger
+from dalenius.session.report import exported
+from dalenius.session.verify import verify
+from tests.session.helpers import by_hand, is_postgres, opened, rho
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def run(module: str, *arguments: str, timeout: float = 300) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", f"tests.session.{module}", *arguments],
+        cwd=ROOT,
+        env=os.environ | {"OPENBLAS_NUM_THREADS": "1"},
+        capture_output=True,
+        text=True,
+        timeout=timeout,
+        check=False,
+    )
+
+
+def written(place: str) -> tuple[dict[str, int], dict[str, list[str]]]:
+    """How often each question was charged, and the answers recorded for it, read from an export."""
+    charges: dict[str, int] = {}
+    answers: dict[str, list[str]] = {}
+    questions: dict[int, str] = {}
+    with Ledger.open(place, create=False) as ledger:
+        for line in exported(ledger):
+            entry = json.loads(line)
+            body = json.loads(entry.get("body", "{}"))
+            if entry.get("kind") == "charge":
+                questions[entry["seq"]] = body["question"]
+                charges[body["question"]] = charges.get(body["question"], 0) + 1
+            elif entry.get("kind") == "answer":
+                answers.setdefault(questions[body["charge"]], []).append(body["answer"])
+    return charges, answers
+
+
+def test_killed_at_any_line(place: str) -> None:
+    opened(place, 1000.0)
+    done = run("killed", place, "7" if is_postgres(place) else "3")
+    assert done.returncode == 0, done.stderr
+    children = [json.loads(line) for line in done.stdout.splitlines()]
+    assert sum(c["killed"] for c in children) > 50
+    charges, answers = written(place)
+    outcomes = set()
+    for c in children:
+        question = f"question {c['lines']}"
+        charged, answered = charges.get(question, 0), answers.get(question, [])
+        assert charged <= 1
+        if "touched" in c["told"]:
+            assert charged == 1, "data was touched without a charge"
+        if "delivered" in c["told"]:
+            assert answered == [str(c["lines"])], "an answer got out that is not on record"
+        outcomes.add((charged, "touched" in c["told"], len(answered), "delivered" in c["told"]))
+    # It did die everywhere: before the charge, after it, after touching the data, after recording.
+    assert {(0, False, 0, False), (1, False, 0, False), (1, True, 0, False), (1, True, 1, False)} <= outcomes
+    found = verify(place)
+    assert found.ok, found.problems
+    assert opened(place, 1000.0).balance().total == rho(str(sum(charges.values()) / 1000))
+
+
+def test_killed_while_it_is_created(tmp_path: Path) -> None:
+    """Whatever a killed creator leaves, the next one finds no ledger or a whole one."""
+    program = (
+        "import os, sys; from tests.session import killed; from pathlib import Path\n"
+        "folder, n = Path(sys.argv[1]), 0\n"
+        "while True:\n"
+        "    n += 7\n"
+        "    where = folder / f'{n}.ledger'\n"
+        "    status, told = killed.child(str(where), n)\n"
+        "    status, told = killed.child(str(where), killed.NEVER)\n"
+        "    assert status == 0 and 'delivered' in told, (n, told)\n"
+        "    if n > 200: break\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program, str(tmp_path)], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    ledgers = sorted(tmp_path.glob("*.ledger"))
+    assert len(ledgers) == 29
+    for path in ledgers:
+        assert verify(path).ok
+
+
+class TestFullDisk:
+    def test_sqlite_has_no_more_pages(self, tmp_path: Path) -> None:
+        place = str(tmp_path / "people.ledger")
+        account = opened(place)
+        account.ask("before", rho("0.1"), lambda: "[0]")
+        with _full(account.ledger), pytest.raises(LedgerError, match=r"the disk is full\. Free some space"):
+            account.ask("x" * 100_000, rho("0.1"), lambda: pytest.fail("data was touched"))
+        assert account.spent == dp.ZCDP(0.1)
+        account.ask("after", rho("0.1"), lambda: "[1]")
+        assert verify(place).ok
+
+    def test_sqlite_is_full_when_the_answer_is_recorded(self, tmp_path: Path) -> None:
+        """The charge stays, and the answer is not handed over."""
+        place = str(tmp_path / "people.ledger")
+        account = opened(place)
+        ticket = account.charge("q", rho("0.1"))
+        answer = json.dumps("x" * 100_000)
+        with _full(account.ledger), pytest.raises(LedgerError, match="Nothing was released"):
+            account.record(ticket, answer)
+        assert account.spent == dp.ZCDP(0.1)
+        assert account.recorded("q") is None
+        account.record(ticket, answer)  # there is room again; the ticket is still good
+        assert account.recorded("q") == answer
+        assert verify(place).ok
+
+    def test_the_system_refuses_to_write(self, tmp_path: Path) -> None:
+        """A limit on file sizes stops SQLite in the middle of a transaction, wherever it happens to be."""
+        place = str(tmp_path / "people.ledger")
+        opened(place, 1000.0)
+        program = (
+            "import json, resource, sys\n"
+            "from tests.session.helpers import opened, rho\n"
+            "from dalenius.errors import LedgerError\n"
+            "account = opened(sys.argv[1], 1000.0)\n"
+            "limit = int(sys.argv[2])\n"
+            "resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))\n"
+            "touched, delivered = [], []\n"
+            "for i in range(1000):\n"
+            "    q = f'{limit} {i}'\n"
+            "    try:\n"
+            "        reply = account.ask(q, rho('0.001'), lambda: touched.append(q) or '[1]')\n"
+            "        delivered.append((q, reply.answer))\n"
+            "    except LedgerError as problem:\n"
+            "        told = {'touched': touched, 'delivered': delivered, 'problem': str(problem)}\n"
+            "        print(json.dumps(told))\n"
+            "        break\n"
+        )
+        size = os.path.getsize(place)
+        for extra in (4096, 10_000, 40_000):
+            done = subprocess.run(
+                [sys.executable, "-c", program, place, str(size + extra)],
+                cwd=ROOT,
+                capture_output=True,
+                text=True,
+                check=False,
+                timeout=120,
+            )
+            assert done.returncode == 0, done.stderr
+            told = json.loads(done.stdout)
+            assert "Nothing was released" in told["problem"]
+            charges, answers = written(place)
+            for question in told["touched"]:
+                assert charges[question] == 1
+            for question, answer in told["delivered"]:
+                assert answers[question] == [answer]
+            assert verify(place).ok
+            size = os.path.getsize(place)
+        assert sum(charges.values()) > 10
+
+    def test_postgres_is_full(self, postgres_place: str) -> None:
+        account = opened(postgres_place)
+        account.ask("before", rho("0.1"), lambda: "[0]")
+        by_hand(
+            postgres_place,
+            "CREATE FUNCTION public.full() RETURNS trigger LANGUAGE plpgsql AS "
+            "$$ BEGIN RAISE EXCEPTION 'no space left' USING ERRCODE = '53100'; END $$",
+            "CREATE TRIGGER zz_full BEFORE INSERT ON {entries} FOR EACH ROW EXECUTE FUNCTION public.full()",
+        )
+        try:
+            with pytest.raises(LedgerError, match="the server's disk is full"):
+                account.ask("q", rho("0.1"), lambda: pytest.fail("data was touched"))
+        finally:
+            by_hand(postgres_place, "DROP TRIGGER zz_full ON {entries}", "DROP FUNCTION public.full")
+        assert account.spent == dp.ZCDP(0.1)
+        account.ask("after", rho("0.1"), lambda: "[1]")
+        assert verify(postgres_place).ok
+
+
+@contextlib.contextmanager
+def _full(ledger: Ledger) -> Iterator[None]:
+    """No page more than there are."""
+    ledger.checkpoint()  # connects
+    store = ledger.store
+    original = store._connected  # type: ignore[attr-defined]
+
+    def connected() -> sqlite3.Connection:
+        connection: sqlite3.Connection = original()
+        pages = connection.execute("PRAGMA page_count").fetchone()[0]
+        connection.execute(f"PRAGMA max_page_count = {pages}")
+        return connection
+
+    store._connected = connected  # type: ignore[attr-defined]
+    try:
+        yield
+    finally:
+        store._connected = original  # type: ignore[attr-defined]
+        store.close()
+
+
+class TestLocks:
+    def test_a_lock_that_is_not_given_back(self, place: str) -> None:
+        account = opened(place)
+        impatient = Ledger.open(place, patience=0.5).existing("people")
+        with account.ledger.writing():
+            start = time.monotonic()
+            with pytest.raises(LedgerError, match="too long"):
+                impatient.ask("q", rho("0.1"), lambda: pytest.fail("data was touched"))
+            assert time.monotonic() - start < 20
+        impatient.ask("q", rho("0.1"), lambda: "[1]")
+        assert verify(place).ok
+
+    def test_a_writer_waits_for_its_turn(self, place: str) -> None:
+        import threading
+
+        account, other = opened(place), opened(place)
+        done = threading.Event()
+
+        def wait() -> None:
+            other.charge("q", rho("0.1"))
+            done.set()
+
+        with account.ledger.writing():
+            thread = threading.Thread(target=wait)
+            thread.start()
+            assert not done.wait(0.3)
+        assert done.wait(60)
+        thread.join()
+        assert account.spent == dp.ZCDP(0.1)
+
+    def test_sqlite_may_not_be_written(self, tmp_path: Path) -> None:
+        """Read only it can be looked at, and nothing is charged."""
+        path = tmp_path / "people.ledger"
+        opened(str(path)).ask("q", rho("0.1"), lambda: "[1]")
+        program = (
+            "import os, sys, pytest\n"
+            "from tests.session.helpers import opened, rho\n"
+            # Root may write anything.
+            "if os.geteuid() == 0: os.setgroups([]); os.setgid(65534); os.setuid(65534)\n"
+            "account = opened(sys.argv[1])\n"
+            "assert account.recorded('q') == '[1]'\n"
+            "try:\n"
+            "    account.ask('r', rho('0.1'), lambda: pytest.fail('data was touched'))\n"
+            "except Exception as problem:\n"
+            "    print(type(problem).__name__, problem)\n"
+        )
+        os.chmod(path, 0o444)
+        for folder in (tmp_path, *tmp_path.parents[:3]):
+            if folder.stat().st_uid == os.getuid() and "pytest" in str(folder):
+                os.chmod(folder, 0o755)
+        done = subprocess.run(
+            [sys.executable, "-c", program, str(path)], cwd=ROOT, capture_output=True, text=True, check=False
+        )
+        assert done.stdout.startswith("LedgerError"), done.stdout + done.stderr
+        assert "may not be written" in done.stdout
+
+
+class TestConnections:
+    def kick_out(self, place: str) -> None:
+        by_hand(
+            place,
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+            "WHERE datname = current_database() AND pid <> pg_backend_pid()",
+        )
+
+    def test_lost_between_two_questions_it_is_made_anew(self, postgres_place: str) -> None:
+        account = opened(postgres_place)
+        account.ask("q", rho("0.1"), lambda: "[1]")
+        self.kick_out(postgres_place)
+        assert account.ask("q", rho("0.1"), lambda: "[2]").answer == "[1]"
+        self.kick_out(postgres_place)
+        account.charge("r", rho("0.1"))
+
+    def test_lost_while_the_data_is_being_read(self, postgres_place: str) -> None:
+        """No transaction is open then: the answer is recorded over a new connection."""
+        account = opened(postgres_place)
+
+        def compute() -> str:
+            self.kick_out(postgres_place)
+            return "[1]"
+
+        assert account.ask("q", rho("0.1"), compute).answer == "[1]"
+        assert verify(postgres_place).ok
+
+    def test_lost_inside_a_transaction_nothing_was_charged(
+        self, postgres_place: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        account = opened(postgres_place)
+        append = account.ledger.append
+
+        def lose(*arguments: object) -> object:
+            done = append(*arguments)  # type: ignore[arg-type]
+            self.kick_out(postgres_place)
+            return done
+
+        monkeypatch.setattr(account.ledger, "append", lose)
+        with pytest.raises(LedgerError, match="Nothing was released"):
+            account.ask("q", rho("0.1"), lambda: pytest.fail("data was touched"))
+        monkeypatch.undo()
+        assert account.spent == dp.ZCDP(0.0)
+        account.ask("q", rho("0.1"), lambda: "[1]")
+        assert verify(postgres_place).ok
+
+    def test_a_commit_that_answers_rollback_is_a_failure(self, postgres_place: str) -> None:
+        """PostgreSQL answers COMMIT of a failed transaction with ROLLBACK, and no error."""
+        import psycopg
+
+        store = opened(postgres_place).ledger.store
+        with (
+            pytest.raises(LedgerError, match="did not commit"),
+            store.writing() as rows,
+            contextlib.suppress(psycopg.Error),
+        ):
+            rows.run("SELECT 1 / 0")
+        with store.reading() as rows:
+            assert rows.head().seq == 2

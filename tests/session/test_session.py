@@ -1,0 +1,180 @@
+"""Sessions: the budget is charged before the data is read, kept to, and shared; answers are remembered."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import dalenius as dp
+from dalenius.tables import exact
+
+
+@pytest.fixture(scope="module")
+def people() -> pd.DataFrame:
+    rng = np.random.default_rng(3)
+    rows = 6000
+    return pd.DataFrame(
+        {
+            "person": rng.integers(0, 2500, rows),
+            "town": rng.choice(["a", "b", "c"], rows, p=[0.6, 0.3, 0.1]),
+            "pay": rng.gamma(3.0, 10.0, rows),
+        }
+    )
+
+
+FACTS = dp.Schema({"pay": {"bounds": (0, 100)}, "town": {"categories": ["a", "b", "c"]}}, nulls="never")
+
+
+def session(people: Any, budget: dp.Guarantee, **options: Any) -> dp.Session:
+    options.setdefault("unit", dp.Unit.rows())
+    return dp.Session(people, budget=budget, schema=FACTS, name="people", **options)
+
+
+@pytest.mark.parametrize(
+    ("budget", "price"),
+    [
+        (dp.ZCDP(0.5), dp.ZCDP(0.05)),
+        (dp.PureDP(2.0), dp.PureDP(0.1)),
+        (dp.GDP(1.0), dp.GDP(0.2)),
+        (dp.ApproxDP(1.0, 1e-6), dp.ApproxDP(0.2, 1e-7)),
+        (dp.ApproxDP(1.0, 1e-6), dp.GDP(0.05)),
+    ],
+    ids=repr,
+)
+def test_every_kind_of_budget(people: pd.DataFrame, budget: dp.Guarantee, price: dp.Guarantee) -> None:
+    s = session(people, budget)
+    q = s.table.group_by("town").agg(n=dp.count(), pay=dp.mean("pay"))
+    answer = s.release(q, price)
+    assert answer.keys == [("a",), ("b",), ("c",)]
+    assert not answer.free
+    frame = answer.to_pandas()
+    assert list(frame.columns)[:2] == ["town", "n"]
+    true = people.groupby("town").agg(n=("pay", "size"), pay=("pay", "mean"))
+    wide = answer.at(0.999999999)
+    assert ((wide["n"].low <= true.n.to_numpy()) & (true.n.to_numpy() <= wide["n"].high)).all()
+    assert ((wide["pay"].low <= true.pay.to_numpy()) & (true.pay.to_numpy() <= wide["pay"].high)).all()
+
+
+def test_ten_tenths_make_one(people: pd.DataFrame) -> None:
+    s = session(people, dp.ZCDP(0.5))
+    for k in range(10):
+        s.release(s.table.filter(f"pay > {k}").agg(n=dp.count()), dp.ZCDP(0.05))
+    assert s.remaining == dp.ZCDP(0.0)
+    with pytest.raises(dp.errors.BudgetExceeded):
+        s.release(s.table.agg(n=dp.count()), dp.ZCDP(1e-9))
+
+
+def test_refused_before_the_data_is_read(people: pd.DataFrame, monkeypatch: pytest.MonkeyPatch) -> None:
+    s = session(people, dp.ZCDP(0.1))
+
+    def touched(*_: object) -> None:
+        raise AssertionError("the data was read")
+
+    monkeypatch.setattr(exact, "evaluate", touched)
+    with pytest.raises(dp.errors.BudgetExceeded):
+        s.release(s.table.agg(n=dp.count()), dp.ZCDP(0.2))
+    with pytest.raises(dp.errors.InvalidParameter, match="ZCDP"):
+        s.release(s.table.agg(n=dp.count()), dp.PureDP(0.1))
+    assert s.remaining == dp.ZCDP(0.1)
+
+
+def test_a_crash_keeps_the_charge(people: pd.DataFrame, monkeypatch: pytest.MonkeyPatch) -> None:
+    s = session(people, dp.ZCDP(0.1))
+    with monkeypatch.context() as patch:
+        patch.setattr(exact, "evaluate", lambda *_: (_ for _ in ()).throw(RuntimeError("power cut")))
+        with pytest.raises(RuntimeError):
+            s.release(s.table.agg(n=dp.count()), dp.ZCDP(0.05))
+    assert s.remaining == dp.ZCDP(0.05)
+
+
+def test_the_same_question_is_free_in_another_session(people: pd.DataFrame, tmp_path: Path) -> None:
+    ledger = tmp_path / "people.ledger"
+    first = session(people, dp.ZCDP(0.1), ledger=ledger)
+    a = first.release(first.table.agg(n=dp.count(), pay=dp.mean("pay")), dp.ZCDP(0.06))
+    second = session(people, dp.ZCDP(0.1), ledger=ledger)
+    b = second.release(second.table.agg(n=dp.count(), pay=dp.mean("pay")), dp.ZCDP(0.06))
+    assert b.free
+    assert a.to_dict() == b.to_dict()
+    assert second.remaining == dp.ZCDP(0.04)
+    with pytest.raises(dp.errors.InvalidParameter):
+        session(people, dp.ZCDP(5.0), ledger=ledger)
+
+
+def test_a_plan_of_several_questions_is_charged_once(people: pd.DataFrame) -> None:
+    s = session(people, dp.ZCDP(0.3))
+    found = s.release_all(
+        {"n": s.table.agg(n=dp.count()), "q": s.table.agg(q=dp.median("pay"))}, dp.ZCDP(0.2)
+    )
+    assert set(found) == {"n", "q"}
+    assert s.remaining == dp.ZCDP(0.1)
+    again = s.release_all(
+        {"n": s.table.agg(n=dp.count()), "q": s.table.agg(q=dp.median("pay"))}, dp.ZCDP(0.2)
+    )
+    assert again["n"].free
+
+
+def test_analysts_have_their_shares(people: pd.DataFrame, tmp_path: Path) -> None:
+    options = {"ledger": tmp_path / "l", "shares": {"ann": 0.25, "bo": 0.75}}
+    ann = session(people, dp.ZCDP(0.4), analyst="ann", **options)
+    bo = session(people, dp.ZCDP(0.4), analyst="bo", **options)
+    ann.release(ann.table.agg(n=dp.count()), dp.ZCDP(0.1))
+    with pytest.raises(dp.errors.BudgetExceeded):
+        ann.release(ann.table.agg(m=dp.count("pay")), dp.ZCDP(0.01))
+    bo.release(bo.table.agg(m=dp.mean("pay")), dp.ZCDP(0.3))
+
+
+def test_discovered_keys_are_common_ones(people: pd.DataFrame) -> None:
+    rare = pd.concat([people, pd.DataFrame({"person": [1], "town": ["hermit"], "pay": [1.0]})])
+    s = session(rare, dp.ApproxDP(2.0, 1e-6), unit=dp.Unit("person", max_rows=3, max_groups=2))
+    q = s.table.group_by("town", keys=dp.discover()).agg(n=dp.count(), who=dp.count_distinct())
+    answer = s.release(q, dp.ApproxDP(1.0, 1e-7))
+    assert answer.keys == [("a",), ("b",), ("c",)]
+    zcdp = session(rare, dp.ZCDP(1.0))
+    with pytest.raises(dp.errors.InvalidParameter, match="delta"):
+        zcdp.release(zcdp.table.group_by("town", keys=dp.discover()).agg(n=dp.count()), dp.ZCDP(0.1))
+
+
+def test_the_price_is_the_least(people: pd.DataFrame) -> None:
+    s = session(people, dp.ZCDP(0.5))
+    q = s.table.group_by("town").agg(n=dp.count())
+    found = s.price(q, dp.within(20, confidence=0.95))
+    assert found.affordable
+    assert s.explain(q, found.budget).error(0.95) <= 20
+    cheaper = dp.ZCDP(found.budget.rho * 0.99)
+    assert s.explain(q, cheaper).error(0.95) > 20
+    assert not s.price(q, dp.within(0.5, confidence=0.95)).affordable
+    with pytest.raises(dp.errors.InvalidParameter, match="rows"):
+        s.price(s.table.agg(m=dp.mean("pay")), dp.within(1))
+    assert s.price(s.table.agg(m=dp.mean("pay")), dp.within(1, rows=5000)).affordable
+    assert s.remaining == dp.ZCDP(0.5)
+
+
+def test_an_answer_in_many_shapes(people: pd.DataFrame) -> None:
+    s = session(people, dp.ZCDP(1.0))
+    answer = s.release(s.table.group_by("town").agg(n=dp.count(), pay=dp.mean("pay")), dp.ZCDP(0.2))
+    assert answer.to_arrow().num_rows == 3
+    assert answer.to_polars().height == 3
+    assert answer.to_markdown().count("\n") == 4
+    assert "<table" in answer.to_html()
+    assert "95 % intervals" in str(answer)
+    assert (answer.at(0.99)["n"].high >= answer["n"].high).all()
+    assert json.dumps(answer.to_dict())
+
+
+def test_totals_agree(people: pd.DataFrame) -> None:
+    s = session(people, dp.ZCDP(1.0))
+    parts = s.release(s.table.group_by("town").agg(n=dp.count()), dp.ZCDP(0.2))
+    total = s.release(s.table.agg(n=dp.count()), dp.ZCDP(0.2))
+    agreed = parts.agreeing_with(total)
+    assert (agreed["n"].estimate >= 0).all()
+    assert agreed["n"].estimate.sum() == pytest.approx(len(people), abs=25)
+
+
+def test_a_file_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(dp.errors.InvalidParameter, match=r"nowhere\.parquet"):
+        dp.Session(tmp_path / "nowhere.parquet", unit=dp.Unit.rows(), budget=dp.ZCDP(1.0))
