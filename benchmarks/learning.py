@@ -1,7 +1,7 @@
 """Private learning against its peers: python -m benchmarks.learning [--rows N].
 
-Timings of a logistic fit (ours, scikit-learn's lbfgs without privacy, diffprivlib where it is installed) and of DP-SGD (ours;
-Opacus where it is installed), with accuracies at the same epsilon. Each is the best of three runs.
+Timings of a logistic fit (ours, scikit-learn's lbfgs without privacy, diffprivlib where it is installed) and of
+DP-SGD (ours; Opacus where it is installed), with accuracies at the same epsilon. Each is the best of three runs.
 """
 
 from __future__ import annotations
