@@ -1,0 +1,58 @@
+"""python -m experiments --data DIR [--seeds N] [--only NAME]: writes experiments/RESULTS.md."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from experiments import bounds, classification, regression, slopes
+
+HERE = Path(__file__).resolve().parent
+USUAL = HERE.parent.parent / "shared" / "data"
+
+PARTS = ("classification", "bounds", "regression", "slopes")
+TITLES = {
+    "classification": "Private logistic regression (thesis Tables 4.1, 4.2): test accuracy in %, delta = 1e-5",
+    "bounds": "What objective perturbation costs (thesis Figure 4.1): epsilon at delta = 1e-5",
+    "regression": "Linear regression: mean squared error on test rows, delta = 1e-6",
+    "slopes": "The error of a private mean, epsilon = 1",
+}
+NOTE = """How to read them. Every private fit keeps its promise whole, and no setting depends on the data it is
+fitted to. But the defaults were chosen by people who had seen some of these data sets, and that was not paid for:
+
+- `intercept_scale` 0.3 and `noise_ratio` 1.2 were chosen while looking at test accuracies on Adult. The column
+  "bias 1, noise 1.3" has the thesis' constants instead: at epsilon 0.1 on Adult most of the gain is in that
+  choice. Credit default was looked at only after all settings were fixed.
+- `shrink` 0.5 (statistics) was the best of four values on white wine, and the ridge of output perturbation the
+  second of two rules tried there; `knee` 0.5 lies between the two values tried.
+- Synthetic-L: the settings of the published generator are not known. Ours are one of seven tried, and the thesis
+  columns are for orientation only: the non-private accuracy differs, too."""
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--data", type=Path, default=USUAL if USUAL.is_dir() else None)
+    parser.add_argument("--seeds", type=int, default=20)
+    parser.add_argument("--only", choices=PARTS, action="append")
+    asked = parser.parse_args()
+    (HERE / "parts").mkdir(exist_ok=True)
+    for part in asked.only or PARTS:
+        match part:
+            case "classification":
+                found = classification.run(asked.data, asked.seeds)
+            case "bounds":
+                found = bounds.run(HERE / "bounds.png") + "\n\n![bounds](bounds.png)"
+            case "regression":
+                found = regression.run(asked.data, asked.seeds)
+            case _:
+                found = slopes.run(asked.seeds)
+        (HERE / "parts" / f"{part}.md").write_text(f"## {TITLES[part]}\n\n{found}\n")
+        print(found, flush=True)
+    kept = [HERE / "parts" / f"{part}.md" for part in PARTS]
+    text = "\n".join(path.read_text() for path in kept if path.exists())
+    head = f"# Results\n\nWritten by `make reproduce`: means and 95 % intervals, {asked.seeds} splits and noises."
+    (HERE / "RESULTS.md").write_text(f"{head}\n\n{NOTE}\n\n{text}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,28 @@
+"""Private models with scikit-learn's manners: `dp.learn.LogisticRegression(dp.ApproxDP(1.0, 1e-5)).fit(X, y)`."""
+
+from __future__ import annotations
+
+from dalenius.learn.classifiers import LinearSVC, LogisticRegression
+from dalenius.learn.linear_regression import LinearRegression
+from dalenius.learn.one_number import ExponentialMean, GradientMean
+from dalenius.learn.posterior_sample import AdaptivePosteriorSampleRegression
+from dalenius.learn.regressors import HuberRegression, PoissonRegression
+from dalenius.learn.search import PrivateSearch
+from dalenius.learn.subsample_aggregate import SubsampleAggregate
+from dalenius.learn.tries import GeometricTries, NegativeBinomialTries, PoissonTries
+
+__all__ = [
+    "AdaptivePosteriorSampleRegression",
+    "ExponentialMean",
+    "GeometricTries",
+    "GradientMean",
+    "HuberRegression",
+    "LinearRegression",
+    "LinearSVC",
+    "LogisticRegression",
+    "NegativeBinomialTries",
+    "PoissonRegression",
+    "PoissonTries",
+    "PrivateSearch",
+    "SubsampleAggregate",
+]

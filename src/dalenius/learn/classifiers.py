@@ -1,0 +1,120 @@
+"""Private linear classifiers with scikit-learn's manners."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from scipy.special import expit
+from sklearn.base import ClassifierMixin
+
+from dalenius.calculus.errors import InvalidParameter
+from dalenius.calculus.guarantees import Guarantee
+from dalenius.learn.curves import Curve, HuberHinge, Logistic, Reals
+from dalenius.learn.linear_model import LinearModel, Method
+from dalenius.learn.rows import Rows, matrix, one_each
+
+
+class _Binary(ClassifierMixin, LinearModel):  # type: ignore[misc]
+    classes: Sequence[Any]
+
+    def fit(self, X: Any, y: Any) -> Any:
+        """Fit on records X (n x d) and labels y; the cost is `loss_`, whatever the data."""
+        features = matrix(X)
+        classes = np.asarray(self.classes)
+        if classes.shape != (2,) or classes[0] == classes[1]:
+            raise InvalidParameter(
+                f"classes is {self.classes!r}; name the two possible labels, the second one being the positive: they "
+                "are public and must not be read off the data."
+            )
+        labels = one_each(y, len(features))
+        positive, negative = labels == classes[1], labels == classes[0]
+        theta = self._fitted(features, positive.astype(float), positive | negative)
+        weights, intercept = self._split(theta)
+        self.coef_, self.intercept_, self.classes_ = weights[None, :], np.array([intercept]), classes
+        return self
+
+    def decision_function(self, X: Any) -> Reals:
+        """x.coef + intercept: positive for the second class."""
+        return self._scores(X)
+
+    def predict(self, X: Any) -> Any:
+        """The likelier class of every row."""
+        positive = self.decision_function(X) > 0
+        return self.classes_[positive.astype(int)]
+
+
+class LogisticRegression(_Binary):
+    """Logistic regression by objective perturbation: Gaussian noise in the objective, add/remove neighbours.
+
+    Every row is scaled down to norm `row_norm` at most (`rows="normalize"`: to exactly that), a constant column
+    `intercept_scale * row_norm` is added, and sum log-loss + (ridge/2)|theta|^2 + b.theta is minimised. Noise and ridge
+    follow from the guarantee alone; rows that hold NaN or a label outside `classes` count as absent. The released
+    model is (coef_, intercept_); its cost is `loss_`, which composes with any other.
+
+    >>> import numpy as np, dalenius as dp
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(5000, 3)); y = (X[:, 0] > 0).astype(int)
+    >>> clf = dp.learn.LogisticRegression(dp.ApproxDP(1.0, 1e-5), row_norm=3.0).fit(X, y)
+    >>> bool(clf.score(X, y) > 0.9), bool(clf.loss_.epsilon(1e-5) <= 1.0)
+    (True, True)
+    """
+
+    def __init__(
+        self,
+        guarantee: Guarantee,
+        *,
+        classes: Sequence[Any] = (0, 1),
+        row_norm: float = 1.0,
+        rows: Rows = "clip",
+        intercept_scale: float = 0.3,
+        noise_ratio: float = 1.2,
+        method: Method = "auto",
+    ) -> None:
+        self.guarantee = guarantee
+        self.classes = classes
+        self.row_norm = row_norm
+        self.rows = rows
+        self.intercept_scale = intercept_scale
+        self.noise_ratio = noise_ratio
+        self.method = method
+
+    def _curve(self) -> Curve:
+        return Logistic()
+
+    def predict_proba(self, X: Any) -> Reals:
+        """Probabilities of both classes."""
+        positive = expit(self.decision_function(X))
+        return np.column_stack((1 - positive, positive))
+
+
+class LinearSVC(_Binary):
+    """A linear support vector machine (hinge with a rounded corner) by objective perturbation.
+
+    As `LogisticRegression`, with the Huber hinge of seed 000 chapter 6 in place of the log-loss.
+    """
+
+    def __init__(
+        self,
+        guarantee: Guarantee,
+        *,
+        classes: Sequence[Any] = (0, 1),
+        width: float = 0.5,
+        row_norm: float = 1.0,
+        rows: Rows = "clip",
+        intercept_scale: float = 0.3,
+        noise_ratio: float = 1.2,
+        method: Method = "auto",
+    ) -> None:
+        self.guarantee = guarantee
+        self.classes = classes
+        self.width = width
+        self.row_norm = row_norm
+        self.rows = rows
+        self.intercept_scale = intercept_scale
+        self.noise_ratio = noise_ratio
+        self.method = method
+
+    def _curve(self) -> Curve:
+        return HuberHinge(self.width)

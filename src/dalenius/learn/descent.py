@@ -1,0 +1,134 @@
+"""Noisy gradient descent, on all records or on a Poisson sample of them in every step (DP-SGD)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from dalenius.calculus import checks, losses
+from dalenius.calculus.calibrate import calibrate
+from dalenius.calculus.errors import InvalidParameter
+from dalenius.calculus.guarantees import Guarantee
+from dalenius.calculus.loss import Loss
+from dalenius.learn.curves import Curve, Reals
+from dalenius.learn.exact_sums import ExactSums
+from dalenius.learn.rows import Records
+from dalenius.noise import poisson_subsample
+
+AT_ONCE = 1 << 18
+"""Sampled rows drawn together."""
+MOST_NUMBERS = 1 << 26
+"""Up to so many numbers the rounded rows are kept for all steps; beyond, a sample is rounded when it is used."""
+
+Optimiser = Literal["adam", "momentum"]
+
+
+@dataclass(frozen=True)
+class NoisyDescent:
+    """Releases every iterate of `steps` steps along the sum of gradients plus N(0, (noise_multiplier L)^2 I).
+
+    L = `gradient_bound` bounds the gradient f' |x| of one record (a GLM needs no clipping: rows are short and slopes
+    bounded). With `rate` below 1 each step sees a fresh Poisson sample, and the loss is
+    `poisson_sampled(gaussian(noise_multiplier), rate) * steps`, which is what runs (Abadi et al. 2016; seed 000 A42,
+    for add/remove neighbours, so noise is relative to L and not 2L). With `rate` 1 it is a Gaussian loss, so
+    that promises of GDP and zCDP are kept exactly.
+
+    Records are put on a grid and their gradients summed exactly (`ExactSums`); the noise is exact on the same grid.
+    The number of records is not public, so the step length must not depend on it: Adam divides by the size of past
+    gradients; for "momentum" the learning rate applies to the sum. theta is the average of the last half of the
+    iterates.
+    """
+
+    steps: int
+    rate: float
+    noise_multiplier: float
+    gradient_bound: float
+    learning_rate: float = 0.3
+    optimiser: Optimiser = "adam"
+    momentum: float = 0.9
+    ridge: float = 0.0
+
+    def __post_init__(self) -> None:
+        checks.count("steps", self.steps, least=1)
+        if not checks.probability("rate", self.rate) > 0:
+            raise InvalidParameter(
+                "rate is 0; a step must see some records: choose a rate above 0, at most 1."
+            )
+        checks.positive("noise_multiplier", self.noise_multiplier, "Without noise nothing is private.")
+        checks.positive("gradient_bound", self.gradient_bound)
+        checks.positive("learning_rate", self.learning_rate)
+        checks.nonnegative("ridge", self.ridge)
+        if self.optimiser not in ("adam", "momentum"):
+            raise InvalidParameter(f"optimiser is {self.optimiser!r}; it must be 'adam' or 'momentum'.")
+        if not 0 <= checks.nonnegative("momentum", self.momentum) < 1:
+            raise InvalidParameter(f"momentum is {self.momentum}; it must be at least 0 and below 1.")
+
+    @classmethod
+    def calibrated(
+        cls,
+        guarantee: Guarantee,
+        gradient_bound: float,
+        *,
+        steps: int = 100,
+        rate: float = 1.0,
+        **options: object,
+    ) -> NoisyDescent:
+        """The least noise with which the whole run keeps a promise."""
+        found = calibrate(
+            lambda s: descent_loss(s, rate, steps), guarantee, start=math.sqrt(steps) * rate + 0.5
+        )
+        return cls(steps, rate, found, gradient_bound, **options)  # type: ignore[arg-type]
+
+    @property
+    def loss(self) -> Loss:
+        return descent_loss(self.noise_multiplier, self.rate, self.steps)
+
+    def fit(self, records: Records, curve: Curve) -> Reals:
+        """theta: the average of the last half of the iterates."""
+        whole = self.rate == 1 or len(records) * records.size <= MOST_NUMBERS
+        sums = ExactSums(records, curve, self.gradient_bound, self.noise_multiplier, self.steps, whole)
+        theta = np.zeros(records.size)
+        first, second, average = np.zeros_like(theta), np.zeros_like(theta), np.zeros_like(theta)
+        kept = 0
+        for step, chosen in enumerate(samples(len(records), self.rate, self.steps)):
+            theta = sums.on_grid(theta)
+            gradient = sums.noisy_gradient(theta, chosen) + self.rate * self.ridge * theta
+            first = self.momentum * first + (1 - self.momentum) * gradient
+            if self.optimiser == "adam":
+                second = 0.99 * second + 0.01 * gradient**2
+                size = np.sqrt(second / (1 - 0.99 ** (step + 1)))
+                slow = self.learning_rate * (1 - step / self.steps)
+                theta = theta - slow * first / (1 - self.momentum ** (step + 1)) / np.maximum(size, 1e-300)
+            else:
+                theta = theta - self.learning_rate * first
+            if 2 * (step + 1) > self.steps:
+                kept += 1
+                average += (theta - average) / kept
+        return np.asarray(average)
+
+
+def samples(rows: int, rate: float, steps: int) -> Iterator[Any]:
+    """A fresh Poisson sample of rows for every step; None for all of them.
+
+    Whether row i is in the sample of step t is a coin of its own for each (t, i); many steps are drawn in one go.
+    """
+    if rate == 1 or rows == 0:
+        yield from (None for _ in range(steps))
+        return
+    together = max(1, int(AT_ONCE / (rows * rate + 1)))
+    for done in range(0, steps, together):
+        block = min(together, steps - done)
+        places = poisson_subsample(rows * block, rate)
+        starts = np.arange(block) * rows
+        for start, part in zip(starts, np.split(places, np.searchsorted(places, starts[1:])), strict=True):
+            yield part - start
+
+
+def descent_loss(noise_multiplier: float, rate: float, steps: int) -> Loss:
+    """The loss of all steps together."""
+    one = losses.gaussian(noise_multiplier)
+    return (one if rate == 1 else losses.poisson_sampled(one, rate)) * steps

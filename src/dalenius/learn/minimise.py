@@ -1,0 +1,171 @@
+"""Minimise a ridge-regularised GLM objective plus a linear term, to a small gradient.
+
+The solver is free: what is released depends on the minimiser alone (plus noise that covers the tolerance), so nothing
+here needs to be private, only convergent. Newton directions with a line search along the scores: two passes over the
+rows per step, and beyond the data only a few numbers per row are kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import cho_factor, cho_solve
+
+from dalenius.learn.curves import Curve, Reals
+from dalenius.learn.rows import Records
+
+CHUNK = 1 << 13
+"""Rows taken together: few enough to stay in the cache between the two products of a gradient."""
+SKETCH = 50
+"""So many rows per column have a Hessian that serves for all, until progress stalls."""
+MOST_COLUMNS = 2000
+"""Beyond this many a Hessian is too large to factor: conjugate gradients instead."""
+MOST_STEPS = 400
+
+
+@dataclass
+class Objective:
+    """sum_i f(x_i.theta; y_i) + (ridge/2)|theta|^2 + noise.theta."""
+
+    records: Records
+    curve: Curve
+    ridge: float
+    noise: Reals
+
+    def scores(self, theta: Reals) -> Reals:
+        """x.theta of every row."""
+        found = np.empty(len(self.records))
+        for part in self._parts():
+            found[part] = self.records.scores(theta, part)
+        return found
+
+    def slopes(self, scores: Reals) -> Reals:
+        """f' of every row."""
+        return self.curve.slope(scores, self.records.labels)
+
+    def gradient(self, theta: Reals, slopes: Reals) -> Reals:
+        total = self.ridge * theta + self.noise
+        for part in self._parts():
+            total += self.records.combined(slopes[part], part)
+        return np.asarray(total)
+
+    def hessian(self, scores: Reals, every: int = 1) -> Reals:
+        """The Hessian, or an estimate from every `every`-th row."""
+        size = len(self.noise)
+        total = np.zeros((size, size))
+        for part in self._parts(every):
+            total += self.records.gram(self.curve.bend(scores[part], self.records.labels[part]), part)
+        return np.asarray(total * every + self.ridge * np.eye(size))
+
+    def curvature(self, scores: Reals) -> Callable[[Reals], Reals]:
+        """The Hessian as a map of vectors, two passes each."""
+        bend = self.curve.bend(scores, self.records.labels)
+
+        def times(v: Reals) -> Reals:
+            total = self.ridge * v
+            for part in self._parts():
+                total = total + self.records.combined(bend[part] * self.records.scores(v, part), part)
+            return np.asarray(total)
+
+        return times
+
+    def _parts(self, every: int = 1) -> Iterator[slice]:
+        for start in range(0, len(self.records), CHUNK * every):
+            yield slice(start, start + CHUNK * every, every)
+
+
+def minimiser(objective: Objective, tolerance: float) -> tuple[Reals, float]:
+    """A point and the norm of the gradient there; the caller decides whether it is small enough.
+
+    The directions are Newton's, first with the Hessian of a sample of rows, then with that of all of them, kept as
+    long as it serves; the length of a step makes the slope along it small. The objective is strongly convex: this
+    converges from anywhere.
+    """
+    theta, scores = np.zeros(len(objective.noise)), np.zeros(len(objective.records))
+    slopes = objective.slopes(scores)
+    every = max(1, len(objective.records) // max(4000, SKETCH * len(theta)))
+    best, norm, slow, solve = (theta, np.inf), np.inf, 0, None
+    for _ in range(MOST_STEPS):
+        gradient = objective.gradient(theta, slopes)
+        before, norm = norm, float(np.linalg.norm(gradient))
+        if norm < best[1]:
+            best = theta, norm
+        if norm <= tolerance:
+            # The scores were carried along: look again with fresh ones.
+            scores = objective.scores(theta)
+            slopes = objective.slopes(scores)
+            gradient = objective.gradient(theta, slopes)
+            norm = float(np.linalg.norm(gradient))
+            if norm <= tolerance:
+                return theta, norm
+        if norm > (0.15 if every > 1 else 0.3) * before:
+            slow, solve = slow + 1, None
+            every = 1 if slow > 3 else every
+            if slow > 30 and norm < 100 * tolerance:
+                break  # rounding is all that is left
+        if solve is None:
+            solve = _solver(objective, scores, every)
+        step = solve(gradient)
+        change = objective.scores(step)
+        length, slopes = _length(objective, theta, scores, step, change, -float(gradient @ step))
+        theta, scores = theta - length * step, scores - length * change
+    theta = best[0]
+    return theta, float(np.linalg.norm(objective.gradient(theta, objective.slopes(objective.scores(theta)))))
+
+
+def _solver(objective: Objective, scores: Reals, every: int) -> Callable[[Reals], Reals]:
+    """Gradients to Newton steps."""
+    if len(objective.noise) <= MOST_COLUMNS:
+        factor = cho_factor(objective.hessian(scores, every))
+        return lambda gradient: np.asarray(cho_solve(factor, gradient))
+    return lambda gradient: _conjugate_gradients(objective, scores, gradient)
+
+
+def _conjugate_gradients(objective: Objective, scores: Reals, gradient: Reals) -> Reals:
+    times = objective.curvature(scores)
+    found, left = np.zeros_like(gradient), gradient.copy()
+    direction, square = left.copy(), float(left @ left)
+    enough = square * min(0.01, np.sqrt(square) / (1 + np.sqrt(square)))
+    for _ in range(250):
+        image = times(direction)
+        share = square / float(direction @ image)
+        found, left = found + share * direction, left - share * image
+        new = float(left @ left)
+        if new <= enough:
+            break
+        direction, square = left + (new / square) * direction, new
+    return found
+
+
+def _length(
+    objective: Objective, theta: Reals, scores: Reals, step: Reals, change: Reals, first: float
+) -> tuple[float, Reals]:
+    """A length t at which the slope along theta - t step is a tenth of what it was (half, for t = 1), and f' there."""
+    along, across = float(step @ step) * objective.ridge, float(step @ theta) * objective.ridge
+    across += float(step @ objective.noise)
+
+    def slope(t: float) -> tuple[float, Reals]:
+        slopes = objective.slopes(scores - t * change)
+        return t * along - across - float(slopes @ change), slopes
+
+    at, slopes = slope(1.0)
+    if abs(at) <= 0.5 * abs(first):
+        return 1.0, slopes
+    low, high, low_slope, high_slope = 0.0, 1.0, first, at
+    while high_slope < 0 and high < 1e6:
+        low, low_slope, high = high, high_slope, 2 * high
+        high_slope, slopes = slope(high)
+    t = high
+    for trial in range(40):
+        share = low_slope / (low_slope - high_slope) if trial % 3 != 2 and high_slope > low_slope else 0.5
+        t = low + (high - low) * min(max(share, 0.02), 0.98)
+        at, slopes = slope(t)
+        if abs(at) <= 0.1 * abs(first):
+            break
+        if at < 0:
+            low, low_slope = t, at
+        else:
+            high, high_slope = t, at
+    return t, slopes

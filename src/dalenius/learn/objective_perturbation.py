@@ -1,0 +1,109 @@
+"""Objective perturbation: minimise the loss of the data plus a ridge plus a random linear term."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from dalenius.calculus import checks, losses
+from dalenius.calculus.calibrate import calibrate
+from dalenius.calculus.errors import CannotMeet
+from dalenius.calculus.guarantees import Guarantee
+from dalenius.calculus.loss import Loss
+from dalenius.learn.curves import Curve, Reals
+from dalenius.learn.minimise import Objective, minimiser
+from dalenius.learn.rows import Records
+from dalenius.mechanisms import Gaussian
+from dalenius.noise import gaussian
+
+BITS = 40
+OUTPUT_SHARE = 0.02
+"""The output noise costs mu * OUTPUT_SHARE on top of mu: a relative 2e-4 of the whole."""
+TOLERANCE = 1e-6
+"""The gradient left by the solver, in units of sigma."""
+
+
+@dataclass(frozen=True)
+class ObjectivePerturbation:
+    """Releases an approximate minimiser of sum f(x.theta; y) + (ridge/2)|theta|^2 + b.theta, b ~ N(0, sigma^2 I).
+
+    Add/remove adjacency. |f'||x| <= gradient_bound, f''|x|^2 <= smoothness. The point found has a gradient of norm
+    at most `tolerance`, and N(0, output_sigma^2 I) is added to it; the loss is
+    `losses.approximate_minima(..., bound="sharp")` (docs/proofs/objective-perturbation.md; Iyengar et al. 2019 and
+    thesis Theorem 4.4.1 for the tolerance). All numbers are chosen from the guarantee alone.
+
+    Floating point: b is an exactly rounded normal vector, off by at most 2^-41 sigma in each entry, which moves the
+    gradient by as little and is part of the tolerance; the output noise is drawn exactly on a grid by
+    `mechanisms.Gaussian`, whose sensitivity covers everything that happens before it.
+    """
+
+    sigma: float
+    ridge: float
+    gradient_bound: float
+    smoothness: float
+
+    @classmethod
+    def calibrated(
+        cls, guarantee: Guarantee, gradient_bound: float, smoothness: float, noise_ratio: float = 1.2
+    ) -> ObjectivePerturbation:
+        """sigma is `noise_ratio` times what the Gaussian mechanism would need; the ridge is what is then needed.
+
+        More noise needs less ridge. The ratio is raised where the promise cannot be kept with any ridge.
+        """
+        ratio = checks.positive("noise_ratio", noise_ratio)
+        least = calibrate(lambda s: losses.gaussian(s, gradient_bound), guarantee, start=gradient_bound)
+        for _ in range(20):
+            sigma = ratio * least
+            try:
+                ridge = calibrate(
+                    lambda r, s=sigma: cls(s, r, gradient_bound, smoothness).loss,  # type: ignore[misc]
+                    guarantee,
+                    start=smoothness,
+                )
+            except CannotMeet:
+                ratio *= 1.2
+                continue
+            return cls(sigma, ridge, gradient_bound, smoothness)
+        raise CannotMeet(
+            f"objective perturbation cannot keep {guarantee}; ask for another method or promise."
+        )
+
+    @property
+    def tolerance(self) -> float:
+        return TOLERANCE * self.sigma
+
+    @property
+    def output_sigma(self) -> float:
+        return 2 * self.tolerance / self.ridge / (OUTPUT_SHARE * self.gradient_bound / self.sigma)
+
+    @property
+    def loss(self) -> Loss:
+        return losses.approximate_minima(
+            self.sigma,
+            self.ridge,
+            self.gradient_bound,
+            self.smoothness,
+            tolerance=self.tolerance,
+            output_sigma=self.output_sigma,
+            bound="sharp",
+        )
+
+    def fit(self, records: Records, curve: Curve) -> Reals:
+        """theta, noise included. Where the solver fails (it should not), noise alone: zero plus the output noise."""
+        noise = self.sigma * np.asarray(gaussian(records.size, bits=BITS))
+        rounding = self.sigma * math.sqrt(records.size) * 2.0 ** -(BITS + 1) * (1 + 1e-9)
+        theta = close_minimum(Objective(records, curve, self.ridge, noise), self.tolerance, rounding)
+        output = Gaussian(sensitivity=2 * self.tolerance / self.ridge, sigma=self.output_sigma)
+        return np.asarray(output.release(theta))
+
+
+def close_minimum(objective: Objective, tolerance: float, rounding: float) -> Reals:
+    """A point whose exact gradient is shorter than `tolerance`, the noise being off by `rounding` at most.
+
+    The gradient of a million rows is good to about 1e-10 of one row's; the allowance is a thousand times that.
+    """
+    theta, left = minimiser(objective, 0.5 * tolerance)
+    spare = rounding + 1e-13 * len(objective.records) * objective.curve.steepest
+    return theta if left + spare <= tolerance else np.zeros_like(theta)

@@ -1,0 +1,151 @@
+"""What is done to every record alone before learning: nothing that depends on any other record."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from sklearn.exceptions import DataConversionWarning
+
+from dalenius.calculus import checks
+from dalenius.calculus.errors import InvalidParameter
+from dalenius.learn.curves import Reals
+
+Rows = Literal["clip", "normalize"]
+SHRINK = 1 - 1e-12
+"""So that rounding never leaves a row longer than its bound."""
+
+
+@dataclass
+class Records:
+    """Rows scale_i x_i, each followed by a constant (none for constant 0), and one label each.
+
+    The features are never copied: scale and constant enter the products.
+    """
+
+    features: Reals
+    scale: Reals
+    constant: float
+    labels: Reals
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    @property
+    def size(self) -> int:
+        """How many numbers a row has, the constant included."""
+        return int(self.features.shape[1]) + (self.constant > 0)
+
+    def scores(self, theta: Reals, part: Any = slice(None)) -> Reals:
+        """Row times theta, for some rows."""
+        columns = self.features.shape[1]
+        found = (self.features[part] @ theta[:columns]) * self.scale[part]
+        return np.asarray(found + self.constant * theta[-1] if self.constant > 0 else found)
+
+    def combined(self, weights: Reals, part: Any = slice(None)) -> Reals:
+        """The sum of rows times weights, for some rows."""
+        found = (weights * self.scale[part]) @ self.features[part]
+        return np.append(found, self.constant * weights.sum()) if self.constant > 0 else np.asarray(found)
+
+    def gram(self, weights: Reals, part: Any = slice(None)) -> Reals:
+        """The sum of weight * row row^T, for some rows; the weights are nonnegative."""
+        features, scale = self.features[part], self.scale[part]
+        if np.count_nonzero(weights) < 0.7 * len(weights):
+            seen = np.flatnonzero(weights)
+            features, scale, weights = features[seen], scale[seen], weights[seen]
+        root = (np.sqrt(weights) * scale)[:, None] * features
+        inner = root.T @ root
+        if self.constant == 0:
+            return np.asarray(inner)
+        beside = self.constant * ((weights * scale) @ features)
+        corner = np.array([[self.constant**2 * weights.sum()]])
+        return np.block([[inner, beside[:, None]], [beside[None, :], corner]])
+
+    def rows(self, part: Any = slice(None)) -> Reals:
+        """Some rows, written out."""
+        found = self.features[part] * self.scale[part][:, None]
+        if self.constant > 0:
+            found = np.column_stack((found, np.full(len(found), self.constant)))
+        return np.asarray(found)
+
+
+def records(
+    features: Reals, labels: Reals, usable: Reals, norm: float, how: Rows, constant: float = 0.0
+) -> Records:
+    """Rows brought to their norm; those that hold NaN or infinity, or are not `usable`, count as absent."""
+    scale = factors(features, norm, how)
+    keep = (scale > 0) & usable
+    if not keep.all():
+        features, scale, labels = features[keep], scale[keep], labels[keep]
+    extreme = (scale < 1e-100) | (scale > 1e100)
+    if extreme.any():  # scaled after a product, these would overflow in it
+        features, scale = (
+            np.where(extreme[:, None], features * scale[:, None], features),
+            np.where(extreme, 1.0, scale),
+        )
+    return Records(features, scale, constant, labels)
+
+
+def matrix(values: Any, columns: int | None = None, model: str = "this model") -> Reals:
+    """A two-dimensional array of floats; its shape is public, its values are not spoken of."""
+    if hasattr(values, "toarray"):
+        raise InvalidParameter("X is a sparse matrix, which is not supported; pass X.toarray().")
+    try:
+        given = np.asarray(values)
+        if given.dtype.kind == "c":
+            raise InvalidParameter("Complex data not supported: X must be a table of real numbers.")
+        found = np.asarray(given, dtype=np.float64)
+    except (TypeError, ValueError) as problem:
+        if isinstance(problem, InvalidParameter):
+            raise
+        raise InvalidParameter(
+            "X must be a table of numbers. Encode text and categories with fixed, public codes first."
+        ) from None
+    if found.ndim != 2 or found.shape[1] == 0:
+        raise InvalidParameter(
+            f"X has {found.ndim} dimensions; it must have two, rows and at least one column. "
+            "Reshape your data: X.reshape(-1, 1) makes one column of a list."
+        )
+    if columns is not None and found.shape[1] != columns:
+        raise InvalidParameter(
+            f"X has {found.shape[1]} features, but {model} is expecting {columns} features as input."
+        )
+    return found
+
+
+def one_each(values: Any, rows: int) -> Any:
+    """Labels or targets, one per row."""
+    if values is None:
+        raise InvalidParameter("y is None; this estimator requires y to be passed, but the target y is None.")
+    found = np.asarray(values)
+    if found.shape == (rows, 1):
+        warnings.warn(
+            "y is a column; a one-dimensional array was expected.", DataConversionWarning, stacklevel=3
+        )
+        found = found[:, 0]
+    if found.shape != (rows,):
+        raise InvalidParameter(
+            f"y has shape {found.shape} and X {rows} rows; there must be one label per row."
+        )
+    return found
+
+
+def factors(features: Reals, norm: float, how: Rows) -> Reals:
+    """What to multiply every row by so that its Euclidean norm is at most `norm`; 0 for rows that are not numbers."""
+    norm = checks.positive("row_norm", norm)
+    if how not in ("clip", "normalize"):
+        raise InvalidParameter(f"rows is {how!r}; it must be 'clip' or 'normalize'.")
+    with np.errstate(over="ignore", invalid="ignore"):
+        size = np.sqrt(np.einsum("ij,ij->i", features, features))
+    odd = ~((size > 1e-140) & (size < 1e150))
+    if odd.any():  # NaN, infinity, nothing but zeros, or squares beyond the range of floats
+        some = features[odd]
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            largest = np.abs(some).max(axis=1)
+            size[odd] = np.where(largest == 0, 0.0, largest * np.linalg.norm(some / largest[:, None], axis=1))
+    usable = np.isfinite(size)
+    size = np.where(usable & (size > norm * 1e-280), size, norm)
+    factor = norm * SHRINK / size if how == "normalize" else np.minimum(1.0, norm * SHRINK / size)
+    return np.asarray(factor * usable)

@@ -1,0 +1,99 @@
+"""Output perturbation, subsample-and-aggregate, and the planted mistakes that audits must catch."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LinearRegression as Plain
+
+import dalenius as dp
+from dalenius.calculus.errors import InvalidParameter
+from dalenius.learn import HuberRegression, LogisticRegression, SubsampleAggregate
+from dalenius.learn.curves import Huber, Logistic
+from dalenius.learn.objective_perturbation import ObjectivePerturbation
+from dalenius.learn.output_perturbation import OutputPerturbation
+from dalenius.learn.rows import records
+from dalenius.noise.seeded import seeded
+
+ONE = records(np.array([[1.0]]), np.array([1.0]), np.array([True]), 1.0, "clip")
+NONE = records(np.empty((0, 1)), np.empty(0), np.empty(0, dtype=bool), 1.0, "clip")
+
+
+class TestOutputPerturbation:
+    @pytest.mark.parametrize("promise", [dp.ApproxDP(1.0, 1e-5), dp.PureDP(1.0), dp.GDP(0.5), dp.ZCDP(0.1)])
+    def test_keeps_its_promise_and_learns(self, promise: Any) -> None:
+        rng = np.random.default_rng(3)
+        x = rng.normal(size=(20_000, 3)) / 3
+        y = (x @ [1, -2, 3] > 0).astype(int)
+        with seeded(8):
+            model = LogisticRegression(promise, method="output").fit(x, y)
+        assert isinstance(model.plan_, OutputPerturbation)
+        assert promise.holds(model.loss_)
+        assert model.score(x, y) > 0.9
+        with seeded(8):
+            assert (
+                HuberRegression(promise, method="output").fit(x, x @ [1, 0, 0]).score(x, x @ [1, 0, 0]) > 0.4
+            )
+
+    def test_audit(self) -> None:
+        plan = OutputPerturbation.calibrated(dp.ApproxDP(1.0, 1e-2), 1.0, 0.25)
+        with seeded(1):
+            found = dp.audit.lower_bound(
+                lambda d: plan.fit(d, Logistic()),
+                pair=(ONE, NONE),
+                trials=2000,
+                delta=1e-2,
+                confidence=1 - 1e-9,
+            )
+        assert found.epsilon <= plan.loss.epsilon(1e-2)
+
+
+class TestPlantedMistakes:
+    def test_too_little_noise_in_the_objective_is_caught(self) -> None:
+        """An audit of the same release with a fifth of the noise contradicts the claim; with all of it, never."""
+        plan = ObjectivePerturbation.calibrated(dp.ApproxDP(1.0, 1e-2), 1.0, 1.0)
+        wrong = replace(plan, sigma=plan.sigma / 5)
+        for used, caught in ((plan, False), (wrong, True)):
+            with seeded(2):
+                found = dp.audit.lower_bound(
+                    lambda d, used=used: used.fit(d, Huber(1.0)),
+                    pair=(ONE, NONE),
+                    trials=2000,
+                    delta=1e-2,
+                    confidence=1 - 1e-9,
+                )
+            assert (found.epsilon > plan.loss.epsilon(1e-2)) is caught
+
+
+class TestSubsampleAggregate:
+    def data(self, rows: int = 6000) -> tuple[np.ndarray, np.ndarray]:
+        rng = np.random.default_rng(0)
+        x = rng.normal(size=(rows, 2))
+        return x, x @ [1.0, -1.0] + 0.1 * rng.normal(size=rows)
+
+    @pytest.mark.parametrize("promise", [dp.ApproxDP(1.0, 1e-5), dp.PureDP(1.0), dp.GDP(1.0)])
+    def test_keeps_its_promise(self, promise: Any) -> None:
+        x, y = self.data()
+        with seeded(1):
+            model = SubsampleAggregate(Plain(), promise, size=3, bound=2.0, parts=200).fit(x, y)
+        assert promise.holds(model.loss_)
+        assert abs(model.value_ - [1, -1, 0]).max() < 0.6
+        assert model.predict(x).shape == (len(x),)
+
+    def test_whatever_fails_counts_as_zeros(self) -> None:
+        x, y = self.data(5)
+        model = SubsampleAggregate(Plain(), dp.ApproxDP(1.0, 1e-5), size=3, bound=2.0, parts=50)
+        assert np.isfinite(model.fit(x, y).value_).all()
+        assert np.isfinite(model.fit(x[:0], y[:0]).value_).all()
+        assert np.isfinite(model.fit(x, np.full(5, np.nan)).value_).all()
+        assert np.isfinite(model.set_params(size=7).fit(x, y).value_).all()
+
+    def test_bad_parameters(self) -> None:
+        x, y = self.data(50)
+        for options in ({"bound": 0.0}, {"parts": 1}, {"size": 0}, {"guarantee": 1.0}):
+            made: dict[str, Any] = {"guarantee": dp.GDP(1.0), "size": 3, "bound": 1.0, "parts": 5, **options}
+            with pytest.raises(InvalidParameter):
+                SubsampleAggregate(Plain(), **made).fit(x, y)
