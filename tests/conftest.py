@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Generator, Iterator
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import settings
 
-from tests.servers import postgres
+if TYPE_CHECKING:
+    from tests.servers.postgres import PostgresServer
 
 IN_CI = os.environ.get("CI") == "true"
 
@@ -53,8 +55,10 @@ def pytest_make_collect_report() -> Generator[None, pytest.CollectReport, pytest
 
 
 @pytest.fixture(scope="session")
-def postgres_server() -> Iterator[postgres.PostgresServer]:
+def postgres_server() -> Iterator[PostgresServer]:
     """A real PostgreSQL server; `postgres_server.fresh()` is the URL of a new, empty database on it."""
+    from tests.servers import postgres
+
     try:
         with postgres.running() as server:
             yield server

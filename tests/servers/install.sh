@@ -14,6 +14,11 @@ have_postgres() {
     return 1
 }
 
+have_java() { # Spark runs on Java 17 or later
+    local java="${JAVA_HOME:+$JAVA_HOME/bin/}java"
+    command -v "$java" >/dev/null && "$java" -version 2>&1 | grep -Eq 'version "(1[7-9]|[2-9][0-9])'
+}
+
 as_root() {
     if [ "$(id -u)" = 0 ]; then
         "$@"
@@ -37,6 +42,13 @@ if ! have_postgres; then
     if ! apt_install postgresql || ! have_postgres; then
         echo "They could not be installed. Install PostgreSQL (apt-get install postgresql, brew install"
         echo "postgresql), or set DALENIUS_TEST_POSTGRES to the URL of a server where databases may be made."
+    fi
+fi
+if ! have_java; then
+    echo "Java 17 or later is missing; trying to install it for the tests on Spark."
+    if ! apt_install default-jre-headless || ! have_java; then
+        echo "It could not be installed. Install a Java runtime (apt-get install default-jre-headless, brew"
+        echo "install openjdk)."
     fi
 fi
 exit 0

@@ -70,6 +70,12 @@ def ratio_up(a: float, b: float) -> float:
     return quotient if Fraction(quotient) * Fraction(b) >= Fraction(a) else math.nextafter(quotient, math.inf)
 
 
+def float_up(exact: Fraction) -> float:
+    """The least float that is not below an exact number."""
+    nearest = float(exact)
+    return nearest if Fraction(nearest) >= exact else math.nextafter(nearest, math.inf)
+
+
 def moderate(name: str, value: float, most: float = 1e4) -> float:
     """A loss that still promises something: beyond `most` the units are surely wrong, and floats give out."""
     if value > most:

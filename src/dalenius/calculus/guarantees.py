@@ -27,8 +27,8 @@ def _log_ratio(found: float, promised: float) -> float:
     return max(apart, 5e-324) if found > promised else min(apart, 0.0)
 
 
-FLOOR = 1e-25
-"""Deltas of a trade-off promise are compared down to here: f is a function known at sampled levels only."""
+FLOOR = 2e-15
+"""Deltas of a trade-off promise are compared down to here: they are what f is below 1, and f is a double."""
 
 
 class Guarantee(ABC):
@@ -167,7 +167,7 @@ class TradeOff(Guarantee):
         from_tradeoff(self.f)  # checks that it is one
 
     def excess(self, loss: Loss) -> float:
-        """Largest log ratio of the loss's delta to the delta f allows (compared down to 1e-25).
+        """Largest log ratio of the loss's delta to the delta f allows (compared down to 2e-15).
 
         What f allows is taken from chords of f, a piecewise linear profile below the true one. A convex
         profile is below a linear piece if it is at both ends, so the kinks are all there is to check.

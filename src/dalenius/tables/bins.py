@@ -14,7 +14,7 @@ from dalenius.calculus.checks import count, number
 from dalenius.calculus.errors import InvalidParameter
 from dalenius.tables.gridding import LARGEST_POWER, clamp
 from dalenius.tables.schema import Nulls, imputed_number
-from dalenius.tables.terms import Term, double, integer, null
+from dalenius.tables.terms import Term, double, integer, is_nan, null
 
 MOST = 2**20
 MOST_EDGES = 256
@@ -65,7 +65,7 @@ class Bins:
             passed = [
                 a + b for a, b in itertools.zip_longest(passed[::2], passed[1::2], fillvalue=ibis.literal(0))
             ]
-        gone = x.isnull() | x.isnan() if term.raw is not None else x.isnull()
+        gone = x.isnull() | is_nan(x) if term.raw is not None else x.isnull()
         return ibis.cases((gone, absent), else_=passed[0].cast("int64"))
 
     def _uniform(self, term: Term) -> Any:

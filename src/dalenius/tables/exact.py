@@ -28,7 +28,7 @@ must not leave the process except through a mechanism. With `discover()` that ho
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import ibis
@@ -45,10 +45,10 @@ from dalenius.tables.measures import Measure, units
 from dalenius.tables.portable import to_integer, wide_sum
 from dalenius.tables.public import PublicTable
 from dalenius.tables.query import Query
-from dalenius.tables.schema import HOW_TO_DECLARE
+from dalenius.tables.schema import HOW_TO_DECLARE, Nulls
 from dalenius.tables.scope import Scope
 from dalenius.tables.source import Source
-from dalenius.tables.terms import integer, null
+from dalenius.tables.terms import Term, integer, null
 from dalenius.tables.unit import Unit
 
 LARGEST = 2**27
@@ -174,21 +174,19 @@ class _Evaluation:
 
     def _arguments(self, scope: Scope) -> dict[str, Any]:
         """A column for every value and every set of bins, and for presence where no value shows it."""
-        columns = {}
         values = dict.fromkeys(value for measure in self.measures for value in measure.values)
-        for value in values:
-            name = self.names[value] = f"__v{len(self.names)}"
-            columns[name] = value.expression(_argument(scope, value))
-            if value.nullable:
-                self.names.setdefault(value.text, name)
-        for bins in dict.fromkeys(measure.bins for measure in self.measures if measure.bins is not None):
-            name = self.names[bins] = f"__b{len(self.names)}"
-            columns[name] = bins.expression(_argument(scope, bins))
-            if bins.nullable:
-                self.names.setdefault(bins.text, name)
+        bins = dict.fromkeys(measure.bins for measure in self.measures if measure.bins is not None)
+        wanted: list[Value | Bins] = [*values, *bins]
+        terms = _terms(scope, wanted)
+        columns = {}
+        for argument in wanted:
+            name = self.names[argument] = f"__v{len(self.names)}"
+            columns[name] = argument.expression(terms[argument.text, argument.nulls])
+            if argument.nullable:
+                self.names.setdefault(argument.text, name)
         for text in dict.fromkeys(text for measure in self.measures for text in measure.given):
             if text not in self.names:
-                name = self.names[text] = f"__p{len(self.names)}"
+                name = self.names[text] = f"__v{len(self.names)}"
                 present = scope.declared(text, "drop", "the query").value.notnull()
                 columns[name] = ibis.cases((present, integer(1)))
         return columns
@@ -313,16 +311,31 @@ class _Evaluation:
 
     def _binned(self, rows: Any, bins: Bins, found: dict[Key, int]) -> NDArray[np.int64]:
         name = self.names[bins]
-        counted = rows.filter(rows[name].notnull()) if bins.nullable else rows
-        table = self.source.fetch(counted.group_by(*self.by, name).aggregate(n=counted.count()))
+        table = self.source.fetch(rows.group_by(*self.by, name).aggregate(n=rows.count()))
+        # Rows without a value are a bin of their own to the engine: cheaper to drop here than to filter there.
+        table = table.filter(table.column(name).is_valid())
         made = np.zeros((len(found), bins.size), dtype=np.int64)
         column = np.asarray(table.column(name).to_numpy(), dtype=np.int64)
         made[self._positions(table, found), column] = table.column("n").to_numpy()
         return made
 
 
-def _argument(scope: Scope, wanted: Value | Bins) -> Any:
-    return scope.argument(wanted.text, (0.0, 1.0), wanted.nulls, "the query").term
+def _terms(scope: Scope, wanted: Sequence[Value | Bins]) -> dict[tuple[str, Nulls], Term]:
+    """The arguments by text and policy. One that is more than a column becomes one first, to be computed
+    once."""
+
+    def term(text: str, nulls: Nulls) -> Term:
+        return scope.argument(text, (0.0, 1.0), nulls, "the query").term
+
+    keys = list(dict.fromkeys((argument.text, argument.nulls) for argument in wanted))
+    computed = {key: found for key in keys if (found := term(*key)).size > 1}
+    names = {key: f"__x{n}" for n, key in enumerate(computed)}
+    if computed:
+        scope.rows = scope.rows.mutate(**{names[key]: found.value for key, found in computed.items()})
+    return {
+        key: replace(computed[key], value=scope.rows[names[key]], raw=None) if key in computed else term(*key)
+        for key in keys
+    }
 
 
 def _any(conditions: Sequence[Any]) -> Any:
@@ -333,12 +346,12 @@ def _any(conditions: Sequence[Any]) -> Any:
 
 
 def _integers(column: Any) -> NDArray[Any]:
-    """A column of integers, of integers as text, or with nulls for sums of nothing."""
+    """A column of integers, or of integers as text."""
     import pyarrow as pa
 
     if pa.types.is_integer(column.type):
-        return np.asarray(column.fill_null(0).to_numpy(), dtype=np.int64)
-    return np.array([int(text or 0) for text in column.to_pylist()], dtype=object)
+        return np.asarray(column.to_numpy(), dtype=np.int64)
+    return np.array([int(text) for text in column.to_pylist()], dtype=object)
 
 
 def _combined(measure: Measure, parts: Sequence[tuple[NDArray[Any], int]]) -> NDArray[Any]:

@@ -15,8 +15,7 @@ that underflows, and x + a does not come near zero unless it is zero.
 Columns of whole numbers with at most 2^24 values within their bounds stay exact: u(x) = x / g - centre in
 integers, with g = 1 or 1/2 (so that the centre is exactly in the middle).
 
-One CASE clamps, keeps null, turns NaN into null (or into the imputed constant). NaN is asked for first: DuckDB
-settles comparisons by the statistics of a Parquet file, which pass over NaN.
+One CASE clamps, keeps null, turns NaN into null (or into the imputed constant).
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ from typing import Any
 from dalenius.calculus.errors import InvalidParameter, QueryRefused
 from dalenius.tables.kinds import Kind
 from dalenius.tables.schema import Nulls, imputed_number
-from dalenius.tables.terms import Term, double, integer, null
+from dalenius.tables.terms import Term, double, integer, is_nan, null
 
 STEPS = 24
 """Bounds are divided into 2^23 to 2^24 steps unless asked otherwise: far finer than noise, and squares fit 64
@@ -140,7 +139,7 @@ def clamp(term: Term, lower: float, upper: float, missing: float | None) -> Any:
     otherwise = null("float64") if missing is None else double(missing)
     steps = [(x <= low, low), (x <= high, x), (x > high, high)]
     if term.kind == "number" and term.raw is not None:
-        steps.insert(0, (x.isnan(), otherwise))
+        steps.insert(0, (is_nan(x), otherwise))
     return ibis.cases(*steps, else_=otherwise)
 
 

@@ -19,10 +19,10 @@ LIMB = 24
 
 def _builtin(name: str, *arguments: str, returns: str) -> Any:
     """A function the engine has and Ibis does not."""
-
-    def declared(*_: Any) -> Any: ...
-
+    # Ibis reads the names of the parameters, so there must be as many as there are arguments.
+    shapes: tuple[Any, ...] = (lambda x: None, lambda x, y: None, lambda x, y, z: None)
     types = tuple(dt.dtype(argument) for argument in arguments)
+    declared = shapes[len(arguments) - 1]
     return ibis.udf.scalar.builtin(declared, name=name, signature=(types, dt.dtype(returns)))
 
 
@@ -61,15 +61,20 @@ def wide_sum(engine: str, x: Any, size: int) -> list[tuple[Any, int]]:
     wide and fails beyond, so there numbers are cut into limbs of 24 bits, the highest with the sign.
     """
     if size + ROWS <= 62:
-        return [(x.sum(), 0)]
+        return [(_sum(x), 0)]
     if engine != "pyspark":
-        return [(x.sum().cast("string"), 0)]
+        return [(ibis.coalesce(x.sum().cast("string"), ibis.literal("0")), 0)]
     pieces = []
     power = 0
     while size > LIMB - 1:
-        pieces.append(((x & (2**LIMB - 1)).sum(), power))
+        pieces.append((_sum(x & (2**LIMB - 1)), power))
         x = x >> LIMB
         size -= LIMB
         power += LIMB
-    pieces.append((x.sum(), power))
+    pieces.append((_sum(x), power))
     return pieces
+
+
+def _sum(x: Any) -> Any:
+    """The sum, 0 of nothing: a null would travel in floating point on some ways out of Spark."""
+    return ibis.coalesce(x.sum(), ibis.literal(0, "int64"))

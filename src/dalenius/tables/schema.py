@@ -169,6 +169,10 @@ class Schema:
                 raise InvalidParameter(f"{name!r} cannot name a column; a name is text, not empty.")
             made[name] = facts if isinstance(facts, Column) else _column(name, facts)
         object.__setattr__(self, "columns", tuple(sorted(made.items())))
+        if isinstance(nulls, Impute):
+            raise InvalidParameter(
+                "a constant to impute fits columns of one type; declare it column by column."
+            )
         object.__setattr__(self, "nulls", nulls_of(nulls, "the schema"))
 
     @classmethod
@@ -179,11 +183,11 @@ class Schema:
     @classmethod
     def of(cls, told: Mapping[str, Any], name: str = "the description") -> Schema:
         """The schema a description file holds, already parsed."""
-        _only(told, ("columns", "nulls", "impute"), name)
+        _only(told, ("columns", "nulls"), name)
         columns = told.get("columns", {})
         if not isinstance(columns, Mapping):
             raise InvalidParameter(f"`columns` in {name} must be a table of columns, each with its facts.")
-        return cls(columns, nulls=_policy(told, name))
+        return cls(columns, nulls=nulls_of(told.get("nulls"), name))
 
     def __getitem__(self, name: str) -> Column:
         """The facts about a column; none for a column that is not described."""

@@ -16,7 +16,7 @@ from dalenius.tables.kinds import KEYS, Field, fits
 from dalenius.tables.public import PublicTable
 from dalenius.tables.schema import HOW_TO_DECLARE, Impute, Nulls, Schema
 from dalenius.tables.steps import Compute, Filter, Join, Step
-from dalenius.tables.terms import INT64, Term, double, null
+from dalenius.tables.terms import INT64, Term, double, is_nan, null
 
 Upload: TypeAlias = Callable[[PublicTable], Any]
 
@@ -226,9 +226,9 @@ def _number(column: Any, field: Field, fill: Any) -> Term:
     if dtype.is_floating():
         raw = column if dtype.is_float64() else column.cast("float64")
         if fill is not None:
-            value = ibis.cases((raw.isnan(), double(fill)), else_=ibis.coalesce(raw, double(fill)))
+            value = ibis.cases((is_nan(raw), double(fill)), else_=ibis.coalesce(raw, double(fill)))
             return Term(value, "number", raw=value)
-        return Term(ibis.cases((raw.isnan(), null("float64")), else_=raw), "number", raw=raw)
+        return Term(ibis.cases((is_nan(raw), null("float64")), else_=raw), "number", raw=raw)
     if dtype.is_decimal() and (dtype.precision is None or dtype.precision > 38):
         value, top = _within_doubles(column).cast("float64"), 500
     else:

@@ -17,6 +17,7 @@ for nulls; a line that cannot be split into columns is left out.
 from __future__ import annotations
 
 import glob
+import itertools
 import shutil
 import tempfile
 import weakref
@@ -27,6 +28,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from dalenius.calculus.errors import QueryFailed, SourceError
+from dalenius.tables.collations import usable
 from dalenius.tables.kinds import Field, Kind, field_of
 from dalenius.tables.portable import ENGINES
 from dalenius.tables.public import PublicTable
@@ -50,6 +52,9 @@ GIVE = (
 )
 
 
+_views = itertools.count()
+
+
 @dataclass(frozen=True, eq=False)
 class Source:
     """A table in an engine. Made by `Source.open`.
@@ -63,6 +68,7 @@ class Source:
     fields: tuple[Field, ...] = field(repr=False)
     schema: Schema = field(repr=False)
     _backend: Any = field(repr=False)
+    _owned: bool = field(default=False, repr=False)
     _uploaded: dict[str, Any] = field(default_factory=dict, repr=False)
 
     @classmethod
@@ -75,8 +81,10 @@ class Source:
             import ibis  # noqa: F401
         except ModuleNotFoundError:
             raise SourceError("tables need Ibis and DuckDB: pip install 'dalenius[tables]'.") from None
-        opened = _quietly(lambda: _open(data, table, facts), "the data could not be opened")
-        return cls(opened.rows, opened.engine, opened.name, opened.fields, facts, opened.backend)
+        opened = _quietly(lambda: _open(data, table, facts))
+        return cls(
+            opened.rows, opened.engine, opened.name, opened.fields, facts, opened.backend, opened.owned
+        )
 
     def table(self, schema: Schema | None = None) -> Table:
         """The table as something to ask about."""
@@ -92,11 +100,22 @@ class Source:
 
     def fetch(self, rows: Any) -> Any:
         """Run it; the result in Arrow. An engine's complaint may quote the data, so it is not passed on."""
-        return _quietly(
-            lambda: self._backend.to_pyarrow(rows),
-            "the engine could not carry the question out",
-            QueryFailed,
-        )
+        failed = False
+        try:
+            return self._backend.to_pyarrow(rows)
+        except Exception:
+            failed = True
+        # Outside the handler: the original must not hang on as the context of this one.
+        if failed:
+            raise QueryFailed(
+                "the engine could not carry the question out. What it said is withheld, because it may quote the data: "
+                "look in its log, or run the question in the engine itself, where the data may be seen."
+            )
+
+    def close(self) -> None:
+        """Close the connection. A connection that was given stays open."""
+        if self._owned:
+            self._backend.disconnect()
 
 
 @dataclass(frozen=True)
@@ -106,26 +125,24 @@ class _Opened:
     name: str
     fields: tuple[Field, ...]
     backend: Any
+    owned: bool
 
 
-def _quietly(
-    action: Callable[[], Any], what: str, error: type[QueryFailed] | type[SourceError] = SourceError
-) -> Any:
-    """Do it; whatever goes wrong is told without its cause, which may quote the data."""
+def _quietly(action: Callable[[], Any]) -> Any:
+    """Open; whatever goes wrong is told without its cause, which may quote the data or a password."""
     try:
         return action()
     except SourceError:
         raise
     except ModuleNotFoundError as missing:
-        complaint = f"{what}: the package {missing.name} is not installed (see the extras of dalenius)."
-        error = SourceError
+        complaint = f"the package {missing.name} is not installed; install the extra of dalenius that has it."
     except Exception as problem:
         complaint = (
-            f"{what} ({type(problem).__name__}). Its own message is withheld because it may quote the data; run the "
-            "same steps in the engine itself, where the data may be seen, to find the cause."
+            f"the data could not be opened ({type(problem).__name__}); check that it is what its name says, and that "
+            f"it may be read. {GIVE[0].upper()}{GIVE[1:]}."
         )
     # Outside the handler: the original must not hang on as the context of this one.
-    raise error(complaint)
+    raise SourceError(complaint)
 
 
 def _open(data: Any, table: str | None, schema: Schema) -> _Opened:
@@ -196,7 +213,7 @@ def _duckdb_file(path: str, table: str | None) -> _Opened:
     if table is None:
         raise SourceError(f"{path!r} is a database; name the table in it: table='people'.")
     backend = _duckdb(path)
-    return _opened(backend, _named(backend, table), table)
+    return _named(backend, table)
 
 
 def _frame(data: Any, module: str) -> _Opened:
@@ -206,7 +223,7 @@ def _frame(data: Any, module: str) -> _Opened:
         data = data.collect() if hasattr(data, "collect") else data
         arrow = data.to_arrow()
     elif module == "pandas":
-        arrow = pa.Table.from_pandas(data, preserve_index=False)
+        arrow = _from_pandas(data)
     else:
         arrow = data if isinstance(data, pa.Table) else pa.table(data)
     if len(set(arrow.column_names)) != len(arrow.column_names):
@@ -214,6 +231,25 @@ def _frame(data: Any, module: str) -> _Opened:
     backend = _duckdb()
     backend.con.register("data", arrow)
     return _opened(backend, backend.table("data"), "data")
+
+
+def _from_pandas(frame: Any) -> Any:
+    import pyarrow as pa
+
+    columns = {}
+    for position, name in enumerate(frame.columns):
+        try:
+            columns[str(name)] = pa.Array.from_pandas(frame.iloc[:, position])
+        except pa.ArrowException:
+            columns[str(name)] = None
+        if columns[str(name)] is None:
+            raise SourceError(
+                f"column {str(name)!r} of the frame holds values of several types, or of one that has no equal in a "
+                "database; make it a column of numbers, text, dates, or of True and False."
+            )
+    if len(columns) < len(frame.columns):
+        raise SourceError("the frame has two columns of the same name; rename one.")
+    return pa.table(columns)
 
 
 def _postgres(address: str, table: str | None) -> _Opened:
@@ -231,7 +267,7 @@ def _postgres(address: str, table: str | None) -> _Opened:
             f"no connection to PostgreSQL at {urlsplit(address).hostname}; check address and password."
         )
     backend = ibis.postgres.from_connection(connection)
-    return _opened(backend, _named(backend, table), table)
+    return _named(backend, table)
 
 
 def _spark(data: Any, table: str | None) -> _Opened:
@@ -239,9 +275,9 @@ def _spark(data: Any, table: str | None) -> _Opened:
 
     if hasattr(data, "sparkSession"):  # a DataFrame
         backend = ibis.pyspark.connect(data.sparkSession)
-        view = f"dalenius_{id(data):x}"
+        view = f"dalenius_{next(_views)}"
         data.createOrReplaceTempView(view)
-        return _opened(backend, backend.table(view), "data")
+        return _opened(backend, backend.table(view), "data", owned=False)
     if not hasattr(data, "table"):
         raise SourceError(
             f"a {type(data).__name__} of Spark cannot be opened; give a DataFrame or a session."
@@ -250,8 +286,7 @@ def _spark(data: Any, table: str | None) -> _Opened:
         raise SourceError(
             "a Spark session is given; name the table in it: table='people', or give a DataFrame."
         )
-    backend = ibis.pyspark.connect(data)
-    return _opened(backend, _named(backend, table), table)
+    return _named(ibis.pyspark.connect(data), table, owned=False)
 
 
 def _ibis(data: Any) -> _Opened:
@@ -263,21 +298,33 @@ def _ibis(data: Any) -> _Opened:
             f"Ibis tables of {backend.name} cannot be opened; exact sums are known to agree on DuckDB, PostgreSQL and "
             "Spark only."
         )
-    return _opened(backend, data, data.get_name() if hasattr(data.op(), "name") else "data")
+    return _opened(backend, data, data.get_name() if hasattr(data.op(), "name") else "data", owned=False)
 
 
-def _named(backend: Any, table: str) -> Any:
+def _named(backend: Any, table: str, *, owned: bool = True) -> _Opened:
     *place, name = table.split(".")
-    return backend.table(name, database=".".join(place) if place else None)
+    try:
+        rows = backend.table(name, database=".".join(place) if place else None)
+    except Exception:
+        rows = None
+    if rows is None:
+        raise SourceError(
+            f"there is no table {table!r} in the database, or it may not be read; check its name."
+        )
+    quoted = ".".join('"' + part.replace('"', '""') + '"' for part in (*place, name))
+    return _opened(backend, rows, table, quoted, owned=owned)
 
 
-def _opened(backend: Any, rows: Any, name: str) -> _Opened:
+def _opened(
+    backend: Any, rows: Any, name: str, relation: str | None = None, *, owned: bool = True
+) -> _Opened:
     fields = tuple(field_of(column, dtype) for column, dtype in rows.schema().items())
     if backend.name == "pyspark":
         fields = tuple(
             _spark_field(f, dtype) for f, dtype in zip(fields, rows.schema().values(), strict=True)
         )
-    return _Opened(rows, backend.name, name, fields, backend)
+    fields = usable(fields, backend, rows, relation)
+    return _Opened(rows, backend.name, name, fields, backend, owned)
 
 
 def _spark_field(told: Field, dtype: Any) -> Field:

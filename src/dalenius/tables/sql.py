@@ -126,7 +126,9 @@ def parse_sql(
 
 def parse_aggregates(text: str, unit: str | None = None) -> dict[str, Aggregate]:
     """Aggregates written `name = call(...)` or `call(...) AS name`, separated by commas."""
-    select = _select(f"SELECT {text}", "the list of aggregates")
+    select = _plain(_select(f"SELECT {text}", "the list of aggregates"), "expressions")
+    if not select.expressions:
+        raise QueryRefused("the list of aggregates is empty; write e.g. 'n = count()'.")
     found: dict[str, Aggregate] = {}
     for item in select.expressions:
         if (isinstance(item, exp.EQ) and isinstance(item.this, exp.Column)) or isinstance(

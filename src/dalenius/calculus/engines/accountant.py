@@ -18,7 +18,8 @@ from typing import Literal
 import numpy as np
 from scipy.optimize import brentq
 
-from dalenius.calculus.engines.contour import TINY, Contour, Lines, exp_up
+from dalenius.calculus.checks import float_up
+from dalenius.calculus.engines.contour import TINY, Contour, Lines, exp_up, log_peak
 from dalenius.calculus.engines.enumeration import enumerated
 from dalenius.calculus.engines.lattice import LatticeLine, common_spacing
 from dalenius.calculus.engines.rounded import RoundedSum
@@ -128,7 +129,7 @@ class Sum:
         if not len(s):
             return 1.0
         # K is good to 1e-12 relative to the terms it sums; 1e-9 is ample.
-        bound = k + 1e-9 * (1 + np.abs(k)) + s * np.log(s) - (1 + s) * np.log1p(s) - s * epsilon
+        bound = k + 1e-9 * (1 + np.abs(k)) + log_peak(s) - s * epsilon
         return self.infinite * (1 + 1e-15) + exp_up(min(float(bound.min()), 0.0))
 
     @cached_property
@@ -246,7 +247,9 @@ class Direction:
         if delta == 0.0:
             upper = max(0.0, self.largest) if self.infinite == 0.0 else math.inf
             floor = self.lower
-            return Bounds(min(upper, max(0.0, floor.largest) if floor.infinite == 0.0 else math.inf), upper)
+            # Each largest loss was rounded up, by a few units or by what its atoms may be off.
+            least = floor.largest * (1 - 64 * UNIT) - 4 * sum(n * pair.blur for pair, n in floor.terms)
+            return Bounds(min(upper, max(0.0, least) if floor.infinite == 0.0 else math.inf), upper)
         if engine == "proof":
             return self._proved(delta)
         guess = self._guess(delta)
@@ -326,12 +329,6 @@ def least_epsilon(
 
 FARTHEST = 1e18
 """Epsilons beyond this are not told apart from infinity."""
-
-
-def float_up(exact: Fraction) -> float:
-    """The least float that is not below an exact number."""
-    nearest = float(exact)
-    return nearest if Fraction(nearest) >= exact else math.nextafter(nearest, math.inf)
 
 
 def merged(terms: Terms) -> Terms:

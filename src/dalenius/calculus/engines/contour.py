@@ -83,13 +83,14 @@ class Contour:
                 c = np.array([self.c])
                 share = math.exp(float((pair.atomic.log_mgf(c) - pair.log_mgf(c))[0]))
                 log_atoms += n * math.log(share)
-                beyond_atoms += n * np.log1p(np.maximum(envelope / share - 1, 0.0))
-        if self.atoms is None:
-            pieces = np.exp(np.minimum(log_envelope, 0.0))
-        else:  # prod (A + C)^n - prod A^n, in logs: either factor may leave the range of floats
+                beyond_atoms += n * np.log1p(np.maximum(pair.beside_atoms(self.c, edges) / share - 1, 0.0))
+        pieces = np.exp(np.minimum(log_envelope, 0.0))
+        if self.atoms is not None:
+            # |prod (A + C)^n - prod A^n| is at most prod |M|^n + prod |A|^n, and also that difference of
+            # absolute values, here in logs, for either factor may leave the range of floats.
             with np.errstate(divide="ignore"):
                 log_pieces = log_atoms + beyond_atoms + np.log(-np.expm1(-beyond_atoms))
-            pieces = np.exp(np.minimum(log_pieces, 0.0))
+            pieces = np.minimum(pieces + math.exp(log_atoms), np.exp(np.minimum(log_pieces, 0.0)))
         # Nodes in a cell are at most its width / h + 1, each with |1/(s(s+1))| <= 1/t^2 and weight h/pi.
         tails = np.append(
             (np.diff(edges) + h) * pieces[:-1] / edges[:-1] ** 2,
@@ -106,9 +107,13 @@ class Contour:
     def _tilted(self, pair: Pair, t: Reals) -> Tilted | None:
         return pair.tilted(self.c, t)
 
-    def _kernel(self, s: Complexes, epsilon: float) -> tuple[Complexes, float]:
-        """exp(-s e) / (s (s+1)), its real exponent apart; the weight of the rule is 1 / T."""
-        return np.exp(-1j * self.t * epsilon) / (s * (s + 1)) / self.period, -self.c * epsilon
+    def _kernel(self, s: Complexes, epsilon: float) -> tuple[Complexes, float, Reals]:
+        """exp(-s e) / (s (s+1)), its real exponent apart, and its error beyond rounding.
+
+        The weight of the rule is 1 / T.
+        """
+        kernel = np.exp(-1j * self.t * epsilon) / (s * (s + 1)) / self.period
+        return kernel, -self.c * epsilon, np.zeros(1)
 
     def _discrete_part(self, t: Reals) -> tuple[Complexes, Reals]:
         """The product of the atomic parts of all terms, on the scale of `values`, and its error."""
@@ -164,7 +169,7 @@ class Contour:
 
     def delta(self, epsilon: float) -> Bounds:
         """Certified bounds on D(epsilon)."""
-        kernel, exponent = self._kernel(self.c + 1j * self.t, epsilon)
+        kernel, exponent, off = self._kernel(self.c + 1j * self.t, epsilon)
         weight = np.full(len(self.t), 2.0)
         weight[0] = 1.0
         if self.last_once:
@@ -172,8 +177,8 @@ class Contour:
         value = float(np.sum(weight * (self.values * kernel).real))
         size = weight * np.abs(kernel)
         phases = 16.0 + len(self.t) + 4 * abs(epsilon) * self.turning
-        slack = float(np.sum(size * (self.error + UNIT * phases * self.reach)))
-        slack += self.truncation + self.dropped * float(np.abs(kernel[0]))
+        slack = float(np.sum(size * (self.error + UNIT * phases * self.reach) + weight * off * self.reach))
+        slack += self.truncation + self.dropped * float(np.abs(kernel[0]) + off[0])
         total = self.exponent + exponent
         relative = 8 * UNIT * (self.size_of_exponent + abs(exponent) + 4)
         upper = (value + slack) * (1 + relative)
@@ -208,9 +213,14 @@ class Aliases(NamedTuple):
         return sum(exp_up(min(offset - s * epsilon, 700.0)) for offset, s in self)
 
 
+def log_peak(s: Reals) -> Reals:
+    """log of s^s / (1+s)^(1+s); s log s - (1+s) log(1+s) would cancel for large s."""
+    return np.asarray(-s * np.log1p(1 / s) - np.log1p(s))
+
+
 def chernoff(saddle: Saddle) -> Reals:
     """log of exp(K(s)) s^s / (1+s)^(1+s), which times exp(-s e) bounds D(e)."""
-    return np.asarray(saddle.k + saddle.s * np.log(saddle.s) - (1 + saddle.s) * np.log1p(saddle.s))
+    return np.asarray(saddle.k + log_peak(saddle.s))
 
 
 def least_period(saddle: Saddle) -> float:

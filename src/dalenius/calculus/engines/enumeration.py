@@ -15,7 +15,8 @@ MOST_ATOMS = 200_000
 def enumerated(terms: Terms) -> Atoms | None:
     """The law of a sum of atoms, or None when it has too many values to write down."""
     loss, mass, log_finite, slack = np.zeros(1), np.ones(1), 0.0, 0.0
-    blur = 0.0
+    blur = size = 0.0
+    sums = 0
     for pair, n in terms:
         if not isinstance(pair, Atoms) or pair.infinite >= 1.0:
             return None
@@ -28,7 +29,11 @@ def enumerated(terms: Terms) -> Atoms | None:
         # Positive products and sums keep relative accuracy: roundings per factor, and per term of a sum.
         slack += n * (pair.slack + 8 * UNIT) + 64 * len(power[0]) * UNIT
         blur += n * pair.blur
+        # Losses are sums of this many rounded numbers, none of them larger than `size` on the way.
+        size += n * float(np.abs(pair.loss).max(initial=0.0))
+        sums += 3 if pair.lattice is not None else n + 1
     order = np.argsort(loss, kind="stable")
+    blur += sums * UNIT * size
     return Atoms(loss[order], mass[order], -math.expm1(log_finite), slack=slack + 8 * UNIT, blur=blur)
 
 

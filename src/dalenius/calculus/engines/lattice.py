@@ -20,7 +20,7 @@ from scipy.fft import next_fast_len
 from dalenius.calculus.engines.contour import Aliases, Contour, least_period
 from dalenius.calculus.engines.saddle import Moments, Saddle
 from dalenius.calculus.pairs.atoms import Atoms
-from dalenius.calculus.pairs.pair import Complexes, Pair, Reals, Terms, Tilted
+from dalenius.calculus.pairs.pair import UNIT, Complexes, Pair, Reals, Terms, Tilted
 
 MOST_POINTS = 2**20
 
@@ -38,6 +38,11 @@ class LatticeLine(Contour):
         self.truncation = 0.0
         self.aliases = Aliases.of(saddle, moments.log_mass, self.period)
         self.offset = sum(n * pair.lattice.offset for pair, n in moments.terms)  # type: ignore[attr-defined]
+        # How far the sum may be from the lattice, or the lattice from where floats say it is.
+        self.blur = sum(
+            n * (pair.blur + 8 * UNIT * abs(pair.lattice.offset))  # type: ignore[attr-defined]
+            for pair, n in moments.terms
+        )
         self.last_once = self.size % 2 == 0
         self._evaluate(2 * math.pi / self.period * np.arange(self.size // 2 + 1))
 
@@ -51,17 +56,26 @@ class LatticeLine(Contour):
     def _turning(self, t: Reals) -> Reals:
         return np.zeros_like(t)  # phases are whole turns of a lattice index, reduced exactly
 
-    def _kernel(self, s: Complexes, epsilon: float) -> tuple[Complexes, float]:
-        """G(s) exp(-s (e - offset)) without its real exponent, and that exponent."""
+    def _kernel(self, s: Complexes, epsilon: float) -> tuple[Complexes, float, Reals]:
+        """G(s) exp(-s (e - offset)) without its real exponent, and that exponent.
+
+        And a bound on its error: by blur and roundings `above` is off by at most d. (Losses that are off by d
+        are as good as an epsilon that is, for D falls with epsilon.) An epsilon within d above a lattice
+        point is taken for the point. From there to the right the kernel is continuous and changes by at most
+        1 / |1 - exp(-(s+1) l)| per unit; further left, if d is as large as l, by exp(2 c d) times as much.
+        """
         above = epsilon - self.offset
-        first = math.ceil(above / self.spacing - 1e-15)
+        d = self.blur + 8 * UNIT * (abs(epsilon) + abs(above))
+        first = math.ceil((above - d) / self.spacing)
         rest = max(0.0, first * self.spacing - above)
         fall = np.exp(-s * self.spacing)
         numerator = -math.expm1(-rest) - fall * math.exp(-rest) * math.expm1(rest - self.spacing)
-        bottom = -np.expm1(-s * self.spacing) * -np.expm1(-(s + 1) * self.spacing)
+        right = -np.expm1(-(s + 1) * self.spacing)
+        bottom = -np.expm1(-s * self.spacing) * right
         turns = self.nodes * (first % self.size) % self.size
         kernel = numerator / bottom * np.exp(-2j * math.pi / self.size * turns) / self.size
-        return kernel, -self.c * first * self.spacing
+        off = 2 * d * math.exp(min(2 * self.c * d, 700.0)) / (self.size * np.abs(right))
+        return kernel, -self.c * first * self.spacing, off
 
 
 def common_spacing(terms: Terms) -> float | None:

@@ -24,7 +24,7 @@ from dalenius.calculus.pairs.gaussian import GaussianPair
 from dalenius.calculus.pairs.half_normal import HalfNormalPair
 from dalenius.calculus.pairs.laplace import LaplacePair
 from dalenius.calculus.pairs.mixture import REACH, window
-from dalenius.calculus.pairs.pair import Bounds, Pair, Terms
+from dalenius.calculus.pairs.pair import UNIT, Bounds, Pair, Terms
 from dalenius.calculus.pairs.rectified import RectifiedPair
 from dalenius.calculus.pairs.sampled import SampledPair
 
@@ -137,13 +137,12 @@ def _on_lattice(flint: Any, terms: Terms, epsilon: float) -> Ball:
         assert isinstance(pair, Atoms)
         assert pair.lattice is not None
         assert pair.index is not None
-        mass = [arb(0)] * (int(pair.index.max()) + 1)
+        first = int(pair.index.min())
+        mass = [arb(0)] * (int(pair.index.max()) - first + 1)
         for j, p in zip(pair.index, pair.mass, strict=True):
-            mass[int(j) - int(pair.index.min())] += arb(float(p)) * (1 + arb(0, pair.slack))
-        product *= flint.arb_poly(mass[: int(np.ptp(pair.index)) + 1]) ** n
-        offset += n * (
-            arb(pair.lattice.offset, pair.blur) + int(pair.index.min()) * arb(pair.lattice.spacing)
-        )
+            mass[int(j) - first] += arb(float(p)) * (1 + arb(0, pair.slack))
+        product *= flint.arb_poly(mass) ** n
+        offset += n * (arb(pair.lattice.offset, _radius(pair)) + first * arb(pair.lattice.spacing))
         if len(pair.loss) > 1:
             spacing = arb(pair.lattice.spacing)
     total: Ball = arb(0)
@@ -194,7 +193,7 @@ def transform(flint: Any, pair: Pair, c: float, reach: float) -> Callable[[Ball]
 
         return rectified
     if isinstance(pair, Atoms) and len(pair.loss) <= 2000:
-        losses = [arb(float(x)) for x in pair.loss]
+        losses = [arb(float(x), _radius(pair)) for x in pair.loss]
         masses = [arb(float(p)) * (1 + arb(0, pair.slack)) for p in pair.mass]
         return lambda s: sum((p * (s * x).exp() for x, p in zip(losses, masses, strict=True)), acb(0))
     if isinstance(pair, SampledPair) and isinstance(pair.base, GaussianPair):
@@ -242,6 +241,11 @@ def _sampled(
         return total + acb(arb(0, radius), arb(0, radius))
 
     return mgf
+
+
+def _radius(pair: Atoms) -> float:
+    """How far losses may be from the floats, or from the points of the lattice, that stand for them."""
+    return pair.blur + 4 * UNIT * float(np.abs(pair.loss).max(initial=0.0))
 
 
 def _floats(ball: Ball) -> Bounds:

@@ -63,6 +63,7 @@ class RoundedSum:
         # Mass moved from beyond the lattice to +inf: 1 - prod (1 - p)^n grew by at most this.
         self.escaped = sum(n * r.escaped for r, n in rounded)
         self.pushed = sum(n * r.pushed for r, n in rounded)
+        self.raised = sum(n * r.raised for r, n in rounded)
         self.drift = sum(n * r.drift for r, n in rounded)
         eta = math.exp(self.log_delta) * 1e-9
         bits = -math.log(max(eta, 1e-300))
@@ -82,7 +83,7 @@ class RoundedSum:
         highest = self._on_lattice(epsilon - self.drift).upper
         chords = math.expm1(min(self.spacing, 700.0)) / 4 * (self._mass_near(epsilon) + 2 * self.eta)
         low = max(
-            here.lower - self.count * chords * (1 + 1e-9),
+            here.lower - self.count * chords * (1 + 1e-9) - self.raised,
             self._on_lattice(epsilon + self.shift).lower - self.eta,
         )
         low -= self.lost + self.pushed * (1 + 1e-6)

@@ -53,14 +53,15 @@ def approx(epsilon: float, delta: float, adjacency: Adjacency = ADD_REMOVE) -> L
         pair = Atoms(np.zeros(1), np.array([1 - delta]), delta)
     else:
         inner = two_point_atoms(epsilon)
-        pair = Atoms(inner.loss, inner.mass * (1 - delta), delta)
+        pair = Atoms(inner.loss, inner.mass * (1 - delta), delta, inner.lattice, inner.index)
     return Loss.symmetric(pair, adjacency, call("approx", epsilon=epsilon, delta=delta))
 
 
 def randomized_response(epsilon: float, k: int = 2, adjacency: Adjacency = ADD_REMOVE) -> Loss:
     """Loss of k-ary randomized response: the truth with probability e^epsilon / (e^epsilon + k - 1).
 
-    Neighbours differ in the answer of one person; the other k - 2 answers tell nothing. (Seed 000 A6.)
+    Neighbours differ in the answer of one person; the other k - 2 answers tell nothing. (Seed 000
+    section 3.2, Theorem 3.1, for k = 2.)
 
     >>> import dalenius as dp
     >>> dp.losses.randomized_response(1.0).epsilon(delta=0.0)
@@ -75,7 +76,7 @@ def randomized_response(epsilon: float, k: int = 2, adjacency: Adjacency = ADD_R
     pair = (
         two_point_atoms(epsilon)
         if k == 2
-        else lattice_atoms(epsilon, -epsilon, np.array([each, (k - 2) * each, truth]))
+        else lattice_atoms(epsilon, 0.0, np.array([each, (k - 2) * each, truth]), start=-1)
     )
     return Loss.symmetric(pair, adjacency, call("randomized_response", epsilon=epsilon, k=(k, 2)))
 
@@ -107,7 +108,7 @@ def discrete_gaussian(sigma: float, sensitivity: int = 1, adjacency: Adjacency =
 
     Neighbours move f by at most `sensitivity`, a whole number, in one dimension (Canonne, Kamath and
     Steinke 2020). The loss is linear in the outcome: a lattice of spacing sensitivity / sigma^2. Outcomes
-    beyond 40 sigma are counted as revealing all, which adds less than 1e-340 to delta.
+    beyond 38 sigma are counted as revealing all, which adds 5e-300 to delta.
 
     >>> import dalenius as dp
     >>> loss = dp.losses.discrete_gaussian(sigma=10.0)
@@ -178,7 +179,8 @@ def _atoms(p: np.ndarray, q: np.ndarray) -> Atoms:
     near = (p_both > q_both / 2) & (p_both < 2 * q_both)
     far = np.log(p_both) - np.log(q_both)
     loss, mass = np.where(near, np.log1p((p_both - q_both) / q_both), far), p_both
-    blur = 2 * UNIT * float(np.max((np.abs(np.log(p_both)) + np.abs(np.log(q_both)))[~near], initial=0.0))
+    rounding = np.where(near, 2 * np.abs(loss), np.abs(np.log(p_both)) + np.abs(np.log(q_both)))
+    blur = 2 * UNIT * float(rounding.max(initial=0.0))
     values, where = np.unique(loss, return_inverse=True)
     merged = np.bincount(where, weights=mass, minlength=len(values))
     infinite = float(p[(p > 0) & (q == 0)].sum())

@@ -30,7 +30,7 @@ def gdp(mu: float, adjacency: Adjacency = ADD_REMOVE) -> Loss:
 
     >>> import dalenius as dp
     >>> round(dp.losses.gdp(0.5).delta(epsilon=1.0), 8)
-    0.0068296
+    0.00682959
     """
     mu = checks.moderate("mu", checks.nonnegative("mu", mu))
     if mu == 0:

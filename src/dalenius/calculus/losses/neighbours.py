@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 from dalenius.calculus import checks
 from dalenius.calculus.adjacency import ADD_REMOVE, REPLACE_ONE, Adjacency
 from dalenius.calculus.adjacency import adjacency as checked_adjacency
@@ -100,9 +102,9 @@ def _chained(loss: Loss, size: int) -> Pair:
     pair = single_pair(loss)
     # Log-concave location families: a chain of shifts is one long shift.
     if isinstance(pair, GaussianPair):
-        return GaussianPair(size * pair.mu)
+        return GaussianPair.of_square(size * size * pair.square)
     if isinstance(pair, LaplacePair):
-        return LaplacePair(size * pair.shift)
+        return LaplacePair(checks.float_up(size * Fraction(pair.shift)))
     if isinstance(pair, Atoms) and is_randomized_response(pair):
         return geometric_atoms(float(pair.loss[1]), size)
     if size > 64:

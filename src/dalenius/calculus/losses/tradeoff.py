@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Literal
 
 import numpy as np
 
@@ -25,8 +26,8 @@ def from_tradeoff(f: Callable[[float], float], adjacency: Adjacency = ADD_REMOVE
     below by the neighbouring chords extended, so bounds are certified for the function itself.
 
     >>> import dalenius as dp
-    >>> loss = dp.losses.from_tradeoff(lambda a: max(0.0, 1 - 2.718281828459045 * a, (1 - a) /
-    2.718281828459045))
+    >>> e = 2.718281828459045
+    >>> loss = dp.losses.from_tradeoff(lambda a: max(0.0, 1 - e * a, (1 - a) / e))
     >>> abs(loss.epsilon(delta=1e-6) - 1.0) < 1e-3
     True
     """
@@ -35,15 +36,14 @@ def from_tradeoff(f: Callable[[float], float], adjacency: Adjacency = ADD_REMOVE
             f"f is {f!r}; it must be a function from a level in [0, 1] to a type II error."
         )
     levels, errors = _sampled(f, POINTS)
-    below = _levels_below(levels, errors)
-    return Loss.symmetric(
-        Bracket(_symmetric(levels, errors), _symmetric(*below)), adjacency, call("from_tradeoff", f="...")
-    )
+    least = _symmetric(levels, errors, "lower")
+    most = _symmetric(*_levels_below(levels, errors), "upper")
+    return Loss.symmetric(Bracket(least, most), adjacency, call("from_tradeoff", f="..."))
 
 
 def chord_pair(f: Callable[[float], float]) -> Atoms:
     """A few hundred atoms less telling than f: the pair of its chords."""
-    return _symmetric(*_sampled(f, 1000))
+    return _symmetric(*_sampled(f, 1000), "lower")
 
 
 def _sampled(f: Callable[[float], float], points: int) -> tuple[Reals, Reals]:
@@ -92,15 +92,22 @@ def _levels_below(x: Reals, y: Reals) -> tuple[Reals, Reals]:
     return lower_hull(points[order], values[order])
 
 
-def _symmetric(levels: Reals, errors: Reals) -> Atoms:
+def _symmetric(levels: Reals, errors: Reals, side: Literal["lower", "upper"]) -> Atoms:
     """The finite pair of max(f, f^-1), f piecewise linear: the smaller of the two profiles, hull taken."""
     a, f = lower_hull(levels, errors)
     slope = -np.diff(f) / np.diff(a)
     size = np.abs(np.log(np.clip(slope[slope > 0], 1e-40, 1e40)))
     epsilon = np.unique(np.concatenate(([0.0], size)))
-    epsilon = epsilon[np.concatenate(([True], np.diff(epsilon) > 1e-9))]
-    # delta(e) = max over vertices of 1 - f - alpha a, and for the reverse pair 1 - a - alpha f.
-    forward = np.array([float(np.max(1 - f - x * a)) for x in np.exp(epsilon)])
-    reverse = np.array([float(np.max(1 - a - x * f)) for x in np.exp(epsilon)])
+    if side == "upper":  # any points will do; for the lower side all kinks are needed
+        epsilon = epsilon[np.concatenate(([True], np.diff(epsilon) > 1e-9))]
+    # delta(e) = max over vertices of 1 - f - alpha a, for the reverse pair 1 - a - alpha f; alpha = 1 + x.
+    rest = 1 - a - f
+    forward = np.array([float(np.max(rest - x * a)) for x in np.expm1(epsilon)])
+    reverse = np.array([float(np.max(rest - x * f)) for x in np.expm1(epsilon)])
     height = np.minimum(np.maximum(forward, 0.0), np.maximum(reverse, 0.0))
-    return symmetric_above(epsilon, height + 4e-16)
+    # Where the maximum is positive each term is at most 1, with a few roundings of that.
+    if side == "upper":
+        return symmetric_above(epsilon, height + 1e-15)
+    # Slopes beyond the clip may follow. What stays in the end is the smaller of both infinite masses.
+    height[-1] = min(height[-1], 1 - f[0], 1 - a[np.argmax(f <= 0)])
+    return symmetric_above(epsilon, np.maximum(height - 1e-15, 0.0))

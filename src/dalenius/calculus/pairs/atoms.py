@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from functools import cached_property
 from typing import NamedTuple
 
@@ -10,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import expit, logsumexp
 
+from dalenius.calculus.checks import float_up
 from dalenius.calculus.pairs.pair import UNIT, Bounds, Pair, Reals, Tilted
 
 
@@ -25,7 +27,8 @@ class Atoms(Pair):
 
     Under Q the masses are mass_j exp(-loss_j); what is missing from one sits where P is zero.
     `lattice` is set when the losses are known to be equally spaced (`index` then places them).
-    `slack` bounds the relative error of the masses, `blur` the error of the losses beyond a rounding.
+    `slack` bounds the relative error of the masses, `blur` how far the true losses may be from these (or from
+    the points of the lattice), beyond a rounding or two of offset + spacing * index.
     """
 
     def __init__(
@@ -47,10 +50,12 @@ class Atoms(Pair):
         self.slack, self.blur = slack, blur
         if lattice is None or len(self.loss) <= 1:  # a single value is a lattice of any spacing
             lattice, index = evenly_spaced(self.loss)
+            if len(self.loss) > 1 and lattice is not None:
+                self.blur += 8 * UNIT * float(np.abs(self.loss).max())
         elif index is not None:
             index = index[keep]
         self.lattice, self.index = lattice, index
-        self._key = (self.loss.tobytes(), self.mass.tobytes(), self.infinite, self.lattice)
+        self._key = (self.loss.tobytes(), self.mass.tobytes(), self.infinite, self.lattice, slack, self.blur)
         self._hash = hash(self._key)
 
     def __eq__(self, other: object) -> bool:
@@ -63,9 +68,15 @@ class Atoms(Pair):
         low, high = self.loss.min(initial=0), self.loss.max(initial=0)
         return f"Atoms({len(self.loss)} losses from {low:g} to {high:g})"
 
-    @property
+    @cached_property
     def largest(self) -> float:
-        return float(self.loss.max(initial=-math.inf))
+        if len(self.loss) == 0:
+            return -math.inf
+        exact = Fraction(float(self.loss.max()))
+        if self.lattice is not None and self.index is not None:
+            place = int(self.index[np.argmax(self.loss)])
+            exact = Fraction(self.lattice.offset) + place * Fraction(self.lattice.spacing)
+        return float_up(exact + Fraction(self.blur))
 
     @property
     def atomic(self) -> Pair:
@@ -96,15 +107,18 @@ class Atoms(Pair):
         if len(self.loss) == 0:
             return math.inf
         complete = abs(float((self.mass * np.exp(-self.loss)).sum()) - 1.0) < 1e-12
-        return float(np.abs(self.loss).max(initial=0.0)) if complete and self.infinite == 0 else math.inf
+        return float(np.abs(self.loss).max()) + self.blur if complete and self.infinite == 0 else math.inf
 
     def delta(self, epsilon: float) -> Bounds:
-        above = self.loss > epsilon
-        terms = self.mass[above] * -np.expm1(epsilon - self.loss[above])
+        if epsilon >= self.largest:
+            return Bounds(self.infinite, self.infinite)
+        # A loss that may be this far off moves 1 - exp(epsilon - loss) by at most as much, and may be above
+        # epsilon where this one is not.
+        shaky = 2 * UNIT * (np.abs(self.loss) + abs(epsilon)) + 2 * self.blur
+        above = self.loss + shaky > epsilon
+        terms = self.mass[above] * -np.expm1(np.minimum(epsilon - self.loss[above], 0.0))
         value = float(terms.sum()) + self.infinite
-        # A loss known to an ulp moves 1 - exp(epsilon - loss) by at most that much times exp(...) <= 1.
-        shaky = np.abs(self.loss[above]) + abs(epsilon) + self.blur / UNIT
-        gap = float((self.mass[above] * shaky).sum()) * 2 * UNIT
+        gap = float((self.mass[above] * shaky[above]).sum())
         relative = self.slack + (len(terms) + 8) * UNIT
         return Bounds(max(0.0, value * (1 - relative) - gap), min(1.0, value * (1 + relative) + gap))
 
@@ -126,11 +140,14 @@ class Atoms(Pair):
         return Tilted(scale, values, fixed + (4 * UNIT * spread + self.blur) * np.abs(t))
 
     def along_period(self, c: float, size: int) -> Tilted:
-        """values_k = sum_j w_j exp(2 pi i k index_j / size) for k = 0 .. size//2."""
+        """values_k = sum_j w_j exp(2 pi i k index_j / size) for k = 0 .. size//2.
+
+        Of the law on the lattice; how far that is from the true one, `blur`, is for the caller to settle.
+        """
         scale, weights = self.weights(c)
         assert self.index is not None
         spread = float(weights @ np.abs(self.loss))
-        fixed = self.slack + UNIT * (16 + 4 * abs(c) * spread) + 2 * abs(c) * self.blur
+        fixed = self.slack + UNIT * (16 + 4 * abs(c) * spread)
         half = size // 2 + 1
         if len(weights) * half <= 2_000_000:
             turns = np.multiply.outer(np.arange(half), self.index % size) % size
@@ -152,7 +169,7 @@ class Atoms(Pair):
 
 
 def evenly_spaced(loss: Reals) -> tuple[Lattice | None, npt.NDArray[np.int64] | None]:
-    """The lattice on which a few sorted losses lie to the last bits, if there is one."""
+    """The lattice on which a few sorted losses lie, to 4 UNIT of the largest, if there is one."""
     if len(loss) == 0 or len(loss) > 256:
         return None, None
     if len(loss) == 1:
@@ -169,11 +186,11 @@ def evenly_spaced(loss: Reals) -> tuple[Lattice | None, npt.NDArray[np.int64] | 
 
 
 def lattice_atoms(
-    spacing: float, offset: float, mass: Reals, infinite: float = 0.0, slack: float = 4 * UNIT
+    spacing: float, offset: float, mass: Reals, start: int = 0, slack: float = 4 * UNIT
 ) -> Atoms:
-    """Atoms at offset + spacing * 0, 1, 2, ..."""
-    index = np.arange(len(mass))
-    return Atoms(offset + spacing * index, mass, infinite, Lattice(spacing, offset), index, slack)
+    """Atoms at offset + spacing * (start, start + 1, ...)."""
+    index = start + np.arange(len(mass))
+    return Atoms(offset + spacing * index, mass, 0.0, Lattice(spacing, offset), index, slack)
 
 
 def two_point_atoms(epsilon: float) -> Atoms:
@@ -199,7 +216,9 @@ def geometric_atoms(epsilon: float, steps: int) -> Atoms:
     mass = -math.expm1(-epsilon) / (1.0 + decay) * np.exp(-epsilon * (steps - np.arange(steps + 1.0)))
     mass[0] = math.exp(-steps * epsilon) / (1.0 + decay)
     mass[-1] = 1.0 / (1.0 + decay)
-    return lattice_atoms(2.0 * epsilon, -steps * epsilon, mass, slack=(16 + 4 * steps * epsilon) * UNIT)
+    # An offset of 0 or one step: exact, and small beside what sums of many have to show.
+    offset = -epsilon if steps % 2 else 0.0
+    return lattice_atoms(2.0 * epsilon, offset, mass, -(steps // 2), slack=(16 + 4 * steps * epsilon) * UNIT)
 
 
 class DiscreteGaussianAtoms(Atoms):
@@ -216,14 +235,15 @@ class DiscreteGaussianAtoms(Atoms):
         weight = np.exp(-(k.astype(float) ** 2) / (2 * sigma * sigma))
         # P is centred at 0, Q at -steps: the loss is steps (2k + steps) / (2 sigma^2).
         spacing = steps / (sigma * sigma)
-        offset = steps * (steps - 2.0 * reach) / (2 * sigma * sigma)
+        offset = spacing * (steps / 2)
         super().__init__(
-            offset + spacing * np.arange(len(k)),
+            offset + spacing * k,
             weight / weight.sum(),
             5e-300,  # more than lies beyond 38 sigma
             Lattice(spacing, offset),
-            np.arange(len(k)),
+            k,
             slack=(1500 + len(k)) * UNIT,  # exponents up to 38^2/2, and the normalising sum
+            blur=4 * UNIT * (offset + spacing * reach),  # spacing and offset are rounded
         )
         self.mu = steps / sigma
 

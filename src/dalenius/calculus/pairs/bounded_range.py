@@ -88,10 +88,11 @@ class BoundedRangePair(Pair):
         return np.minimum(1.0, 2 * y0 / -math.expm1(-2 * y0 * self.eta) * (1 + 1e-12) / np.maximum(t, 1e-300))
 
     def cells(self, edges: Reals) -> tuple[Reals, Reals]:
+        # expm1((eta +- x)/2) / expm1(eta), which is P(L <= x) and Q(L > x), without large exponentials.
         x = np.clip(edges, -self.eta, self.eta)
-        bottom = math.expm1(self.eta)
-        below_p = np.expm1((x + self.eta) / 2) / bottom
-        above_q = np.expm1((self.eta - x) / 2) / bottom
+        up, down = (self.eta + x) / 2, (self.eta - x) / 2
+        below_p = np.exp(-down) * np.expm1(-up) / math.expm1(-self.eta)
+        above_q = np.exp(-up) * np.expm1(-down) / math.expm1(-self.eta)
         p = np.diff(np.concatenate(([0.0], below_p, [1.0])))
         q = -np.diff(np.concatenate(([1.0], above_q, [0.0])))
         return np.maximum(p, 0.0), np.maximum(q, 0.0)

@@ -3,7 +3,8 @@
 The power r(a) = 1 - f(a) of the best level-a test is the least of the lines delta(e) + exp(e) a and,
 mirrored, 1 - exp(-e) (1 - delta(e) - a), over e >= 0. Hat-composition of trade-off functions, f(1 - g), is
 plain composition of power curves (seed 000 Lemmas 10 and 11), which is how closeness passes along a chain.
-Small levels keep their relative accuracy: they come from lines with positive coefficients.
+Small levels keep their relative accuracy: they come from lines with positive coefficients. So do small
+losses: what is kept is the gain r(a) - a, the least of delta + (exp(e) - 1) a, which the mirror image shares.
 """
 
 from __future__ import annotations
@@ -13,55 +14,83 @@ from typing import Literal
 import numpy as np
 
 from dalenius.calculus.pairs.atoms import Atoms
-from dalenius.calculus.pairs.pair import Reals
+from dalenius.calculus.pairs.pair import UNIT, Reals
 from dalenius.calculus.pairs.tabulate import SLACK, lower_hull
 
 Curve = tuple[Reals, Reals]
-"""Vertices (a, r), both nondecreasing, a from 0 to 1."""
+"""Vertices (a, r - a) of a concave r, a increasing from 0 to 1."""
+
+Side = Literal["lower", "upper"]
 
 NUDGE = 1e-11
-"""Relative error of a vertex, granted to the safe side at every composition."""
+"""Relative error of a gain, granted to the safe side at every composition.
+
+A vertex misplaced or left out by a distance w puts the gain off by w times the change of slope. Rounding
+the differences in a slope misplaces vertices by so little that this is a few roundings of the gain. With
+w = SAME a it is SAME times the gain at most, since a concave gain is at least a times its slope.
+"""
+
+SAME = 1e-14
+"""Vertices this close, relatively, are one: slopes between them would have no meaning."""
+
+LEAST_LEVEL = 1e-290
+"""Levels below this count as 0, as they are about to lose their digits."""
 
 
-def power_curve(pair: Atoms, side: Literal["lower", "upper"]) -> Curve:
+def power_curve(pair: Atoms, side: Side) -> Curve:
     """The power curve of a symmetric pair, rounded to one side."""
-    epsilon = np.unique(np.concatenate(([0.0], pair.loss[pair.loss > 0])))
+    last = min(max(pair.largest, 0.0), 700.0)  # exp(epsilon) is a float
+    inner = pair.loss[(pair.loss > 0) & (pair.loss < last)]
+    epsilon = np.unique(np.concatenate(([0.0], inner, [last])))
     bounds = [pair.delta(float(e)) for e in epsilon]
     delta = np.array([b.upper if side == "upper" else b.lower for b in bounds])
-    alpha, delta = lower_hull(np.exp(epsilon), delta)
+    if side == "lower":  # below every line that may follow
+        delta[-1] = pair.infinite
+    x, delta = lower_hull(np.expm1(epsilon), delta)
     # Steepest line first: it is the lowest at a = 0.
-    alpha, delta = alpha[::-1], delta[::-1]
-    a = np.concatenate(([0.0], np.diff(delta) / -np.diff(alpha)))
-    r = delta + alpha * a
-    nudge = 1 + NUDGE if side == "upper" else 1 - NUDGE
-    r = np.minimum(r * nudge, 1.0)
-    a, r = np.concatenate((a, 1 - r)), np.concatenate((r, 1 - a))
-    order = np.lexsort((r, a))
-    a, r = np.clip(a[order], 0.0, 1.0), r[order]
-    # Vertices that rounding put out of order are settled to the same side.
-    r = np.maximum.accumulate(r) if side == "upper" else np.minimum.accumulate(r[::-1])[::-1]
-    return a, np.clip(r, 0.0, 1.0)
+    x, delta = x[::-1], delta[::-1]
+    a = np.minimum(np.concatenate(([0.0], np.diff(delta) / -np.diff(x))), 1.0)
+    gain = nudged(a, delta + x * a, side)
+    # The mirror image, level 1 - r, lies to the right of the original unless rounding has it otherwise.
+    a = np.concatenate((a, np.maximum(1 - (a + gain), a), [1.0]))
+    return settled(a, np.concatenate((gain, gain, [0.0])), side)
+
+
+def settled(a: Reals, gain: Reals, side: Side) -> Curve:
+    """The vertices in order; of those that rounding made one, the one on the safe side."""
+    a = np.where(a < LEAST_LEVEL, 0.0, a)
+    order = np.lexsort((gain, a))
+    a, gain = a[order], gain[order]
+    apart = np.diff(a) > 0
+    keep = np.append(apart, True) if side == "upper" else np.insert(apart, 0, True)
+    return a[keep], gain[keep]
+
+
+def nudged(a: Reals, gain: Reals, side: Side) -> Reals:
+    """The gain moved to the safe side, where r = a + gain stays within [0, 1]."""
+    return np.clip(gain * (1 + NUDGE if side == "upper" else 1 - NUDGE), 0.0, 1.0 - a)
 
 
 def compose(outer: Curve, inner: Curve) -> Curve:
     """The curve outer(inner(a)), kinks of both kept."""
-    (a, r), (x, y) = outer, inner
-    rising, first = np.unique(y, return_index=True)
-    inside = a[(a > y[0]) & (a < y[-1])]
+    (a, gain), (x, first_gain) = outer, inner
+    rising, first = np.unique(x + first_gain, return_index=True)
+    inside = a[(a > rising[0]) & (a < rising[-1])]
     points = np.unique(np.concatenate((x, np.interp(inside, rising, x[first]))))
-    # Vertices closer than rounding can tell apart would have meaningless slopes.
-    points = points[np.concatenate(([True], np.diff(points) > 1e-9 * points[1:]))]
-    return points, np.interp(np.interp(points, x, y), a, r)
+    points = points[np.concatenate(([True], np.diff(points) > SAME * points[1:]))]
+    so_far = np.interp(points, x, first_gain)
+    return points, so_far + np.interp(points + so_far, a, gain)
 
 
 def symmetric_pair(curve: Curve) -> Atoms:
     """The pair of a power curve that is its own mirror image: the part of slope above 1 tells all."""
-    a, r = curve
-    p, q = np.diff(a), np.diff(r)
-    steep = (q > p * (1 + 1e-9)) & (p > 0)
-    p, q = p[steep], q[steep]
-    loss = np.log(q) - np.log(p)
-    infinite = float(r[0])
+    a, gain = curve
+    p, more = np.diff(a), np.diff(gain)
+    steep = more > 0
+    p, more = p[steep], more[steep]
+    q = p + more
+    loss = np.where(more < p, np.log1p(more / np.maximum(p, more)), np.log(q) - np.log(p))
+    infinite = float(gain[0])
     tie = max(0.0, 1.0 - infinite - float(p.sum()) - float(q.sum()))
     order = np.argsort(loss)
     return Atoms(
@@ -69,15 +98,15 @@ def symmetric_pair(curve: Curve) -> Atoms:
         np.concatenate((p[order[::-1]], [tie], q[order])),
         infinite,
         slack=SLACK,  # errors of the differences cancel in sums, which is all that is ever taken of them
+        blur=4 * UNIT * float(loss.max(initial=0.0)),
     )
 
 
-def repeated(pair: Atoms, size: int, side: Literal["lower", "upper"]) -> Atoms:
+def repeated(pair: Atoms, size: int, side: Side) -> Atoms:
     """The pair at the two ends of a chain of `size` neighbours, each step a symmetric `pair`."""
     step = power_curve(pair, side)
     curve = step
-    nudge = 1 + NUDGE if side == "upper" else 1 - NUDGE
     for _ in range(size - 1):
-        a, r = compose(step, curve)
-        curve = a, np.minimum(r * nudge, 1.0)
+        a, gain = compose(step, curve)
+        curve = settled(a, nudged(a, gain, side), side)
     return symmetric_pair(curve)

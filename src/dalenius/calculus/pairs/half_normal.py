@@ -101,6 +101,11 @@ class ChiPair(Pair):
         return math.inf
 
     @property
+    def roughness(self) -> float:  # type: ignore[override]
+        # log densities add up terms of size d log d; the rest is for the quadratures and scipy's chi.sf.
+        return 16 * UNIT * self.dimension * (1 + math.log(self.dimension)) + 1e-13
+
+    @property
     def asymptote(self) -> tuple[float, float]:
         # |g| <= sqrt(d) + N-like deviation: E exp(s mu |g|) <= exp(s mu sqrt(d) + s^2 mu^2/2), g a normal
         # vector.
@@ -110,30 +115,46 @@ class ChiPair(Pair):
 
     def delta(self, epsilon: float) -> Bounds:
         # E[1 - exp(epsilon - L); L > epsilon], a positive integrand in r = (L - start)/mu beyond r_0.
+        # Below its peak - 40 the density is less than exp(-800) of it, and the rest smaller, too.
         x = (epsilon - self.start) / self.mu
-        first = max(x, 0.0)
         peak = math.sqrt(max(self.dimension - 1.0, 0.0))
-        rule = _panels(first, max(first, peak) + 40.0, 0.5)
+        first = max(x, 0.0, peak - 40.0)
+        rule = _panels(first, max(first, peak) + 40.0, min(0.5, 20.0 / self.mu))
         gain = -np.expm1(epsilon - self.start - self.mu * rule.x)
         value = float(rule.weights @ (np.exp(_log_density(rule.x, self.dimension)) * gain))
-        slack = 1e-10 + 16 * UNIT * (1 + (abs(epsilon) + self.start) / self.mu * (first + peak + 1))
+        slack = 1e-10 + self.roughness
+        slack += 16 * UNIT * (1 + (abs(epsilon) + self.start) / self.mu * (first + peak + 1))
         return Bounds(value * max(0.0, 1 - slack), min(1.0, max(value * (1 + slack), 5e-324)))
 
     def log_mgf(self, s: Reals) -> Reals:
-        return np.array([self._rule(float(x), 0.0).log_scale for x in s])
+        rules = [self._rule(float(x), 0.0) for x in s]
+        return np.array([rule.log_scale + rule.fixed for rule in rules])
+
+    def _peak(self, c: float) -> tuple[float, float]:
+        """Where the tilted density is largest, and its logarithm there."""
+        u, d = c * self.mu, self.dimension
+        peak = max((u + math.sqrt(u * u + 4 * (d - 1))) / 2, 1e-300)
+        return peak, c * (self.start + self.mu * peak) + float(_log_density(np.array([peak]), d)[0])
 
     def _rule(self, c: float, reach: float) -> Rule:
-        """Gauss-Legendre panels for E exp((c + it) L), in r = (L - start)/mu; see `_panels` for the error."""
-        u, d = c * self.mu, self.dimension
-        peak = (u + math.sqrt(u * u + 4 * (d - 1))) / 2
-        low, high = max(0.0, peak - 12.0), max(peak, 0.0) + 12.0
+        """Gauss-Legendre panels for E exp((c + it) L), in r = (L - start)/mu; see `_panels` for the error.
+
+        At r = x + iy the density is, in modulus, that at |r| times exp(y^2), since x^2 - y^2 = |r|^2 - 2 y^2;
+        and exp(c mu x) is at most exp(c mu |r|) for c >= 0. So on the ellipses the integrand is at most the
+        largest real value, times exp(b^2 + |t| mu b). (For c < 0, |r| - x <= 2 long + b.) For real r its
+        logarithm bends by at least 1: beyond 12 of the peak nothing is left.
+        """
+        peak, height = self._peak(c)
+        low, high = max(0.0, peak - 12.0), peak + 12.0
         panels = _panels(low, high, min(0.5, 5.0 / max(reach * self.mu, 1e-9)))
         loss = self.start + self.mu * panels.x
-        exponent = c * loss + _log_density(panels.x, d) + np.log(panels.weights)
-        # On the ellipses |r| and Re r differ from the real panel by at most `long` and `high` of it.
-        growth = panels.b**2 / 2 + reach * self.mu * panels.b + (high + abs(u)) * panels.long
-        growth += (d - 1) * math.log1p(panels.long / max(peak, 1.0)) + 2.0
-        outside = math.exp(growth) * panels.error * len(panels.x) + 4 * math.exp(-72.0)
+        exponent = c * loss + _log_density(panels.x, self.dimension) + np.log(panels.weights)
+        growth = panels.b**2 + reach * self.mu * panels.b
+        growth += max(0.0, -c) * self.mu * (2 * panels.long + panels.b)
+        top = float(exponent.max())
+        outside = math.exp(growth) * panels.error * len(panels.x) + math.exp(-72.0)
+        outside *= math.exp(height - top) * (1 + self.roughness)
+        outside += self.roughness * float(np.exp(exponent - top).sum())
         return Rule(loss, exponent, np.full(len(loss), c), 4 * np.abs(loss), panels.x, outside)
 
     def tilted(self, c: float, t: Reals) -> Tilted | None:
@@ -145,10 +166,9 @@ class ChiPair(Pair):
     def envelope(self, c: float, t: Reals, times: int = 1) -> Reals:
         # A log-concave density in r: one mode, variation at most twice its largest value.
         rule = self._rule(c, 0.0)
-        u, d = c * self.mu, self.dimension
-        peak = np.array([max((u + math.sqrt(u * u + 4 * (d - 1))) / 2, 1e-300)])
-        top = float((u * peak + _log_density(peak, d))[0]) + c * self.start - rule.log_scale
-        return np.minimum(1.0, 2 * math.exp(top) / self.mu * (1 + 1e-9) / np.maximum(t, 1e-300))
+        top = self._peak(c)[1] - rule.log_scale
+        slack = 1 + 1e-9 + 2 * rule.fixed
+        return np.minimum(1.0, 2 * math.exp(top) / self.mu * slack / np.maximum(t, 1e-300))
 
     def cells(self, edges: Reals) -> tuple[Reals, Reals]:
         y = np.maximum(edges - self.start, 0.0) / self.mu
@@ -188,10 +208,16 @@ def _panels(low: float, high: float, radius: float) -> _Panels:
 
 
 def _exp_chi_cells(ends: Reals, mu: float, d: int) -> Reals:
-    """E[exp(-mu chi_d)] over consecutive cells, by Gauss-Legendre in each."""
+    """E[exp(-mu chi_d)] over consecutive cells, by Gauss-Legendre in parts narrow enough for 12 nodes.
+
+    Beyond sqrt(d) + 40 the density is below exp(-800).
+    """
     nodes, weights = np.polynomial.legendre.leggauss(12)
-    left, width = ends[:-1], np.diff(ends)
-    width = np.minimum(width, 45.0)
+    ends = np.minimum(ends, math.sqrt(d) + 40.0)
+    parts = np.maximum(np.ceil(np.diff(ends) / min(0.25, 20.0 / mu)), 1.0).astype(np.int64)
+    starts = np.cumsum(parts) - parts
+    width = np.repeat(np.diff(ends) / parts, parts)
+    left = np.repeat(ends[:-1], parts) + width * (np.arange(len(width)) - np.repeat(starts, parts))
     x = left[:, None] + width[:, None] * (0.5 + 0.5 * nodes)
     values = np.exp(-mu * x + _log_density(np.maximum(x, 1e-300), d))
-    return np.asarray(0.5 * width * (values @ weights))
+    return np.asarray(np.add.reduceat(0.5 * width * (values @ weights), starts))

@@ -60,7 +60,7 @@ def transform(t: Reals, loss: Reals, weights: Reals) -> Complexes:
     The rounding of phases then is that of two: 2 UNIT |t loss| each, within the 8 that `Rule.per_t` allows.
     """
     size = len(t)
-    if size * len(loss) < 20_000 or not np.array_equal(t, np.arange(size) * t[1]):
+    if size < 2 or size * len(loss) < 20_000 or not np.array_equal(t, np.arange(size) * t[1]):
         return np.asarray(np.exp(1j * np.multiply.outer(t, loss)) @ weights)
     block = max(1, min(math.isqrt(size), 4_000_000 // len(loss)))
     fine = np.exp(1j * np.multiply.outer(loss, t[:block]))
@@ -83,7 +83,8 @@ def trapezoid(mu: float, rate: float, added: bool, c: float, reach: float) -> Ru
         exp(a^2/2 + |t| theta) * max(1, cos(theta/2)^Re m) * M(c),
 
     and the trapezoid error (Trefethen and Weideman 2014, Theorem 5.1) is at most twice that divided
-    by exp(2 pi a / h) - 1. Outside the nodes kept, |d log|integrand| / dx| >= REACH on either side.
+    by exp(2 pi a / h) - 1. Outside the nodes kept, |d log|integrand| / dx| >= REACH on either side, and what
+    lies there is below exp(-CUT) of the peak; so are the four vertical sides of `step_for`, a <= 8.5 long.
     """
     m = -c if added else 1.0 + c
     h = step_for(mu, rate, m, reach, 40.0)
@@ -94,7 +95,7 @@ def trapezoid(mu: float, rate: float, added: bool, c: float, reach: float) -> Ru
     exponent = m * log_w - 0.5 * x * x + math.log(h) - 0.5 * math.log(2 * math.pi)
     top = float(exponent.max())
     keep = exponent > top - CUT
-    dropped = (np.count_nonzero(~keep) + 2.0 / -math.expm1(-REACH * h)) * math.exp(-CUT)
+    dropped = (np.count_nonzero(~keep) + 2.0 / -math.expm1(-REACH * h) + 4 * 8.5 / h) * math.exp(-CUT)
     outside = dropped + 2.2 * math.exp(-40.0) * float(np.exp(exponent[keep] - top).sum())
     loss = -log_w if added else log_w
     return Rule(loss[keep], exponent[keep], np.full(np.count_nonzero(keep), m), noise[keep], x[keep], outside)
@@ -107,7 +108,7 @@ def rule_for(mu: float, rate: float, added: bool, c: float, reach: float) -> Rul
 
 def log_mixture(z: Reals, rate: float) -> tuple[Reals, Reals]:
     """log(1 - g + g exp(z)) and a bound on its absolute error in rounding units, z itself known to a few."""
-    small = z < 30.0
+    small = z < 700.0  # exp(z) is a float
     near = np.where(small, z, 0.0)
     if rate > 0.5:  # both terms positive where expm1 would cancel against 1
         near = np.where(
@@ -115,8 +116,11 @@ def log_mixture(z: Reals, rate: float) -> tuple[Reals, Reals]:
         )
     else:
         near = np.log1p(rate * np.expm1(near))
-    far = np.where(small, 0.0, z) + math.log(rate)
-    far = far + np.log1p((1.0 - rate) * np.exp(-np.maximum(far, 0.0)))
+    noise = 8.0 * (np.abs(z) + np.abs(near)) + 8.0 * (rate > 0.5)
+    if small.all():
+        return near, noise
+    far = np.maximum(z, 700.0) + math.log(rate)  # above -45, whatever the rate
+    far = far + np.log1p((1.0 - rate) * np.exp(-far))
     value = np.where(small, near, far)
     return value, 8.0 * (np.abs(z) + np.abs(value)) + 4.0 * abs(math.log(rate)) * ~small + 8.0 * (rate > 0.5)
 
@@ -125,9 +129,18 @@ def log_mixture(z: Reals, rate: float) -> tuple[Reals, Reals]:
 def step_for(mu: float, rate: float, m: float, reach: float, digits: float) -> float:
     """The largest step whose error bound (see trapezoid) is exp(-digits) relative, for |Im m| up to `reach`.
 
-    Where that takes many nodes the L1 norm on Im x = a is computed rather than bounded:
-    |exp(i t log w)| = exp(-t arg w), and arg w is tiny where exp(z) is. The sum over 400 points is inflated
-    by e, far more than it can be off.
+    Where that takes many nodes the L1 norm on Im x = a is computed rather than bounded, on the window alone:
+    |exp(i t log w)| = exp(-t arg w), and arg w is tiny where exp(z) is. For real x let u = m log w - x^2/2,
+    |u''| <= bend. On a cell of width `gap` u is at most the larger of its ends + bend gap^2/8, its mean at
+    least that of the ends - bend gap^2/8, and arg w at most that at the right end.
+
+    The window is closed by vertical sides at half nodes x, less than 1 beyond its ends, where the kernel
+    1/(exp(-2 pi i (x + i y)/h) - 1) of the residue theorem is below exp(-2 pi y/h), and the integrand below
+    exp(u(x) + y^2/2 + t arg w) cos(mu y/2)^min(m, 0). With v = g exp(z)/(1-g), the derivative of arg w by y,
+    mu Re (v exp(i mu y)/(1 + v exp(i mu y))), falls with y where v <= 1 and grows where v >= 1: arg w is at
+    most y/a times the larger of mu a v/(1+v) and its value at y = a. So are y^2/2 and -log cos, which are
+    convex, y/a times theirs. Hence, if 2 pi a/h is at least the sum of the three at y = a, the side is at
+    most a exp(u(x)); see `trapezoid`.
     """
     a = min(2.5 / mu, 8.5, math.sqrt(80.0 / max(-m, 1.0)) / mu)
     growth = a * a / 2 + reach * mu * a + min(0.0, m) * math.log(math.cos(mu * a / 2))
@@ -135,19 +148,28 @@ def step_for(mu: float, rate: float, m: float, reach: float, digits: float) -> f
     low, high = window(mu, rate, m)
     if (high - low) / best < 1000:
         return best
-    x = np.linspace(low - 1.0, high + 1.0, 400)
+    bend = 1.0 + abs(m) * mu * mu / 4
+    size = math.ceil((high - low + 2) * math.sqrt(bend) / 0.2) + 2
+    if size > 20_000:
+        return best
+    x = np.linspace(low - 1.0, high + 1.0, size)
     z = mu * x - mu * mu / 2
-    weight = m * log_mixture(z, rate)[0] - 0.5 * x * x
-    weight -= weight.max() + math.log(float(np.exp(weight - weight.max()).sum()))
-    ratio = rate * np.exp(np.minimum(z, 700.0))
+    u = m * log_mixture(z, rate)[0] - 0.5 * x * x
+    within = bend * float(x[1] - x[0]) ** 2 / 8
+    u -= u.max()
+    total = math.log(float(np.exp((u[1:] + u[:-1]) / 2).sum())) - within
+    weight = np.maximum(u[1:], u[:-1]) + within - total
+    ratio = rate * np.exp(np.minimum(z[1:], 700.0))
+    last = float(ratio[-1])
     for a in map(float, np.geomspace(0.05, 1.0, 8) * min(2.8 / mu, 8.5)):
         theta = mu * a
         turn = np.arctan2(ratio * math.sin(theta), 1.0 - rate + ratio * math.cos(theta))
         exponent = weight + reach * turn
         top = float(exponent.max())
-        growth = top + math.log(float(np.exp(exponent - top).sum())) + a * a / 2 + 1.0
-        growth += min(0.0, m) * math.log(math.cos(theta / 2))
-        best = max(best, 2 * math.pi * a / (max(growth, 0.0) + digits))
+        widening = a * a / 2 + min(0.0, m) * math.log(math.cos(theta / 2))
+        growth = top + math.log(float(np.exp(exponent - top).sum())) + widening
+        sides = reach * max(theta * last / (1.0 - rate + last), float(turn[-1])) + widening
+        best = max(best, min(2 * math.pi * a / max(growth + digits, digits, sides), 0.5))
     return best
 
 

@@ -48,10 +48,16 @@ class Pair(ABC):
     infinite: float = 0.0
     """P-mass of the event L = +inf."""
 
+    blur: float = 0.0
+    """Error of the finitely many places where L has atoms, beyond a rounding or two."""
+
+    roughness: float = 0.0
+    """Relative error of `cells`, beyond a few roundings of the smaller tail."""
+
     @property
     @abstractmethod
     def largest(self) -> float:
-        """Supremum of the finite part of L (math.inf when unbounded)."""
+        """Supremum of the finite part of L, rounded up (math.inf when unbounded)."""
 
     @abstractmethod
     def log_mgf(self, s: Reals) -> Reals:
@@ -85,6 +91,13 @@ class Pair(ABC):
         The bound will be raised to the power `times`: for many, one a little below 1 will do.
         """
         return np.ones_like(t)
+
+    def beside_atoms(self, c: float, t: Reals) -> Reals:
+        """Bounds |M - A| / M(c) likewise, A the transform of `atomic`, plus A(c) / M(c).
+
+        It is the envelope, where that is the sum of these two; a bound on |M| as such does not serve.
+        """
+        return self.envelope(c, t)
 
     @abstractmethod
     def cells(self, edges: Reals) -> tuple[Reals, Reals]:

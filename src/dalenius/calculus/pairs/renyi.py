@@ -61,7 +61,8 @@ def profile_bound(log_mgf: Callable[[Reals], Reals], epsilon: float) -> float:
         k = float(log_mgf(np.array([s]))[0])
         if not math.isfinite(k):
             return math.inf
-        return k * (1 + 1e-14) + 1e-15 + s * x - (1 + s) * math.log1p(s) - s * epsilon
+        # s log s - (1 + s) log(1 + s), its large parts cancelled by hand
+        return k * (1 + 1e-14) + 1e-15 - s * math.log1p(1 / s) - math.log1p(s) - s * epsilon
 
     grid = np.linspace(math.log(1e-6), math.log(1e9), 70)
     heights = np.array([height(x) for x in grid])

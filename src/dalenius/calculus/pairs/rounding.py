@@ -21,8 +21,9 @@ class Rounded(NamedTuple):
 
     With U the rounded and L the true loss, |U - L| <= spacing except with probability `lost`;
     E[U - L] <= shift and E[(U - L)^2] <= variance. Of what is lost, `escaped` became a loss of +inf.
-    Rounding errors were settled upward: that raised any E[(1 - exp(e - U))_+] by at most `pushed`. Atoms may
-    still sit `drift` too low.
+    Rounding errors were settled upward: that raised any E[(1 - exp(e - U))_+] by at most `pushed`. Cells
+    whose Q-mass is no float went to their right ends, which is part of shift and variance, rather than along
+    the chord: at most `raised` more. Atoms may still sit `drift` too low.
     """
 
     atoms: Atoms
@@ -31,6 +32,7 @@ class Rounded(NamedTuple):
     lost: float
     escaped: float
     pushed: float
+    raised: float
     drift: float
 
 
@@ -42,37 +44,49 @@ def round_up(pair: Pair, spacing: float, spare: float) -> Rounded:
     edges = spacing * index
     p, q = pair.cells(edges)
     # Cells are differences of distribution functions: each may be off by a few roundings of the smaller tail.
-    tail = 4 * UNIT * np.minimum(np.cumsum(p), np.cumsum(p[::-1])[::-1])
+    tail = 4 * UNIT * np.minimum(np.cumsum(p), np.cumsum(p[::-1])[::-1]) + pair.roughness * p
     p = p + np.where(p > 0, tail, 0.0)
     inner_p, inner_q = p[1:-1], q[1:-1]
     share = -math.expm1(-spacing)
-    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        to_right = (inner_p - inner_q * np.exp(edges[:-1])) / share
-    # That error, and the rounding of the difference, is pushed to the dominating side.
+    # Fractions f and 1 - f to the right and left ends keep p and q if f = (1 - exp(left) q / p) / share. In
+    # logarithms, for exp(left) may overflow; where q left the range of floats f = 1 is the safe side.
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        ratio = inner_q / inner_p
+        known = (inner_q > LEAST_MASS) & np.isfinite(ratio)
+        log_ratio = np.where(known, np.log(ratio), -np.inf)
+    to_right = inner_p * -np.expm1(np.minimum(edges[:-1] + log_ratio, 0.0)) / share
+    # The errors of masses and logarithms are pushed to the dominating side.
     unsure = 8 * UNIT * inner_p * (1 + np.abs(edges[:-1])) + 2 * tail[1:-1]
-    to_right = np.clip(np.nan_to_num(to_right) + unsure / share, 0.0, inner_p)
+    to_right = np.clip(to_right + unsure / share, 0.0, inner_p)
     pushed = float(tail.sum()) + 2 * float(unsure.sum()) * spacing / share
+    raised = float(inner_p[~known].sum()) * share
     mass = np.zeros(len(edges))
     mass[:-1] += inner_p - to_right
     mass[1:] += to_right
     mass[0] += p[0]
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(invalid="ignore"):
         fraction = np.where(inner_p > 0, to_right / inner_p, 0.0)
         # Jensen: E[L | cell] >= log(P-mass / Q-mass) of the cell.
-        least = np.where((inner_p > 0) & (inner_q > 0), np.log(inner_p) - np.log(inner_q), edges[:-1])
+        least = np.where(known, -log_ratio, edges[:-1])
     shift = float(np.sum(inner_p * np.clip(edges[:-1] + fraction * spacing - least, 0.0, spacing)))
-    # If a fraction f of a cell goes to one end, E|U - L| <= (2 + 2 spacing) f spacing: mass on an edge
-    # stays put.
-    moved = np.minimum(1.0, (2 + 2 * spacing) * np.minimum(fraction, 1 - fraction))
+    # Mass on an edge stays put. A loss l above the left end sends b = (1 - exp(-l)) / share to the right: l
+    # is at most h b, and h - l at most (exp(h) - 1) (1 - b). If a fraction f of the cell goes to one end,
+    # E|U - L| is therefore at most f (h + exp(h) - 1).
+    lever = 1 + math.expm1(min(spacing, 700.0)) / spacing
+    moved = np.where(known, np.minimum(1.0, lever * np.minimum(fraction, 1 - fraction)), 1.0)
     variance = float(np.sum(inner_p * moved)) * spacing**2
     atoms = Atoms(
         edges, mass * (1 + 8 * UNIT), pair.infinite + p[-1], Lattice(spacing, 0.0), index, slack=1e-13
     )
     inflate = 1 + 1e-9
     escaped = float(p[-1]) * inflate
-    drift = 16 * UNIT * float(np.abs(edges).max()) + getattr(pair, "blur", 0.0)
+    drift = 16 * UNIT * float(np.abs(edges).max()) + pair.blur
     lost = float(p[0]) * inflate + escaped
-    return Rounded(atoms, shift * inflate, variance * inflate, lost, escaped, pushed, drift)
+    return Rounded(atoms, shift * inflate, variance * inflate, lost, escaped, pushed, raised * inflate, drift)
+
+
+LEAST_MASS = 1e-290
+"""Q-masses below this may have lost digits on their way to zero."""
 
 
 def rounded_roughly(pair: Pair) -> Atoms:

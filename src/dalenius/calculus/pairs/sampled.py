@@ -47,8 +47,20 @@ class SampledPair(Pair):
     def largest(self) -> float:
         if not self.added:
             return amplified(self.base.largest, self.rate)
-        floor = 0.0 if self.base.infinite > 0 else math.exp(-self.base.largest)
-        return -math.log1p(self.rate * (floor - 1.0))
+        top = math.inf if self.base.infinite > 0 else self.base.largest
+        gone = -self.rate * math.expm1(-top)
+        # Next to rate 1 the first form cancels; both are good to a few roundings of themselves.
+        value = -math.log1p(-gone) if gone < 0.5 else -math.log((1 - self.rate) + self.rate * math.exp(-top))
+        return value * (1 + 16 * UNIT)
+
+    @property
+    def blur(self) -> float:  # type: ignore[override]
+        # Edges are mapped to losses m of the base: a few roundings of m, where an atom may be, times dL/dm,
+        # which is 1 - (1-g) exp(-|L|) <= |L| + g.
+        most = self.base.reach
+        if most == math.inf:
+            most = 0.0 if self.base.atomic is None else self.base.atomic.largest
+        return self.base.blur + 16 * UNIT * most * min(1.0, amplified(most, self.rate) + self.rate)
 
     @property
     def _far(self) -> bool:
@@ -94,16 +106,10 @@ class SampledPair(Pair):
         g = self.rate
         if self.added:
             # L' = -log(1 - g + g exp(-L)) grows with L and stays below -log(1-g).
-            with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-                room = np.expm1(-edges) / g + 1.0
-                mapped = np.where(room > 0, -np.log(np.maximum(room, 1e-320)), np.inf)
-            p, q = _cells_with_infinities(self.base, mapped)
+            p, q = _cells_with_infinities(self.base, -_before_sampling(-edges, g))
             p[np.searchsorted(edges, -math.log1p(-g), side="left") if g < 1 else -1] += self.base.infinite
             return p, (1 - g) * p + g * q
-        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            room = 1.0 + np.expm1(edges) / g
-            mapped = np.where(room > 0, np.log(np.maximum(room, 1e-320)), -np.inf)
-        p, q = _cells_with_infinities(self.base, mapped)
+        p, q = _cells_with_infinities(self.base, _before_sampling(edges, g))
         missing = max(0.0, 1.0 - q.sum())
         q[np.searchsorted(edges, math.log1p(-g), side="left") if g < 1 else 0] += missing
         return (1 - g) * q + g * p, q
@@ -143,12 +149,24 @@ class SampledPair(Pair):
 
 
 def amplified(epsilon: float, rate: float) -> float:
-    """log(1 + rate (exp(epsilon) - 1)), the pure guarantee of a sampled mechanism."""
+    """log(1 + rate (exp(epsilon) - 1)), the pure guarantee of a sampled mechanism, rounded up."""
     if epsilon == math.inf or rate == 0.0:
         return math.inf if rate else 0.0
     if epsilon > 700:
-        return epsilon + math.log(rate + (1 - rate) * math.exp(-epsilon))
-    return math.log1p(rate * math.expm1(epsilon))
+        rest = math.log(rate + (1 - rate) * math.exp(-epsilon))
+        return epsilon + rest + 4 * UNIT * (epsilon - rest)
+    return math.log1p(rate * math.expm1(epsilon)) * (1 + 8 * UNIT)
+
+
+def _before_sampling(edges: Reals, rate: float) -> Reals:
+    """log(1 + (exp(e) - 1)/rate), the loss that sampling turns into e; -inf where there is none."""
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        y = np.expm1(edges) / rate
+        room = np.maximum(np.exp(np.minimum(edges, 0.0)) - (1.0 - rate), 0.0) / rate  # 1 + y, for e < 0
+        near = np.where(edges > -0.5, np.log1p(np.maximum(y, -1.0)), np.log(room))
+        # log y without forming exp(e), and log(1 + y) - log y = 1/y.
+        far = edges + np.log(-np.expm1(-edges)) - math.log(rate) + 1 / y
+    return np.asarray(np.where(y < 1e18, near, far))
 
 
 def _cells_with_infinities(base: Pair, edges: Reals) -> tuple[Reals, Reals]:
@@ -179,12 +197,21 @@ def sampled(pair: Pair, rate: float, added: bool) -> Pair:
     if not isinstance(pair, Atoms):
         return SampledPair(pair, rate, added)
     slack = pair.slack + 32 * UNIT
+    z = -pair.loss if added else pair.loss
+    value = log_mixture(z, rate)[0]
+    # Good to a few roundings of itself, and of z times the derivative, the share of exp(z) in the mixture;
+    # for z above 700 of log(rate), too, which is hardly larger than z.
+    share = np.exp(np.minimum(math.log(rate) + z - value, 0.0))
+    blur = pair.blur + UNIT * float(np.max(32 * np.abs(value) + 8 * share * np.abs(z), initial=0.0))
+    rest = math.log1p(-rate)
+    value = np.append(value, rest)
     if added:
-        loss = np.append(-log_mixture(-pair.loss, rate)[0], -math.log1p(-rate) if rate < 1 else np.inf)
-        return Atoms(loss, np.append(pair.mass, pair.infinite), slack=slack)
+        blur += 4 * UNIT * abs(rest) * (pair.infinite > 0)
+        return Atoms(-value, np.append(pair.mass, pair.infinite), slack=slack, blur=blur)
     q = pair.mass * np.exp(-pair.loss)
+    slack += 4 * UNIT * float(np.abs(pair.loss).max(initial=0.0)) + 2 * pair.blur
     missing = max(0.0, 1.0 - float(q.sum()) - 4 * UNIT * len(q))
-    loss = np.append(log_mixture(pair.loss, rate)[0], math.log1p(-rate) if rate < 1 else -np.inf)
+    blur += 4 * UNIT * abs(rest) * (missing > 0)
     mass = np.append((1 - rate) * q + rate * pair.mass, (1 - rate) * missing)
-    order = np.argsort(loss, kind="stable")
-    return Atoms(loss[order], mass[order], rate * pair.infinite, slack=slack)
+    order = np.argsort(value, kind="stable")
+    return Atoms(value[order], mass[order], rate * pair.infinite, slack=slack, blur=blur)

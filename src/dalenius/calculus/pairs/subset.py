@@ -8,6 +8,7 @@ Poisson sampling, and below 0 its mirror image, which leaves an atom of loss 0.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -27,7 +28,7 @@ from dalenius.calculus.pairs.mixture import (
     log_mixture,
     stepped,
 )
-from dalenius.calculus.pairs.pair import Bounds, Pair, Reals, Tilted
+from dalenius.calculus.pairs.pair import UNIT, Bounds, Pair, Reals, Tilted
 from dalenius.calculus.pairs.sampled import SampledPair, sampled
 
 
@@ -44,6 +45,10 @@ class SubsetPair(Pair):
     @property
     def largest(self) -> float:
         return self.inner.largest
+
+    @property
+    def blur(self) -> float:  # type: ignore[override]
+        return self.inner.blur
 
     @property
     def reach(self) -> float:
@@ -104,6 +109,11 @@ class SubsetPair(Pair):
         if self._mu is None:
             return np.ones_like(t)
         return half_line_envelope(self._mu, self.inner.rate, c, level_for(times)).on(t)
+
+    def beside_atoms(self, c: float, t: Reals) -> Reals:
+        if self._mu is None:
+            return np.ones_like(t)
+        return decay(self._mu, self.inner.rate, c)(t)
 
     def cells(self, edges: Reals) -> tuple[Reals, Reals]:
         # Mass above each |edge| under both laws of the inner pair, then mirrored.
@@ -182,8 +192,11 @@ def half_line(mu: float, rate: float, c: float, reach: float) -> Rule:
 
 
 @lru_cache(maxsize=64)
-def half_line_envelope(mu: float, rate: float, c: float, level: float) -> Envelope:
-    """The atom at 0, and two densities in L: at most three maxima on the right, falling on the left."""
+def decay(mu: float, rate: float, c: float) -> Callable[[Reals], Reals]:
+    """A bound on |M(c+it)|/M(c) from t on, and on its parts apart: the atom at 0, and two densities in L.
+
+    They have at most three maxima on the right, and fall on the left.
+    """
     rule = half_line(mu, rate, c, 0.0)
     bend = 1.0 + (c + 2.0) * mu * mu / 4
     variation = 0.0
@@ -201,13 +214,21 @@ def half_line_envelope(mu: float, rate: float, c: float, level: float) -> Envelo
     def smooth(t: Reals) -> Reals:
         return np.asarray(np.minimum(1.0, atom + variation / np.maximum(t, 1e-300)))
 
+    return smooth
+
+
+@lru_cache(maxsize=64)
+def half_line_envelope(mu: float, rate: float, c: float, level: float) -> Envelope:
+    """That for large t; below, the law of the rule."""
+    smooth = decay(mu, rate, c)
+
     def law(reach: float) -> Law | None:
         if nodes_of(mu, c, reach) > 1e6:
             return None
         fine = half_line(mu, rate, c, reach)
         return Law(fine.loss, fine.weights, fine.fixed + fine.per_t * reach)
 
-    return Envelope(*stepped(rule.spread, smooth, law, level), smooth)
+    return Envelope(*stepped(half_line(mu, rate, c, 0.0).spread, smooth, law, level), smooth)
 
 
 def _from_tails(above: Reals, below: Reals, left: np.ndarray, infinite: float) -> Reals:
@@ -245,5 +266,6 @@ def _mirrored(inner: Pair) -> Pair:
         np.concatenate((-loss[::-1], [0.0], loss)),
         np.concatenate((reflected[::-1], [tie], mass)),
         inner.infinite,
-        slack=inner.slack * 4,
+        slack=inner.slack * 4 + 4 * UNIT * float(loss.max(initial=0.0)) + 2 * inner.blur,
+        blur=inner.blur,
     )

@@ -1,0 +1,101 @@
+"""Values on their grid: within range whatever the rounding, and the nearest step but for the last digit."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from fractions import Fraction
+
+import ibis
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dalenius.errors import InvalidParameter
+from dalenius.tables.bins import equal_bins, fine_bins, listed_bins
+from dalenius.tables.gridding import make_value
+from dalenius.tables.terms import Term
+
+TABLE = ibis.table({"x": "float64", "n": "int64"}, name="t")
+NUMBER = Term(TABLE.x, "number", True, raw=TABLE.x)
+WHOLE = Term(TABLE.n, "integer", True, whole=True)
+
+finite = st.floats(allow_nan=False, allow_infinity=False, min_value=-1e100, max_value=1e100)
+limits = st.tuples(finite, finite).filter(
+    lambda p: p[0] < p[1] and math.isfinite(p[1] - p[0]) and p[1] - p[0] > 1e-100
+)
+
+
+@given(limits, st.floats(allow_nan=False))
+def test_values_stay_within_their_range(bounds: tuple[float, float], x: float) -> None:
+    value = make_value(NUMBER, "x", bounds, "drop")
+    unit = value.unit(x)
+    assert value.low <= unit <= value.high
+    assert value.low <= 0 <= value.high
+    assert value.high - value.low <= 2**24 + 1
+
+
+@given(limits, st.floats(0, 1))
+def test_values_go_to_the_nearest_step(bounds: tuple[float, float], where: float) -> None:
+    value = make_value(NUMBER, "x", bounds, "drop")
+    x = min(max(bounds[0] + where * (bounds[1] - bounds[0]), bounds[0]), bounds[1])
+    error = abs(value.value(value.unit(x)) - Fraction(x))
+    # Half a step, and what is lost in the one rounded addition.
+    assert error <= value.granularity * (Fraction(1, 2) + Fraction(1, 2**25))
+
+
+@given(st.integers(-(10**6), 10**6), st.integers(1, 2**24), st.integers(-(10**9), 10**9), st.booleans())
+def test_whole_numbers_are_exact(lower: int, width: int, x: int, halves: bool) -> None:
+    value = make_value(WHOLE, "n", (lower, lower + width), "drop", halves=halves)
+    assert value.exact
+    assert value.value(value.unit(x)) == min(max(x, lower), lower + width)
+    if halves:
+        assert value.low == -value.high  # the centre is in the middle
+
+
+def test_the_middle_halves_the_range() -> None:
+    assert make_value(NUMBER, "x", (1000, 1010), "drop").high * 2 <= 2**24 + 2
+
+
+@pytest.mark.parametrize("granularity", [0, -1, 0.3, 3, float("nan"), float("inf"), "x", Fraction(2, 3)])
+def test_bad_granularity(granularity: float) -> None:
+    with pytest.raises(InvalidParameter, match="power of two"):
+        make_value(NUMBER, "x", (0, 1), "drop", granularity)
+
+
+@given(
+    limits.filter(lambda p: p[1] - p[0] > 1e-3 * max(abs(p[0]), abs(p[1]))),
+    st.integers(1, 300),
+    st.floats(allow_nan=False),
+)
+def test_every_value_is_in_the_bin_whose_edges_hold_it(
+    bounds: tuple[float, float], size: int, x: float
+) -> None:
+    bins = equal_bins(NUMBER, "x", bounds, size, "drop")
+    edges = bins.edges
+    assert len(edges) == size + 1
+    assert all(a < b for a, b in itertools.pairwise(edges))
+    inside = min(max(x, edges[0]), edges[-1])
+    n = bins.bin(x)
+    assert edges[n] <= inside
+    assert inside < edges[n + 1] or n == size - 1
+
+
+@given(limits.filter(lambda p: p[1] - p[0] > 1e-3 * max(abs(p[0]), abs(p[1]))), st.integers(2, 2**14))
+def test_fine_bins_cover_the_bounds(bounds: tuple[float, float], most: int) -> None:
+    bins = fine_bins(NUMBER, "x", bounds, most, "drop")
+    assert most / 4 - 2 <= bins.size <= most
+    assert bins.edges[0] <= bounds[0] < bounds[1] <= bins.edges[-1]
+    assert math.frexp(bins.width)[0] == 0.5
+
+
+def test_listed_bins() -> None:
+    bins = listed_bins(NUMBER, "x", [0, 1, 10], "drop")
+    assert [bins.bin(x) for x in (-5, 0, 0.5, 1, 9, 10, 99)] == [0, 0, 0, 1, 1, 1, 1]
+
+
+def test_bins_too_narrow_for_doubles() -> None:
+    with pytest.raises(InvalidParameter, match="too narrow"):
+        equal_bins(NUMBER, "x", (1e15, 1e15 + 1), 2**20, "drop")
+    with pytest.raises(InvalidParameter, match="too narrow"):
+        fine_bins(NUMBER, "x", (1e15, 1e15 + 1), 2**14, "drop")

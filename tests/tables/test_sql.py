@@ -1,0 +1,207 @@
+"""Questions in SQL: the same objects as from Python, or a reason."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from dalenius.errors import InvalidParameter, QueryRefused
+from dalenius.tables import (
+    Column,
+    Field,
+    Schema,
+    Table,
+    bounds,
+    correlation,
+    count,
+    count_distinct,
+    covariance,
+    discover,
+    histogram,
+    mean,
+    median,
+    proportion,
+    quantile,
+    std,
+    sum,
+    variance,
+)
+from dalenius.tables.sql import parse_aggregates, parse_sql
+
+FIELDS = (
+    Field("id", "int64", "integer", False),
+    Field("age", "int64", "integer", False),
+    Field("income", "float64", "number", True, True),
+    Field("state", "string", "text", False),
+    Field("zip", "string", "text", False),
+    Field("my col", "int64", "integer", False),
+)
+SCHEMA = Schema(
+    {
+        "income": Column(bounds=(0, 10)),
+        "age": Column(bounds=(0, 120)),
+        "state": Column(categories=["CA", "NY"]),
+        "my col": Column(bounds=(0, 1)),
+    },
+    nulls="drop",
+)
+PEOPLE = Table("people", FIELDS, SCHEMA)
+ZIPS = {"zip": ["1", "2"], "region": ["n", "s"]}
+
+
+def test_a_grouped_question() -> None:
+    text = "SELECT state, COUNT(*) AS n, AVG(income) pay FROM people WHERE age >= 18 GROUP BY state"
+    expected = PEOPLE.filter("age >= 18").group_by("state").agg(n=count(), pay=mean("income"))
+    assert parse_sql(text, PEOPLE) == expected
+    assert parse_sql(text.replace("GROUP BY state", "group by 1;"), PEOPLE) == expected
+    other = parse_sql(text, PEOPLE, keys=discover())
+    assert other.keys == discover()
+
+
+def test_every_aggregate() -> None:
+    text = """
+        SELECT COUNT(*) a, COUNT(income) b, COUNT(DISTINCT id) c, SUM(income, 0, 5) d, MEAN(age) e, VARIANCE(age) f,
+               STDDEV(age) g, CORR(age, income) h, COVAR_SAMP(age, income, 0, 9, -1, 1) i, MEDIAN(age) j,
+               QUANTILE(age, 0.9, 0, 100) k, PERCENTILE_CONT(0.25) WITHIN GROUP (ORDER BY age) l,
+               PROPORTION(age > 65) m, HISTOGRAM(age, 12) n, BOUNDS(income) o, SUM("my col") p,
+               AVG(CASE WHEN age > 5 THEN income END, 0, 3) q, HISTOGRAM(age, 4, -1, 1) r
+        FROM people
+    """
+    asked = dict(parse_sql(text, PEOPLE, unit="id").aggregates)
+    assert asked == {
+        "a": count(),
+        "b": count("income"),
+        "c": count_distinct(),
+        "d": sum("income", (0, 5)),
+        "e": mean("age"),
+        "f": variance("age"),
+        "g": std("age"),
+        "h": correlation("age", "income"),
+        "i": covariance("age", "income", (0, 9), (-1, 1)),
+        "j": median("age"),
+        "k": quantile("age", 0.9, (0, 100)),
+        "l": quantile("age", 0.25),
+        "m": proportion("age > 65"),
+        "n": histogram("age", 12),
+        "o": bounds("income"),
+        "p": sum('"my col"'),
+        "q": mean("CASE WHEN age > 5 THEN income END", (0, 3)),
+        "r": histogram("age", 4, (-1, 1)),
+    }
+
+
+def test_public_tables() -> None:
+    text = "SELECT region, COUNT(*) AS n FROM people {} GROUP BY region"
+    expected = PEOPLE.join_public(ZIPS, on="zip").group_by("region", keys=["n"]).agg(n=count())
+    for join in (
+        "JOIN zips USING (zip)",
+        "JOIN zips ON people.zip = zips.zip",
+        "INNER JOIN Zips z ON z.zip = people.zip",
+    ):
+        assert parse_sql(text.format(join), PEOPLE, public={"zips": ZIPS}, keys=["n"]) == expected
+    left = parse_sql(text.format("LEFT JOIN zips USING (zip)"), PEOPLE, public={"zips": ZIPS}, keys=["n"])
+    assert left != expected
+
+
+def test_names_by_default() -> None:
+    query = parse_sql("SELECT COUNT(*), AVG(people.income), MEDIAN(age) FROM people", PEOPLE)
+    assert [name for name, _ in query.aggregates] == ["count", "avg_income", "median_age"]
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("SELECT * FROM people", r"SELECT \* shows rows"),
+        ("SELECT people.* FROM people", r"SELECT \* shows rows"),
+        ("SELECT income FROM people", "neither aggregated nor in GROUP BY"),
+        ("SELECT state, COUNT(*) FROM people", "neither aggregated nor in GROUP BY"),
+        ("SELECT MAX(income) FROM people", "belong to one person"),
+        ("SELECT MIN(age) FROM people", "belong to one person"),
+        ("SELECT STRING_AGG(state, ',') FROM people", "shows rows of the data"),
+        ("SELECT ANY_VALUE(state) FROM people", "shows a row|is not an aggregate"),
+        ("SELECT SUM(income) / COUNT(*) FROM people", "is not an aggregate that can be released"),
+        ("SELECT age + 1 FROM people", "is not an aggregate"),
+        ("SELECT FOO(age) FROM people", "is not an aggregate"),
+        ("SELECT SUM(age) FILTER (WHERE age > 1) FROM people", "write the condition inside"),
+        ("SELECT SUM(age) OVER () FROM people", "window functions"),
+        ("SELECT SUM(DISTINCT age) FROM people", "is not an SQL expression"),
+        (
+            "SELECT COUNT(DISTINCT state) FROM people",
+            r"only be counted of the unit's id: COUNT\(DISTINCT id\)",
+        ),
+        ("SELECT COUNT(age, state) FROM people", "not available|one argument"),
+        ("SELECT AVG(income, 0) FROM people", "bounds are two numbers"),
+        ("SELECT AVG(income, 0, age) FROM people", "must be a number"),
+        ("SELECT AVG() FROM people", "lacks an argument"),
+        ("SELECT AVG(my_col) FROM people", "there is no column"),
+        ("SELECT AVG(income, 5, 1) FROM people", "exchange them"),
+        ("SELECT COUNT(*), COUNT(*) FROM people", "two aggregates are called 'count'"),
+        ("SELECT state AS s, COUNT(*) FROM people GROUP BY state", "keeps its name"),
+        ("SELECT COUNT(*) FROM people GROUP BY state", "must also stand in the SELECT list"),
+        ("SELECT state FROM people GROUP BY state", "has no aggregate"),
+        ("SELECT COUNT(*) FROM people GROUP BY 7", "no such column in the SELECT list"),
+        ("SELECT COUNT(*) FROM people GROUP BY age / 10", "compute it first"),
+        ("SELECT COUNT(*) FROM people GROUP BY ALL", "not available|GROUP BY ALL|list the columns"),
+        ("SELECT state, COUNT(*) FROM people GROUP BY ROLLUP (state)", "refused|not available"),
+        (
+            "SELECT state, COUNT(*) FROM people GROUP BY state HAVING COUNT(*) > 5",
+            "HAVING would choose groups",
+        ),
+        ("SELECT COUNT(*) FROM people ORDER BY 1", "ORDER BY would order by exact answers"),
+        ("SELECT COUNT(*) FROM people LIMIT 1", "LIMIT would drop groups"),
+        ("SELECT DISTINCT state FROM people", "SELECT DISTINCT shows rows"),
+        ("SELECT COUNT(*) FROM people TABLESAMPLE 10%", "not available"),
+        ("SELECT COUNT(*) FROM people QUALIFY TRUE", "QUALIFY"),
+        ("SELECT COUNT(*) FROM other", "there is no private table other; it is called 'people'"),
+        ("SELECT COUNT(*) FROM s.people", "there is no private table"),
+        ("SELECT COUNT(*) FROM (SELECT * FROM people)", "must name the table 'people'"),
+        ("SELECT COUNT(*)", "must name the table 'people'"),
+        ("SELECT COUNT(*) FROM people, other", "not one of the public tables"),
+        ("SELECT COUNT(*) FROM people JOIN people p2 USING (id)", "not one of the public tables"),
+        ("SELECT COUNT(*) FROM people JOIN zips", "needs USING"),
+        ("SELECT COUNT(*) FROM people CROSS JOIN zips", "only JOIN and LEFT JOIN"),
+        ("SELECT COUNT(*) FROM people RIGHT JOIN zips USING (zip)", "only JOIN and LEFT JOIN"),
+        ("SELECT COUNT(*) FROM people FULL JOIN zips USING (zip)", "only JOIN and LEFT JOIN"),
+        ("SELECT COUNT(*) FROM people JOIN zips ON people.zip > zips.zip", "write ON column ="),
+        ("WITH x AS (SELECT 1) SELECT COUNT(*) FROM people", "WITH is not available"),
+        ("SELECT COUNT(*) FROM people UNION SELECT 1", "combines queries"),
+        ("SELECT COUNT(*) FROM people; SELECT 1", "several statements"),
+        ("INSERT INTO people VALUES (1)", "is not a SELECT"),
+        ("DROP TABLE people", "is not a SELECT"),
+        ("SELEC 1", "is not valid SQL"),
+        ("", "must be SQL text"),
+        ("SELECT COUNT(*) FROM people WHERE age IN (SELECT 1)", "not available"),
+        ("SELECT COUNT(*) FROM people WHERE RANDOM() < 0.5", "is random"),
+        ("SELECT COUNT(*) INTO x FROM people", "INTO"),
+    ],
+)
+def test_what_is_refused(text: str, reason: str) -> None:
+    with pytest.raises(InvalidParameter, match=reason):
+        parse_sql(text, PEOPLE, unit="id", public={"zips": ZIPS})
+
+
+def test_the_distinct_units_of_rows() -> None:
+    with pytest.raises(QueryRefused, match=r"which here are the rows: COUNT\(\*\)"):
+        parse_sql("SELECT COUNT(DISTINCT id) FROM people", PEOPLE)
+    with pytest.raises(QueryRefused, match="there is no GROUP BY"):
+        parse_sql("SELECT COUNT(*) FROM people", PEOPLE, keys=["CA"])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "n = count(), pay = mean(income, 0, 250000), u = count(distinct id)",
+        "n=count(),pay=mean(income,0,250000),u=count(distinct id)",
+        "count(*) AS n, mean(income, 0, 250000) AS pay, count_distinct() as u",
+    ],
+)
+def test_a_list_of_aggregates(text: str) -> None:
+    expected: dict[str, Any] = {"n": count(), "pay": mean("income", (0, 250_000)), "u": count_distinct()}
+    assert parse_aggregates(text, "id") == expected
+
+
+def test_a_bad_list_of_aggregates() -> None:
+    for text in ("", "n = count(), n = count()", "income", "n = 3", "count() from people", "x = max(income)"):
+        with pytest.raises(InvalidParameter):
+            parse_aggregates(text)
