@@ -23,7 +23,7 @@ from dalenius.calculus.pairs.bounded_range import BoundedRangePair
 from dalenius.calculus.pairs.gaussian import GaussianPair
 from dalenius.calculus.pairs.half_normal import HalfNormalPair
 from dalenius.calculus.pairs.laplace import LaplacePair
-from dalenius.calculus.pairs.mixture import REACH, window
+from dalenius.calculus.pairs.mixture import REACH, size_for, window
 from dalenius.calculus.pairs.pair import UNIT, Bounds, Pair, Terms
 from dalenius.calculus.pairs.rectified import RectifiedPair
 from dalenius.calculus.pairs.sampled import SampledPair
@@ -33,6 +33,9 @@ if TYPE_CHECKING:
 
 BITS = 160
 MOST_NODES = 150_000
+MOST_WORK = 500_000
+"""Exponentials in ball arithmetic, a few microseconds each, that a proof may take for sampled pairs."""
+
 
 Ball = Any
 """A flint arb or acb; the library has no useful types."""
@@ -67,7 +70,7 @@ def _enclosed(flint: Any, terms: Sum, epsilon: float) -> Bounds:
     terms.delta(epsilon, "contour")
     line = terms.lines.line
     scattered = line is not None and line.atoms is not None and common_spacing(line.atoms) is None
-    if line is None or scattered or len(line.nodes) > MOST_NODES:
+    if line is None or scattered or len(line.nodes) > MOST_NODES or _work(line) > MOST_WORK:
         raise UnsupportedComposition(
             "this sum needs the lattice engine, which is not proved in ball arithmetic; its brackets "
             "from engine='grid' are "
@@ -80,6 +83,19 @@ def _enclosed(flint: Any, terms: Sum, epsilon: float) -> Bounds:
     high = _floats(infinite + total + slack)
     low = _floats(infinite + total - slack - _aliases(flint, line, epsilon))
     return Bounds(max(0.0, low.lower), min(1.0, high.upper))
+
+
+def _work(line: Contour) -> float:
+    """Nodes along the line times nodes of the quadrature, for pairs that are integrals themselves."""
+    reach = float(line.t[-1])
+    sampled = [pair for pair, _ in line.moments.terms if isinstance(pair, SampledPair)]
+    orders = [(pair, -line.c if pair.added else 1.0 + line.c) for pair in sampled]
+    sizes = [
+        size_for(pair.base.mu, pair.rate, m, reach)
+        for pair, m in orders
+        if isinstance(pair.base, GaussianPair)
+    ]
+    return len(line.nodes) * sum(sizes)
 
 
 def _on_line(flint: Any, line: Contour, epsilon: float) -> tuple[Ball, Ball]:
