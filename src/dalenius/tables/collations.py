@@ -1,7 +1,8 @@
 """Text that compares equal without being the same.
 
-Under a collation that ignores capitals or accents, 'a' equals 'A'. One row would then match two public keys, and two
-persons' ids would be one: one person could count twice. Columns with such a collation are not used.
+Under a collation that ignores capitals or accents, 'a' equals 'A'; to PostgreSQL's char(3), 'ab' equals 'ab '. One row
+would then match two public keys, and two persons' ids would be one: one person could count twice. Columns in which
+this can happen are not used.
 """
 
 from __future__ import annotations
@@ -11,21 +12,18 @@ from typing import Any
 
 from dalenius.tables.kinds import Field
 
-UNUSABLE = "text under a collation in which different texts are equal"
+UNUSABLE = (
+    "text in which different texts can be equal (a collation, char(n), citext) or that is no plain text"
+)
+
+POSTGRES_TEXT = (25, 1043, 2950)
+"""The types text, varchar and uuid, by their fixed numbers."""
 
 POSTGRES = """
-    SELECT a.attname
-    FROM pg_attribute a
-    LEFT JOIN pg_collation c ON c.oid = a.attcollation
-    LEFT JOIN pg_type t ON t.oid = a.atttypid
-    LEFT JOIN pg_type b ON b.oid = t.typbasetype
-    WHERE a.attrelid = %s::regclass AND a.attnum > 0
-      AND (NOT coalesce(c.collisdeterministic, true) OR t.typname = 'citext' OR b.typname = 'citext')
+    SELECT a.attname FROM pg_attribute a JOIN pg_collation c ON c.oid = a.attcollation
+    WHERE a.attrelid = %s::regclass AND a.attnum > 0 AND NOT c.collisdeterministic
 """
-POSTGRES_ANY = """
-    SELECT EXISTS (SELECT 1 FROM pg_collation WHERE NOT collisdeterministic)
-        OR EXISTS (SELECT 1 FROM pg_type WHERE typname = 'citext')
-"""
+POSTGRES_ANY = "SELECT EXISTS (SELECT 1 FROM pg_collation WHERE NOT collisdeterministic)"
 DUCKDB_ANY = """
     SELECT current_setting('default_collation') NOT IN ('', 'binary')
         OR EXISTS (SELECT 1 FROM duckdb_tables() WHERE sql ILIKE '%collate%')
@@ -41,17 +39,28 @@ def usable(fields: tuple[Field, ...], backend: Any, rows: Any, relation: str | N
     texts = {f.name for f in fields if f.kind == "text"}
     if not texts:
         return fields
-    odd = _odd(backend, rows, relation, texts)
-    return tuple(replace(f, kind=None, dtype=UNUSABLE) if f.name in odd else f for f in fields)
-
-
-def _odd(backend: Any, rows: Any, relation: str | None, texts: set[str]) -> set[str]:
     if backend.name == "duckdb":
-        return texts if backend.con.execute(DUCKDB_ANY).fetchall()[0][0] else set()
-    if backend.name == "postgres":
-        with backend.con.cursor() as cursor:
-            if relation is None:
-                return texts if cursor.execute(POSTGRES_ANY).fetchone()[0] else set()
-            return {name for (name,) in cursor.execute(POSTGRES, (relation,)).fetchall()}
+        odd = _duckdb(backend, texts)
+    elif backend.name == "postgres":
+        odd = _postgres(backend, rows, relation, texts)
+    else:
+        odd = _spark(backend, rows)
+    return tuple(replace(f, kind=None, dtype=UNUSABLE) if f.name in odd & texts else f for f in fields)
+
+
+def _duckdb(backend: Any, texts: set[str]) -> set[str]:
+    return texts if backend.con.execute(DUCKDB_ANY).fetchall()[0][0] else set()
+
+
+def _postgres(backend: Any, rows: Any, relation: str | None, texts: set[str]) -> set[str]:
+    with backend.con.cursor() as cursor:
+        cursor.execute(backend.compile(rows.limit(0)))
+        odd = {column.name for column in cursor.description if column.type_code not in POSTGRES_TEXT}
+        if relation is not None:
+            return odd | {name for (name,) in cursor.execute(POSTGRES, (relation,)).fetchall()}
+        return texts if cursor.execute(POSTGRES_ANY).fetchall()[0][0] else odd
+
+
+def _spark(backend: Any, rows: Any) -> set[str]:
     described = backend._session.sql(backend.compile(rows)).schema.fields
     return {f.name for f in described if getattr(f.dataType, "collation", None) not in (None, "UTF8_BINARY")}

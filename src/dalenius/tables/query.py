@@ -31,11 +31,12 @@ class Table:
     """A table one can ask about: its columns' types and public facts, and the steps applied so far. Holds no
     data.
 
-    >>> from dalenius.tables import Field, Schema, Table, count, mean >>> people = Table("people", (Field("age",
-    "int64", "integer", False), Field("pay", "float64", "number", True, True)), ...
-    Schema({"pay": {"bounds": (0, 9), "nulls": "drop"}})) >>> question = people.filter("age >=
-    18").agg(n=count(), pay=mean("pay")) >>> [measure.kind for measure in question.measures] ['count', 'count',
-    'sum']
+    >>> from dalenius.tables import Field, Schema, Table, count, mean
+    >>> fields = (Field("age", "int64", "integer", False), Field("pay", "float64", "number", True, True))
+    >>> people = Table("people", fields, Schema({"pay": {"bounds": (0, 9), "nulls": "drop"}}))
+    >>> question = people.filter("age >= 18").agg(n=count(), pay=mean("pay"))
+    >>> [measure.kind for measure in question.measures]
+    ['count', 'count', 'sum']
     """
 
     name: str

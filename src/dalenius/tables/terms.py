@@ -117,14 +117,12 @@ def literal(value: Any) -> Term:
 
 
 def is_nan(x: Any) -> Any:
-    """Whether a double is NaN, asked so that DuckDB looks.
+    """Whether a double is NaN, asked so that DuckDB looks; null for zero.
 
-    It settles comparisons, and isnan itself, by the statistics of a Parquet file, which pass over NaN. The
-    result of a CASE has no statistics.
+    DuckDB settles comparisons, and isnan itself, by the statistics of a Parquet file, which pass over NaN. What
+    may have become null on the way has none.
     """
-    import ibis
-
-    return ibis.cases((x == double(0.0), double(0.0)), else_=x).isnan()
+    return x.nullif(double(0.0)).isnan()
 
 
 def number(term: Term) -> Term:
