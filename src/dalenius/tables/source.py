@@ -16,13 +16,14 @@ for nulls; a line that cannot be split into columns is left out.
 
 from __future__ import annotations
 
+import atexit
 import glob
 import itertools
 import shutil
 import tempfile
-import weakref
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -52,7 +53,7 @@ GIVE = (
 )
 
 
-_views = itertools.count()
+_numbers = itertools.count()
 
 
 @dataclass(frozen=True, eq=False)
@@ -175,15 +176,24 @@ def _by_text(text: str, table: str | None, schema: Schema) -> _Opened:
     return _parquet(text) if ending.endswith(PARQUET) else _csv(text, schema)
 
 
+@cache
+def _spill() -> Path:
+    """A folder of ours alone, for what does not fit the memory; it goes away with the process."""
+    folder = Path(tempfile.mkdtemp(prefix="dalenius-spill-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
+
+
 def _duckdb(path: str | None = None) -> Any:
-    """An embedded DuckDB that spills, when it must, into a folder of ours that goes away with it."""
+    """An embedded DuckDB. It makes its own folder to spill into when it must, and removes it when closed."""
     import ibis
 
-    spill = tempfile.mkdtemp(prefix="dalenius-")
-    settings = {"temp_directory": spill, "preserve_insertion_order": False}
+    settings = {
+        "temp_directory": str(_spill() / str(next(_numbers))),
+        "preserve_insertion_order": False,
+    }
     backend = ibis.duckdb.connect(*([] if path is None else [path]), read_only=path is not None, **settings)
-    backend.con.execute("SET enable_progress_bar = false")
-    weakref.finalize(backend, shutil.rmtree, spill, ignore_errors=True)
+    backend.con.execute("SET enable_progress_bar = false").fetchall()
     return backend
 
 
@@ -275,7 +285,7 @@ def _spark(data: Any, table: str | None) -> _Opened:
 
     if hasattr(data, "sparkSession"):  # a DataFrame
         backend = ibis.pyspark.connect(data.sparkSession)
-        view = f"dalenius_{next(_views)}"
+        view = f"dalenius_{next(_numbers)}"
         data.createOrReplaceTempView(view)
         return _opened(backend, backend.table(view), "data", owned=False)
     if not hasattr(data, "table"):
