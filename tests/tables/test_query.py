@@ -144,6 +144,7 @@ def _parts(query: Query) -> tuple[Any, Any]:
         (lambda t: t.agg(m=mean("age", "ab")), "must be a pair"),
         (lambda t: t.agg(m=mean("age", nulls="ignore")), "must be 'drop', 'never' or impute"),
         (lambda t: t.agg(m=mean("pay", nulls=impute("x"))), "cannot be imputed"),
+        (lambda t: t.agg(m=mean("pay + 1", (0, 1), nulls=impute(True))), "cannot be imputed"),
         (lambda t: t.agg(m=mean("pay", granularity=0.3)), "must be a power of two"),
         (lambda t: t.agg(m=mean("pay", granularity=2**-40)), "at most 2\\^30 are allowed"),
         (lambda t: t.agg(m=mean("pay", (1e15, 1e15 + 1), granularity=0.001953125)), "steps of .* from zero"),

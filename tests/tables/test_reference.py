@@ -206,6 +206,17 @@ def test_the_reference_would_notice() -> None:
     assert found[total][0] + 1 != values[total][0]
 
 
+@pytest.mark.parametrize(("nulls", "total"), [(None, 3), (impute(False), 1), ("drop", 1)])
+def test_an_imputed_condition_counts_as_zero_or_one(nulls: Any, total: int) -> None:
+    source = Source.open(pa.table({"flag": pa.array([True, None, False, None])}))
+    query = source.table(Schema({"flag": {"impute": True}})).agg(p=proportion("flag", nulls=nulls))
+    (measure,) = [m for m in query.measures if m.kind == "sum"]
+    (value,) = measure.values
+    (count_,) = [m for m in query.measures if m.kind != "sum"]
+    found = exact.evaluate(source, query, Unit.rows())
+    assert (found[measure][0] + found[count_][0] * value.centre) * value.granularity == total
+
+
 @pytest.mark.parametrize("x", [math.inf, -math.inf, 1e308, 5e-324, -0.0])
 def test_the_ends_of_doubles_are_clamped(x: float) -> None:
     source = Source.open(pa.table({"x": [x]}))

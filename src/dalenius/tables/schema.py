@@ -67,10 +67,10 @@ HOW_TO_DECLARE = (
 
 
 def imputed_number(nulls: Nulls, text: str) -> float | None:
-    """The constant that missing numbers become, if the policy is to impute one."""
+    """The constant that missing numbers become, if the policy is to impute one; a condition counts as 0 and 1."""
     if not isinstance(nulls, Impute):
         return None
-    if isinstance(nulls.value, bool) or not isinstance(nulls.value, int | float):
+    if not isinstance(nulls.value, bool | int | float):
         raise InvalidParameter(f"{nulls.value!r} cannot be imputed for {text!r}, which is a number.")
     return float(nulls.value)
 

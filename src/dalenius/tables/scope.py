@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 import ibis
 from sqlglot import exp
 
-from dalenius.calculus.errors import QueryRefused
+from dalenius.calculus.errors import InvalidParameter, QueryRefused
 from dalenius.tables.compile import compile_tree
 from dalenius.tables.expressions import parse, quoted, written
 from dalenius.tables.kinds import KEYS, Field, fits
@@ -122,6 +122,8 @@ class Scope:
             policy = self.schema.policy(name)
         if policy is None or policy == "drop":
             policy = "drop" if term.nullable else "never"
+        if not condition and isinstance(policy, Impute) and isinstance(policy.value, bool):
+            raise InvalidParameter(f"{policy.value} cannot be imputed for {text!r}, which is a number.")
         return FoundArgument(term, canonical, bounds, policy, condition)
 
     def present(self, text: str, nulls: Nulls | None, what: str) -> tuple[str, ...]:
