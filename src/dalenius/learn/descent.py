@@ -16,13 +16,12 @@ from dalenius.calculus.guarantees import Guarantee
 from dalenius.calculus.loss import Loss
 from dalenius.learn.curves import Curve, Reals
 from dalenius.learn.exact_sums import ExactSums
+from dalenius.learn.optimisers import Adam, Momentum
 from dalenius.learn.rows import Records
 from dalenius.noise import poisson_subsample
 
 AT_ONCE = 1 << 18
 """Sampled rows drawn together."""
-MOST_NUMBERS = 1 << 26
-"""Up to so many numbers the rounded rows are kept for all steps; beyond, a sample is rounded when it is used."""
 
 Optimiser = Literal["adam", "momentum"]
 
@@ -89,26 +88,20 @@ class NoisyDescent:
 
     def fit(self, records: Records, curve: Curve) -> Reals:
         """theta: the average of the last half of the iterates."""
-        whole = self.rate == 1 or len(records) * records.size <= MOST_NUMBERS
-        sums = ExactSums(records, curve, self.gradient_bound, self.noise_multiplier, self.steps, whole)
-        theta = np.zeros(records.size)
-        first, second, average = np.zeros_like(theta), np.zeros_like(theta), np.zeros_like(theta)
-        kept = 0
-        for step, chosen in enumerate(samples(len(records), self.rate, self.steps)):
+        often = self.steps * self.rate >= 2
+        sums = ExactSums(records, curve, self.gradient_bound, self.noise_multiplier, self.steps, often)
+        theta, average, kept = np.zeros(records.size), np.zeros(records.size), 0
+        towards = Adam(self) if self.optimiser == "adam" else Momentum(self)
+        for step, rows in enumerate(sums.fetched(samples(len(records), self.rate, self.steps))):
             theta = sums.on_grid(theta)
-            gradient = sums.noisy_gradient(theta, chosen) + self.rate * self.ridge * theta
-            first = self.momentum * first + (1 - self.momentum) * gradient
-            if self.optimiser == "adam":
-                second = 0.99 * second + 0.01 * gradient**2
-                size = np.sqrt(second / (1 - 0.99 ** (step + 1)))
-                slow = self.learning_rate * (1 - step / self.steps)
-                theta = theta - slow * first / (1 - self.momentum ** (step + 1)) / np.maximum(size, 1e-300)
-            else:
-                theta = theta - self.learning_rate * first
+            gradient = sums.noisy_gradient(theta, rows)
+            if self.ridge > 0:
+                gradient += self.rate * self.ridge * theta
+            theta -= towards.move(gradient, step)
             if 2 * (step + 1) > self.steps:
                 kept += 1
                 average += (theta - average) / kept
-        return np.asarray(average)
+        return average
 
 
 def samples(rows: int, rate: float, steps: int) -> Iterator[Any]:
@@ -123,9 +116,12 @@ def samples(rows: int, rate: float, steps: int) -> Iterator[Any]:
     for done in range(0, steps, together):
         block = min(together, steps - done)
         places = poisson_subsample(rows * block, rate)
-        starts = np.arange(block) * rows
-        for start, part in zip(starts, np.split(places, np.searchsorted(places, starts[1:])), strict=True):
-            yield part - start
+        ends = np.searchsorted(places, np.arange(1, block + 1) * rows)
+        places %= rows
+        start = 0
+        for end in ends.tolist():
+            yield places[start:end]
+            start = end
 
 
 def descent_loss(noise_multiplier: float, rate: float, steps: int) -> Loss:

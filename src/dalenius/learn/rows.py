@@ -63,12 +63,20 @@ class Records:
         corner = np.array([[self.constant**2 * weights.sum()]])
         return np.block([[inner, beside[:, None]], [beside[None, :], corner]])
 
-    def rows(self, part: Any = slice(None)) -> Reals:
-        """Some rows, written out."""
-        found = self.features[part] * self.scale[part][:, None]
-        if self.constant > 0:
-            found = np.column_stack((found, np.full(len(found), self.constant)))
-        return np.asarray(found)
+    def rows(self, part: Any = slice(None), times: float = 1.0) -> Reals:
+        """Some rows, written out, multiplied by a number."""
+        columns, factor = self.features.shape[1], some(self.scale, part) * times
+        found = np.empty((len(factor), self.size))
+        np.multiply(some(self.features, part), factor[:, None], out=found[:, :columns])
+        found[:, columns:] = self.constant * times
+        return found
+
+
+def some(values: Reals, part: Any) -> Reals:
+    """values[part]; by `take` where that is the quicker way to the same."""
+    if isinstance(part, np.ndarray) and values.flags.c_contiguous:
+        return np.asarray(values.take(part, axis=0))
+    return np.asarray(values[part])
 
 
 def records(

@@ -317,14 +317,29 @@ def least_epsilon(
             if low <= 0:
                 return 0.0
             low, high, step = max(low - step, 0.0), low, 4 * step
+    if high == largest and excess(high) < -700.0 and high - low > 20 * tolerance:
+        # Nothing is left at the end, and logarithms would lead nowhere near it. But delta is convex in
+        # exp(epsilon): where its chord from `low` to the end meets the target, it is below.
+        above = bounds(low).upper if upper else bounds(low).lower
+        chord = high + math.log1p(target / above * math.expm1(low - high))
+        low, high = (low, chord) if excess(chord) <= 0 else (chord, high)
     if high - low > 20 * tolerance:
-        root = brentq(excess, low, high, xtol=tolerance, rtol=1e-13) if excess(high) < 0 else high
+        root = _crossing(excess, low, high, largest, tolerance) if excess(high) < 0 else high
         # The root is good to the tolerance; step to the certified side of it.
         while (excess(root) > 0) if upper else (excess(root) < 0):
             root = min(root + tolerance, high) if upper else max(root - tolerance, low)
             tolerance *= 2
         return root
     return high if upper else low
+
+
+def _crossing(excess: Callable[[float], float], low: float, high: float, end: float, within: float) -> float:
+    """Where `excess` changes its sign. Near the largest loss log delta is linear in the log of the distance."""
+    if not high < end < 2 * high - low:
+        return float(brentq(excess, low, high, xtol=within, rtol=1e-13))
+    near, far = math.log(end - high), math.log(end - low)
+    found = brentq(lambda z: excess(end - math.exp(z)), near, far, xtol=within / (end - low), rtol=1e-13)
+    return min(max(end - math.exp(found), low), high)
 
 
 FARTHEST = 1e18
