@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import shutil
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from dalenius.tables import Source
+from dalenius.tables import Query, Source, Table, Unit, exact
 from tests.tables import nasty
 
 
@@ -72,3 +73,9 @@ def in_spark(table: pa.Table, folder: Path, session: Any) -> Source:
     path = folder / "spark.parquet"
     pq.write_table(table, path)
     return Source.open(session.read.parquet(str(path)))
+
+
+def integers(source: Source, ask: Callable[[Table], Query], unit: Unit) -> tuple[Any, ...]:
+    """What a question is answered from, before any noise."""
+    table = exact.evaluate(source, ask(source.table(nasty.SCHEMA)), unit)
+    return table.keys, [(measure.kind, values.tolist()) for measure, values in table.values.items()]

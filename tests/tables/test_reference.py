@@ -135,7 +135,7 @@ def questions(draw: st.DrawFn, table: Table) -> Query:
     return table.group_by("k", keys=["z", "x"]).agg(**asked)
 
 
-@settings(max_examples=50)
+@settings(max_examples=30)
 @given(st.data(), st.lists(rows, max_size=25), units_)
 def test_engine_and_reference_agree(
     data: st.DataObject, given_rows: list[dict[str, Any]], unit: Unit
@@ -149,7 +149,7 @@ def test_engine_and_reference_agree(
     assert {m: v.tolist() for m, v in found.values.items()} == values
 
 
-@settings(max_examples=10)
+@settings(max_examples=8)
 @given(st.data(), st.lists(rows, max_size=25), st.randoms())
 def test_the_order_of_rows_does_not_matter(
     data: st.DataObject, given_rows: list[dict[str, Any]], rnd: Any
@@ -163,7 +163,7 @@ def test_the_order_of_rows_does_not_matter(
     assert all((a[m] == b[m]).all() for m in a.values)
 
 
-@settings(max_examples=20)
+@settings(max_examples=12)
 @given(st.data(), st.lists(rows, min_size=1, max_size=25), st.integers(1, 4), st.integers(1, 4))
 def test_one_unit_changes_no_more_than_it_may(
     data: st.DataObject, given_rows: list[dict[str, Any]], max_rows: int, max_groups: int

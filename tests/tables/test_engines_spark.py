@@ -1,16 +1,14 @@
-"""One question, one set of integers: on DuckDB, on a PostgreSQL server and on Spark, for the nastiest of tables."""
+"""One question, one set of integers: on DuckDB and on Spark, for the nastiest of tables."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
 
 import pytest
 
-from dalenius.tables import Query, Source, Table, Unit, exact
-from tests.servers.postgres import PostgresServer
+from dalenius.tables import Query, Source, Table, Unit
 from tests.tables import nasty
-from tests.tables.engines import NoSpark, in_duckdb, in_postgres, in_spark, spark_session
+from tests.tables.engines import NoSpark, in_duckdb, in_spark, integers, spark_session
 
 CASES = nasty.cases()
 
@@ -27,11 +25,6 @@ def duckdb_source(tmp_path_factory: pytest.TempPathFactory) -> Source:
 
 
 @pytest.fixture(scope="module")
-def postgres_source(postgres_server: PostgresServer) -> Source:
-    return in_postgres(nasty.arrow(), postgres_server.fresh())
-
-
-@pytest.fixture(scope="module")
 def spark_source(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Source]:
     try:
         session = spark_session()
@@ -41,19 +34,6 @@ def spark_source(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Source]:
     session.stop()
 
 
-def integers(source: Source, ask: Callable[[Table], Query], unit: Unit) -> tuple[Any, ...]:
-    table = exact.evaluate(source, ask(source.table(nasty.SCHEMA)), unit)
-    return table.keys, [(measure.kind, values.tolist()) for measure, values in table.values.items()]
-
-
-@pytest.mark.parametrize(("name", "ask", "unit"), CASES, ids=[case[0] for case in CASES])
-def test_postgres_agrees_with_duckdb(
-    name: str, ask: Callable[[Table], Query], unit: Unit, duckdb_source: Source, postgres_source: Source
-) -> None:
-    assert integers(postgres_source, ask, unit) == integers(duckdb_source, ask, unit)
-
-
-@pytest.mark.xdist_group("spark")
 @pytest.mark.parametrize(("name", "ask", "unit"), CASES, ids=[case[0] for case in CASES])
 def test_spark_agrees_with_duckdb(
     name: str, ask: Callable[[Table], Query], unit: Unit, duckdb_source: Source, spark_source: Source
