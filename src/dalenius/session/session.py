@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -174,6 +175,39 @@ class Session:
         query = parse_sql(text, self.table, public=public or {}, keys=keys, unit=self.unit.column)
         return self.release(query, budget, confidence=confidence)
 
+    def fit(self, model: Any, features: Any, target: Any, *, table: Table | None = None) -> Any:
+        """A model of `dp.learn` fitted to the table and paid from the budget: a scikit-learn Pipeline.
+
+        features: columns or expressions, as a list where the schema has their bounds, or with them: {"age": (18,
+        90)}. target: a column, an expression, or a condition (1 or 0) for a classifier. table: other than all of it,
+        `session.table.filter(...)` for instance. The price is the model's own, `model.price()`, in the session's
+        currency: give the model GDP(mu) in a session with an ApproxDP or GDP budget, ZCDP(rho) with a ZCDP budget and
+        PureDP(epsilon) with a PureDP one; another promise fits, but costs more. The identical fit is returned from
+        the record, for nothing.
+
+        >>> import dalenius as dp, pandas as pd
+        >>> people = pd.DataFrame({"age": range(18, 90), "pay": range(72)})
+        >>> s = dp.Session(people, unit=dp.Unit.rows(), budget=dp.ApproxDP(2.0, 1e-5))
+        >>> m = dp.learn.LogisticRegression(dp.GDP(0.3))
+        >>> made = s.fit(m, features={"age": (18, 90)}, target="pay >= 36")
+        >>> made.predict([[30], [80]]).shape
+        (2,)
+        """
+        from dalenius.session.fit import Fitting
+
+        fitting = Fitting.of(
+            model,
+            features,
+            target,
+            self.table if table is None else table,
+            self.unit,
+            self.adjacency,
+        )
+        reply = self.account.ask(
+            fitting.question, self._cost_of_fit(fitting.loss), lambda: fitting.compute(self.source)
+        )
+        return fitting.restored(reply.answer)
+
     # -- before paying --------------------------------------------------------------------------------
 
     def explain(self, query: Query, budget: Guarantee) -> Explanation:
@@ -244,6 +278,12 @@ class Session:
             return computed
         return replace(computed, amount=max(computed.amount, amount))
 
+    def _cost_of_fit(self, loss: Loss) -> Cost:
+        """Where a fit has no finite mu, some of the delta of an approximate budget pays for that."""
+        if isinstance(self.account.promise, ApproxDP) and math.isinf(loss.gdp()):
+            return self.account.filter.cost(loss, self._some_delta())
+        return self.account.filter.cost(loss)
+
     def _plan(self, query: Query, budget: Guarantee, converted: bool = False) -> Plan:
         exact.check(query, self.unit)
         return plan(query, self.unit, budget if converted else self._price_kind(budget), self.adjacency)
@@ -262,7 +302,7 @@ class Session:
                 "Use a session with an ApproxDP budget, or list the keys: group_by(..., keys=[...])."
             )
         exact.check(query, self.unit)
-        found = discovery(query, self.unit, self._price_kind(budget), self._delta_for_keys(), self.adjacency)
+        found = discovery(query, self.unit, self._price_kind(budget), self._some_delta(), self.adjacency)
 
         def compute() -> str:
             table = exact.evaluate(self.source, query, self.unit)
@@ -277,7 +317,7 @@ class Session:
         released = Released(query.columns, [], {}, {}) if told is None else Released.from_json(told, made)
         return Answer(made, released, repr(budget), wanted, reply.is_free)
 
-    def _delta_for_keys(self) -> float:
+    def _some_delta(self) -> float:
         """A twentieth of the delta set aside for such events, each time."""
         left = self.account.allowance(self.account.analyst).delta
         return float(np.nextafter(float(left) / 20, 0))

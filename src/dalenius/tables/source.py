@@ -22,11 +22,13 @@ import itertools
 import shutil
 import tempfile
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
+
+import numpy as np
 
 from dalenius.calculus.errors import QueryFailed, SourceError
 from dalenius.tables.collations import usable
@@ -240,7 +242,17 @@ def _frame(data: Any, module: str) -> _Opened:
         raise SourceError("the frame has two columns of the same name; rename one.")
     backend = _duckdb()
     backend.con.register("data", arrow)
-    return _opened(backend, backend.table("data"), "data")
+    opened = _opened(backend, backend.table("data"), "data")
+    if module != "pandas":
+        return opened
+    # NumPy's integers and truth values have no way to say "missing".
+    full = {
+        str(name)
+        for name, dtype in data.dtypes.items()
+        if isinstance(dtype, np.dtype) and dtype.kind in "iub"
+    }
+    fields = tuple(replace(f, nullable=f.nullable and f.name not in full) for f in opened.fields)
+    return replace(opened, fields=fields)
 
 
 def _from_pandas(frame: Any) -> Any:

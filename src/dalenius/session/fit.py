@@ -1,0 +1,146 @@
+"""A private model fitted to a session's table and paid from its budget.
+
+The rows are read inside the same walls as for a table: filters and computed columns in the engine, every value
+clamped to its public bounds and put on its grid, missing values by their policy, and at most `max_rows` rows of
+a unit. The model's loss is for one row; a unit with more costs the loss of a group of that size.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone, is_classifier
+from sklearn.pipeline import Pipeline
+
+from dalenius.calculus import checks
+from dalenius.calculus.adjacency import Adjacency
+from dalenius.calculus.errors import InvalidParameter
+from dalenius.calculus.loss import Loss
+from dalenius.calculus.losses import group, to_adjacency, zcdp
+from dalenius.learn.public_bounds import PublicBounds
+from dalenius.tables import exact
+from dalenius.tables.aggregates import sum as sum_of
+from dalenius.tables.query import Query, Table
+from dalenius.tables.source import Source
+from dalenius.tables.unit import Unit
+
+Columns = Mapping[str, tuple[float, float]] | Iterable[str] | str
+
+
+@dataclass(frozen=True)
+class Fitting:
+    """What will be fitted, to which columns, and at what price: settled before any data is read.
+
+    The bounds of a regression's target are those given, or the schema's, before the model's own.
+    """
+
+    model: Any
+    query: Query
+    unit: Unit
+    loss: Loss
+
+    @classmethod
+    def of(
+        cls, model: Any, features: Columns, target: Columns, table: Table, unit: Unit, adjacency: Adjacency
+    ) -> Fitting:
+        """Everything that can be refused is refused here."""
+        if not callable(getattr(model, "price", None)):
+            raise InvalidParameter(
+                f"{type(model).__name__} does not say what a fit costs; use a model of dp.learn, such as "
+                "dp.learn.LogisticRegression."
+            )
+        columns, labels = _columns("features", features), _columns("target", target)
+        if len(labels) != 1:
+            raise InvalidParameter(f"target names {len(labels)} columns; a model has one.")
+        ((label, around),) = labels.items()
+        settings = model.get_params()
+        if is_classifier(model):
+            around = _beside(model.classes)
+        elif "target_bounds" in settings:
+            around = around or table.schema[label].bounds or settings["target_bounds"]
+            model = clone(model).set_params(target_bounds=tuple(around))
+        elif "most" in settings:
+            around = around or (0.0, settings["most"])
+        wanted = {f"feature {n}": sum_of(text, ends) for n, (text, ends) in enumerate(columns.items())}
+        query = table.agg(**wanted, target=sum_of(label, around))
+        exact.check(query, unit)
+        return cls(model, query, unit, to_adjacency(_of_a_unit(model.price(), unit), adjacency))
+
+    @property
+    def question(self) -> str:
+        """A text that identifies the fit: the same model of the same columns is the same question."""
+        settings = {name: repr(value) for name, value in self.model.get_params().items()}
+        return json.dumps(
+            ["fit", type(self.model).__name__, settings, self.query.canonical(), repr(self.unit)],
+            sort_keys=True,
+        )
+
+    def compute(self, source: Source) -> str:
+        """Read, fit, and write down what is released: the coefficients and nothing else."""
+        rows = exact.rows(source, self.query, self.unit)
+        fitted = clone(self.model).fit(self.scale.transform(rows[:, :-1]), rows[:, -1])
+        return json.dumps(
+            {"coef": fitted.coef_.tolist(), "intercept": np.asarray(fitted.intercept_).tolist()}
+        )
+
+    def restored(self, text: str) -> Pipeline:
+        """The model as it was released; it predicts from features in the user's units."""
+        told = json.loads(text)
+        model = clone(self.model)
+        model.coef_, model.intercept_ = np.array(told["coef"]), _number_or_array(told["intercept"])
+        model.n_features_in_, model.loss_ = len(self.scale.bounds), model.price()
+        if is_classifier(model):
+            model.classes_ = np.array(model.classes)
+        return Pipeline([("bounds", self.scale), ("model", model)])
+
+    @property
+    def scale(self) -> PublicBounds:
+        """The features' public bounds as a transformer."""
+        values = [dict(role)["sum"].values[0] for role in self.query.roles[:-1]]
+        return PublicBounds([(value.lower, value.upper) for value in values]).fit()
+
+
+def _of_a_unit(loss: Loss, unit: Unit) -> Loss:
+    """The loss of all rows of a unit together."""
+    if unit.column is None or unit.max_rows == 1:
+        return loss
+    found = group(loss, unit.max_rows)
+    if math.isinf(found.zcdp()) and math.isfinite(loss.zcdp()):
+        # k rows of rho-zCDP are k^2 rho-zCDP (Bun and Steinke 2016, Proposition 1.9).
+        return zcdp(checks.float_up(unit.max_rows**2 * Fraction(loss.zcdp())), loss.adjacency)
+    return found
+
+
+def _columns(what: str, given: Columns) -> dict[str, tuple[float, float] | None]:
+    if isinstance(given, str):
+        return {given: None}
+    if isinstance(given, Mapping):
+        found: dict[str, tuple[float, float] | None] = dict(given)
+    else:
+        listed = list(given)
+        found = dict.fromkeys(listed)
+        if len(found) < len(listed):
+            raise InvalidParameter(f"{what} names a column twice.")
+    if not found:
+        raise InvalidParameter(f"{what} is empty; name at least one column.")
+    return found
+
+
+def _beside(classes: Any) -> tuple[float, float]:
+    """Room on either side of the classes, so that any other label stays another label."""
+    if not all(isinstance(label, int | float | np.integer | np.floating) for label in classes):
+        raise InvalidParameter(
+            f"the classes are {list(classes)!r}; a session's labels are numbers. Use a condition, which is 1 or 0: "
+            "target=\"income = '>50K'\"."
+        )
+    return float(min(classes)) - 1, float(max(classes)) + 1
+
+
+def _number_or_array(value: Any) -> Any:
+    return np.array(value) if isinstance(value, list) else value
