@@ -322,7 +322,7 @@ def _renyi(side: Direction, order: float) -> float:
 def _gdp(side: Direction) -> float:
     if len(side.terms) == 1 and side.terms[0][1] == 1:
         return side.terms[0][0].gdp
-    return math.sqrt(sum(n * pair.gdp**2 for pair, n in side.terms)) * (1 + 1e-15)
+    return math.hypot(*(math.sqrt(n) * pair.gdp for pair, n in side.terms)) * (1 + 1e-15)
 
 
 def _zcdp(side: Direction) -> float:

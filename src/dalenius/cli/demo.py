@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import html
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -76,7 +75,7 @@ def run(folder: Path, rows: int) -> Path:
         answer = session.release(question, budget=dp.ApproxDP(0.5, 1e-8))
         print(f"{title}\n{answer}\n", flush=True)
         parts.append((title, code, answer))
-    model, told = _model(data, session)
+    model, told = _model(table, session)
     print(told)
     print(f"\nSpent: {session.spent!r}\nLeft:  {session.remaining!r}")
     report = folder / "report.html"
@@ -84,35 +83,20 @@ def run(folder: Path, rows: int) -> Path:
     return report
 
 
-def _model(data: Path, session: Any) -> tuple[str, str]:
-    """A private classifier on the same people, charged to the same budget."""
+def _model(table: Any, session: Any) -> tuple[str, str]:
+    """A private classifier of the same people, paid from the same budget."""
     import dalenius as dp
 
     try:
         from dalenius.learn import LogisticRegression
     except ImportError:
         return "", "(pip install 'dalenius[learn]' to fit a private model here, too.)"
-    import numpy as np
-    import pyarrow.parquet as pq
-
-    people = pq.read_table(data).to_pandas().drop_duplicates("person")
-    features = np.column_stack((people.age / 100, people.school / 22, people.hours / 80)).astype(float)
-    labels = (people.income > 30_000).astype(int).to_numpy()
-    wanted = LogisticRegression(dp.ApproxDP(0.25, 1e-8), row_norm=1.0)
-    question = (
-        "LogisticRegression of income > 30000 on age/100, school/22, hours/80, first job of each person"
-    )
-
-    def fit() -> str:
-        fitted = wanted.fit(features, labels)
-        return json.dumps({"weights": fitted.coef_[0].tolist(), "intercept": float(fitted.intercept_[0])})
-
-    plan = wanted._plan()
-    reply = session.account.ask(question, session.account.filter.cost(plan.loss, delta=1e-8), fit)
-    found = json.loads(reply.answer)
-    names = ("age/100", "school/22", "hours/80")
-    lines = [f"{name:>10}  {weight:+.3f}" for name, weight in zip(names, found["weights"], strict=True)]
-    told = "\n".join(["Who earns more than 30,000? (private logistic regression)", *lines])
+    features = {"age": (18, 90), "school": (0, 22), "hours": (0, 80)}
+    fitted = session.fit(LogisticRegression(dp.GDP(0.04)), features, "income > 30000", table=table)
+    weights = zip(features.items(), fitted[-1].coef_[0], strict=True)
+    lines = [f"{name:>8} ({low} to {high})  {weight:+.2f}" for (name, (low, high)), weight in weights]
+    title = "Who earns more than 30,000? Weights of a private logistic regression, features on one scale"
+    told = "\n".join([title, *lines])
     return told, told
 
 

@@ -6,6 +6,7 @@ from dalenius.learn.classifiers import LinearSVC, LogisticRegression
 from dalenius.learn.linear_regression import LinearRegression
 from dalenius.learn.one_number import ExponentialMean, GradientMean
 from dalenius.learn.posterior_sample import AdaptivePosteriorSampleRegression
+from dalenius.learn.public_bounds import PublicBounds
 from dalenius.learn.regressors import HuberRegression, PoissonRegression
 from dalenius.learn.search import PrivateSearch
 from dalenius.learn.subsample_aggregate import SubsampleAggregate
@@ -24,5 +25,6 @@ __all__ = [
     "PoissonRegression",
     "PoissonTries",
     "PrivateSearch",
+    "PublicBounds",
     "SubsampleAggregate",
 ]

@@ -17,7 +17,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import expit, ndtri
+from scipy.special import erfinv, expit, ndtri
 
 # numpy's stubs lose track of float64 in mixed arithmetic; the names say what is meant.
 Reals = npt.NDArray[Any]
@@ -131,7 +131,10 @@ class Pair(ABC):
         """
         if self.infinite > 0 or not math.isfinite(self.reach):
             return math.inf
-        return -2.0 * float(ndtri(expit(-self.reach))) * (1 + 1e-14)
+        # The same number twice: the first form keeps its digits for small losses, the second for large ones.
+        small = self.reach < 1.0
+        half = math.sqrt(2.0) * erfinv(math.tanh(self.reach / 2)) if small else -ndtri(expit(-self.reach))
+        return 2.0 * float(half) * (1 + 1e-14)
 
     @property
     def reach(self) -> float:
