@@ -389,7 +389,9 @@ def test_renyi_profile_is_not_below_its_formula(rho: float) -> None:
         assert losses.zcdp(rho).delta_bounds(epsilon).upper >= mp.exp(height(best))
 
 
-@pytest.mark.parametrize("epsilon", [1e-300, 1e-30, 1e-12, 1e-8, 1e-3, 0.5, 1 - 1e-15, 1.0, 3.0, 12.0, 36.5, 40.0])
+@pytest.mark.parametrize(
+    "epsilon", [1e-300, 1e-30, 1e-12, 1e-8, 1e-3, 0.5, 1 - 1e-15, 1.0, 3.0, 12.0, 36.5, 40.0]
+)
 @pytest.mark.parametrize("times", [1, 7, 10**6])
 def test_the_gdp_of_a_bounded_loss_is_an_upper_bound_with_all_its_digits(epsilon: float, times: int) -> None:
     # The two laws (p, 1-p) and (1-p, p), p = e^eps / (1 + e^eps), are Phi^-1(p) - Phi^-1(1-p) apart.
