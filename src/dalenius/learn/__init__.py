@@ -3,8 +3,16 @@
 from __future__ import annotations
 
 from dalenius.learn.classifiers import LinearSVC, LogisticRegression
+from dalenius.learn.drawn_regression import (
+    ExponentialLeastSquares,
+    ExponentialQuantileRegression,
+    GradientLeastSquares,
+    GradientQuantileRegression,
+)
 from dalenius.learn.linear_regression import LinearRegression
 from dalenius.learn.one_number import ExponentialMean, GradientMean
+from dalenius.learn.one_posterior_sample import PosteriorSampleRegression
+from dalenius.learn.one_quantile import ExponentialQuantile, GradientQuantile
 from dalenius.learn.posterior_sample import AdaptivePosteriorSampleRegression
 from dalenius.learn.public_bounds import PublicBounds
 from dalenius.learn.regressors import HuberRegression, PoissonRegression
@@ -14,9 +22,15 @@ from dalenius.learn.tries import GeometricTries, NegativeBinomialTries, PoissonT
 
 __all__ = [
     "AdaptivePosteriorSampleRegression",
+    "ExponentialLeastSquares",
     "ExponentialMean",
+    "ExponentialQuantile",
+    "ExponentialQuantileRegression",
     "GeometricTries",
+    "GradientLeastSquares",
     "GradientMean",
+    "GradientQuantile",
+    "GradientQuantileRegression",
     "HuberRegression",
     "LinearRegression",
     "LinearSVC",
@@ -24,6 +38,7 @@ __all__ = [
     "NegativeBinomialTries",
     "PoissonRegression",
     "PoissonTries",
+    "PosteriorSampleRegression",
     "PrivateSearch",
     "PublicBounds",
     "SubsampleAggregate",

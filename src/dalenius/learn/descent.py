@@ -88,13 +88,14 @@ class NoisyDescent:
 
     def fit(self, records: Records, curve: Curve) -> Reals:
         """theta: the average of the last half of the iterates."""
-        often = self.steps * self.rate >= 2
+        often = self.rate * self.steps >= 2
         sums = ExactSums(records, curve, self.gradient_bound, self.noise_multiplier, self.steps, often)
         theta, average, kept = np.zeros(records.size), np.zeros(records.size), 0
         towards = Adam(self) if self.optimiser == "adam" else Momentum(self)
-        for step, rows in enumerate(sums.fetched(samples(len(records), self.rate, self.steps))):
+        chosen = samples(len(records), self.rate, self.steps)
+        for step, noisy_gradient in enumerate(sums.noisy_gradients(chosen)):
             theta = sums.on_grid(theta)
-            gradient = sums.noisy_gradient(theta, rows)
+            gradient = noisy_gradient(theta)
             if self.ridge > 0:
                 gradient += self.rate * self.ridge * theta
             theta -= towards.move(gradient, step)

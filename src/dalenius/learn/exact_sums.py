@@ -3,28 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from dalenius.calculus.errors import InvalidParameter
 from dalenius.learn.curves import Curve, Reals
-from dalenius.learn.rows import Records, some
+from dalenius.learn.rows import Records
+from dalenius.learn.whole_rows import Blocks, WholeRows
 from dalenius.mechanisms import Gaussian
 
-Blocks = Iterable[tuple[Reals, Reals]]
-"""Rows in whole numbers with their labels, at most `TOGETHER` at a time."""
 BITS = 18
 """Rows are whole numbers of 2^-18 of their largest norm (a power of two), slopes of 2^-18 of the steepest one."""
-TOGETHER = 1 << 15
-"""So many products of two numbers below 2^19 add up to less than 2^53."""
-FETCHED = 1 << 11
-"""Sampled rows fetched and rounded together: few enough to stay in the cache until their step comes."""
 DRAWN = 1 << 16
 """Numbers of noise drawn together."""
-MOST_NUMBERS = 1 << 24
-"""Up to so many numbers (64 MB) the rounded rows are kept for later steps; beyond, they are rounded where used."""
 
 
 class ExactSums:
@@ -37,8 +31,8 @@ class ExactSums:
     that record and by nothing else, and its norm is at most the bound times 1 + 2^-17 (1 + sqrt(size)), which is the
     sensitivity the noise is drawn for.
 
-    Nothing of this depends on which rows are fetched together or how much noise is drawn at once: both are settled by
-    public numbers or by the sampling alone, and the numbers added are the same.
+    Nothing of this depends on which rows are fetched together or how much noise is drawn at once: the numbers that are
+    added are the same.
     """
 
     def __init__(
@@ -58,15 +52,8 @@ class ExactSums:
         self.noise = self._drawn(mechanism, steps)
         wide = float(len(records) + 1) * 2.0 ** (2 * BITS + 2) * self.shift >= 2.0**61
         self.integers: Any = object if wide else np.int64
-        self._most = float(math.floor(curve.steepest / self.slope_step))
-        self._per_slope, self._per_row, self._out = (
-            1 / self.slope_step,
-            1 / self.row_step,
-            self.unit / self.shift,
-        )
-        self.table: Reals | None = None
-        if whole and len(records) * records.size <= MOST_NUMBERS:
-            self.table = self._tabled()
+        self.most = float(math.floor(curve.steepest / self.slope_step))
+        self.blocks = WholeRows(records, self.row_step, keep=whole)
 
     def on_grid(self, theta: Reals) -> Reals:
         """theta rounded so that products with rows are exact: to 2^-31 of its own size."""
@@ -78,74 +65,44 @@ class ExactSums:
         found *= step
         return np.asarray(found)
 
-    def noisy_gradient(self, theta: Reals, fetched: Blocks | None = None) -> Reals:
-        """The sum over some rows (all for None), with noise."""
-        total: Any = None
-        for rows, labels in self._all() if fetched is None else fetched:
-            scores = rows @ theta
-            scores *= self.row_step
-            slopes = self.curve.slope(scores, labels)
-            slopes *= self._per_slope
-            np.rint(slopes, out=slopes)
-            np.minimum(np.maximum(slopes, -self._most, out=slopes), self._most, out=slopes)
-            block = (slopes @ rows).astype(np.int64)
-            if self.integers is object:
-                block = np.array([int(v) for v in block], dtype=object)
-            total = block if total is None else total + block
-        if total is None:
-            total = np.zeros(self.records.size, dtype=self.integers)
-        total *= int(self.shift)
+    def noisy_gradient(self, theta: Reals, chosen: Any = None) -> Reals:
+        """The sum over the chosen rows (all for None), with noise."""
+        return self.noisy_sum(theta, self.blocks.of(chosen))
+
+    def noisy_gradients(self, samples: Iterable[Any]) -> Iterator[Callable[[Reals], Reals]]:
+        """For every sample of rows, in turn, the map from theta to the sum over it with noise; to be called once."""
+        for blocks in self.blocks.of_many(samples):
+            yield partial(self.noisy_sum, blocks=blocks)
+
+    def noisy_sum(self, theta: Reals, blocks: Blocks) -> Reals:
+        """The sum over rows in whole numbers, with noise, then as doubles.
+
+        The sum of one block and its noise are whole numbers of unit/shift that doubles hold, so that their sum as
+        doubles is the exact sum, rounded once; more blocks are added as integers and rounded once, too.
+        """
+        theta = theta * self.row_step
+        parts = [self._block(rows @ theta, rows, labels) for rows, labels in blocks]
         noise = next(self.noise)
-        total += noise if self.integers is np.int64 else np.array([int(v) for v in noise], dtype=object)
-        return np.asarray(total.astype(np.float64) * self._out)
+        if len(parts) == 1:
+            noisy = parts[0] * self.shift
+            noisy += noise
+        else:
+            total = sum((self._integers(part) for part in parts), np.zeros(len(theta), dtype=self.integers))
+            noisy = (total * int(self.shift) + self._integers(noise)).astype(np.float64)
+        noisy *= self.unit / self.shift
+        return np.asarray(noisy)
 
-    def fetched(self, samples: Iterable[Any], together: int = FETCHED) -> Iterator[Blocks | None]:
-        """The rounded rows of every sample, those of many samples fetched at once; None for all rows stays None."""
-        waiting: list[Any] = []
-        held = 0
-        for sample in samples:
-            if sample is None:
-                yield None
-                continue
-            if waiting and held + len(sample) > min(together, TOGETHER):
-                yield from self._split(waiting)
-                waiting, held = [], 0
-            waiting.append(sample)
-            held += len(sample)
-        yield from self._split(waiting)
+    def _block(self, scores: Reals, rows: Reals, labels: Reals) -> Reals:
+        """The sum of one block: whole numbers of the unit."""
+        slopes = self.curve.slope(scores, labels)
+        slopes *= 1 / self.slope_step
+        np.rint(slopes, out=slopes)
+        np.minimum(np.maximum(slopes, -self.most, out=slopes), self.most, out=slopes)
+        return np.asarray(slopes @ rows)
 
-    def _split(self, samples: list[Any]) -> Iterator[Blocks]:
-        """Samples that are fetched together; one that is larger than a block comes block by block."""
-        if len(samples) == 1:
-            sample = samples[0]
-            yield (self._block(sample[i : i + TOGETHER]) for i in range(0, len(sample), TOGETHER))
-        elif samples:
-            rows, labels = self._block(np.concatenate(samples))
-            start = 0
-            for sample in samples:
-                end = start + len(sample)
-                yield [(rows[start:end], labels[start:end])]
-                start = end
-
-    def _all(self) -> Iterator[tuple[Reals, Reals]]:
-        for start in range(0, len(self.records), TOGETHER):
-            yield self._block(slice(start, start + TOGETHER))
-
-    def _block(self, part: Any) -> tuple[Reals, Reals]:
-        """Some rows, rounded, as whole numbers of row_step; and their labels."""
-        labels = some(self.records.labels, part)
-        if self.table is not None:
-            return some(self.table, part).astype(np.float64), labels
-        rows = self.records.rows(part, self._per_row)
-        return np.rint(rows, out=rows), labels
-
-    def _tabled(self) -> Reals:
-        """All rows; whole numbers up to 2^18 are single-precision floats, too, at half the memory."""
-        table = np.empty((len(self.records), self.records.size), dtype=np.float32)
-        for start in range(0, len(table), TOGETHER):
-            part = slice(start, start + TOGETHER)
-            table[part] = self._block(part)[0]
-        return table
+    def _integers(self, values: Reals) -> Reals:
+        whole = values.astype(np.int64)
+        return whole if self.integers is np.int64 else np.array(whole.tolist(), dtype=object)
 
     def _drawn(self, mechanism: Gaussian, steps: int) -> Iterator[Reals]:
         """The noise of every step in whole numbers of unit / shift."""
@@ -157,7 +114,7 @@ class ExactSums:
                 raise InvalidParameter(
                     "the noise does not fit the grid of the gradients; use a smaller noise multiplier."
                 )
-            yield from fine.astype(np.int64)
+            yield from fine
 
 
 def _power_above(x: float) -> float:

@@ -1,14 +1,16 @@
 """Minimise a ridge-regularised GLM objective plus a linear term, to a small gradient.
 
 The solver is free: what is released depends on the minimiser alone (plus noise that covers the tolerance), so nothing
-here needs to be private, only convergent. Newton directions with a line search along the scores: two passes over the
-rows per step, and beyond the data only a few numbers per row are kept.
+here needs to be private, only convergent. Many rows are minimised quickly, from the minimum and the Hessian of a part
+of them, one pass over the rows per step and nothing kept per row; where that fails, and for few rows, carefully:
+Newton directions with a line search along the scores, two passes per step and a few numbers per row.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
@@ -17,7 +19,11 @@ from dalenius.learn.curves import Curve, Reals
 from dalenius.learn.rows import Records
 
 CHUNK = 1 << 13
-"""Rows taken together: few enough to stay in the cache between the two products of a gradient."""
+"""Rows taken together."""
+NUMBERS = 1 << 17
+"""Numbers taken together (1 MB) where they are to stay in the cache between the two products of a gradient."""
+THIN = 11
+"""Many rows are minimised starting from every so-many-th of them."""
 SKETCH = 50
 """So many rows per column have a Hessian that serves for all, until progress stalls."""
 MOST_COLUMNS = 2000
@@ -51,6 +57,20 @@ class Objective:
             total += self.records.combined(slopes[part], part)
         return np.asarray(total)
 
+    def gradient_at(self, theta: Reals) -> Reals:
+        """The gradient in one pass over the rows, nothing kept."""
+        total = self.ridge * theta + self.noise
+        together = max(1, NUMBERS // len(theta))
+        for start in range(0, len(self.records), together):
+            part = slice(start, start + together)
+            scores = self.records.scores(theta, part)
+            total += self.records.combined(self.curve.slope(scores, self.records.labels[part]), part)
+        return np.asarray(total)
+
+    def thinned(self, every: int) -> Objective:
+        """The objective of every so-many-th row, ridge and noise shrunk to match."""
+        return Objective(self.records.thinned(every), self.curve, self.ridge / every, self.noise / every)
+
     def hessian(self, scores: Reals, every: int = 1) -> Reals:
         """The Hessian, or an estimate from every `every`-th row."""
         size = len(self.noise)
@@ -77,13 +97,58 @@ class Objective:
 
 
 def minimiser(objective: Objective, tolerance: float) -> tuple[Reals, float]:
-    """A point and the norm of the gradient there; the caller decides whether it is small enough.
+    """A point and the norm of the gradient there; the caller decides whether it is small enough."""
+    theta, norm = quick(objective, tolerance)
+    return (theta, norm) if norm <= tolerance else careful(objective, tolerance, theta)
 
-    The directions are Newton's, first with the Hessian of a sample of rows, then with that of all of them, kept as
-    long as it serves; the length of a step makes the slope along it small. The objective is strongly convex: this
-    converges from anywhere.
+
+def quick(objective: Objective, tolerance: float) -> tuple[Reals, float]:
+    """Steps from the minimum of a part of the rows, with the Hessian of that part mended by what the steps show.
+
+    BFGS that keeps every pair and starts from that Hessian instead of a multiple of the identity. Gives up
+    (any point, any norm) where the gradient does not fall: too few rows, or a part that is not like the whole.
     """
-    theta, scores = np.zeros(len(objective.noise)), np.zeros(len(objective.records))
+    theta = np.zeros(len(objective.noise))
+    if not THIN * max(4000, SKETCH * len(theta)) <= len(objective.records) or len(theta) > MOST_COLUMNS:
+        return theta, np.inf
+    part = objective.thinned(THIN)
+    first = float(np.linalg.norm(part.gradient_at(theta)))
+    theta, _ = minimiser(part, 1e-4 * first)
+    factor = cho_factor(part.hessian(part.scores(theta)) * THIN)
+    pairs: list[tuple[Reals, Reals, float]] = []
+    best, gradient = theta, objective.gradient_at(theta)
+    norm = float(np.linalg.norm(gradient))
+    while norm > tolerance:
+        step = _mended(factor, pairs, gradient)
+        theta = best - step
+        after = objective.gradient_at(theta)
+        size = float(np.linalg.norm(after))
+        if not size < 0.5 * norm:
+            break
+        pairs.append((-step, after - gradient, float(step @ (gradient - after))))
+        best, gradient, norm = theta, after, size
+    return best, norm
+
+
+def _mended(factor: Any, pairs: list[tuple[Reals, Reals, float]], gradient: Reals) -> Reals:
+    """The BFGS step: the inverse of the factored Hessian, updated by pairs (step, change of gradient, product)."""
+    left, shares = gradient.copy(), []
+    for step, change, product in reversed(pairs):
+        shares.append(float(step @ left) / product)
+        left -= shares[-1] * change
+    found = np.asarray(cho_solve(factor, left))
+    for (step, change, product), share in zip(pairs, reversed(shares), strict=True):
+        found += (share - float(change @ found) / product) * step
+    return found
+
+
+def careful(objective: Objective, tolerance: float, theta: Reals) -> tuple[Reals, float]:
+    """The directions are Newton's, first with the Hessian of a sample of rows, then with that of all of them.
+
+    A Hessian is kept as long as it serves; the length of a step makes the slope along it small. The objective is
+    strongly convex: this converges from anywhere.
+    """
+    scores = objective.scores(theta)
     slopes = objective.slopes(scores)
     every = max(1, len(objective.records) // max(4000, SKETCH * len(theta)))
     best, norm, slow, solve = (theta, np.inf), np.inf, 0, None

@@ -1,7 +1,6 @@
-"""One number by the exponential mechanism: for empirical risk, and for the norm of its gradient.
+"""A mean by the exponential mechanism: for empirical risk, and for the norm of its gradient.
 
-In several dimensions these laws can only be sampled by Markov chains, whose privacy is approximate at best: not
-offered.
+`one_quantile` has the same for quantiles, `drawn_regression` for a few coefficients.
 """
 
 from __future__ import annotations
@@ -28,7 +27,9 @@ STEPS = 1 << 20
 CANDIDATES = 1 << 12
 
 
-class _OneNumber(BaseEstimator):  # type: ignore[misc]
+class OneNumber(BaseEstimator):  # type: ignore[misc]
+    """Numbers in public bounds, on a grid, and a promise kept by an exponential mechanism."""
+
     guarantee: Guarantee
     bounds: Bounds
 
@@ -59,7 +60,7 @@ class _OneNumber(BaseEstimator):  # type: ignore[misc]
         return np.rint((found - low) / (high - low) * STEPS).astype(np.int64)
 
 
-class GradientMean(_OneNumber):
+class GradientMean(OneNumber):
     """The mean of numbers in public bounds by the K-norm gradient mechanism. Add/remove neighbours.
 
     Released: theta with probability proportional to exp(-(epsilon / (2 width)) |sum_i (theta - x_i)|) on a grid of
@@ -85,7 +86,7 @@ class GradientMean(_OneNumber):
         return self
 
 
-class ExponentialMean(_OneNumber):
+class ExponentialMean(OneNumber):
     """The mean of numbers in public bounds by the exponential mechanism for squared error. Add/remove neighbours.
 
     Released: one of 4097 evenly spaced theta, with probability proportional to exp(-(epsilon/width^2) sum_i (theta

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -69,8 +70,8 @@ class AdaptivePosteriorSampleRegression(RegressorMixin, BaseEstimator):  # type:
     def price(self) -> Loss:
         """What a fit will cost, whatever the data."""
         part, epsilon, delta = self._shares()
-        release = Gaussian.calibrated(part, sensitivity=1.0).loss
-        rounding = Gaussian.calibrated(ApproxDP(0.01 * epsilon / 0.49, delta), sensitivity=1.0).loss
+        release = least_noise(part).loss
+        rounding = least_noise(ApproxDP(0.01 * epsilon / 0.49, delta)).loss
         return release * 2 + losses.approx(epsilon, 3 * delta) + rounding
 
     def fit(self, X: Any, y: Any) -> Any:
@@ -84,7 +85,7 @@ class AdaptivePosteriorSampleRegression(RegressorMixin, BaseEstimator):  # type:
         square = (norm**2 + constant**2) * (1 + 1e-9)
         gram, product = data.gram(np.ones(len(data))), data.combined(data.labels)
 
-        unit = Gaussian.calibrated(part, sensitivity=1.0).sigma
+        unit = least_noise(part).sigma
         safe = -float(ndtri(delta)) * unit * SLACK
         noisy = Gaussian(sensitivity=square * SLACK, sigma=unit * square * SLACK)
         least = float(noisy.release(float(np.linalg.eigvalsh(gram)[0]))) - safe * square * SLACK
@@ -101,14 +102,10 @@ class AdaptivePosteriorSampleRegression(RegressorMixin, BaseEstimator):  # type:
             float(Gaussian(sensitivity=moved, sigma=unit * moved).release(size)) + (safe + 1) * moved
         )
 
-        precision = _largest_precision(epsilon, delta, residual, leverage)
+        precision = largest_precision(epsilon, delta, residual, leverage)
         deviation = 1 / math.sqrt(precision * (least + ridge))
-        sample = theta + solve_triangular(lower.T, np.asarray(gaussian(data.size, bits=40))) / math.sqrt(
-            precision
-        )
-        hide = Gaussian.calibrated(ApproxDP(0.01 * epsilon / 0.49, delta), sensitivity=1.0).sigma
-        error = 2 * TOLERANCE * deviation
-        sample = np.asarray(Gaussian(sensitivity=error, sigma=hide * error).release(sample))
+        hide = least_noise(ApproxDP(0.01 * epsilon / 0.49, delta)).sigma
+        sample = hidden(posterior(lower, theta, precision), deviation, hide)
 
         self.loss_ = self.price()
         self.n_features_in_ = features.shape[1]
@@ -123,10 +120,28 @@ class AdaptivePosteriorSampleRegression(RegressorMixin, BaseEstimator):  # type:
         return linear_scores(self, X, self.row_norm, self.rows)
 
 
-def _largest_precision(epsilon: float, delta: float, residual: float, leverage: float) -> float:
+@lru_cache(maxsize=64)
+def least_noise(promise: ApproxDP) -> Gaussian:
+    """Noise that keeps a promise for what one record moves by 1 at most."""
+    return Gaussian.calibrated(promise, sensitivity=1.0)
+
+
+def posterior(lower: Reals, theta: Reals, precision: float) -> Reals:
+    """One sample of N(theta, (precision L L^T)^-1), rounded."""
+    normal = np.asarray(gaussian(len(theta), bits=40))
+    return np.asarray(theta + solve_triangular(lower.T, normal) / math.sqrt(precision))
+
+
+def hidden(sample: Reals, deviation: float, noise: float) -> Reals:
+    """The sample with Gaussian noise that hides its rounding; `deviation` is the largest it can have."""
+    error = 2 * TOLERANCE * deviation
+    return np.asarray(Gaussian(sensitivity=error, sigma=noise * error).release(sample))
+
+
+def largest_precision(epsilon: float, delta: float, residual: float, leverage: float) -> float:
     """The sharpest posterior that keeps (epsilon, delta); delta grows with the precision."""
     low, high = 1e-12, 1e12
-    for _ in range(200):
+    for _ in range(100):
         middle = math.sqrt(low * high)
         kept = sample_delta(epsilon, middle, residual, leverage) * (1 + 1e-6) <= delta
         low, high = (middle, high) if kept else (low, middle)
