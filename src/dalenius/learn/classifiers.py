@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from scipy.special import expit
 from sklearn.base import ClassifierMixin
 
 from dalenius.calculus.errors import InvalidParameter
@@ -53,6 +52,9 @@ class LogisticRegression(_Binary):
     follow from the guarantee alone; rows that hold NaN or a label outside `classes` count as absent. The released
     model is (coef_, intercept_); its cost is `loss_`, which composes with any other.
 
+    The slope of one record's log-loss is clipped to `knee` (Song et al. 2020): 1/2 instead of 1 halves the noise, and
+    only records on the wrong side of the border feel it. `predict_proba` allows for it.
+
     >>> import numpy as np, dalenius as dp
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(5000, 3)); y = (X[:, 0] > 0).astype(int)
@@ -66,6 +68,7 @@ class LogisticRegression(_Binary):
         guarantee: Guarantee,
         *,
         classes: Sequence[Any] = (0, 1),
+        knee: float = 0.5,
         row_norm: float = 1.0,
         rows: Rows = "clip",
         intercept_scale: float = 0.3,
@@ -74,18 +77,19 @@ class LogisticRegression(_Binary):
     ) -> None:
         self.guarantee = guarantee
         self.classes = classes
+        self.knee = knee
         self.row_norm = row_norm
         self.rows = rows
         self.intercept_scale = intercept_scale
         self.noise_ratio = noise_ratio
         self.method = method
 
-    def _curve(self) -> Curve:
-        return Logistic()
+    def _curve(self) -> Logistic:
+        return Logistic(self.knee)
 
     def predict_proba(self, X: Any) -> Reals:
         """Probabilities of both classes."""
-        positive = expit(self.decision_function(X))
+        positive = self._curve().probability(self.decision_function(X))
         return np.column_stack((1 - positive, positive))
 
 

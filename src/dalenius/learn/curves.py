@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import expit
+from scipy.special import expit, logit
 
 from dalenius.calculus import checks
+from dalenius.calculus.errors import InvalidParameter
 
 Reals = npt.NDArray[Any]
 
@@ -40,25 +41,48 @@ class Curve(ABC):
 
 @dataclass(frozen=True)
 class Logistic(Curve):
-    """log(1 + e^u) - y u, y in {0, 1}."""
+    """log(1 + e^u) - y u, y in {0, 1}, its slope clipped to [-knee, knee]: a straight line where p(y) < 1 - knee.
+
+    With knee 1/2 a record on the wrong side pulls as hard as one on the border, and no harder.
+    """
+
+    knee: float = 1.0
+
+    def __post_init__(self) -> None:
+        if not 0.5 <= checks.number("knee", self.knee) <= 1:
+            raise InvalidParameter(
+                f"knee is {self.knee}; it must be at least 1/2 (less says nothing on the border) and at most 1 (no "
+                "clipping)."
+            )
 
     @property
     def steepest(self) -> float:
-        return 1.0
+        return self.knee
 
     @property
     def sharpest(self) -> float:
         return 0.25
 
     def value(self, u: Reals, y: Reals) -> Reals:
-        return np.asarray(np.logaddexp(0.0, u) - y * u)
+        margin = (2 * y - 1) * u
+        bent = np.maximum(margin, logit(1 - self.knee))
+        return np.asarray(
+            np.logaddexp(0.0, -bent) + np.where(bent > margin, self.knee * (bent - margin), 0.0)
+        )
 
     def slope(self, u: Reals, y: Reals) -> Reals:
-        return np.asarray(expit(u) - y)
+        found = expit(u)
+        found -= y
+        return np.asarray(found if self.knee == 1 else np.clip(found, -self.knee, self.knee, out=found))
 
     def bend(self, u: Reals, y: Reals) -> Reals:
         p = expit(u)
-        return np.asarray(p * (1 - p))
+        return np.asarray(p * (1 - p) * (np.abs(p - y) <= self.knee))
+
+    def probability(self, u: Reals) -> Reals:
+        """P(y = 1) of records whose mean loss is least at u: the share at which the slopes cancel."""
+        for_one, for_zero = np.minimum(expit(u), self.knee), np.minimum(expit(-u), self.knee)
+        return np.asarray(for_one / (for_one + for_zero))
 
 
 @dataclass(frozen=True)
