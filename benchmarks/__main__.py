@@ -1,6 +1,7 @@
 """`python -m benchmarks`: every case, ours and the peers' in one run.
 
-The accounting goes to RESULTS.md, the noise to NOISE.md, the tables to TABLES.md; `--only` chooses one.
+The accounting goes to RESULTS.md, the noise to NOISE.md, the tables to TABLES.md, the learning to LEARNING.md; `--only`
+chooses one.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import time
 from importlib.metadata import version
 from pathlib import Path
 
-from benchmarks import noise, tables
+from benchmarks import learning, noise, tables
 from benchmarks.ask import Peers
 from benchmarks.cases import Case, Row, all_cases
 from benchmarks.picture import draw
@@ -44,6 +45,8 @@ def main() -> int:
         noise.run(peers, options.quick, about, out, say)
     if options.only in (None, "tables"):
         tables.run(peers, options.quick, about, out, say)
+    if options.only in (None, "learning"):
+        learning.run(peers, options.quick, about, out, say)
     return 0
 
 
@@ -69,7 +72,9 @@ def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks", description="Ours against the peers, in one run."
     )
-    parser.add_argument("--only", choices=["accounting", "noise", "tables"], help="one part (default: all)")
+    parser.add_argument(
+        "--only", choices=["accounting", "noise", "tables", "learning"], help="one part (default: all)"
+    )
     parser.add_argument("--quick", action="store_true", help="a reduced set, written to build/benchmarks")
     parser.add_argument("--no-peers", action="store_true", help="only ours, written to build/benchmarks")
     parser.add_argument(

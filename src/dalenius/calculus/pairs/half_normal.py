@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import erfcx, gammaln, log_ndtr, ndtr, wofz
-from scipy.stats import chi
+from scipy.special import erfcx, gammaincc, gammaln, log_ndtr, ndtr, wofz
 
 from dalenius.calculus.pairs.mixture import Rule
 from dalenius.calculus.pairs.pair import UNIT, Bounds, Pair, Reals, Tilted
@@ -102,7 +101,7 @@ class ChiPair(Pair):
 
     @property
     def roughness(self) -> float:  # type: ignore[override]
-        # log densities add up terms of size d log d; the rest is for the quadratures and scipy's chi.sf.
+        # log densities add up terms of size d log d; the rest is for the quadratures and scipy's gammaincc.
         return 16 * UNIT * self.dimension * (1 + math.log(self.dimension)) + 1e-13
 
     @property
@@ -172,7 +171,7 @@ class ChiPair(Pair):
 
     def cells(self, edges: Reals) -> tuple[Reals, Reals]:
         y = np.maximum(edges - self.start, 0.0) / self.mu
-        above = np.append(np.insert(chi.sf(y, self.dimension), 0, 1.0), 0.0)
+        above = np.append(np.insert(gammaincc(self.dimension / 2, y * y / 2), 0, 1.0), 0.0)
         p = np.maximum(-np.diff(above), 0.0)
         ends = np.concatenate(([0.0], y, [np.maximum(y[-1], math.sqrt(self.dimension)) + 40.0]))
         return p, math.exp(-self.start) * _exp_chi_cells(ends, self.mu, self.dimension)
