@@ -15,7 +15,7 @@ TITLES = {
     "classification": "Private logistic regression (thesis Tables 4.1, 4.2): test accuracy in %, delta = 1e-5",
     "bounds": "What objective perturbation costs (thesis Figure 4.1): epsilon at delta = 1e-5",
     "regression": "Linear regression: mean squared error on test rows, delta = 1e-6",
-    "slopes": "The error of a private mean, epsilon = 1",
+    "slopes": "How the error falls with n, epsilon = 1",
 }
 NOTE = """How to read them. Every private fit keeps its promise whole, and no setting depends on the data it is
 fitted to. But the defaults were chosen by people who had seen some of these data sets, and that was not paid for:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import dalenius as dp
-from dalenius.calculus.errors import InvalidParameter
+from dalenius.calculus.errors import CannotMeet, InvalidParameter
 from dalenius.learn import LinearSVC, LogisticRegression
 from dalenius.learn.descent import NoisyDescent
 from dalenius.learn.objective_perturbation import ObjectivePerturbation
@@ -96,6 +96,19 @@ class ClassifierContract(EstimatorContract):
         assert isinstance(self.build(dp.ApproxDP(1.0, 1e-5), method="descent").fit(x, y).plan_, NoisyDescent)
         with pytest.raises(InvalidParameter, match="method"):
             self.build(dp.ApproxDP(1.0, 1e-5), method="newton").fit(x, y)
+
+
+    def test_kifer(self) -> None:
+        """Keeps what is asked for, with room to spare, by more noise than we need."""
+        x, y = self.data()
+        for promise in (dp.ApproxDP(0.1, 1e-6), dp.ApproxDP(1.0, 1e-5), dp.ApproxDP(4.0, 1e-5)):
+            theirs, ours = self.build(promise, method="kifer").fit(x, y), self.build(promise).fit(x, y)
+            assert promise.holds(theirs.loss_)
+            assert theirs.loss_.epsilon(promise.delta) < 0.9 * promise.epsilon
+            assert theirs.plan_.sigma > 1.3 * ours.plan_.sigma
+        for promise in (dp.PureDP(1.0), dp.GDP(1.0), dp.ApproxDP(1.0, 0.0)):
+            with pytest.raises(CannotMeet):
+                self.build(promise, method="kifer").fit(x, y)
 
 
 class TestLogisticRegression(ClassifierContract):

@@ -21,7 +21,7 @@ from dalenius.learn.output_perturbation import OutputPerturbation
 from dalenius.learn.pure_objective_perturbation import PureObjectivePerturbation
 from dalenius.learn.rows import Records, Rows, factors, matrix, records
 
-Method = Literal["auto", "objective", "descent", "output"]
+Method = Literal["auto", "objective", "kifer", "descent", "output"]
 
 
 class Plan(Protocol):
@@ -117,8 +117,10 @@ def plan(
     """
     if method not in get_args(Method):
         raise InvalidParameter(
-            f"method is {method!r}; it must be 'auto', 'objective', 'descent' or 'output'."
+            f"method is {method!r}; it must be 'auto', 'objective', 'kifer', 'descent' or 'output'."
         )
+    if method == "kifer":
+        return ObjectivePerturbation.kifer(guarantee, gradient_bound, smoothness)
     if method == "output":
         return OutputPerturbation.calibrated(guarantee, gradient_bound, smoothness)
     if method != "descent":

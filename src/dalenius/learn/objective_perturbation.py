@@ -10,7 +10,7 @@ import numpy as np
 from dalenius.calculus import checks, losses
 from dalenius.calculus.calibrate import calibrate
 from dalenius.calculus.errors import CannotMeet
-from dalenius.calculus.guarantees import Guarantee
+from dalenius.calculus.guarantees import ApproxDP, Guarantee
 from dalenius.calculus.loss import Loss
 from dalenius.learn.curves import Curve, Reals
 from dalenius.learn.minimise import Objective, minimiser
@@ -69,6 +69,21 @@ class ObjectivePerturbation:
         raise CannotMeet(
             f"objective perturbation cannot keep {guarantee}; ask for another method or promise."
         )
+
+    @classmethod
+    def kifer(cls, guarantee: Guarantee, gradient_bound: float, smoothness: float) -> ObjectivePerturbation:
+        """The noise and the ridge of Kifer, Smith and Thakurta 2012 (thesis Theorem 4.2.8), for comparison.
+
+        `loss` is our account of them, and smaller than what was asked for.
+        """
+        if not isinstance(guarantee, ApproxDP) or guarantee.delta == 0 or guarantee.epsilon == 0:
+            raise CannotMeet(f"Kifer's constants cannot keep {guarantee}; ask for ApproxDP(epsilon, delta).")
+        epsilon, delta = guarantee.epsilon, guarantee.delta
+        sigma = gradient_bound * math.sqrt(8 * math.log(2 / delta) + 4 * epsilon) / epsilon
+        found = cls(sigma, 2 * smoothness / epsilon, gradient_bound, smoothness)
+        if not guarantee.holds(found.loss):
+            raise CannotMeet(f"Kifer's constants cannot be shown to keep {guarantee}; use method='objective'.")
+        return found
 
     @property
     def tolerance(self) -> float:

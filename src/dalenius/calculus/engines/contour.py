@@ -46,6 +46,8 @@ class Contour:
     """A vertical line with M evaluated on it once; `delta` may then be asked at many epsilons."""
 
     last_once = False
+    _flat: Complexes | None = None
+    """1 / (s (s+1)) / T on the line."""
     atoms: Terms | None = None
     """Atomic parts of the terms, when every term has one: their product does not decay along the line.
 
@@ -112,7 +114,9 @@ class Contour:
 
         The weight of the rule is 1 / T.
         """
-        kernel = np.exp(-1j * self.t * epsilon) / (s * (s + 1)) / self.period
+        if self._flat is None:
+            self._flat = 1 / (s * (s + 1)) / self.period
+        kernel = np.exp(-1j * epsilon * self.t) * self._flat
         return kernel, -self.c * epsilon, np.zeros(1)
 
     def _discrete_part(self, t: Reals) -> tuple[Complexes, Reals]:
@@ -166,14 +170,16 @@ class Contour:
         self.t = t[keep]
         self.turning = self._turning(self.t)
         self.values, self.reach, self.error = values[keep], reach[keep], error[keep]
+        self.s = self.c + 1j * self.t
+        self.weight = np.full(len(self.t), 2.0)
+        self.weight[0] = 1.0
+        if self.last_once:
+            self.weight[-1] = 1.0
 
     def delta(self, epsilon: float) -> Bounds:
         """Certified bounds on D(epsilon)."""
-        kernel, exponent, off = self._kernel(self.c + 1j * self.t, epsilon)
-        weight = np.full(len(self.t), 2.0)
-        weight[0] = 1.0
-        if self.last_once:
-            weight[-1] = 1.0
+        kernel, exponent, off = self._kernel(self.s, epsilon)
+        weight = self.weight
         value = float(np.sum(weight * (self.values * kernel).real))
         size = weight * np.abs(kernel)
         phases = 16.0 + len(self.t) + 4 * abs(epsilon) * self.turning

@@ -180,7 +180,7 @@ def window(mu: float, rate: float, m: float) -> tuple[float, float]:
         return -REACH, m * mu + REACH
     # u'' <= -1: one peak, where x = m mu r(x) < 0.
     low, high = m * mu, 0.0
-    for _ in range(60):
+    while high - low > 0.05:
         middle = (low + high) / 2
         r = rate * math.exp(mu * middle - mu * mu / 2)
         r /= 1.0 - rate + r
