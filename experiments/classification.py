@@ -37,7 +37,13 @@ def searched(epsilon: float) -> dp.learn.PrivateSearch:
     """Five settings tried at random and the best kept, all of it paid for."""
     settings = [
         {"knee": knee, "intercept_scale": bias, "noise_ratio": ratio}
-        for knee, bias, ratio in ((0.5, 0.3, 1.2), (0.5, 1.0, 1.2), (0.5, 0.1, 1.2), (1.0, 0.3, 1.2), (0.75, 0.3, 1.1))
+        for knee, bias, ratio in (
+            (0.5, 0.3, 1.2),
+            (0.5, 1.0, 1.2),
+            (0.5, 0.1, 1.2),
+            (1.0, 0.3, 1.2),
+            (0.75, 0.3, 1.1),
+        )
     ]
     return dp.learn.PrivateSearch(ours(epsilon), settings, dp.ApproxDP(epsilon, 1e-5))
 

@@ -86,7 +86,9 @@ PROBLEMS = (
 
 
 def run(seeds: int) -> str:
-    return "\n\n".join(f"### {problem.name.capitalize()}\n\n{measured(problem, seeds)}" for problem in PROBLEMS)
+    return "\n\n".join(
+        f"### {problem.name.capitalize()}\n\n{measured(problem, seeds)}" for problem in PROBLEMS
+    )
 
 
 def measured(problem: Problem, seeds: int) -> str:

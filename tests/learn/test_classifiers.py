@@ -97,7 +97,6 @@ class ClassifierContract(EstimatorContract):
         with pytest.raises(InvalidParameter, match="method"):
             self.build(dp.ApproxDP(1.0, 1e-5), method="newton").fit(x, y)
 
-
     def test_kifer(self) -> None:
         """Keeps what is asked for, with room to spare, by more noise than we need."""
         x, y = self.data()

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy.special import gammaln
+from sklearn.base import is_classifier, is_regressor
 
 import dalenius as dp
 from dalenius.calculus.errors import CannotMeet, InvalidParameter
@@ -186,3 +187,27 @@ def test_bad_parameters() -> None:
             PrivateSearch(model, **made).fit(x, y)
     with pytest.raises(CannotMeet):
         PrivateSearch(model, CANDIDATES, dp.PureDP(1.0), tries=PoissonTries(3.0)).fit(x, y)
+
+
+def test_a_search_is_an_estimator_of_its_kind() -> None:
+    """It scores, and tells scikit-learn what it is; a score of one's own decides the winner."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(400, 2)) / 2
+    y = (x[:, 0] > 0).astype(int)
+    search = dp.learn.PrivateSearch(
+        dp.learn.LogisticRegression(dp.PureDP(1.0)),
+        [{"row_norm": 1.0}, {"row_norm": 2.0}],
+        dp.PureDP(300.0),
+        tries=dp.learn.GeometricTries(20.0),
+        scoring=lambda model, x, y: np.full(len(x), float(model.row_norm == 2.0)),
+    )
+    with seeded(5):
+        search.fit(x, y)
+    assert search.best_params_ == {"row_norm": 2.0}
+    assert search.score(x, y) == search.best_estimator_.score(x, y) > 0.8
+    assert search.predict_proba(x).shape == (400, 2)
+    assert search.decision_function(x).shape == (400,)
+    assert is_classifier(search)
+    values = dp.learn.PrivateSearch(dp.learn.HuberRegression(dp.GDP(1.0)), [{}], dp.ApproxDP(1.0, 1e-5))
+    assert is_regressor(values)
+    assert not hasattr(values, "predict_proba")

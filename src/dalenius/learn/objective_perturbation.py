@@ -82,7 +82,9 @@ class ObjectivePerturbation:
         sigma = gradient_bound * math.sqrt(8 * math.log(2 / delta) + 4 * epsilon) / epsilon
         found = cls(sigma, 2 * smoothness / epsilon, gradient_bound, smoothness)
         if not guarantee.holds(found.loss):
-            raise CannotMeet(f"Kifer's constants cannot be shown to keep {guarantee}; use method='objective'.")
+            raise CannotMeet(
+                f"Kifer's constants cannot be shown to keep {guarantee}; use method='objective'."
+            )
         return found
 
     @property

@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone, is_classifier
+from sklearn.utils import get_tags
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from dalenius.calculus import checks
@@ -24,7 +26,7 @@ from dalenius.noise import uniform_integers
 PARTS = 1 << 20
 """Scores of single records are rounded down to this many parts of 1, so that their sum is exact."""
 
-Score = Callable[[Any, Any, Any], Any]
+Scoring = Callable[[Any, Any, Any], Any]
 
 
 @dataclass(frozen=True)
@@ -41,7 +43,7 @@ class PrivateSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     Each trial draws a candidate (a dict of parameters) uniformly, fits it with its share of the budget, and scores
     it: on `validation`, a public pair (X, y), for free; without one on the private records themselves, by the sum
     over records of a score in [0, 1] (right or not for classifiers, 1 - |error|/spread for regressors, or
-    `score(model, X, y)`) plus noise, `score_share` of a trial's epsilon. Released: the best model, its parameters
+    `scoring(model, X, y)`) plus noise, `score_share` of a trial's epsilon. Released: the best model, its parameters
     and its (noisy) score. The number of trials and the others are forgotten. `loss_` is `tries.loss(trial)`: Liu
     and Talwar 2019 for PureDP (geometric numbers of trials), Papernot and Steinke 2022 otherwise (Poisson). If
     there was no trial at all, the model fitted to no records is returned.
@@ -67,7 +69,7 @@ class PrivateSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         *,
         tries: Tries | None = None,
         validation: tuple[Any, Any] | None = None,
-        score: Score | None = None,
+        scoring: Scoring | None = None,
         score_share: float = 0.1,
     ) -> None:
         self.estimator = estimator
@@ -75,7 +77,7 @@ class PrivateSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         self.guarantee = guarantee
         self.tries = tries
         self.validation = validation
-        self.score = score
+        self.scoring = scoring
         self.score_share = score_share
 
     def price(self) -> Loss:
@@ -114,6 +116,29 @@ class PrivateSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self, "best_estimator_")
         return self.best_estimator_.predict(X)
 
+    @available_if(lambda self: hasattr(self.estimator, "predict_proba"))  # type: ignore[untyped-decorator]
+    def predict_proba(self, X: Any) -> Any:
+        """The best model's probabilities."""
+        check_is_fitted(self, "best_estimator_")
+        return self.best_estimator_.predict_proba(X)
+
+    @available_if(lambda self: hasattr(self.estimator, "decision_function"))  # type: ignore[untyped-decorator]
+    def decision_function(self, X: Any) -> Any:
+        """The best model's scores of rows."""
+        check_is_fitted(self, "best_estimator_")
+        return self.best_estimator_.decision_function(X)
+
+    def score(self, X: Any, y: Any) -> float:
+        """How good the best model is on other records; nothing about these is private."""
+        check_is_fitted(self, "best_estimator_")
+        return float(self.best_estimator_.score(X, y))
+
+    def __sklearn_tags__(self) -> Any:
+        tags, inner = super().__sklearn_tags__(), get_tags(self.estimator)
+        tags.estimator_type = inner.estimator_type
+        tags.classifier_tags, tags.regressor_tags = inner.classifier_tags, inner.regressor_tags
+        return tags
+
     def _score(self, model: Any, x: Any, y: Any, noise: Gaussian | Laplace | None) -> float:
         if noise is None:
             assert self.validation is not None
@@ -127,8 +152,8 @@ class PrivateSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         return float(noise.release(int(parts.astype(np.int64).sum())) / PARTS)
 
     def _each(self, model: Any, x: Any, y: Any) -> Any:
-        if self.score is not None:
-            return self.score(model, x, y)
+        if self.scoring is not None:
+            return self.scoring(model, x, y)
         if is_classifier(model):
             return np.asarray(model.predict(x) == np.asarray(y), dtype=np.float64)
         from dalenius.learn.targets import Targets, numbers
