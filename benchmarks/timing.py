@@ -27,11 +27,16 @@ class Timing:
         return cls(statistics.median(seconds), min(seconds), max(seconds), len(seconds))
 
 
+ENOUGH = 0.5
+"""Seconds: what takes milliseconds is repeated for so long, or a passing load on the machine would be measured."""
+MOST = 100
+
+
 def timed(call: Callable[[], T], repetitions: int = 9) -> tuple[T, Timing]:
-    """The answer, and how long it took: one warm-up, then the median of the repetitions."""
+    """The answer, and how long it took: one warm-up, then the median of at least so many repetitions."""
     answer = call()
-    seconds = []
-    for _ in range(repetitions):
+    seconds: list[float] = []
+    while len(seconds) < repetitions or (sum(seconds) < ENOUGH and len(seconds) < MOST):
         forget()
         start = time.perf_counter()
         answer = call()
