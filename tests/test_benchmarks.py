@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import math
+from time import sleep
 
 import pytest
 from benchmarks import cases, ours, parts, report
 from benchmarks.ask import Reply
-from benchmarks.timing import Timing, timed
+from benchmarks.timing import MOST, Timing, timed
 
 TRAINING = [(sigma, steps) for sigma in (1.0, 2.0) for steps in (1_000, 10_000, 100_000)]
 
@@ -65,6 +66,9 @@ def test_forget_empties_the_caches() -> None:
 def test_timed_counts_repetitions_and_not_the_warm_up() -> None:
     calls: list[int] = []
     _, time = timed(lambda: calls.append(1), 7)
+    assert (len(calls), time.repetitions) == (MOST + 1, MOST)  # over in no time: repeated
+    calls.clear()
+    _, time = timed(lambda: (calls.append(1), sleep(0.1)), 7)
     assert (len(calls), time.repetitions) == (8, 7)
     assert time.fastest <= time.median <= time.slowest
 

@@ -183,3 +183,16 @@ def test_other_errors_of_the_family_come_through() -> None:
 
     with pytest.raises(ZeroDivisionError):
         dp.calibrate(family, dp.GDP(1.0))
+
+
+@pytest.mark.parametrize("epsilon", [0.05, 0.3, 1.0, 3.0, 8.0])
+@pytest.mark.parametrize("delta", [1e-5, 1e-9])
+def test_epsilon_of_what_was_calibrated_is_not_above_what_was_asked_for(epsilon: float, delta: float) -> None:
+    families: tuple[Family, ...] = (
+        losses.gaussian,
+        lambda s: losses.gaussian(s) * 10,
+        lambda s: losses.laplace(s) * 5,
+        lambda s: losses.poisson_sampled(losses.gaussian(s), 0.01) * 1000,
+    )
+    for family in families:
+        assert family(dp.calibrate(family, dp.ApproxDP(epsilon, delta))).epsilon(delta) <= epsilon

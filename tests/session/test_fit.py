@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import BaseEstimator, clone
+from sklearn.linear_model import Ridge
 
 import dalenius as dp
 from dalenius.session.fit import Fitting
@@ -153,3 +154,42 @@ def test_refused(people: pd.DataFrame, model: Any, features: Any, target: Any, w
     with pytest.raises(ValueError, match=why):
         asked.fit(model or dp.learn.LogisticRegression(dp.ZCDP(0.1)), features, target)
     assert asked.remaining == dp.ZCDP(1.0)
+
+
+def test_parts_and_searches_are_paid_and_remembered(people: pd.DataFrame, tmp_path: Path) -> None:
+    """A model in parts, and a search: what they release comes back from the record as it was."""
+    pure = dp.learn.LogisticRegression(dp.PureDP(1.0))
+    candidates: list[dict[str, Any]] = [{"intercept_scale": 0.3}, {"intercept_scale": 1.0}]
+    models = {
+        "value_": dp.learn.SubsampleAggregate(Ridge(), dp.PureDP(1.0), size=3, bound=2.0),
+        "best_score_": dp.learn.PrivateSearch(pure, candidates, dp.PureDP(3.0)),
+    }
+    asked = session(people, dp.PureDP(10.0), ledger=tmp_path / "ledger")
+    for released, model in models.items():
+        made = asked.fit(model, FEATURES, "pay >= 74000")
+        left = asked.remaining
+        again = session(people, dp.PureDP(10.0), ledger=tmp_path / "ledger").fit(
+            model, FEATURES, "pay >= 74000"
+        )
+        assert asked.remaining == left
+        assert np.array_equal(getattr(made[-1], released), getattr(again[-1], released))
+        seen = people[["age", "hours"]].fillna(0).to_numpy()[:50]
+        assert np.array_equal(made.predict(seen), again.predict(seen))
+        assert made[-1].loss_.epsilon(0.0) == model.price().epsilon(0.0)
+    assert made[-1].best_params_ in candidates
+    assert made.score(seen, (people["pay"] >= 74000).astype(int)[:50]) > 0.5
+
+
+def test_a_model_with_a_delta_of_its_own(people: pd.DataFrame) -> None:
+    asked = session(people, dp.ApproxDP(20.0, 1e-4))
+    model = dp.learn.PosteriorSampleRegression(dp.ApproxDP(0.5, 1e-5))
+    made = asked.fit(model, FEATURES, {"pay": (0, 150_000)})
+    assert np.isfinite(made.predict([[30, 40]])).all()
+    assert asked.remaining != dp.ApproxDP(20.0, 1e-4)
+
+
+def test_a_list_of_numbers_is_refused_before_anything_is_charged(people: pd.DataFrame) -> None:
+    asked = session(people, dp.PureDP(2.0))
+    with pytest.raises(dp.errors.InvalidParameter, match=r"dp\.mean"):
+        asked.fit(dp.learn.GradientMean(dp.PureDP(1.0)), FEATURES, "pay >= 74000")
+    assert asked.remaining == dp.PureDP(2.0)

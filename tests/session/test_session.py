@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 
 import dalenius as dp
+from dalenius.noise.seeded import seeded
 from dalenius.tables import exact
 
 
@@ -167,12 +168,64 @@ def test_an_answer_in_many_shapes(people: pd.DataFrame) -> None:
 
 
 def test_totals_agree(people: pd.DataFrame) -> None:
+    """Groups add up, to a number between the two noisy totals; and they are whole and not negative, empty ones, too."""
     s = session(people, dp.ZCDP(1.0))
-    parts = s.release(s.table.group_by("town").agg(n=dp.count()), dp.ZCDP(0.2))
-    total = s.release(s.table.agg(n=dp.count()), dp.ZCDP(0.2))
+    towns = [*people["town"].unique(), *(f"nowhere {k}" for k in range(40))]
+    wanted: Any = {"n": dp.count(), "h": dp.histogram("pay", 2)}
+    with seeded(4):
+        parts = s.release(s.table.group_by("town", keys=towns).agg(**wanted), dp.ZCDP(0.02))
+        total = s.release(s.table.agg(**wanted), dp.ZCDP(0.2))
     agreed = parts.agreeing_with(total)
-    assert (agreed["n"].estimate >= 0).all()
-    assert agreed["n"].estimate.sum() == pytest.approx(len(people), abs=25)
+    for measure, noisy in agreed.released.measures.items():
+        if measure.kind not in ("count", "bins"):
+            continue
+        assert (parts.released.measures[measure].values < 0).any()
+        assert (noisy.values >= 0).all()
+        assert (noisy.values == np.rint(noisy.values)).all()
+        ends = parts.released.measures[measure].values.sum(axis=0), total.released.measures[measure].values[0]
+        found = noisy.values.sum(axis=0)
+        assert (found >= np.minimum(*ends) - 0.5).all()
+        assert (found <= np.maximum(*ends) + 0.5).all()
+        # The noise of 40 empty groups and more was not simply cut off, which would add to the sum.
+        assert (
+            np.abs(found - ends[1]).max()
+            < np.abs(np.maximum(parts.released.measures[measure].values, 0).sum(axis=0) - ends[1]).max()
+        )
+
+
+def test_keys_are_discovered_in_a_release_of_their_own(people: pd.DataFrame) -> None:
+    """A key that one person has comes to light in no other way, whatever the budget."""
+    lonely = pd.concat([people, people[:1].assign(town="hermitage")])
+    for budget, part in (
+        (dp.ZCDP(1.0), dp.ZCDP(0.1)),
+        (dp.PureDP(1.0), dp.PureDP(0.1)),
+        (dp.GDP(1.0), dp.GDP(0.1)),
+        (dp.ApproxDP(1.0, 1e-5), dp.GDP(0.1)),
+    ):
+        s = session(lonely, budget)
+        q = s.table.group_by("town", keys=dp.discover()).agg(n=dp.count())
+        left = s.remaining
+        with pytest.raises(dp.errors.InvalidParameter, match="discover"):
+            s.release_all({"q": q}, part)
+        if isinstance(budget, dp.ApproxDP):
+            assert "stay hidden" in str(s.explain(q, part))
+            assert s.price(q, dp.within(100)).affordable
+            assert ("hermitage",) not in s.release(q, part).keys
+        else:
+            for ask in (lambda s=s, q=q, part=part: s.release(q, part), lambda s=s, q=q: s.explain(q)):
+                with pytest.raises(dp.errors.InvalidParameter, match="delta"):
+                    ask()
+            assert s.remaining == left
+
+
+def test_a_price_that_cannot_be(people: pd.DataFrame) -> None:
+    s = session(people, dp.ZCDP(1.0))
+    q = s.table.agg(n=dp.count(), middle=dp.median("pay", bounds=(0, 100_000)))
+    with pytest.raises(dp.errors.CannotMeet, match="larger error"):
+        s.price(q, dp.within(1e-9, column="n"))
+    with pytest.raises(dp.errors.InvalidParameter, match="choose a budget"):
+        s.price(q, dp.within(1, column="middle", rows=100))
+    assert str(s.explain(q)) == str(s.explain(q, dp.ZCDP(1.0)))
 
 
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import combinations
 
 from dalenius.calculus import checks
 from dalenius.calculus.errors import CannotMeet, InvalidParameter, NotMonotone
-from dalenius.calculus.guarantees import Guarantee
+from dalenius.calculus.guarantees import ApproxDP, Guarantee
 from dalenius.calculus.loss import Loss
 from dalenius.calculus.pairs.pair import Bounds
 
@@ -41,9 +42,17 @@ def calibrate(family: Callable[[float], Loss], guarantee: Guarantee, start: floa
     return search.narrow(good, bad)
 
 
+def _with_room(guarantee: Guarantee) -> Guarantee:
+    """A hair less, so that `epsilon(delta)`, which is solved to 1e-12, does not come out above what was asked for."""
+    if isinstance(guarantee, ApproxDP) and guarantee.delta > 0:
+        room = min(4e-11 * max(1.0, guarantee.epsilon), 1e-9 * guarantee.epsilon)
+        return replace(guarantee, epsilon=guarantee.epsilon - room)
+    return guarantee
+
+
 class _Search:
     def __init__(self, family: Callable[[float], Loss], guarantee: Guarantee) -> None:
-        self.family, self.guarantee = family, guarantee
+        self.family, self.guarantee, self.target = family, guarantee, _with_room(guarantee)
         self.seen: dict[float, float] = {}
         self.brackets: dict[float, Bounds] = {}
 
@@ -56,7 +65,7 @@ class _Search:
                 return math.inf
             if not isinstance(loss, Loss):
                 raise InvalidParameter(f"family({x:g}) is {loss!r}; it must be a loss.")
-            self.brackets[x] = self.guarantee.excess_bounds(loss)
+            self.brackets[x] = self.target.excess_bounds(loss)
             self.seen[x] = self.brackets[x].upper
             self._check_order()
         return self.seen[x]

@@ -20,6 +20,8 @@ class Explanation:
     """A plan in numbers a person can weigh. `print` it, or ask for one error."""
 
     plan: Plan
+    threshold: float | None = None
+    """Where keys are discovered: how many units must share one, give or take the noise."""
 
     def error(self, confidence: float = 0.95, column: str | None = None, rows: float | None = None) -> float:
         """The error an estimate stays within, in the worst column or the one named.
@@ -34,7 +36,13 @@ class Explanation:
                 f"there is no column {column!r} in the answer; there are {', '.join(found)}."
             )
         wanted = found if column is None else {column: found[column]}
+        kinds = dict(self.plan.query.aggregates)
         for name, error in wanted.items():
+            if error is None and isinstance(kinds[name], Quantiles | FindBounds):
+                raise InvalidParameter(
+                    f"the error of {name!r} depends on the data: how many values lie near it. It has no price by "
+                    "accuracy; choose a budget, and see how wide the interval comes out."
+                )
             if error is None:
                 raise InvalidParameter(
                     f"the error of {name!r} depends on how many rows a group has; say so: "
@@ -97,9 +105,6 @@ class Explanation:
                 "depends on the data" if e is None else f"{e:.4g}" for e in dict.fromkeys(errors)
             )
             lines.append(f"  {name}: {shown}")
+        if self.threshold is not None:
+            lines.append(f"Keys that fewer than about {self.threshold:.0f} units share stay hidden.")
         return "\n".join(lines)
-
-
-def explain(plan: Plan) -> Explanation:
-    """The explanation of a plan."""
-    return Explanation(plan)

@@ -15,7 +15,7 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone, is_classifier
+from sklearn.base import ClassifierMixin, RegressorMixin, clone, is_classifier
 from sklearn.pipeline import Pipeline
 
 from dalenius.calculus import checks
@@ -24,6 +24,8 @@ from dalenius.calculus.errors import InvalidParameter
 from dalenius.calculus.loss import Loss
 from dalenius.calculus.losses import group, to_adjacency, zcdp
 from dalenius.learn.public_bounds import PublicBounds
+from dalenius.learn.search import PrivateSearch
+from dalenius.learn.subsample_aggregate import SubsampleAggregate
 from dalenius.tables import exact
 from dalenius.tables.aggregates import sum as sum_of
 from dalenius.tables.query import Query, Table
@@ -55,16 +57,23 @@ class Fitting:
                 f"{type(model).__name__} does not say what a fit costs; use a model of dp.learn, such as "
                 "dp.learn.LogisticRegression."
             )
+        single = _single(model)
+        if not isinstance(single, RegressorMixin | ClassifierMixin | SubsampleAggregate):
+            raise InvalidParameter(
+                f"{type(single).__name__} is about one list of numbers, not about features and a target; ask the table "
+                "for it: release(session.table.agg(m=dp.mean(...)), budget)."
+            )
         columns, labels = _columns("features", features), _columns("target", target)
         if len(labels) != 1:
             raise InvalidParameter(f"target names {len(labels)} columns; a model has one.")
         ((label, around),) = labels.items()
-        settings = model.get_params()
-        if is_classifier(model):
-            around = _beside(model.classes)
+        settings = single.get_params()
+        if is_classifier(single):
+            around = _beside(single.classes)
         elif "target_bounds" in settings:
             around = around or table.schema[label].bounds or settings["target_bounds"]
-            model = clone(model).set_params(target_bounds=tuple(around))
+            model = clone(model)
+            _single(model).set_params(target_bounds=tuple(around))
         elif "most" in settings:
             around = around or (0.0, settings["most"])
         wanted = {f"feature {n}": sum_of(text, ends) for n, (text, ends) in enumerate(columns.items())}
@@ -85,18 +94,17 @@ class Fitting:
         """Read, fit, and write down what is released: the coefficients and nothing else."""
         rows = exact.rows(source, self.query, self.unit)
         fitted = clone(self.model).fit(self.scale.transform(rows[:, :-1]), rows[:, -1])
-        return json.dumps(
-            {"coef": fitted.coef_.tolist(), "intercept": np.asarray(fitted.intercept_).tolist()}
-        )
+        return json.dumps(_written(fitted))
 
     def restored(self, text: str) -> Pipeline:
         """The model as it was released; it predicts from features in the user's units."""
         told = json.loads(text)
         model = clone(self.model)
-        model.coef_, model.intercept_ = np.array(told["coef"]), _number_or_array(told["intercept"])
-        model.n_features_in_, model.loss_ = len(self.scale.bounds), model.price()
-        if is_classifier(model):
-            model.classes_ = np.array(model.classes)
+        loss = model.price()
+        for part in (model, _restored(model, told)):
+            part.n_features_in_, part.loss_ = len(self.scale.bounds), loss
+            if is_classifier(part):
+                part.classes_ = np.array(_single(part).classes)
         return Pipeline([("bounds", self.scale), ("model", model)])
 
     @property
@@ -104,6 +112,33 @@ class Fitting:
         """The features' public bounds as a transformer."""
         values = [dict(role)["sum"].values[0] for role in self.query.roles[:-1]]
         return PublicBounds([(value.lower, value.upper) for value in values]).fit()
+
+
+def _single(model: Any) -> Any:
+    """The model that is fitted in the end: a search has one inside."""
+    return model.estimator if isinstance(model, PrivateSearch) else model
+
+
+RELEASED = ("coef_", "intercept_", "value_")
+
+
+def _written(fitted: Any) -> dict[str, Any]:
+    """What a fit releases."""
+    if isinstance(fitted, PrivateSearch):
+        best = list(fitted.candidates).index(fitted.best_params_)
+        return {"best": best, "score": fitted.best_score_, "model": _written(fitted.best_estimator_)}
+    return {name: np.asarray(getattr(fitted, name)).tolist() for name in RELEASED if hasattr(fitted, name)}
+
+
+def _restored(model: Any, told: dict[str, Any]) -> Any:
+    """Put it back, and return the model that was fitted in the end."""
+    if isinstance(model, PrivateSearch):
+        model.best_params_, model.best_score_ = model.candidates[told["best"]], told["score"]
+        model.best_estimator_ = clone(model.estimator).set_params(**model.best_params_)
+        return _restored(model.best_estimator_, told["model"])
+    for name, value in told.items():
+        setattr(model, name, np.array(value) if isinstance(value, list) else value)
+    return model
 
 
 def _of_a_unit(loss: Loss, unit: Unit) -> Loss:
@@ -140,7 +175,3 @@ def _beside(classes: Any) -> tuple[float, float]:
             "target=\"income = '>50K'\"."
         )
     return float(min(classes)) - 1, float(max(classes)) + 1
-
-
-def _number_or_array(value: Any) -> Any:
-    return np.array(value) if isinstance(value, list) else value

@@ -22,12 +22,12 @@ from dalenius.session.account import Account
 from dalenius.session.accuracy import Within
 from dalenius.session.budget import largest_mu
 from dalenius.session.cost import Cost, declared
-from dalenius.session.explain import Explanation, explain
+from dalenius.session.explain import Explanation
 from dalenius.session.ledger import Ledger
 from dalenius.tables import exact
 from dalenius.tables.answer import Answer
 from dalenius.tables.answer import checked_confidence as _confidence
-from dalenius.tables.discovery import discovery
+from dalenius.tables.discovery import Discovery, discovery
 from dalenius.tables.estimates import Wanted
 from dalenius.tables.keys import Discover
 from dalenius.tables.plan import Plan, plan
@@ -210,20 +210,22 @@ class Session:
 
     # -- before paying --------------------------------------------------------------------------------
 
-    def explain(self, query: Query, budget: Guarantee) -> Explanation:
-        """What would be released: sensitivities, noise, and the error to expect by group size. It is free."""
-        return explain(self._plan(query, budget))
+    def explain(self, query: Query, budget: Guarantee | None = None) -> Explanation:
+        """What would be released: sensitivities, noise, and the error to expect by group size. It is free.
+
+        budget: all that remains, if not said.
+        """
+        budget = self.remaining if budget is None else budget
+        if isinstance(query.keys, Discover):
+            found = self._discovery(query, budget)
+            return Explanation(found.rest, found.threshold)
+        return Explanation(self._plan(query, budget))
 
     def price(self, query: Query, accuracy: Within) -> Price:
         """The cheapest budget, of the session's kind, with which the answer is accurate enough."""
         low, high = 1e-12, 1e-12
         while not self._accurate(query, high, accuracy):
             low, high = high, high * 4
-            if high > 1e9:
-                raise CannotMeet(
-                    f"no budget makes this answer accurate to {accuracy.error:g}: rounding, or the size of "
-                    "the groups, stands in the way. Ask for a larger error, or for larger groups."
-                )
         for _ in range(60):
             middle = (low * high) ** 0.5
             low, high = (low, middle) if self._accurate(query, middle, accuracy) else (middle, high)
@@ -231,17 +233,25 @@ class Session:
                 break
         budget = self._budget(high)
         left = self.account.left()
-        cost = self.account.filter.cost(self._plan(query, budget).loss)
+        made = (
+            self._discovery(query, budget) if isinstance(query.keys, Discover) else self._plan(query, budget)
+        )
+        cost = self.account.filter.cost(made.loss)
         return Price(budget, cost.fits(left))
 
     # -- inside ---------------------------------------------------------------------------------------
 
     def _accurate(self, query: Query, amount: float, accuracy: Within) -> bool:
         try:
-            found = explain(self._plan(query, self._budget(amount)))
+            found = self.explain(query, self._budget(amount))
         except InvalidParameter as problem:
             if "times the sensitivity" in str(problem):  # absurdly much noise: not accurate
                 return False
+            if "promises nothing" in str(problem):  # absurdly little
+                raise CannotMeet(
+                    f"no budget makes this answer accurate to {accuracy.error:g}: rounding, or the size of "
+                    "the groups, stands in the way. Ask for a larger error, or for larger groups."
+                ) from None
             raise
         return found.error(accuracy.confidence, accuracy.column, accuracy.rows) <= accuracy.error
 
@@ -281,10 +291,15 @@ class Session:
     def _cost_of_fit(self, loss: Loss) -> Cost:
         """Where a fit has no finite mu, some of the delta of an approximate budget pays for that."""
         if isinstance(self.account.promise, ApproxDP) and math.isinf(loss.gdp()):
-            return self.account.filter.cost(loss, self._some_delta())
+            return self.account.filter.cost(loss, max(self._some_delta(), 2 * loss.delta_at_infinity()))
         return self.account.filter.cost(loss)
 
     def _plan(self, query: Query, budget: Guarantee, converted: bool = False) -> Plan:
+        if isinstance(query.keys, Discover):
+            raise InvalidParameter(
+                "dp.discover() finds the keys in a release of its own: ask this question by release(query, budget), or "
+                "list the keys: group_by(..., keys=[...])."
+            )
         exact.check(query, self.unit)
         return plan(query, self.unit, budget if converted else self._price_kind(budget), self.adjacency)
 
@@ -296,13 +311,7 @@ class Session:
 
     def _with_discovery(self, query: Query, budget: Guarantee, wanted: Wanted) -> Answer:
         """Keys and answers together: a third of the price finds the keys, the rest answers about them."""
-        if not isinstance(self.account.promise, ApproxDP):
-            raise InvalidParameter(
-                f"discovering keys spends some delta, and this session's budget is {self.account.promise!r}. "
-                "Use a session with an ApproxDP budget, or list the keys: group_by(..., keys=[...])."
-            )
-        exact.check(query, self.unit)
-        found = discovery(query, self.unit, self._price_kind(budget), self._some_delta(), self.adjacency)
+        found = self._discovery(query, budget)
 
         def compute() -> str:
             table = exact.evaluate(self.source, query, self.unit)
@@ -316,6 +325,15 @@ class Session:
         told = content["answer"]
         released = Released(query.columns, [], {}, {}) if told is None else Released.from_json(told, made)
         return Answer(made, released, repr(budget), wanted, reply.is_free)
+
+    def _discovery(self, query: Query, budget: Guarantee) -> Discovery:
+        if not isinstance(self.account.promise, ApproxDP):
+            raise InvalidParameter(
+                f"discovering keys spends some delta, and this session's budget is {self.account.promise!r}. "
+                "Use a session with an ApproxDP budget, or list the keys: group_by(..., keys=[...])."
+            )
+        exact.check(query, self.unit)
+        return discovery(query, self.unit, self._price_kind(budget), self._some_delta(), self.adjacency)
 
     def _some_delta(self) -> float:
         """A twentieth of the delta set aside for such events, each time."""

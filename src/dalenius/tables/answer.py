@@ -71,11 +71,9 @@ class Answer:
         return replace(self, wanted=wanted)
 
     def consistent(self) -> Answer:
-        """Counts that could be true: whole, not negative, and groups that add up to the total where both were
-        asked.
+        """Counts that could be true: whole and not negative.
 
-        Ask for totals with `group_by(...)` and the same count without groups, and pass the second answer to
-        `agreeing_with`; alone, this clips and rounds.
+        For groups that add up, ask for the same count without groups, too: `parts.agreeing_with(total)`.
         """
         measures = {
             measure: replace(noisy, values=np.maximum(np.rint(noisy.values), 0.0))
@@ -89,21 +87,24 @@ class Answer:
         """This answer with counts and sums adjusted to add up to a total asked for without groups.
 
         Least squares, weighted by the noise of both: every group moves by the same amount, so that their sum
-        is the best estimate from both. Errors become smaller, never larger; intervals stay those of the
-        unadjusted noise.
+        is the best estimate from both. Counts are then made whole and not negative with that sum, rounded. Intervals
+        stay those of the unadjusted noise.
         """
         if len(total) != 1 or total.released.columns:
             raise InvalidParameter("the total must be an answer without groups.")
         measures: dict[Any, Noisy] = {}
         for measure, noisy in self.released.measures.items():
             other = total.released.measures.get(measure)
-            if other is None or measure.kind == "units":
+            if other is None or measure.kind == "units" or not self.keys:
                 measures[measure] = noisy
                 continue
             groups = len(self.keys)
             inside, outside = groups * noisy.sigma**2, other.sigma**2
             gap = (other.values - noisy.values.sum(axis=0)) * inside / (inside + outside) / groups
-            measures[measure] = replace(noisy, values=noisy.values + gap)
+            values = noisy.values + gap
+            measures[measure] = replace(
+                noisy, values=_whole(values) if measure.kind in ("count", "bins") else values
+            )
         return replace(self, released=replace(self.released, measures=measures)).consistent()
 
     # -- other shapes ---------------------------------------------------------------------------------
@@ -193,7 +194,7 @@ class Answer:
 
     def _note(self) -> str:
         kind = "all together" if self.wanted.simultaneous else "each"
-        what = "noise and sampling" if self.wanted.sampling else "noise"
+        what = "noise (of means and proportions: and sampling)" if self.wanted.sampling else "noise"
         return f"{100 * self.wanted.confidence:g} % intervals ({kind}) cover the {what}; cost: {self.cost}."
 
 
@@ -255,3 +256,19 @@ def _cell(column: Column, k: int, scale: tuple[float, float]) -> str:
 
 _TABLE = "border-collapse:collapse;font:13px/1.4 system-ui,sans-serif"
 _NOTE = "font:12px system-ui,sans-serif;color:#556"
+
+
+def _whole(values: Any) -> Any:
+    """The nearest values that are not negative and have the same sum (of each column), then whole ones that do."""
+    table = values.reshape(len(values), -1)
+    found = np.empty_like(table)
+    for k, column in enumerate(table.T):
+        sum_of_all = max(0.0, float(np.rint(column.sum())))
+        high = np.sort(column)[::-1]
+        excess = (np.cumsum(high) - sum_of_all) / np.arange(1, len(high) + 1)
+        column = np.maximum(column - excess[np.flatnonzero(high > excess)[-1]], 0.0)
+        down = np.floor(column)
+        missing = int(sum_of_all - down.sum())
+        down[np.argsort(down - column, kind="stable")[:missing]] += 1
+        found[:, k] = down
+    return found.reshape(values.shape)
