@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
 import dalenius as dp
 from dalenius.calculus.errors import CannotMeet, InvalidParameter
-from dalenius.learn import LinearSVC, LogisticRegression
+from dalenius.learn import Descent, LinearSVC, LogisticRegression
 from dalenius.learn.descent import NoisyDescent
 from dalenius.learn.objective_perturbation import ObjectivePerturbation
 from dalenius.learn.pure_objective_perturbation import PureObjectivePerturbation
@@ -96,6 +97,33 @@ class ClassifierContract(EstimatorContract):
         assert isinstance(self.build(dp.ApproxDP(1.0, 1e-5), method="descent").fit(x, y).plan_, NoisyDescent)
         with pytest.raises(InvalidParameter, match="method"):
             self.build(dp.ApproxDP(1.0, 1e-5), method="newton").fit(x, y)
+
+    def test_descent_as_asked(self) -> None:
+        """The plan is the one described, its loss that of its sampling; anything wrong in it is refused."""
+        x, y = self.data(2000)
+        promise = dp.ApproxDP(2.0, 1e-5)
+        for optimiser, rate in (("adam", 0.1), ("momentum", 0.001)):
+            method = Descent(steps=200, rate=0.1, optimiser=optimiser, learning_rate=rate, momentum=0.5)  # type: ignore[arg-type]
+            with seeded(3):
+                model = self.build(promise, method=method).fit(x, y)
+            assert (model.plan_.steps, model.plan_.rate, model.plan_.momentum) == (200, 0.1, 0.5)
+            noise = dp.losses.gaussian(model.plan_.noise_multiplier)
+            assert (
+                model.loss_.epsilon(1e-5)
+                == (dp.losses.poisson_sampled(noise, 0.1) * 200).epsilon(1e-5)
+                <= 2.0
+            )
+            assert model.score(x, y) > 0.8, optimiser
+            assert clone(model).method == method
+        for bad in (
+            Descent(rate=0.0),
+            Descent(rate=1.5),
+            Descent(steps=0),
+            Descent(learning_rate=-1.0),
+            Descent(momentum=1.0),
+        ):
+            with pytest.raises(InvalidParameter):
+                self.build(promise, method=bad).fit(x, y)
 
     def test_kifer(self) -> None:
         """Keeps what is asked for, with room to spare, by more noise than we need."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dalenius.learn.classifiers import LinearSVC, LogisticRegression
+from dalenius.learn.descent import Descent
 from dalenius.learn.drawn_regression import (
     ExponentialLeastSquares,
     ExponentialQuantileRegression,
@@ -22,6 +23,7 @@ from dalenius.learn.tries import GeometricTries, NegativeBinomialTries, PoissonT
 
 __all__ = [
     "AdaptivePosteriorSampleRegression",
+    "Descent",
     "ExponentialLeastSquares",
     "ExponentialMean",
     "ExponentialQuantile",

@@ -27,6 +27,29 @@ Optimiser = Literal["adam", "momentum"]
 
 
 @dataclass(frozen=True)
+class Descent:
+    """How a model is to descend: `LogisticRegression(promise, method=Descent(rate=0.01, steps=500))` is DP-SGD.
+
+    With `rate` below 1 each step sees a Poisson sample of the records, with 1 all of them. The noise follows from the
+    promise. Gradients need no clipping beyond what the models do: rows are clipped to `row_norm`, slopes to `knee`.
+
+    >>> import numpy as np, dalenius as dp
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(5000, 3)) / 2; y = (X[:, 0] > 0).astype(int)
+    >>> sgd = dp.learn.Descent(steps=300, rate=0.05, learning_rate=0.1)
+    >>> model = dp.learn.LogisticRegression(dp.ApproxDP(1.0, 1e-5), method=sgd).fit(X, y)
+    >>> bool(model.score(X, y) > 0.9), model.loss_.expression.count("poisson_sampled")
+    (True, 1)
+    """
+
+    steps: int = 100
+    rate: float = 1.0
+    optimiser: Optimiser = "adam"
+    learning_rate: float = 0.3
+    momentum: float = 0.9
+
+
+@dataclass(frozen=True)
 class NoisyDescent:
     """Releases every iterate of `steps` steps along the sum of gradients plus N(0, (noise_multiplier L)^2 I).
 

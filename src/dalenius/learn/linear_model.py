@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import asdict
 from functools import lru_cache
 from typing import Any, Literal, Protocol, get_args
 
@@ -15,13 +16,14 @@ from dalenius.calculus.errors import CannotMeet, InvalidParameter
 from dalenius.calculus.guarantees import GDP, ApproxDP, Guarantee, PureDP
 from dalenius.calculus.loss import Loss
 from dalenius.learn.curves import Curve, Reals
-from dalenius.learn.descent import NoisyDescent
+from dalenius.learn.descent import Descent, NoisyDescent
 from dalenius.learn.objective_perturbation import ObjectivePerturbation
 from dalenius.learn.output_perturbation import OutputPerturbation
 from dalenius.learn.pure_objective_perturbation import PureObjectivePerturbation
 from dalenius.learn.rows import Records, Rows, factors, matrix, records
 
-Method = Literal["auto", "objective", "kifer", "descent", "output"]
+Named = Literal["auto", "objective", "kifer", "descent", "output"]
+Method = Named | Descent
 
 
 class Plan(Protocol):
@@ -115,9 +117,12 @@ def plan(
 
     PureDP: with K-norm noise. GDP, and whatever else a perturbed objective cannot keep: noisy gradient descent.
     """
-    if method not in get_args(Method):
+    if isinstance(method, Descent):
+        return NoisyDescent.calibrated(guarantee, gradient_bound, **asdict(method))
+    if method not in get_args(Named):
         raise InvalidParameter(
-            f"method is {method!r}; it must be 'auto', 'objective', 'kifer', 'descent' or 'output'."
+            f"method is {method!r}; it must be 'auto', 'objective', 'kifer', 'descent' or 'output', or "
+            "dp.learn.Descent(...)."
         )
     if method == "kifer":
         return ObjectivePerturbation.kifer(guarantee, gradient_bound, smoothness)
