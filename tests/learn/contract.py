@@ -152,7 +152,12 @@ class EstimatorContract:
     def test_shapes_are_checked_without_showing_values(self) -> None:
         x, y = self.data()
         model = self.build(self.promises[0])
-        for bad_x, bad_y in ((x[:, 0], y), (x, y[:-1]), (x[:, :0], y), ([["12345.678"], ["a"]], y[:2])):
+        for bad_x, bad_y in (
+            (x[:, 0], y),
+            (x, y[:-1]),
+            (x[:, :0], y),
+            (np.array([["12345.678"], ["a"]]), y[:2]),
+        ):
             with pytest.raises(InvalidParameter) as caught:
                 clone(model).fit(bad_x, bad_y)
             assert "12345" not in str(caught.value)

@@ -23,6 +23,7 @@ class RegressorContract(EstimatorContract):
         "check_regressors_train": NOISE,
         "check_regressor_data_not_an_array": RANDOM,
     }
+    by_chance = EstimatorContract.by_chance | {"check_regressors_train"}
 
     def target(self, x: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         return np.clip(x[:, 0] + rng.normal(size=len(x)) / 4, -1, 1)

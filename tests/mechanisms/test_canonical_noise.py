@@ -195,3 +195,18 @@ def test_refusals() -> None:
         CanonicalNoise(sensitivity=1, guarantee=dp.GDP(20.0))
     with pytest.raises(InvalidParameter, match="Renyi"):
         CanonicalNoise(sensitivity=1, guarantee=dp.ZCDP(1.0))
+
+
+@pytest.mark.parametrize(("within", "confidence", "size"), [(1.0, 0.95, 1), (30.0, 0.99, 4), (0.7, 0.5, 1)])
+def test_for_accuracy_goes_back(within: float, confidence: float, size: int) -> None:
+    """As much noise as the error allows: a per cent more is too much."""
+    found = CanonicalNoise.for_accuracy(within, confidence, sensitivity=2, size=size)
+    assert 0.999 * within < found.accuracy(confidence, size) <= within
+    mu = found.guarantee.mu  # type: ignore[attr-defined]
+    assert CanonicalNoise(sensitivity=2, guarantee=dp.GDP(mu / 1.01)).accuracy(confidence, size) > within
+
+
+@pytest.mark.parametrize("within", [1e-3, 1e7])
+def test_for_accuracy_that_cannot_be_is_refused(within: float) -> None:
+    with pytest.raises(InvalidParameter, match=r"Gaussian\.for_accuracy"):
+        CanonicalNoise.for_accuracy(within, sensitivity=1)

@@ -9,11 +9,15 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+import dalenius as dp
+from dalenius.noise.seeded import seeded
 from dalenius.tables import Query, Source, Table, Unit, exact
-from tests.tables import nasty
+from dalenius.tables.answer import Answer
+from tests.tables import nasty, reference
 
 
 def in_duckdb(table: pa.Table, folder: Path) -> Source:
@@ -79,3 +83,65 @@ def integers(source: Source, ask: Callable[[Table], Query], unit: Unit) -> tuple
     """What a question is answered from, before any noise."""
     table = exact.evaluate(source, ask(source.table(nasty.SCHEMA)), unit)
     return table.keys, [(measure.kind, values.tolist()) for measure, values in table.values.items()]
+
+
+# Whole sessions on an engine. Noise is seeded: each of these holds always or never. A cell is allowed seven standard
+# deviations of its noise, which a fresh draw would exceed with probability below 3e-12.
+
+UNIT = Unit("id", max_rows=3)
+
+
+def agrees(answer: Answer, query: Query, unit: Unit) -> bool:
+    """Whether everything released is within its noise of the numbers that plain Python works out of the same rows."""
+    keys, values = reference.evaluate(nasty.arrow().to_pylist(), query, unit)
+    released = answer.released.measures
+    away = [np.abs(told.values - values[m]).max() / told.sigma for m, told in released.items()]
+    return answer.keys == list(keys) and len(away) > 0 and max(away) < 7
+
+
+def check_release(data: Any, **options: Any) -> None:
+    """A release at a huge price is the exact answer, and not that of another bound on the rows of a unit."""
+    asked = dp.Session(data, unit=UNIT, budget=dp.ZCDP(1e4), schema=nasty.SCHEMA, **options)
+    groups = asked.table.filter("g < 9").group_by("k", keys=nasty.KEYS)
+    query = groups.agg(
+        n=dp.count(),
+        who=dp.count_distinct(),
+        total=dp.sum("h", bounds=(0, 30)),
+        mean=dp.mean("h", bounds=(0, 30)),
+        spread=dp.histogram("h", bins=3, bounds=(0, 30)),
+    )
+    with seeded(1):
+        answer = asked.release(query, dp.ZCDP(1e4))
+    assert agrees(answer, query, UNIT)
+    assert not agrees(answer, query, Unit("id", max_rows=2))
+    assert asked.remaining == dp.ZCDP(0.0)
+
+
+def check_discovery(data: Any, **options: Any) -> None:
+    """Keys shared by many units come to light; where a key needs more units than there are, none does."""
+    budget = dp.ApproxDP(200.0, 1e-6)
+    asked = dp.Session(data, unit=UNIT, budget=budget, schema=nasty.SCHEMA, **options)
+    query = asked.table.group_by("k", keys=dp.discover()).agg(n=dp.count(), h=dp.sum("h", bounds=(0, 30)))
+    with seeded(2):
+        answer = asked.release(query, dp.ApproxDP(100.0, 1e-7))
+        nothing = asked.release(query, dp.ApproxDP(0.1, 1e-7))
+    assert answer.keys == [("x",), ("y",), ("z",), ("é",)]
+    assert agrees(answer, query, UNIT)
+    assert nothing.keys == []
+
+
+def check_fit(data: Any, **options: Any) -> None:
+    """The same bits give the same model as on DuckDB, rows in whatever order, and it has learned something."""
+    where = (data, options), (nasty.arrow(), {})
+    fits = []
+    for place, more in where:
+        asked = dp.Session(place, unit=UNIT, budget=dp.ZCDP(2e3), schema=nasty.SCHEMA, **more)
+        with seeded(3):
+            fits.append(
+                asked.fit(dp.learn.LinearRegression(dp.ZCDP(100.0)), {"h": (-3, 39)}, {"h": (-3, 39)})
+            )
+        assert asked.remaining.rho < 2e3 - 899  # type: ignore[attr-defined]
+    here, there = (fit[-1] for fit in fits)
+    assert np.array_equal(here.coef_, there.coef_)
+    assert here.intercept_ == there.intercept_
+    assert np.abs(fits[0].predict([[0], [20], [39]]) - [0, 20, 39]).max() < 3

@@ -12,7 +12,7 @@ from dalenius.calculus.errors import InvalidParameter
 from dalenius.calculus.guarantees import Guarantee
 from dalenius.learn.curves import Curve, HuberHinge, Logistic, Reals
 from dalenius.learn.linear_model import LinearModel, Method
-from dalenius.learn.rows import Rows, matrix, one_each
+from dalenius.learn.rows import Rows, matrix, one_each, same
 
 
 class _Binary(ClassifierMixin, LinearModel):  # type: ignore[misc]
@@ -28,7 +28,7 @@ class _Binary(ClassifierMixin, LinearModel):  # type: ignore[misc]
                 "are public and must not be read off the data."
             )
         labels = one_each(y, len(features))
-        positive, negative = labels == classes[1], labels == classes[0]
+        positive, negative = same(labels, classes[1]), same(labels, classes[0])
         theta = self._fitted(features, positive.astype(float), positive | negative)
         weights, intercept = self._split(theta)
         self.coef_, self.intercept_, self.classes_ = weights[None, :], np.array([intercept]), classes

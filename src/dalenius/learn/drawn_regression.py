@@ -26,7 +26,7 @@ from dalenius.learn.grid_scores import (
     SquaresRisk,
 )
 from dalenius.learn.linear_model import checked_guarantee, linear_scores
-from dalenius.learn.rows import Rows, matrix, records
+from dalenius.learn.rows import Rows, checked_norm, matrix, records
 from dalenius.learn.targets import Bounds, Targets
 from dalenius.mechanisms.epsilons import affordable, scale_for
 
@@ -63,21 +63,25 @@ class DrawnRegression(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     def _epsilon(self) -> float:
         return affordable(checked_guarantee(self.guarantee), bounded_range)
 
+    def check_columns(self, columns: int) -> None:
+        """Refuse what would take for ever."""
+        if columns + (self.intercept_scale > 0) > MOST_COEFFICIENTS:
+            raise InvalidParameter(
+                f"X has {columns} columns; with the constant, {type(self).__name__} draws at most {MOST_COEFFICIENTS} "
+                "coefficients. Use fewer columns, or LinearRegression or HuberRegression."
+            )
+
     def fit(self, X: Any, y: Any) -> Any:
         """Fit on records X (n x d) and targets y; the cost is `loss_`, whatever the data."""
         features, targets, epsilon = matrix(X), Targets(self.target_bounds), self._epsilon()
-        norm, build = checks.positive("row_norm", self.row_norm), self._score()
+        self.check_columns(features.shape[1])
+        norm, build = checked_norm(self.row_norm), self._score()
         constant = norm * checks.nonnegative("intercept_scale", self.intercept_scale)
         ball = checks.positive("coef_bound", self.coef_bound)
         if ball < LEAST_BOUND:
             raise InvalidParameter(f"coef_bound is {ball}; it must be {LEAST_BOUND} or more.")
         found, usable = targets.to_unit(y, len(features))
         data = records(features, found, usable, norm, self.rows, constant)
-        if data.size > MOST_COEFFICIENTS:
-            raise InvalidParameter(
-                f"X has {features.shape[1]} columns; with the constant, {type(self).__name__} draws at most "
-                f"{MOST_COEFFICIENTS} coefficients. Use fewer columns, or LinearRegression or HuberRegression."
-            )
         longest = math.hypot(norm, constant) * (1 + 1e-12)
         score = build(
             np.rint(data.rows() * (2.0**FINE / longest)), np.rint(data.labels * (2.0**FINE / ball)), 1 / ball

@@ -13,7 +13,8 @@ from dalenius.calculus.errors import InvalidParameter
 from dalenius.learn.curves import Curve, Reals
 from dalenius.learn.rows import Records
 from dalenius.learn.whole_rows import Blocks, WholeRows
-from dalenius.mechanisms import Gaussian
+from dalenius.mechanisms import on_grid
+from dalenius.noise import Grid, discrete_gaussian
 
 BITS = 18
 """Rows are whole numbers of 2^-18 of their largest norm (a power of two), slopes of 2^-18 of the steepest one."""
@@ -46,10 +47,15 @@ class ExactSums:
         if slack > 0.01:
             raise InvalidParameter(f"X has {records.size} columns, too many for exact sums; use fewer.")
         sensitivity = bound / self.unit * (1 + slack)
-        mechanism = Gaussian(sensitivity=sensitivity, sigma=noise_multiplier * sensitivity)
-        # The grid of the noise divides 1, as the sensitivity is below 2^38 and the grid 2^-40 of it or finer.
-        self.shift = 2.0 ** max(0, 40 - math.floor(math.log2(min(1.0, noise_multiplier) * sensitivity)) + 2)
-        self.noise = self._drawn(mechanism, steps)
+        sigma = noise_multiplier * sensitivity
+        grid = Grid.fine(sensitivity, sigma)
+        if grid.granularity > 1:  # the sums would show between its steps
+            raise InvalidParameter(
+                f"the promise asks for {noise_multiplier:.3g} times as much noise as one record can move the gradient; "
+                "so much cannot be added exactly. Ask for a weaker promise, or for fewer steps."
+            )
+        self.shift = float(1 / grid.granularity)
+        self.noise = self._drawn(on_grid.gaussian_units(sensitivity, sigma, records.size, grid), steps)
         wide = float(len(records) + 1) * 2.0 ** (2 * BITS + 2) * self.shift >= 2.0**61
         self.integers: Any = object if wide else np.int64
         self.most = float(math.floor(curve.steepest / self.slope_step))
@@ -77,13 +83,13 @@ class ExactSums:
     def noisy_sum(self, theta: Reals, blocks: Blocks) -> Reals:
         """The sum over rows in whole numbers, with noise, then as doubles.
 
-        The sum of one block and its noise are whole numbers of unit/shift that doubles hold, so that their sum as
-        doubles is the exact sum, rounded once; more blocks are added as integers and rounded once, too.
+        The sum of one block and (mostly) its noise are whole numbers of unit/shift that doubles hold, so that their sum
+        as doubles is the exact sum, rounded once; anything larger is added as integers and rounded once, too.
         """
         theta = theta * self.row_step
         parts = [self._block(rows @ theta, rows, labels) for rows, labels in blocks]
         noise = next(self.noise)
-        if len(parts) == 1:
+        if len(parts) == 1 and noise.dtype != object:
             noisy = parts[0] * self.shift
             noisy += noise
         else:
@@ -101,20 +107,18 @@ class ExactSums:
         return np.asarray(slopes @ rows)
 
     def _integers(self, values: Reals) -> Reals:
+        if values.dtype == object:
+            return values
         whole = values.astype(np.int64)
         return whole if self.integers is np.int64 else np.array(whole.tolist(), dtype=object)
 
-    def _drawn(self, mechanism: Gaussian, steps: int) -> Iterator[Reals]:
-        """The noise of every step in whole numbers of unit / shift."""
-        nothing = np.zeros(self.records.size, dtype=np.int64)
+    def _drawn(self, parameter: float, steps: int) -> Iterator[Reals]:
+        """The noise of every step in whole numbers of unit / shift: as doubles if all are below 2^53."""
         together = max(1, DRAWN // self.records.size)
         for done in range(0, steps, together):
-            fine = np.asarray(mechanism.releases(nothing, min(together, steps - done))) * self.shift
-            if not ((fine == np.rint(fine)).all() and np.abs(fine).max() < 2.0**62):
-                raise InvalidParameter(
-                    "the noise does not fit the grid of the gradients; use a smaller noise multiplier."
-                )
-            yield from fine
+            drawn = np.asarray(discrete_gaussian(parameter, (min(together, steps - done), self.records.size)))
+            small = float(np.abs(drawn).max()) < 2.0**53
+            yield from drawn.astype(np.float64) if small else np.array(drawn.tolist(), dtype=object)
 
 
 def _power_above(x: float) -> float:

@@ -61,7 +61,11 @@ class _Scores:
 
 
 class _Squares(_Scores):
-    """Sums of products, exact; then nothing depends on the number of records."""
+    """Sums of products, exact; then nothing depends on the number of records, but for the size of what is rounded."""
+
+    @cached_property
+    def error(self) -> float:
+        return 16 * (1 + self.top) * 2.0**-48 * (len(self.targets) + 1.0) * self.size**2
 
     @cached_property
     def sums(self) -> tuple[Ints, Ints]:

@@ -20,7 +20,7 @@ from dalenius.learn.descent import Descent, NoisyDescent
 from dalenius.learn.objective_perturbation import ObjectivePerturbation
 from dalenius.learn.output_perturbation import OutputPerturbation
 from dalenius.learn.pure_objective_perturbation import PureObjectivePerturbation
-from dalenius.learn.rows import Records, Rows, factors, matrix, records
+from dalenius.learn.rows import Records, Rows, checked_norm, factors, matrix, records
 
 Named = Literal["auto", "objective", "kifer", "descent", "output"]
 Method = Named | Descent
@@ -52,7 +52,7 @@ class LinearModel(BaseEstimator):  # type: ignore[misc]
         raise NotImplementedError
 
     def _plan(self) -> Plan:
-        norm = checks.positive("row_norm", self.row_norm)
+        norm = checked_norm(self.row_norm)
         scale = checks.nonnegative("intercept_scale", self.intercept_scale)
         square, curve = norm**2 * (1 + scale**2) * (1 + 1e-12), self._curve()
         return plan(

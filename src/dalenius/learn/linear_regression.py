@@ -18,7 +18,7 @@ from dalenius.calculus.guarantees import Guarantee
 from dalenius.calculus.loss import Loss
 from dalenius.learn.curves import Reals
 from dalenius.learn.linear_model import checked_guarantee, linear_scores
-from dalenius.learn.rows import Records, Rows, matrix, records
+from dalenius.learn.rows import Records, Rows, checked_norm, matrix, records
 from dalenius.learn.targets import Bounds, Targets
 from dalenius.mechanisms import AnalyzeGauss, Gaussian
 
@@ -143,7 +143,7 @@ class LinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         return self._plan().loss
 
     def _plan(self) -> NoisyStatistics:
-        norm = checks.positive("row_norm", self.row_norm)
+        norm = checked_norm(self.row_norm)
         constant = norm * checks.nonnegative("intercept_scale", self.intercept_scale)
         if not 0 < checks.number("share", self.share) < 1:
             raise InvalidParameter(f"share is {self.share}; it must be above 0 and below 1.")

@@ -20,7 +20,7 @@ from dalenius.learn.linear_model import checked_guarantee
 from dalenius.learn.targets import Bounds, numbers
 from dalenius.mechanisms import Exponential
 from dalenius.mechanisms.epsilons import affordable, scale_for
-from dalenius.noise import geometric, noisy_argmax, uniform_integers
+from dalenius.noise import bernoulli_exp, geometric, noisy_argmax, uniform_integers
 
 STEPS = 1 << 20
 """Data are whole numbers of 2^-20 of the width of their bounds."""
@@ -47,6 +47,8 @@ class OneNumber(BaseEstimator):  # type: ignore[misc]
         low, high = (checks.number("bounds", b) for b in given)
         if not low < high:
             raise InvalidParameter(f"bounds is {self.bounds!r}; the first must be below the second.")
+        if not 1e-100 <= high / 2 - low / 2 <= 1e100:
+            raise InvalidParameter(f"bounds is {self.bounds!r}; they must be from 1e-100 to 1e100 apart.")
         return low, high
 
     def _units(self, x: Any) -> Any:
@@ -124,6 +126,12 @@ def draw_by_gradient(slope: int, level: int, low: int, high: int, scale: float) 
     left = min(max(level // slope, low - 1), high)
     gaps = [level - slope * left, slope * (left + 1) - level]
     step = Fraction(scale) / slope
+    if step > high - low:  # almost flat: any place, kept with the probability it deserves
+        least = min(abs(slope * k - level) for k in (max(left, low), min(left + 1, high)))
+        while True:
+            found = int(uniform_integers(low, high + 1))
+            if bernoulli_exp(Fraction(abs(slope * found - level) - least) / Fraction(scale)):
+                return found
     while True:
         side = int(noisy_argmax(np.array([-float(g) for g in gaps]), scale, noise="gumbel"))
         away = int(geometric(step))

@@ -55,5 +55,5 @@ class OutputPerturbation:
     def fit(self, records: Records, curve: Curve) -> Reals:
         """theta, noise included; noise alone where the solver fails (it should not)."""
         objective = Objective(records, curve, self.ridge, np.zeros(records.size))
-        theta = close_minimum(objective, TOLERANCE * self.gradient_bound, 0.0)
+        theta = close_minimum(objective, TOLERANCE * self.gradient_bound)
         return np.asarray(self.mechanism.release(theta))

@@ -18,7 +18,7 @@ from dalenius.calculus.guarantees import ApproxDP, Guarantee
 from dalenius.calculus.loss import Loss
 from dalenius.learn.curves import Reals
 from dalenius.learn.linear_model import checked_guarantee, linear_scores
-from dalenius.learn.rows import Rows, matrix, records
+from dalenius.learn.rows import Rows, checked_norm, matrix, records
 from dalenius.learn.targets import Bounds, Targets
 from dalenius.mechanisms import Gaussian
 from dalenius.noise import gaussian
@@ -77,7 +77,7 @@ class AdaptivePosteriorSampleRegression(RegressorMixin, BaseEstimator):  # type:
     def fit(self, X: Any, y: Any) -> Any:
         """Fit on records X (n x d) and targets y; the cost is `loss_`, whatever the data."""
         features, targets = matrix(X), Targets(self.target_bounds)
-        norm = checks.positive("row_norm", self.row_norm)
+        norm = checked_norm(self.row_norm)
         constant = norm * checks.nonnegative("intercept_scale", self.intercept_scale)
         part, epsilon, delta = self._shares()
         found, usable = targets.to_unit(y, len(features))

@@ -78,7 +78,6 @@ class PureObjectivePerturbation:
     def fit(self, records: Records, curve: Curve) -> Reals:
         """theta, noise included; zero plus the output noise where the solver fails (it should not)."""
         noise = self.scale * np.asarray(norm_noise(records.size, "l2", bits=BITS))
-        rounding = self.scale * math.sqrt(records.size) * 2.0 ** -(BITS + 1) * (1 + 1e-9)
-        theta = close_minimum(Objective(records, curve, self.ridge, noise), self.tolerance, rounding)
+        theta = close_minimum(Objective(records, curve, self.ridge, noise), self.tolerance)
         output = KNorm(sensitivity=2 * self.tolerance / self.ridge, scale=self.output_scale)
         return np.asarray(output.release(theta))

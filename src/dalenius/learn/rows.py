@@ -101,17 +101,22 @@ def matrix(values: Any, columns: int | None = None, model: str = "this model") -
     """A two-dimensional array of floats; its shape is public, its values are not spoken of."""
     if hasattr(values, "toarray"):
         raise InvalidParameter("X is a sparse matrix, which is not supported; pass X.toarray().")
+    kinds = {str(kind)[:3].lower() for kind in getattr(values, "dtypes", ())}
     try:
-        given = np.asarray(values)
-        if given.dtype.kind == "c":
-            raise InvalidParameter("Complex data not supported: X must be a table of real numbers.")
-        found = np.asarray(given, dtype=np.float64)
-    except (TypeError, ValueError) as problem:
-        if isinstance(problem, InvalidParameter):
-            raise
+        given = np.asarray(values) if hasattr(values, "__array__") else np.asarray(values, dtype=object)
+    except (TypeError, ValueError):
+        raise InvalidParameter("X must be a table: rows of the same length.") from None
+    if given.dtype.kind in "US" or kinds & {"str", "cat"}:
         raise InvalidParameter(
             "X must be a table of numbers. Encode text and categories with fixed, public codes first."
-        ) from None
+        )
+    if given.dtype.kind == "c":
+        raise InvalidParameter("Complex data not supported: X must be a table of real numbers.")
+    try:
+        found = np.asarray(given, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        # One odd value must not decide for all of them: what is not a number is NaN, and its row absent.
+        found = np.array([number(value) for value in given.ravel()]).reshape(given.shape)
     if found.ndim != 2 or found.shape[1] == 0:
         raise InvalidParameter(
             f"X has {found.ndim} dimensions; it must have two, rows and at least one column. "
@@ -124,11 +129,42 @@ def matrix(values: Any, columns: int | None = None, model: str = "this model") -
     return found
 
 
+def checked_norm(norm: float) -> float:
+    """The largest norm of a row, of a size whose square is a float, too."""
+    if not 1e-100 <= checks.positive("row_norm", norm) <= 1e100:
+        raise InvalidParameter(
+            f"row_norm is {norm}; it must be from 1e-100 to 1e100. Scale X by a public number."
+        )
+    return norm
+
+
+def number(value: object) -> float:
+    """A float; NaN for what cannot be read as one."""
+    try:
+        return float(value)  # type: ignore[arg-type]
+    except Exception:  # whatever a value raises, it is not a number
+        return float("nan")
+
+
+def same(values: Any, label: object) -> Any:
+    """Which values are this label, each on its own."""
+    if values.dtype != object:
+        return np.asarray(values == label)
+
+    def is_label(value: object) -> bool:
+        try:
+            return bool(value == label)
+        except Exception:  # missing values of some libraries cannot be compared
+            return False
+
+    return np.array([is_label(value) for value in values], dtype=bool)
+
+
 def one_each(values: Any, rows: int) -> Any:
     """Labels or targets, one per row."""
     if values is None:
         raise InvalidParameter("y is None; this estimator requires y to be passed, but the target y is None.")
-    found = np.asarray(values)
+    found = np.asarray(values) if hasattr(values, "__array__") else _listed(values)
     if found.shape == (rows, 1):
         warnings.warn(
             "y is a column; a one-dimensional array was expected.", DataConversionWarning, stacklevel=3
@@ -141,9 +177,19 @@ def one_each(values: Any, rows: int) -> Any:
     return found
 
 
+def _listed(values: Any) -> Any:
+    """A list as an array; one of several kinds keeps them, or a single text would make texts of all numbers."""
+    items = list(values) if isinstance(values, list | tuple) else None
+    if items is None or len({type(value) for value in items}) < 2:
+        return np.asarray(values)
+    found = np.empty(len(items), dtype=object)
+    found[:] = items
+    return found
+
+
 def factors(features: Reals, norm: float, how: Rows) -> Reals:
     """What to multiply every row by so that its Euclidean norm is at most `norm`; 0 for rows that are not numbers."""
-    norm = checks.positive("row_norm", norm)
+    norm = checked_norm(norm)
     if how not in ("clip", "normalize"):
         raise InvalidParameter(f"rows is {how!r}; it must be 'clip' or 'normalize'.")
     with np.errstate(over="ignore", invalid="ignore"):

@@ -148,6 +148,8 @@ class PrivateSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         if not len(x):
             return float(noise.release(0))
         each = np.asarray(self._each(model, x, y), dtype=np.float64)
+        if each.shape != (len(x),):
+            raise InvalidParameter("scoring must return one number for each record, between 0 and 1.")
         parts = np.floor(np.clip(np.nan_to_num(each, nan=0.0), 0.0, 1.0) * PARTS)
         return float(noise.release(int(parts.astype(np.int64).sum())) / PARTS)
 

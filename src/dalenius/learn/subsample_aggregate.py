@@ -81,7 +81,8 @@ class SubsampleAggregate(MetaEstimatorMixin, BaseEstimator):  # type: ignore[mis
         for part in range(self.parts):
             chosen = where == part
             vector = self._vector(features[chosen], labels[chosen], size)
-            length = float(np.linalg.norm(vector))
+            with np.errstate(all="ignore"):  # a warning would tell of one part
+                length = float(np.linalg.norm(vector))
             found[part] = vector * min(1.0, self.bound / length * (1 - 1e-12)) if length > 0 else vector
         # Rounded to a grid and added as integers, so that the other parts add up to the same in both worlds.
         units = np.rint(found / self.bound * 2.0**40).astype(np.int64).sum(axis=0)

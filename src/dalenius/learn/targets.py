@@ -9,7 +9,7 @@ import numpy as np
 from dalenius.calculus import checks
 from dalenius.calculus.errors import InvalidParameter
 from dalenius.learn.curves import Reals
-from dalenius.learn.rows import one_each
+from dalenius.learn.rows import number, one_each
 
 Bounds = tuple[float, float]
 
@@ -25,13 +25,18 @@ class Targets:
         low, high = (checks.number("target_bounds", b) for b in bounds)
         if not low < high:
             raise InvalidParameter(f"target_bounds is {bounds!r}; the first must be below the second.")
-        self.middle, self.spread = (low + high) / 2, (high - low) / 2
+        self.middle, self.spread = low / 2 + high / 2, high / 2 - low / 2
+        if not 1e-100 <= self.spread <= 1e100:
+            raise InvalidParameter(
+                f"target_bounds is {bounds!r}; they must be from 1e-100 to 1e100 apart. Scale the target by a public "
+                "number."
+            )
 
     def to_unit(self, y: Any, rows: int) -> tuple[Reals, Reals]:
         """Targets in [-1, 1], and which of them are numbers at all."""
         found = numbers(y, rows)
         usable = np.isfinite(found)
-        with np.errstate(over="ignore"):
+        with np.errstate(all="ignore"):
             return np.clip(
                 (np.where(usable, found, self.middle) - self.middle) / self.spread, -1.0, 1.0
             ), usable
@@ -40,14 +45,6 @@ class Targets:
 def numbers(y: Any, rows: int) -> Reals:
     """One float per row; what cannot be read as one is NaN."""
     found = one_each(y, rows)
-    try:
+    if found.dtype.kind in "biuf":
         return np.asarray(found, dtype=np.float64)
-    except (TypeError, ValueError):
-        return np.array([_number(v) for v in found])
-
-
-def _number(value: object) -> float:
-    try:
-        return float(value)  # type: ignore[arg-type]
-    except (TypeError, ValueError):
-        return float("nan")
+    return np.array([number(value) for value in found], dtype=np.float64)

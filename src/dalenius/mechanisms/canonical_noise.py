@@ -23,6 +23,7 @@ from dalenius.calculus.pairs.tabulate import lower_hull
 from dalenius.mechanisms import on_grid
 from dalenius.mechanisms.canonical import NoiseInCells
 from dalenius.mechanisms.mechanism import Neighbours
+from dalenius.mechanisms.search import bisected
 from dalenius.noise import Grid, uniform_integers
 
 DIGITS = 24
@@ -30,6 +31,8 @@ DIGITS = 24
 WORD = 62
 """Digits of a uniform number drawn at a time."""
 VERTICES = 600
+SMALLEST, LARGEST = 1e-3, 8.0
+"""Of the mu that an accuracy may ask for."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,6 +80,40 @@ class CanonicalNoise(NoiseInCells):
         """
         t = on_grid.share(confidence, size)
         return self._far(self._law.beyond(t / 2) * (1 + 1e-9))
+
+    @classmethod
+    def for_accuracy(
+        cls,
+        within: float,
+        confidence: float = 0.95,
+        *,
+        sensitivity: float,
+        size: int = 1,
+        adjacency: Adjacency = ADD_REMOVE,
+    ) -> CanonicalNoise:
+        """The smallest mu whose noise, that of GDP(mu), lets all of `size` coordinates stay within an error."""
+        within = checks.positive("within", within)
+        t = on_grid.share(confidence, size)
+
+        def build(noise: float) -> CanonicalNoise:
+            return cls(sensitivity=sensitivity, guarantee=GDP(1 / noise), adjacency=adjacency)
+
+        def near(noise: float) -> bool:
+            return build(noise).accuracy(confidence, size) <= within
+
+        # About as wide as the normal law.
+        low = within / (-float(ndtri(t / 2)) * checks.positive("sensitivity", sensitivity))
+        while SMALLEST <= 1 / low <= LARGEST and not near(low):
+            low *= 0.8
+        if not SMALLEST <= 1 / low <= LARGEST:
+            raise InvalidParameter(
+                f"within is {within}; no canonical noise from GDP({SMALLEST:g}) to GDP({LARGEST:g}) is just so wide. "
+                "Use Gaussian.for_accuracy."
+            )
+        high = 1.25 * low
+        while near(high):
+            low, high = high, 1.25 * high
+        return build(bisected(near, low, high))
 
     @classmethod
     def calibrated(

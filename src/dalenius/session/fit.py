@@ -23,6 +23,7 @@ from dalenius.calculus.adjacency import Adjacency
 from dalenius.calculus.errors import InvalidParameter
 from dalenius.calculus.loss import Loss
 from dalenius.calculus.losses import group, to_adjacency, zcdp
+from dalenius.learn.drawn_regression import DrawnRegression
 from dalenius.learn.public_bounds import PublicBounds
 from dalenius.learn.search import PrivateSearch
 from dalenius.learn.subsample_aggregate import SubsampleAggregate
@@ -66,6 +67,8 @@ class Fitting:
         columns, labels = _columns("features", features), _columns("target", target)
         if len(labels) != 1:
             raise InvalidParameter(f"target names {len(labels)} columns; a model has one.")
+        if isinstance(single, DrawnRegression):
+            single.check_columns(len(columns))
         ((label, around),) = labels.items()
         settings = single.get_params()
         if is_classifier(single):

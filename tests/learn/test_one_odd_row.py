@@ -1,0 +1,135 @@
+"""One odd value makes its own row absent, and does nothing to the others."""
+
+from __future__ import annotations
+
+import warnings
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import dalenius as dp
+from dalenius.calculus.errors import InvalidParameter
+from dalenius.learn.rows import matrix, one_each, same
+from dalenius.learn.targets import numbers
+from dalenius.noise.seeded import seeded
+
+ODD: list[Any] = [None, "x", pd.NA, pd.NaT, 10**400, Decimal("sNaN"), b"1", [1], {}, object()]
+
+
+@pytest.mark.parametrize("odd", ODD, ids=[type(value).__name__ for value in ODD])
+def test_in_labels_targets_and_rows(odd: Any) -> None:
+    labels = one_each([1, 0, odd, 1], 4)
+    assert same(labels, 1).tolist() == [True, False, False, True]
+    assert same(labels, 0).tolist() == [False, True, False, False]
+    found = numbers([0.5, 1, odd, True], 4)
+    assert found[[0, 1, 3]].tolist() == [0.5, 1.0, 1.0]
+    assert isinstance(odd, bytes) or not np.isfinite(found[2])
+    table = np.empty((2, 2), dtype=object)
+    table[:] = [[1.0, 2], [3.0, 4]]
+    table[1, 1] = odd
+    found = matrix(table)
+    assert found[0].tolist() == [1.0, 2.0]
+    assert isinstance(odd, bytes) or not np.isfinite(found[1, 1])
+
+
+def test_in_frames_with_missing_values() -> None:
+    frame = pd.DataFrame(
+        {
+            "a": pd.array([1, None, 3], dtype="Int64"),
+            "b": pd.array([True, False, None], dtype="boolean"),
+            "c": [0.5, 1.5, 2.5],
+        }
+    )
+    found = matrix(frame)
+    assert found[0].tolist() == [1.0, 1.0, 0.5]
+    assert np.isnan(found[1, 0])
+    assert np.isnan(found[2, 1])
+    for kind in ("string", "boolean", object):
+        values = pd.Series(["a", None, "b"] if kind != "boolean" else [True, None, False], dtype=kind)
+        assert same(one_each(values, 3), values[0]).tolist() == [True, False, False]
+    for text in (pd.DataFrame({"a": ["x", "y"]}), pd.DataFrame({"a": pd.Categorical(["x", "y"])})):
+        with pytest.raises(InvalidParameter, match="public codes"):
+            matrix(text)
+
+
+def test_the_fit_is_that_without_the_row() -> None:
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(500, 2)) / 2
+    y: list[Any] = (x[:, 0] > 0).astype(int).tolist()
+    model = dp.learn.LogisticRegression(dp.ApproxDP(5.0, 1e-5))
+    with seeded(1):
+        without = model.fit(x, y).coef_
+    for odd in ("x", None, pd.NA):
+        with seeded(1), warnings.catch_warnings():
+            warnings.simplefilter("error")
+            found = model.fit(np.vstack([x, x[:1]]), [*y, odd]).coef_
+        np.testing.assert_allclose(found, without, atol=1e-5)
+
+
+@pytest.mark.parametrize("norm", [1e-304, 2.7e-162, 1e-101, 1e101, 1e300])
+def test_norms_whose_squares_are_not_floats_are_refused(norm: float) -> None:
+    x, y = np.ones((3, 1)), np.ones(3)
+    models: tuple[Any, ...] = (
+        dp.learn.LogisticRegression(dp.ApproxDP(1.0, 1e-5), row_norm=norm),
+        dp.learn.LinearRegression(dp.ApproxDP(1.0, 1e-5), row_norm=norm),
+        dp.learn.GradientLeastSquares(dp.PureDP(1.0), row_norm=norm),
+        dp.learn.PosteriorSampleRegression(dp.ApproxDP(1.0, 1e-5), row_norm=norm),
+        dp.learn.AdaptivePosteriorSampleRegression(dp.ApproxDP(1.0, 1e-5), row_norm=norm),
+    )
+    for model in models:
+        with pytest.raises(InvalidParameter, match="row_norm"):
+            model.fit(x, y)
+
+
+@pytest.mark.parametrize("bounds", [(0.0, 5e-324), (-1.7e308, 1.7e308), (1e308, 1.7e308)])
+def test_bounds_whose_width_is_not_a_float_are_refused(bounds: tuple[float, float]) -> None:
+    for kind in (dp.learn.ExponentialMean, dp.learn.GradientMean, dp.learn.GradientQuantile):
+        with pytest.raises(InvalidParameter, match="apart"):
+            kind(dp.PureDP(1.0), bounds=bounds).fit([0.0])
+    with pytest.raises(InvalidParameter, match="apart"):
+        dp.learn.HuberRegression(dp.ApproxDP(1.0, 1e-5), target_bounds=bounds).fit(
+            np.ones((2, 1)), [1.0, 2.0]
+        )
+
+
+def test_nothing_is_decided_by_the_number_of_rows() -> None:
+    """A short row and many of them: the solver's allowance once grew with their number until zeros were released."""
+    model = dp.learn.LogisticRegression(dp.PureDP(1.0), row_norm=1e-4, method="output")
+    found = []
+    for n in (761, 762, 20_000):
+        with seeded(2):
+            found.append(float(model.fit(np.full((n, 1), 1e-4), np.ones(n)).coef_[0, 0]))
+    assert found[0] < found[1] * (1 + 1e-6)
+    assert found[2] >= found[0]
+
+
+def test_much_noise_is_added_exactly_or_refused() -> None:
+    """Above 2^53 steps of its grid the noise is added as integers; on a grid coarser than the data's not at all."""
+    x, y = np.full((3, 1), 0.7), np.full(3, 0.9)
+    settings = dp.learn.Descent(steps=1, optimiser="momentum", momentum=0.0, learning_rate=1.0)
+    with seeded(1):
+        model = dp.learn.HuberRegression(dp.GDP(1e-4), method=settings, intercept_scale=0.0).fit(x, y)
+    assert np.isfinite(model.coef_).all()
+    with pytest.raises(InvalidParameter, match="weaker promise"):
+        dp.learn.HuberRegression(dp.GDP(1e-6), method=settings, intercept_scale=0.0).fit(x, y)
+
+
+def test_scores_are_one_for_each_record() -> None:
+    x, y = np.ones((20, 1)), np.ones(20)
+    search = dp.learn.PrivateSearch(
+        dp.learn.LogisticRegression(dp.PureDP(1.0)),
+        [{}],
+        dp.PureDP(3.0),
+        scoring=lambda model, x, y: model.predict(x)[:, None] == y,
+    )
+    with pytest.raises(InvalidParameter, match="one number for each record"):
+        search.fit(x, y)
+
+
+def test_a_flat_law_is_drawn_at_once() -> None:
+    with seeded(1):
+        drawn = [dp.learn.GradientMean(dp.PureDP(1e-6)).fit([1.0]).value_ for _ in range(200)]
+    assert 0.3 < np.mean(drawn) < 0.7
