@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from xml.etree import ElementTree
 
 import numpy as np
 import pandas as pd
@@ -13,6 +14,7 @@ from typer.testing import CliRunner, Result
 from dalenius.calculus.errors import InvalidParameter
 from dalenius.cli.main import app
 from dalenius.cli.people import people
+from dalenius.cli.pictures import ranges
 from dalenius.tables.sql import parse_aggregates
 
 
@@ -141,7 +143,82 @@ def test_the_demo(tmp_path: Path) -> None:
     assert found.exit_code == 0, found.output
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert "<table" in page
+    assert page.count("<svg") == 3
+    assert "Right about" in page
     assert "http" not in page  # self-contained
     again = run("demo", "--to", tmp_path, "--rows", 3000)
     assert again.exit_code == 0  # every answer is on record
     assert again.output.splitlines()[-3:] == found.output.splitlines()[-3:]
+
+
+def test_what_is_refused_leaves_no_trace_in_the_ledger(data: Path, tmp_path: Path) -> None:
+    """A slip in the first question, or a price, does not fix the total and the unit for ever."""
+    ledger = tmp_path / "L"
+    for wrong in (
+        ("query", data, "--agg", "n=cuont()", "--budget", "zcdp:0.05"),
+        ("query", data, "--agg", "pay=mean(wages, 0, 9)", "--budget", "zcdp:0.05"),
+        ("query", data, "--group-by", "state", "--discover", "--agg", "n=count()", "--budget", "zcdp:0.05"),
+        ("query", data, *ASK, "--html", tmp_path / "nowhere" / "page.html"),
+        ("query", data, *ASK, "--html", tmp_path),
+        ("sql", data, "SELECT * FROM people", "--budget", "zcdp:0.05"),
+    ):
+        done = run(*wrong, "--ledger", ledger, "--total", "zcdp:7")
+        assert done.exit_code == 2, done.output
+    assert (
+        run(
+            "price", data, "--agg", "n=count()", "--within", 10, "--total", "zcdp:7", "--ledger", ledger
+        ).exit_code
+        == 0
+    )
+    right = run("query", data, *ASK, "--unit", "id", "--total", "zcdp:0.5", "--ledger", ledger, "--json")
+    assert json.loads(right.stdout)["remaining"] == "ZCDP(rho=0.45)"
+
+
+def test_sql_keys_of_whole_numbers(tmp_path: Path) -> None:
+    path = tmp_path / "data.csv"
+    path.write_text("g\n" + "1\n" * 50 + "2\n" * 50)
+    words = ("sql", path, "SELECT g, COUNT(*) AS n FROM data GROUP BY g", "--keys", "1,2,3")
+    done = run(*words, "--budget", "zcdp:0.5", "--ledger", tmp_path / "L", "--json")
+    assert done.exit_code == 0, done.output
+    assert json.loads(done.stdout)["keys"] == [["1"], ["2"], ["3"]]
+
+
+def test_json_has_null_for_what_was_not_found(tmp_path: Path) -> None:
+    path = tmp_path / "data.csv"
+    path.write_text("x\n1.5\n2.5\n")
+    done = run(
+        "query", path, "--agg", "x=bounds(x)", "--budget", "zcdp:0.01", "--ledger", tmp_path / "L", "--json"
+    )
+    assert done.exit_code == 0, done.output
+    assert "NaN" not in done.stdout
+    assert json.loads(done.stdout)["columns"]
+
+
+def test_keys_that_cannot_be_read(data: Path, tmp_path: Path) -> None:
+    broken = tmp_path / "keys.parquet"
+    broken.write_text("not a table")
+    done = run("query", data, "--group-by", "state", "--keys-from", broken, *ASK, "--ledger", tmp_path / "L")
+    assert done.exit_code == 2
+    assert "cannot be read" in done.output
+
+
+def test_a_demo_into_a_file_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.touch()
+    done = run("demo", "--to", path)
+    assert done.exit_code == 2
+    assert "folder" in done.output
+
+
+def test_pictures_hold_what_they_are_given() -> None:
+    """Bars end at their values and lines at their intervals, on one scale; labels are escaped."""
+    drawn = ElementTree.fromstring(ranges(["a<b", "c"], [10.0, -5.0], [8.0, -6.0], [12.0, -4.0], "t & u"))
+    assert [text.text for text in drawn.iter("text")] == ["a<b", "10", "c", "-5"]
+    (up, down), (axis, first, second) = drawn.iter("rect"), drawn.iter("line")
+    zero = float(axis.attrib["x1"])
+    unit = float(up.attrib["width"]) / 10
+    assert float(up.attrib["x"]) == zero
+    assert float(down.attrib["width"]) == pytest.approx(5 * unit, abs=0.11)
+    for line, low, high in ((first, 8, 12), (second, -6, -4)):
+        assert float(line.attrib["x1"]) == pytest.approx(zero + low * unit, abs=0.2)
+        assert float(line.attrib["x2"]) == pytest.approx(zero + high * unit, abs=0.2)

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from dalenius.calculus.errors import InvalidParameter
+from dalenius.cli import pictures
 from dalenius.cli.frame import EXIT_CODES, clear_errors
 
 if TYPE_CHECKING:
@@ -38,6 +40,8 @@ def run(folder: Path, rows: int) -> Path:
     import dalenius as dp
     from dalenius.cli.people import STATES, write_people
 
+    if folder.exists() and not folder.is_dir():
+        raise InvalidParameter(f"{folder} is a file; name a folder for data, ledger and report.")
     folder.mkdir(parents=True, exist_ok=True)
     data = folder / f"people-{rows}.parquet"
     if not data.exists():
@@ -75,8 +79,8 @@ def run(folder: Path, rows: int) -> Path:
         answer = session.release(question, budget=dp.ApproxDP(0.5, 1e-8))
         print(f"{title}\n{answer}\n", flush=True)
         parts.append((title, code, answer))
-    model, told = _model(table, session)
-    print(told)
+    model = _model(table, session)
+    print(model[0])
     print(f"\nSpent: {session.spent!r}\nLeft:  {session.remaining!r}")
     report = folder / "report.html"
     report.write_text(_page(parts, model, session, budget), encoding="utf-8")
@@ -84,32 +88,62 @@ def run(folder: Path, rows: int) -> Path:
 
 
 def _model(table: Any, session: Any) -> tuple[str, str]:
-    """A private classifier of the same people, paid from the same budget."""
+    """A private classifier of the same people, paid from the same budget, and how often it is right: text, picture."""
     import dalenius as dp
 
     try:
         from dalenius.learn import LogisticRegression
     except ImportError:
-        return "", "(pip install 'dalenius[learn]' to fit a private model here, too.)"
+        return "(pip install 'dalenius[learn]' to fit a private model here, too.)", ""
     features = {"age": (18, 90), "school": (0, 22), "hours": (0, 80)}
-    fitted = session.fit(LogisticRegression(dp.GDP(0.04)), features, "income > 30000", table=table)
-    weights = zip(features.items(), fitted[-1].coef_[0], strict=True)
-    lines = [f"{name:>8} ({low} to {high})  {weight:+.2f}" for (name, (low, high)), weight in weights]
-    title = "Who earns more than 30,000? Weights of a private logistic regression, features on one scale"
-    told = "\n".join([title, *lines])
-    return told, told
+    asked = LogisticRegression(dp.GDP(0.04), row_norm=3**0.5)  # three features from -1 to 1: none is clipped
+    fitted = session.fit(asked, features, "income > 30000", table=table)
+    weights, intercept = fitted[-1].coef_[0], float(fitted[-1].intercept_[0])
+    score = " + ".join(
+        f"({w:.6f}) * (2 * {name} - {low + high}) / {high - low}"
+        for (name, (low, high)), w in zip(features.items(), weights, strict=True)
+    )
+    right = f"(({score}) > {-intercept:.6f} AND income > 30000) OR (({score}) <= {-intercept:.6f} AND income <= 30000)"
+    share = session.release(table.agg(right=dp.proportion(right)), dp.ApproxDP(0.2, 1e-8))["right"]
+    lines = [
+        f"{name:>8} ({low} to {high})  {w:+.2f}"
+        for (name, (low, high)), w in zip(features.items(), weights, strict=True)
+    ]
+    told = [
+        "Who earns more than 30,000? A private logistic regression; features from -1 to 1",
+        *lines,
+        f"Right about {share.estimate[0]:.1%} of the rows (95 % interval {share.low[0]:.1%} to {share.high[0]:.1%}), "
+        "a private number, too.",
+        f"The fit cost {asked.guarantee!r} for one row.",
+    ]
+    return "\n".join(told), pictures.ranges(list(features), weights, weights, weights, "Weights of the model")
 
 
-def _page(parts: list[tuple[str, str, Answer]], model: str, session: Any, budget: Any) -> str:
+def _picture(answer: Answer) -> str:
+    """The last column of a table by group, or the columns of a single line."""
+    columns = answer.columns
+    if len(answer.keys) > 1:
+        last = columns[-1]
+        labels = [", ".join(map(str, key)) for key in answer.keys]
+        return pictures.ranges(
+            labels, last.estimate.tolist(), last.low.tolist(), last.high.tolist(), last.name
+        )
+    middle, low, high = (
+        [float(getattr(c, side)[0]) for c in columns] for side in ("estimate", "low", "high")
+    )
+    return pictures.ranges([c.name for c in columns], middle, low, high, "Estimates", bars=False)
+
+
+def _page(parts: list[tuple[str, str, Answer]], model: tuple[str, str], session: Any, budget: Any) -> str:
     body = [
         "<h1>People who do not exist: a private report</h1>",
         f"<p>Everything below, together, keeps <b>{html.escape(repr(budget))}</b> for every person, whatever "
         "else is known about them. Bars are estimates; dark lines are 95&nbsp;% intervals.</p>",
     ]
     for title, code, answer in parts:
-        body.append(f"<h2>{html.escape(title)}</h2><pre>{html.escape(code)}</pre>{answer.to_html()}")
-    if model:
-        body.append(f"<h2>A private model</h2><pre>{html.escape(model)}</pre>")
+        shown = _picture(answer) if title != "School" else ""
+        body.append(f"<h2>{html.escape(title)}</h2><pre>{html.escape(code)}</pre>{shown}{answer.to_html()}")
+    body.append(f"<h2>A private model</h2>{model[1]}<pre>{html.escape(model[0])}</pre>")
     spent, left = html.escape(repr(session.spent)), html.escape(repr(session.remaining))
     body.append(f"<h2>Budget</h2><p>Spent: {spent}<br>Left: {left}</p>")
     head = f"<meta charset=utf-8><title>A private report</title><style>{STYLE}</style>"

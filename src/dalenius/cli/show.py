@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 
 def plain_number(value: float) -> float | str:
@@ -17,6 +18,21 @@ def plain_number(value: float) -> float | str:
 def is_terminal() -> bool:
     """Whether a person is looking: only then colours and frames are drawn."""
     return sys.stdout.isatty()
+
+
+@contextmanager
+def working(text: str) -> Iterator[None]:
+    """Something that moves, and the seconds gone by, while a person waits at a terminal."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    from rich.console import Console
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    columns = SpinnerColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn()
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        progress.add_task(text, total=None)
+        yield
 
 
 def say(text: str = "") -> None:

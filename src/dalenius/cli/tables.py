@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import math
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,6 +13,7 @@ import typer
 from dalenius.calculus.errors import InvalidParameter
 from dalenius.cli.frame import EXIT_CODES, AsJson, clear_errors
 from dalenius.cli.promises import read_promise
+from dalenius.cli.show import plain_number, working
 
 if TYPE_CHECKING:
     from dalenius.calculus.guarantees import Guarantee
@@ -104,12 +107,17 @@ def query(
     JSON keys: keys, columns (one list per column), cost, free, remaining.
     """
     with clear_errors():
-        session = _session(
+        _writable(html)
+        opened = _Opened(
             data, table, unit, max_rows, max_groups, budget, total, ledger, schema, nulls, name, analyst
         )
-        asked = _question(session, where, group_by, keys, keys_from, discover, agg)
         price = read_promise(budget).guarantee
-        answer = session.release(asked, price, confidence=confidence).at(simultaneous=simultaneous)
+        # Whatever can be refused is refused before the ledger hears of it.
+        asked = _question(opened.trial, where, group_by, keys, keys_from, discover, agg)
+        opened.trial.explain(asked, price)
+        session = opened.session
+        with working(f"Asking {data}"):
+            answer = session.release(asked, price, confidence=confidence).at(simultaneous=simultaneous)
         _show(session, answer, html, as_json)
 
 
@@ -140,12 +148,20 @@ def sql(
 ) -> None:
     """The answer to a SELECT of aggregates; anything else is refused, with the reason."""
     with clear_errors():
-        session = _session(
+        from dalenius.tables.sql import grouped_by, parse_sql
+
+        _writable(html)
+        opened = _Opened(
             data, table, unit, max_rows, max_groups, budget, total, ledger, schema, nulls, name, analyst
         )
-        listed = None if keys is None else [key.strip() for key in keys.split(",")]
+        trial = opened.trial
+        listed = None if keys is None else _listed(trial, grouped_by(text), keys)
         price = read_promise(budget).guarantee
-        answer = session.sql(text, price, keys=listed, confidence=confidence).at(simultaneous=simultaneous)
+        asked = parse_sql(text, trial.table, public={}, keys=listed, unit=trial.unit.column)
+        trial.explain(asked, price)
+        session = opened.session
+        with working(f"Asking {data}"):
+            answer = session.release(asked, price, confidence=confidence).at(simultaneous=simultaneous)
         _show(session, answer, html, as_json)
 
 
@@ -180,9 +196,10 @@ def price(
     with clear_errors():
         from dalenius.session.accuracy import within as accuracy
 
-        session = _session(
+        opened = _Opened(
             data, table, unit, max_rows, max_groups, None, total, ledger, schema, nulls, name, analyst
         )
+        session = opened.session if opened.known else opened.trial
         asked = _question(session, where, group_by, keys, keys_from, False, agg)
         found = session.price(asked, accuracy(within, confidence, column=column, rows=rows))
         if as_json:
@@ -194,56 +211,78 @@ def price(
         )
 
 
-def _session(
-    data: str,
-    table: str | None,
-    unit: str | None,
-    max_rows: int,
-    max_groups: int | None,
-    budget: str | None,
-    total: str | None,
-    ledger: str,
-    schema: Path | None,
-    nulls: str,
-    name: str | None,
-    analyst: str | None,
-) -> Session:
-    try:
-        from dalenius.session.ledger import Ledger
+class _Opened:
+    """The data, opened with a ledger (`session`), and without one to try a question on (`trial`)."""
+
+    def __init__(
+        self,
+        data: str,
+        table: str | None,
+        unit: str | None,
+        max_rows: int,
+        max_groups: int | None,
+        budget: str | None,
+        total: str | None,
+        ledger: str,
+        schema: Path | None,
+        nulls: str,
+        name: str | None,
+        analyst: str | None,
+    ) -> None:
+        try:
+            from dalenius.session.ledger import Ledger
+            from dalenius.tables import Schema, Source, Unit
+        except ModuleNotFoundError:
+            raise InvalidParameter("tables need Ibis and DuckDB: pip install 'dalenius[tables]'.") from None
+        facts = Schema.load(schema) if schema is not None else Schema()
+        if facts.nulls is None:
+            facts = Schema(dict(facts.columns), nulls=nulls)  # type: ignore[arg-type]
+        self.ledger, label = Ledger.open(ledger), name or Path(data).name
+        kept = [account.promise for account in self.ledger.accounts() if account.dataset == label]
+        self.known = bool(kept)
+        """Whether the ledger has a budget for these data."""
+        if kept and total is None:
+            promise: Guarantee = kept[0]
+        elif total is None and budget is None:
+            raise InvalidParameter(
+                "the ledger has no budget for this data yet; declare one with --total zcdp:0.5, say."
+            )
+        else:
+            promise = read_promise(str(total or budget)).guarantee
+        self.analyst = analyst
+        self.options: dict[str, Any] = {
+            "data": Source.open(data, table=table, schema=facts),
+            "unit": Unit.rows() if unit is None else Unit(unit, max_rows=max_rows, max_groups=max_groups),
+            "budget": promise,
+            "name": label,
+        }
+
+    @cached_property
+    def session(self) -> Session:
         from dalenius.session.session import Session
-        from dalenius.tables import Schema, Unit
-    except ModuleNotFoundError:
-        raise InvalidParameter("tables need Ibis and DuckDB: pip install 'dalenius[tables]'.") from None
-    facts = Schema.load(schema) if schema is not None else Schema()
-    if facts.nulls is None:
-        facts = Schema(dict(facts.columns), nulls=nulls)  # type: ignore[arg-type]
-    who = Unit.rows() if unit is None else Unit(unit, max_rows=max_rows, max_groups=max_groups)
-    opened = Ledger.open(ledger)
-    label = name or Path(data).name
-    return Session(
-        data,
-        unit=who,
-        budget=_promise(opened, label, total or budget, given=total is not None),
-        ledger=opened,
-        name=label,
-        table=table,
-        schema=facts,
-        analyst=analyst,
-    )
+
+        return Session(**self.options, ledger=self.ledger, analyst=self.analyst)
+
+    @cached_property
+    def trial(self) -> Session:
+        from dalenius.session.session import Session
+
+        return Session(**self.options)
 
 
-def _promise(ledger: Any, label: str, text: str | None, given: bool) -> Guarantee:
-    """The whole budget: what the ledger has, or what is declared now."""
-    if not given:
-        for account in ledger.accounts():
-            if account.dataset == label:
-                promise: Guarantee = account.promise
-                return promise
-    if text is None:
+def _writable(html: Path | None) -> None:
+    """Say so before anything is paid."""
+    if html is not None and (html.is_dir() or not html.absolute().parent.is_dir()):
         raise InvalidParameter(
-            "the ledger has no budget for this data yet; declare one with --total zcdp:0.5, say."
+            f"{html} cannot be written: its folder is not there, or it is one; name another file."
         )
-    return read_promise(text).guarantee
+
+
+def _listed(session: Session, column: str | None, keys: str) -> list[Any]:
+    """Keys as the column has them: whole numbers where it holds whole numbers."""
+    kind = next((f.kind for f in session.table.fields if f.name == column), None)
+    parts = [key.strip() for key in keys.split(",")]
+    return [int(key) if kind == "integer" and key.lstrip("-").isdigit() else key for key in parts]
 
 
 def _question(
@@ -273,9 +312,7 @@ def _question(
     elif keys_from is not None:
         listed = _frame(keys_from)
     elif keys is not None:
-        kind = next((f.kind for f in table.fields if f.name == columns[0]), None)
-        parts = [key.strip() for key in keys.split(",")]
-        listed = [int(key) if kind == "integer" and key.lstrip("-").isdigit() else key for key in parts]
+        listed = _listed(session, columns[0], keys)
     return table.group_by(*columns, keys=listed).agg(**wanted)
 
 
@@ -284,8 +321,14 @@ def _frame(path: Path) -> Any:
 
     if not path.is_file():
         raise InvalidParameter(f"the file of keys {path} does not exist; check the path.")
-    found: Any = duckdb.read_parquet(str(path)) if path.suffix == ".parquet" else duckdb.read_csv(str(path))
-    return found.arrow()
+    try:
+        found: Any = (
+            duckdb.read_parquet(str(path)) if path.suffix == ".parquet" else duckdb.read_csv(str(path))
+        )
+        return found.to_arrow_table()
+    except duckdb.Error as problem:
+        said = str(problem).splitlines()[0]
+        raise InvalidParameter(f"the file of keys {path} cannot be read: {said}") from None
 
 
 def _show(session: Session, answer: Answer, html: Path | None, as_json: bool) -> None:
@@ -299,10 +342,21 @@ def _show(session: Session, answer: Answer, html: Path | None, as_json: bool) ->
             "free": answer.free,
             "remaining": repr(session.remaining),
         }
-        print(json.dumps(found, default=str))
+        print(json.dumps(_without_nan(found), default=str))
         return
     print(answer)
     print(f"{'From the ledger, at no cost. ' if answer.free else ''}Left: {session.remaining!r}")
+
+
+def _without_nan(value: Any) -> Any:
+    """JSON has no NaN: null stands for what was not found, as in other commands "inf" for infinity."""
+    if isinstance(value, dict):
+        return {key: _without_nan(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_without_nan(inner) for inner in value]
+    if isinstance(value, float):
+        return None if math.isnan(value) else plain_number(value)
+    return value
 
 
 def add_to(app: typer.Typer) -> None:

@@ -46,7 +46,7 @@ class Explanation:
             if error is None:
                 raise InvalidParameter(
                     f"the error of {name!r} depends on how many rows a group has; say so: "
-                    "within(..., rows=1000)."
+                    "within(..., rows=1000), or --rows 1000."
                 )
         return max(error for error in wanted.values() if error is not None)
 

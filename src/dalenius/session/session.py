@@ -52,9 +52,9 @@ class Price:
 class Session:
     """Questions about one table, answered with noise and paid from one budget.
 
-    data: whatever `tables.Source.open` opens. unit: who is protected. budget: PureDP, ApproxDP, ZCDP or GDP:
-    what is promised about everything this session, and every other one on the same ledger and data set, ever
-    releases. The promise stays valid when each question is chosen after the last answer: see `session.budget`
+    data: whatever `tables.Source.open` opens, or what it opened. unit: who is protected. budget: PureDP, ApproxDP,
+    ZCDP or GDP: what is promised about everything this session, and every other one on the same ledger and data
+    set, ever releases. The promise stays valid when each question is chosen after the last answer: see `session.budget`
     for the filter of each kind and its theorem. ledger: a file (made if it is not there) or a postgresql://
     address; without one nothing is remembered after the session ends, and the same budget could be spent
     again: for trying out only.
@@ -89,7 +89,7 @@ class Session:
                 f"unit is {unit!r}; it must be dp.Unit.rows() or dp.Unit('id', max_rows=...)."
             )
         facts = Schema(dict(schema)) if isinstance(schema, Mapping) else schema
-        self.source = Source.open(data, table=table, schema=facts)
+        self.source = data if isinstance(data, Source) else Source.open(data, table=table, schema=facts)
         self.unit, self.adjacency = unit, adjacency
         self._folder = None
         if ledger is None:

@@ -124,6 +124,12 @@ def parse_sql(
     return asked.group_by(*columns, keys=keys).agg(**found)
 
 
+def grouped_by(text: str) -> str | None:
+    """The first column of GROUP BY."""
+    columns = _grouping(_select(text))
+    return columns[0] if columns else None
+
+
 def parse_aggregates(text: str, unit: str | None = None) -> dict[str, Aggregate]:
     """Aggregates written `name = call(...)` or `call(...) AS name`, separated by commas."""
     select = _plain(_select(f"SELECT {text}", "the list of aggregates"), "expressions")
