@@ -11,12 +11,14 @@ In a Markdown file,
 
 from __future__ import annotations
 
+import ast
 import os
 import re
 import shlex
 import subprocess
 import sys
 import textwrap
+import traceback
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -35,6 +37,10 @@ NEVER_RUN = {"py", "python3", "pycon", "ipython", "doctest", "{.python}", "shell
 
 class SnippetError(AssertionError):
     """A snippet that does not do what its page says."""
+
+
+ARROW = re.compile(r"#\s*->\s*(?P<value>.*)$")
+NUMBER = re.compile(r"[-+]?\d+\.?\d*(e[-+]?\d+)?")
 
 
 @dataclass(frozen=True)
@@ -80,11 +86,35 @@ def run_python(page: Path) -> int:
         count += 1
         try:
             # The blank lines in front make a traceback point at the line of the page.
-            exec(compile("\n" * (block.line - 1) + block.text, str(page), "exec"), namespace)
+            run_block("\n" * (block.line - 1) + block.text, str(page), namespace)
         except (Exception, SystemExit) as error:
             where = f"the python block at {page.name}:{block.line}"
             raise SnippetError(f"{where} raised {type(error).__name__}: {error}") from error
     return count
+
+
+def run_block(text: str, name: str, namespace: dict[str, object]) -> None:
+    """Run statements; an expression with a comment `# -> value` must have that value."""
+    lines = text.splitlines()
+    for node in ast.parse(text, name).body:
+        told = ARROW.search(lines[(node.end_lineno or node.lineno) - 1])
+        if isinstance(node, ast.Expr) and told:
+            value = eval(compile(ast.Expression(node.value), name, "eval"), namespace)
+            if not agrees(value, told["value"]):
+                raise SnippetError(f"line {node.end_lineno} gives {value!r}, not {told['value']}")
+        else:
+            exec(compile(ast.Module([node], []), name, "exec"), namespace)
+
+
+def agrees(value: object, told: str) -> bool:
+    """Whether the text starts with the value, a float with as many digits as are told."""
+    if told.startswith(repr(value)):
+        return True
+    number = NUMBER.match(told)
+    if not isinstance(value, float) or number is None:
+        return False
+    digits = len(re.sub(r"e.*|\D", "", number[0]).lstrip("0")) or 1
+    return float(f"{value:.{digits}g}") == float(number[0])
 
 
 def commands(block: Block) -> Iterator[tuple[str, str]]:
@@ -201,6 +231,28 @@ class TestTheRunner:
         )
         assert run_python(page) == 2
 
+    @pytest.mark.parametrize(
+        ("line", "right"),
+        [
+            ("1 + 1  # -> 2", True),
+            ("1 + 1  # -> 3", False),
+            ("2 / 3  # -> 0.6667, about", True),
+            ("2 / 3  # -> 0.6666", False),
+            ("20000.4 / 1e9  # -> 2e-05", True),
+            ("(True, 'a')  # -> (True, 'a'): so", True),
+            ("[0.1]  # -> [0.2]", False),
+            ("x = 5  # -> 6", True),
+        ],
+    )
+    def test_what_is_told_is_what_comes_out(self, tmp_path: Path, line: str, right: bool) -> None:
+        page = tmp_path / "page.md"
+        page.write_text(f"```python\n{line}\n```\n", encoding="utf-8")
+        if right:
+            assert run_python(page) == 1
+        else:
+            with pytest.raises(SnippetError, match="gives"):
+                run_python(page)
+
     def test_pages_do_not_share_a_namespace(self, tmp_path: Path) -> None:
         run_python(self.page(tmp_path, "```python\nx = 1\n```\n"))
         with pytest.raises(SnippetError, match="NameError"):
@@ -216,10 +268,8 @@ class TestTheRunner:
         with pytest.raises(SnippetError) as caught:
             run_python(self.page(tmp_path, "text\n\n```python\nx = 1\n1 / 0\n```\n"))
         assert isinstance(caught.value.__cause__, ZeroDivisionError)
-        frame = caught.value.__cause__.__traceback__
-        assert frame is not None
-        assert frame.tb_next is not None
-        assert frame.tb_next.tb_lineno == 5
+        frames = traceback.extract_tb(caught.value.__cause__.__traceback__)
+        assert frames[-1].lineno == 5
 
     def test_snippets_run_in_an_empty_folder(self, tmp_path: Path) -> None:
         page = self.page(tmp_path, "```python\nimport os\nassert os.listdir() == []\n```\n")
