@@ -7,14 +7,13 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.utils.validation import check_is_fitted
 
 from dalenius.calculus import checks
 from dalenius.calculus.errors import InvalidParameter
 from dalenius.calculus.guarantees import Guarantee
 from dalenius.calculus.loss import Loss
 from dalenius.calculus.losses import bounded_range
+from dalenius.learn.bounded_regression import BoundedRegression
 from dalenius.learn.curves import Reals
 from dalenius.learn.grid_draw import BITS, draw
 from dalenius.learn.grid_scores import (
@@ -25,7 +24,7 @@ from dalenius.learn.grid_scores import (
     SquaresGradient,
     SquaresRisk,
 )
-from dalenius.learn.linear_model import checked_guarantee, linear_scores
+from dalenius.learn.linear_model import checked_guarantee
 from dalenius.learn.rows import Rows, checked_norm, matrix, records
 from dalenius.learn.targets import Bounds, Targets
 from dalenius.mechanisms.epsilons import affordable, scale_for
@@ -35,7 +34,7 @@ MOST_COEFFICIENTS = 4
 LEAST_BOUND = 0.25
 
 
-class DrawnRegression(RegressorMixin, BaseEstimator):  # type: ignore[misc]
+class DrawnRegression(BoundedRegression):
     """Released: theta with probability proportional to exp(epsilon score(theta) / (factor change)), on a grid.
 
     The grid has 2^20 steps per axis and fills the ball R |theta| <= coef_bound, R being the largest norm of a row,
@@ -43,11 +42,7 @@ class DrawnRegression(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     """
 
     guarantee: Guarantee
-    target_bounds: Bounds
     coef_bound: float
-    row_norm: float
-    rows: Rows
-    intercept_scale: float
 
     factor = 2
     """1 where a record moves all scores the same way."""
@@ -88,17 +83,7 @@ class DrawnRegression(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         )
         whole = draw(score, data.size, scale_for(self.factor * score.change, epsilon))
         theta = whole * (2.0**-BITS * ball / longest)
-        self.loss_ = bounded_range(epsilon)
-        self.n_features_in_ = features.shape[1]
-        intercept = float(theta[-1]) * constant if constant else 0.0
-        self.coef_ = targets.spread * (theta[:-1] if constant else theta)
-        self.intercept_ = targets.middle + targets.spread * intercept
-        return self
-
-    def predict(self, X: Any) -> Reals:
-        """x.coef + intercept."""
-        check_is_fitted(self)
-        return linear_scores(self, X, self.row_norm, self.rows)
+        return self._set(theta, features.shape[1], bounded_range(epsilon))
 
 
 class _Squares(DrawnRegression):

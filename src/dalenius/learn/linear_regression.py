@@ -8,16 +8,15 @@ from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.utils.validation import check_is_fitted
 
 from dalenius.calculus import checks, losses
 from dalenius.calculus.calibrate import calibrate
 from dalenius.calculus.errors import InvalidParameter
 from dalenius.calculus.guarantees import Guarantee
 from dalenius.calculus.loss import Loss
+from dalenius.learn.bounded_regression import BoundedRegression
 from dalenius.learn.curves import Reals
-from dalenius.learn.linear_model import checked_guarantee, linear_scores
+from dalenius.learn.linear_model import checked_guarantee
 from dalenius.learn.rows import Records, Rows, checked_norm, matrix, records
 from dalenius.learn.targets import Bounds, Targets
 from dalenius.mechanisms import AnalyzeGauss, Gaussian
@@ -87,7 +86,7 @@ class NoisyStatistics:
         return self.gram(size).sigma * self.step**2, self.product(size).sigma * self.step * 2.0**-BITS
 
 
-class LinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[misc]
+class LinearRegression(BoundedRegression):
     """Least squares from noisy X^T X and X^T y (AdaSSP, Wang 2018, but for one release). Add/remove neighbours.
 
     Targets are clipped to the public `target_bounds` and moved to [-1, 1]; rows have norm `row_norm` at most, and a
@@ -131,12 +130,8 @@ class LinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         data = records(features, found, usable, norm, self.rows, constant)
         gram, product = plan.release(data)
         theta = _solution(gram, product, *plan.noise(data.size), shrink)
-        self.loss_, self.plan_ = plan.loss, plan
-        self.n_features_in_ = features.shape[1]
-        intercept = float(theta[-1]) * constant if constant else 0.0
-        self.coef_ = targets.spread * (theta[:-1] if constant else theta)
-        self.intercept_ = targets.middle + targets.spread * intercept
-        return self
+        self.plan_ = plan
+        return self._set(theta, features.shape[1], plan.loss)
 
     def price(self) -> Loss:
         """What a fit will cost, whatever the data."""
@@ -149,11 +144,6 @@ class LinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             raise InvalidParameter(f"share is {self.share}; it must be above 0 and below 1.")
         bound = math.hypot(norm, constant) * (1 + 1e-12)
         return _statistics(checked_guarantee(self.guarantee), bound, self.share)
-
-    def predict(self, X: Any) -> Reals:
-        """x.coef + intercept."""
-        check_is_fitted(self)
-        return linear_scores(self, X, self.row_norm, self.rows)
 
 
 @lru_cache(maxsize=64)

@@ -8,22 +8,25 @@ from typing import Any
 import numpy as np
 from scipy.linalg import cho_solve, cholesky
 from scipy.special import ndtri
-from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.utils.validation import check_is_fitted
 
 from dalenius.calculus import checks, losses
-from dalenius.calculus.errors import CannotMeet
 from dalenius.calculus.guarantees import ApproxDP, Guarantee
 from dalenius.calculus.loss import Loss
-from dalenius.learn.curves import Reals
-from dalenius.learn.linear_model import checked_guarantee, linear_scores
-from dalenius.learn.posterior_sample import SLACK, hidden, largest_precision, least_noise, posterior
+from dalenius.learn.bounded_regression import BoundedRegression
+from dalenius.learn.posterior_sample import (
+    SLACK,
+    approximate,
+    hidden,
+    largest_precision,
+    least_noise,
+    posterior,
+)
 from dalenius.learn.rows import Rows, checked_norm, matrix, records
 from dalenius.learn.targets import Bounds, Targets
 from dalenius.mechanisms import Gaussian
 
 
-class PosteriorSampleRegression(RegressorMixin, BaseEstimator):  # type: ignore[misc]
+class PosteriorSampleRegression(BoundedRegression):
     """One sample of N(theta*, (precision (X^T X + ridge))^-1), theta* the ridge solution (OPS, Wang 2018).
 
     Add/remove neighbours, ApproxDP only. Nothing is adapted to the data but for their number n, of which a twentieth of
@@ -61,11 +64,7 @@ class PosteriorSampleRegression(RegressorMixin, BaseEstimator):  # type: ignore[
 
     def _shares(self) -> tuple[Gaussian, float, float, Gaussian]:
         """The release of the count, epsilon and delta of the sample, and what hides its rounding."""
-        promise = checked_guarantee(self.guarantee)
-        if not isinstance(promise, ApproxDP) or promise.delta == 0 or promise.epsilon == 0:
-            raise CannotMeet(
-                f"a posterior sample cannot keep {promise} here; ask for ApproxDP(epsilon, delta)."
-            )
+        promise = approximate(self.guarantee)
         delta = promise.delta / 4 * (1 - 1e-6)
         count = least_noise(ApproxDP(0.05 * promise.epsilon, delta))
         rounding = least_noise(ApproxDP(0.01 * promise.epsilon, delta))
@@ -94,17 +93,7 @@ class PosteriorSampleRegression(RegressorMixin, BaseEstimator):  # type: ignore[
         theta = cho_solve((lower, True), data.combined(data.labels))
         sample = hidden(posterior(lower, theta, precision), 1 / math.sqrt(precision * ridge), rounding.sigma)
 
-        self.loss_ = self.price()
-        self.n_features_in_ = features.shape[1]
-        intercept = float(sample[-1]) * constant if constant else 0.0
-        self.coef_ = targets.spread * (sample[:-1] if constant else sample)
-        self.intercept_ = targets.middle + targets.spread * intercept
-        return self
-
-    def predict(self, X: Any) -> Reals:
-        """x.coef + intercept."""
-        check_is_fitted(self)
-        return linear_scores(self, X, self.row_norm, self.rows)
+        return self._set(sample, features.shape[1], self.price())
 
 
 def plan(epsilon: float, delta: float, square: float, most: float, size: int) -> tuple[float, float]:

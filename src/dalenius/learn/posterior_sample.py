@@ -9,15 +9,14 @@ from typing import Any
 import numpy as np
 from scipy.linalg import cho_solve, cholesky, solve_triangular
 from scipy.special import ndtr, ndtri
-from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.utils.validation import check_is_fitted
 
 from dalenius.calculus import checks, losses
 from dalenius.calculus.errors import CannotMeet
 from dalenius.calculus.guarantees import ApproxDP, Guarantee
 from dalenius.calculus.loss import Loss
+from dalenius.learn.bounded_regression import BoundedRegression
 from dalenius.learn.curves import Reals
-from dalenius.learn.linear_model import checked_guarantee, linear_scores
+from dalenius.learn.linear_model import checked_guarantee
 from dalenius.learn.rows import Rows, checked_norm, matrix, records
 from dalenius.learn.targets import Bounds, Targets
 from dalenius.mechanisms import Gaussian
@@ -29,7 +28,7 @@ TOLERANCE = 1e-6
 """How far rounding may move the sample, in its largest standard deviations; output noise covers it."""
 
 
-class AdaptivePosteriorSampleRegression(RegressorMixin, BaseEstimator):  # type: ignore[misc]
+class AdaptivePosteriorSampleRegression(BoundedRegression):
     """One sample of N(theta*, (precision (X^T X + ridge))^-1), theta* the ridge solution (AdaOPS, Wang 2018; thesis
     Alg 14).
 
@@ -59,11 +58,7 @@ class AdaptivePosteriorSampleRegression(RegressorMixin, BaseEstimator):  # type:
 
     def _shares(self) -> tuple[ApproxDP, float, float]:
         """The promise of each of the two releases, and epsilon and delta of the sample."""
-        promise = checked_guarantee(self.guarantee)
-        if not isinstance(promise, ApproxDP) or promise.delta == 0 or promise.epsilon == 0:
-            raise CannotMeet(
-                f"a posterior sample cannot keep {promise} here; ask for ApproxDP(epsilon, delta)."
-            )
+        promise = approximate(self.guarantee)
         delta = promise.delta / 6 * (1 - 1e-6)
         return ApproxDP(promise.epsilon / 4, delta), 0.49 * promise.epsilon, delta
 
@@ -107,17 +102,15 @@ class AdaptivePosteriorSampleRegression(RegressorMixin, BaseEstimator):  # type:
         hide = least_noise(ApproxDP(0.01 * epsilon / 0.49, delta)).sigma
         sample = hidden(posterior(lower, theta, precision), deviation, hide)
 
-        self.loss_ = self.price()
-        self.n_features_in_ = features.shape[1]
-        intercept = float(sample[-1]) * constant if constant else 0.0
-        self.coef_ = targets.spread * (sample[:-1] if constant else sample)
-        self.intercept_ = targets.middle + targets.spread * intercept
-        return self
+        return self._set(sample, features.shape[1], self.price())
 
-    def predict(self, X: Any) -> Reals:
-        """x.coef + intercept."""
-        check_is_fitted(self)
-        return linear_scores(self, X, self.row_norm, self.rows)
+
+def approximate(guarantee: object) -> ApproxDP:
+    """The promise, if a posterior sample can keep one of its kind."""
+    promise = checked_guarantee(guarantee)
+    if not isinstance(promise, ApproxDP) or promise.delta == 0 or promise.epsilon == 0:
+        raise CannotMeet(f"a posterior sample cannot keep {promise} here; ask for ApproxDP(epsilon, delta).")
+    return promise
 
 
 @lru_cache(maxsize=64)
