@@ -183,6 +183,29 @@ def test_sql_keys_of_whole_numbers(tmp_path: Path) -> None:
     assert json.loads(done.stdout)["keys"] == [["1"], ["2"], ["3"]]
 
 
+def test_keys_of_other_kinds(tmp_path: Path) -> None:
+    path = tmp_path / "data.csv"
+    path.write_text("d,b\n" + "2020-12-31,true\n2021-01-01,false\n" * 20)
+    for column, keys, wrong in (("d", "2020-12-31,2021-01-01", "31.12.2020"), ("b", "true,False", "maybe")):
+        words = (
+            "query",
+            path,
+            "--agg",
+            "n=count()",
+            "--group-by",
+            column,
+            "--budget",
+            "zcdp:0.5",
+            "--total",
+            "zcdp:5",
+        )
+        done = run(*words, "--keys", keys, "--ledger", tmp_path / "L")
+        assert done.exit_code == 0, done.output
+        done = run(*words, "--keys", wrong, "--ledger", tmp_path / "L")
+        assert done.exit_code == 2
+        assert "of that type" in " ".join(done.output.split())
+
+
 def test_json_has_null_for_what_was_not_found(tmp_path: Path) -> None:
     path = tmp_path / "data.csv"
     path.write_text("x\n1.5\n2.5\n")

@@ -133,3 +133,20 @@ def test_a_flat_law_is_drawn_at_once() -> None:
     with seeded(1):
         drawn = [dp.learn.GradientMean(dp.PureDP(1e-6)).fit([1.0]).value_ for _ in range(200)]
     assert 0.3 < np.mean(drawn) < 0.7
+
+
+def test_columns_are_known_by_their_names() -> None:
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(200, 2)) / 2, columns=["a", "b"])
+    y = (frame["a"] > 0).astype(int)
+    models: tuple[Any, ...] = (
+        dp.learn.LogisticRegression(dp.ApproxDP(8.0, 1e-5)),
+        dp.learn.LinearRegression(dp.ApproxDP(8.0, 1e-5)),
+    )
+    for model in models:
+        fitted = model.fit(frame, y)
+        assert fitted.feature_names_in_.tolist() == ["a", "b"]
+        fitted.predict(frame)
+        with pytest.raises(ValueError, match="feature names"):
+            fitted.predict(frame[["b", "a"]])
+        assert not hasattr(model.fit(frame.to_numpy(), y), "feature_names_in_")

@@ -218,6 +218,41 @@ def test_keys_are_discovered_in_a_release_of_their_own(people: pd.DataFrame) -> 
             assert s.remaining == left
 
 
+def test_no_key_is_found(people: pd.DataFrame) -> None:
+    """Few people: nothing comes to light, and that is an answer, too."""
+    s = session(people[:5], dp.ApproxDP(1.0, 1e-6))
+    q = s.table.group_by("town", keys=dp.discover()).agg(n=dp.count(), pay=dp.mean("pay"), m=dp.median("pay"))
+    answer = s.release(q, dp.GDP(0.1))
+    assert answer.keys == []
+    assert all(values == [] for values in answer.to_dict().values())
+    assert str(answer)
+    assert answer.to_pandas().empty
+    assert answer.to_html()
+
+
+def test_a_frame_on_a_ledger_needs_a_name(people: pd.DataFrame, tmp_path: Path) -> None:
+    """Or another frame would be answered from what is on record for this one."""
+    with pytest.raises(dp.errors.InvalidParameter, match="name="):
+        dp.Session(people, unit=dp.Unit.rows(), budget=dp.ZCDP(1.0), ledger=tmp_path / "L")
+
+
+def test_what_is_not_a_question_is_refused(people: pd.DataFrame) -> None:
+    s = session(people, dp.ZCDP(1.0))
+    for ask in (lambda: s.release(s.table, dp.ZCDP(0.1)), lambda: s.explain(s.table)):  # type: ignore[arg-type]
+        with pytest.raises(dp.errors.InvalidParameter, match=r"\.agg"):
+            ask()
+    with pytest.raises(dp.errors.InvalidParameter, match="within"):
+        s.price(s.table.agg(n=dp.count()), 10)  # type: ignore[arg-type]
+
+
+def test_markdown_keeps_its_cells_together(people: pd.DataFrame) -> None:
+    s = session(people, dp.ZCDP(1.0))
+    q = s.table.group_by("town", keys=["a|b", "c\nd"]).agg(n=dp.count())
+    lines = s.release(q, dp.ZCDP(0.1)).to_markdown().splitlines()
+    assert len(lines) == 4
+    assert "a\\|b" in lines[2]
+
+
 def test_a_price_that_cannot_be(people: pd.DataFrame) -> None:
     s = session(people, dp.ZCDP(1.0))
     q = s.table.agg(n=dp.count(), middle=dp.median("pay", bounds=(0, 100_000)))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from datetime import date
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -279,10 +280,25 @@ def _writable(html: Path | None) -> None:
 
 
 def _listed(session: Session, column: str | None, keys: str) -> list[Any]:
-    """Keys as the column has them: whole numbers where it holds whole numbers."""
+    """Keys as the column has them: whole numbers, dates, or true and false where it holds such."""
     kind = next((f.kind for f in session.table.fields if f.name == column), None)
-    parts = [key.strip() for key in keys.split(",")]
-    return [int(key) if kind == "integer" and key.lstrip("-").isdigit() else key for key in parts]
+    read: dict[str | None, Any] = {
+        "integer": int,
+        "date": date.fromisoformat,
+        "bool": {"true": True, "false": False}.get,
+    }
+    found = []
+    for key in (part.strip() for part in keys.split(",")):
+        try:
+            value = read[kind](key.lower()) if kind in read else key
+        except ValueError:
+            value = None
+        if value is None:
+            raise InvalidParameter(
+                f"--keys has {key!r}, and {column} holds values of type {kind}; write keys of that type."
+            )
+        found.append(value)
+    return found
 
 
 def _question(

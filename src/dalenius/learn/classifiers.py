@@ -12,7 +12,7 @@ from dalenius.calculus.errors import InvalidParameter
 from dalenius.calculus.guarantees import Guarantee
 from dalenius.learn.curves import Curve, HuberHinge, Logistic, Reals
 from dalenius.learn.linear_model import LinearModel, Method
-from dalenius.learn.rows import Rows, matrix, one_each, same
+from dalenius.learn.rows import Rows, one_each, same, training
 
 
 class _Binary(ClassifierMixin, LinearModel):  # type: ignore[misc]
@@ -20,7 +20,7 @@ class _Binary(ClassifierMixin, LinearModel):  # type: ignore[misc]
 
     def fit(self, X: Any, y: Any) -> Any:
         """Fit on records X (n x d) and labels y; the cost is `loss_`, whatever the data."""
-        features = matrix(X)
+        features = training(self, X)
         classes = np.asarray(self.classes)
         if classes.shape != (2,) or classes[0] == classes[1]:
             raise InvalidParameter(

@@ -25,7 +25,7 @@ from dalenius.learn.grid_scores import (
     SquaresRisk,
 )
 from dalenius.learn.linear_model import checked_guarantee
-from dalenius.learn.rows import Rows, checked_norm, matrix, records
+from dalenius.learn.rows import Rows, checked_norm, records, training
 from dalenius.learn.targets import Bounds, Targets
 from dalenius.mechanisms.epsilons import affordable, scale_for
 
@@ -68,7 +68,7 @@ class DrawnRegression(BoundedRegression):
 
     def fit(self, X: Any, y: Any) -> Any:
         """Fit on records X (n x d) and targets y; the cost is `loss_`, whatever the data."""
-        features, targets, epsilon = matrix(X), Targets(self.target_bounds), self._epsilon()
+        features, targets, epsilon = training(self, X), Targets(self.target_bounds), self._epsilon()
         self.check_columns(features.shape[1])
         norm, build = checked_norm(self.row_norm), self._score()
         constant = norm * checks.nonnegative("intercept_scale", self.intercept_scale)

@@ -9,7 +9,7 @@ from typing import Any, Literal, Protocol, get_args
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import _check_feature_names, check_is_fitted
 
 from dalenius.calculus import checks
 from dalenius.calculus.errors import CannotMeet, InvalidParameter
@@ -90,6 +90,7 @@ class LinearModel(BaseEstimator):  # type: ignore[misc]
 
 def linear_scores(model: Any, values: Any, norm: float, how: Rows) -> Reals:
     """x.coef + intercept of the rows, brought to their norm as in the fit."""
+    _check_feature_names(model, values, reset=False)
     x = matrix(values, model.n_features_in_, type(model).__name__)
     if not np.isfinite(x).all():
         raise InvalidParameter("X holds NaN or infinity; a prediction needs finite numbers in every column.")

@@ -17,7 +17,7 @@ from dalenius.calculus.loss import Loss
 from dalenius.learn.bounded_regression import BoundedRegression
 from dalenius.learn.curves import Reals
 from dalenius.learn.linear_model import checked_guarantee
-from dalenius.learn.rows import Records, Rows, checked_norm, matrix, records
+from dalenius.learn.rows import Records, Rows, checked_norm, records, training
 from dalenius.learn.targets import Bounds, Targets
 from dalenius.mechanisms import AnalyzeGauss, Gaussian
 
@@ -123,7 +123,7 @@ class LinearRegression(BoundedRegression):
 
     def fit(self, X: Any, y: Any) -> Any:
         """Fit on records X (n x d) and targets y; the cost is `loss_`, whatever the data."""
-        features, targets, plan = matrix(X), Targets(self.target_bounds), self._plan()
+        features, targets, plan = training(self, X), Targets(self.target_bounds), self._plan()
         norm, constant = self.row_norm, self.row_norm * self.intercept_scale
         shrink = checks.nonnegative("shrink", self.shrink)
         found, usable = targets.to_unit(y, len(features))

@@ -21,7 +21,7 @@ from dalenius.learn.posterior_sample import (
     least_noise,
     posterior,
 )
-from dalenius.learn.rows import Rows, checked_norm, matrix, records
+from dalenius.learn.rows import Rows, checked_norm, records, training
 from dalenius.learn.targets import Bounds, Targets
 from dalenius.mechanisms import Gaussian
 
@@ -77,7 +77,7 @@ class PosteriorSampleRegression(BoundedRegression):
 
     def fit(self, X: Any, y: Any) -> Any:
         """Fit on records X (n x d) and targets y; the cost is `loss_`, whatever the data."""
-        features, targets = matrix(X), Targets(self.target_bounds)
+        features, targets = training(self, X), Targets(self.target_bounds)
         norm = checked_norm(self.row_norm)
         constant = norm * checks.nonnegative("intercept_scale", self.intercept_scale)
         count, epsilon, delta, rounding = self._shares()

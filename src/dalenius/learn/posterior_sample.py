@@ -17,7 +17,7 @@ from dalenius.calculus.loss import Loss
 from dalenius.learn.bounded_regression import BoundedRegression
 from dalenius.learn.curves import Reals
 from dalenius.learn.linear_model import checked_guarantee
-from dalenius.learn.rows import Rows, checked_norm, matrix, records
+from dalenius.learn.rows import Rows, checked_norm, records, training
 from dalenius.learn.targets import Bounds, Targets
 from dalenius.mechanisms import Gaussian
 from dalenius.noise import gaussian
@@ -71,7 +71,7 @@ class AdaptivePosteriorSampleRegression(BoundedRegression):
 
     def fit(self, X: Any, y: Any) -> Any:
         """Fit on records X (n x d) and targets y; the cost is `loss_`, whatever the data."""
-        features, targets = matrix(X), Targets(self.target_bounds)
+        features, targets = training(self, X), Targets(self.target_bounds)
         norm = checked_norm(self.row_norm)
         constant = norm * checks.nonnegative("intercept_scale", self.intercept_scale)
         part, epsilon, delta = self._shares()

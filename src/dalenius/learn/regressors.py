@@ -11,7 +11,7 @@ from dalenius.calculus import checks
 from dalenius.calculus.guarantees import Guarantee
 from dalenius.learn.curves import ClippedPoisson, Curve, Huber, Reals
 from dalenius.learn.linear_model import LinearModel, Method
-from dalenius.learn.rows import Rows, matrix
+from dalenius.learn.rows import Rows, training
 from dalenius.learn.targets import Bounds, Targets, numbers
 
 
@@ -57,7 +57,7 @@ class HuberRegression(RegressorMixin, LinearModel):  # type: ignore[misc]
 
     def fit(self, X: Any, y: Any) -> Any:
         """Fit on records X (n x d) and targets y; the cost is `loss_`, whatever the data."""
-        features, targets = matrix(X), Targets(self.target_bounds)
+        features, targets = training(self, X), Targets(self.target_bounds)
         found, usable = targets.to_unit(y, len(features))
         weights, intercept = self._split(self._fitted(features, found, usable))
         self.coef_, self.intercept_ = targets.spread * weights, targets.middle + targets.spread * intercept
@@ -108,7 +108,7 @@ class PoissonRegression(RegressorMixin, LinearModel):  # type: ignore[misc]
 
     def fit(self, X: Any, y: Any) -> Any:
         """Fit on records X (n x d) and counts y; the cost is `loss_`, whatever the data."""
-        features, most = matrix(X), checks.positive("most", self.most)
+        features, most = training(self, X), checks.positive("most", self.most)
         counts = numbers(y, len(features))
         usable = np.isfinite(counts) & (counts >= 0)
         counts = np.clip(np.where(usable, counts, 0.0), 0.0, most)

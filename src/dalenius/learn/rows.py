@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 from sklearn.exceptions import DataConversionWarning
+from sklearn.utils.validation import _check_feature_names
 
 from dalenius.calculus import checks
 from dalenius.calculus.errors import InvalidParameter
@@ -126,6 +127,13 @@ def matrix(values: Any, columns: int | None = None, model: str = "this model") -
         raise InvalidParameter(
             f"X has {found.shape[1]} features, but {model} is expecting {columns} features as input."
         )
+    return found
+
+
+def training(model: Any, values: Any) -> Reals:
+    """X of a fit; the names of its columns, if it has them, are public, and kept for predictions."""
+    found = matrix(values)
+    _check_feature_names(model, values, reset=True)
     return found
 
 

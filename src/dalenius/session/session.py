@@ -92,6 +92,11 @@ class Session:
         self.source = data if isinstance(data, Source) else Source.open(data, table=table, schema=facts)
         self.unit, self.adjacency = unit, adjacency
         self._folder = None
+        if ledger is not None and name is None and not isinstance(data, str | Path) and table is None:
+            raise InvalidParameter(
+                "a data frame has no name of its own, and a ledger keeps a budget for each name: say which data these "
+                "are, name='people 2024'."
+            )
         if ledger is None:
             self._folder = tempfile.TemporaryDirectory(prefix="dalenius-")
             ledger = Path(self._folder.name) / "forgotten.ledger"
@@ -129,7 +134,7 @@ class Session:
         The identical question at the identical price is answered from the record, for nothing.
         """
         wanted = Wanted(_confidence(confidence))
-        if isinstance(query.keys, Discover):
+        if isinstance(_asked(query).keys, Discover):
             return self._with_discovery(query, budget, wanted)
         made = self._plan(query, budget)
         question = self._question(query, budget)
@@ -216,13 +221,15 @@ class Session:
         budget: all that remains, if not said.
         """
         budget = self.remaining if budget is None else budget
-        if isinstance(query.keys, Discover):
+        if isinstance(_asked(query).keys, Discover):
             found = self._discovery(query, budget)
             return Explanation(found.rest, found.threshold)
         return Explanation(self._plan(query, budget))
 
     def price(self, query: Query, accuracy: Within) -> Price:
         """The cheapest budget, of the session's kind, with which the answer is accurate enough."""
+        if not isinstance(accuracy, Within):
+            raise InvalidParameter(f"accuracy is {accuracy!r}; say dp.within(100, confidence=0.95).")
         low, high = 1e-12, 1e-12
         while not self._accurate(query, high, accuracy):
             low, high = high, high * 4
@@ -295,7 +302,7 @@ class Session:
         return self.account.filter.cost(loss)
 
     def _plan(self, query: Query, budget: Guarantee, converted: bool = False) -> Plan:
-        if isinstance(query.keys, Discover):
+        if isinstance(_asked(query).keys, Discover):
             raise InvalidParameter(
                 "dp.discover() finds the keys in a release of its own: ask this question by release(query, budget), or "
                 "list the keys: group_by(..., keys=[...])."
@@ -339,6 +346,14 @@ class Session:
         """A twentieth of the delta set aside for such events, each time."""
         left = self.account.allowance(self.account.analyst).delta
         return float(np.nextafter(float(left) / 20, 0))
+
+
+def _asked(query: object) -> Query:
+    if not isinstance(query, Query):
+        raise InvalidParameter(
+            f"a question is needed, not a {type(query).__name__}; end it with what is wanted: .agg(n=dp.count())."
+        )
+    return query
 
 
 def _divided(budget: Guarantee, parts: int) -> Guarantee:

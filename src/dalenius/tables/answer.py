@@ -12,8 +12,9 @@ import numpy as np
 
 from dalenius.calculus.errors import InvalidParameter
 from dalenius.tables.estimates import Column, Wanted, columns
+from dalenius.tables.exact import ExactTable
 from dalenius.tables.plan import Plan
-from dalenius.tables.released import Noisy, Released
+from dalenius.tables.released import Noisy, Released, release
 
 MOST_SHOWN = 60
 
@@ -35,7 +36,18 @@ class Answer:
 
     @cached_property
     def columns(self) -> list[Column]:
-        return columns(self.plan.query, self.released, self.wanted)
+        if self.keys:
+            return columns(self.plan.query, self.released, self.wanted)
+        # No key came to light: the columns of a group of nobody, without that group.
+        nobody = {
+            noise.measure: np.zeros(
+                (1, noise.measure.size) if noise.measure.bins is not None else 1, dtype=np.int64
+            )
+            for noise in self.plan.noises
+        }
+        found = columns(self.plan.query, release(self.plan, ExactTable((), [()], nobody)), self.wanted)
+        none = np.empty(0)
+        return [replace(column, estimate=none, error=none, low=none, high=none) for column in found]
 
     @property
     def keys(self) -> list[tuple[Any, ...]]:
@@ -147,7 +159,8 @@ class Answer:
         head = [*self.released.columns, *(column.name for column in self.columns)]
         lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
         for row in self._rows():
-            lines.append("| " + " | ".join(row) + " |")
+            cells = (cell.replace("|", "\\|").replace("\n", " ") for cell in row)
+            lines.append("| " + " | ".join(cells) + " |")
         return "\n".join(lines)
 
     def to_html(self) -> str:

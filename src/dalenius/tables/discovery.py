@@ -65,7 +65,7 @@ class Discovery:
     def select(self, table: ExactTable, keys: list[Key]) -> ExactTable:
         """The part of an exact table about these keys."""
         places = {key: k for k, key in enumerate(table.keys)}
-        at = [places[key] for key in keys]
+        at = np.array([places[key] for key in keys], dtype=np.intp)
         return replace(
             table, keys=keys, values={measure: found[at] for measure, found in table.values.items()}
         )

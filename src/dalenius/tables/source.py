@@ -17,7 +17,9 @@ for nulls; a line that cannot be split into columns is left out.
 from __future__ import annotations
 
 import atexit
+import csv
 import glob
+import gzip
 import itertools
 import shutil
 import tempfile
@@ -41,6 +43,7 @@ from dalenius.tables.schema import Schema
 CSV = (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".csv.zst")
 PARQUET = (".parquet", ".pq")
 DATABASES = (".duckdb", ".ddb", ".db")
+WHOLE = r"^\s*[-+]?\d+\s*$"
 CSV_TYPES: dict[Kind, str] = {
     "integer": "int64",
     "number": "float64",
@@ -206,17 +209,46 @@ def _parquet(path: str) -> _Opened:
 
 def _csv(path: str, schema: Schema) -> _Opened:
     """Every column is read as text and then as its type, null where that fails: no row can make the query
-    fail."""
+    fail. Names and separator are those of the first line, which is public; quotes are doubled inside quotes. A record
+    with too many or too few fields is left out.
+    """
     backend = _duckdb()
-    options = {"ignore_errors": True, "null_padding": True}
-    guessed = backend.read_csv(path, **options).schema()
-    text = backend.read_csv(path, all_varchar=True, **options)
+    options: dict[str, Any] = {"ignore_errors": True, "header": True, "quote": '"', "escape": '"'}
+    first = _first_line(path)
+    if first is not None:
+        options["delim"] = max(",;\t|", key=first.count)
+        (names,) = csv.reader([first], delimiter=options["delim"])
+        if len({name.lower() for name in names}) < len(names) or not all(names):
+            raise SourceError(
+                f"the first line of {path!r} must name every column, each with a name of its own; add or change names."
+            )
+    # Dates written in another way than 2020-12-31 would not be read below: they stay text.
+    guessed = backend.read_csv(path, **options, dateformat="%Y-%m-%d").schema()
+    if first is not None and list(guessed) != names:
+        guessed = dict.fromkeys(names, "string")  # the guess took a row for something else
+    if first is not None:
+        options |= {"auto_detect": False, "columns": dict.fromkeys(names, "VARCHAR")}
+    text = backend.read_csv(path, **options if first is not None else {**options, "all_varchar": True})
     columns = {}
     for name, dtype in guessed.items():
         declared = schema[name].type
         wanted = dtype if declared is None else CSV_TYPES[declared]
         columns[name] = text[name] if str(wanted) == "string" else text[name].try_cast(wanted)
+        if str(wanted).startswith("int"):  # a cast would round 6.7
+            columns[name] = text[name].re_search(WHOLE).ifelse(columns[name], None)
     return _opened(backend, text.select(**columns), _stem(path))
+
+
+def _first_line(path: str) -> str | None:
+    """The first line of a file, or of the first of several; None where only the engine can read it."""
+    found = sorted(glob.glob(path, recursive=True)) if "://" not in path else []
+    if not found and "://" not in path and Path(path).is_file():
+        found = [path]
+    if not found or found[0].lower().endswith(".zst"):
+        return None
+    opener: Any = gzip.open if found[0].lower().endswith(".gz") else open
+    with opener(found[0], "rt", encoding="utf-8-sig", errors="replace", newline=None) as file:
+        return str(file.readline()).rstrip("\n")
 
 
 def _duckdb_file(path: str, table: str | None) -> _Opened:
