@@ -18,7 +18,7 @@ from dalenius.tables import exact
 from dalenius.tables.estimates import Wanted, columns
 from dalenius.tables.plan import Plan, plan
 from dalenius.tables.query import Query
-from dalenius.tables.released import Noisy, Ranks, Released, asked, release
+from dalenius.tables.released import SPREADS, Noisy, Ranks, Released, asked, release
 from dalenius.tables.source import Source
 
 GROUPS = 400
@@ -44,17 +44,14 @@ def question(source: Source, **aggregates: object) -> Query:
 def truth(source: Source, made: Plan) -> Released:
     """The same answer without noise."""
     table = exact.evaluate(source, made.query, made.unit)
-    measures = {
-        m: Noisy(table[m].astype(float), 1e-9, True) for m in made.query.measures if made.of[m].levels == 1
-    }
+    measures = {m: Noisy(table[m].astype(float), 1e-9, True) for m in made.query.measures}
     ranks = {}
     for noise in made.noises:
-        for levels in asked(made, noise) if noise.levels > 1 else []:
+        for levels in asked(made, noise):
             climbing = table[noise.measure].cumsum(axis=1)
             at = [[np.searchsorted(row, level * row[-1]) for level in levels] for row in climbing]
-            ranks[noise.measure, levels] = Ranks(
-                climbing[:, -1], 0.0, np.array([at] * 15), np.array([at] * 15)
-            )
+            same = np.array([at] * len(SPREADS))
+            ranks[noise.measure, levels] = Ranks(climbing[:, -1], 0.0, same[:3], same, same)
     return Released(table.columns, list(table.keys), measures, ranks)
 
 

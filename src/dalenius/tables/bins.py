@@ -36,12 +36,19 @@ class Bins:
     listed: tuple[float, ...] | None
     nulls: Nulls
     nullable: bool
+    whole: bool
 
     @property
     def edges(self) -> tuple[float, ...]:
         if self.listed is not None:
             return self.listed
         return tuple(self.lower + self.width * i for i in range(self.size + 1))
+
+    @property
+    def middles(self) -> tuple[float, ...]:
+        """The middle of each bin; of the whole numbers in it when the values are whole."""
+        edges, last = self.edges, 1.0 if self.whole else 0.0
+        return tuple((a + b - last) / 2 for a, b in itertools.pairwise(edges))
 
     def bin(self, x: float) -> int:
         """The bin of one value, as the engines compute it."""
@@ -153,6 +160,6 @@ def listed_bins(term: Term, text: str, edges: Iterable[float], nulls: Nulls) -> 
     return Bins(text, listed[0], 0.0, len(listed) - 1, listed, *_policy(term, text, nulls))
 
 
-def _policy(term: Term, text: str, nulls: Nulls) -> tuple[Nulls, bool]:
+def _policy(term: Term, text: str, nulls: Nulls) -> tuple[Nulls, bool, bool]:
     imputed_number(nulls, text)
-    return nulls, nulls == "drop" and term.nullable
+    return nulls, nulls == "drop" and term.nullable, term.kind == "integer"

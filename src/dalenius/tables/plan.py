@@ -37,7 +37,7 @@ class Noise:
     mechanism: Gaussian | Geometric | Laplace
     sensitivity: Sensitivity
     levels: int = 1
-    """At how many resolutions the bins are counted; 1 for all that is not a quantile."""
+    """At how many resolutions the bins are counted; 1 for few bins, and for all that is not a quantile."""
 
     @property
     def sigma(self) -> float:

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dalenius.tables import tree
+from dalenius.tables.aggregates import Quantiles
 from dalenius.tables.exact import ExactTable
 from dalenius.tables.keys import Key
 from dalenius.tables.measures import Measure
@@ -19,7 +20,7 @@ from dalenius.tables.plan import Noise, Plan
 
 Reals = npt.NDArray[Any]
 
-SPREADS = (0.0, 1.0, 1.3, 1.65, 1.96, 2.3, 2.6, 3.0, 3.3, 3.7, 4.1, 4.5, 5.0, 6.0, 8.0)
+SPREADS = (1.0, 1.3, 1.65, 1.96, 2.3, 2.6, 3.0, 3.3, 3.7, 4.1, 4.5, 5.0, 6.0, 8.0)
 """Quantiles are kept with the bins so many standard errors of rank away: intervals at any confidence."""
 
 
@@ -34,12 +35,13 @@ class Noisy:
 
 @dataclass(frozen=True, eq=False)
 class Ranks:
-    """Quantiles of one set of bins: for each group, level and spread, the bins below and above; and the
-    total.
+    """Quantiles of one set of bins: for each group and level the best bins for its rank less a standard error,
+    itself, and plus one; for each spread the bins below and above; and the total.
     """
 
     total: Reals
     sigma: float
+    best: Reals
     low: Reals
     high: Reals
 
@@ -67,6 +69,7 @@ class Released:
                     "levels": list(levels),
                     "total": r.total.tolist(),
                     "sigma": r.sigma,
+                    "best": r.best.tolist(),
                     "low": r.low.tolist(),
                     "high": r.high.tolist(),
                 }
@@ -79,19 +82,16 @@ class Released:
     def from_json(cls, text: str, plan: Plan) -> Released:
         """What `to_json` wrote for the same plan."""
         content = json.loads(text)
-        plain = [noise.measure for noise in plan.noises if noise.levels == 1]
+        plain = [noise.measure for noise in plan.noises if counted(plan, noise)]
         measures = {
             measure: Noisy(np.array(kept["values"], dtype=float), kept["sigma"], kept["gaussian"])
             for measure, kept in zip(plain, content["measures"], strict=True)
         }
-        ranked = [
-            (noise.measure, levels)
-            for noise in plan.noises
-            if noise.levels > 1
-            for levels in asked(plan, noise)
-        ]
+        ranked = [(noise.measure, levels) for noise in plan.noises for levels in asked(plan, noise)]
         ranks = {
-            key: Ranks(np.array(kept["total"]), kept["sigma"], np.array(kept["low"]), np.array(kept["high"]))
+            key: Ranks(
+                np.array(kept["total"]), kept["sigma"], *(np.array(kept[k]) for k in ("best", "low", "high"))
+            )
             for key, kept in zip(ranked, content["ranks"], strict=True)
         }
         return cls(tuple(content["columns"]), read_keys(content["keys"]), measures, ranks)
@@ -102,40 +102,53 @@ def release(plan: Plan, exact: ExactTable) -> Released:
     measures: dict[Measure, Noisy] = {}
     ranks: dict[tuple[Measure, tuple[float, ...]], Ranks] = {}
     for noise in plan.noises:
-        counts = exact[noise.measure]
-        if noise.levels == 1:
-            values = np.asarray(noise.mechanism.release(counts), dtype=float)
+        counts, sets = exact[noise.measure], asked(plan, noise)
+        parts = tree.coarser(counts) if sets else [counts]
+        noisy = [np.asarray(noise.mechanism.release(part), dtype=float) for part in parts]
+        if counted(plan, noise):
+            values = noisy[0][:, : noise.measure.size] if sets else noisy[0]
             measures[noise.measure] = Noisy(values, noise.sigma, noise.is_gaussian)
-            continue
-        noisy = [np.asarray(noise.mechanism.release(level), dtype=float) for level in tree.coarser(counts)]
-        for levels in asked(plan, noise):
+        for levels in sets:
             ranks[noise.measure, levels] = _ranks(noise, noisy, levels)
     return Released(exact.columns, list(exact.keys), measures, ranks)
 
 
+def counted(plan: Plan, noise: Noise) -> bool:
+    """Whether this measure is used for more than quantiles."""
+    return any(
+        not isinstance(aggregate, Quantiles) and any(measure == noise.measure for _, measure in roles)
+        for (_, aggregate), roles in zip(plan.query.aggregates, plan.query.roles, strict=True)
+    )
+
+
 def asked(plan: Plan, noise: Noise) -> list[tuple[float, ...]]:
     """The sets of levels whose quantiles are read from these bins."""
-    found = []
-    for (_, aggregate), roles in zip(plan.query.aggregates, plan.query.roles, strict=True):
-        levels = getattr(aggregate, "levels", None)
-        if (
-            levels is not None
-            and any(measure == noise.measure for _, measure in roles)
-            and levels not in found
-        ):
-            found.append(levels)
-    return found
+    found = [
+        aggregate.levels
+        for (_, aggregate), roles in zip(plan.query.aggregates, plan.query.roles, strict=True)
+        if isinstance(aggregate, Quantiles) and any(measure == noise.measure for _, measure in roles)
+    ]
+    return list(dict.fromkeys(found))
 
 
 def _ranks(noise: Noise, noisy: list[Reals], levels: tuple[float, ...]) -> Ranks:
-    counts = tree.consistent(noisy)[:, : noise.measure.size]
-    total = np.maximum(counts.sum(axis=1), 0.0)
-    error = tree.rank_error(noise.levels, noise.sigma)
-    middle = total[:, None] * np.array(levels)[None, :]
-    # The total is uncertain too: level * total is off by at most level * its error, within the same bound.
-    low = [tree.quantile_bins(counts, np.maximum(middle - z * error, 0.5)) for z in SPREADS]
-    high = [tree.quantile_bins(counts, np.maximum(middle + z * error, 0.5)) for z in SPREADS]
-    return Ranks(total, math.sqrt(2) * error, np.array(low), np.array(high))
+    """Where the quantiles are, and bins around them for every spread.
+
+    A quantile is the first bin whose prefix is level * total or more. At that bin, and at the one before, noise
+    keeps prefix - level * total within its error: so they are told from `first` and `last`, which need no other
+    prefix to be near the truth.
+    """
+    counts = tree.consistent(noisy)
+    total = tree.totals(counts, noise.measure.size)
+    prefixes = np.cumsum(counts[:, : noise.measure.size], axis=1)
+    # Sums of few Laplace variables have longer tails than normal ones: so many count as the most there can be.
+    blocks = tree.top(noise.measure.size) if noise.is_gaussian else tree.FAN
+    error = tree.rank_error(noise.levels, blocks, noise.sigma)
+    middle = total[:, None] * np.array(levels)
+    away = error * np.array(SPREADS)[:, None, None]
+    best = np.array([tree.best(prefixes, middle + z * error) for z in (-1, 0, 1)])
+    low, high = tree.first(prefixes, middle - away), tree.last(prefixes, middle + away)
+    return Ranks(np.maximum(total, 0.0), math.sqrt(2) * error, best, low, high)
 
 
 def written_keys(keys: list[Key]) -> list[list[Any]]:

@@ -16,6 +16,7 @@ import numpy.typing as npt
 FAN = 16
 
 Reals = npt.NDArray[Any]
+Bins = npt.NDArray[np.int64]
 
 
 def levels(bins: int) -> int:
@@ -49,19 +50,60 @@ def consistent(noisy: list[Reals]) -> Reals:
     return found
 
 
-def rank_error(depth: int, sigma: float) -> float:
-    """A bound on the standard deviation of any prefix of `consistent`: at most FAN/2 blocks of a level are
-    needed.
+def totals(counts: Reals, bins: int) -> Reals:
+    """All rows, from `consistent`: whole blocks of the top level, which add no error of finer ones."""
+    block = counts.shape[1] // FAN
+    return np.asarray(counts[:, : top(bins) * block].sum(axis=1))
 
-    A prefix is a sum of blocks from the left or the total of the block above less blocks from the right;
-    least squares is no worse than the better of the two, and the top level adds up to FAN blocks.
+
+def top(bins: int) -> int:
+    """How many blocks of the top level hold so many bins."""
+    return math.ceil(bins / int(FAN ** (levels(bins) - 1)))
+
+
+def rank_error(depth: int, blocks: int, sigma: float) -> float:
+    """A bound on the standard deviation of prefix - level * total of `consistent`, for any prefix and level.
+
+    Least squares leaves blocks of a level that are independent, with variance sigma^2 at most, given that they
+    add up to the block above. A prefix is u of FAN of them and a part of the next, u + v with 0 <= v < 1: given
+    the sum it has a variance of at most u + v^2 - (u + v)^2 / FAN <= FAN / 4, and the next level adds its own.
+    The blocks of the top level count with 1 - level, -level, or between.
     """
-    return sigma * math.sqrt((depth - 1) * (FAN // 2 + 1) + FAN)
+    return sigma * math.sqrt((depth - 1) * FAN / 4 + blocks)
 
 
-def quantile_bins(counts: Reals, ranks: Reals) -> npt.NDArray[np.int64]:
-    """For each group (row of counts) the bin in which each rank falls; ranks are groups x levels."""
-    climbing = np.maximum.accumulate(np.cumsum(counts, axis=1), axis=1)
-    found = [np.searchsorted(row, wanted, side="left") for row, wanted in zip(climbing, ranks, strict=True)]
-    bins = np.array(found, dtype=np.int64).reshape(ranks.shape)
-    return np.asarray(np.minimum(bins, counts.shape[1] - 1))
+def best(prefixes: Reals, ranks: Reals) -> Bins:
+    """The bins in which ranks (groups x levels) fall: where the isotonic regression of the noisy prefixes
+    (groups x bins) reaches them.
+
+    Noise moves that to either side alike; the first prefix that reaches the rank is an early one. The
+    regression is below the rank exactly as long as the sum of (prefix - rank) falls to its least value.
+    """
+    found = np.empty(ranks.shape, dtype=np.int64)
+    for k, rank in enumerate(ranks.T):
+        falls = np.cumsum(prefixes - rank[:, None], axis=1)
+        found[:, k] = np.where(falls.min(axis=1) < 0, falls.argmin(axis=1) + 1, 0)
+    return np.asarray(np.minimum(found, prefixes.shape[1] - 1))
+
+
+def first(prefixes: Reals, ranks: Reals) -> Bins:
+    """The first bins whose prefixes reach the ranks (spreads x groups x levels).
+
+    Never after a bin whose own prefix reaches the rank.
+    """
+    return _reached(np.maximum.accumulate(prefixes, axis=1), ranks)
+
+
+def last(prefixes: Reals, ranks: Reals) -> Bins:
+    """The first bins from which on every prefix reaches the ranks (spreads x groups x levels).
+
+    Never before a bin up to which the prefix is below the rank.
+    """
+    return _reached(np.minimum.accumulate(prefixes[:, ::-1], axis=1)[:, ::-1], ranks)
+
+
+def _reached(climbing: Reals, ranks: Reals) -> Bins:
+    found = np.empty(ranks.shape, dtype=np.int64)
+    for group, row in enumerate(climbing):
+        found[:, group] = np.searchsorted(row, ranks[:, group])
+    return np.asarray(np.minimum(found, climbing.shape[1] - 1))
