@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
+from datetime import date
+from enum import Enum
 from fractions import Fraction
 from typing import Any
 
@@ -338,3 +341,37 @@ class TestBadInput:
         for ask in (found.epsilon_at, found.delta, found.tradeoff):
             with pytest.raises(InvalidParameter):
                 ask(value)
+
+
+class _Opaque:
+    """Equal to nothing but itself."""
+
+
+class TestUnreadableOutputs:
+    @pytest.mark.parametrize(
+        "release",
+        [
+            lambda x: iter([x]),
+            lambda x: (y for y in [x]),
+            lambda x: _Opaque(),
+            lambda x: [x, _Opaque()],
+            lambda x: {"a": _Opaque()},
+            lambda x: {_Opaque()},
+        ],
+    )
+    def test_refused(self, release: Callable[[int], object]) -> None:
+        with pytest.raises(InvalidParameter, match=r"cannot read; it must be a number, an array, text, None"):
+            lower_bound(release, pair=(0, 1), trials=200)
+
+    def test_own_statistics_may_read_them(self) -> None:
+        found = lower_bound(lambda x: iter([x]), pair=(0, 1), trials=2000, statistics=[lambda out: next(out)])
+        assert found.epsilon > 3.0
+
+    def test_what_has_equality_is_read(self) -> None:
+        for values in ((date(2020, 1, 1), date(2020, 1, 2)), (b"a", None), (Side.LEFT, Side.RIGHT), (1j, 2j)):
+            assert lower_bound(lambda x, v=values: v[x], pair=(0, 1), trials=2000).epsilon > 3.0
+
+
+class Side(Enum):
+    LEFT = "left"
+    RIGHT = "right"

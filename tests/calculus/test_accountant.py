@@ -50,6 +50,39 @@ MATRIX: dict[str, Callable[[], dp.Loss]] = {
     ),
 }
 
+DISCRETE: dict[str, Callable[[], dp.Loss]] = {
+    "approx": lambda: losses.approx(0.1, 0.01),
+    "approx * 5": lambda: losses.approx(0.1, 0.01) * 5,
+    "revealing pair": lambda: losses.from_pair([0.9, 0.1, 0.0], [0.5, 0.4, 0.1]),
+    "randomized response": lambda: losses.randomized_response(0.7, 4),
+    "pure": lambda: losses.pure(0.3),
+}
+PARTLY: dict[str, Callable[[], dp.Loss]] = {
+    "laplace": lambda: losses.laplace(2.0),
+    "laplace * 50": lambda: losses.laplace(20.0) * 50,
+    "sampled laplace": lambda: losses.poisson_sampled(losses.laplace(1.0), 0.2),
+    "bounded range": lambda: losses.bounded_range(0.5),
+}
+
+
+@pytest.mark.parametrize("one", DISCRETE)
+@pytest.mark.parametrize("other", PARTLY)
+def test_engines_agree_on_atoms(one: str, other: str) -> None:
+    """What is infinite is counted once: a line that leaves out the atoms leaves out only the finite ones."""
+    loss = DISCRETE[one]() + PARTLY[other]()
+    for epsilon in (0.0, 0.3, 0.55, 1.5):
+        found, grid = loss.delta_bounds(epsilon), loss.delta_bounds(epsilon, "grid")
+        assert overlap(found, grid), (epsilon, found, grid)
+
+
+def test_a_leak_beside_laplace_is_counted_once() -> None:
+    # Either the leak, or (1 - 0.01) times the mean of the Laplace profile at epsilon -+ 0.1.
+    at = [-math.expm1((x - 0.5) / 2) for x in (0.2, 0.4)]
+    share = 1 / (1 + math.exp(-0.1))
+    expected = 0.01 + 0.99 * (share * at[0] + (1 - share) * at[1])
+    low, high = (losses.approx(0.1, 0.01) + losses.laplace(2.0)).delta_bounds(0.3)
+    assert low <= expected <= high < expected + 1e-8
+
 
 @pytest.mark.parametrize("name", MATRIX)
 def test_engines_agree(name: str) -> None:

@@ -221,3 +221,15 @@ def test_front_door() -> None:
     assert 0 <= run.delta(epsilon=3.0) <= 1
     assert run.renyi(order=8.0) > 0
     assert 0 < run.tradeoff(alpha=0.05) < 0.95
+
+
+def test_explain_does_not_stop_at_the_end_of_floats() -> None:
+    assert "2.727e347 times" in losses.pure(800.0).explain()
+    assert "8.807e4342 times" in losses.pure(1e4).explain()
+
+
+def test_explain_speaks_of_revealing_outcomes_only_where_there_are_some() -> None:
+    text = losses.gaussian(1.0).explain(0.0)
+    assert "gives you away" not in text
+    assert "no epsilon is promised at delta = 0" in text
+    assert "up to 1 % an outcome gives you away" in losses.approx(1.0, 0.01).explain(1e-6)

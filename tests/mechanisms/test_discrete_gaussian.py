@@ -1,15 +1,18 @@
 from __future__ import annotations
 
+import itertools
 import math
 from dataclasses import replace
 from typing import Any
 
+import mpmath
 import numpy as np
 import pytest
 
 import dalenius as dp
 from dalenius.calculus.errors import InvalidParameter
-from dalenius.mechanisms import DiscreteGaussian
+from dalenius.calculus.pairs.discrete_mu import discrete_gaussian_mu
+from dalenius.mechanisms import DiscreteGaussian, Histogram
 from tests.mechanisms.contract import NUMBERS_OUT_OF_RANGE, Case, MechanismContract
 from tests.mechanisms.quadrature import enumerated
 
@@ -141,3 +144,63 @@ def test_a_rounded_root_counts_in_full() -> None:
     assert DiscreteGaussian(sensitivity=1.9, sigma=1.0).squared == 3
     with pytest.raises(InvalidParameter, match="move by 1 or more"):
         DiscreteGaussian(sensitivity=0.9, sigma=1.0)
+
+
+class TestGaussianPrivacy:
+    """mu-GDP of the exact law, and what calibration makes of it."""
+
+    @pytest.mark.parametrize(
+        ("mu", "sensitivity"), list(itertools.product((0.05, 0.5, 2.0), (1.0, 2**0.5, 3.0)))
+    )
+    def test_calibrated(self, mu: float, sensitivity: float) -> None:
+        m = DiscreteGaussian.calibrated(dp.GDP(mu), sensitivity=sensitivity)
+        assert dp.GDP(mu).holds(m.loss)
+        assert sensitivity / mu <= m.sigma <= sensitivity / mu * (1.02 if mu < 2 else 1.2)
+
+    @pytest.mark.parametrize(
+        ("sigma", "steps"), [(0.2, 1), (0.5, 1), (0.5, 3), (2.0, 1), (4.0, 30), (150.0, 2)]
+    )
+    def test_no_test_beats_the_gaussian(self, sigma: float, steps: int) -> None:
+        mu = discrete_gaussian_mu(sigma, steps)
+        k = np.arange(1 - math.ceil(8 * sigma), math.ceil(8 * sigma) + steps + 1)
+        with mpmath.workdps(60):
+            found = [_quantile(sigma, int(j)) for j in (k if sigma < 10 else k[::200])]
+            later = [_quantile(sigma, int(j) + steps) for j in (k if sigma < 10 else k[::200])]
+            widest = max(float(b - a) for a, b in zip(found, later, strict=True))
+        assert widest <= mu
+        assert mu <= max(widest * (1 + 1e-2), steps / sigma * 1.02)
+
+    def test_far_tails_count(self) -> None:
+        # The largest difference of quantiles lies far beyond what is ever drawn, and above 1/sigma.
+        with mpmath.workdps(200):
+            far = float(_quantile(3.0, 38) - _quantile(3.0, 37))
+        assert 1 / 3 < far <= discrete_gaussian_mu(3.0, 1)
+
+    def test_more_noise_never_looks_worse(self) -> None:
+        mus = [discrete_gaussian_mu(float(s), 1) for s in np.geomspace(0.05, 120.0, 200)]
+        assert (np.diff(mus) < 0).all()
+        assert discrete_gaussian_mu(100.0, 1) > discrete_gaussian_mu(np.nextafter(100.0, 101.0), 1)
+
+    def test_histograms_profit(self) -> None:
+        m = Histogram.calibrated(dp.GDP(0.5), noise="gaussian")
+        assert m.sigma is not None
+        assert m.sigma < 2.03
+        assert dp.GDP(0.5).holds(m.loss)
+
+
+def _quantile(sigma: float, j: int) -> mpmath.mpf:
+    """The x with 1 - Phi(x) = P(k >= j)."""
+    if j < 1:
+        return -_quantile(sigma, 1 - j)
+    weights = [
+        mpmath.exp(-(mpmath.mpf(k) ** 2) / (2 * mpmath.mpf(sigma) ** 2)) for k in range(_far(sigma, j))
+    ]
+    tail = mpmath.fsum(weights[j:]) / (2 * mpmath.fsum(weights) - 1)
+    start = mpmath.sqrt(-2 * mpmath.log(2 * tail)) if tail < 0.4 else mpmath.mpf(0.1)
+    return mpmath.findroot(
+        lambda x: mpmath.log(mpmath.erfc(x / mpmath.sqrt(2)) / 2) - mpmath.log(tail), start
+    )
+
+
+def _far(sigma: float, j: int) -> int:
+    return j + math.ceil(12 * sigma) + 5

@@ -141,3 +141,12 @@ def test_refusals() -> None:
         Tulap.for_accuracy(0.1, sensitivity=1)
     with pytest.raises(InvalidParameter, match="protects nobody"):
         Tulap(sensitivity=1, epsilon=1e-6, delta=0.9)
+
+
+@pytest.mark.parametrize("coordinates", [1, 2])
+def test_no_noise_keeps_nothing_at_all(coordinates: int) -> None:
+    for promise in (dp.PureDP(0.0), dp.ApproxDP(0.0, 0.0)):
+        with pytest.raises(CannotMeet, match="epsilon above 0"):
+            Tulap.calibrated(promise, sensitivity=1, coordinates=coordinates)
+    promise = dp.ApproxDP(0.0, 0.1)  # a total variation
+    assert promise.holds(Tulap.calibrated(promise, sensitivity=1, coordinates=coordinates).loss)

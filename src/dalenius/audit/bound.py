@@ -74,7 +74,7 @@ def lower_bound(
     # Each half is drawn, encoded and dropped on its own; draws are independent, so the order splits them.
     learning = trials // 2
     samples = [draws(mechanism, value, learning, batched) for value in (one, other)]
-    layout = Layout.learn(*(sample[: learning // 2] for sample in samples))
+    layout = Layout.learn(*(sample[: learning // 2] for sample in samples), opaque=bool(statistics))
     rows = [layout.rows(sample, statistics) for sample in samples]
     fit, select = slice(learning // 2), slice(learning // 2, None)
     scores = learn(layout, rows[0][fit], rows[1][fit], (one, other))

@@ -7,11 +7,14 @@ import numbers
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
+from enum import Enum
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from dalenius.calculus.errors import InvalidParameter
 
 Reals = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -68,7 +71,8 @@ class Layout:
     kept: Ints | None = None
 
     @classmethod
-    def learn(cls, *samples: Sequence[Any]) -> Layout:
+    def learn(cls, *samples: Sequence[Any], opaque: bool = False) -> Layout:
+        """From some draws of each input; `opaque` outputs, which say nothing here, are refused unless told."""
         arrays = [_plain(sample) for sample in samples]
         shapes = {None if array is None else array.shape[1:] for array in arrays}
         if len(shapes) == 1 and (shape := shapes.pop()) is not None:
@@ -90,6 +94,8 @@ class Layout:
                     if len(known) < MOST_KNOWN:
                         known.add(key)
                 for path, leaf in _leaves(output):
+                    if not opaque:
+                        _check_readable(leaf, *(path if path not in counts else ()))
                     counts[path] += 1
                     if not _is_number(leaf):
                         labels.setdefault(_label(leaf), FIRST_LABEL + len(labels))
@@ -189,6 +195,18 @@ def _key(output: Any) -> str | None:
     if kind is dict:
         return repr(output) if all(type(x) in SIMPLE for item in output.items() for x in item) else None
     return None
+
+
+def _check_readable(*leaves: Any) -> None:
+    """Refuse what equals nothing but itself: no two draws would ever agree in it."""
+    for leaf in leaves:
+        kind: Any = type(leaf)
+        if kind.__eq__ is object.__eq__ and leaf is not None and not isinstance(leaf, Enum | type):
+            raise InvalidParameter(
+                f"an output is or holds a {kind.__name__}, which the audit cannot read; it must be a "
+                "number, an array, text, None, or nested tuples, lists, mappings and sets of these. Return "
+                "list(...) of an iterator, the fields of an object, or give `statistics` that read it."
+            )
 
 
 def _is_number(leaf: Any) -> bool:

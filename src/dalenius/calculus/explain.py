@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import math
+from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal
 
 from dalenius.calculus.adjacency import ADD_REMOVE
 from dalenius.calculus.loss import Loss
 from dalenius.calculus.written import rounded_up
+
+WIDE = Context(prec=30, Emax=MAX_EMAX, Emin=MIN_EMIN)
+"""Room for exp of any loss: floats end at e^709."""
 
 
 def explain(loss: Loss, delta: float) -> str:
@@ -21,13 +25,16 @@ def explain(loss: Loss, delta: float) -> str:
     )
     lines = [f"Release: {loss.expression} ({loss.adjacency.value} record)."]
     if math.isinf(epsilon):
-        lines.append(
-            f"With probability up to {_percent(loss.delta_at_infinity())} an outcome gives you away "
-            f"completely; no epsilon "
-            f"is promised at delta = {delta:g}."
-        )
+        revealed = loss.delta_at_infinity()
+        if revealed > 0:
+            lines.append(
+                f"With probability up to {_percent(revealed)} an outcome gives you away completely; no epsilon "
+                f"is promised at delta = {delta:g}."
+            )
+        else:
+            lines.append(f"Its losses have no largest value: no epsilon is promised at delta = {delta:g}.")
     else:
-        factor = math.exp(min(epsilon, 700.0))
+        factor = WIDE.exp(Decimal(epsilon))
         lines.append(
             f"It is ({rounded_up(epsilon, 6)}, {delta:g})-differentially private: apart from an event of "
             f"probability {delta:g}, "

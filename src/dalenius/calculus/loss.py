@@ -326,6 +326,12 @@ def _gdp(side: Direction) -> float:
 
 
 def _zcdp(side: Direction) -> float:
+    """The least rho known: from the divergences, or term by term from the largest losses."""
+    by_reach = sum(n * min(pair.zcdp, pair.zcdp_by_reach) for pair, n in side.terms) * (1 + 1e-15)
+    return min(_steepest(side), math.inf if side.reveals else by_reach)
+
+
+def _steepest(side: Direction) -> float:
     """sup over orders of D_order / order: each cell of an order grid by its right and left ends."""
     if not side.terms:
         return 0.0

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from decimal import MAX_EMAX, MIN_EMIN, ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 
 DIGITS = 7
 """Significant digits of a bound on screen."""
 
 
-def rounded_up(value: float, digits: int = DIGITS) -> str:
+def rounded_up(value: float | Decimal, digits: int = DIGITS) -> str:
     """An upper bound, at least as large as `value` in the digits shown."""
     return _rounded(value, digits, ROUND_CEILING)
 
@@ -24,12 +24,12 @@ def exact(value: float) -> str:
     return _written(Decimal(repr(float(value))).normalize())
 
 
-def _rounded(value: float, digits: int, rounding: str) -> str:
-    if math.isinf(value):
+def _rounded(value: float | Decimal, digits: int, rounding: str) -> str:
+    if value in (math.inf, -math.inf):
         return "inf" if value > 0 else "-inf"
     # Decimal(float) is exact, so the one rounding here goes the way it is told.
     full = Decimal(value)
-    short = Context(prec=digits, rounding=rounding).plus(full)
+    short = Context(prec=digits, rounding=rounding, Emax=MAX_EMAX, Emin=MIN_EMIN).plus(full)
     # Trailing zeros stay when digits were cut: they say how far the number is known.
     return _written(short.normalize() if short == full else short)
 

@@ -14,6 +14,7 @@ from dalenius.calculus.adjacency import Adjacency
 from dalenius.calculus.loss import Loss, call
 from dalenius.calculus.pairs.atoms import DiscreteGaussianAtoms
 from dalenius.calculus.pairs.bracket import Bracket
+from dalenius.calculus.pairs.discrete_mu import discrete_gaussian_mu
 from dalenius.calculus.pairs.gaussian import GaussianPair
 from dalenius.calculus.pairs.pair import Pair, Reals
 from dalenius.calculus.pairs.renyi import RenyiPair
@@ -28,13 +29,18 @@ def lattice_gaussian(sigma: float, squared: int, coordinates: int, adjacency: Ad
 
     Neighbours differ by a vector of squared length at most `squared` in at most `coordinates` places. In one
     place: the exact law. In several: squared/(2 sigma^2)-zCDP (Canonne, Kamath and Steinke 2020) and
-    mu-GDP by Lemma 3 of docs/mechanisms-on-a-grid.md, whichever says more; zCDP alone for sigma below 1.
+    mu-GDP (`discrete_gaussian_mu`, or Lemma 3 of docs/mechanisms-on-a-grid.md), whichever says more; for
+    sigma below 1 the profile comes from zCDP alone.
     """
     coordinates, whole = min(coordinates, squared), math.isqrt(squared)
     if coordinates == 1 and sigma <= ENUMERATED and whole <= 10**6:
         return losses.discrete_gaussian(sigma, whole, adjacency)
     rho = up(squared / (2 * Fraction(sigma) ** 2))
-    mu = gaussian_mu(sigma, squared, coordinates)
+    # A move by d whole steps is d moves by 1, and moves in several coordinates add in quadrature.
+    mu = min(
+        gaussian_mu(sigma, squared, coordinates),
+        math.sqrt(squared) * (1 + 1e-15) * discrete_gaussian_mu(sigma, 1),
+    )
     below: Pair = (
         DiscreteGaussianAtoms(sigma, whole)
         if sigma <= ENUMERATED and whole <= 10**6
@@ -42,7 +48,7 @@ def lattice_gaussian(sigma: float, squared: int, coordinates: int, adjacency: Ad
     )
     name = call("lattice_gaussian", sigma=sigma, squared=squared, coordinates=coordinates)
     if sigma < 1 or mu > 1e4:
-        return Loss.symmetric(RenyiPair(_Linear(rho), below, rho), adjacency, name)
+        return Loss.symmetric(_Curve(_Linear(rho), below, rho, mu), adjacency, name)
     return Loss.symmetric(_NearGaussian(below, GaussianPair(mu), rho), adjacency, name)
 
 
@@ -52,6 +58,17 @@ class _Linear:
 
     def __call__(self, order: float) -> float:
         return self.rho * order
+
+
+@dataclass(frozen=True)
+class _Curve(RenyiPair):
+    """A Renyi curve of which a mu is known, too."""
+
+    mu: float = math.inf
+
+    @property
+    def gdp(self) -> float:
+        return self.mu
 
 
 @dataclass(frozen=True)

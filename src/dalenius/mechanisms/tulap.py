@@ -129,7 +129,11 @@ class Tulap(NoiseInCells):
         """The least noise of this kind that keeps a promise; all of it is used if one coordinate changes."""
         coordinates = checks.count("coordinates", coordinates, least=1)
         delta = guarantee.delta if isinstance(guarantee, ApproxDP) else 0.0
-        if coordinates == 1 and isinstance(guarantee, PureDP | ApproxDP):
+        if isinstance(guarantee, PureDP | ApproxDP) and guarantee.epsilon == 0.0 and delta == 0.0:
+            raise CannotMeet(
+                f"no noise keeps {guarantee}; a release that uses the data needs an epsilon above 0."
+            )
+        if coordinates == 1 and isinstance(guarantee, PureDP | ApproxDP) and guarantee.epsilon > 0:
             epsilon = guarantee.epsilon
         else:
             delta = delta / (2 * coordinates)

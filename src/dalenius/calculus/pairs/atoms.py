@@ -12,6 +12,7 @@ import numpy.typing as npt
 from scipy.special import expit, logsumexp
 
 from dalenius.calculus.checks import float_up
+from dalenius.calculus.pairs.discrete_mu import discrete_gaussian_mu
 from dalenius.calculus.pairs.pair import UNIT, Bounds, Pair, Reals, Tilted
 
 
@@ -78,9 +79,12 @@ class Atoms(Pair):
             exact = Fraction(self.lattice.offset) + place * Fraction(self.lattice.spacing)
         return float_up(exact + Fraction(self.blur))
 
-    @property
-    def atomic(self) -> Pair:
-        return self
+    @cached_property
+    def atomic(self) -> Atoms:
+        """The finite losses: what is infinite is counted elsewhere."""
+        if self.infinite == 0.0:
+            return self
+        return Atoms(self.loss, self.mass, 0.0, self.lattice, self.index, self.slack, self.blur)
 
     def log_mgf(self, s: Reals) -> Reals:
         log_mass = np.log(self.mass)
@@ -224,7 +228,8 @@ def geometric_atoms(epsilon: float, steps: int) -> Atoms:
 class DiscreteGaussianAtoms(Atoms):
     """Integer outcomes of Gaussian weight, cut far out; of every order as private as the Gaussian.
 
-    D_order <= order mu^2/2 with mu = sensitivity / sigma (Canonne, Kamath and Steinke 2020, Theorem 4).
+    D_order <= order mu^2/2 with mu = sensitivity / sigma (Canonne, Kamath and Steinke 2020, Theorem 4). The
+    mu of Gaussian differential privacy is a little larger (`discrete_gaussian_mu`).
     """
 
     tail_only = True
@@ -246,6 +251,11 @@ class DiscreteGaussianAtoms(Atoms):
             blur=4 * UNIT * (offset + spacing * reach),  # spacing and offset are rounded
         )
         self.mu = steps / sigma
+        self._sigma, self._steps = sigma, steps
+
+    @cached_property
+    def gdp(self) -> float:
+        return discrete_gaussian_mu(self._sigma, self._steps)
 
     @property
     def zcdp(self) -> float:

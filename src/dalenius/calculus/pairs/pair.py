@@ -19,6 +19,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import erfinv, expit, ndtri
 
+from dalenius.calculus.theorems.conversions import pure_to_renyi, pure_to_zcdp
+
 # numpy's stubs lose track of float64 in mixed arithmetic; the names say what is meant.
 Reals = npt.NDArray[Any]
 Complexes = npt.NDArray[Any]
@@ -140,6 +142,17 @@ class Pair(ABC):
     def reach(self) -> float:
         """A bound on |L|, both ways; inf when none is known."""
         return math.inf
+
+    def log_mgf_by_reach(self, s: Reals) -> Reals:
+        """A bound on log M(s), s > 0, for pairs whose own is not exact: that of randomized response."""
+        if self.infinite > 0 or not math.isfinite(self.reach):
+            return np.full(len(s), math.inf)
+        return np.array([x * pure_to_renyi(self.reach, 1.0 + x) for x in s.tolist()])
+
+    @property
+    def zcdp_by_reach(self) -> float:
+        """The rho of every pair whose loss is bounded like this, both ways; inf when no bound is known."""
+        return pure_to_zcdp(self.reach) if self.infinite == 0 and math.isfinite(self.reach) else math.inf
 
     @property
     def lower(self) -> Pair:

@@ -116,15 +116,19 @@ class SampledPair(Pair):
 
     @property
     def asymptote(self) -> tuple[float, float]:
-        return self.base.asymptote  # sampling never tells more
+        # Sampling never tells more.
+        return self.base.asymptote if self.largest == math.inf else super().asymptote
 
     @property
     def gdp(self) -> float:
-        return self.base.gdp
+        return min(self.base.gdp, super().gdp)
 
     @property
     def reach(self) -> float:
-        return self.base.reach
+        return amplified(self.base.reach, self.rate)
+
+    def renyi_log_mgf(self, s: Reals) -> Reals:
+        return np.minimum(self.log_mgf(s), self.log_mgf_by_reach(s))
 
     def log_mgf(self, s: Reals) -> Reals:
         if not isinstance(self.base, GaussianPair):

@@ -60,7 +60,10 @@ class SubsetPair(Pair):
 
     @property
     def gdp(self) -> float:
-        return self.inner.base.gdp
+        return min(self.inner.base.gdp, super().gdp)
+
+    def renyi_log_mgf(self, s: Reals) -> Reals:
+        return np.minimum(self.log_mgf(s), self.log_mgf_by_reach(s))
 
     @property
     def lower(self) -> Pair:
