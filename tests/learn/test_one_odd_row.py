@@ -12,7 +12,9 @@ import pytest
 
 import dalenius as dp
 from dalenius.calculus.errors import InvalidParameter
-from dalenius.learn.rows import matrix, one_each, same
+from dalenius.learn.curves import Logistic
+from dalenius.learn.exact_sums import ExactSums
+from dalenius.learn.rows import matrix, one_each, records, same
 from dalenius.learn.targets import numbers
 from dalenius.noise.seeded import seeded
 
@@ -129,6 +131,28 @@ def test_scores_are_one_for_each_record() -> None:
         search.fit(x, y)
 
 
+def test_scores_of_labels_that_cannot_be_compared() -> None:
+    x, y = np.ones((6, 1)), [1, 0, pd.NA, "x", None, 1]
+    search = dp.learn.PrivateSearch(dp.learn.LogisticRegression(dp.PureDP(1.0)), [{}], dp.PureDP(3.0))
+    model = dp.learn.LogisticRegression(dp.PureDP(50.0)).fit(np.ones((900, 1)), np.ones(900))
+    assert search._each(model, x, one_each(y, 6)).tolist() == [1, 0, 0, 0, 0, 1]
+    assert np.isfinite(search.fit(x, y).best_score_)
+
+
+def test_a_list_of_numbers_with_a_text_in_it_keeps_its_numbers() -> None:
+    drawn = []
+    for values in ([True, 1, 0.5], [True, 1, 0.5, "x"]):
+        with seeded(1):
+            drawn.append(dp.learn.GradientMean(dp.PureDP(1.0)).fit(values).value_)
+    assert drawn[0] == drawn[1]
+
+
+def test_one_column_of_a_frame_is_not_a_table() -> None:
+    series = pd.Series([1.0, 2.0])
+    with pytest.raises(InvalidParameter, match="two, rows and at least one column"):
+        dp.learn.LogisticRegression(dp.ApproxDP(1.0, 1e-5)).fit(series, [0, 1])
+
+
 def test_a_flat_law_is_drawn_at_once() -> None:
     with seeded(1):
         drawn = [dp.learn.GradientMean(dp.PureDP(1e-6)).fit([1.0]).value_ for _ in range(200)]
@@ -150,3 +174,17 @@ def test_columns_are_known_by_their_names() -> None:
         with pytest.raises(ValueError, match="feature names"):
             fitted.predict(frame[["b", "a"]])
         assert not hasattr(model.fit(frame.to_numpy(), y), "feature_names_in_")
+
+
+def test_noise_beyond_doubles_is_added_before_anything_is_rounded() -> None:
+    """An odd number of steps above 2^53, which no double holds: the sum is right to its last bit."""
+    x, y = np.array([[0.5], [0.25], [1.0]]), np.array([1.0, 0.0, 1.0])
+    data = records(x, y, np.ones(3, dtype=bool), 1.0, "clip")
+    sums = ExactSums(data, Logistic(), 1.0, 2.0, 1, True)
+    exact = sum(
+        (sums._block(rows @ np.zeros(1), rows, labels) for rows, labels in sums.blocks.of(None)), np.zeros(1)
+    )
+    noise = 2**60 + 129
+    sums.noise = iter([np.array([noise], dtype=object)])
+    found = sums.noisy_gradient(np.zeros(1))
+    assert found[0] == float(int(exact[0]) * int(sums.shift) + noise) * (sums.unit / sums.shift)

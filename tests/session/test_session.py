@@ -193,6 +193,18 @@ def test_totals_agree(people: pd.DataFrame) -> None:
         )
 
 
+def test_totals_of_nobody_agree(people: pd.DataFrame) -> None:
+    """All noise, and most of it below zero: nothing is left, and nothing fails."""
+    s = session(people[:0], dp.ZCDP(1.0))
+    for k in range(20):
+        with seeded(k):
+            parts = s.release(s.table.group_by("town").agg(n=dp.count()), dp.ZCDP(0.01 + k * 1e-6))
+            total = s.release(s.table.agg(n=dp.count()), dp.ZCDP(0.01 + k * 1e-6))
+        agreed = parts.agreeing_with(total)["n"].estimate
+        assert (agreed >= 0).all()
+        assert agreed.sum() == np.rint(agreed.sum())
+
+
 def test_keys_are_discovered_in_a_release_of_their_own(people: pd.DataFrame) -> None:
     """A key that one person has comes to light in no other way, whatever the budget."""
     lonely = pd.concat([people, people[:1].assign(town="hermitage")])

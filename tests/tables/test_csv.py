@@ -64,3 +64,9 @@ def test_a_type_that_changes_is_null_from_there(tmp_path: Path) -> None:
     assert answer["m"].estimate[0] == pytest.approx(5, abs=0.01)
     s, _ = asked(tmp_path / "dates.csv", "d,e\n31/12/2020,2020-12-31\n30/12/2020,2020-12-30\n")
     assert [field.kind for field in s.table.fields] == ["text", "date"]
+
+
+@pytest.mark.parametrize("text", ["", "\n", '"a\nb",c\n1,2\n'])
+def test_a_file_without_a_line_of_names_is_refused(tmp_path: Path, text: str) -> None:
+    with pytest.raises(SourceError, match="first line"):
+        asked(tmp_path / "data.csv", text)

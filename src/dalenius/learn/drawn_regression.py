@@ -60,7 +60,7 @@ class DrawnRegression(BoundedRegression):
 
     def check_columns(self, columns: int) -> None:
         """Refuse what would take for ever."""
-        if columns + (self.intercept_scale > 0) > MOST_COEFFICIENTS:
+        if columns + (checks.nonnegative("intercept_scale", self.intercept_scale) > 0) > MOST_COEFFICIENTS:
             raise InvalidParameter(
                 f"X has {columns} columns; with the constant, {type(self).__name__} draws at most {MOST_COEFFICIENTS} "
                 "coefficients. Use fewer columns, or LinearRegression or HuberRegression."
@@ -71,7 +71,7 @@ class DrawnRegression(BoundedRegression):
         features, targets, epsilon = training(self, X), Targets(self.target_bounds), self._epsilon()
         self.check_columns(features.shape[1])
         norm, build = checked_norm(self.row_norm), self._score()
-        constant = norm * checks.nonnegative("intercept_scale", self.intercept_scale)
+        constant = norm * self.intercept_scale
         ball = checks.positive("coef_bound", self.coef_bound)
         if ball < LEAST_BOUND:
             raise InvalidParameter(f"coef_bound is {ball}; it must be {LEAST_BOUND} or more.")

@@ -102,7 +102,7 @@ def matrix(values: Any, columns: int | None = None, model: str = "this model") -
     """A two-dimensional array of floats; its shape is public, its values are not spoken of."""
     if hasattr(values, "toarray"):
         raise InvalidParameter("X is a sparse matrix, which is not supported; pass X.toarray().")
-    kinds = {str(kind)[:3].lower() for kind in getattr(values, "dtypes", ())}
+    kinds = {str(kind)[:3].lower() for kind in values.dtypes} if hasattr(values, "columns") else set()
     try:
         given = np.asarray(values) if hasattr(values, "__array__") else np.asarray(values, dtype=object)
     except (TypeError, ValueError):
@@ -157,7 +157,7 @@ def number(value: object) -> float:
 def same(values: Any, label: object) -> Any:
     """Which values are this label, each on its own."""
     if values.dtype != object:
-        return np.asarray(values == label)
+        return np.broadcast_to(np.asarray(values == label), values.shape)
 
     def is_label(value: object) -> bool:
         try:
@@ -172,7 +172,7 @@ def one_each(values: Any, rows: int) -> Any:
     """Labels or targets, one per row."""
     if values is None:
         raise InvalidParameter("y is None; this estimator requires y to be passed, but the target y is None.")
-    found = np.asarray(values) if hasattr(values, "__array__") else _listed(values)
+    found = np.asarray(values) if hasattr(values, "__array__") else listed(values)
     if found.shape == (rows, 1):
         warnings.warn(
             "y is a column; a one-dimensional array was expected.", DataConversionWarning, stacklevel=3
@@ -185,7 +185,7 @@ def one_each(values: Any, rows: int) -> Any:
     return found
 
 
-def _listed(values: Any) -> Any:
+def listed(values: Any) -> Any:
     """A list as an array; one of several kinds keeps them, or a single text would make texts of all numbers."""
     items = list(values) if isinstance(values, list | tuple) else None
     if items is None or len({type(value) for value in items}) < 2:

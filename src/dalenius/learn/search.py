@@ -18,7 +18,7 @@ from dalenius.calculus.errors import CannotMeet, InvalidParameter
 from dalenius.calculus.guarantees import ApproxDP, Guarantee, PureDP
 from dalenius.calculus.loss import Loss
 from dalenius.learn.linear_model import checked_guarantee
-from dalenius.learn.rows import matrix, one_each
+from dalenius.learn.rows import matrix, one_each, same
 from dalenius.learn.tries import GeometricTries, PoissonTries, Tries
 from dalenius.mechanisms import Gaussian, Laplace
 from dalenius.noise import uniform_integers
@@ -157,7 +157,8 @@ class PrivateSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         if self.scoring is not None:
             return self.scoring(model, x, y)
         if is_classifier(model):
-            return np.asarray(model.predict(x) == np.asarray(y), dtype=np.float64)
+            told = model.predict(x)
+            return sum((told == label) & same(np.asarray(y), label) for label in model.classes_)
         from dalenius.learn.targets import Targets, numbers
 
         targets = Targets(getattr(model, "target_bounds", (0.0, getattr(model, "most", 1.0))))

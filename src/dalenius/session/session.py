@@ -92,7 +92,12 @@ class Session:
         self.source = data if isinstance(data, Source) else Source.open(data, table=table, schema=facts)
         self.unit, self.adjacency = unit, adjacency
         self._folder = None
-        if ledger is not None and name is None and not isinstance(data, str | Path) and table is None:
+        if (
+            ledger is not None
+            and name is None
+            and self.source.name == "data"
+            and not isinstance(data, str | Path)
+        ):
             raise InvalidParameter(
                 "a data frame has no name of its own, and a ledger keeps a budget for each name: say which data these "
                 "are, name='people 2024'."

@@ -277,6 +277,9 @@ def _whole(values: Any) -> Any:
     found = np.empty_like(table)
     for k, column in enumerate(table.T):
         sum_of_all = max(0.0, float(np.rint(column.sum())))
+        if sum_of_all == 0:
+            found[:, k] = 0.0
+            continue
         high = np.sort(column)[::-1]
         excess = (np.cumsum(high) - sum_of_all) / np.arange(1, len(high) + 1)
         column = np.maximum(column - excess[np.flatnonzero(high > excess)[-1]], 0.0)

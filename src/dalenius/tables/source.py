@@ -218,7 +218,8 @@ def _csv(path: str, schema: Schema) -> _Opened:
     if first is not None:
         options["delim"] = max(",;\t|", key=first.count)
         (names,) = csv.reader([first], delimiter=options["delim"])
-        if len({name.lower() for name in names}) < len(names) or not all(names):
+        named = names and all(names) and first.count('"') % 2 == 0
+        if not named or len({name.lower() for name in names}) < len(names):
             raise SourceError(
                 f"the first line of {path!r} must name every column, each with a name of its own; add or change names."
             )
