@@ -1,0 +1,308 @@
+"""Random questions: steps, groups, aggregates and units, in Python and in SQL, over the columns of `rows`.
+
+A question is text and numbers only, so that a counterexample can be printed and asked again. It is drawn by role and
+written with the names of the world it is asked in.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from hypothesis import strategies as st
+
+import dalenius as dp
+from dalenius.tables import Query, Schema, Table, Unit, discover, impute
+from dalenius.tables.expressions import quoted
+from dalenius.tables.sql import parse_sql
+from tests.tables.hostile.rows import ROLES
+
+NUMERIC = ("x", "y", "f", "i", "h", "dec", "num")
+INTEGERS = ("i", "h", "g")
+TEXTS = ("k", "who")
+CONSTANTS = (
+    *("0", "1", "2", "3", "7", "10", "100", "0.1", "0.5", "2.5", "1e-3", "1e10", "1e15", "1e300", "1e-300", "255"),
+    *("9007199254740993", "9223372036854775807", "4503599627370496", "16777217", "0.30000000000000004"),
+)
+BOUNDS = (
+    *((0, 1), (-5, 5), (0, 10), (0, 250_000), (-1000, 100_000), (0, 0.001), (-1e6, 1e6), (0, 1e15), (-1, 3e9)),
+    *((9007199254740994, 9007199254740996), (0.1, 0.3), (1e-9, 2e-9), (-1e100, 1e100), (0, 1e300), (-7, 0)),
+)
+KEYS: Mapping[str, tuple[Any, ...]] = {
+    "k": ("p", "q", "é", "absent", "", "a", "\ufffd"),
+    "who": ("ann", "bob", "nobody"),
+    "g": (1, 2, 77, 2**31 - 1),
+    "i": (0, 1, -(2**63), 2**63 - 1),
+    "h": (1, 39),
+    "day": (datetime.date(2020, 1, 1), datetime.date(1970, 1, 1), datetime.date(9999, 12, 31)),
+    "flag": (True, False),
+}
+
+
+@dataclass(frozen=True)
+class Question:
+    """A question. steps: ("filter", condition), ("compute", name, expression), ("join", columns, on, how)."""
+
+    unit: Unit
+    schema: Schema
+    steps: tuple[tuple[Any, ...], ...]
+    by: tuple[str, ...]
+    keys: Any
+    aggregates: tuple[tuple[str, tuple[Any, ...], dict[str, Any]], ...]
+    sql: str | None = None
+    public: Mapping[str, Any] = field(default_factory=dict)
+
+    def ask(self, table: Table) -> Query:
+        """The question, built against a table; whatever is refused is refused here, before any charge."""
+        keys = discover() if self.keys == "discover" else self.keys
+        if self.sql is not None:
+            return parse_sql(self.sql, table, unit=self.unit.column, public=self.public, keys=keys)
+        for kind, *given in self.steps:
+            if kind == "filter":
+                table = table.filter(*given)
+            elif kind == "compute":
+                table = table.with_columns(**{given[0]: given[1]})
+            else:
+                columns, on, how = given
+                table = table.join_public(columns, on=on, how=how)
+        made = {
+            f"r{n}": getattr(dp, name)(*arguments, **more)
+            for n, (name, arguments, more) in enumerate(self.aggregates)
+        }
+        return table.group_by(*self.by, keys=keys).agg(**made) if self.by else table.agg(**made)
+
+
+class _Writer:
+    """Draws expressions by kind, over the columns there are so far."""
+
+    def __init__(self, draw: st.DrawFn, names: Mapping[str, str]) -> None:
+        self.draw = draw
+        self.names = dict(names)
+        self.numeric = [names[role] for role in NUMERIC]
+        self.integers = [names[role] for role in INTEGERS]
+        self.texts = [names[role] for role in TEXTS]
+        self.flags = [names["flag"]]
+
+    def pick(self, options: Any) -> Any:
+        return self.draw(st.sampled_from(options))
+
+    def column(self, names: list[str]) -> str:
+        return quoted(self.pick(names))
+
+    def number(self, depth: int) -> str:
+        shape = self.pick(_NUMBERS if depth else _NUMBERS[:3])
+        go = depth - 1
+        if shape == "column":
+            return self.column(self.numeric)
+        if shape == "integer":
+            return self.column(self.integers)
+        if shape == "constant":
+            return str(self.pick(CONSTANTS))
+        if shape in "+-*/":
+            return f"({self.number(go)} {shape} {self.number(go)})"
+        if shape == "%":
+            return f"({self.column(self.integers)} % {self.pick((1, 2, 7, 1000003))})"
+        if shape in ("LEAST", "GREATEST", "COALESCE", "NULLIF"):
+            return f"{shape}({self.number(go)}, {self.number(go)})"
+        if shape == "CASE":
+            return f"CASE WHEN {self.condition(go)} THEN {self.number(go)} ELSE {self.number(go)} END"
+        if shape == "IF":
+            return f"IF({self.condition(go)}, {self.number(go)}, {self.number(go)})"
+        if shape == "part":
+            part = self.pick(("YEAR", "MONTH", "DAY", "QUARTER"))
+            return f"EXTRACT({part} FROM {self.date() if self.pick((0, 1)) else quoted(self.names['moment'])})"
+        if shape == "flag":
+            return f"CAST({self.condition(0)} AS INTEGER)"
+        if shape == "double":
+            return f"CAST({self.number(go)} AS DOUBLE)"
+        if shape == "neg":
+            return f"-{self.number(go)}"
+        return f"{shape}({self.number(go)})"
+
+    def date(self) -> str:
+        return self.pick(
+            (quoted(self.names["day"]), f"CAST({quoted(self.names['moment'])} AS DATE)", "DATE '2020-03-01'")
+        )
+
+    def text(self) -> str:
+        return self.pick((self.column(self.texts), f"COALESCE({self.column(self.texts)}, 'none')"))
+
+    def condition(self, depth: int) -> str:
+        shape = self.pick(_CONDITIONS if depth else _CONDITIONS[:-3])
+        go = max(depth - 1, 0)
+        if shape == "compare":
+            return f"{self.number(go)} {self.pick(('=', '<>', '<', '<=', '>', '>='))} {self.number(go)}"
+        if shape == "between":
+            return f"{self.column(self.numeric)} BETWEEN {self.pick(CONSTANTS)} AND {self.pick(CONSTANTS)}"
+        if shape == "member":
+            return f"{self.column(self.integers)} IN ({self.pick(CONSTANTS)}, 1, {self.pick(CONSTANTS)})"
+        if shape == "text":
+            return f"{self.text()} {self.pick(('=', '<>'))} {self.pick(_TEXTS)}"
+        if shape == "texts":
+            return f"{self.column(self.texts)} IN ('p', {self.pick(_TEXTS)})"
+        if shape == "like":
+            return f"{self.column(self.texts)} LIKE '{self.pick(('a%', '%a', '%é%', 'p', '%1%'))}'"
+        if shape == "null":
+            what = self.pick((self.column(self.numeric), self.column(self.texts), quoted(self.names["day"])))
+            return f"{what} IS {self.pick(('', 'NOT '))}NULL"
+        if shape == "date":
+            return f"{self.date()} {self.pick(('=', '<', '>='))} DATE '{self.pick(('2020-01-01', '9999-12-31'))}'"
+        if shape == "flag":
+            return self.column(self.flags)
+        if shape == "not":
+            return f"NOT ({self.condition(go)})"
+        return f"({self.condition(go)} {shape} {self.condition(go)})"
+
+
+_NUMBERS = (
+    *("column", "integer", "constant"),
+    *("+", "-", "*", "/", "%", "LEAST", "GREATEST", "COALESCE", "NULLIF", "CASE", "IF", "part", "flag", "double"),
+    *("neg", "ABS", "FLOOR", "CEIL", "SQRT", "FLOOR", "SQRT", "/", "*"),
+)
+_CONDITIONS = ("compare", "compare", "between", "member", "text", "texts", "like", "null", "date", "flag", "not", "AND", "OR")
+_TEXTS = ("'p'", "'é'", "''", "'a'", "'o''b\"\\'", "'1e5'", "'\ufffd'")
+
+
+def _schema(draw: st.DrawFn, names: Mapping[str, str]) -> Schema:
+    if draw(st.booleans()):
+        return Schema(nulls="drop")
+    number = st.sampled_from(["drop", "never", impute(1)])
+    facts = {names[role]: {"nulls": draw(number)} for role in ("x", "i", "f", "num")}
+    return Schema(
+        {name: _told(fact["nulls"]) for name, fact in facts.items()} | {names["k"]: {"impute": "p"}},
+        nulls="drop",
+    )
+
+
+def _told(policy: Any) -> dict[str, Any]:
+    return {"nulls": policy} if isinstance(policy, str) else {"impute": policy.value}
+
+
+@st.composite
+def questions(draw: st.DrawFn, names: Mapping[str, str]) -> Question:
+    """A question in Python, or one time in four in SQL, for columns of these names."""
+    writer = _Writer(draw, names)
+    unit = draw(st.sampled_from(_units(names)))
+    schema = _schema(draw, names)
+    if draw(st.integers(0, 3)) == 0:
+        return _in_sql(draw, writer, unit, schema)
+    steps = [_step(draw, writer, n) for n in range(draw(st.integers(0, 2)))]
+    by, keys = _grouping(draw, names, unit)
+    aggregates = tuple(_aggregate(draw, writer) for _ in range(draw(st.integers(1, 2))))
+    return Question(unit, schema, tuple(steps), by, keys, aggregates)
+
+
+def _units(names: Mapping[str, str]) -> list[Unit]:
+    return [
+        Unit.rows(),
+        Unit.rows(),
+        Unit(names["id"], max_rows=1),
+        Unit(names["id"], max_rows=3, max_groups=2),
+        Unit(names["who"], max_rows=2),
+        Unit(names["who"], max_rows=3, max_groups=1),
+    ]
+
+
+def _step(draw: st.DrawFn, writer: _Writer, number: int) -> tuple[Any, ...]:
+    kind = draw(st.sampled_from(["filter", "compute", "join"]))
+    if kind == "filter":
+        return "filter", writer.condition(2)
+    if kind == "compute":
+        # Names that differ from a column's in capitals only, and names that nobody minds.
+        name = draw(st.sampled_from([f"Z{number}", *(writer.names[r].swapcase() for r in ("x", "k", "i"))]))
+        if name in writer.names.values():
+            name = f"Z{number}"
+        text = writer.number(2)
+        writer.numeric.append(name)
+        return "compute", name, text
+    columns, on, how = _public(draw, writer)
+    return "join", columns, on, how
+
+
+def _public(draw: st.DrawFn, writer: _Writer) -> tuple[Any, Any, Any]:
+    role = draw(st.sampled_from(["k", "g", "flag", "who"]))
+    values = list(KEYS[role])
+    # The public columns are called like private ones in other capitals.
+    number, text = writer.names["y"].swapcase() + "1", writer.names["who"].swapcase()
+    if text in writer.names.values():
+        text = "label"
+    key = draw(st.sampled_from([writer.names[role], "key"]))
+    columns = {key: values, number: [float(n) for n in range(len(values))], text: ["left"] * len(values)}
+    writer.numeric.append(number)
+    writer.texts.append(text)
+    return columns, {writer.names[role]: key}, draw(st.sampled_from(["inner", "left"]))
+
+
+def _grouping(draw: st.DrawFn, names: Mapping[str, str], unit: Unit) -> tuple[tuple[str, ...], Any]:
+    how = draw(st.sampled_from(["none", "listed", "listed", "discover"]))
+    if how == "none":
+        return (), None
+    free = [role for role in KEYS if names[role] != unit.column]
+    roles = draw(st.lists(st.sampled_from(free), min_size=1, max_size=2, unique=True))
+    by = tuple(names[role] for role in roles)
+    return by, "discover" if how == "discover" else {names[role]: list(KEYS[role]) for role in roles}
+
+
+def _aggregate(draw: st.DrawFn, writer: _Writer) -> tuple[str, tuple[Any, ...], dict[str, Any]]:
+    name = draw(st.sampled_from(_AGGREGATES))
+    bounds = draw(st.sampled_from(BOUNDS))
+    if name == "count":
+        return name, (() if draw(st.booleans()) else (writer.number(1),)), {}
+    if name == "count_distinct":
+        return name, (), {}
+    if name == "proportion":
+        return name, (writer.condition(2),), {}
+    x = writer.number(3)
+    if name in ("covariance", "correlation"):
+        return name, (x, writer.number(1), bounds, draw(st.sampled_from(BOUNDS))), {}
+    if name == "histogram":
+        return name, (x, draw(st.sampled_from([1, 2, 3, 7, 64])), bounds), {}
+    if name == "quantiles":
+        return name, (x, [0.1, 0.9], bounds), {}
+    if name == "bounds":
+        return name, (x,), {}
+    policy = draw(st.sampled_from([None, None, "drop", "never", impute(0.5)]))
+    return name, (x, bounds), {} if policy is None else {"nulls": policy}
+
+
+_AGGREGATES = (
+    *("count", "count_distinct", "sum", "sum", "mean", "mean", "variance", "std", "covariance", "correlation"),
+    *("proportion", "histogram", "histogram", "median", "quantiles", "bounds"),
+)
+_SPELLED = {
+    "sum": "SUM",
+    "mean": "AVG",
+    "variance": "VARIANCE",
+    "std": "STDDEV",
+    "median": "MEDIAN",
+    "histogram": "HISTOGRAM",
+}
+
+
+def _in_sql(draw: st.DrawFn, writer: _Writer, unit: Unit, schema: Schema) -> Question:
+    joined, public = "", {}
+    if draw(st.booleans()):
+        columns, on, how = _public(draw, writer)
+        ((ours, theirs),) = on.items()
+        public = {"pub": columns}
+        condition = f"data.{quoted(ours)} = pub.{quoted(theirs)}"
+        joined = f" {'LEFT ' if how == 'left' else ''}JOIN pub ON {condition}"
+    where = f" WHERE {writer.condition(2)}" if draw(st.booleans()) else ""
+    by, keys = _grouping(draw, {role: writer.names[role] for role in ROLES}, unit)
+    listed = [quoted(name) for name in by]
+    for n in range(draw(st.integers(1, 2))):
+        name = draw(st.sampled_from(["count", *_SPELLED, "proportion"]))
+        lower, upper = (repr(float(b)) for b in draw(st.sampled_from(BOUNDS)))
+        if name == "count":
+            call = "COUNT(*)"
+        elif name == "proportion":
+            call = f"PROPORTION({writer.condition(1)})"
+        else:
+            more = f", {draw(st.sampled_from([1, 5]))}" if name == "histogram" else ""
+            call = f"{_SPELLED[name]}({writer.number(2)}{more}, {lower}, {upper})"
+        listed.append(f"{call} AS r{n}")
+    grouped = f" GROUP BY {', '.join(quoted(name) for name in by)}" if by else ""
+    text = f"SELECT {', '.join(listed)} FROM data{joined}{where}{grouped}"
+    return Question(unit, schema, (), by, keys, (), sql=text, public=public)

@@ -1,0 +1,175 @@
+"""Tables: ordinary rows, and units whose rows hold whatever the types allow.
+
+A value is what is stored: dates are days and timestamps microseconds since 1970, text is bytes, so that what has no
+Python equal (the year 200000, half a character) can be written down. `Raw` is text for PostgreSQL to read.
+"""
+
+from __future__ import annotations
+
+import math
+import struct
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+from hypothesis import strategies as st
+
+Row = tuple[Any, ...]
+
+
+@dataclass(frozen=True)
+class Raw:
+    """A value in the spelling of PostgreSQL."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column: what Arrow and PostgreSQL call its type, ordinary values, and values that are trouble.
+
+    everywhere: trouble all engines can hold and must agree on; duckdb, postgres: trouble only one of them can hold.
+    """
+
+    arrow: str
+    postgres: str
+    ordinary: tuple[Any, ...]
+    everywhere: tuple[Any, ...]
+    duckdb: tuple[Any, ...] = ()
+    postgres_only: tuple[Any, ...] = ()
+
+
+def _single(x: float) -> float:
+    return float(struct.unpack("f", struct.pack("f", x))[0])
+
+
+DOUBLES = (
+    *(math.nan, math.inf, -math.inf, 0.0, -0.0, 5e-324, -5e-324, 2.2e-308, 1e-310, 1.7976931348623157e308, -1e308),
+    *(1e150, -1e160, 1e-200, 2.0**53 + 2, 2.0**62, 2.0**63, -(2.0**63), 2.0**64, 9007199254740995.0, 4503599627370495.5),
+    *(0.1, 0.30000000000000004, 0.5, 1.0, math.nextafter(1.0, 0.0), math.nextafter(1.0, 2.0), 4194304.0, 4194303.9),
+)
+WHOLE = (2**63 - 1, -(2**63), 2**53 + 1, -(2**53) - 1, 2**31, -(2**31), 2**24 + 1, 0, -1)
+TEXT = ("", " ", "a", "A", "a ", "é", "e\u0301", "ß", "SS", "İ", "𝄞", "o'b\"\\", "%", "_", "1e5", "NaN", "2020-01-01", "\ufffd")
+ODD_TEXT = (b"\xff", b"a\xff", b"\xed\xa0\x80", b"\xf0\x9d", b"\x00", b"a\x00b", b"x" * 70_000)
+
+COLUMNS: Mapping[str, Column] = {
+    "id": Column("int64", "bigint", tuple(range(8)), (2**63 - 1, -(2**63), -1), (), ()),
+    "who": Column(
+        "string",
+        "text",
+        tuple(t.encode() for t in ("ann", "bob", "cyn", "dee", "\ufffd", "a")),
+        tuple(t.encode() for t in TEXT),
+        ODD_TEXT,
+    ),
+    "x": Column("float64", "double precision", (0.0, 0.5, 1.0, 2.5, -3.25, 7.0, 0.1), DOUBLES),
+    "y": Column("float64", "double precision", (0.0, 1.0, -1.0, 10.0, 3.5), DOUBLES),
+    "f": Column(
+        "float32",
+        "real",
+        (0.5, 1.0, -2.0, _single(0.1)),
+        (math.nan, math.inf, -math.inf, _single(3.4e38), _single(1e-45), -0.0, _single(0.3)),
+    ),
+    "i": Column("int64", "bigint", (0, 1, 2, 7, -3, 100), WHOLE),
+    "h": Column("int16", "smallint", (0, 1, 5, 39, -3), (2**15 - 1, -(2**15))),
+    "dec": Column(
+        "decimal128(18, 4)",
+        "numeric(18,4)",
+        (Decimal("1.25"), Decimal("-7.5"), Decimal("0.07")),
+        (Decimal("99999999999999.9999"), Decimal("-99999999999999.9999"), Decimal("0.0001")),
+        (),
+        (Raw("NaN"),),
+    ),
+    "num": Column(
+        "float64",  # a decimal without limit exists in PostgreSQL alone
+        "numeric",
+        (0.5, 2.0, -1.0),
+        (),
+        (math.nan, 1e308, -math.inf),
+        tuple(Raw(t) for t in ("NaN", "Infinity", "-Infinity", "1e400", "-1e400", "1e-400", "1e-16000", "9" * 900)),
+    ),
+    "day": Column(
+        "date32",
+        "date",
+        (0, 18262, 18321, 18322, 18628),
+        (2932896, -719162, -800, 11016),
+        (2**31 - 1, -(2**31), -(2**31) + 1, 2932897, -719163, 10**7, -(10**6)),
+        tuple(Raw(t) for t in ("infinity", "-infinity", "4713-01-01 BC", "5874897-12-31", "10000-01-01")),
+    ),
+    "moment": Column(
+        "timestamp[us]",
+        "timestamp",
+        (0, 1577836800000000, 1582934399999999, 951782400000000),
+        (253402300799999999, -62135596800000000, -1),
+        (2**63 - 1, -(2**63) + 1, -(2**63), 253402300800000000, -62135596800000001, 9 * 10**18),
+        tuple(Raw(t) for t in ("infinity", "-infinity", "294276-12-31 23:59:59", "4713-01-01 00:00:00 BC")),
+    ),
+    "k": Column(
+        "string",
+        "text",
+        tuple(t.encode() for t in ("p", "q", "é", "\ufffd")),
+        tuple(t.encode() for t in TEXT),
+        ODD_TEXT,
+    ),
+    "g": Column("int32", "integer", (1, 2, 3), (2**31 - 1, -(2**31), 0)),
+    "flag": Column("bool", "boolean", (True, False), ()),
+}
+ROLES = tuple(COLUMNS)
+
+NAMES: tuple[Mapping[str, str], ...] = (
+    {role: role for role in ROLES},
+    # Capitals only: one name to DuckDB and Spark.
+    {role: role for role in ROLES} | {"x": "v", "y": "V", "k": "town", "g": "TOWN", "day": "Day", "moment": "dAY"},
+    # Words of SQL, names an engine or this package might use itself, quotes and blanks.
+    {role: role for role in ROLES}
+    | {"x": "select", "y": "n", "f": "s0", "i": 'a"b', "h": "a b", "k": "group", "g": "c0", "who": "x0", "id": "p0"},
+    {role: role for role in ROLES}
+    | {"x": "größe", "y": "GRÖSSE", "i": "a'b", "h": "a.b", "flag": "true", "dec": "c1", "num": "count", "id": "ID "},
+)
+"""What the columns are called, by role."""
+
+
+@dataclass(frozen=True)
+class World:
+    """A table and units that are not in it; `neighbours[i]` holds the rows of one unit."""
+
+    names: Mapping[str, str]
+    base: tuple[Row, ...]
+    neighbours: tuple[tuple[Row, ...], ...]
+
+    def table(self, number: int | None) -> Sequence[Row]:
+        """The table, or one of its neighbours, whose rows stand in the middle of the table's."""
+        if number is None:
+            return self.base
+        half = len(self.base) // 2
+        return (*self.base[:half], *self.neighbours[number], *self.base[half:])
+
+
+def _value(column: Column, trouble: tuple[Any, ...], null: bool) -> st.SearchStrategy[Any]:
+    pools = [st.sampled_from(column.ordinary)]
+    if trouble:
+        pools += [st.sampled_from(trouble)] * 2
+    return st.one_of(*pools, *([st.none()] if null else []))
+
+
+def _trouble(column: Column, engine: str) -> tuple[Any, ...]:
+    own = {"duckdb": column.duckdb, "postgres": column.postgres_only}.get(engine, ())
+    return (*column.everywhere, *own)
+
+
+@st.composite
+def worlds(draw: st.DrawFn, engine: str, names: int | None = None, units: int = 4) -> World:
+    """engine: whose trouble the nasty rows may hold; "all" for what every engine can hold."""
+    ordinary = st.tuples(*(_value(c, (), null=True) for c in COLUMNS.values()))
+    base = draw(st.lists(ordinary, min_size=0, max_size=12))
+    neighbours = []
+    for number in range(units):
+        nasty = st.tuples(*(_value(c, _trouble(c, engine), null=True) for c in COLUMNS.values()))
+        rows = draw(st.lists(nasty, min_size=1, max_size=1 if number % 2 == 0 else 4))
+        who = draw(st.sampled_from([*COLUMNS["id"].everywhere, 100, 101]))
+        trouble = _trouble(COLUMNS["who"], engine)
+        known = set(COLUMNS["who"].ordinary)
+        called = draw(st.sampled_from([t for t in (*trouble, b"new") if t not in known]))
+        neighbours.append(tuple((who, called, *row[2:]) for row in rows))
+    position = draw(st.integers(0, len(NAMES) - 1)) if names is None else names
+    return World(NAMES[position], tuple(base), tuple(neighbours))
