@@ -73,7 +73,9 @@ def outcome(source: Source, question: Question) -> Outcome:
         key: {m: np.asarray(values)[n].tolist() for m, values in table.values.items()}
         for n, key in enumerate(table.keys)
     }
-    types = {m: f"{np.asarray(values).dtype} {np.asarray(values).shape[1:]}" for m, values in table.values.items()}
+    types = {
+        m: f"{np.asarray(values).dtype} {np.asarray(values).shape[1:]}" for m, values in table.values.items()
+    }
     return Outcome(query, cells, types, None, taken)
 
 

@@ -23,11 +23,38 @@ NUMERIC = ("x", "y", "f", "i", "h", "dec", "num")
 INTEGERS = ("i", "h", "g")
 TEXTS = ("k", "who")
 CONSTANTS = (
-    *("0", "1", "2", "3", "7", "10", "100", "0.1", "0.5", "2.5", "1e-3", "1e10", "1e15", "1e300", "1e-300", "255"),
+    *(
+        "0",
+        "1",
+        "2",
+        "3",
+        "7",
+        "10",
+        "100",
+        "0.1",
+        "0.5",
+        "2.5",
+        "1e-3",
+        "1e10",
+        "1e15",
+        "1e300",
+        "1e-300",
+        "255",
+    ),
     *("9007199254740993", "9223372036854775807", "4503599627370496", "16777217", "0.30000000000000004"),
 )
 BOUNDS = (
-    *((0, 1), (-5, 5), (0, 10), (0, 250_000), (-1000, 100_000), (0, 0.001), (-1e6, 1e6), (0, 1e15), (-1, 3e9)),
+    *(
+        (0, 1),
+        (-5, 5),
+        (0, 10),
+        (0, 250_000),
+        (-1000, 100_000),
+        (0, 0.001),
+        (-1e6, 1e6),
+        (0, 1e15),
+        (-1, 3e9),
+    ),
     *((9007199254740994, 9007199254740996), (0.1, 0.3), (1e-9, 2e-9), (-1e100, 1e100), (0, 1e300), (-7, 0)),
 )
 KEYS: Mapping[str, tuple[Any, ...]] = {
@@ -112,7 +139,9 @@ class _Writer:
             return f"IF({self.condition(go)}, {self.number(go)}, {self.number(go)})"
         if shape == "part":
             part = self.pick(("YEAR", "MONTH", "DAY", "QUARTER"))
-            return f"EXTRACT({part} FROM {self.date() if self.pick((0, 1)) else quoted(self.names['moment'])})"
+            return (
+                f"EXTRACT({part} FROM {self.date() if self.pick((0, 1)) else quoted(self.names['moment'])})"
+            )
         if shape == "flag":
             return f"CAST({self.condition(0)} AS INTEGER)"
         if shape == "double":
@@ -158,10 +187,39 @@ class _Writer:
 
 _NUMBERS = (
     *("column", "integer", "constant"),
-    *("+", "-", "*", "/", "%", "LEAST", "GREATEST", "COALESCE", "NULLIF", "CASE", "IF", "part", "flag", "double"),
+    *(
+        "+",
+        "-",
+        "*",
+        "/",
+        "%",
+        "LEAST",
+        "GREATEST",
+        "COALESCE",
+        "NULLIF",
+        "CASE",
+        "IF",
+        "part",
+        "flag",
+        "double",
+    ),
     *("neg", "ABS", "FLOOR", "CEIL", "SQRT", "FLOOR", "SQRT", "/", "*"),
 )
-_CONDITIONS = ("compare", "compare", "between", "member", "text", "texts", "like", "null", "date", "flag", "not", "AND", "OR")
+_CONDITIONS = (
+    "compare",
+    "compare",
+    "between",
+    "member",
+    "text",
+    "texts",
+    "like",
+    "null",
+    "date",
+    "flag",
+    "not",
+    "AND",
+    "OR",
+)
 _TEXTS = ("'p'", "'é'", "''", "'a'", "'o''b\"\\'", "'1e5'", "'\ufffd'")
 
 
@@ -268,7 +326,18 @@ def _aggregate(draw: st.DrawFn, writer: _Writer) -> tuple[str, tuple[Any, ...], 
 
 
 _AGGREGATES = (
-    *("count", "count_distinct", "sum", "sum", "mean", "mean", "variance", "std", "covariance", "correlation"),
+    *(
+        "count",
+        "count_distinct",
+        "sum",
+        "sum",
+        "mean",
+        "mean",
+        "variance",
+        "std",
+        "covariance",
+        "correlation",
+    ),
     *("proportion", "histogram", "histogram", "median", "quantiles", "bounds"),
 )
 _SPELLED = {

@@ -45,12 +45,63 @@ def _single(x: float) -> float:
 
 
 DOUBLES = (
-    *(math.nan, math.inf, -math.inf, 0.0, -0.0, 5e-324, -5e-324, 2.2e-308, 1e-310, 1.7976931348623157e308, -1e308),
-    *(1e150, -1e160, 1e-200, 2.0**53 + 2, 2.0**62, 2.0**63, -(2.0**63), 2.0**64, 9007199254740995.0, 4503599627370495.5),
-    *(0.1, 0.30000000000000004, 0.5, 1.0, math.nextafter(1.0, 0.0), math.nextafter(1.0, 2.0), 4194304.0, 4194303.9),
+    *(
+        math.nan,
+        math.inf,
+        -math.inf,
+        0.0,
+        -0.0,
+        5e-324,
+        -5e-324,
+        2.2e-308,
+        1e-310,
+        1.7976931348623157e308,
+        -1e308,
+    ),
+    *(
+        1e150,
+        -1e160,
+        1e-200,
+        2.0**53 + 2,
+        2.0**62,
+        2.0**63,
+        -(2.0**63),
+        2.0**64,
+        9007199254740995.0,
+        4503599627370495.5,
+    ),
+    *(
+        0.1,
+        0.30000000000000004,
+        0.5,
+        1.0,
+        math.nextafter(1.0, 0.0),
+        math.nextafter(1.0, 2.0),
+        4194304.0,
+        4194303.9,
+    ),
 )
 WHOLE = (2**63 - 1, -(2**63), 2**53 + 1, -(2**53) - 1, 2**31, -(2**31), 2**24 + 1, 0, -1)
-TEXT = ("", " ", "a", "A", "a ", "é", "e\u0301", "ß", "SS", "İ", "𝄞", "o'b\"\\", "%", "_", "1e5", "NaN", "2020-01-01", "\ufffd")
+TEXT = (
+    "",
+    " ",
+    "a",
+    "A",
+    "a ",
+    "é",
+    "e\u0301",
+    "ß",
+    "SS",
+    "İ",
+    "𝄞",
+    "o'b\"\\",
+    "%",
+    "_",
+    "1e5",
+    "NaN",
+    "2020-01-01",
+    "\ufffd",
+)
 ODD_TEXT = (b"\xff", b"a\xff", b"\xed\xa0\x80", b"\xf0\x9d", b"\x00", b"a\x00b", b"x" * 70_000)
 
 COLUMNS: Mapping[str, Column] = {
@@ -86,7 +137,10 @@ COLUMNS: Mapping[str, Column] = {
         (0.5, 2.0, -1.0),
         (),
         (math.nan, 1e308, -math.inf),
-        tuple(Raw(t) for t in ("NaN", "Infinity", "-Infinity", "1e400", "-1e400", "1e-400", "1e-16000", "9" * 900)),
+        tuple(
+            Raw(t)
+            for t in ("NaN", "Infinity", "-Infinity", "1e400", "-1e400", "1e-400", "1e-16000", "9" * 900)
+        ),
     ),
     "day": Column(
         "date32",
@@ -119,12 +173,32 @@ ROLES = tuple(COLUMNS)
 NAMES: tuple[Mapping[str, str], ...] = (
     {role: role for role in ROLES},
     # Capitals only: one name to DuckDB and Spark.
-    {role: role for role in ROLES} | {"x": "v", "y": "V", "k": "town", "g": "TOWN", "day": "Day", "moment": "dAY"},
+    {role: role for role in ROLES}
+    | {"x": "v", "y": "V", "k": "town", "g": "TOWN", "day": "Day", "moment": "dAY"},
     # Words of SQL, names an engine or this package might use itself, quotes and blanks.
     {role: role for role in ROLES}
-    | {"x": "select", "y": "n", "f": "s0", "i": 'a"b', "h": "a b", "k": "group", "g": "c0", "who": "x0", "id": "p0"},
+    | {
+        "x": "select",
+        "y": "n",
+        "f": "s0",
+        "i": 'a"b',
+        "h": "a b",
+        "k": "group",
+        "g": "c0",
+        "who": "x0",
+        "id": "p0",
+    },
     {role: role for role in ROLES}
-    | {"x": "größe", "y": "GRÖSSE", "i": "a'b", "h": "a.b", "flag": "true", "dec": "c1", "num": "count", "id": "ID "},
+    | {
+        "x": "größe",
+        "y": "GRÖSSE",
+        "i": "a'b",
+        "h": "a.b",
+        "flag": "true",
+        "dec": "c1",
+        "num": "count",
+        "id": "ID ",
+    },
 )
 """What the columns are called, by role."""
 
