@@ -18,9 +18,9 @@ ROWS = 32
 """Sums are exact for up to 2^32 rows in one group, and cannot fail for any number of them.
 
 What is summed lies within 2^size in magnitude, by its clamp. Where size + 32 <= 62 the sum of 2^32 rows lies within
-2^62, and it is clamped to that for more; to clamp a sum never drives neighbours apart. Where it is more, the sum travels
-as text. DuckDB sums in 128 bits, which 2^64 rows do not exhaust, and PostgreSQL in decimals without limit. Spark sums in
-64 bits and fails beyond: it is given limbs of 23 bits, which 2^39 rows (half a million million) do not exhaust.
+2^62, and it is clamped to that for more; to clamp a sum never drives neighbours apart. Where it is more, the sum
+travels as text. DuckDB sums in 128 bits, which 2^64 rows do not exhaust, PostgreSQL in decimals without limit. Spark
+sums in 64 bits and fails beyond: it is given limbs of 23 bits, which 2^39 rows (half a million million) do not exhaust.
 """
 
 LIMIT = 2**62
