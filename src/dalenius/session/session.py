@@ -326,9 +326,8 @@ class Session:
         found = self._discovery(query, budget)
 
         def compute() -> str:
-            table = exact.evaluate(self.source, query, self.unit)
-            keys = found.keys(table)
-            told = release(found.restricted(keys), found.select(table, keys)).to_json() if keys else None
+            keys = found.keys(exact.evaluate(self.source, found.finding, self.unit))
+            told = self._compute(found.restricted(keys)).to_json() if keys else None
             return json.dumps({"keys": written_keys(keys), "answer": told})
 
         reply = self.account.ask(self._question(query, budget), self._cost(found.loss, budget), compute)

@@ -8,6 +8,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
 from dalenius.calculus.checks import count, number
@@ -78,11 +79,8 @@ class Bins:
     def _uniform(self, term: Term) -> Any:
         import ibis
 
-        # The upper end is clamped into the middle of the last bin, so that no bin beyond it can come out.
-        edges = self.edges
-        last = edges[-2] + (edges[-1] - edges[-2]) / 2
         missing = self._missing()
-        x = clamp(term, edges[0], last, None if missing is None else min(missing, last))
+        x = clamp(term, self.lower, self._last, None if missing is None else min(missing, self._last))
         # One width is added first and one bin taken off after: nothing here is tiny, which PostgreSQL would refuse.
         shifted = x + double(self.width - self.lower)
         if self._exact:
@@ -92,6 +90,30 @@ class Bins:
         start = double(self.lower) + near.cast("float64") * double(self.width)
         end = double(self.lower) + (near + 1).cast("float64") * double(self.width)
         return ibis.cases((x < start, near - 1), (x >= end, near + 1), else_=near)
+
+    def _near(self, x: float) -> int:
+        """The bin of a value within the edges as the engines find it, before the edges are looked at."""
+        shifted = x + (self.width - self.lower)
+        quotient = shifted * (1 / self.width) if self._exact else shifted / self.width
+        return math.floor(quotient) - 1
+
+    @cached_property
+    def _last(self) -> float:
+        """Where values in the last bin and beyond are put: within the last bin, or there is no telling bins apart.
+
+        `_near` is made of rounded additions, multiplications and a floor, which are all monotone: between the lower
+        end and here it stays between its values at the two, which are looked at before anything is charged. These are
+        0 and size - 1, or, where the edges are compared after that, at most one off: then x is at the end of bin -1,
+        or below the start of bin `size`, and comes back into range.
+        """
+        start, end = (self.lower + self.width * i for i in (self.size - 1, self.size))
+        off = 0 if self._exact else 1
+        for x in (start + (end - start) / 2, start):
+            if x < end and -off <= self._near(self.lower) and self._near(x) <= self.size - 1 + off:
+                return x
+        raise InvalidParameter(
+            f"{self.size} bins from {self.lower:g} to {end:g} are too narrow for doubles; ask for fewer."
+        )
 
     @property
     def _exact(self) -> bool:
@@ -121,7 +143,7 @@ def equal_bins(term: Term, text: str, bounds: tuple[float, float], size: int, nu
         raise InvalidParameter(
             f"{size} bins between {lower:g} and {upper:g} are too narrow for doubles; ask for fewer."
         )
-    return Bins(text, lower, width, size, None, *_policy(term, text, nulls))
+    return _told_apart(Bins(text, lower, width, size, None, *_policy(term, text, nulls)))
 
 
 def fine_bins(term: Term, text: str, bounds: tuple[float, float], most: int, nulls: Nulls) -> Bins:
@@ -147,7 +169,7 @@ def fine_bins(term: Term, text: str, bounds: tuple[float, float], most: int, nul
         raise InvalidParameter(
             f"the bounds of {text!r} are too narrow for doubles; subtract a constant from the column."
         )
-    return Bins(text, first, width, size, None, *_policy(term, text, nulls))
+    return _told_apart(Bins(text, first, width, size, None, *_policy(term, text, nulls)))
 
 
 def listed_bins(term: Term, text: str, edges: Iterable[float], nulls: Nulls) -> Bins:
@@ -158,6 +180,12 @@ def listed_bins(term: Term, text: str, edges: Iterable[float], nulls: Nulls) -> 
     if any(a >= b for a, b in itertools.pairwise(listed)):
         raise InvalidParameter("the edges must increase.")
     return Bins(text, listed[0], 0.0, len(listed) - 1, listed, *_policy(term, text, nulls))
+
+
+def _told_apart(bins: Bins) -> Bins:
+    """The bins, if doubles tell them apart."""
+    _ = bins._last
+    return bins
 
 
 def _policy(term: Term, text: str, nulls: Nulls) -> tuple[Nulls, bool, bool]:

@@ -10,10 +10,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from dalenius.calculus.errors import SourceError
 from dalenius.tables.kinds import Field
 
 UNUSABLE = (
-    "text in which different texts can be equal (a collation, char(n), citext) or that is no plain text"
+    "text in which different texts can be equal (a collation, char(n), citext), "
+    "that is no plain text, or is not in UTF-8"
 )
 
 POSTGRES_TEXT = (25, 1043, 2950)
@@ -39,21 +41,21 @@ def usable(fields: tuple[Field, ...], backend: Any, rows: Any, relation: str | N
     texts = {f.name for f in fields if f.kind == "text"}
     if not texts:
         return fields
-    if backend.name == "duckdb":
-        odd = _duckdb(backend, texts)
-    elif backend.name == "postgres":
-        odd = _postgres(backend, rows, relation, texts)
-    else:
-        odd = _spark(backend, rows)
+    looks = {"duckdb": _duckdb, "postgres": _postgres, "pyspark": _spark}
+    if backend.name not in looks:
+        raise SourceError(f"how {backend.name} compares text is not known; it cannot be used.")
+    odd = looks[backend.name](backend, rows, relation, texts)
     return tuple(replace(f, kind=None, dtype=UNUSABLE) if f.name in odd & texts else f for f in fields)
 
 
-def _duckdb(backend: Any, texts: set[str]) -> set[str]:
+def _duckdb(backend: Any, rows: Any, relation: str | None, texts: set[str]) -> set[str]:
     return texts if backend.con.execute(DUCKDB_ANY).fetchall()[0][0] else set()
 
 
 def _postgres(backend: Any, rows: Any, relation: str | None, texts: set[str]) -> set[str]:
     with backend.con.cursor() as cursor:
+        if cursor.execute("SHOW server_encoding").fetchall()[0][0] != "UTF8":
+            return texts  # anything may be in it, and there is nothing that reads all of that
         cursor.execute(backend.compile(rows.limit(0)))
         odd = {column.name for column in cursor.description if column.type_code not in POSTGRES_TEXT}
         if relation is not None:
@@ -61,6 +63,6 @@ def _postgres(backend: Any, rows: Any, relation: str | None, texts: set[str]) ->
         return texts if cursor.execute(POSTGRES_ANY).fetchall()[0][0] else odd
 
 
-def _spark(backend: Any, rows: Any) -> set[str]:
+def _spark(backend: Any, rows: Any, relation: str | None, texts: set[str]) -> set[str]:
     described = backend._session.sql(backend.compile(rows)).schema.fields
     return {f.name for f in described if getattr(f.dataType, "collation", None) not in (None, "UTF8_BINARY")}

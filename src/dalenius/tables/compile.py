@@ -13,6 +13,7 @@ from sqlglot import exp
 
 from dalenius.calculus.errors import QueryRefused
 from dalenius.tables import terms
+from dalenius.tables.engines import total
 from dalenius.tables.expressions import parse, written
 from dalenius.tables.terms import Term
 
@@ -90,7 +91,9 @@ def compile_tree(tree: Any, columns: Columns, what: str = "the expression") -> T
     try:
         for reach in terms.REACHES:
             try:
-                return _Compiler(columns, reach)(tree)
+                found = _Compiler(columns, reach)(tree)
+                total.check(found.value)
+                return found
             except terms.TooFar:
                 continue
     except QueryRefused as refused:
@@ -301,10 +304,8 @@ class _Compiler:
         d = self(tree)
         if d.kind not in ("date", "timestamp"):
             raise QueryRefused(f"{written(tree)} is {_named(d)}; a date is needed here.")
-        # Dates may be infinite, and then have no year: null, as the part of nothing.
-        ordinary = (d.value >= _first(d)) & (d.value <= _last(d))
-        value = ibis.cases((ordinary, getattr(d.value, name.lower())().cast("int64")))
-        return Term(value, "integer", d.nullable, d.undeclared, top=14, bottom=0, whole=True, size=3 * d.size)
+        value = getattr(d.value, name.lower())().cast("int64")
+        return Term(value, "integer", d.nullable, d.undeclared, top=14, bottom=0, whole=True, size=d.size)
 
     def like(self, tree: Any) -> Term:
         x = self(tree.this)
@@ -382,13 +383,3 @@ def _moment(term: Term) -> Term:
             "a timestamp is compared by its date: write CAST(moment AS DATE) >= DATE '2024-12-31'."
         )
     return term
-
-
-def _first(term: Term) -> Any:
-    day = datetime.date(1, 1, 1)
-    return ibis.literal(day if term.kind == "date" else datetime.datetime(1, 1, 1))
-
-
-def _last(term: Term) -> Any:
-    day = datetime.date(9999, 12, 31)
-    return ibis.literal(day if term.kind == "date" else datetime.datetime(9999, 12, 31))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from dalenius.calculus.adjacency import Adjacency
@@ -13,13 +14,16 @@ from dalenius.calculus.guarantees import GDP, Guarantee
 from dalenius.calculus.loss import Loss
 from dalenius.calculus.losses import approx
 from dalenius.mechanisms import Gaussian
-from dalenius.tables.exact import ExactTable
-from dalenius.tables.keys import Key, Keys
+from dalenius.tables.aggregates import CountDistinct
+from dalenius.tables.exact import LARGEST, ExactTable
+from dalenius.tables.keys import Key, Keys, read_key
 from dalenius.tables.measures import units
 from dalenius.tables.plan import Plan, plan
 from dalenius.tables.query import Query
 from dalenius.tables.sensitivity import sensitivity
 from dalenius.tables.unit import Unit
+
+PIECE = 2**12
 
 SHARE = 1 / 3
 """The part of mu^2 that finds the keys; the rest answers about them."""
@@ -44,31 +48,49 @@ class Discovery:
     threshold: float
     delta: float
     rest: Plan
+    groups: int
 
     @property
     def loss(self) -> Loss:
         """Of finding the keys and answering about them."""
         return self.mechanism.loss + approx(0.0, self.delta, self.mechanism.adjacency) + self.rest.loss
 
+    @property
+    def finding(self) -> Query:
+        """The question by which keys are found: the units of every key in the data."""
+        return replace(self.query, aggregates=(("units", CountDistinct()),), roles=((("units", units()),),))
+
     def keys(self, table: ExactTable) -> list[Key]:
-        """The keys that come to light, in order: private, by way of the threshold."""
-        if not table.keys:
-            return []
-        noisy = np.asarray(self.mechanism.release(table[units()]))
-        return [key for key, count in zip(table.keys, noisy, strict=True) if count >= self.threshold]
+        """The keys that come to light, in order: private, by way of the threshold.
+
+        Keys are read only once they are through: not one that stays hidden is looked at. What is no text in UTF-8 is
+        left out then, and so are the keys with the least counts where there are more than an answer can hold.
+        """
+        noisy = self._noisy(table[units()])
+        found = np.flatnonzero(noisy >= self.threshold)
+        kinds = table.kinds or ()
+        keys = {read_key(table.codes[at], kinds): noisy[at] for at in found.tolist()}
+        read = [key for key in keys if None not in key]
+        most = LARGEST // sum(measure.size for measure in self.query.measures)
+        return sorted(sorted(read, key=lambda key: (-keys[key], key))[:most])
+
+    def _noisy(self, counts: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Counts with noise, so many at a time, always: noise depends a little on the length of what is released, and
+        the number of keys is private.
+
+        Neighbours differ in at most 2 G counts, whichever pieces these are in; G <= SIZE / 2. Whole numbers are on
+        the grid of the noise. So the noise for a vector of SIZE counts is that for these pieces together.
+        """
+        size = max(PIECE, 2 * self.groups)
+        padded = np.zeros(-(-len(counts) // size) * size, dtype=np.int64)
+        padded[: len(counts)] = counts
+        pieces = [self.mechanism.release(piece) for piece in padded.reshape(-1, size)]
+        return np.concatenate([np.zeros(0), *pieces])[: len(counts)]
 
     def restricted(self, keys: list[Key]) -> Plan:
         """The plan for the keys found."""
         query = replace(self.query, keys=Keys(self.query.columns, tuple(keys)))
         return replace(self.rest, query=query)
-
-    def select(self, table: ExactTable, keys: list[Key]) -> ExactTable:
-        """The part of an exact table about these keys."""
-        places = {key: k for k, key in enumerate(table.keys)}
-        at = np.array([places[key] for key in keys], dtype=np.intp)
-        return replace(
-            table, keys=keys, values={measure: found[at] for measure, found in table.values.items()}
-        )
 
 
 def discovery(query: Query, unit: Unit, budget: Guarantee, delta: float, adjacency: Adjacency) -> Discovery:
@@ -83,4 +105,4 @@ def discovery(query: Query, unit: Unit, budget: Guarantee, delta: float, adjacen
     # The tail of the noise on its grid is at most twice the normal one (see mechanisms.Gaussian.accuracy).
     threshold = 2.0 + sigma * -float(ndtri(delta / unit.max_groups / 4)) * (1 + 1e-9)
     rest = plan(query, unit, GDP(budget.mu * (1 - SHARE) ** 0.5), adjacency)
-    return Discovery(query, mechanism, threshold, delta, rest)
+    return Discovery(query, mechanism, threshold, delta, rest, unit.max_groups)

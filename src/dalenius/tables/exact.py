@@ -3,7 +3,8 @@
     table = evaluate(source, query, unit)
     table.keys                      the groups, as tuples: every public key, in the order of the query
     table[measure]                  its integers, one per group (for bins: groups x bins), as int64, or as Python
-                                    integers in an object array where they might not fit
+                                    integers in an object array where they might not fit: which of the two is a matter
+                                    of the bounds, never of the data
 
 for every `measure` in `query.measures` (and units() when keys are discovered). What noise needs to know is
 public and in the Measure itself: a row that counts contributes an integer in [measure.low, measure.high] to one
@@ -21,8 +22,10 @@ The steps, all inside the engine:
 4. each unit's rows are bounded (`bounding`);
 5. the integers are summed by group: counts, sums and products in one statement, each set of bins in one more.
 
-Nothing about the data is in an error: what the engine says is withheld. An answer computed here is exact: it
-must not leave the process except through a mechanism. With `discover()` that holds for the keys as well.
+No value in a row can make any of this fail (`terms`, `engines.total`). If something fails all the same, it does so with
+one constant error (`failure`). An answer computed here is exact: it must not leave the process except through a
+mechanism. With `discover()` that holds for the keys as well: they travel as integers and hexadecimal digits, which hold
+whatever the engine does, and only those that come to light are read (`discovery`).
 """
 
 from __future__ import annotations
@@ -38,11 +41,13 @@ from numpy.typing import NDArray
 from dalenius.calculus.errors import InvalidParameter, QueryRefused
 from dalenius.tables.bins import Bins
 from dalenius.tables.bounding import SEED, UNIT, bounded
+from dalenius.tables.engines import engine_of
+from dalenius.tables.engines.engine import LIMIT, fits
+from dalenius.tables.failure import sealed
 from dalenius.tables.gridding import Value
-from dalenius.tables.keys import Discover, Key, Keys, checked_kinds
+from dalenius.tables.keys import LONGEST, Code, Discover, Key, Keys, checked_kinds, read_key
 from dalenius.tables.kinds import Kind
 from dalenius.tables.measures import Measure, units
-from dalenius.tables.portable import to_integer, wide_sum
 from dalenius.tables.public import PublicTable
 from dalenius.tables.query import Query
 from dalenius.tables.schema import HOW_TO_DECLARE, Nulls
@@ -59,18 +64,25 @@ GROUP = "__k"
 
 @dataclass(frozen=True, eq=False)
 class ExactTable:
-    """Exact integers by group; see the head of this module."""
+    """Exact integers by group; see the head of this module.
+
+    codes: the keys, those that were discovered as they came from the engine. kinds: what they are then to be read as.
+    """
 
     columns: tuple[str, ...]
-    keys: list[Key]
+    codes: list[Code]
     values: dict[Measure, NDArray[Any]]
-    discovered: bool = False
+    kinds: tuple[Kind, ...] | None = None
+
+    @property
+    def keys(self) -> list[Key]:
+        return self.codes if self.kinds is None else [read_key(code, self.kinds) for code in self.codes]
 
     def __getitem__(self, measure: Measure) -> NDArray[Any]:
         return self.values[measure]
 
     def __len__(self) -> int:
-        return len(self.keys)
+        return len(self.codes)
 
     def __repr__(self) -> str:
         return "<ExactTable: exact, not to be shown>"
@@ -112,12 +124,7 @@ def check(query: Query, unit: Unit) -> None:
 
 def evaluate(source: Source, query: Query, unit: Unit) -> ExactTable:
     """Exact integers for every measure and group. The result is private: it must go through a mechanism."""
-    check(query, unit)
-    if tuple(f.name for f in query.table.fields) != tuple(f.name for f in source.fields):
-        raise InvalidParameter(
-            "the question was built for another table than this source; use source.table(...)."
-        )
-    return _Evaluation(source, query, unit).run()
+    return sealed(_prepared(source, query, unit).run)
 
 
 def rows(source: Source, query: Query, unit: Unit) -> NDArray[np.float64]:
@@ -125,14 +132,23 @@ def rows(source: Source, query: Query, unit: Unit) -> NDArray[np.float64]:
 
     Values are on their grids, within their bounds. For private learning: no row may leave the process.
     """
+    return sealed(_prepared(source, query, unit).listed)
+
+
+def _prepared(source: Source, query: Query, unit: Unit) -> _Evaluation:
+    """What can be refused is refused here; it depends on the question alone."""
     check(query, unit)
-    return _Evaluation(source, query, unit).listed()
+    if tuple(f.name for f in query.table.fields) != tuple(f.name for f in source.fields):
+        raise InvalidParameter(
+            "the question was built for another table than this source; use source.table(...)."
+        )
+    return _Evaluation(source, query, unit)
 
 
 class _Evaluation:
     def __init__(self, source: Source, query: Query, unit: Unit) -> None:
         self.source, self.query, self.unit = source, query, unit
-        self.engine = source.engine
+        self.engine = engine_of(source.engine)
         wanted = dict.fromkeys(query.measures)
         if isinstance(query.keys, Discover):
             wanted |= {units(): None}
@@ -140,6 +156,7 @@ class _Evaluation:
         self.by: tuple[str, ...] = ()
         self.mixed: list[str] = []
         self.ordered: list[str] = []
+        self.kinds: tuple[Kind, ...] | None = None
         self.names: dict[Value | Bins | str, str] = {}
 
     def run(self) -> ExactTable:
@@ -155,18 +172,23 @@ class _Evaluation:
             self.query.columns,
             list(found),
             {measure: values[measure] for measure in self.measures},
-            isinstance(self.query.keys, Discover),
+            self.kinds,
         )
 
     def listed(self) -> NDArray[np.float64]:
         rows = self._bounded(self._projected())
         values = [measure.values[0] for role in self.query.roles for name, measure in role if name == "sum"]
-        table = self.source.fetch(rows.select(*dict.fromkeys(self.names[value] for value in values)))
+        table = self._fetch(rows.select(*dict.fromkeys(self.names[value] for value in values)))
         found = np.empty((table.num_rows, len(values)))
         for n, value in enumerate(values):
             steps = np.asarray(table.column(self.names[value]).to_numpy(), dtype=np.float64)
             found[:, n] = (steps + value.centre) * float(value.granularity)
         return found
+
+    def _fetch(self, statement: Any) -> Any:
+        """Only what is listed as total is run."""
+        self.engine.check(statement, self.source.rows)
+        return self.source.fetch(statement)
 
     # Rows as integers
 
@@ -189,7 +211,7 @@ class _Evaluation:
         if field.dtype in ("uuid", "uint64"):
             x = x.cast("string")
         kind: Kind = "integer" if field.kind == "integer" else "text"
-        return {UNIT: x, SEED: to_integer(self.engine, kind, x)}
+        return {UNIT: x, SEED: self.engine.integer(kind, x)}
 
     def _arguments(self, scope: Scope) -> dict[str, Any]:
         """A column for every value and every set of bins, and for presence where no value shows it."""
@@ -227,14 +249,19 @@ class _Evaluation:
         self.by, self.mixed, self.ordered = (GROUP,), [GROUP], [GROUP]
         return joined.select([joined[GROUP], *(joined[name] for name in columns)])
 
-    def _discovered(self, rows: Any, columns: dict[str, Any], own: dict[str, Any]) -> Any:
+    def _discovered(self, rows: Any, columns: dict[str, Any], own: dict[str, Term]) -> Any:
+        kinds: list[Kind] = []
         for i, (name, term) in enumerate(own.items()):
+            assert term.kind is not None
+            kinds.append(term.kind)
             columns[name] = term.value
-            columns[f"__m{i}"] = to_integer(self.engine, term.kind, term.value)
+            if term.kind == "text":  # one person's gigabyte is nobody else's key
+                columns[name] = ibis.cases((self.engine.length(term.value) <= LONGEST, term.value))
+            columns[f"__m{i}"] = self.engine.integer(term.kind, term.value)
             self.mixed.append(f"__m{i}")
             self.ordered.append(f"__m{i}")
         self.ordered += [name for name, term in own.items() if term.kind == "text"]
-        self.by = tuple(own)
+        self.by, self.kinds = tuple(own), tuple(kinds)
         rows = rows.select(**columns)
         return rows.filter([rows[name].notnull() for name in own])
 
@@ -266,8 +293,22 @@ class _Evaluation:
         if not pieces and not isinstance(self.query.keys, Discover):
             return None
         if not self.by:
-            return self.source.fetch(rows.aggregate(**pieces))
-        return self.source.fetch(rows.group_by(*self.by).aggregate(**pieces))
+            return self._fetch(rows.aggregate(**pieces))
+        return self._fetch(self._coded(rows.group_by(*self.by).aggregate(**pieces)))
+
+    def _coded(self, grouped: Any) -> Any:
+        """Groups with discovered keys in a form that any key has, and that any key comes through the wire in."""
+        if self.kinds is None:
+            return grouped
+        codes = {
+            name: self.engine.hexadecimal(grouped[name])
+            if kind == "text"
+            else self.engine.integer(kind, grouped[name])
+            for name, kind in zip(self.by, self.kinds, strict=True)
+        }
+        return grouped.select(
+            **codes, **{name: grouped[name] for name in grouped.columns if name not in codes}
+        )
 
     def _sums(self, rows: Any, measure: Measure) -> Iterable[tuple[Any, int]]:
         if measure.kind == "units":
@@ -282,10 +323,7 @@ class _Evaluation:
             # Adding nothing but nulls: x counts only where the others are there.
             missing = [rows[name].isnull() for name in sorted(others)]
             x = ibis.cases((_any(missing), null("int64")), else_=x)
-        # In steps from the centre, whatever the origin of the measure.
-        shift = measure.values[0].centre - measure.origin if measure.kind == "sum" else 0
-        size = max(abs(measure.low - shift), abs(measure.high - shift)).bit_length()
-        return wide_sum(self.engine, x, size)
+        return self.engine.sum(x, _size(measure, _shift(measure)))
 
     def _count(self, rows: Any, given: Sequence[str]) -> Any:
         names = sorted({self.names[text] for text in given})
@@ -298,26 +336,28 @@ class _Evaluation:
 
     # Results
 
-    def _keys(self, table: Any) -> dict[Key, int]:
-        """The keys of the answer and the position of each."""
+    def _keys(self, table: Any) -> dict[Code, int]:
+        """The keys of the answer and the position of each; discovered ones in order, by what they are."""
         keys = self.query.keys
         if keys is None:
             return {(): 0}
         if isinstance(keys, Keys):
             return {key: i for i, key in enumerate(keys.rows)}
-        found = sorted(zip(*(table.column(name).to_pylist() for name in self.by), strict=True))
-        return {key: i for i, key in enumerate(found)}
+        return {code: i for i, code in enumerate(sorted(self._codes(table)))}
 
-    def _positions(self, table: Any, found: dict[Key, int]) -> NDArray[np.int64]:
+    def _codes(self, table: Any) -> Iterable[Code]:
+        return zip(*(table.column(name).to_pylist() for name in self.by), strict=True)
+
+    def _positions(self, table: Any, found: dict[Code, int]) -> NDArray[np.int64]:
         if isinstance(self.query.keys, Keys):
             return np.asarray(table.column(GROUP).to_numpy(), dtype=np.int64)
         if self.query.keys is None:
             return np.zeros(table.num_rows, dtype=np.int64)
-        own = zip(*(table.column(name).to_pylist() for name in self.by), strict=True)
-        return np.fromiter((found[key] for key in own), dtype=np.int64, count=table.num_rows)
+        at = (found[code] for code in self._codes(table))
+        return np.fromiter(at, dtype=np.int64, count=table.num_rows)
 
     def _scalars(
-        self, table: Any, found: dict[Key, int], scalars: Sequence[Measure]
+        self, table: Any, found: dict[Code, int], scalars: Sequence[Measure]
     ) -> dict[Measure, NDArray[Any]]:
         values: dict[Measure, NDArray[Any]] = {}
         if not scalars:
@@ -328,14 +368,15 @@ class _Evaluation:
             values[measure] = _placed(_combined(measure, parts), at, len(found))
         return values
 
-    def _binned(self, rows: Any, bins: Bins, found: dict[Key, int]) -> NDArray[np.int64]:
+    def _binned(self, rows: Any, bins: Bins, found: dict[Code, int]) -> NDArray[np.int64]:
         name = self.names[bins]
-        table = self.source.fetch(rows.group_by(*self.by, name).aggregate(n=rows.count()))
+        table = self._fetch(self._coded(rows.group_by(*self.by, name).aggregate(n=rows.count())))
         # Rows without a value are a bin of their own to the engine: cheaper to drop here than to filter there.
         table = table.filter(table.column(name).is_valid())
         made = np.zeros((len(found), bins.size), dtype=np.int64)
-        column = np.asarray(table.column(name).to_numpy(), dtype=np.int64)
-        made[self._positions(table, found), column] = table.column("n").to_numpy()
+        # They are within range (see `Bins`). If an engine should count differently, a row still counts once, in a bin.
+        column = np.clip(np.asarray(table.column(name).to_numpy(), dtype=np.int64), 0, bins.size - 1)
+        np.add.at(made, (self._positions(table, found), column), table.column("n").to_numpy())
         return made
 
 
@@ -364,6 +405,16 @@ def _any(conditions: Sequence[Any]) -> Any:
     return result
 
 
+def _shift(measure: Measure) -> int:
+    """Engines sum in steps from the centre, whatever the origin of the measure."""
+    return measure.values[0].centre - measure.origin if measure.kind == "sum" else 0
+
+
+def _size(measure: Measure, shift: int = 0) -> int:
+    """How many bits one row's integer has, counted from the origin, or from the centre."""
+    return max(abs(measure.low - shift), abs(measure.high - shift)).bit_length()
+
+
 def _integers(column: Any) -> NDArray[Any]:
     """A column of integers, or of integers as text."""
     import pyarrow as pa
@@ -374,20 +425,21 @@ def _integers(column: Any) -> NDArray[Any]:
 
 
 def _combined(measure: Measure, parts: Sequence[tuple[NDArray[Any], int]]) -> NDArray[Any]:
-    """Limbs put together, and the sum moved from the centre to the origin of the measure, without overflow."""
-    shift = measure.values[0].centre - measure.origin if measure.kind == "sum" else 0
-    if len(parts) == 1 and not shift:
-        return parts[0][0]
-    total = np.zeros(len(parts[0][0]), dtype=object)
-    for numbers, power in parts:
-        total = total + numbers.astype(object) * (shift if power < 0 else 2**power)
-    return total
+    """Limbs put together, and the sum moved from the centre to the origin of the measure. As int64, clamped, when 2^32
+    rows cannot make it too large for that, else as Python's integers: by the bounds, whatever the data."""
+    shift = _shift(measure)
+    total = parts[0][0]
+    if len(parts) > 1:
+        total = np.zeros(len(total), dtype=object)
+        for numbers, power in parts:
+            total = total + numbers.astype(object) * (shift if power < 0 else 2**power)
+    if not fits(_size(measure)):
+        return np.asarray(total, dtype=object)
+    return np.asarray(np.clip(total, -LIMIT, LIMIT), dtype=np.int64)
 
 
 def _placed(numbers: NDArray[Any], at: NDArray[np.int64], size: int) -> NDArray[Any]:
-    """The numbers at their groups' positions, zero elsewhere; as int64 when they fit."""
-    if numbers.dtype == object and all(-(2**62) < x < 2**62 for x in numbers.tolist()):
-        numbers = numbers.astype(np.int64)
+    """The numbers at their groups' positions, zero elsewhere."""
     made = np.zeros(size, dtype=numbers.dtype)
     made[at] = numbers
     return made

@@ -20,6 +20,11 @@ from dalenius.tables.kinds import KEYS, Kind, fits
 from dalenius.tables.public import PublicTable
 
 Key: TypeAlias = tuple[Any, ...]
+Code: TypeAlias = tuple[Any, ...]
+"""A key as it comes from the engine when it was discovered: integers, and the bytes of text as hexadecimal digits."""
+
+LONGEST = 1024
+"""Text of more bytes is no group that could be discovered."""
 
 MOST = 10_000_000
 """More public keys than this are surely a mistake, and would fill the memory."""
@@ -63,6 +68,24 @@ class Keys:
             for name, column, kind in zip(names, columns, kinds, strict=True)
         }
         return pa.table(made | {index: pa.array(range(len(self.rows)), pa.int64())})
+
+
+def read_key(code: Code, kinds: tuple[Kind, ...]) -> Key:
+    """The key of a code. A part that is no text in UTF-8, and no day of the calendar, is None."""
+    return tuple(_read(part, kind) for part, kind in zip(code, kinds, strict=True))
+
+
+def _read(part: Any, kind: Kind) -> Any:
+    if kind == "bool":
+        return bool(part)
+    if kind == "integer":
+        return int(part)
+    try:
+        if kind == "text":
+            return bytes.fromhex(part).decode("utf-8")
+        return datetime.date(part // 10_000, part // 100 % 100, part % 100)
+    except ValueError:
+        return None
 
 
 def public_keys(columns: tuple[str, ...], given: Any) -> Keys:

@@ -6,17 +6,17 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
-import ibis
 from sqlglot import exp
 
 from dalenius.calculus.errors import InvalidParameter, QueryRefused
 from dalenius.tables.compile import compile_tree
 from dalenius.tables.expressions import parse, quoted, written
-from dalenius.tables.kinds import KEYS, Field, fits
+from dalenius.tables.kinds import KEYS, Field
 from dalenius.tables.public import PublicTable
+from dalenius.tables.reading import read
 from dalenius.tables.schema import HOW_TO_DECLARE, Impute, Nulls, Schema
 from dalenius.tables.steps import Compute, Filter, Join, Step
-from dalenius.tables.terms import INT64, Term, double, is_nan, null
+from dalenius.tables.terms import Term
 
 Upload: TypeAlias = Callable[[PublicTable], Any]
 
@@ -70,7 +70,7 @@ class Scope:
         name = self.resolve(name)
         if name in self.computed:
             return replace(self.computed[name], value=self.rows[name])
-        return _read(self.rows[name], self.fields[name], nulls or self.schema.policy(name))
+        return read(self.rows[name], self.fields[name], nulls or self.schema.policy(name))
 
     def canonical(self, text: str, what: str) -> str:
         """The text with every column named exactly, in quotes."""
@@ -192,68 +192,6 @@ class Scope:
         self.rows = joined.select([joined[name] for name in (*self.names, *(f.name for f in added))])
         for f in added:
             self.fields[f.name] = replace(f, nullable=f.nullable or step.how == "left")
-
-
-def _read(column: Any, field: Field, policy: Nulls | None) -> Term:
-    """The term of a column: NaN is null, or the imputed constant; odd types become ordinary ones."""
-    name, kind = field.name, field.kind
-    if kind is None:
-        raise QueryRefused(f"column {name!r} has type {field.dtype}, which cannot be used in a question.")
-    missing = field.missing
-    undeclared = frozenset({name}) if missing and policy is None else frozenset()
-    nullable = missing and policy in (None, "drop")
-    fill = None
-    if isinstance(policy, Impute):
-        if not fits(policy.value, kind):
-            raise QueryRefused(
-                f"{policy.value!r} cannot be imputed for column {name!r}, which is of type {kind}."
-            )
-        fill = policy.value
-    if kind == "number":
-        return replace(_number(column, field, fill), nullable=nullable, undeclared=undeclared)
-    value = column
-    if kind == "integer":
-        value = column.cast("int64")
-    elif field.dtype == "uuid":
-        value = column.cast("string")
-    if fill is not None and missing:
-        value = ibis.coalesce(value, ibis.literal(fill))
-    if kind == "integer":
-        return Term(value, kind, nullable, undeclared, top=INT64, bottom=0, whole=True)
-    return Term(value, kind, nullable, undeclared)
-
-
-def _number(column: Any, field: Field, fill: Any) -> Term:
-    dtype = ibis.dtype(field.dtype)
-    if dtype.is_floating():
-        raw = column if dtype.is_float64() else column.cast("float64")
-        if fill is not None:
-            value = ibis.cases((is_nan(raw), double(fill)), else_=ibis.coalesce(raw, double(fill)))
-            return Term(value, "number", raw=value)
-        return Term(ibis.cases((is_nan(raw), null("float64")), else_=raw), "number", raw=raw)
-    if dtype.is_decimal() and (dtype.precision is None or dtype.precision > 38):
-        value, top = _within_doubles(column).cast("float64"), 500
-    else:
-        value, top = column.cast("float64"), 128
-    if fill is not None:
-        value = ibis.coalesce(value, double(fill))
-    return Term(value, "number", top=top, bottom=-top, whole=dtype.is_integer(), raw=value)
-
-
-def _within_doubles(column: Any) -> Any:
-    """PostgreSQL's numeric holds more than doubles do, and NaN: clamped to 1e150, flushed to zero below
-    1e-150."""
-
-    def decimal(text: str) -> Any:
-        return ibis.literal(text).cast("decimal")
-
-    return ibis.cases(
-        (column <= decimal("-1e150"), decimal("-1e150")),
-        (column <= decimal("-1e-150"), column),
-        (column < decimal("1e-150"), decimal("0")),
-        (column <= decimal("1e150"), column),
-        (column < decimal("NaN"), decimal("1e150")),
-    )
 
 
 def _listed(names: frozenset[str]) -> str:

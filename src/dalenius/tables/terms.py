@@ -8,6 +8,10 @@ of its values lies when it is neither null nor zero. `reach` is 2^500 for an exp
 columns, less for one that multiplies more; an expression that could leave the range of doubles for every reach
 is refused. NaN is read as null where a column is read, and cannot arise afterwards. The operations themselves
 (+, -, *, /, sqrt, comparisons) are correctly rounded IEEE 754 in all engines, hence equal in all of them.
+
+No operand relies on a condition elsewhere in the statement, nor on the order in which an engine evaluates: what would
+make an operation fail (a zero below a fraction, a negative under a root, a double too large for an integer) is taken
+out of its argument itself. Operations on constants are carried out here, so that no engine ever folds one.
 """
 
 from __future__ import annotations
@@ -28,8 +32,13 @@ FAR = 1000
 LONGEST = 4000
 """Mentions of columns in what an expression becomes."""
 
+UNBOUNDED = 1025
+"""The `top` of what may be infinite."""
+
 MANTISSA = 53
 INT64 = 63
+WHOLE = 62
+"""Doubles become integers only when they are within 2^62."""
 
 
 class TooFar(Exception):
@@ -44,6 +53,7 @@ class Term:
     kind: what it yields; nullable: whether null is possible other than by a broken promise (`nulls="never"`).
     undeclared: columns it reads that can be missing and have no policy.
     top, bottom: |value| is 0 or within 2^bottom and 2^top. whole: always an integer.
+    loose: a number as it was read, or a choice among such: clamped to the reach before it enters arithmetic.
     raw: for a bare column of numbers, the column in double precision, NaN included.
     constant: the Python value, for a literal. size: how many columns it mentions.
     """
@@ -52,9 +62,10 @@ class Term:
     kind: Kind | None
     nullable: bool = False
     undeclared: frozenset[str] = frozenset()
-    top: int = 1024
+    top: int = UNBOUNDED
     bottom: int = -1074
     whole: bool = False
+    loose: bool = False
     raw: Any = None
     constant: Any = None
     size: int = 1
@@ -62,6 +73,8 @@ class Term:
     def __post_init__(self) -> None:
         if self.size > LONGEST:
             raise QueryRefused("it is too long once its columns are written out; shorten it.")
+        if self.raw is not None:
+            object.__setattr__(self, "loose", True)
 
     @property
     def numeric(self) -> bool:
@@ -135,26 +148,38 @@ def number(term: Term) -> Term:
 
 
 def tame(term: Term, reach: int) -> Term:
-    """A number that can enter arithmetic: a column of unknown magnitude is clamped, and flushed to zero."""
+    """A number that can enter arithmetic: what is loose is clamped to 2^reach, and flushed to zero below
+    2^-reach."""
     term = number(term)
-    if term.raw is None or (term.top <= reach and term.bottom >= -reach):
+    loose = term.loose or term.top > FAR
+    if not loose or (term.top <= reach and term.bottom >= -reach):
         return term
     import ibis
 
-    x = term.raw
+    x = term.value if term.raw is None else term.raw
     large, small = 2.0**reach, 2.0**-reach
-    value = ibis.cases(
-        (is_nan(x), null("float64")),
+    steps = [
         (x <= double(-large), double(-large)),
         (x <= double(-small), x),
         (x < double(small), double(0.0)),
         (x <= double(large), x),
         (x > double(large), double(large)),
+    ]
+    if term.raw is not None:
+        steps.insert(0, (is_nan(x), null("float64")))
+    value = ibis.cases(*steps)
+    return replace(
+        term, value=value, raw=None, loose=False, top=reach, bottom=-reach, size=len(steps) * term.size
     )
-    return replace(term, value=value, raw=None, top=reach, bottom=-reach, size=7)
+
+
+def _constants(*terms: Term) -> bool:
+    return all(isinstance(t.constant, int | float) and t.kind != "bool" for t in terms)
 
 
 def add(a: Term, b: Term, reach: int, sign: int = 1) -> Term:
+    if _constants(a, b):
+        return literal(float(a.constant) + sign * float(b.constant))
     a, b = tame(a, reach), tame(b, reach)
     whole = a.whole and b.whole
     bottom = 0 if whole else max(min(a.bottom, b.bottom) - MANTISSA, -1074)
@@ -163,6 +188,8 @@ def add(a: Term, b: Term, reach: int, sign: int = 1) -> Term:
 
 
 def multiply(a: Term, b: Term, reach: int) -> Term:
+    if _constants(a, b):
+        return literal(float(a.constant) * float(b.constant))
     a, b = tame(a, reach), tame(b, reach)
     whole = a.whole and b.whole
     bottom = 0 if whole else a.bottom + b.bottom
@@ -171,9 +198,11 @@ def multiply(a: Term, b: Term, reach: int) -> Term:
 
 def divide(a: Term, b: Term, reach: int) -> Term:
     """a / b in double precision, null where b is zero."""
-    a, b = tame(a, reach), tame(b, reach)
     if b.constant == 0:
         raise QueryRefused("it divides by zero.")
+    if _constants(a, b):
+        return literal(float(a.constant) / float(b.constant))
+    a, b = tame(a, reach), tame(b, reach)
     below = b.value if b.constant is not None else b.value.nullif(double(0.0))
     quotient = _joined(a, b, a.value / below, top=a.top - b.bottom, bottom=a.bottom - b.top)
     return quotient if b.constant is not None else replace(quotient, nullable=True)
@@ -186,19 +215,23 @@ def negate(a: Term, reach: int) -> Term:
 
 
 def magnitude(a: Term, reach: int) -> Term:
+    if a.constant is not None:
+        return literal(abs(float(a.constant)))
     a = tame(a, reach)
-    return replace(a, value=a.value.abs(), raw=None, constant=None)
+    return replace(a, value=a.value.abs(), raw=None)
 
 
 def root(a: Term, reach: int) -> Term:
     """The square root, null for what is negative."""
     import ibis
 
+    if a.constant is not None:
+        if a.constant < 0:
+            raise QueryRefused("it takes the root of a negative number.")
+        return literal(math.sqrt(a.constant))
     a = tame(a, reach)
-    # Not left to the CASE alone: some engines may evaluate both sides of it.
-    safe = ibis.cases((a.value > double(0.0), a.value), else_=double(0.0)).sqrt()
-    value = ibis.cases((a.value >= double(0.0), safe))
-    return Term(value, "number", True, a.undeclared, a.top // 2 + 1, a.bottom // 2 - 1, size=3 * a.size)
+    value = ibis.cases((a.value >= double(0.0), a.value)).sqrt()
+    return Term(value, "number", True, a.undeclared, a.top // 2 + 1, a.bottom // 2 - 1, size=2 * a.size)
 
 
 def rounded(a: Term, reach: int, up: bool) -> Term:
@@ -207,24 +240,24 @@ def rounded(a: Term, reach: int, up: bool) -> Term:
 
     if a.kind == "integer":
         return a
+    if a.constant is not None:
+        nearest = math.ceil(a.constant) if up else math.floor(a.constant)
+        return literal(min(max(nearest, -(2**WHOLE)), 2**WHOLE))
     size = a.size
-    if a.top > 62:
-        x, end = a.value if a.raw is None else a.raw, 2.0**62
-        value = ibis.cases(
-            (is_nan(x), null("float64")),
-            (x <= double(-end), double(-end)),
-            (x <= double(end), x),
-            (x > double(end), double(end)),
-        )
-        a, size = replace(a, value=value), 5 * size
+    if a.top > WHOLE:
+        x, end = a.value if a.raw is None else a.raw, 2.0**WHOLE
+        steps = [(x <= double(-end), double(-end)), (x <= double(end), x), (x > double(end), double(end))]
+        if a.raw is not None:
+            steps.insert(0, (is_nan(x), null("float64")))
+        a, size = replace(a, value=ibis.cases(*steps)), len(steps) * size
     value = a.value.ceil() if up else a.value.floor()
     return replace(
         a,
         value=value.cast("int64"),
         kind="integer",
         raw=None,
-        constant=None,
-        top=63,
+        loose=False,
+        top=INT64,
         bottom=0,
         whole=True,
         size=size,
@@ -239,7 +272,7 @@ def remainder(a: Term, b: Term) -> Term:
     if a.constant is not None:
         raise QueryRefused("% of two constants; write the result.")
     top = b.constant.bit_length()
-    return replace(a, value=a.value.cast("int64") % b.value, raw=None, top=top, bottom=0, whole=True)
+    return replace(a, value=a.value % b.value, raw=None, top=top, bottom=0, whole=True)
 
 
 def alike(terms: list[Term], what: str) -> list[Term]:
@@ -263,6 +296,7 @@ def merged(terms: list[Term], value: Any, *, nullable: bool) -> Term:
         max((t.top for t in known), default=0),
         min((t.bottom for t in known), default=0),
         all(t.whole for t in known),
+        loose=any(t.loose for t in known),
         size=sum(t.size for t in terms),
     )
 
