@@ -40,7 +40,6 @@ from dalenius.tables.bins import Bins
 from dalenius.tables.bounding import SEED, UNIT, bounded
 from dalenius.tables.gridding import Value
 from dalenius.tables.keys import Discover, Key, Keys, checked_kinds
-from dalenius.tables.kinds import Kind
 from dalenius.tables.measures import Measure, units
 from dalenius.tables.portable import to_integer, wide_sum
 from dalenius.tables.public import PublicTable
@@ -182,13 +181,10 @@ class _Evaluation:
 
     def _ids(self, scope: Scope) -> dict[str, Any]:
         assert self.unit.column is not None
-        x = scope.rows[self.unit.column]
-        field = scope.fields[self.unit.column]
-        scope.rows = scope.rows.filter(x.notnull()) if field.nullable else scope.rows
-        x = scope.rows[self.unit.column]
-        if field.dtype in ("uuid", "uint64"):
-            x = x.cast("string")
-        kind: Kind = "integer" if field.kind == "integer" else "text"
+        x, kind = scope.identity(self.unit.column)
+        if scope.fields[self.unit.column].nullable:
+            scope.rows = scope.rows.filter(x.notnull())
+            x, kind = scope.identity(self.unit.column)
         return {UNIT: x, SEED: to_integer(self.engine, kind, x)}
 
     def _arguments(self, scope: Scope) -> dict[str, Any]:

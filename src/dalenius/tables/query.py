@@ -143,12 +143,9 @@ class Table:
 
     def _scope(self) -> Any:
         """The columns as they are after the steps, belonging to no engine."""
-        import ibis
-
         from dalenius.tables.scope import Scope
 
-        types = {f.name: f.dtype if f.kind is not None else "string" for f in self.fields}
-        scope = Scope(ibis.table(types, name="data"), self.fields, self.schema)
+        scope = Scope(None, self.fields, self.schema)
         for step in self.steps:
             scope.apply(step, _shape)
         return scope
