@@ -28,8 +28,6 @@ def _plain(thing: Any) -> Any:
     if isinstance(thing, tuple | list):
         return [_plain(part) for part in thing]
     if dataclasses.is_dataclass(thing) and not isinstance(thing, type):
-        told = {f.name: (f, getattr(thing, f.name)) for f in dataclasses.fields(thing) if f.compare}
-        # What was added later is left out where it is as it always was: old texts stay the same.
-        parts = {n: _plain(x) for n, (f, x) in told.items() if f.metadata.get("usual", told) != x}
+        parts = {f.name: _plain(getattr(thing, f.name)) for f in dataclasses.fields(thing) if f.compare}
         return {type(thing).__name__: parts}
     raise TypeError(f"a {type(thing).__name__} has no canonical text")

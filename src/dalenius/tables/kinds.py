@@ -7,7 +7,7 @@ Every source turns its columns into one clean form of their kind, inside the eng
     text        valid UTF-8; bytes that are none are read as a replacement sign
     bool
     date        0001-01-01 to 9999-12-31; what lies beyond, infinity included, is the nearer of the two
-    timestamp   microseconds without a zone, within the same years, likewise
+    timestamp   microseconds without a zone, within the midnights of those two days, likewise
 
 Everything above sources relies on that and on nothing else. Columns travel under internal names, by position: `c0`,
 `c1`, ... of the data, `p0_0`, ... of public tables, `x0`, ... computed. So no engine ever sees a name that a person
@@ -37,9 +37,6 @@ CLEAN: Mapping[Kind, str] = {
     "timestamp": "timestamp(6)",
 }
 """The clean form of each kind, as Ibis writes it."""
-
-FIRST, LAST = datetime.datetime(1, 1, 1), datetime.datetime(9999, 12, 31, 23, 59, 59, 999_999)
-"""The ends of the calendar."""
 
 MOST = 1.7976931348623157e308
 """The largest double, for which infinity is read."""

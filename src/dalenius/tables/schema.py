@@ -160,7 +160,7 @@ class Schema:
 
     columns: tuple[tuple[str, Column], ...]
     nulls: Nulls | None
-    records: Records = field(metadata={"usual": "quoted"})
+    records: Records = field(compare=False)
 
     def __init__(
         self,

@@ -20,15 +20,15 @@ from dalenius.tables.kinds import (
     clean_types,
     column_name,
     computed_name,
-    fits,
     identity_name,
     needs_identity,
     public_name,
 )
 from dalenius.tables.public import PublicTable
-from dalenius.tables.schema import HOW_TO_DECLARE, Impute, Nulls, Schema, imputed_number
+from dalenius.tables.reading import read
+from dalenius.tables.schema import HOW_TO_DECLARE, Impute, Nulls, Schema
 from dalenius.tables.steps import Compute, Filter, Join, Step
-from dalenius.tables.terms import INT64, Term, double
+from dalenius.tables.terms import Term
 
 Upload: TypeAlias = Callable[[PublicTable], Any]
 
@@ -97,7 +97,7 @@ class Scope:
         field = self.fields[name]
         if field.kind is None:
             raise QueryRefused(f"column {name!r} has type {field.dtype}, which cannot be used in a question.")
-        return _read(self.rows[self._inside[name]], field, nulls or self.schema.policy(name))
+        return read(self.rows[self._inside[name]], field, nulls or self.schema.policy(name))
 
     def identity(self, name: str) -> tuple[Any, Kind]:
         """A column of the data as what tells units apart: whole numbers, or text."""
@@ -226,33 +226,6 @@ class Scope:
         for f in added:
             self._inside[f.name] = public_name(number, facts[f.name][0])
             self.fields[f.name] = replace(f, nullable=f.nullable or step.how == "left")
-
-
-def _read(column: Any, field: Field, policy: Nulls | None) -> Term:
-    """The term of a clean column: null is the imputed constant, where there is one."""
-    name, kind = field.name, field.kind
-    assert kind is not None
-    missing = field.missing
-    undeclared = frozenset({name}) if missing and policy is None else frozenset()
-    nullable = missing and policy in (None, "drop")
-    value = column
-    if isinstance(policy, Impute):
-        if not fits(policy.value, kind):
-            raise QueryRefused(
-                f"{policy.value!r} cannot be imputed for column {name!r}, which is of type {kind}."
-            )
-        number = imputed_number(policy, name) if kind == "number" else None
-        fill = ibis.literal(policy.value) if number is None else double(number)
-        value = ibis.coalesce(column, fill) if missing else column
-    if kind == "integer":
-        return Term(value, kind, nullable, undeclared, top=INT64, bottom=0, whole=True)
-    if kind != "number":
-        return Term(value, kind, nullable, undeclared)
-    if field.dtype.startswith("float") or field.dtype == "decimal":
-        return Term(value, kind, nullable, undeclared, raw=value)
-    # Whole numbers and decimals of at most 38 digits.
-    whole = field.dtype == "uint64" or field.dtype.endswith(", 0)")
-    return Term(value, kind, nullable, undeclared, top=128, bottom=-128, whole=whole, raw=value)
 
 
 def _listed(names: frozenset[str]) -> str:

@@ -28,7 +28,7 @@ INTEGERS: Mapping[str, str] = {
     "UINTEGER": "uint32",
 }
 TIMES = ("TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS")
-START, END = "TIMESTAMP '0001-01-01 00:00:00'", "TIMESTAMP '9999-12-31 23:59:59.999999'"
+START, END = "TIMESTAMP '0001-01-01 00:00:00'", "TIMESTAMP '9999-12-31 00:00:00'"
 
 
 def clean(dtype: str, x: str) -> Clean:
@@ -78,7 +78,7 @@ def within(x: str, first: str, last: str) -> str:
 def moment(dtype: str, x: str) -> str:
     """A timestamp of any unit in microseconds. Seconds and milliseconds hold more than microseconds can."""
     if dtype in ("TIMESTAMP_S", "TIMESTAMP_MS"):
-        first, last = f"CAST('0001-01-01' AS {dtype})", f"CAST('9999-12-31 23:59:59.999' AS {dtype})"
+        first, last = f"CAST('0001-01-01' AS {dtype})", f"CAST('9999-12-31' AS {dtype})"
         return (
             f"CASE WHEN {x} < {first} THEN {START} WHEN {x} > {last} THEN {END} "
             f"ELSE TRY_CAST({x} AS TIMESTAMP) END"

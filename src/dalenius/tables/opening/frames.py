@@ -22,8 +22,8 @@ from dalenius.tables.opening.opened import Clean, Opened
 from dalenius.tables.schema import Schema
 
 SECOND: Mapping[str, int] = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
-START, END = -62_135_596_800, 253_402_300_800
-"""Seconds from 1970 to the beginning of the year 1, and to that of the year 10000."""
+START, END = -62_135_596_800, 253_402_214_400
+"""Seconds from 1970 to the first day of the year 1, and to the last of the year 9999."""
 
 
 def open_frame(data: Any, module: str, schema: Schema) -> Opened:
@@ -179,7 +179,7 @@ def _units(column: Any) -> Any:
 def _moment(x: str, unit: str) -> str:
     """Units since 1970 as a timestamp; what is finer than microseconds is cut off."""
     second = SECOND[unit]
-    first, last = max(START * second, -(2**63)), min(END * second - 1, 2**63 - 1)
+    first, last = max(START * second, -(2**63)), min(END * second, 2**63 - 1)
     if unit == "ns":
         micros = f"CASE WHEN {x} >= 0 THEN {x} // 1000 ELSE -1 - (-({x} + 1)) // 1000 END"
     else:

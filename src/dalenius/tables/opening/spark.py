@@ -45,7 +45,7 @@ def clean(dtype: Any, x: str, mend: str) -> Clean:
         return Clean("date", "date", within(x, "DATE '0001-01-01'", "DATE '9999-12-31'"))
     if kind in ("TimestampType", "TimestampNTZType"):
         word = "TIMESTAMP_NTZ" if kind == "TimestampNTZType" else "TIMESTAMP"
-        first, last = f"{word} '0001-01-01 00:00:00'", f"{word} '9999-12-31 23:59:59.999999'"
+        first, last = f"{word} '0001-01-01 00:00:00'", f"{word} '9999-12-31 00:00:00'"
         return Clean("timestamp", "timestamp(6)", within(x, first, last))
     return Clean(None, dtype.simpleString())
 
