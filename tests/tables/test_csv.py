@@ -50,7 +50,7 @@ def test_the_first_line_says_what_the_columns_are(tmp_path: Path, text: bytes, n
     assert answer["n"].estimate[0] == pytest.approx(2, abs=0.5)
 
 
-@pytest.mark.parametrize("first", ["a,a", "a,", "a,A"])
+@pytest.mark.parametrize("first", ["a,a", "a,", "a,b\rc", '"a,b'])
 def test_names_that_are_no_names_are_refused(tmp_path: Path, first: str) -> None:
     with pytest.raises(SourceError, match="first line"):
         asked(tmp_path / "data.csv", f"{first}\n1,2\n")

@@ -150,8 +150,6 @@ def test_computed_columns() -> None:
         table.with_columns(ratio="age")
     with pytest.raises(QueryRefused, match="is always null"):
         table.with_columns(x="null")
-    with pytest.raises(ValueError, match="reserved"):
-        table.with_columns(__x="age")
 
 
 def test_growing_by_substitution_is_stopped() -> None:

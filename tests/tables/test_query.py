@@ -182,7 +182,6 @@ def _parts(query: Query) -> tuple[Any, Any]:
         (lambda t: t.join_public({"x": [1]}, on="state"), "has no column 'state'"),
         (lambda t: t.join_public({"state": ["CA"]}, on="state", how="outer"), "'inner' or 'left'"),
         (lambda t: t.join_public("nowhere.csv", on="state"), "does not exist"),
-        (lambda t: t.join_public({"state": ["CA"], "__k": [1]}, on="state"), "reserved"),
         (lambda t: t.join_public({"state": ["CA"]}, on=[]), "needs the columns"),
     ],
 )

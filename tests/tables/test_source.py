@@ -114,11 +114,6 @@ def test_ibis_tables() -> None:
         ("postgresql://host/db", None, "name the table in it"),
         (3, None, "data of type int cannot be opened; give the path"),
         (np.zeros(3), None, "data of type ndarray cannot be opened"),
-        (
-            pd.DataFrame({"a": [1, "secret-value"]}),
-            None,
-            "column 'a' of the frame holds values of several types",
-        ),
         (pd.DataFrame([[1, 2]], columns=["a", "a"]), None, "two columns of the same name"),
     ],
 )
@@ -181,11 +176,11 @@ def test_the_types_of_a_csv_file_can_be_declared(tmp_path: Path) -> None:
 
 
 def test_what_the_engine_says_is_withheld(tmp_path: Path) -> None:
-    """A file of another type than the first: the engine names the value it cannot read; we do not."""
+    """A file that changes after it was opened: the engine names the value it cannot read; we do not."""
     pq.write_table(pa.table({"x": [1, 2]}), tmp_path / "part-1.parquet")
-    pq.write_table(pa.table({"x": ["secret-value"]}), tmp_path / "part-2.parquet")
     source = Source.open(str(tmp_path / "part-*.parquet"))
     query = source.table(Schema(nulls="drop")).agg(m=mean("x", (0, 1)))
+    pq.write_table(pa.table({"x": ["secret-value"]}), tmp_path / "part-1.parquet")
     with pytest.raises(QueryFailed, match="could not be carried out") as caught:
         exact.evaluate(source, query, Unit.rows())
     assert "secret-value" not in str(caught.value)

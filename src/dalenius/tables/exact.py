@@ -204,13 +204,10 @@ class _Evaluation:
 
     def _ids(self, scope: Scope) -> dict[str, Any]:
         assert self.unit.column is not None
-        x = scope.rows[self.unit.column]
-        field = scope.fields[self.unit.column]
-        scope.rows = scope.rows.filter(x.notnull()) if field.nullable else scope.rows
-        x = scope.rows[self.unit.column]
-        if field.dtype in ("uuid", "uint64"):
-            x = x.cast("string")
-        kind: Kind = "integer" if field.kind == "integer" else "text"
+        x, kind = scope.identity(self.unit.column)
+        if scope.fields[self.unit.column].nullable:
+            scope.rows = scope.rows.filter(x.notnull())
+            x, kind = scope.identity(self.unit.column)
         return {UNIT: x, SEED: self.engine.integer(kind, x)}
 
     def _arguments(self, scope: Scope) -> dict[str, Any]:

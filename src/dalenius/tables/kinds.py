@@ -1,8 +1,23 @@
-"""The kinds of column a question can use, whatever the engine calls them."""
+"""The kinds of column a question can use, whatever the engine calls them, and what is promised of each.
+
+Every source turns its columns into one clean form of their kind, inside the engine, for every value it can hold:
+
+    integer     64 bits with a sign
+    number      double precision, never NaN (which is null), never infinite: infinity is the largest double
+    text        valid UTF-8; bytes that are none are read as a replacement sign
+    bool
+    date        0001-01-01 to 9999-12-31; what lies beyond, infinity included, is the nearer of the two
+    timestamp   microseconds without a zone, within the midnights of those two days, likewise
+
+Everything above sources relies on that and on nothing else. Columns travel under internal names, by position: `c0`,
+`c1`, ... of the data, `p0_0`, ... of public tables, `x0`, ... computed. So no engine ever sees a name that a person
+chose, and capitals, quotes, blanks and reserved words cannot matter.
+"""
 
 from __future__ import annotations
 
 import datetime
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
@@ -13,11 +28,25 @@ NUMERIC: tuple[Kind, ...] = ("integer", "number")
 KEYS: tuple[Kind, ...] = ("integer", "text", "bool", "date")
 """Kinds that can be compared for equality in the same way everywhere: what can be grouped by or joined on."""
 
+CLEAN: Mapping[Kind, str] = {
+    "integer": "int64",
+    "number": "float64",
+    "text": "string",
+    "bool": "boolean",
+    "date": "date",
+    "timestamp": "timestamp(6)",
+}
+"""The clean form of each kind, as Ibis writes it."""
+
+MOST = 1.7976931348623157e308
+"""The largest double, for which infinity is read."""
+
 
 @dataclass(frozen=True)
 class Field:
     """A column as the engine describes it, before any row is read.
 
+    name: as the user knows it; inside the engine the column goes by its position, see `column_name`.
     dtype: the engine's type as Ibis writes it, `float32` or `decimal(12, 2)`.
     kind: None when the type is of no use in a question; `dtype` then says what it is.
     nullable: whether the engine lets it hold null. nan: whether it can hold NaN, as floating point can, and
@@ -36,14 +65,39 @@ class Field:
         return self.nullable or self.nan
 
 
-def field_of(name: str, dtype: Any) -> Field:
-    """The Field of an Ibis type."""
-    kind = kind_of(dtype)
-    nan = kind == "number" and not dtype.is_integer()
-    return Field(name, str(dtype).removeprefix("!"), kind, bool(dtype.nullable), nan)
+def column_name(position: int) -> str:
+    """What a column of the data is called inside the engine."""
+    return f"c{position}"
+
+
+def identity_name(position: int) -> str:
+    """The same column as text that tells all its values apart, where its clean form does not."""
+    return f"i{position}"
+
+
+def public_name(number: int, position: int) -> str:
+    """What a column of the public table joined as that number is called inside the engine."""
+    return f"p{number}_{position}"
+
+
+def computed_name(position: int) -> str:
+    """What a computed column is called inside the engine."""
+    return f"x{position}"
+
+
+def clean_types(fields: tuple[Field, ...]) -> dict[str, str]:
+    """The columns inside the engine and their types, as Ibis writes them."""
+    types = {column_name(i): CLEAN[f.kind] for i, f in enumerate(fields) if f.kind is not None}
+    return types | {identity_name(i): "string" for i, f in enumerate(fields) if needs_identity(f)}
+
+
+def needs_identity(field: Field) -> bool:
+    """Whether a column is exact as text only: whole numbers that 64 bits with a sign do not hold."""
+    return field.dtype == "uint64"
 
 
 def kind_of(dtype: Any) -> Kind | None:
+    """The kind of an Ibis type; of a public table's column."""
     if dtype.is_boolean():
         return "bool"
     if dtype.is_integer() and not dtype.is_uint64():

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from dalenius.calculus.errors import InvalidParameter, SourceError
-from dalenius.tables.kinds import Field, field_of
+from dalenius.tables.kinds import CLEAN, MOST, Field, Kind, kind_of, public_name
 
 
 @dataclass(frozen=True)
@@ -46,6 +46,23 @@ class PublicTable:
                     f"the public table has no column {name!r}; it has {', '.join(map(repr, self.names))}."
                 )
         return PublicTable.of(self.arrow.select(list(names)))
+
+    def sent(self, number: int) -> PublicTable:
+        """What an engine is given: each column of use in the clean form of its kind, under an internal name.
+
+        number: how many public tables were joined before. The order is that of `fields`; the others are left out.
+        """
+        names = [public_name(number, i) for i in range(len(self.fields))]
+        held = [
+            (name, f, _clean(self.arrow.column(i), f.kind))
+            for i, (name, f) in enumerate(zip(names, self.fields, strict=True))
+            if f.kind is not None
+        ]
+        import pyarrow as pa
+
+        arrow = pa.table([column for _, _, column in held], names=[name for name, _, _ in held])
+        fields = tuple(Field(name, CLEAN[f.kind], f.kind, f.nullable, False) for name, f, _ in held if f.kind)
+        return PublicTable(f"{self.digest}/{number}", fields, arrow)
 
     def rows(self) -> Iterator[tuple[Any, ...]]:
         """The rows as Python values."""
@@ -94,13 +111,42 @@ def _read(path: Path) -> Any:
 
 def _fields(arrow: Any) -> tuple[Field, ...]:
     import ibis.expr.schema as sch
+    import pyarrow as pa
 
     made = []
-    for name, dtype in sch.infer(arrow).items():
-        column = arrow.column(name)
-        told = field_of(name, dtype)
-        made.append(Field(name, told.dtype, told.kind, column.null_count > 0, _has_nan(column)))
+    # One by one: a type that is unknown to Ibis is of no use, but no reason to refuse the others.
+    for name, column in zip(arrow.column_names, arrow.columns, strict=True):
+        try:
+            dtype = sch.infer(pa.table({"x": column}))["x"]
+        except Exception:
+            made.append(Field(name, str(column.type), None, True))
+            continue
+        told = str(dtype).removeprefix("!")
+        made.append(Field(name, told, kind_of(dtype), column.null_count > 0, _has_nan(column)))
     return tuple(made)
+
+
+def _clean(column: Any, kind: Kind) -> Any:
+    """The clean form of a public column. It may fail, and say why: nobody's row is in it."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if kind == "number":
+        doubles = column.cast(pa.float64(), safe=False)
+        doubles = pc.if_else(pc.is_nan(doubles), None, doubles)
+        return pc.max_element_wise(
+            pc.min_element_wise(doubles, MOST, skip_nulls=False), -MOST, skip_nulls=False
+        )
+    if kind == "text" and pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    types = {
+        "integer": pa.int64(),
+        "text": pa.string(),
+        "bool": pa.bool_(),
+        "date": pa.date32(),
+        "timestamp": pa.timestamp("us"),
+    }
+    return column.cast(types[kind], safe=kind != "timestamp")
 
 
 def _has_nan(column: Any) -> bool:

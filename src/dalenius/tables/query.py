@@ -23,8 +23,6 @@ from dalenius.tables.public import PublicTable
 from dalenius.tables.schema import Schema
 from dalenius.tables.steps import Compute, Filter, Join, Step
 
-RESERVED = "__"
-
 
 @dataclass(frozen=True)
 class Table:
@@ -44,13 +42,6 @@ class Table:
     schema: Schema = field(default_factory=Schema)
     steps: tuple[Step, ...] = ()
 
-    def __post_init__(self) -> None:
-        for f in self.fields:
-            if f.name.startswith(RESERVED):
-                raise InvalidParameter(
-                    f"column {f.name!r} begins with two underscores, which is reserved; rename it."
-                )
-
     def filter(self, condition: str) -> Table:
         """Only rows for which the condition holds."""
         scope = self._scope()
@@ -62,8 +53,6 @@ class Table:
         """Further columns, computed from each row: `with_columns(decade="FLOOR(age / 10)")`."""
         table = self
         for name, text in expressions.items():
-            if name.startswith(RESERVED):
-                raise InvalidParameter(f"column {name!r} begins with two underscores, which is reserved.")
             scope = table._scope()
             step = Compute(name, scope.canonical(text, f"column {name!r}"))
             scope.apply(step, _shape)
@@ -92,11 +81,6 @@ class Table:
                 f"the public table holds the same {', '.join(keys.names)} more than once, so that one row of the data "
                 "would become several; keep one row for each."
             )
-        for name in public.names:
-            if name.startswith(RESERVED):
-                raise InvalidParameter(
-                    f"column {name!r} begins with two underscores, which is reserved; rename it."
-                )
         scope = self._scope()
         step = Join(public, tuple((scope.resolve(ours), theirs) for ours, theirs in pairs), how)
         scope.apply(step, _shape)
@@ -143,12 +127,9 @@ class Table:
 
     def _scope(self) -> Any:
         """The columns as they are after the steps, belonging to no engine."""
-        import ibis
-
         from dalenius.tables.scope import Scope
 
-        types = {f.name: f.dtype if f.kind is not None else "string" for f in self.fields}
-        scope = Scope(ibis.table(types, name="data"), self.fields, self.schema)
+        scope = Scope(None, self.fields, self.schema)
         for step in self.steps:
             scope.apply(step, _shape)
         return scope

@@ -3,6 +3,7 @@
 A description file in TOML (or YAML, with the same names):
 
     nulls = "drop"                          # for every column that does not say otherwise
+    records = "lines"                       # of a CSV file: no line breaks inside quotes
 
     [columns.income]
     bounds = [0, 250_000]                   # values are clamped to these
@@ -32,9 +33,9 @@ from __future__ import annotations
 import datetime
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, get_args
 
 from dalenius.calculus.checks import number
 from dalenius.calculus.errors import InvalidParameter
@@ -59,6 +60,9 @@ class Impute:
 
 
 Nulls: TypeAlias = Literal["drop", "never"] | Impute
+
+Records: TypeAlias = Literal["quoted", "lines"]
+"""What one record of a CSV file is; see `dalenius.tables.opening.records`."""
 
 HOW_TO_DECLARE = (
     'declare nulls="drop" (rows without a value are left out), impute(constant), or nulls="never" '
@@ -156,12 +160,14 @@ class Schema:
 
     columns: tuple[tuple[str, Column], ...]
     nulls: Nulls | None
+    records: Records = field(compare=False)
 
     def __init__(
         self,
         columns: Mapping[str, Column | Mapping[str, Any]] | None = None,
         *,
         nulls: Nulls | None = None,
+        records: Records = "quoted",
     ) -> None:
         made = {}
         for name, facts in (columns or {}).items():
@@ -174,6 +180,11 @@ class Schema:
                 "a constant to impute fits columns of one type; declare it column by column."
             )
         object.__setattr__(self, "nulls", nulls_of(nulls, "the schema"))
+        if records not in get_args(Records):
+            raise InvalidParameter(
+                f"records is {records!r}; it must be 'quoted' (line breaks may stand inside quotes) or 'lines'."
+            )
+        object.__setattr__(self, "records", records)
 
     @classmethod
     def load(cls, path: str | Path) -> Schema:
@@ -183,11 +194,11 @@ class Schema:
     @classmethod
     def of(cls, told: Mapping[str, Any], name: str = "the description") -> Schema:
         """The schema a description file holds, already parsed."""
-        _only(told, ("columns", "nulls"), name)
+        _only(told, ("columns", "nulls", "records"), name)
         columns = told.get("columns", {})
         if not isinstance(columns, Mapping):
             raise InvalidParameter(f"`columns` in {name} must be a table of columns, each with its facts.")
-        return cls(columns, nulls=nulls_of(told.get("nulls"), name))
+        return cls(columns, nulls=nulls_of(told.get("nulls"), name), records=told.get("records", "quoted"))
 
     def __getitem__(self, name: str) -> Column:
         """The facts about a column; none for a column that is not described."""
@@ -200,7 +211,8 @@ class Schema:
 
     def __repr__(self) -> str:
         policy = "" if self.nulls is None else f", nulls={self.nulls!r}"
-        return f"Schema({dict(self.columns)!r}{policy})"
+        records = "" if self.records == "quoted" else f", records={self.records!r}"
+        return f"Schema({dict(self.columns)!r}{policy}{records})"
 
 
 def _categories(given: Iterable[Constant]) -> tuple[Constant, ...]:

@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
+import ibis
 from sqlglot import exp
 
 from dalenius.calculus.errors import InvalidParameter, QueryRefused
 from dalenius.tables.compile import compile_tree
 from dalenius.tables.expressions import parse, quoted, written
-from dalenius.tables.kinds import KEYS, Field
+from dalenius.tables.kinds import (
+    KEYS,
+    Field,
+    Kind,
+    clean_types,
+    column_name,
+    computed_name,
+    identity_name,
+    needs_identity,
+    public_name,
+)
 from dalenius.tables.public import PublicTable
 from dalenius.tables.reading import read
 from dalenius.tables.schema import HOW_TO_DECLARE, Impute, Nulls, Schema
@@ -35,14 +47,20 @@ class FoundArgument:
 class Scope:
     """The rows of a table after some steps, and what their columns mean.
 
-    rows: an Ibis table. It may belong to no engine: then everything is checked and nothing can be run.
+    rows: an Ibis table of clean columns under internal names (see `kinds`). None: one that belongs to no engine;
+    then everything is checked and nothing can be run. Names are resolved here and nowhere else.
     """
 
     def __init__(self, rows: Any, fields: tuple[Field, ...], schema: Schema) -> None:
-        self.rows = rows
+        self.rows = (
+            ibis.table(clean_types(fields) or {"nothing": "int32"}, name="data") if rows is None else rows
+        )
         self.schema = schema
         self.fields: dict[str, Field] = {f.name: f for f in fields}
         self.computed: dict[str, Term] = {}
+        self._inside = {f.name: column_name(i) for i, f in enumerate(fields)}
+        self._identities = {f.name: identity_name(i) for i, f in enumerate(fields) if needs_identity(f)}
+        self._joined = 0
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -58,19 +76,35 @@ class Scope:
 
     def resolve(self, name: str) -> str:
         """The column meant by a name: exactly, or alone when capitals are ignored."""
-        if name in self.fields or name in self.computed:
+        if name in self._inside:
             return name
         close = [known for known in self.names if known.lower() == name.lower()]
         if len(close) == 1:
             return close[0]
-        raise QueryRefused(f"there is no column {name!r}; there are {', '.join(map(repr, self.names))}.")
+        if close:
+            raise QueryRefused(
+                f"{name!r} may mean {' or '.join(map(repr, close))}; write it with the right capitals."
+            )
+        near = difflib.get_close_matches(name, self.names, n=1)
+        hint = f"did you mean {near[0]!r}? There" if near else "there"
+        raise QueryRefused(f"there is no column {name!r}; {hint} are {', '.join(map(repr, self.names))}.")
 
     def column(self, name: str, nulls: Nulls | None = None) -> Term:
         """The term of a column, under its declared policy or the one given."""
         name = self.resolve(name)
         if name in self.computed:
-            return replace(self.computed[name], value=self.rows[name])
-        return read(self.rows[name], self.fields[name], nulls or self.schema.policy(name))
+            return replace(self.computed[name], value=self.rows[self._inside[name]])
+        field = self.fields[name]
+        if field.kind is None:
+            raise QueryRefused(f"column {name!r} has type {field.dtype}, which cannot be used in a question.")
+        return read(self.rows[self._inside[name]], field, nulls or self.schema.policy(name))
+
+    def identity(self, name: str) -> tuple[Any, Kind]:
+        """A column of the data as what tells units apart: whole numbers, or text."""
+        kind = self.fields[name].kind
+        if name in self._identities:
+            return self.rows[self._identities[name]], "text"
+        return self.rows[self._inside[name]], "integer" if kind == "integer" else "text"
 
     def canonical(self, text: str, what: str) -> str:
         """The text with every column named exactly, in quotes."""
@@ -159,38 +193,38 @@ class Scope:
         term = self.declared(step.text, None, f"column {step.name!r}")
         if term.kind is None:
             raise QueryRefused(f"column {step.name!r} is always null.")
-        if step.name in self.names:
+        if step.name in self._inside:
             raise QueryRefused(f"there is a column {step.name!r} already; choose another name.")
-        self.rows = self.rows.mutate(**{step.name: term.value})
+        inside = self._inside[step.name] = computed_name(len(self.computed))
+        self.rows = self.rows.mutate(**{inside: term.value})
         self.computed[step.name] = replace(term, raw=None)
 
     def _join(self, step: Join, upload: Upload) -> None:
-        right = upload(step.table)
-        ours = {name: self.resolve(name) for name, _ in step.on}
+        facts = {f.name: (i, f) for i, f in enumerate(step.table.fields)}
         shared = {theirs for _, theirs in step.on}
         added = [f for f in step.table.fields if f.name not in shared]
         for f in added:
-            if f.name in self.names:
+            if f.name in self._inside:
                 raise QueryRefused(
                     f"the public table and the data both have a column {f.name!r}; rename it in the public table."
                 )
-        terms = []
+        number, before = self._joined, list(self.rows.columns)
+        right = upload(step.table.sent(number))
+        match = []
         for name, theirs in step.on:
-            left, facts = self.column(ours[name]), next(f for f in step.table.fields if f.name == theirs)
-            if left.kind not in KEYS or facts.kind != left.kind:
+            (position, their), left = facts[theirs], self.column(name)
+            if left.kind not in KEYS or their.kind != left.kind:
                 raise QueryRefused(
-                    f"column {name!r} is of type {left.kind} and {theirs!r} of the public table of type {facts.kind}; "
+                    f"column {name!r} is of type {left.kind} and {theirs!r} of the public table of type {their.kind}; "
                     "to join, both must be whole numbers, text, dates or conditions, and the same."
                 )
-            terms.append((left.value, theirs))
-        hidden = {theirs: f"__on_{i}" for i, (_, theirs) in enumerate(step.on)}
-        right = right.select(
-            **{hidden[name]: right[name] for name in hidden}, **{f.name: right[f.name] for f in added}
-        )
-        match = [value == right[hidden[theirs]] for value, theirs in terms]
+            match.append(left.value == right[public_name(number, position)])
         joined = self.rows.join(right, match, how=step.how)
-        self.rows = joined.select([joined[name] for name in (*self.names, *(f.name for f in added))])
+        new = [public_name(number, facts[f.name][0]) for f in added if f.kind is not None]
+        self.rows = joined.select([joined[name] for name in (*before, *new)])
+        self._joined += 1
         for f in added:
+            self._inside[f.name] = public_name(number, facts[f.name][0])
             self.fields[f.name] = replace(f, nullable=f.nullable or step.how == "left")
 
 

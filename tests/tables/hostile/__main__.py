@@ -20,9 +20,9 @@ TABLE = Path(__file__).with_name("CAMPAIGN.md")
 HEAD = """# What the last campaign found
 
 `make fuzz` writes this table. A case is a random question asked of a random table and of a neighbour with one more
-unit, whose rows hold whatever their types allow: the outcome must be of the same kind to the letter, and the exact integers
-before noise may differ by no more than the sensitivity that is planned for. Pairs of such neighbours are compared as
-replacements of one unit. Agreement: the same rows in two engines give the same integers.
+unit, whose rows hold whatever their types allow: the outcome must be of the same kind to the letter, and the exact
+integers before noise may differ by no more than the sensitivity that is planned for. Pairs of such neighbours are
+compared as replacements of one unit. Agreement: the same rows in two engines give the same integers.
 
 | engine | what | cases | replacements | refused before a charge | seconds | leaks |
 |---|---|---|---|---|---|---|

@@ -9,8 +9,6 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-
 from dalenius.calculus.adjacency import ADD_REMOVE, REPLACE_ONE, Adjacency
 from dalenius.errors import InvalidParameter
 from dalenius.tables import Query, Source, exact
@@ -70,12 +68,10 @@ def outcome(source: Source, question: Question) -> Outcome:
         )
     taken = time.perf_counter() - start
     cells = {
-        key: {m: np.asarray(values)[n].tolist() for m, values in table.values.items()}
-        for n, key in enumerate(table.keys)
+        key: {m: values.tolist()[n] for m, values in table.values.items()}
+        for n, key in enumerate(table.codes)
     }
-    types = {
-        m: f"{np.asarray(values).dtype} {np.asarray(values).shape[1:]}" for m, values in table.values.items()
-    }
+    types = {m: f"{values.dtype} {values.shape[1:]}" for m, values in table.values.items()}
     return Outcome(query, cells, types, None, taken)
 
 

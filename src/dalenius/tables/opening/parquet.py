@@ -1,0 +1,94 @@
+"""Parquet files, read by DuckDB where they lie.
+
+Columns are taken by position, text is repaired as it is read (bytes that are not UTF-8 become `?`), and several files
+must agree in the names and types of their columns: a value that does not fit the type in another file would make a
+question fail, so such files are not opened together. Only what the files say of themselves is looked at, and no row.
+
+DuckDB fails on timestamps in milliseconds that microseconds cannot hold; files with such columns are read by Arrow.
+"""
+
+from __future__ import annotations
+
+import glob
+from pathlib import Path
+from typing import Any
+
+from dalenius.calculus.errors import SourceError
+from dalenius.tables.opening import duckdb
+from dalenius.tables.opening.frames import form
+from dalenius.tables.opening.opened import Opened
+
+ENDINGS = (".parquet", ".pq")
+
+MENDED = "coalesce(TRY(decode({0})), CASE WHEN {0} IS NOT NULL THEN '?' END)"
+
+SCHEMA = """
+    SELECT file_name, name, coalesce(num_children, 0), type, type_length, precision, scale, converted_type, logical_type
+    FROM parquet_schema({path}) ORDER BY file_name, column_id
+"""
+
+
+def open_parquet(path: str, called: str) -> Opened:
+    """A Parquet file, or several of the same columns."""
+    backend = duckdb.connect()
+    files: dict[str, list[tuple[Any, ...]]] = {}
+    for file, *told in duckdb.run(backend, SCHEMA.format(path=duckdb.text(path))):
+        files.setdefault(file, []).append(tuple(told))
+    schemas = list(files.values())
+    names = _names(schemas[0])
+    wide = any("MILLIS=Milli" in str(told[-1]) or "TIMESTAMP_MILLIS" in told for told in schemas[0])
+    if (len(schemas) > 1 or wide) and len({name.lower() for name in names}) < len(names):
+        raise SourceError(
+            f"{path!r} has names that differ in capitals only, which cannot be told apart in several files, nor "
+            "beside timestamps in milliseconds; rename one, or write one file with timestamps in microseconds."
+        )
+    if any(sorted(schema, key=repr) != sorted(schemas[0], key=repr) for schema in schemas):
+        raise SourceError(
+            f"the files of {path!r} differ in the names or types of their columns; write them alike, or open them "
+            "apart."
+        )
+    if wide and "://" not in path:
+        return _by_arrow(backend, path, called)
+    relation = f"read_parquet({duckdb.text(path)}, utf8_validation = 'replace', can_have_nan = true)"
+    parts = [name for name, _ in duckdb.described(backend, relation)][
+        len(names) :
+    ]  # from the names of folders
+    return duckdb.cleaned(backend, relation, called, names + parts)
+
+
+def _names(schema: list[tuple[Any, ...]]) -> list[str]:
+    """The names of whole columns, as the file has them: DuckDB numbers those that differ in capitals only."""
+    found, at = [], 1
+    while at < len(schema):
+        found.append(schema[at][0])
+        at = _after(schema, at)
+    return found
+
+
+def _after(schema: list[tuple[Any, ...]], at: int) -> int:
+    """Where the next column begins: after all parts of this one."""
+    children, at = schema[at][1], at + 1
+    for _ in range(children):
+        at = _after(schema, at)
+    return at
+
+
+def _by_arrow(backend: Any, path: str, called: str) -> Opened:
+    import pyarrow as pa
+    from pyarrow import dataset
+
+    files = [path] if Path(path).is_file() else sorted(glob.glob(path, recursive=True))
+    told = dataset.dataset(files, format="parquet").schema
+    forms = [form(pa.chunked_array([], f.type), f"r{i}") for i, f in enumerate(told)]
+    types, values = [], []
+    for i, (field, (held, clean)) in enumerate(zip(told, forms, strict=True)):
+        texts = clean.kind == "text"
+        if (
+            clean.kind is not None
+        ):  # the reader casts as a frame is cast; text is read as bytes, and mended below
+            types.append(field.with_type(pa.binary() if texts else held.type))
+        column = duckdb.name(field.name)
+        values.append(f"{MENDED.format(column) if texts else column if clean.kind else 'NULL'} AS r{i}")
+    backend.con.register("data", dataset.dataset(files, schema=pa.schema(types), format="parquet"))
+    relation = f"(SELECT {', '.join(values)} FROM data)"
+    return duckdb.cleaned(backend, relation, called, told.names, [clean for _, clean in forms])
