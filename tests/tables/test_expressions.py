@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import pyarrow as pa
 import pytest
 
-from dalenius.errors import QueryRefused
-from dalenius.tables import Field, Schema, Table, mean
+from dalenius.errors import InvalidParameter, QueryRefused
+from dalenius.tables import Field, Schema, Source, Table, Unit, count, exact, mean
+from dalenius.tables.measures import count as rows
 from dalenius.tables.steps import Compute, Filter
 
 FIELDS = (
@@ -130,6 +132,11 @@ def test_what_may_be_written(text: str) -> None:
         ("", "it must be an SQL expression"),
         ("age = 1e400", "beyond 2\\^1000|is not a number"),
         ("pay" + " * pay" * 20 + " > 1", "could overflow"),
+        ("1 / (2 - 2) > 1", "divides by zero"),
+        ("pay / (1 - 1) > 1", "divides by zero"),
+        ("pay > sqrt(1 - 2)", "the root of a negative number"),
+        ("1e300 * 1e300 > pay", "beyond 2\\^1000"),
+        ("pay > 1 / 1e-300 / 1e-300", "beyond 2\\^1000"),
         ("age = 1 or " * 5000 + "ok", "at most 20000 are allowed"),
         ("not " * 3000 + "ok", "nested too deeply|not an SQL expression"),
     ],
@@ -141,6 +148,24 @@ def test_what_is_refused(text: str, reason: str) -> None:
 
 def test_a_chain_of_conditions_may_be_long() -> None:
     assert condition(" or ".join(f"age = {n}" for n in range(900)))
+
+
+def test_and_is_carried_out() -> None:
+    """Engines refuse chains of a thousand; that would be after the charge."""
+    source = Source.open(pa.table({"n": [1, 5, 2000], "x": [1.0, 5.0, 0.5]}))
+    chain = " or ".join(f"n = {n}" for n in range(1100))
+    query = (
+        source.table(Schema(nulls="drop")).filter(chain).filter(f"x in ({', '.join(map(str, range(1100)))})")
+    )
+    assert exact.evaluate(source, query.agg(n=count()), Unit.rows()).values[rows()].tolist() == [2]
+
+
+def test_text_that_no_engine_holds() -> None:
+    for text in ("a\x00", "\ud800"):
+        with pytest.raises(QueryRefused, match="code 0"):
+            TABLE.filter(f"name = '{text}'")
+        with pytest.raises(InvalidParameter, match="is not a whole number of 64 bits, text"):
+            TABLE.group_by("name", keys=[text])
 
 
 def test_computed_columns() -> None:

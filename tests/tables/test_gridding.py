@@ -89,6 +89,36 @@ def test_fine_bins_cover_the_bounds(bounds: tuple[float, float], most: int) -> N
     assert math.frexp(bins.width)[0] == 0.5
 
 
+far = st.floats(2.0**40, 2.0**53) | st.floats(-(2.0**53), -(2.0**40)) | st.just(9007199254740994.0) | finite
+
+
+@given(far, st.integers(1, 40), st.sampled_from([1, 2, 3, 7]), st.floats(0, 1))
+def test_narrow_bins_are_refused_or_hold_every_value(
+    lower: float, steps: int, size: int, where: float
+) -> None:
+    """Bins of few doubles: whatever is rounded on the way, the engines' arithmetic ends within range."""
+    upper = lower
+    for _ in range(steps):
+        upper = math.nextafter(upper, math.inf)
+    try:
+        bins = equal_bins(NUMBER, "x", (lower, upper), size, "drop")
+    except InvalidParameter:
+        return
+    for x in (lower, upper, lower + where * (upper - lower)):
+        inside = min(max(x, lower), bins._last)
+        near = bins._near(inside)
+        start, end = lower + near * bins.width, lower + (near + 1) * bins.width
+        found = near - 1 if inside < start else near + 1 if inside >= end else near
+        assert 0 <= (near if bins._exact else found) < size
+
+
+def test_the_middle_of_the_last_bin_may_be_its_end() -> None:
+    """Half-way between two neighbouring doubles: the middle rounds to the upper edge, which no bin holds."""
+    first, last = 9007199254740994.0, 9007199254740996.0
+    assert first + (last - first) / 2 == last
+    assert equal_bins(NUMBER, "x", (first, last), 1, "drop")._last == first
+
+
 def test_listed_bins() -> None:
     bins = listed_bins(NUMBER, "x", [0, 1, 10], "drop")
     assert [bins.bin(x) for x in (-5, 0, 0.5, 1, 9, 10, 99)] == [0, 0, 0, 1, 1, 1, 1]

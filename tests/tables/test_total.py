@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 import psycopg
+import pyarrow as pa
 import pytest
 
 from dalenius.errors import QueryRefused
@@ -83,6 +85,65 @@ def test_values(source: Source) -> None:
     assert numbers[:3] == [[5], [5], [5]]  # NaN is no number; dates beyond the calendar are at its ends
     (total,) = [m for m in query.measures if m.kind == "sum"]
     assert found[total][0] * total.granularity == 1.5  # 1 - 1 + 0 + 1 + 0.5
+
+
+def test_nan_among_decimals_is_null(postgres_server: PostgresServer) -> None:
+    """Of any precision; PostgreSQL takes NaN for the largest number there is."""
+    url = postgres_server.fresh()
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute("CREATE TABLE odd (x numeric(12, 2), y numeric, z numeric(38, 10))")
+        connection.execute(
+            "INSERT INTO odd VALUES ('NaN', 'NaN', 'NaN'), (6000, 'Infinity', 6000), (1, 1, 1)"
+        )
+    opened = Source.open(url, table="odd")
+    for name in "xyz":
+        table = opened.table(Schema(nulls="drop"))
+        text = f"FLOOR(SQRT(SQRT({name})))"
+        query = table.filter(f"{name} > 5000").agg(n=count(), m=mean(text, (0, 10)))
+        found = exact.evaluate(opened, query, Unit.rows())
+        assert found[query.measures[0]].tolist() == [1]
+        query = table.agg(n=count(name), m=count(text))
+        found = exact.evaluate(opened, query, Unit.rows())
+        assert [found[measure].tolist() for measure in query.measures] == [[2], [2]]
+    opened.close()
+
+
+ROOTS = "FLOOR(SQRT(SQRT(SQRT(SQRT(SQRT(COALESCE({}, 0)))))))"
+ODD = [math.inf, -math.inf, math.nan, None, 1.7976931348623157e308, 5e-324, -0.0, 2.0**63]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        ROOTS.format("x"),
+        ROOTS.format("z"),
+        "FLOOR(x)",
+        "CEIL(-z)",
+        "FLOOR(CASE WHEN x > 0 THEN x ELSE z END)",
+        "FLOOR(LEAST(x, z)) % 7",
+        "z * x * z",
+        "COALESCE(z, 1) / GREATEST(x, z)",
+        "ABS(NULLIF(z, 1)) - x",
+        "CAST(x > z AS INTEGER) + z",
+    ],
+)
+def test_no_number_makes_an_expression_fail(text: str) -> None:
+    """What is computed from a column, chosen among columns, or a column by another name, is clamped like a column."""
+    opened = Source.open(pa.table({"x": pa.array([*ODD, 1.0, 4.0], pa.float64())}))
+    table = opened.table(Schema(nulls="drop")).with_columns(z="x")
+    query = table.filter(f"{text} < 5 OR x IS NULL OR x IS NOT NULL").agg(
+        n=count(), m=mean(text, (0, 10)), h=histogram(text, 1, (9007199254740994, 9007199254740996))
+    )
+    assert exact.evaluate(opened, query, Unit.rows())[query.measures[0]].tolist() == [len(ODD) + 2]
+
+
+@pytest.mark.parametrize("odd", [9007199254740996.0, math.inf, 9007199254740994.0])
+def test_the_end_of_the_last_bin(odd: float) -> None:
+    """Both edges of one bin, two doubles apart: all there is is in it."""
+    opened = Source.open(pa.table({"x": [odd, 1.0]}))
+    edges = (9007199254740994, 9007199254740996)
+    query = opened.table(Schema(nulls="drop")).agg(h=histogram("x", 1, edges))
+    assert exact.evaluate(opened, query, Unit.rows())[query.measures[0]].tolist() == [[2]]
 
 
 def test_blanks_at_the_end(source: Source) -> None:

@@ -15,6 +15,7 @@ from dalenius.calculus.errors import QueryRefused
 from dalenius.tables import terms
 from dalenius.tables.engines import total
 from dalenius.tables.expressions import parse, written
+from dalenius.tables.keys import is_storable
 from dalenius.tables.terms import Term
 
 COMPARISONS: Mapping[type, Callable[[Any, Any], Any]] = {
@@ -177,10 +178,7 @@ class _Compiler:
     def logic(self, tree: Any, combine: Callable[[Any, Any], Any]) -> Term:
         # A chain of ANDs leans left and can be thousands long: walk it, do not recurse.
         parts = [self.condition(part) for part in tree.flatten()]
-        value = parts[0].value
-        for part in parts[1:]:
-            value = combine(value, part.value)
-        return terms.truth(value, *parts)
+        return terms.truth(_combined([part.value for part in parts], combine), *parts)
 
     def negation(self, tree: Any) -> Term:
         inner = self.condition(tree.this)
@@ -228,10 +226,7 @@ class _Compiler:
             raise QueryRefused("IN needs a list of constants.")
         if x.kind == "number":
             equal = [x.value == v.value for v in values]
-            value = equal[0]
-            for other in equal[1:]:
-                value = value | other
-            return terms.truth(value, x)
+            return terms.truth(_combined(equal, lambda a, b: a | b), x)
         return terms.truth(x.value.isin([v.constant for v in values]), x)
 
     def is_null(self, tree: Any) -> Term:
@@ -356,13 +351,21 @@ def refusal(tree: Any) -> str:
     return f"{name!r} is not in the language of expressions (see dalenius.tables.expressions)."
 
 
+def _combined(values: list[Any], combine: Callable[[Any, Any], Any]) -> Any:
+    """In pairs: a tree, not a chain thousands deep, which engines refuse."""
+    while len(values) > 1:
+        paired = [combine(a, b) for a, b in zip(values[::2], values[1::2], strict=False)]
+        values = paired + values[len(paired) * 2 :]
+    return values[0]
+
+
 def _named(term: Term) -> str:
     return {"bool": "a condition", None: "NULL", "text": "text"}.get(term.kind, f"of type {term.kind}")
 
 
 def _text(text: str) -> str:
-    if "\x00" in text:
-        raise QueryRefused("text must not hold the character with code 0.")
+    if not is_storable(text):
+        raise QueryRefused("text must not hold the character with code 0, nor half of a pair of surrogates.")
     return text
 
 

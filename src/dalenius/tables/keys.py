@@ -187,13 +187,18 @@ def _plain(value: Any) -> Any:
         return value
     if isinstance(value, int) and -(2**63) <= value < 2**63:
         return value
-    if isinstance(value, str) and "\x00" not in value:
+    if isinstance(value, str) and is_storable(value):
         return value
     if isinstance(value, datetime.date) and not isinstance(value, datetime.datetime):
         return value
     raise InvalidParameter(
         f"the key {value!r} is not a whole number of 64 bits, text, a date, True or False."
     )
+
+
+def is_storable(text: str) -> bool:
+    """Whether every engine can hold a text: it has no character 0, and can be written in UTF-8."""
+    return "\x00" not in text and not any("\ud800" <= sign <= "\udfff" for sign in text)
 
 
 def _is_frame(given: Any) -> bool:
