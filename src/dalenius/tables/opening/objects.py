@@ -2,9 +2,9 @@
 
 What such a column holds cannot be told from its type. It is of the kind that the schema states, or else of the kind of
 most of its values (of text where there is a tie; numbers are whole if no more than one in a hundred is not, or one in
-all); a value of another kind is missing, and so is a whole number beyond 64 bits. A whole number may stand for a number, and a date for
-the timestamp at its midnight. A column of which most values are of no kind (lists, bytes, moments with a zone) is
-refused by name when it is used.
+all); a value of another kind is missing, and so is a whole number beyond 64 bits. A whole number may stand for a
+number, and a date for the timestamp at its midnight. A column of which most values are of no kind (lists, bytes,
+moments with a zone) is refused by name when it is used.
 """
 
 from __future__ import annotations
