@@ -9,6 +9,8 @@ import pytest
 
 import dalenius as dp
 from dalenius.calculus.errors import SourceError
+from dalenius.tables import Source, exact
+from dalenius.tables.opening.duckdb import spill
 
 PLAIN = "".join(f"{i},x\n" for i in range(20_000))
 
@@ -70,3 +72,109 @@ def test_a_type_that_changes_is_null_from_there(tmp_path: Path) -> None:
 def test_a_file_without_a_line_of_names_is_refused(tmp_path: Path, text: str) -> None:
     with pytest.raises(SourceError, match="first line"):
         asked(tmp_path / "data.csv", text)
+
+
+def integers(path: Path, text: bytes, schema: dp.Schema, **wanted: Any) -> list[list[int]]:
+    """What an answer is made of, before any noise."""
+    path.write_bytes(text)
+    source = Source.open(path, schema=schema)
+    query = source.table().agg(**wanted)
+    table = exact.evaluate(source, query, dp.Unit.rows())
+    source.close()
+    return [table[measure].ravel().tolist() for measure in query.measures]
+
+
+@pytest.mark.parametrize("declared", [{"type": "number"}, {}])
+def test_a_record_with_an_unreadable_value_is_still_counted(tmp_path: Path, declared: dict[str, Any]) -> None:
+    values = ["?"] * 100 + ["1.5"] * 900
+    text = "x,y\n" + "".join(f"{value},1\n" for value in values)
+    wanted = {"n": dp.count(), "m": dp.mean("x", bounds=(0, 3), granularity=0.5), "there": dp.count("x")}
+    schema = dp.Schema({"x": declared}, nulls="drop")
+    assert integers(tmp_path / "x.csv", text.encode(), schema, **wanted)[:2] == [[1000], [900]]
+    filled = dp.Schema({"x": {**declared, "impute": 0}}, nulls="drop")
+    _, total = integers(
+        tmp_path / "x.csv", text.encode(), filled, n=dp.count(), s=dp.sum("x", (0, 3), granularity=0.5)
+    )
+    assert total == [2700]  # 1.35 on average, in steps of a half
+    long = "x\n" + "1.5\n" * 50_000 + "?\n" * 10_000
+    rows = dp.Schema({"x": declared}, nulls="drop")
+    assert integers(tmp_path / "x.csv", long.encode(), rows, n=dp.count(), c=dp.count("x")) == [
+        [60_000],
+        [50_000],
+    ]
+
+
+NASTY = [
+    b"7,x\ry,1",
+    b"7,x,1\r",
+    b'7,"x,1',
+    b'7,x",1',
+    b"7,\x00,1",
+    b"7,\xff,1",
+    b"7",
+    b"7,8,9,10",
+    b"",
+    b"a,b,c",
+    b'"',
+]
+NASTY += [
+    b"99999999999999999999,x,nan",
+    b"7,x,1e999",
+    b"7,x,-inf",
+    b"7," + b"x" * 3_000_000 + b",1",
+    b"6.7,x,?",
+    b",,",
+]
+
+
+@pytest.mark.parametrize("nasty", NASTY, ids=range(len(NASTY)))
+def test_a_nasty_line_changes_no_other(tmp_path: Path, nasty: bytes) -> None:
+    types = dp.Schema(
+        {"a": {"type": "integer"}, "b": {"type": "text"}, "c": {"type": "number"}}, nulls="drop"
+    )
+    lines = [b"%d,x,%d.5" % (n, n) for n in range(50)]
+    end = b"\r\n" if len(nasty) % 2 else b"\n"
+    wanted = {
+        "n": dp.count(),
+        "a": dp.sum("a", (0, 100)),
+        "c": dp.mean("c", (0, 64)),
+        "b": dp.proportion("b = 'x'"),
+    }
+    for schema in (types, dp.Schema(nulls="drop")):
+        plain, beside = (
+            integers(tmp_path / "x.csv", b"a,b,c\n" + end.join(some) + end, schema, **wanted)
+            for some in (lines, [*lines[:30], nasty, *lines[30:]])
+        )
+        assert plain[0] == [50]
+        assert beside[0][0] - 50 in (0, 1)
+        assert all(abs(new[0] - old[0]) <= 2**24 for old, new in zip(plain, beside, strict=True))
+        if nasty.startswith(b"7,8") or nasty in (b"7", b"", b'"'):
+            assert plain == beside
+
+
+def test_types_are_not_guessed_from_a_row_in_an_unlucky_place(tmp_path: Path) -> None:
+    for at in (0, 50, 99):
+        lines = ["2020-01-31,5,true,1.5,2020-01-31 10:00:00,word"] * 100
+        lines[at] = "x,x,x,x,x,1"
+        (tmp_path / "x.csv").write_text("a,b,c,d,e,f\n" + "\n".join(lines) + "\n")
+        kinds = [field.kind for field in Source.open(tmp_path / "x.csv").fields]
+        assert kinds == ["date", "integer", "bool", "number", "timestamp", "text"]
+
+
+def test_files_of_one_table_have_one_first_line(tmp_path: Path) -> None:
+    (tmp_path / "a-1.csv").write_text("a,b\n1,2\n")
+    (tmp_path / "a-2.csv").write_bytes(b"\xef\xbb\xbfa,b\r\n3,4\r\n")
+    source = Source.open(str(tmp_path / "a-*.csv"), schema=dp.Schema(nulls="drop"))
+    query = source.table().agg(s=dp.sum("a", (0, 9)))
+    assert exact.evaluate(source, query, dp.Unit.rows())[query.measures[0]].tolist() == [4]
+    (tmp_path / "a-2.csv").write_text("b,a\n3,4\n")
+    with pytest.raises(SourceError, match="the same first line"):
+        Source.open(str(tmp_path / "a-*.csv"))
+
+
+def test_nothing_of_the_data_stays_behind(tmp_path: Path) -> None:
+    (tmp_path / "x.csv").write_text("a\nsecret-value\n")
+    source = Source.open(tmp_path / "x.csv", schema=dp.Schema(nulls="drop"))
+    assert not [file for file in spill().rglob("*") if file.is_file() and file.suffix == ".table"]
+    query = source.table().agg(n=dp.count())
+    assert exact.evaluate(source, query, dp.Unit.rows())[query.measures[0]].tolist() == [1]

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from dalenius.tables import Query, Source, Table, Unit
+from dalenius.tables import Query, Source, Table, Unit, exact
 from tests.tables import nasty
 from tests.tables.engines import (
     NoSpark,
@@ -23,8 +23,11 @@ from tests.tables.engines import (
     integers,
     spark_session,
 )
+from tests.tables.test_names import check_both
+from tests.tables.test_nasty_records import check, questions
 
 CASES = nasty.cases()
+SCHEMA = nasty.SCHEMA
 
 pytestmark = [
     # What PySpark and Ibis say about each other's and pandas' newest versions.
@@ -69,6 +72,47 @@ def test_spark_agrees_with_duckdb(
     name: str, ask: Callable[[Table], Query], unit: Unit, duckdb_source: Source, spark_source: Source
 ) -> None:
     assert integers(spark_source, ask, unit) == integers(duckdb_source, ask, unit)
+
+
+def test_names_that_differ_in_capitals_only(spark: Any) -> None:
+    check_both(Source.open(spark.createDataFrame([(1, 30, "x"), (2, 40, "y")], "a int, A int, k string")))
+
+
+NASTY = [
+    ("number", "DOUBLE", "1", ["'NaN'", "'Infinity'", "'-Infinity'", "5e-324", "NULL"]),
+    ("text", "STRING", "'a'", ["X'FF'", "X'61FE'", "NULL", "''"]),
+    (
+        "date",
+        "DATE",
+        "'2020-01-01'",
+        ["date_add(DATE '9999-12-31', 400)", "date_sub(DATE '0001-01-01', 400)", "NULL"],
+    ),
+    (
+        *("timestamp", "TIMESTAMP", "'2020-01-01'"),
+        ["timestamp_micros(9223372036854775807)", "timestamp_micros(-9223372036854775807)", "NULL"],
+    ),
+]
+
+
+@pytest.mark.parametrize(("kind", "dtype", "good", "nasty"), NASTY, ids=[case[1] for case in NASTY])
+def test_one_record_can_only_spoil_itself(
+    spark: Any, kind: str, dtype: str, good: str, nasty: list[str]
+) -> None:
+    plain, odd = (
+        spark.sql(
+            " UNION ALL ".join(
+                f"SELECT CAST({value} AS {dtype}) AS x, 1 AS i" for value in [good, *values, "NULL"]
+            )
+        )
+        for values in ([good], [good, *nasty])
+    )
+    told = []
+    for frame in (plain, odd):
+        source = Source.open(frame)
+        query = questions(source.table(SCHEMA), kind)[0]
+        found = exact.evaluate(source, query, Unit.rows())
+        told.append([(m, found[m].ravel().tolist()) for m in query.measures if m.bins is None])
+    check(told[0], told[1], len(nasty))
 
 
 class TestSession:

@@ -12,6 +12,7 @@ import pytest
 from dalenius.errors import QueryRefused
 from dalenius.tables import Schema, Source, Unit, bounds, count, exact, histogram, mean, median, sum
 from tests.servers.postgres import PostgresServer
+from tests.tables.test_nasty_records import check, integers
 
 ROWS = """
     CREATE TABLE odd (id uuid, n numeric, d date, t timestamp, c char(3), f float8, r real);
@@ -150,3 +151,64 @@ def test_blanks_at_the_end(source: Source) -> None:
     """To char(3), 'ab' equals 'ab ': a row would be in both groups."""
     with pytest.raises(QueryRefused, match="different texts can be equal"):
         source.table(Schema(nulls="drop")).group_by("c", keys=["ab", "ab "])
+
+
+@pytest.mark.parametrize(
+    ("kind", "dtype", "good", "nasty"),
+    [
+        ("integer", "bigint", "1", ["9223372036854775807", "-9223372036854775808", "NULL"]),
+        ("number", "float8", "1", ["'NaN'", "'Infinity'", "'-Infinity'", "5e-324", "NULL"]),
+        ("number", "real", "1", ["'NaN'", "'Infinity'", "1e-45"]),
+        (
+            "number",
+            "numeric",
+            "1",
+            ["'NaN'", "'Infinity'", "'-Infinity'", "'1e5000'", "'-1e5000'", "'1e-5000'", "NULL"],
+        ),
+        ("number", "numeric(12, 2)", "1", ["'NaN'", "9999999999.99"]),
+        ("number", "small", "1", ["'NaN'", "NULL"]),
+        ("text", "text", "'a'", ["''", "repeat('a', 100000)", "chr(1114111)", "NULL"]),
+        ("text", "mood", "'a'", ["'b'", "NULL"]),
+        ("bool", "boolean", "true", ["NULL"]),
+        (
+            "date",
+            "date",
+            "'2020-01-01'",
+            ["'infinity'", "'-infinity'", "'4713-01-01 BC'", "'5874897-12-31'", "NULL"],
+        ),
+        (
+            "timestamp",
+            "timestamp",
+            "'2020-01-01'",
+            ["'infinity'", "'-infinity'", "'4713-01-01 BC'", "'294276-12-31'"],
+        ),
+    ],
+)
+def test_one_record_can_only_spoil_itself(
+    postgres_server: PostgresServer, kind: str, dtype: str, good: str, nasty: list[str]
+) -> None:
+    url = postgres_server.fresh()
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute(
+            "CREATE TYPE mood AS ENUM ('a', 'b'); CREATE DOMAIN small AS numeric CHECK (VALUE <> 7)"
+        )
+        connection.execute(f"CREATE TABLE t (x {dtype}, i int); CREATE TABLE u (x {dtype}, i int)")
+        for table, values in (("t", [good] * 5), ("u", [*[good] * 5, *nasty])):
+            for value in values:
+                connection.execute(f"INSERT INTO {table} VALUES ({value}, 1)")
+    check(
+        integers(Source.open(url, table="t"), kind), integers(Source.open(url, table="u"), kind), len(nasty)
+    )
+
+
+@pytest.mark.parametrize(
+    "dtype", ["bytea", "money", "int[]", "timestamptz", "time", "interval", "json", "char(3)"]
+)
+def test_types_without_use(postgres_server: PostgresServer, dtype: str) -> None:
+    url = postgres_server.fresh()
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute(f"CREATE TABLE t (x {dtype}, i int)")
+    source = Source.open(url, table="t")
+    with pytest.raises(QueryRefused, match="column 'x' has type"):
+        source.table(Schema(nulls="drop")).filter("x IS NULL")
+    source.close()

@@ -1,8 +1,9 @@
 """The types of a CSV file's columns, guessed from its first records where the schema does not state them.
 
 A column is what nine in ten of its values read as, among the first 10 000 records: whole numbers (if no more than one
-number in a hundred has a fraction), numbers, true and false, dates like 2024-12-31, timestamps; else text. So a few odd
-values do not decide, wherever they stand; they are missing, as any value is that does not read as its column's type.
+number in a hundred has a fraction, or one in all), numbers, true and false, dates like 2024-12-31, timestamps; else
+text. So a few odd values do not decide, wherever they stand; they are missing, as any value is that does not read as
+its column's type.
 
 A guess tells what it is: that most values are numbers, say. It is made before anything is asked or charged, and it is
 taken to be public, as the types of a database are. Where it is not, state the types.
@@ -17,6 +18,7 @@ from dalenius.tables.opening import duckdb
 from dalenius.tables.opening.opened import Clean
 
 SAMPLE = 10_000
+FEW = 20
 
 FORMS: dict[Kind, str] = {
     "text": "VARCHAR",
@@ -57,6 +59,11 @@ def guessed(backend: Any, sample: Any, size: int) -> list[Kind]:
     return found
 
 
+def mostly_whole(whole: int, broken: int) -> bool:
+    """Whether so many numbers are a column of whole ones. One that is not does not decide, unless there are few."""
+    return broken <= max((whole + broken) // 100, int(whole + broken >= FEW))
+
+
 def _guess(backend: Any, x: str) -> Kind:
     parts = [f"count({x})"]
     for kind, form in list(FORMS.items())[1:]:
@@ -68,6 +75,6 @@ def _guess(backend: Any, x: str) -> Kind:
     if there == 0:
         return "text"
     if 10 * number >= 9 * there:
-        return "integer" if 100 * whole >= 99 * number else "number"
+        return "integer" if mostly_whole(whole, number - whole) else "number"
     likely: list[tuple[Kind, int]] = list(zip(("bool", "date", "timestamp"), others, strict=True))
     return next((kind for kind, fit in likely if 10 * fit >= 9 * there), "text")

@@ -1,10 +1,10 @@
 """Columns of Python objects, which may be of any type, each another.
 
 What such a column holds cannot be told from its type. It is of the kind that the schema states, or else of the kind of
-most of its values (of text where there is a tie; numbers are whole if no more than one in a hundred is not); a value of
-another kind is missing, and so is a whole number beyond 64 bits. A whole number may stand for a number, and a date for
-the timestamp at its midnight. A column of which most values are of no kind (lists, bytes, moments with a zone) is
-refused by name when it is used.
+most of its values (of text where there is a tie; numbers are whole if no more than one in a hundred is not, or one in
+all); a value of another kind is missing, and so is a whole number beyond 64 bits. A whole number may stand for a
+number, and a date for the timestamp at its midnight. A column of which most values are of no kind (lists, bytes,
+moments with a zone) is refused by name when it is used.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from uuid import UUID
 import numpy as np
 
 from dalenius.tables.kinds import KINDS, MOST, Kind
+from dalenius.tables.opening.guessing import mostly_whole
 
 OTHER = "other"
 ORDER = ("text", *KINDS, OTHER)
@@ -59,7 +60,7 @@ def _commonest(listed: list[Any], types: Counter[type]) -> Kind | None:
     found["timestamp"] -= zoned
     found[OTHER] += zoned
     whole, broken = found.pop("integer", 0), found.pop("number", 0)
-    found["integer" if whole >= 99 * broken else "number"] = whole + broken
+    found["integer" if mostly_whole(whole, broken) else "number"] = whole + broken
     best = max(ORDER, key=lambda kind: found[kind])
     if found[best] <= 0:
         return "text" if type(None) in types or not listed else None
