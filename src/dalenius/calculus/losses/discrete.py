@@ -180,8 +180,10 @@ def _atoms(p: np.ndarray, q: np.ndarray) -> Atoms:
     far = np.log(p_both) - np.log(q_both)
     loss, mass = np.where(near, np.log1p((p_both - q_both) / q_both), far), p_both
     rounding = np.where(near, 2 * np.abs(loss), np.abs(np.log(p_both)) + np.abs(np.log(q_both)))
-    blur = 2 * UNIT * float(rounding.max(initial=0.0))
+    # What the probabilities lack of 1 is shared out in the truth: it moves every loss by as much.
+    lack = (abs(math.fsum([*p, -1.0])) + abs(math.fsum([*q, -1.0]))) * (1 + 1e-8)
+    blur = 2 * UNIT * float(rounding.max(initial=0.0)) + lack
     values, where = np.unique(loss, return_inverse=True)
     merged = np.bincount(where, weights=mass, minlength=len(values))
     infinite = float(p[(p > 0) & (q == 0)].sum())
-    return Atoms(values, merged, infinite, blur=blur)
+    return Atoms(values, merged, infinite, slack=8 * UNIT + lack, blur=blur)

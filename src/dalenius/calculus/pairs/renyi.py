@@ -5,13 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 from scipy.optimize import minimize_scalar
 
+from dalenius.calculus.checks import float_up
 from dalenius.calculus.errors import UnsupportedComposition
 from dalenius.calculus.pairs.atoms import Atoms
-from dalenius.calculus.pairs.pair import Pair, Reals, Terms
+from dalenius.calculus.pairs.pair import UNIT, Pair, Reals, Terms
 from dalenius.calculus.pairs.tabulate import symmetric_above
 
 
@@ -43,6 +45,11 @@ class RenyiPair(Pair):
 
     def log_mgf(self, s: Reals) -> Reals:
         return np.array([x * self.curve(1.0 + float(x)) for x in s])
+
+    def renyi_log_mgf(self, s: Reals) -> Reals:
+        # The curve is asked at an order that is a float, never below 1 + s.
+        orders = [float_up(1 + Fraction(x)) for x in s.tolist()]
+        return s * np.array([self.curve(order) for order in orders]) * (1 + 8 * UNIT)
 
     def cells(self, edges: Reals) -> tuple[Reals, Reals]:
         raise UnsupportedComposition("a Renyi curve has no single law; only its profile can be tabulated.")
