@@ -27,7 +27,7 @@ from dalenius.calculus.engines.saddle import Moments
 from dalenius.calculus.pairs.atoms import Atoms
 from dalenius.calculus.pairs.gaussian import GaussianPair
 from dalenius.calculus.pairs.pair import UNIT, Bounds, Pair, Reals, Terms
-from dalenius.calculus.pairs.renyi import RenyiPair, profile_bound, renyi_atoms
+from dalenius.calculus.pairs.renyi import RenyiPair, best_order, profile_bound, renyi_atoms
 
 Engine = Literal["auto", "contour", "grid", "proof"]
 
@@ -100,12 +100,12 @@ class Sum:
         if not self.terms:
             gap = -math.expm1(epsilon) if epsilon < 0 else 0.0
             return Bounds(gap, gap)
-        if epsilon >= self.largest or self.infinite == 1.0:
-            return self.infinite_bounds
         if engine == "proof":
             from dalenius.calculus.engines import proof
 
             return proof.delta_bounds(self, epsilon)
+        if epsilon >= self.largest or self.infinite == 1.0:
+            return self.infinite_bounds
         if engine == "auto" and len(self.terms) == 1 and self.terms[0][1] == 1:
             closed = self.terms[0][0].delta(epsilon)
             if closed is not None:
@@ -234,6 +234,8 @@ class Direction:
         return self._answers[key]
 
     def _delta(self, epsilon: float, engine: Engine) -> Bounds:
+        if engine == "proof":
+            return self._proof(epsilon)
         upper = 1.0
         both = None
         if self.upper is not None:
@@ -247,6 +249,21 @@ class Direction:
             else self.lower.delta(epsilon, engine).lower
         )
         return Bounds(min(lower, upper), upper)
+
+    def _proof(self, epsilon: float) -> Bounds:
+        """The same in ball arithmetic, or UnsupportedComposition."""
+        from dalenius.calculus.engines import proof
+
+        for pair, _ in self.terms:
+            proof.check(pair)
+        upper = 1.0
+        if not any(isinstance(pair, RenyiPair) for pair, _ in self.terms):
+            assert self.upper is not None
+            upper = self.upper.delta(epsilon, "proof").upper
+        if self.by_renyi and not self.reveals:
+            s, _ = best_order(self.log_mgf, epsilon)
+            upper = min(upper, proof.renyi_bound(self.terms, epsilon, s))
+        return Bounds(min(self.lower.delta(epsilon, "proof").lower, upper), upper)
 
     def stays_below(self, epsilon: float, delta: float, engine: Engine = "auto") -> bool:
         """Whether delta(epsilon) <= delta is certain."""

@@ -60,8 +60,10 @@ def approx(epsilon: float, delta: float, adjacency: Adjacency = ADD_REMOVE) -> L
 def randomized_response(epsilon: float, k: int = 2, adjacency: Adjacency = ADD_REMOVE) -> Loss:
     """Loss of k-ary randomized response: the truth with probability e^epsilon / (e^epsilon + k - 1).
 
-    Neighbours differ in the answer of one person; the other k - 2 answers tell nothing. (Seed 000
-    section 3.2, Theorem 3.1, for k = 2.)
+    For one person's answer against another answer of theirs: the other k - 2 answers tell nothing (Warner,
+    "Randomized response", 1965, for k = 2). Under replace-one that is what neighbours differ in, so pass
+    adjacency=dp.REPLACE_ONE; under add/remove it also bounds an answer against a report made without
+    looking, and is the default because losses of the default adjacency add up.
 
     >>> import dalenius as dp
     >>> dp.losses.randomized_response(1.0).epsilon(delta=0.0)
