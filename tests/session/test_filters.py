@@ -337,7 +337,8 @@ class TestPrices:
             budget.cost(loss)
         cost = budget.cost(loss, delta=1e-8)
         assert cost.delta >= Fraction(1e-8)
-        assert cost.amount >= Fraction(losses.pure(loss.epsilon(1e-8)).gdp()) ** 2
+        # Gaussian noise with mu^2 = 0.002 has these divergences; randomized response would cost 0.08.
+        assert 0.0019 < cost.amount < 0.0045
 
     def test_one_direction_may_need_a_delta_and_the_other_not(self) -> None:
         """Sampled key discovery: removing and adding a record have different laws."""

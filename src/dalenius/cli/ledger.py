@@ -195,8 +195,8 @@ def _short(kind: str, exact: dict[str, str], up: bool) -> str:
 
     from dalenius.session.cost import Cost
 
-    cost = Cost(kind, Fraction(exact["amount"]), Fraction(exact["delta"]))  # type: ignore[arg-type]
-    return cost.text(written.DIGITS, up)
+    parts = {name: Fraction(value) for name, value in exact.items()}
+    return Cost(kind, **parts).text(written.DIGITS, up)  # type: ignore[arg-type]
 
 
 def _verification(found: Verification) -> dict[str, Any]:
