@@ -203,8 +203,8 @@ class ZCDPFilter(Filter):
         joint = loss.zcdp()
         if math.isinf(joint):
             advice = (
-                "A release with a delta (the discovery of keys, say) needs an ApproxDP account; "
-                "bounded or Gaussian noise has a finite rho."
+                "A release with a delta (the discovery of keys, or a model that promises ApproxDP) needs an "
+                "ApproxDP account; bounded or Gaussian noise has a finite rho."
             )
             raise self._no_price("rho", advice)
         terms = (*loss.terms_remove, *loss.terms_add)

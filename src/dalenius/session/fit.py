@@ -21,9 +21,10 @@ from sklearn.pipeline import Pipeline
 
 from dalenius.calculus import checks
 from dalenius.calculus.adjacency import Adjacency
-from dalenius.calculus.errors import InvalidParameter, UnsupportedComposition
+from dalenius.calculus.errors import InvalidParameter
 from dalenius.calculus.loss import Loss
-from dalenius.calculus.losses import group, to_adjacency, zcdp
+from dalenius.calculus.losses import group, pure, to_adjacency, zcdp
+from dalenius.calculus.pairs.gaussian import GaussianPair
 from dalenius.learn.drawn_regression import DrawnRegression
 from dalenius.learn.public_bounds import PublicBounds
 from dalenius.learn.search import PrivateSearch
@@ -155,19 +156,19 @@ def _restored(model: Any, told: dict[str, Any]) -> Any:
 def of_a_unit(loss: Loss, unit: Unit, adjacency: Adjacency, kind: Kind | None = None) -> Loss:
     """The loss of all rows of a unit together, towards these neighbours: what a budget of this kind is charged.
 
-    A budget in rho is charged for the number of neighbours in between where that is less, or all there is: j steps of
-    rho-zCDP are j^2 rho-zCDP (Bun and Steinke 2016, Proposition 1.9).
+    Where no closed form follows the neighbours in between, they are counted: j steps of rho-zCDP are j^2 rho-zCDP (Bun
+    and Steinke 2016, Proposition 1.9), which a budget in rho is charged; those of e-DP are of randomized response.
     """
     rows = 1 if unit.column is None else unit.max_rows
-    if kind != "zcdp" or math.isinf(loss.zcdp()):
-        return to_adjacency(group(loss, rows), adjacency)
+    if rows == 1 and loss.adjacency is adjacency:
+        return loss
     steps = rows if loss.adjacency is adjacency else 2 * rows  # replacing is removing and adding
-    by_steps = zcdp(checks.float_up(steps**2 * Fraction(loss.zcdp())), adjacency)
-    try:
-        exact = to_adjacency(group(loss, rows), adjacency)
-    except UnsupportedComposition:  # too many steps to follow
-        return by_steps
-    return exact if exact.zcdp() <= by_steps.zcdp() else by_steps
+    gaussian = all(isinstance(pair, GaussianPair) for pair, _ in loss.terms_remove + loss.terms_add)
+    if kind == "zcdp" and not gaussian and math.isfinite(loss.zcdp()):
+        return zcdp(checks.float_up(steps**2 * Fraction(loss.zcdp())), adjacency)
+    if len(loss.terms_remove) > 1 and math.isfinite(loss.epsilon(0.0)):
+        return group(pure(loss.epsilon(0.0), adjacency), steps)
+    return to_adjacency(group(loss, rows), adjacency)
 
 
 def _columns(what: str, given: Columns) -> dict[str, tuple[float, float] | None]:
