@@ -514,7 +514,7 @@ def _is_gaussian(pair: Pair) -> bool:
 
 
 def _has_largest(pair: Pair) -> bool:
-    return pair.infinite == 0 and math.isfinite(pair.upper.largest)
+    return pair.infinite == 0 == pair.upper.infinite and math.isfinite(pair.upper.largest)
 
 
 def _largest(pair: Pair) -> Fraction:

@@ -56,7 +56,8 @@ class Polygon:
             return None
         if last == 0.0:
             return cls(np.zeros(0), np.zeros(0), delta, last)
-        places = np.linspace(-last, last, 2 * CELLS + 1)
+        half = np.linspace(0.0, last, CELLS + 1)
+        places = np.concatenate((-half[:0:-1], half))  # the same places either side, to the last bit
         x = np.exp(places)
         remove, add = _profile(loss.remove, places), _profile(loss.add, places)
         lines = [_chords(x, np.minimum(a, _turned(x, b))) for a, b in ((remove, add), (add, remove))]
@@ -74,7 +75,7 @@ class Polygon:
         level = np.minimum(self.beta * math.exp(min(float(shift), FARTHEST)) / keep * (1 - 100 * ROUND), 1.0)
         needed = power > 0
         power, level = power[needed], level[needed]
-        if np.any((power >= 1) & ((level < 1) | (power > 1 + 1e-12))):
+        if np.any((power > 1) | ((power == 1) & (level < 1))):
             return None
         inner = level < 1  # the test that always says yes has power 1
         a, b = ndtri(power[inner]), ndtri(level[inner])
