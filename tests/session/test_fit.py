@@ -250,3 +250,16 @@ def test_a_list_of_numbers_is_refused_before_anything_is_charged(people: pd.Data
     with pytest.raises(dp.errors.InvalidParameter, match=r"dp\.mean"):
         asked.fit(dp.learn.GradientMean(dp.PureDP(1.0)), FEATURES, "pay >= 74000")
     assert asked.remaining == dp.PureDP(2.0)
+
+
+def test_what_is_set_aside_is_remembered(people: pd.DataFrame, tmp_path: Path) -> None:
+    """A later session need not name it; one that names another is refused."""
+    promise = dp.ApproxDP(3.0, 1e-5)
+    asked = session(people[:400], promise, ledger=tmp_path / "ledger", reserve=0.5)
+    assert asked.remaining == dp.ApproxDP(2.5, 5e-6)
+    asked.fit(dp.learn.LogisticRegression(dp.ApproxDP(1.0, 1e-6)), FEATURES, "pay >= 74000")
+    left = asked.account.left()
+    assert 0 < left.shift < 0.5
+    assert session(people[:400], promise, ledger=tmp_path / "ledger").account.left() == left
+    with pytest.raises(dp.errors.InvalidParameter, match=r"a reserve of 0\.5"):
+        session(people[:400], promise, ledger=tmp_path / "ledger", reserve=0.25)

@@ -21,7 +21,7 @@ from dalenius.calculus.engines.accountant import Direction
 from dalenius.calculus.loss import Loss
 from dalenius.calculus.pairs.pair import Reals
 
-CELLS = 128
+CELLS = 64
 """The profile is looked at in this many places on either side of epsilon 0; the chords err by its square."""
 
 FARTHEST = 200.0
