@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -61,7 +61,7 @@ class Balance:
 
     def of(self, analyst: str | None) -> Cost:
         """What one analyst has spent."""
-        return self.by.get(analyst or "", replace(self.total, amount=Fraction(0), delta=Fraction(0)))
+        return self.by.get(analyst or "", self.total.nothing)
 
 
 class Account:
@@ -99,7 +99,11 @@ class Account:
 
     @property
     def spent(self) -> Guarantee:
-        """What everything charged so far promises, by all analysts, rounded up."""
+        """What was charged so far, to all analysts, written as a promise and rounded up.
+
+        It is the promise of a budget that ends here. The releases keep it if it was settled beforehand to stop at
+        this total; at a moment chosen by the answers only `promise` holds (docs/ledger.md).
+        """
         return self.filter.spent(self.balance().total)
 
     @property
@@ -220,8 +224,7 @@ class Account:
         left = balance.total.below(self.limit)
         if not self.shares or self.analyst is None:
             return left
-        mine = balance.of(self.analyst).below(self.allowance(self.analyst))
-        return replace(left, amount=min(left.amount, mine.amount), delta=min(left.delta, mine.delta))
+        return left.least(balance.of(self.analyst).below(self.allowance(self.analyst)))
 
     def _balance(self, rows: Rows) -> Balance:
         last = rows.latest("charge", self.seq)

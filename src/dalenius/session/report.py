@@ -9,7 +9,6 @@ from typing import Any
 
 from dalenius.calculus.guarantees import Guarantee
 from dalenius.session.account import Account
-from dalenius.session.cost import decimal
 from dalenius.session.entries import SCHEMA
 from dalenius.session.ledger import Ledger
 from dalenius.session.verify import BATCH
@@ -50,10 +49,7 @@ def _account(ledger: Ledger, account: Account) -> dict[str, Any]:
         "exact": {
             "limit": account.limit.written(),
             "spent": balance.total.written(),
-            "left": {
-                "amount": decimal(account.limit.amount - balance.total.amount),
-                "delta": decimal(account.limit.delta - balance.total.delta),
-            },
+            "left": balance.total.below(account.limit).written(),
         },
         "analysts": analysts,
         "charges": charges,

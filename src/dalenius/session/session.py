@@ -21,7 +21,7 @@ from dalenius.calculus.losses import total
 from dalenius.session.account import Account
 from dalenius.session.accuracy import Within
 from dalenius.session.budget import largest_mu
-from dalenius.session.cost import Cost, declared
+from dalenius.session.cost import Cost, declared, rounded_down
 from dalenius.session.explain import Explanation
 from dalenius.session.ledger import Ledger
 from dalenius.tables import exact
@@ -57,7 +57,8 @@ class Session:
     set, ever releases. The promise stays valid when each question is chosen after the last answer: see `session.budget`
     for the filter of each kind and its theorem. ledger: a file (made if it is not there) or a postgresql://
     address; without one nothing is remembered after the session ends, and the same budget could be spent
-    again: for trying out only.
+    again: for trying out only. reserve: for ApproxDP budgets, how much of epsilon is set aside, when the account is
+    opened, for pure and fitted releases; they then cost less and Gaussian noise more (docs/learning.md).
 
     >>> import dalenius as dp, pandas as pd
     >>> people = pd.DataFrame({"age": [20, 30, 40] * 1000, "town": ["a", "b", "b"] * 1000})
@@ -83,6 +84,7 @@ class Session:
         adjacency: Adjacency = ADD_REMOVE,
         analyst: str | None = None,
         shares: Mapping[str, Any] | None = None,
+        reserve: float | None = None,
     ) -> None:
         if not isinstance(unit, Unit):
             raise InvalidParameter(
@@ -113,6 +115,7 @@ class Session:
             analyst=analyst,
             shares=shares,
             unit=repr(unit),
+            reserve=reserve,
         )
 
     @property
@@ -127,7 +130,7 @@ class Session:
 
     @property
     def spent(self) -> Guarantee:
-        """What everything charged so far promises, rounded up."""
+        """What was charged so far, written as a promise; what is promised is the budget. See `Account.spent`."""
         return self.account.spent
 
     # -- asking ---------------------------------------------------------------------------------------
@@ -190,10 +193,11 @@ class Session:
 
         features: columns or expressions, as a list where the schema has their bounds, or with them: {"age": (18,
         90)}. target: a column, an expression, or a condition (1 or 0) for a classifier. table: other than all of it,
-        `session.table.filter(...)` for instance. The price is the model's own, `model.price()`, in the session's
-        currency: give the model GDP(mu) in a session with an ApproxDP or GDP budget, ZCDP(rho) with a ZCDP budget and
-        PureDP(epsilon) with a PureDP one; another promise fits, but costs more. The identical fit is returned from
-        the record, for nothing.
+        `session.table.filter(...)` for instance. The price is the model's own, `model.price()`, for all rows of a unit
+        and the session's neighbours, in the session's currency; `loss_` of the model is what was charged. Give
+        the model ApproxDP(epsilon, delta) or GDP(mu) in a session with an ApproxDP budget, GDP(mu) with a GDP budget,
+        ZCDP(rho) with a ZCDP budget and PureDP(epsilon) with a PureDP one. The identical fit is returned from the
+        record, for nothing.
 
         >>> import dalenius as dp, pandas as pd
         >>> people = pd.DataFrame({"age": range(18, 90), "pay": range(72)})
@@ -212,6 +216,7 @@ class Session:
             self.table if table is None else table,
             self.unit,
             self.adjacency,
+            self.account.filter.kind,
         )
         reply = self.account.ask(
             fitting.question, self._cost_of_fit(fitting.loss), lambda: fitting.compute(self.source)
@@ -295,16 +300,19 @@ class Session:
             amount = declared(price.rho)
         elif isinstance(price, GDP):
             amount = declared(price.mu) ** 2
-        computed = self.account.filter.cost(loss)
         if isinstance(self.account.promise, ApproxDP) and isinstance(price, PureDP):
-            return computed
-        return replace(computed, amount=max(computed.amount, amount))
+            return self.account.filter.cost(loss, room=self.account.left())
+        computed = self.account.filter.cost(loss)
+        # Down, as a limit is: a price that equals the whole budget fits it. What it must cover is rounded up.
+        return replace(computed, amount=max(computed.amount, rounded_down(amount)))
 
     def _cost_of_fit(self, loss: Loss) -> Cost:
-        """Where a fit has no finite mu, some of the delta of an approximate budget pays for that."""
-        if isinstance(self.account.promise, ApproxDP) and math.isinf(loss.gdp()):
-            return self.account.filter.cost(loss, max(self._some_delta(), 2 * loss.delta_at_infinity()))
-        return self.account.filter.cost(loss)
+        """Where a fit has no finite mu, a little of the delta of an approximate budget pays for that."""
+        if not isinstance(self.account.promise, ApproxDP) or math.isfinite(loss.gdp()):
+            return self.account.filter.cost(loss, room=self.account.left())
+        # A thousandth: what is beyond it in the tail hardly matters, and a thousand fits have room.
+        little = float(self.account.allowance(self.account.analyst).delta) / 1000
+        return self.account.filter.cost(loss, loss.delta_at_infinity() + little, self.account.left())
 
     def _plan(self, query: Query, budget: Guarantee, converted: bool = False) -> Plan:
         if isinstance(_asked(query).keys, Discover):
