@@ -107,13 +107,15 @@ class Ledger:
         shares: Shares | None = None,
         adjacency: Adjacency = ADD_REMOVE,
         unit: str = "row",
+        place: Mapping[str, object] | None = None,
     ) -> Account:
         """The account of a dataset, opened with this budget if it is new.
 
         What the first call says holds for ever: a later one that names another budget, other neighbours,
         another unit or other shares is refused. `shares` gives each analyst a fraction of the budget (of
         epsilon, rho, mu^2, or mu^2 and delta); together at most 1. In an account with shares only those
-        analysts may spend, each up to their share; without, anybody may, and `analyst` is a note.
+        analysts may spend, each up to their share; without, anybody may, and `analyst` is a note. `place` is kept
+        with a new account: where the data is, as `session.opening` checks it.
         """
         _name("dataset", dataset)
         _name("unit", unit)
@@ -130,7 +132,7 @@ class Ledger:
         with self.reading() as rows:
             entry = rows.first("account", 0, digest(dataset))
         if entry is None:
-            entry = self._opened(terms, filter, parts)
+            entry = self._opened(terms, filter, parts, place)
         return self._account(entry, terms, filter, parts, analyst)
 
     def accounts(self) -> list[Account]:
@@ -148,7 +150,11 @@ class Ledger:
         return read_account(self, entry, analyst)
 
     def _opened(
-        self, terms: Mapping[str, object], filter: Filter, parts: Mapping[str, Fraction] | None
+        self,
+        terms: Mapping[str, object],
+        filter: Filter,
+        parts: Mapping[str, Fraction] | None,
+        place: Mapping[str, object] | None,
     ) -> Entry:
         with self.writing() as rows:
             key = digest(str(terms["dataset"]))
@@ -157,6 +163,8 @@ class Ledger:
                 return known
             shares = {name: str(part) for name, part in (parts or {}).items()}
             body = {**terms, "limit": filter.limit.written(), "shares": shares, "time": now()}
+            if place is not None:
+                body["place"] = place
             return self.append(rows, "account", 0, key, body)
 
     def _account(
