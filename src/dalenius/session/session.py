@@ -157,6 +157,9 @@ class Session:
         """Several questions as one plan: one charge for their joint loss, the budget divided evenly."""
         if not queries:
             raise InvalidParameter("release_all needs at least one question.")
+        for name in queries:
+            if not isinstance(name, str):
+                raise InvalidParameter(f"the questions of release_all are named by text, not {name!r}.")
         part = _divided(self._price_kind(budget), len(queries))
         plans = {name: self._plan(query, part, converted=True) for name, query in queries.items()}
         joint = total([p.loss for p in plans.values()])

@@ -99,7 +99,9 @@ def bounds_of(given: object, of: str) -> tuple[float, float]:
     pair = tuple(given)
     if len(pair) != 2:
         raise InvalidParameter(f"the bounds of {of} are {pair!r}; they must be a pair (lower, upper).")
-    lower, upper = number(f"the lower bound of {of}", pair[0]), number(f"the upper bound of {of}", pair[1])
+    # Minus zero is zero: the same question must not have two texts.
+    lower = number(f"the lower bound of {of}", pair[0]) + 0.0
+    upper = number(f"the upper bound of {of}", pair[1]) + 0.0
     if lower >= upper:
         raise InvalidParameter(
             f"the bounds of {of} are ({lower:g}, {upper:g}); the lower must be below the upper"
