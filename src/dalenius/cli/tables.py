@@ -284,7 +284,10 @@ def _writable(html: Path | None) -> None:
 
 def _listed(session: Session, column: str | None, keys: str) -> list[Any]:
     """Keys as the column has them: whole numbers, dates, or true and false where it holds such."""
-    kind = next((f.kind for f in session.table.fields if f.name == column), None)
+    kinds = {f.name.lower(): f.kind for f in session.table.fields} | {
+        f.name: f.kind for f in session.table.fields
+    }
+    kind = kinds.get(column or "", kinds.get((column or "").lower()))
     read: dict[str | None, Any] = {
         "integer": int,
         "date": date.fromisoformat,

@@ -51,6 +51,12 @@ class Table:
                     f"column {f.name!r} begins with two underscores, which is reserved; rename it."
                 )
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns, as they are after the steps."""
+        found: tuple[str, ...] = self._scope().names
+        return found
+
     def filter(self, condition: str) -> Table:
         """Only rows for which the condition holds."""
         scope = self._scope()
@@ -73,11 +79,11 @@ class Table:
     def join_public(
         self,
         table: Any,
-        on: str | Iterable[str] | Mapping[str, str],
+        on: str | Iterable[str | tuple[str, str]] | Mapping[str, str],
         how: Literal["inner", "left"] = "inner",
     ) -> Table:
-        """The columns of a public table, by equality of `on` (a column, several, or a mapping of ours to
-        theirs).
+        """The columns of a public table, by equality of `on` (a column, several, or a mapping or pairs of ours and
+        theirs); all of them must be equal.
 
         The public table must not hold one combination of `on` twice: a row would become two.
         """
@@ -85,7 +91,7 @@ class Table:
         pairs = _pairs(on)
         if how not in ("inner", "left"):
             raise InvalidParameter(f"how is {how!r}; it must be 'inner' or 'left'.")
-        keys = public.select(tuple(theirs for _, theirs in pairs))
+        keys = public.select(tuple(dict.fromkeys(theirs for _, theirs in pairs)))
         rows = [row for row in keys.rows() if None not in row]
         if len(set(rows)) != len(rows):
             raise InvalidParameter(
@@ -216,10 +222,13 @@ def _shape(table: PublicTable) -> Any:
     return ibis.table({f.name: f.dtype for f in table.fields}, name=f"public_{table.digest[:16]}")
 
 
-def _pairs(on: str | Iterable[str] | Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+def _pairs(on: str | Iterable[str | tuple[str, str]] | Mapping[str, str]) -> tuple[tuple[str, str], ...]:
     if isinstance(on, str):
         return ((on, on),)
-    pairs = tuple(on.items()) if isinstance(on, Mapping) else tuple((name, name) for name in on)
-    if not pairs:
-        raise InvalidParameter("join_public needs the columns to join on.")
+    listed: Iterable[Any] = on.items() if isinstance(on, Mapping) else on
+    pairs = tuple(dict.fromkeys((name, name) if isinstance(name, str) else tuple(name) for name in listed))
+    if not pairs or any(len(pair) != 2 for pair in pairs):
+        raise InvalidParameter(
+            "join_public needs the columns to join on: a name, several, or pairs (ours, theirs)."
+        )
     return pairs
