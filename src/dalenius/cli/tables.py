@@ -316,26 +316,39 @@ def _question(
     discover: bool,
     agg: str,
 ) -> Query:
-    from dalenius.tables import discover as discovered
+    from dalenius.tables.problems import Problems
     from dalenius.tables.sql import parse_aggregates
 
-    wanted = parse_aggregates(agg, session.unit.column)
-    table = session.table if where is None else session.table.filter(where)
+    problems, table = Problems(), session.table
+    wanted = problems.attempt(lambda: parse_aggregates(agg, session.unit.column)) or {}
+    if where is not None:
+        table = problems.attempt(lambda: table.filter(where)) or table
     if group_by is None:
         if keys or keys_from or discover:
-            raise InvalidParameter("keys without --group-by belong to no column; say which one.")
-        return table.agg(**wanted)
-    columns = [column.strip() for column in group_by.split(",")]
+            problems.add(InvalidParameter("keys without --group-by belong to no column; say which one."))
+        grouped = None
+    else:
+        columns = [column.strip() for column in group_by.split(",")]
+        grouped = problems.attempt(
+            lambda: table.group_by(*columns, keys=_keys(session, columns[0], keys, keys_from, discover))
+        )
+    asking = table if grouped is None else grouped
+    asked = problems.attempt(lambda: asking.agg(**wanted)) if wanted else None
+    problems.raise_any()
+    assert asked is not None
+    return asked
+
+
+def _keys(session: Session, column: str, keys: str | None, keys_from: Path | None, discover: bool) -> Any:
+    from dalenius.tables import discover as discovered
+
     if sum((keys is not None, keys_from is not None, discover)) > 1:
         raise InvalidParameter("give one of --keys, --keys-from and --discover.")
-    listed: Any = None
     if discover:
-        listed = discovered()
-    elif keys_from is not None:
-        listed = _frame(keys_from)
-    elif keys is not None:
-        listed = _listed(session, columns[0], keys)
-    return table.group_by(*columns, keys=listed).agg(**wanted)
+        return discovered()
+    if keys_from is not None:
+        return _frame(keys_from)
+    return None if keys is None else _listed(session, column, keys)
 
 
 def _frame(path: Path) -> Any:

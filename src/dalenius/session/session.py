@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from dalenius.calculus.adjacency import ADD_REMOVE, Adjacency
-from dalenius.calculus.errors import CannotMeet, InvalidParameter
+from dalenius.calculus.errors import CannotMeet, InvalidParameter, QueryRefused
 from dalenius.calculus.guarantees import GDP, ZCDP, ApproxDP, Guarantee, PureDP
 from dalenius.calculus.loss import Loss
 from dalenius.calculus.losses import total
@@ -30,7 +30,9 @@ from dalenius.tables.answer import checked_confidence as _confidence
 from dalenius.tables.discovery import Discovery, discovery
 from dalenius.tables.estimates import Wanted
 from dalenius.tables.keys import Discover
+from dalenius.tables.nearest import nearest
 from dalenius.tables.plan import Plan, plan
+from dalenius.tables.problems import Problems
 from dalenius.tables.query import Query, Table
 from dalenius.tables.released import Released, read_keys, release, written_keys
 from dalenius.tables.schema import Schema
@@ -96,6 +98,10 @@ class Session:
         facts = Schema(dict(schema)) if isinstance(schema, Mapping) else schema
         self.source = data if isinstance(data, Source) else Source.open(data, table=table, schema=facts)
         self.unit, self.adjacency = unit, adjacency
+        problems = Problems()
+        problems.attempt(lambda: self.source.schema.check(self.source.fields))
+        problems.attempt(lambda: _known(unit, self.source))
+        problems.raise_any()
         self._folder = None
         label = dataset_name(self.source, name, needed=ledger is not None)
         if ledger is None:
@@ -362,6 +368,14 @@ class Session:
         """A twentieth of the delta set aside for such events, each time."""
         left = self.account.allowance(self.account.analyst).delta
         return float(np.nextafter(float(left) / 20, 0))
+
+
+def _known(unit: Unit, source: Source) -> None:
+    names = [f.name for f in source.fields]
+    if unit.column is not None and unit.column not in names:
+        raise QueryRefused(
+            f"there is no column {unit.column!r} to tell units by; {nearest(unit.column, names)}."
+        )
 
 
 def _asked(query: object) -> Query:

@@ -54,7 +54,7 @@ def parse(text: str, what: str = "the expression") -> Any:
 
 
 def _in_brackets(tree: Any, what: str) -> None:
-    """`a = b IS NULL` is (a = b) IS NULL to an engine and a = (b IS NULL) to our parser: it must say which."""
+    """`1 < a < 5` is refused by SQL; a parser that reads it as (1 < a) < 5 must not answer it."""
     from sqlglot import exp
 
     compared = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.Is, exp.In, exp.Between, exp.Like)

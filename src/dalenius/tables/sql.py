@@ -19,18 +19,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, Literal
 
-from sqlglot import exp, parse
+from sqlglot import exp, parse, parse_one
 from sqlglot.dialects.duckdb import DuckDB
 from sqlglot.errors import SqlglotError
 
 from dalenius.calculus.errors import QueryRefused
 from dalenius.tables import aggregates as ask
 from dalenius.tables.aggregates import Aggregate
-from dalenius.tables.expressions import LONGEST, quoted, written
+from dalenius.tables.expressions import DIALECT, LONGEST, quoted, written
 from dalenius.tables.kinds import is_text
 from dalenius.tables.nearest import nearest
+from dalenius.tables.problems import Problems
 from dalenius.tables.public import PublicTable
 from dalenius.tables.qualified import Names
 from dalenius.tables.query import Query, Table
@@ -131,23 +133,26 @@ def parse_sql(
     """
     select = _select(text)
     select, asked = _joined(select, table, public or {})
-    where = select.args.get("where")
+    problems, where = Problems(), select.args.get("where")
     if where is not None:
-        asked = asked.filter(_text(where.this))
-    columns = _grouping(select)
-    names, found = _listed(select, columns, unit)
-    if not found:
+        asked = problems.attempt(lambda: asked.filter(_text(where.this))) or asked
+    columns = problems.attempt(lambda: _grouping(select)) or []
+    names, found = _listed(select, columns, unit, problems)
+    if not found and not problems.found:
         raise QueryRefused(
             "the SELECT list has no aggregate; rows cannot be released, ask e.g. for COUNT(*)."
         )
-    missing = [column for column in columns if column not in names]
-    if missing:
-        raise QueryRefused(f"GROUP BY {missing[0]} must also stand in the SELECT list.")
-    if not columns:
-        if keys is not None:
-            raise QueryRefused("keys are given, but there is no GROUP BY.")
-        return asked.agg(**found)
-    return asked.group_by(*columns, keys=keys).agg(**found)
+    for column in columns:
+        if column not in names:
+            problems.add(QueryRefused(f"GROUP BY {column} must also stand in the SELECT list."))
+    if keys is not None and not columns and not problems.found:
+        raise QueryRefused("keys are given, but there is no GROUP BY.")
+    grouped = problems.attempt(lambda: asked.group_by(*columns, keys=keys)) if columns else None
+    asking = asked if grouped is None else grouped
+    made = problems.attempt(lambda: asking.agg(**found)) if found else None
+    problems.raise_any()
+    assert made is not None
+    return made
 
 
 def grouped_by(text: str) -> str | None:
@@ -257,16 +262,19 @@ def _joined(select: Any, table: Table, public: Mapping[str, Any]) -> tuple[Any, 
         )
     names = Names(table, source.this.alias or source.this.name)
     joins = [_Joined(join, names, public) for join in select.args.get("joins") or ()]
-    used = {flat for join in joins for flat, _ in join.on}
+    used, problems = {flat for join in joins for flat, _ in join.on}, Problems()
     resolved = select.copy()
     for part in (*resolved.expressions, resolved.args.get("where"), resolved.args.get("group")):
         for column in list(part.find_all(exp.Column)) if part is not None else ():
             if isinstance(column.this, exp.Star):
                 continue
-            flat = names.find(column)
+            flat = problems.attempt(partial(names.find, column))
+            if flat is None:
+                continue
             used.add(flat)
             if column.table or flat != column.name:
                 column.replace(exp.column(flat, quoted=True))
+    problems.raise_any()
     for join in joins:
         table = table.join_public(join.renamed(used), on=join.pairs(used), how=join.how)
     return resolved, table
@@ -408,7 +416,9 @@ def _numbered(select: Any, item: Any) -> Any:
     return select.expressions[position - 1].unalias()
 
 
-def _listed(select: Any, columns: list[str], unit: str | None) -> tuple[list[str], dict[str, Aggregate]]:
+def _listed(
+    select: Any, columns: list[str], unit: str | None, problems: Problems
+) -> tuple[list[str], dict[str, Aggregate]]:
     grouped = set(columns)
     names: list[str] = []
     found: dict[str, Aggregate] = {}
@@ -420,15 +430,19 @@ def _listed(select: Any, columns: list[str], unit: str | None) -> tuple[list[str
             raise QueryRefused("SELECT * shows rows of the data; list aggregates, e.g. COUNT(*).")
         if isinstance(inner, exp.Column):
             if inner.name not in grouped:
-                raise QueryRefused(
-                    f"{inner.name} is neither aggregated nor in GROUP BY: its values would be shown."
+                problems.add(
+                    QueryRefused(
+                        f"{inner.name} is neither aggregated nor in GROUP BY: its values would be shown."
+                    )
                 )
-            if isinstance(item, exp.Alias) and item.alias != inner.name:
-                raise QueryRefused(f"a grouping column keeps its name; leave out AS {item.alias}.")
+            elif isinstance(item, exp.Alias) and item.alias != inner.name:
+                problems.add(QueryRefused(f"a grouping column keeps its name; leave out AS {item.alias}."))
             names.append(inner.name)
             continue
         name = item.alias if isinstance(item, exp.Alias) else _default_name(inner)
-        _add(found, name, aggregate(inner, unit))
+        made = problems.attempt(partial(aggregate, inner, unit))
+        if made is not None:
+            problems.attempt(partial(_add, found, name, made))
     return names, found
 
 
@@ -485,9 +499,30 @@ def _call(call: Any) -> tuple[str, list[Any]]:
 
 
 def _text(tree: Any) -> str:
-    """An expression as text."""
-    bare = isinstance(tree, exp.Column) and not tree.table and tree.this.args.get("quoted")
-    return quoted(tree.name) if bare else written(tree)
+    """An expression as text, which says all that the tree does."""
+    if isinstance(tree, exp.Column) and not tree.table and tree.this.args.get("quoted"):
+        return quoted(tree.name)
+    text = written(tree)
+    try:
+        # What the parser reads and the writer leaves out, IGNORE NULLS for one, would be passed over.
+        whole = tree.find(exp.Anonymous) is not None or parse_one(text, read=DIALECT) == _with_cases(tree)
+    except SqlglotError:
+        whole = False
+    if not whole:
+        raise QueryRefused(f"{tree.sql()} is written in a way that is not available; use its plain form.")
+    return text
+
+
+def _with_cases(tree: Any) -> Any:
+    """IF(a, b, c) is written as CASE WHEN a THEN b ELSE c END."""
+
+    def case(node: Any) -> Any:
+        if not isinstance(node, exp.If) or isinstance(node.parent, exp.Case):
+            return node
+        branch = exp.If(this=node.this, true=node.args["true"])
+        return exp.Case(ifs=[branch], default=node.args.get("false"))
+
+    return tree.copy().transform(case)
 
 
 def _number(tree: Any) -> float:
