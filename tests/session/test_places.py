@@ -31,7 +31,7 @@ def csv(path: Path, rows: int) -> Path:
     return path
 
 
-def session(data: Any, ledger: Path, budget: dp.Guarantee | None = TOTAL, **more: Any) -> dp.Session:
+def session(data: Any, ledger: Path | str, budget: dp.Guarantee | None = TOTAL, **more: Any) -> dp.Session:
     return dp.Session(
         data, unit=dp.Unit.rows(), budget=budget, ledger=ledger, schema=dp.Schema(nulls="drop"), **more
     )
@@ -157,6 +157,24 @@ def test_data_that_moved(tmp_path: Path) -> None:
     assert verify(ledger).ok
     told = overview(Ledger.open(ledger))["accounts"][0]["place"]
     assert told == {"kind": "file", "where": str(new.resolve()), "table": None}
+
+
+def test_on_either_store(place: str, tmp_path: Path) -> None:
+    data, moved = csv(tmp_path / "people.csv", 50), csv(tmp_path / "new" / "people.csv", 50)
+    s = session(data, place)
+    with pytest.raises(dp.errors.BudgetExceeded):
+        counted(s, dp.ZCDP(9.0))
+    with pytest.raises(dp.errors.LedgerError, match="there is no ledger"):
+        Ledger.open(place, create=False)
+    counted(s)
+    with pytest.raises(InvalidParameter, match="moved=True"):
+        session(moved, place)
+    assert counted(session(moved, place, moved=True)).free
+    with pytest.raises(dp.errors.QueryFailed):
+        s.account.ask("q", dp.losses.gaussian(20.0), lambda: str(1 // 0))
+    found = verify(place)
+    assert found.ok, found.problems
+    assert found.failures == 1
 
 
 def test_accounts_of_earlier_versions_hold_no_place(tmp_path: Path) -> None:
