@@ -308,6 +308,17 @@ def test_names_with_dots(tmp_path: Any) -> None:
             "use its plain form",
         ),
         ("SELECT PERCENTILE_CONT(age) WITHIN GROUP (ORDER BY age) FROM people", "must be a number"),
+        (
+            "SELECT PERCENTILE_CONT(0.5, age) WITHIN GROUP (ORDER BY id) FROM people",
+            "orders by one expression",
+        ),
+        ("SELECT PROPORTION(age > 3, 0, 1) FROM people", "takes 1 argument, not 3"),
+        ("SELECT BOUNDS(age, 0, 1) FROM people", "takes 1 argument, not 3"),
+        ("SELECT COUNT_DISTINCT(state) FROM people", "takes no arguments, not 1"),
+        ("SELECT HISTOGRAM(age, 2.7) FROM people", "a whole one"),
+        ("SELECT CORR(age, income, 0, 1, 0, 1, 2) FROM people", "bounds are two numbers"),
+        ("SELECT MEDIAN(age, 0) FROM people", "bounds are two numbers"),
+        ("SELECT QUANTILE(age) FROM people", "lacks an argument"),
         ("SELECT MODE() WITHIN GROUP (ORDER BY age) FROM people", "PERCENTILE_CONT"),
         ("SELECT state, COUNT(*) FROM people GROUP BY GROUPING SETS ((state), ())", "list the columns"),
         ("SELECT state, COUNT(*) FROM people GROUP BY CUBE (state)", "list the columns"),
@@ -364,6 +375,14 @@ def test_a_list_of_aggregates(text: str) -> None:
 
 
 def test_a_bad_list_of_aggregates() -> None:
-    for text in ("", "n = count(), n = count()", "income", "n = 3", "count() from people", "x = max(income)"):
+    for text in (
+        "",
+        "n = count(), n = count()",
+        "income",
+        "n = 3",
+        "count() from people",
+        "x = max(income)",
+        "a.n = count()",
+    ):
         with pytest.raises(InvalidParameter):
             parse_aggregates(text)

@@ -171,6 +171,7 @@ def parse_aggregates(text: str, unit: str | None = None) -> dict[str, Aggregate]
         if (isinstance(item, exp.EQ) and isinstance(item.this, exp.Column)) or isinstance(
             item, exp.PropertyEQ
         ):
+            _plain(item.this, "this")
             name, call = item.this.name, item.expression
         else:
             name, call = item.alias_or_name, item.unalias()
@@ -483,7 +484,7 @@ def _within_group(call: Any) -> Aggregate:
         raise QueryRefused(
             f"{written(call)} is not available; use PERCENTILE_CONT(level) WITHIN GROUP (ORDER BY x)."
         )
-    if len(order.expressions) != 1:
+    if len(order.expressions) != 1 or function.args.get("expression") is not None:
         raise QueryRefused(f"{written(call)} is refused: WITHIN GROUP orders by one expression.")
     ordered = order.expressions[0]
     level = _number(function.this)
@@ -557,9 +558,22 @@ def _quantile(name: str, found: list[Any]) -> Aggregate:
     return ask.quantile(_text(found[0]), _number(found[1]), _bounds(found[2:]))
 
 
+def _alone(function: Callable[..., Aggregate], most: int = 1) -> Callable[[str, list[Any]], Aggregate]:
+    """A function of so many expressions and nothing else."""
+
+    def made(name: str, found: list[Any]) -> Aggregate:
+        if len(found) > most:
+            raise QueryRefused(f"{name} takes {most or 'no'} argument{'s' * (most != 1)}, not {len(found)}.")
+        return function(*(_text(found[n]) for n in range(most)))
+
+    return made
+
+
 def _histogram(name: str, found: list[Any]) -> Aggregate:
-    bins = int(_number(found[1])) if len(found) > 1 else None
-    return ask.histogram(_text(found[0]), bins, _bounds(found[2:]))
+    bins = _number(found[1]) if len(found) > 1 else None
+    if bins is not None and not bins.is_integer():
+        raise QueryRefused(f"histogram has {bins:g} bins; their number is a whole one.")
+    return ask.histogram(_text(found[0]), None if bins is None else int(bins), _bounds(found[2:]))
 
 
 def _known() -> str:
@@ -567,8 +581,7 @@ def _known() -> str:
 
 
 RULES: Mapping[str, Callable[[str, list[Any]], Aggregate]] = {
-    "count": lambda name, found: ask.count(_text(found[0])) if found else ask.count(),
-    "count_distinct": lambda name, found: ask.count_distinct(),
+    "count_distinct": _alone(ask.count_distinct, 0),
     "sum": _one(ask.sum),
     "avg": _one(ask.mean),
     "mean": _one(ask.mean),
@@ -583,7 +596,7 @@ RULES: Mapping[str, Callable[[str, list[Any]], Aggregate]] = {
     "correlation": _two(ask.correlation),
     "median": _one(ask.median),
     "quantile": _quantile,
-    "proportion": lambda name, found: ask.proportion(_text(found[0])),
+    "proportion": _alone(ask.proportion),
     "histogram": _histogram,
-    "bounds": lambda name, found: ask.bounds(_text(found[0])),
+    "bounds": _alone(ask.bounds),
 }
