@@ -191,6 +191,14 @@ def exactly_at_most(value: Fraction) -> float:
     return found if Fraction(found) <= value else math.nextafter(found, -math.inf)
 
 
+def root_at_most(square: Fraction) -> float:
+    """The largest float near the root whose own square, exactly, does not exceed the square given."""
+    found = math.sqrt(square)
+    while Fraction(found) ** 2 > square:
+        found = math.nextafter(found, 0.0)
+    return found
+
+
 def decimal(value: Fraction) -> str:
     """A whole number of grains, written exactly.
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import math
+import uuid
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -32,6 +33,7 @@ from dalenius.learn.subsample_aggregate import SubsampleAggregate
 from dalenius.session.cost import Kind
 from dalenius.tables import exact
 from dalenius.tables.aggregates import sum as sum_of
+from dalenius.tables.canonical import NoCanonicalText, canonical
 from dalenius.tables.query import Query, Table
 from dalenius.tables.source import Source
 from dalenius.tables.unit import Unit
@@ -96,12 +98,15 @@ class Fitting:
 
     @property
     def question(self) -> str:
-        """A text that identifies the fit: the same model of the same columns is the same question."""
-        settings = {name: repr(value) for name, value in self.model.get_params().items()}
-        return json.dumps(
-            ["fit", type(self.model).__name__, settings, self.query.canonical(), repr(self.unit)],
-            sort_keys=True,
-        )
+        """A text that identifies the fit: the same model of the same columns is the same question.
+
+        A model with a part that cannot be recognised (a function, say) is another question every time.
+        """
+        try:
+            model = canonical(self.model)
+        except NoCanonicalText:
+            model = f"a {type(self.model).__name__} like no other: {uuid.uuid4().hex}"
+        return json.dumps(["fit", model, self.query.canonical(), repr(self.unit)])
 
     def compute(self, source: Source) -> str:
         """Read, fit, and write down what is released: the coefficients and nothing else."""

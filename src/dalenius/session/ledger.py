@@ -108,6 +108,7 @@ class Ledger:
         adjacency: Adjacency = ADD_REMOVE,
         unit: str = "row",
         reserve: float | str | Fraction | None = None,
+        place: Mapping[str, object] | None = None,
     ) -> Account:
         """The account of a dataset, opened with this budget if it is new.
 
@@ -116,7 +117,8 @@ class Ledger:
         epsilon, rho, mu^2, or mu^2 and delta); together at most 1. In an account with shares only those
         analysts may spend, each up to their share; without, anybody may, and `analyst` is a note. `reserve`, for
         ApproxDP, is the part of epsilon set aside (`budget.ApproxFilter`); left out, it is what the account has,
-        and nothing in a new one.
+        and nothing in a new one. `place` is kept with a new account: where the data is, as `session.opening`
+        checks it.
         """
         _name("dataset", dataset)
         _name("unit", unit)
@@ -135,7 +137,7 @@ class Ledger:
             "unit": unit,
         }
         if entry is None:
-            entry = self._opened(terms, filter, parts)
+            entry = self._opened(terms, filter, parts, place)
         return self._account(entry, terms, filter, parts, analyst)
 
     def accounts(self) -> list[Account]:
@@ -153,7 +155,11 @@ class Ledger:
         return read_account(self, entry, analyst)
 
     def _opened(
-        self, terms: Mapping[str, object], filter: Filter, parts: Mapping[str, Fraction] | None
+        self,
+        terms: Mapping[str, object],
+        filter: Filter,
+        parts: Mapping[str, Fraction] | None,
+        place: Mapping[str, object] | None,
     ) -> Entry:
         with self.writing() as rows:
             key = digest(str(terms["dataset"]))
@@ -162,6 +168,8 @@ class Ledger:
                 return known
             shares = {name: str(part) for name, part in (parts or {}).items()}
             body = {**terms, "limit": filter.limit.written(), "shares": shares, "time": now()}
+            if place is not None:
+                body["place"] = place
             return self.append(rows, "account", 0, key, body)
 
     def _account(

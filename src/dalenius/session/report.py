@@ -27,7 +27,8 @@ def overview(ledger: Ledger) -> dict[str, Any]:
 def _account(ledger: Ledger, account: Account) -> dict[str, Any]:
     balance = account.balance()
     with ledger.reading() as rows:
-        charges, answers = rows.count("charge", account.seq), rows.count("answer", account.seq)
+        charges, kept = rows.count("charge", account.seq), rows.every("answer", account.seq)
+    failures = sum(bool(entry.content().get("failed")) for entry in kept)
     analysts = [
         {
             "analyst": name,
@@ -52,8 +53,10 @@ def _account(ledger: Ledger, account: Account) -> dict[str, Any]:
             "left": balance.total.below(account.limit).written(),
         },
         "analysts": analysts,
+        "place": account.place(),
         "charges": charges,
-        "answers": answers,
+        "answers": len(kept) - failures,
+        "failures": failures,
     }
 
 

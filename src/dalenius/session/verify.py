@@ -31,6 +31,8 @@ class Verification:
     accounts: int = 0
     charges: int = 0
     answers: int = 0
+    failures: int = 0
+    """Charges whose computation failed: they are kept, and have no answer."""
     checkpoint: str = f"0:{START}"
     problems: list[str] = field(default_factory=list)
 
@@ -190,7 +192,9 @@ class _Reader:
         account.balance = expected
 
     def _answer(self, entry: Entry, body: dict[str, Any]) -> None:
-        self.found.answers += 1
+        failed = body.get("failed", False)
+        self.found.failures += bool(failed)
+        self.found.answers += not failed
         if self.unanswered.pop(body["charge"], None) != (entry.account, entry.key):
             self._say(f"entry {entry.seq} is an answer without a charge of its own")
 

@@ -13,6 +13,7 @@ from dalenius.calculus.errors import InvalidParameter, QueryRefused
 from dalenius.tables.compile import compile_tree
 from dalenius.tables.expressions import parse, quoted, written
 from dalenius.tables.kinds import KEYS, Field, fits
+from dalenius.tables.nearest import nearest
 from dalenius.tables.public import PublicTable
 from dalenius.tables.schema import HOW_TO_DECLARE, Impute, Nulls, Schema
 from dalenius.tables.steps import Compute, Filter, Join, Step
@@ -63,7 +64,7 @@ class Scope:
         close = [known for known in self.names if known.lower() == name.lower()]
         if len(close) == 1:
             return close[0]
-        raise QueryRefused(f"there is no column {name!r}; there are {', '.join(map(repr, self.names))}.")
+        raise QueryRefused(f"there is no column {name!r}; {nearest(name, self.names)}.")
 
     def column(self, name: str, nulls: Nulls | None = None) -> Term:
         """The term of a column, under its declared policy or the one given."""

@@ -35,6 +35,7 @@ import numpy as np
 from dalenius.calculus.errors import QueryFailed, SourceError
 from dalenius.tables.collations import usable
 from dalenius.tables.kinds import Field, Kind, field_of
+from dalenius.tables.place import Place, file_name, former_names, place_of
 from dalenius.tables.portable import ENGINES
 from dalenius.tables.public import PublicTable
 from dalenius.tables.query import Table
@@ -76,6 +77,10 @@ class Source:
     _backend: Any = field(repr=False)
     _owned: bool = field(default=False, repr=False)
     _uploaded: dict[str, Any] = field(default_factory=dict, repr=False)
+    place: Place = field(default_factory=lambda: Place("memory"), repr=False)
+    """Where the data is, for a ledger to remember."""
+    former: frozenset[str] = field(default=frozenset(), repr=False)
+    """What earlier versions called it."""
 
     @classmethod
     def open(
@@ -89,7 +94,15 @@ class Source:
             raise SourceError("tables need Ibis and DuckDB: pip install 'dalenius[tables]'.") from None
         opened = _quietly(lambda: _open(data, table, facts))
         return cls(
-            opened.rows, opened.engine, opened.name, opened.fields, facts, opened.backend, opened.owned
+            opened.rows,
+            opened.engine,
+            opened.name,
+            opened.fields,
+            facts,
+            opened.backend,
+            opened.owned,
+            place=place_of(data, table),
+            former=frozenset(former_names(data)),
         )
 
     def table(self, schema: Schema | None = None) -> Table:
@@ -390,4 +403,4 @@ def _spark_field(told: Field, dtype: Any) -> Field:
 
 
 def _stem(path: str) -> str:
-    return Path(path.split("*")[0].rstrip("/")).name.split(".")[0] or "data"
+    return file_name(path)
