@@ -178,6 +178,11 @@ class AnalyzeGauss(Mechanism):
         off = self.sensitivity * math.sqrt(0.5)
         return Neighbours(np.zeros((2, 2)), np.array([[0.0, off], [off, 0.0]]))
 
+    @property
+    def pairs(self) -> tuple[Neighbours, ...]:
+        """The diagonal, of a larger matrix, as well."""
+        return self.worst_pair, Neighbours(np.zeros((4, 4)), np.diag([0.0, 0.0, 0.0, self.sensitivity]))
+
     @cached_property
     def _grid(self) -> Grid:
         return Grid.fine(self.sensitivity * ROOT_HALF, self.sigma)

@@ -29,6 +29,7 @@ from dalenius.calculus.errors import InvalidParameter
 from dalenius.mechanisms.doubles import Reals, reals
 from dalenius.mechanisms.mechanism import Neighbours
 from dalenius.mechanisms.misses import FAR, SURE, integral, log_below
+from dalenius.mechanisms.values import array_of
 from dalenius.noise import Grid, discrete_laplace, geometric
 
 Noise = Literal["laplace", "exponential"]
@@ -98,7 +99,7 @@ class Comparison:
     def above_by(self, values: object, threshold: object) -> Ints:
         """By how many steps each value is above the threshold: one number, or one for each value."""
         units = self.units(reals("values", values))
-        if np.ndim(threshold) == 0:  # type: ignore[arg-type]
+        if array_of(threshold, "threshold").ndim == 0:
             return units - self.units(reals("threshold", [threshold]))
         thresholds = reals("threshold", threshold)
         if len(thresholds) != len(units):

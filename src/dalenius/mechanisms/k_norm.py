@@ -21,7 +21,7 @@ from dalenius.mechanisms import on_grid
 from dalenius.mechanisms.hull import Hull
 from dalenius.mechanisms.k_norm_noise import Polytope
 from dalenius.mechanisms.laplace import Laplace
-from dalenius.mechanisms.mechanism import Mechanism, Neighbours
+from dalenius.mechanisms.mechanism import Mechanism, Neighbours, spread
 from dalenius.mechanisms.search import least_noise, most_noise
 from dalenius.mechanisms.sums import noisy_reals
 from dalenius.mechanisms.values import real_numbers
@@ -36,7 +36,10 @@ FINE, COARSE = 17, 12
 """Rounding to the grid costs a relative 2^-17 of noise; 2^-12 where more would need very fine grids."""
 WIDE = 34
 """Entries of up to about 2^34 grid steps are cheap to draw: doubles decide how nearly all of them round."""
-LEAST_WIDE = 20
+LEAST_WIDE, MOST_WIDE = 20, 46
+"""And so many they may have at all: entries, some sqrt(d) or d times as large, fit 62 bits."""
+RATIO = 1e9
+"""The most noise for a sensitivity of 1: beyond it the units are surely wrong."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,9 +77,9 @@ class KNorm(Mechanism):
         )
         if not isinstance(self.norm, Hull) and self.norm not in ("l1", "l2", "linf"):
             raise InvalidParameter(f"norm is {self.norm!r}; it must be 'l1', 'l2', 'linf' or a Hull.")
-        if self.scale / self.sensitivity > 1e6:
+        if self.scale / self.sensitivity > RATIO:
             raise InvalidParameter(
-                f"scale is {self.scale:g}, more than 1e6 times the sensitivity; check the units of both."
+                f"scale is {self.scale:g}, more than {RATIO:g} times the sensitivity; check the units of both."
             )
         _ = self.loss
 
@@ -159,6 +162,13 @@ class KNorm(Mechanism):
         return Neighbours(np.zeros(1), np.array([self.sensitivity]))
 
     @property
+    def pairs(self) -> tuple[Neighbours, ...]:
+        if isinstance(self.norm, Hull):
+            return (self.worst_pair,)
+        share = {"l1": 0.5, "l2": 0.7071, "linf": 1.0}[self.norm]
+        return self.worst_pair, spread(self.sensitivity * share)
+
+    @property
     def _laplace(self) -> Laplace:
         return Laplace(sensitivity=self.sensitivity, scale=self.scale, adjacency=self.adjacency)
 
@@ -208,7 +218,7 @@ class _Rounded:
         corner = math.isqrt(size - 1) + 1 if norm == "l2" else 1
         ratio = _floor_log2(Fraction(scale) * corner / Fraction(sensitivity)) + 1
         spread = (corner if norm == "l2" else size).bit_length()
-        wide = max(min(ratio + FINE, WIDE - spread), ratio + COARSE, LEAST_WIDE)
+        wide = min(max(min(ratio + FINE, WIDE - spread), ratio + COARSE, LEAST_WIDE), MOST_WIDE)
         grid = Grid(Fraction(2) ** (_floor_log2(Fraction(scale)) - wide))
         steps = Fraction(grid.steps(sensitivity, size, norm))
         return cls(grid, norm, size, math.ceil(steps * Fraction(scale) / Fraction(sensitivity)))

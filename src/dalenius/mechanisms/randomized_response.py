@@ -17,7 +17,7 @@ from dalenius.calculus.calibrate import calibrate
 from dalenius.calculus.errors import CannotMeet, InvalidParameter
 from dalenius.calculus.guarantees import Guarantee, PureDP
 from dalenius.calculus.loss import Loss
-from dalenius.mechanisms.mechanism import Mechanism, Neighbours
+from dalenius.mechanisms.mechanism import Mechanism, Neighbours, at_the_end
 from dalenius.mechanisms.search import bisected
 from dalenius.mechanisms.values import whole_numbers
 from dalenius.noise import bernoulli, uniform_integers
@@ -183,6 +183,10 @@ class RandomizedResponse(Mechanism):
     @property
     def worst_pair(self) -> Neighbours:
         return Neighbours(0, 1)
+
+    @property
+    def pairs(self) -> tuple[Neighbours, ...]:
+        return self.worst_pair, at_the_end(self.k - 1, np.int64)
 
     @property
     def _false(self) -> float:

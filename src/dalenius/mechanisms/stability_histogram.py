@@ -140,6 +140,14 @@ class StabilityHistogram(Mechanism):
         return Neighbours({"a": many}, {"a": many + 1})
 
     @property
+    def pairs(self) -> tuple[Neighbours, ...]:
+        """A record of its own as well; and one that comes first, with a key that only equals another."""
+        common = ["a"] * (self.threshold + 40 * math.ceil(self.scale))
+        before: list[Any] = [*common, *([1] * len(common))]
+        after = [True, *before[1 if self.adjacency is REPLACE_ONE else 0 :]]
+        return self.worst_pair, self.rare_pair, Neighbours(before, after)
+
+    @property
     def rare_pair(self) -> Neighbours:
         """A record with a key of its own, and without it: where the threshold gives most away."""
         return Neighbours({"a": 1}, {"b": 1} if self.adjacency is REPLACE_ONE else {})
@@ -180,10 +188,7 @@ def _counts(value: Any) -> dict[Any, int]:
             f"value is of type {type(value).__name__}; it must be a list of keys, or a mapping from keys "
             "to counts."
         )
-    if isinstance(value, Mapping):
-        given = ((key, _count(n)) for key, n in value.items())
-    else:
-        given = ((key, 1) for key in _listed(value))
+    given = [(key, _count(n)) for key, n in _listed(value)]
     found: dict[Any, int] = {}
     for key, n in given:
         known = canonical(key)
@@ -191,17 +196,19 @@ def _counts(value: Any) -> dict[Any, int]:
     return {key: n for key, n in found.items() if n > 0}
 
 
-def _listed(value: Iterable[Any]) -> Iterable[Any]:
-    """The keys one by one; of an array as Python has them, unless that would change what they are."""
-    if not isinstance(value, np.ndarray):
-        return value
-    if isinstance(value, np.ma.MaskedArray) or value.ndim != 1 or value.dtype.kind not in "biufUSO":
-        raise InvalidParameter(
-            f"value is an array of {value.dtype} in {value.ndim} dimensions, or masked; give a plain list of "
-            "keys: text, numbers, or Python dates."
-        )
-    keys: list[Any] = value.tolist()
-    return keys
+def _listed(value: Any) -> list[tuple[Any, Any]]:
+    """Keys and counts, one by one; those of an array as Python has them, unless that would change them."""
+    if isinstance(value, np.ndarray):
+        if isinstance(value, np.ma.MaskedArray) or value.ndim != 1 or value.dtype.kind not in "biufUSO":
+            raise InvalidParameter(
+                f"value is an array of {value.dtype} in {value.ndim} dimensions, or masked; give a plain list "
+                "of keys: text, numbers, or Python dates."
+            )
+        value = value.tolist()
+    try:
+        return list(value.items()) if isinstance(value, Mapping) else [(key, 1) for key in value]
+    except Exception:
+        raise InvalidParameter("value cannot be read to its end; give a plain list of keys.") from None
 
 
 def _count(n: Any) -> int:

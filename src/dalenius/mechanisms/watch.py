@@ -100,6 +100,15 @@ class Watch:
             return above
         return self._number(value) if above else None
 
+    def answers(self, values: Any) -> list[Any]:
+        """The answers to one value after the other, as long as there are any."""
+        found: list[Any] = []
+        for value in reals("values", values).tolist():
+            if self.stopped:
+                break
+            found.append(self.ask(value))
+        return found
+
     def __repr__(self) -> str:
         return f"Watch(asked={self._asked}, left={self._left})"
 

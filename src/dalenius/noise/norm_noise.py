@@ -167,15 +167,13 @@ class Common:
         self, parts: list[LazyUniform], enclose: Callable[[int], Interval], rest: Sequence[LazyUniform] = ()
     ) -> None:
         self._parts, self._enclose, self._known = [*parts, *rest], enclose, dict[tuple[int, int], Interval]()
-
-    @property
-    def bits(self) -> int:
-        return max(part.bits for part in self._parts)
+        self.bits = max(part.bits for part in self._parts)
 
     def more(self) -> None:
         """Fetch more digits for all of them."""
         for part in self._parts:
             part.more()
+        self.bits = max(part.bits for part in self._parts)
 
     def __call__(self, precision: int) -> Interval:
         key = self.bits, precision
