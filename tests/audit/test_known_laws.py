@@ -85,7 +85,7 @@ def test_gaussian(delta: float, size: int) -> None:
     """mu = 1. Far in the tail a sample sees little: factors for delta in the order listed."""
     factor = {0.0: 0.0, 1e-5: 0.4, 1e-3: 0.55, 0.1: 0.8}[delta]
     sigma = 2.0**20
-    second = np.full(size, round(sigma / math.sqrt(size)))
+    second = np.full(size, float(round(sigma / math.sqrt(size))))  # a type that differs would be found
     with seeded(3):
         found = lower_bound(bell(sigma), (np.zeros(size), second), 100_000, delta, SURE, batched=True)
     truth = losses.gaussian(sigma, float(np.linalg.norm(second)))

@@ -1,5 +1,8 @@
 """Every public mechanism is audited on its worst pair: never above its claim, and near it where it is tight.
 
+Run are `releases`, `release` and, where there is one, a watch; on the worst pair and on longer inputs. A mistake
+in one of these alone is planted in every mechanism, and must be found.
+
 Confidence is 1 - 1e-9: a mechanism that keeps its promise fails with probability below 1e-9 over the seed,
 and below 5e-8 for all of them together. Seeds are fixed. `tight` is the share of the claimed epsilon, at
 `delta`, that the audit must find; what is missing is the price of certainty (a high one for an unlikely
@@ -23,6 +26,8 @@ from dalenius.audit import lower_bound
 from dalenius.noise.seeded import seeded
 
 SURE = 1 - 1e-9
+SINGLE = 200
+"""Releases one at a time, twice in a row, in each way a mechanism has, on every pair."""
 ONE = {"sensitivity": 1, "epsilon": 1.0}
 UNIT = {"sensitivity": 1, "scale": 1.0}
 REPLACE = {"adjacency": dp.REPLACE_ONE}
@@ -141,7 +146,7 @@ def test_every_mechanism_is_listed() -> None:
 def test_keeps_its_promise(listed: Listed) -> None:
     mechanism = listed.mechanism
     with seeded(zlib.crc32(str(listed).encode())):
-        found = lower_bound(mechanism, listed.pair, listed.trials, listed.delta, SURE)
+        found = lower_bound(mechanism, listed.pair, listed.trials, listed.delta, SURE, single=SINGLE)
     claimed = mechanism.loss.epsilon(listed.delta)
     assert not found.contradicts()
     assert listed.tight * claimed <= found.epsilon <= claimed
@@ -155,16 +160,97 @@ def test_half_the_noise_is_caught(name: str) -> None:
     claimed, done = make(**options), make(**options | change)
     trials = 10_000 if name == "StabilityHistogram" else 100_000
     with seeded(zlib.crc32(name.encode())):
-        found = lower_bound(done, trials=trials, confidence=SURE)
+        found = lower_bound(done, trials=trials, confidence=SURE, single=0)
     assert found.contradicts(claimed)
     assert not found.contradicts()
+
+
+EVEN, TIPPED = [0.0] * 6, [1.0, 1.0, 1.0, -1.0, -1.0, -1.0]
+PAIRS: dict[str, Any] = {
+    "AboveThreshold": ((EVEN, TIPPED),),
+    "Exponential": ((EVEN, TIPPED),),
+    "IntervalExponential": ((([5.0], [0.0, 0.0]), ([5.0], [1.0, -1.0])),),
+    "SparseVector": ((EVEN, TIPPED),),
+}
+"""Where too little noise shows in few draws; the worst pairs of these are about unlikely outcomes."""
+
+
+class Planted(mechanisms.Mechanism):
+    """A mechanism with the loss of one that has eight or more times the noise, in one way or for long inputs."""
+
+    def __init__(self, name: str, where: str) -> None:
+        options, change = PLANTED[name]
+        make = getattr(mechanisms, name)
+        self.right, self.where = make(**options), where
+        factor = 16 if name in PAIRS else 4  # half of the noise is in PLANTED already
+        self.wrong = make(**options | {key: _less(key, value, factor) for key, value in change.items()})
+        self.fixed = PAIRS.get(name, self.right.pairs)
+
+    @property
+    def loss(self) -> Any:
+        return self.right.loss
+
+    @property
+    def worst_pair(self) -> Any:
+        return self.fixed[0]
+
+    @property
+    def pairs(self) -> Any:
+        return self.fixed
+
+    def _of(self, way: str, value: Any) -> Any:
+        planted = self.where == way or (self.where == "pairs" and self._long(value))
+        return self.wrong if planted else self.right
+
+    def _long(self, value: Any) -> bool:
+        return not any(value is one for one in self.worst_pair)
+
+    def release(self, value: Any) -> Any:
+        return self._of("release", value).release(value)
+
+    def releases(self, value: Any, times: int) -> Any:
+        return self._of("releases", value).releases(value, times)
+
+    @property
+    def ways(self) -> Any:
+        def run(way: str) -> Any:
+            return lambda value: self._of(way, value).ways[way](value)
+
+        return {way: run(way) for way in self.right.ways}
+
+
+def _less(key: str, value: Any, factor: int) -> Any:
+    """The parameter with so much less noise."""
+    if key == "guarantee":
+        return dp.GDP(factor * value.mu)
+    return factor * value if key == "epsilon" else value / factor
+
+
+def planted() -> list[tuple[str, str]]:
+    found = []
+    for name, (options, _) in PLANTED.items():
+        mechanism = getattr(mechanisms, name)(**options)
+        found += [(name, "releases"), *((name, way) for way in mechanism.ways)]
+        if len(mechanism.pairs) > 1:
+            found.append((name, "pairs"))
+    return found
+
+
+@pytest.mark.parametrize(("name", "where"), planted())
+def test_a_mistake_in_one_way_is_caught(name: str, where: str) -> None:
+    mechanism = Planted(name, where)
+    slow = name == "StabilityHistogram"
+    many, few = (2000 if slow else 16_000, 0) if where in ("releases", "pairs") else (100, 600)
+    with seeded(zlib.crc32((name + where).encode())):
+        found = lower_bound(mechanism, trials=many, confidence=SURE, single=few)
+    assert found.contradicts()
 
 
 def test_threshold_of_a_stability_histogram() -> None:
     """A record with a key of its own: the other pair of neighbours, where delta is attained."""
     mechanism = mechanisms.StabilityHistogram(scale=1.0, threshold=3)
     with seeded(1):
-        found = lower_bound(mechanism, mechanism.rare_pair, 6000, confidence=SURE)
+        found = lower_bound(mechanism, mechanism.rare_pair, 6000, confidence=SURE, single=0)
     appears = math.exp(-2) / (1 + math.exp(-1))
     assert 0.4 * appears <= found.delta(1.0) <= appears
     assert not found.contradicts()

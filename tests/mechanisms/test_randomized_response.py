@@ -3,6 +3,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import mpmath
 import numpy as np
 import pytest
 
@@ -154,17 +155,30 @@ class TestEstimator:
             RandomizedResponse.for_accuracy(1e9, size=10)
 
 
-def test_lies_are_never_too_rare() -> None:
-    """The bias of the coin is rounded up: exact arithmetic shows the loss is at most epsilon."""
-    from fractions import Fraction
+@pytest.mark.parametrize("k", [2, 3, 10, 2**40, 2**62])
+@pytest.mark.parametrize("epsilon", [5e-324, 1e-300, 1e-16, 1e-15, 0.01, 1.0, 5.0, 30.0, 300.0, 800.0])
+def test_lies_are_never_too_rare(epsilon: float, k: int) -> None:
+    """The bias of the coin is a fraction: its loss, in exact arithmetic, is at most epsilon, and hardly less."""
+    lie = RandomizedResponse(epsilon=epsilon, k=k)._chance
+    ratio = (1 - lie) * (k - 1) / lie
+    assert ratio >= 1
+    with mpmath.workdps(400 + math.ceil(epsilon)):
+        loss = mpmath.log(mpmath.mpf(ratio.numerator) / ratio.denominator)
+        if epsilon < 1e-50:
+            loss = mpmath.log1p(mpmath.mpf((ratio - 1).numerator) / (ratio - 1).denominator)
+        assert loss <= mpmath.mpf(epsilon) * (1 + mpmath.mpf(10) ** -60)
+        assert loss >= mpmath.mpf(epsilon) * (1 - mpmath.mpf(10) ** -15)
 
-    for epsilon in (0.01, 1.0, 5.0, 30.0, 300.0, 800.0):
-        for k in (2, 10):
-            lie = Fraction(RandomizedResponse(epsilon=epsilon, k=k).lie)
-            ratio = (1 - lie) * (k - 1) / lie
-            log = math.log(ratio.numerator) - math.log(ratio.denominator)
-            assert log <= epsilon + 1e-12
-            assert epsilon > 700 or log >= epsilon - 1e-12
+
+def test_many_answers() -> None:
+    """k near 2^62: sums stay below 2^63, and every answer is one of them."""
+    m = RandomizedResponse(epsilon=0.1, k=2**62)
+    released = m.release(np.full(2000, 2**62 - 1))
+    assert ((released >= 0) & (released < 2**62)).all()
+    with pytest.raises(InvalidParameter, match="k is"):
+        RandomizedResponse(epsilon=1.0, k=2**62 + 1)
+    with pytest.raises(InvalidParameter, match=r"2\^26"):
+        m.estimate([1, 2])
 
 
 def test_booleans_are_answers_of_two() -> None:

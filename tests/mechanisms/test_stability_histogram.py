@@ -3,14 +3,22 @@ from __future__ import annotations
 import math
 from collections import Counter
 from dataclasses import replace
-from typing import Any
+from datetime import UTC, date, datetime, timedelta, timezone
+from datetime import time as clock
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any, NamedTuple
+from uuid import UUID, SafeUUID
+from zoneinfo import ZoneInfo
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import dalenius as dp
 from dalenius.calculus.errors import CannotMeet, InvalidParameter
 from dalenius.mechanisms import StabilityHistogram
+from dalenius.mechanisms.keys import canonical
 from tests.mechanisms.contract import NUMBERS_OUT_OF_RANGE, Case, MechanismContract, bits, frequency
 
 
@@ -178,3 +186,107 @@ def test_rare_pair() -> None:
 def test_refuses_keys_that_are_missing() -> None:
     with pytest.raises(InvalidParameter, match="missing key"):
         StabilityHistogram(scale=1.0, threshold=2).release(["a", None])
+
+
+def test_epsilon_at_its_own_delta_is_finite() -> None:
+    for adjacency in (dp.ADD_REMOVE, dp.REPLACE_ONE):
+        for scale, threshold in ((1.0, 3), (2.0, 12), (2.0, 45), (10.0, 200), (0.3, 40)):
+            m = StabilityHistogram(scale=scale, threshold=threshold, adjacency=adjacency)
+            changes = 1 if adjacency is dp.ADD_REMOVE else 2
+            most = changes / scale - math.log1p(-m.delta)
+            assert m.loss.epsilon(m.delta) <= most * (1 + 1e-6) + 1e-9
+            assert m.loss.epsilon(m.delta * 0.99) == math.inf
+
+
+PARIS, TOKYO = ZoneInfo("Europe/Paris"), ZoneInfo("Asia/Tokyo")
+
+
+class Word(str):
+    def __repr__(self) -> str:
+        return "secret"
+
+
+class Pair(NamedTuple):
+    a: int
+    b: int
+
+
+EQUAL = [
+    (0.0, -0.0),
+    (1, True, 1.0, np.int64(1), np.float32(1), np.True_),
+    (2**60, 2.0**60),
+    ("a", Word("a"), np.str_("a")),
+    (b"a", np.bytes_(b"a")),
+    ((1, 0.0), (True, -0.0), Pair(1, 0)),
+    (datetime(2020, 1, 1, 9, tzinfo=TOKYO), datetime(2020, 1, 1, tzinfo=UTC), datetime(2020, 1, 1, 1, tzinfo=PARIS)),
+    (datetime(2020, 10, 25, 2, 30), datetime(2020, 10, 25, 2, 30, fold=1)),
+    (UUID(int=7), UUID(int=7, is_safe=SafeUUID.unsafe)),
+]  # fmt: skip
+
+
+class TestKeys:
+    """Of equal keys none shows: what comes out is the same to the letter whichever came first."""
+
+    @staticmethod
+    def shown(records: Any) -> str:
+        with bits("keys"):
+            found = StabilityHistogram(scale=1.0, threshold=2).release(records)
+        return repr(list(found.items())) + repr([type(key) for key in found])
+
+    @pytest.mark.parametrize("equal", EQUAL, ids=lambda keys: type(keys[0]).__name__)
+    def test_equal_keys_look_alike(self, equal: tuple[Any, ...]) -> None:
+        expected = self.shown([equal[0]] * 61)
+        for one in equal:
+            for other in equal:
+                assert self.shown([one] + [other] * 60) == expected
+                assert self.shown({one: 61}) == expected
+                assert self.shown({("other",): 0, other: 61}) == self.shown({("other",): 0, equal[0]: 61})
+        assert expected != "[][]"
+
+    def test_different_keys_stay_apart(self) -> None:
+        keys = [
+            "1",
+            b"1",
+            1,
+            1.5,
+            (1,),
+            date(2020, 1, 1),
+            datetime(2020, 1, 1),
+            timedelta(1),
+            clock(1),
+            UUID(int=1),
+        ]
+        assert len({canonical(key) for key in keys}) == len(keys)
+        for key in keys:
+            assert canonical(canonical(key)) == canonical(key)
+            assert type(canonical(canonical(key))) is type(canonical(key))
+
+    def test_the_ends_of_time(self) -> None:
+        first = datetime(1, 1, 1, tzinfo=TOKYO)
+        last = datetime(9999, 12, 31, 23, tzinfo=timezone(timedelta(hours=-5)))
+        assert canonical(first) == datetime.min.replace(tzinfo=UTC)
+        assert canonical(last) == datetime.max.replace(tzinfo=UTC)
+
+    @pytest.mark.parametrize(
+        "key",
+        [Decimal("1.00"), Fraction(1, 2), 1j, frozenset({1}), object(), pd.Timestamp("2020-01-01"), pd.NA, pd.NaT,
+         np.datetime64("2020-01-01T00", "ns"), np.longdouble(1.5), math.nan, None, (1, None), (1, math.nan),
+         clock(1, tzinfo=UTC), range(3), bytearray(b"a"), [1]],
+        ids=lambda key: type(key).__name__,
+    )  # fmt: skip
+    def test_refused_by_type(self, key: Any) -> None:
+        with pytest.raises(InvalidParameter) as caught:
+            StabilityHistogram(scale=1.0, threshold=2).release([key] * 60)
+        assert caught.value.__cause__ is None
+
+    def test_arrays(self) -> None:
+        m = StabilityHistogram(scale=1.0, threshold=2)
+        assert list(m.release(np.array(["x"] * 60))) == ["x"]
+        assert list(m.release(pd.Series(["x"] * 60))) == ["x"]
+        for bad in (
+            np.ma.array(["x"] * 60, mask=[True] + [False] * 59),
+            np.array(["2020-01-01"] * 60, dtype="datetime64[ns]"),
+            np.zeros((60, 2)),
+        ):
+            with pytest.raises(InvalidParameter):
+                m.release(bad)

@@ -124,3 +124,31 @@ def test_a_share_is_rounded_down() -> None:
     third = whole.share(Fraction(1, 3))
     assert third.amount < Fraction(1, 3)
     assert (third + third + third).fits(whole)
+
+
+def test_a_shift_adds_and_is_written_only_where_there_is_one() -> None:
+    plain, aside = Cost("approx", Fraction(1)), Cost("approx", Fraction(1), shift=Fraction("0.5"))
+    assert plain.written() == {"amount": "1", "delta": "0"}
+    both = plain + aside
+    assert both.written() == {"amount": "2", "delta": "0", "shift": "0.5"}
+    assert plain.read(both.written()) == both
+    assert not aside.fits(plain)
+    assert both.below(Cost("approx", Fraction(3), shift=Fraction(1))) == aside
+    assert aside.least(plain) == plain
+    assert aside.share(Fraction(1, 2)).shift == Fraction("0.25")
+    for content in (
+        {"amount": "2", "delta": "0", "shift": "0"},
+        {"amount": "2", "shift": "0.5"},
+        {**both.written(), "x": "1"},
+    ):
+        with pytest.raises(InvalidParameter, match="must be written"):
+            plain.read(content)
+    with pytest.raises(InvalidParameter, match="no shift"):
+        Cost("gdp", Fraction(1), shift=Fraction(1))
+
+
+def test_how_much_of_the_room_a_cost_takes() -> None:
+    room = Cost("approx", Fraction(2), Fraction(1, 10), shift=Fraction(1))
+    assert Cost("approx", Fraction(1), shift=Fraction("0.25")).use_of(room) == Fraction(1, 2)
+    assert Cost("approx", Fraction(1)).use_of(room.nothing) == math.inf
+    assert room.nothing.use_of(room.nothing) == 0

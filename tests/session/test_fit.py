@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.linear_model import Ridge
 
 import dalenius as dp
+from dalenius.session.budget import filter_of
 from dalenius.session.fit import Fitting
 from dalenius.tables import exact
 
@@ -63,7 +64,7 @@ def test_a_fit_costs_what_it_promises_once(
     assert np.array_equal(recalled[-1].coef_, made[-1].coef_)
     assert np.array_equal(recalled.predict(seen), made.predict(seen))
     assert again.remaining == remaining
-    assert recalled[-1].loss_.expression == model.price().expression
+    assert recalled[-1].loss_ == made[-1].loss_ == model.price()
     # Another setting is another question.
     other = asked.fit(clone(model).set_params(intercept_scale=0.5), FEATURES, "pay >= 74000")
     assert not np.array_equal(other[-1].coef_, made[-1].coef_)
@@ -85,7 +86,7 @@ def test_the_charge_stays_when_the_fit_fails(people: pd.DataFrame, monkeypatch: 
         raise RuntimeError("the power went out")
 
     monkeypatch.setattr(exact, "rows", fails)
-    with pytest.raises(RuntimeError):
+    with pytest.raises(dp.errors.QueryFailed):
         asked.fit(dp.learn.LogisticRegression(dp.ZCDP(0.2)), FEATURES, "pay >= 74000")
     assert asked.remaining.rho == pytest.approx(0.3, rel=1e-6)  # type: ignore[attr-defined]
 
@@ -104,6 +105,62 @@ def test_a_unit_is_bounded_and_pays_for_all_its_rows(people: pd.DataFrame, most:
     asked.fit(model, FEATURES, "pay >= 74000")
     spent = 4.0 - asked.remaining.rho  # type: ignore[attr-defined]
     assert spent == pytest.approx(0.1 * most**2, rel=1e-6)
+
+
+@pytest.mark.parametrize("adjacency", [dp.ADD_REMOVE, dp.REPLACE_ONE], ids=repr)
+@pytest.mark.parametrize("unit", [dp.Unit.rows(), dp.Unit("person", max_rows=2)], ids=repr)
+@pytest.mark.parametrize(
+    ("budget", "model"),
+    [
+        (dp.ZCDP(50.0), dp.learn.LogisticRegression(dp.ZCDP(0.1))),
+        (dp.ZCDP(50.0), dp.learn.HuberRegression(dp.ApproxDP(0.5, 1e-6))),
+        (dp.GDP(9.0), dp.learn.LogisticRegression(dp.GDP(0.3))),
+        (dp.PureDP(30.0), dp.learn.LogisticRegression(dp.PureDP(0.5))),
+        (dp.ApproxDP(30.0, 1e-4), dp.learn.LogisticRegression(dp.ApproxDP(0.5, 1e-6))),
+        (dp.ApproxDP(30.0, 1e-4), dp.learn.LogisticRegression(dp.PureDP(0.5))),
+        (dp.ApproxDP(30.0, 1e-4), dp.learn.PosteriorSampleRegression(dp.ApproxDP(0.2, 1e-6))),
+    ],
+    ids=str,
+)
+def test_loss_is_what_was_charged(
+    people: pd.DataFrame, budget: dp.Guarantee, model: Any, unit: dp.Unit, adjacency: Any, tmp_path: Path
+) -> None:
+    """For every kind of budget, unit and neighbours; and when it comes from the record."""
+    target = {"pay": (0, 150_000)} if "target_bounds" in model.get_params() else "pay >= 74000"
+    asked = session(people[:400], budget, unit=unit, adjacency=adjacency, ledger=tmp_path / "ledger")
+    made = asked.fit(model, FEATURES, target)
+    again = session(people[:400], budget, unit=unit, adjacency=adjacency, ledger=tmp_path / "ledger")
+    for loss in (made[-1].loss_, again.fit(model, FEATURES, target)[-1].loss_):
+        assert loss.adjacency is adjacency
+        assert asked._cost_of_fit(loss) == asked.account.balance().total
+    rows = (1 if unit.is_row else 2) * (1 if adjacency is dp.ADD_REMOVE else 2)
+    if rows > 1:
+        one = model.price()
+        alone = filter_of(budget).cost(
+            one, one.delta_at_infinity() + 1e-8 if "ApproxDP" in str(budget) else None
+        )
+        assert asked.account.balance().total.amount > 1.99 * alone.amount
+    if isinstance(budget, dp.ZCDP):
+        assert made[-1].loss_.zcdp() <= model.price().zcdp() * rows**2 * (1 + 1e-12)
+
+
+def test_objective_perturbation_is_affordable(people: pd.DataFrame) -> None:
+    """Two fits and then some; with something set aside, more."""
+
+    def fits(**options: Any) -> int:
+        asked = session(people[:400], dp.ApproxDP(3.0, 1e-5), **options)
+        for n in range(10):
+            model = dp.learn.LogisticRegression(dp.ApproxDP(1.0, 1e-6), intercept_scale=1 - n / 100)
+            try:
+                asked.fit(model, FEATURES, "pay >= 74000")
+            except dp.errors.BudgetExceeded:
+                return n
+            if n == 1:
+                asked.release(asked.table.agg(n=dp.count()), dp.GDP(0.2))
+        return 10
+
+    assert fits() == 3
+    assert fits(reserve=1.0) == 5
 
 
 def test_the_rows_are_those_of_the_filtered_table(people: pd.DataFrame) -> None:
@@ -193,3 +250,16 @@ def test_a_list_of_numbers_is_refused_before_anything_is_charged(people: pd.Data
     with pytest.raises(dp.errors.InvalidParameter, match=r"dp\.mean"):
         asked.fit(dp.learn.GradientMean(dp.PureDP(1.0)), FEATURES, "pay >= 74000")
     assert asked.remaining == dp.PureDP(2.0)
+
+
+def test_what_is_set_aside_is_remembered(people: pd.DataFrame, tmp_path: Path) -> None:
+    """A later session need not name it; one that names another is refused."""
+    promise = dp.ApproxDP(3.0, 1e-5)
+    asked = session(people[:400], promise, ledger=tmp_path / "ledger", reserve=0.5)
+    assert asked.remaining == dp.ApproxDP(2.5, 5e-6)
+    asked.fit(dp.learn.LogisticRegression(dp.ApproxDP(1.0, 1e-6)), FEATURES, "pay >= 74000")
+    left = asked.account.left()
+    assert 0 < left.shift < 0.5
+    assert session(people[:400], promise, ledger=tmp_path / "ledger").account.left() == left
+    with pytest.raises(dp.errors.InvalidParameter, match=r"a reserve of 0\.5"):
+        session(people[:400], promise, ledger=tmp_path / "ledger", reserve=0.25)

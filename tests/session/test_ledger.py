@@ -18,7 +18,7 @@ import pytest
 
 import dalenius as dp
 from dalenius import losses
-from dalenius.errors import AdjacencyMismatch, BudgetExceeded, InvalidParameter, LedgerError
+from dalenius.errors import AdjacencyMismatch, BudgetExceeded, InvalidParameter, LedgerError, QueryFailed
 from dalenius.session import entries
 from dalenius.session.account import Ticket
 from dalenius.session.cost import GRAINS, Cost
@@ -84,18 +84,21 @@ class TestCharging:
 
     def test_a_failed_computation_keeps_its_charge(self, place: str) -> None:
         account = opened(place)
-        with pytest.raises(ZeroDivisionError):
+        with pytest.raises(QueryFailed, match="after it was charged"):
             account.ask("q", rho("0.25"), lambda: str(1 // 0))
         assert account.spent == dp.ZCDP(0.25)
         assert account.recorded("q") is None
         account.ask("q", rho("0.25"), lambda: "[1]")  # and is charged again
         assert account.spent == dp.ZCDP(0.5)
-        assert verify(place).unanswered == 1
+        assert verify(place).ok
+        assert (verify(place).unanswered, verify(place).failures) == (1, 1)
 
     def test_what_is_no_answer_keeps_its_charge_and_is_not_released(self, place: str) -> None:
         account = opened(place)
-        with pytest.raises(InvalidParameter, match="not JSON"):
+        with pytest.raises(QueryFailed):
             account.ask("q", rho("0.25"), lambda: "forty-one")
+        with pytest.raises(InvalidParameter, match="not JSON"):
+            account.record(account.charge("q", rho("0")), "forty-one")
         assert account.spent == dp.ZCDP(0.25)
         assert account.recorded("q") is None
 

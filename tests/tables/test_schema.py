@@ -60,8 +60,8 @@ def test_files(tmp_path: Path) -> None:
     ("name", "text", "message"),
     [
         ("a.toml", "nulls = 3", "must be 'drop', 'never' or impute"),
-        ("a.toml", "null = 'drop'", "says 'null'; it may say columns, nulls"),
-        ("a.toml", "[columns.x]\nbound = [0, 1]", "says 'bound'; it may say bounds"),
+        ("a.toml", "null = 'drop'", r"says 'null'; did you mean 'nulls'\? There are 'columns', 'nulls'"),
+        ("a.toml", "[columns.x]\nbound = [0, 1]", r"says 'bound'; did you mean 'bounds'\? There are"),
         ("a.toml", "[columns.x]\nbounds = [1, 0]", "description of column 'x': .*exchange them"),
         ("a.toml", "[columns.x]\nbounds = [0]", "must be a pair"),
         ("a.toml", "[columns.x]\nbounds = ['a', 'b']", "must be a finite number"),

@@ -125,7 +125,7 @@ def test_names_by_default() -> None:
         ("SELECT FOO(age) FROM people", "is not an aggregate"),
         ("SELECT SUM(age) FILTER (WHERE age > 1) FROM people", "write the condition inside"),
         ("SELECT SUM(age) OVER () FROM people", "window functions"),
-        ("SELECT SUM(DISTINCT age) FROM people", "is not an SQL expression"),
+        ("SELECT SUM(DISTINCT age) FROM people", "use its plain form"),
         (
             "SELECT COUNT(DISTINCT state) FROM people",
             r"only be counted of the unit's id: COUNT\(DISTINCT id\)",
@@ -181,6 +181,179 @@ def test_what_is_refused(text: str, reason: str) -> None:
         parse_sql(text, PEOPLE, unit="id", public={"zips": ZIPS})
 
 
+REGIONS = {"code": ["CA", "NY"], "age": [1, 2], "region": ["w", "e"]}
+PUBLIC = {"zips": ZIPS, "regions": REGIONS, "pairs": {"a": ["CA", "CA"], "b": ["CA", "NY"], "w": [1, 2]}}
+
+
+def asked(text: str) -> Any:
+    return parse_sql(text, PEOPLE, unit="id", public=PUBLIC)
+
+
+def test_qualifiers_are_resolved() -> None:
+    text = "SELECT COUNT(*) n FROM people JOIN regions r ON people.state = r.code WHERE {}"
+    ours, theirs = asked(text.format("people.age > 2")), asked(text.format("r.age > 2"))
+    assert ours.table.steps[1].condition == '"age" > 2'
+    assert theirs.table.steps[1].condition == '"r.age" > 2'
+    assert asked(text.format("R.REGION = 'w'")).table.steps[1].condition == "\"region\" = 'w'"
+    # The column joined on is there under its own name, and null where nothing matched.
+    left = asked("SELECT COUNT(*) n FROM people LEFT JOIN regions ON state = code WHERE regions.code IS NULL")
+    assert left.table.steps[1].condition == '"code" IS NULL'
+    assert {f.name for f in left.table.steps[0].table.fields} == {
+        "code (joined on)",
+        "code",
+        "regions.age",
+        "region",
+    }
+
+
+def test_brackets_are_where_sql_has_them() -> None:
+    """(age = 1) IS NULL, not age = (1 IS NULL)."""
+    found = asked("SELECT COUNT(*) n FROM people WHERE age = 1 IS NULL")
+    assert found.table.steps[0].condition == '("age" = 1) IS NULL'
+
+
+def test_every_join_condition_is_kept() -> None:
+    both = asked(
+        "SELECT COUNT(*) n FROM people JOIN pairs ON people.state = pairs.a AND people.state = pairs.b"
+    )
+    assert both.table.steps[0].on == (("state", "a"), ("state", "b"))
+    other = asked("SELECT COUNT(*) n FROM people JOIN pairs p ON (p.b = zip AND (state = p.a))")
+    assert other.table.steps[0].on == (("zip", "b"), ("state", "a"))
+    assert PEOPLE.join_public(PUBLIC["pairs"], on=[("state", "a"), ("state", "b")]) == both.table
+
+
+def test_names_with_dots(tmp_path: Any) -> None:
+    table = Table("adult.train", FIELDS, SCHEMA)
+    for name in ('"adult.train"', "adult.train", '"Adult.Train" AS a'):
+        assert parse_sql(f"SELECT COUNT(*) AS n FROM {name}", table) == table.agg(n=count())
+    with pytest.raises(QueryRefused, match=r'it is called .*: write FROM "adult\.train"'):
+        parse_sql("SELECT COUNT(*) FROM adult", table)
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        (
+            "SELECT COUNT(*) FROM people WHERE nonsense.age > 2",
+            "there is no table 'nonsense' in FROM or JOIN",
+        ),
+        ("SELECT COUNT(*) FROM people p WHERE people.age > 2", r"there is no table 'people'.*'p'"),
+        ("SELECT COUNT(*) FROM people WHERE peple.age > 2", "did you mean 'people'"),
+        ("SELECT COUNT(*) FROM people WHERE x.people.age > 2", "name a column as table"),
+        ("SELECT AVG(nonsense.age) FROM people", "there is no table 'nonsense'"),
+        (
+            "SELECT people.nothing, COUNT(*) FROM people GROUP BY people.nothing",
+            "no column 'nothing' in people",
+        ),
+        (
+            "SELECT COUNT(*) FROM people JOIN regions r ON state = code WHERE age > 2",
+            "'age' is ambiguous; write .*\"r\"",
+        ),
+        (
+            "SELECT COUNT(*) FROM people JOIN zips ON people.zip = zips.zip WHERE zip = '1'",
+            "'zip' is ambiguous",
+        ),
+        ("SELECT COUNT(*) FROM people JOIN zips ON zip = zips.zip", "'zip' is ambiguous"),
+        ("SELECT COUNT(*) FROM people JOIN zips ON zips.zip = zips.region", "write ON column = zips.column"),
+        (
+            "SELECT COUNT(*) FROM people JOIN zips ON people.zip = people.state",
+            "write ON column = zips.column",
+        ),
+        (
+            "SELECT COUNT(*) FROM people JOIN zips ON people.zip = zips.zap",
+            "no column 'zap' in zips; did you",
+        ),
+        ("SELECT COUNT(*) FROM people JOIN zips ON people.zip = zips.zip OR TRUE", "write ON column ="),
+        (
+            "SELECT COUNT(*) FROM people JOIN zips ON people.zip = zips.zip AND people.age > 3",
+            "write ON column =",
+        ),
+        ("SELECT COUNT(*) FROM people JOIN zips ON TRUE", "write ON column ="),
+        ("SELECT COUNT(*) FROM people JOIN zips USING (state)", "no column 'state' in zips"),
+        ("SELECT COUNT(*) FROM people JOIN zips USING (region)", "no column 'region'"),
+        (
+            "SELECT COUNT(*) FROM people JOIN zips USING (zip) JOIN zips USING (zip)",
+            "two tables are called 'zips'",
+        ),
+        ("SELECT COUNT(*) FROM people JOIN zps USING (zip)", "did you mean 'zips'"),
+        ("SELECT COUNT(*) FROM people NATURAL JOIN zips", "only JOIN and LEFT JOIN"),
+        ("SELECT COUNT(*) FROM people SEMI JOIN zips USING (zip)", "only JOIN and LEFT JOIN"),
+        ("SELECT COUNT(*) FROM people ANTI JOIN zips USING (zip)", "only JOIN and LEFT JOIN"),
+        ("SELECT COUNT(*) FROM people ASOF JOIN zips USING (zip)", "only JOIN and LEFT JOIN"),
+        ("SELECT COUNT(*) FROM people LEFT ANTI JOIN zips USING (zip)", "only JOIN and LEFT JOIN"),
+        ("SELECT COUNT(*) FROM people p(a, b)", "use its plain form"),
+        ("SELECT COUNT(*) FROM people TABLESAMPLE 10%", "not available"),
+        ("SELECT COUNT(*) FROM people USING SAMPLE 10%", "samples are not available"),
+        ("SELECT COUNT(*) FROM people AT (VERSION => 1)", "use its plain form"),
+        ("SELECT COUNT(*) FROM ONLY people", "use its plain form"),
+        ("SELECT COUNT(*) FROM people PIVOT (SUM(age) FOR state IN ('CA'))", "use its plain form"),
+        ("SELECT COUNT(*) FROM people WINDOW w AS (PARTITION BY age)", "window functions"),
+        ("SELECT COUNT(*) FROM a.b.people", "there is no private table"),
+        ("SELECT COUNT(* EXCLUDE (age)) FROM people", "use its plain form"),
+        ("SELECT COUNT(age) FILTER (WHERE age > 1) FROM people", "write the condition inside"),
+        (
+            "SELECT SUM(age ORDER BY state) FROM people",
+            "use its plain form|not an SQL expression|not in the language",
+        ),
+        ("SELECT SUM(age IGNORE NULLS) FROM people", "use its plain form"),
+        ("SELECT AVG(DISTINCT age) FROM people", "use its plain form"),
+        ("SELECT COUNT(DISTINCT id, age) FROM people", "only be counted of the unit's id"),
+        ("SELECT COUNT(DISTINCT (id)) FROM people", "only be counted of the unit's id"),
+        (
+            "SELECT PERCENTILE_CONT(0.5) WITHIN GROUP (ORDER BY age, income) FROM people",
+            "orders by one expression",
+        ),
+        (
+            "SELECT PERCENTILE_CONT(0.5) WITHIN GROUP (ORDER BY age NULLS FIRST) FROM people",
+            "use its plain form",
+        ),
+        ("SELECT PERCENTILE_CONT(age) WITHIN GROUP (ORDER BY age) FROM people", "must be a number"),
+        (
+            "SELECT PERCENTILE_CONT(0.5, age) WITHIN GROUP (ORDER BY id) FROM people",
+            "orders by one expression",
+        ),
+        ("SELECT PROPORTION(age > 3, 0, 1) FROM people", "takes 1 argument, not 3"),
+        ("SELECT BOUNDS(age, 0, 1) FROM people", "takes 1 argument, not 3"),
+        ("SELECT COUNT_DISTINCT(state) FROM people", "takes no arguments, not 1"),
+        ("SELECT HISTOGRAM(age, 2.7) FROM people", "a whole one"),
+        ("SELECT CORR(age, income, 0, 1, 0, 1, 2) FROM people", "bounds are two numbers"),
+        ("SELECT MEDIAN(age, 0) FROM people", "bounds are two numbers"),
+        ("SELECT QUANTILE(age) FROM people", "lacks an argument"),
+        ("SELECT MODE() WITHIN GROUP (ORDER BY age) FROM people", "PERCENTILE_CONT"),
+        ("SELECT state, COUNT(*) FROM people GROUP BY GROUPING SETS ((state), ())", "list the columns"),
+        ("SELECT state, COUNT(*) FROM people GROUP BY CUBE (state)", "list the columns"),
+        ("SELECT state, COUNT(*) FROM people GROUP BY state WITH ROLLUP", "list the columns"),
+        ("SELECT COUNT(*) FROM people WHERE state COLLATE NOCASE = 'ca'", "not in the language"),
+        ("SELECT COUNT(*) FROM people WHERE age IS NOT DISTINCT FROM 3", "not in the language"),
+        ("SELECT COUNT(*) FROM people WHERE (age, id) = (1, 2)", "not in the language"),
+        ("SELECT COUNT(*) FROM people WHERE age BETWEEN SYMMETRIC 3 AND 1", "use its plain form"),
+        ("SELECT COUNT(*) FROM people WHERE state LIKE 'a!%' ESCAPE '!'", "not in the language"),
+        (
+            "SELECT COUNT(*) FROM people WHERE age = ANY (1, 2)",
+            "not in the language|an aggregate|not available",
+        ),
+        ("SELECT COUNT(*) FROM people WHERE age // 2 = 1", "not in the language"),
+        ("SELECT COUNT(*) FROM people WHERE age IN (1, NULL)", "comparison with NULL"),
+        ("SELECT COUNT(*) FROM people WHERE 1 < age < 5", "can be read in two ways"),
+        ("SELECT COUNT(*) FROM people WHERE (age > 1) = NOT (age > 2)", "can be read in two ways"),
+        ("SELECT ALL COUNT(*) FROM people FETCH FIRST 1 ROWS ONLY", "LIMIT|not available"),
+        ("SELECT COUNT(*) FROM people OFFSET 3", "OFFSET"),
+        ("SELECT TOP 3 COUNT(*) FROM people", "not valid SQL|is not an aggregate|LIMIT|not available"),
+        ("SELECT COUNT(*) FROM people CLUSTER BY age", "not available|not valid SQL|use its plain form"),
+        ("SELECT COUNT(*) FROM people FOR UPDATE", "not available"),
+        ("SELECT COUNT(*), people.* FROM people", "shows rows"),
+        ("SELECT (SELECT COUNT(*) FROM people) FROM people", "is not an aggregate"),
+        ("SELECT COUNT(*) FROM people WHERE EXISTS (SELECT 1)", "not in the language|query of its own"),
+        ("VALUES (1)", "is not a SELECT"),
+        ("SELECT COUNT(*) FROM people EXCEPT SELECT 1", "combines queries"),
+        ("EXPLAIN SELECT COUNT(*) FROM people", "is not a SELECT"),
+    ],
+)
+def test_nothing_that_was_written_is_passed_over(text: str, reason: str) -> None:
+    with pytest.raises(InvalidParameter, match=reason):
+        asked(text)
+
+
 def test_the_distinct_units_of_rows() -> None:
     with pytest.raises(QueryRefused, match=r"which here are the rows: COUNT\(\*\)"):
         parse_sql("SELECT COUNT(DISTINCT id) FROM people", PEOPLE)
@@ -202,6 +375,14 @@ def test_a_list_of_aggregates(text: str) -> None:
 
 
 def test_a_bad_list_of_aggregates() -> None:
-    for text in ("", "n = count(), n = count()", "income", "n = 3", "count() from people", "x = max(income)"):
+    for text in (
+        "",
+        "n = count(), n = count()",
+        "income",
+        "n = 3",
+        "count() from people",
+        "x = max(income)",
+        "a.n = count()",
+    ):
         with pytest.raises(InvalidParameter):
             parse_aggregates(text)

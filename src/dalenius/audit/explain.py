@@ -33,6 +33,7 @@ def explain(audit: Audit) -> str:
         verdict = "CONTRADICTED by these draws" if audit.contradicts() else "not contradicted"
         promised = "no epsilon" if math.isinf(claimed) else f"epsilon = {rounded_up(claimed, 4)}"
         lines.append(f"The claim ({audit.claim.expression}: {promised} there) is {verdict}.")
+    lines.extend(f"NOT SEEN: {note}" for note in audit.unseen)
     lines.append(
         f"All of this is wrong with probability at most {1.0 - audit.confidence:.3g}, over the draws."
     )

@@ -32,12 +32,15 @@ class Audit:
     attacks: tuple[Attack, ...]
     """The first is the one chosen for `epsilon`; the others trace the trade-off curve."""
     trials: int
-    """Releases of each input, half of them to find the attacks and half to measure them."""
+    """Releases of each input, half of them to find the attacks and half to measure them; an attack that looks at
+    other releases (one at a time, of other inputs) has its own number."""
     level: float
     """The delta at which `epsilon` is stated."""
     confidence: float
     claim: Loss | None = None
     """The loss the mechanism itself claims, if it is one of ours."""
+    unseen: tuple[str, ...] = ()
+    """What of the outputs no attack could compare, in sentences."""
 
     @cached_property
     def epsilon(self) -> float:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 import numbers
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
 from typing import Any
@@ -14,17 +14,30 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dalenius.audit.leaves import (
+    DIGITS,
+    EXACT,
+    Path,
+    as_float,
+    common_words,
+    contrasts,
+    form,
+    is_number,
+    leaves,
+    written,
+)
 from dalenius.calculus.errors import InvalidParameter
 
 Reals = NDArray[np.float64]
 Ints = NDArray[np.int64]
-Path = tuple[Any, ...]
 Label = tuple[str, Any]
 Statistic = Callable[[Any], float]
 
 UNSEEN, NUMBER, MISSING, NAN, FIRST_LABEL = -1, 0, 1, 2, 3
 MOST_COLUMNS = 512
 MOST_KNOWN = 10_000
+MOST_FORMS = 64
+FORM = ("its form",)
 SIMPLE = frozenset({int, float, bool, str, bytes, type(None)})
 
 
@@ -60,8 +73,9 @@ class Layout:
     """The columns outputs are spread over: fixed by the draws that are learned from.
 
     A nested output (tuple, list, array, mapping, set) has one column per leaf, named by the path that leads
-    to it. Leaves that are not numbers become labels. What was not met in learning (a new label, a new leaf)
-    is `UNSEEN` or left out: the map from output to row never depends on the draws it is applied to.
+    to it. Leaves that are not numbers become labels. One more column has the form of the output (types, order
+    of keys), if there is more than one. What was not met in learning (a new label, a new leaf) is `UNSEEN` or
+    left out: the map from output to row never depends on the draws it is applied to.
     """
 
     paths: tuple[Path, ...]
@@ -69,23 +83,49 @@ class Layout:
     shape: tuple[int, ...] | None
     """The shape of an output, when all are arrays of numbers; `kept` are then the columns looked at."""
     kept: Ints | None = None
+    twice: bool = False
+    """Whether outputs are two in a row, whose difference and sum are looked at as well."""
+    wide: bool = False
+    """Whether arrays hold integers beyond 2^53, whose last digits are looked at as well."""
+    texts: Mapping[Path, tuple[str, ...]] = field(default_factory=dict)
+    """Where text seldom repeats, and the words to look for in it."""
 
     @classmethod
-    def learn(cls, *samples: Sequence[Any], opaque: bool = False) -> Layout:
+    def learn(cls, *samples: Sequence[Any], opaque: bool = False, twice: bool = False) -> Layout:
         """From some draws of each input; `opaque` outputs, which say nothing here, are refused unless told."""
+        forms = sorted({shown for sample in samples for shown in _forms(sample)})
+        labels = {("form", shown): FIRST_LABEL + k for k, shown in enumerate(forms)}
+        if not 1 < len(labels) <= MOST_FORMS:
+            labels = {}
         arrays = [_plain(sample) for sample in samples]
         shapes = {None if array is None else array.shape[1:] for array in arrays}
         if len(shapes) == 1 and (shape := shapes.pop()) is not None:
-            paths = tuple(np.ndindex(shape))
-            if len(paths) <= MOST_COLUMNS:
-                return cls(paths, {}, shape)
-            kept = _most_telling(
-                [np.asarray(array[:2000], dtype=np.float64) for array in arrays if array is not None]
-            )
-            return cls(tuple(paths[j] for j in kept), {}, shape, kept)
-        counts: Counter[Path] = Counter()
-        labels: dict[Label, int] = {}
+            return cls._of_arrays([x for x in arrays if x is not None], shape, labels, twice)
+        return cls._of_leaves(samples, labels, opaque, twice)
+
+    @classmethod
+    def _of_arrays(
+        cls, arrays: list[NDArray[Any]], shape: tuple[int, ...], labels: dict[Label, int], twice: bool
+    ) -> Layout:
+        wide = any(_beyond(array) for array in arrays)
+        paths: list[Path] = list(np.ndindex(shape))
+        if twice:
+            paths += [(name, *rest) for name in CONTRASTS for rest in np.ndindex(shape[1:])]
+        if wide:
+            paths += [(*index, "last digits") for index in np.ndindex(shape)]
+        kept = None
+        if len(paths) > MOST_COLUMNS:
+            kept = _most_telling([_spread(array[:2000], twice, wide) for array in arrays])
+            paths = [paths[j] for j in kept]
+        return cls((*paths, FORM) if labels else tuple(paths), labels, shape, kept, twice, wide)
+
+    @classmethod
+    def _of_leaves(
+        cls, samples: Sequence[Sequence[Any]], labels: dict[Label, int], opaque: bool, twice: bool
+    ) -> Layout:
+        counts: Counter[Path] = Counter([FORM] if labels else [])
         known: set[str] = set()
+        texts: dict[Path, list[str | bytes]] = defaultdict(list)
         for sample in samples:
             for output in sample:
                 if (key := _key(output)) is not None:
@@ -93,28 +133,51 @@ class Layout:
                         continue
                     if len(known) < MOST_KNOWN:
                         known.add(key)
-                for path, leaf in _leaves(output):
+                for path, leaf in _seen(output, twice):
                     if not opaque:
                         _check_readable(leaf, *(path if path not in counts else ()))
                     counts[path] += 1
-                    if not _is_number(leaf):
+                    if not is_number(leaf):
                         labels.setdefault(_label(leaf), FIRST_LABEL + len(labels))
+                    if isinstance(leaf, str | bytes):
+                        texts[path].append(leaf)
+        total = sum(len(sample) for sample in samples)
+        words = {path: common_words(found) for path, found in texts.items() if _seldom_repeats(found, total)}
+        for path, found in texts.items():
+            for text in found if path in words else ():
+                counts.update(sub for sub, _ in written(text, path, words[path]))
         commonest = [path for path, _ in counts.most_common(MOST_COLUMNS)]
-        return cls(tuple(sorted(commonest, key=repr)), labels, None)
+        paths = tuple(sorted((path for path in commonest if path != FORM), key=repr))
+        form_path = (FORM,) if counts[FORM] else ()
+        return cls(paths + form_path, labels, None, None, twice, texts=words)
 
     def rows(self, sample: Sequence[Any], statistics: Sequence[Statistic] = ()) -> Rows:
         extra = np.empty((len(sample), len(statistics)))
         for k, statistic in enumerate(statistics):
-            extra[:, k] = [float(statistic(output)) for output in sample]
+            extra[:, k] = [float(statistic(output[1] if self.twice else output)) for output in sample]
         array = _plain(sample) if self.shape is not None else None
         if array is not None and array.shape[1:] == self.shape:
-            flat = array.reshape(len(array), math.prod(self.shape or ()))
-            values = np.ascontiguousarray(flat if self.kept is None else flat[:, self.kept], dtype=np.float64)
-            gaps = np.isnan(values)
-            codes = (
-                np.where(gaps, NAN, NUMBER) if gaps.any() else np.broadcast_to(np.int64(NUMBER), values.shape)
-            )
-            return Rows(values, codes, extra)
+            values, codes = self._numbers(array)
+        else:
+            values, codes = self._leaves(sample)
+        if self.paths and self.paths[-1] == FORM:
+            known = [self.labels.get(("form", shown), UNSEEN) for shown in _forms(sample, each=True)]
+            codes = codes.copy()
+            codes[:, -1], values[:, -1] = known, np.nan
+        return Rows(values, codes, extra)
+
+    def _numbers(self, array: NDArray[Any]) -> tuple[Reals, Ints]:
+        values = _spread(array, self.twice, self.wide)
+        if self.kept is not None:
+            values = values[:, self.kept]
+        if len(self.paths) > values.shape[1]:
+            values = np.column_stack([values, np.zeros(len(values))])
+        values = np.ascontiguousarray(values)
+        gaps = np.isnan(values)
+        codes = np.where(gaps, NAN, NUMBER) if gaps.any() else np.broadcast_to(np.int64(NUMBER), values.shape)
+        return values, codes
+
+    def _leaves(self, sample: Sequence[Any]) -> tuple[Reals, Ints]:
         column = {path: j for j, path in enumerate(self.paths)}
         values = np.full((len(sample), len(self.paths)), np.nan)
         codes = np.full(values.shape, MISSING, dtype=np.int64)
@@ -126,22 +189,73 @@ class Layout:
                     continue
                 if len(known) < MOST_KNOWN:
                     known[key] = i
-            for path, leaf in _leaves(output):
+            for path, leaf in _seen(output, self.twice, self.texts):
                 j = column.get(path)
                 if j is None:
                     continue
-                if _is_number(leaf):
-                    values[i, j] = _float(leaf)
+                if is_number(leaf):
+                    values[i, j] = as_float(leaf)
                     codes[i, j] = NAN if math.isnan(values[i, j]) else NUMBER
                 else:
                     codes[i, j] = self.labels.get(_label(leaf), UNSEEN)
-        return Rows(values, codes, extra)
+        return values, codes
 
     def name(self, column: int) -> str:
         return "output" + "".join(f"[{key!r}]" for key in self.paths[column])
 
+    def unseen(self, *samples: Rows) -> list[str]:
+        """Columns in which more than a tenth of what was drawn had never been met before."""
+        codes = np.concatenate([rows.codes for rows in samples])
+        new = np.flatnonzero((codes == UNSEEN).mean(axis=0) > 0.1)
+        return [self.name(int(j)) for j in new if self.paths[j] != FORM]
 
-def _plain(sample: Sequence[Any]) -> NDArray[Any] | None:
+
+CONTRASTS = ("second - first", "second + first")
+
+
+def _spread(array: NDArray[Any], twice: bool, wide: bool) -> Reals:
+    """Every column an array gives rise to."""
+    flat = array.reshape(len(array), -1)
+    parts = [flat.astype(np.float64)]
+    if twice:
+        one, other = (x.astype(np.float64) for x in np.split(flat, 2, axis=1))
+        parts += [other - one, other + one]
+    if wide:
+        parts.append((flat.astype(np.int64, copy=False) & DIGITS).astype(np.float64))
+    return np.concatenate(parts, axis=1)
+
+
+def _beyond(array: NDArray[Any]) -> bool:
+    """Integers that a double would round."""
+    return array.dtype.kind in "iu" and bool(((array > EXACT) | (array < -EXACT)).any())
+
+
+def _seen(
+    output: Any, twice: bool, texts: Mapping[Path, tuple[str, ...]] | None = None
+) -> Iterator[tuple[Path, Any]]:
+    found = list(leaves(output))
+    yield from found
+    if twice:
+        yield from contrasts(found)
+    for path, leaf in found if texts else ():
+        if texts and path in texts and isinstance(leaf, str | bytes):
+            yield from written(leaf, path, texts[path])
+
+
+def _forms(sample: Sequence[Any], each: bool = False) -> Sequence[str] | set[str]:
+    """The forms of the outputs, one for each or all that occur; the rows of an array have one."""
+    if isinstance(sample, np.ndarray):
+        shown = f"array of {sample.dtype}"
+        return [shown] * len(sample) if each else {shown}
+    return list(map(form, sample)) if each else set(map(form, sample))
+
+
+def _seldom_repeats(found: list[str | bytes], total: int) -> bool:
+    """Texts, of which known ones were counted once: whether most draws brought a new one."""
+    return len(set(found)) > max(20, total // 4)
+
+
+def _plain(sample: Any) -> NDArray[Any] | None:
     """The sample as an array of numbers, if it is one without any conversion of text or gaps."""
     if not isinstance(sample, np.ndarray):
         kinds = set(map(type, sample))
@@ -151,7 +265,14 @@ def _plain(sample: Sequence[Any]) -> NDArray[Any] | None:
         array = np.asarray(sample)
     except (ValueError, OverflowError):
         return None
-    return array if array.dtype.kind in "biuf" else None
+    if array.dtype.kind not in "biuf":
+        return None
+    if not isinstance(sample, np.ndarray) and array.dtype.kind == "f" and bool((np.abs(array) > EXACT).any()):
+        # Integers too large for 64 bits may have become doubles on the way.
+        kinds = {type(leaf) for output in sample for _, leaf in leaves(output)}
+        if any(issubclass(kind, int) for kind in kinds):
+            return None
+    return array
 
 
 def _most_telling(samples: list[Reals]) -> Ints:
@@ -160,29 +281,6 @@ def _most_telling(samples: list[Reals]) -> Ints:
     spread = np.nan_to_num(one.std(axis=0) + other.std(axis=0)) + 1e-300
     apart = np.nan_to_num(np.abs(one.mean(axis=0) - other.mean(axis=0)) / spread)
     return np.sort(np.argsort(-apart, kind="stable")[:MOST_COLUMNS])
-
-
-def _leaves(output: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
-    if isinstance(output, np.ndarray):
-        if output.ndim == 0:
-            yield from _leaves(output.item(), path)
-        for index in np.ndindex(output.shape) if output.ndim else ():
-            yield from _leaves(output[index], (*path, *index))
-    elif isinstance(output, Mapping):
-        for key, value in output.items():
-            yield from _leaves(value, (*path, key))
-    elif isinstance(output, Set):
-        for member in output:
-            yield (*path, member), True
-    elif isinstance(output, list | tuple):
-        yield (*path, "length"), len(output)
-        for i, value in enumerate(output):
-            yield from _leaves(value, (*path, i))
-    elif isinstance(output, complex | np.complexfloating):
-        yield (*path, "real"), output.real
-        yield (*path, "imag"), output.imag
-    else:
-        yield path, output
 
 
 def _key(output: Any) -> str | None:
@@ -207,17 +305,6 @@ def _check_readable(*leaves: Any) -> None:
                 "number, an array, text, None, or nested tuples, lists, mappings and sets of these. Return "
                 "list(...) of an iterator, the fields of an object, or give `statistics` that read it."
             )
-
-
-def _is_number(leaf: Any) -> bool:
-    return isinstance(leaf, numbers.Real | np.bool_)
-
-
-def _float(leaf: Any) -> float:
-    try:
-        return float(leaf)
-    except OverflowError:
-        return math.inf if leaf > 0 else -math.inf
 
 
 def _label(leaf: Any) -> Label:

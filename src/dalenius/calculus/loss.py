@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +16,7 @@ from dalenius.calculus.adjacency import ADD_REMOVE, Adjacency
 from dalenius.calculus.adjacency import adjacency as checked_adjacency
 from dalenius.calculus.engines.accountant import Direction, Engine, merged
 from dalenius.calculus.errors import AdjacencyMismatch, InvalidParameter
-from dalenius.calculus.pairs.pair import Bounds, Pair, Reals, Terms
+from dalenius.calculus.pairs.pair import UNIT, Bounds, Pair, Reals, Terms
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -189,7 +190,8 @@ class Loss:
         for line in (steep, shallow):
             if top > 0:
                 best = max(best, _largest(line, top))
-        return max(0.0, best * (1 - 1e-14) - 1e-16)
+        # 1, delta and the product are rounded, and their difference: a few roundings of 1.
+        return max(0.0, best * (1 - 1e-14) - 16 * UNIT)
 
     def delta_at_infinity(self) -> float:
         """The delta that no epsilon removes: the probability of an outcome only one neighbour can give."""
@@ -313,21 +315,25 @@ def _renyi(side: Direction, order: float) -> float:
         return math.inf
     if not side.terms:
         return 0.0
-    # KL is the limit at order 1; divergences grow with the order, so a little above 1 bounds it.
-    s = max(order - 1.0, 1e-7)
-    value = float(side.log_mgf(np.array([s]))[0])
-    return max(0.0, (value * (1 + 1e-12) + 4e-16 * sum(n for _, n in side.terms)) / s)
+    # Divergences grow with the order, so a larger one bounds this; near order 1 rounding is divided by less there.
+    least = checks.float_up(Fraction(order) - 1)
+    orders = np.geomspace(1e-9, 1.0, 37)
+    s = np.append(orders[orders > least], least if least >= 1e-9 else 1e-9)
+    return max(0.0, float((side.log_mgf(s) / s).min()) * (1 + 4 * UNIT))
 
 
 def _gdp(side: Direction) -> float:
     if len(side.terms) == 1 and side.terms[0][1] == 1:
         return side.terms[0][0].gdp
-    return math.hypot(*(math.sqrt(n) * pair.gdp for pair, n in side.terms)) * (1 + 1e-15)
+    return math.hypot(*(math.sqrt(n) * pair.gdp for pair, n in side.terms)) * (
+        1 + UNIT * (8 + len(side.terms))
+    )
 
 
 def _zcdp(side: Direction) -> float:
     """The least rho known: from the divergences, or term by term from the largest losses."""
-    by_reach = sum(n * min(pair.zcdp, pair.zcdp_by_reach) for pair, n in side.terms) * (1 + 1e-15)
+    by_reach = sum(n * min(pair.zcdp, pair.zcdp_by_reach) for pair, n in side.terms)
+    by_reach *= 1 + UNIT * (8 + 2 * len(side.terms))
     return min(_steepest(side), math.inf if side.reveals else by_reach)
 
 
@@ -339,22 +345,25 @@ def _steepest(side: Direction) -> float:
     rise = sum(n * pair.asymptote[1] for pair, n in side.terms)
     if side.reveals or not math.isfinite(slope):
         return math.inf
+    more = 1 + UNIT * (8 + 2 * len(side.terms))
     known = sum(n * pair.zcdp for pair, n in side.terms)
     if math.isfinite(known):
-        return known if len(side.terms) == 1 and side.terms[0][1] == 1 else known * (1 + 1e-15)
+        return known if len(side.terms) == 1 and side.terms[0][1] == 1 else known * more
     far = min(max(1e3, 1e3 * rise / max(_renyi(side, 1.0), 1e-300)), 1e9)
     edges = 1.0 + np.concatenate(([0.0], np.geomspace(1e-4, far, 400)))
-    best = slope + rise / float(edges[-1])
+    best = (slope + rise / float(edges[-1])) * more
 
-    def ratio(orders: Reals, over: Reals) -> Reals:
-        s = np.maximum(orders - 1.0, 1e-7)
-        return np.asarray(side.log_mgf(s) * (1 + 1e-12) / s / over)
+    def divergence(orders: Reals) -> Reals:
+        """Of increasing orders; that of a larger one bounds that of a smaller."""
+        s = orders - 1.0
+        return np.minimum.accumulate((side.log_mgf(s) / s)[::-1])[::-1]
 
     # Divergences grow with the order: on a cell, D / order is at most (D at the right) / (left end).
     left, right = edges[:-1], edges[1:]
     for _ in range(12):
-        reached = max(best, float(ratio(right, right).max()))
-        bounds = ratio(right, left)
+        bounds = divergence(right) * (1 + 8 * UNIT)
+        reached = max(best, float((bounds / right).max()))
+        bounds = bounds / left
         open_ = bounds > reached * (1 + 1e-9)
         best = max(best, float(bounds[~open_].max(initial=0.0)))
         if not open_.any():
@@ -364,7 +373,7 @@ def _steepest(side: Direction) -> float:
             break
         cuts = left[:, None] + (right - left)[:, None] * np.linspace(0.0, 1.0, 9)
         left, right = cuts[:, :-1].ravel(), cuts[:, 1:].ravel()
-    return max(best, float(ratio(right, left).max()))
+    return max(best, float((divergence(right) * (1 + 8 * UNIT) / left).max()))
 
 
 def _largest(line: Any, top: float) -> float:

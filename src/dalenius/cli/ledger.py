@@ -35,10 +35,11 @@ Where = Annotated[str, typer.Argument(metavar="LEDGER", help="A file, or a postg
 
 @app.command(epilog=EXIT_CODES)
 def show(where: Where, as_json: AsJson = False) -> None:
-    """What was spent of each budget, by whom, and what is left.
+    """What was charged to each budget, to whom, and what is left.
 
-    What is spent is rounded up and what is left is rounded down at the digits shown. The checkpoint names
-    the last entry: keep it elsewhere, and `ledger verify --checkpoint` can tell that nothing was rewritten.
+    What is spent is what was charged so far, written as a promise and rounded up; what is left is rounded down, at
+    the digits shown. What is promised, at every moment, is the budget. The checkpoint names the last entry: keep it
+    elsewhere, and `ledger verify --checkpoint` can tell that nothing was rewritten.
 
     \b
     JSON keys:
@@ -47,7 +48,7 @@ def show(where: Where, as_json: AsJson = False) -> None:
         exact: {limit, spent, left}, analysts: list of {analyst, share, spent, left},
         charges, answers}
     budget, spent and left are promises, such as {"rho": 0.5}. The amounts under exact and
-    analysts are what is charged (epsilon, rho, mu^2; and delta), exact decimals as text.
+    analysts are what is charged (epsilon, rho, mu^2; delta; shift), exact decimals as text.
     """
     with clear_errors():
         from dalenius.session.ledger import Ledger
@@ -195,8 +196,8 @@ def _short(kind: str, exact: dict[str, str], up: bool) -> str:
 
     from dalenius.session.cost import Cost
 
-    cost = Cost(kind, Fraction(exact["amount"]), Fraction(exact["delta"]))  # type: ignore[arg-type]
-    return cost.text(written.DIGITS, up)
+    parts = {name: Fraction(value) for name, value in exact.items()}
+    return Cost(kind, **parts).text(written.DIGITS, up)  # type: ignore[arg-type]
 
 
 def _verification(found: Verification) -> dict[str, Any]:

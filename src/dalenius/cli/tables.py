@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 from datetime import date
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -17,7 +16,6 @@ from dalenius.cli.promises import read_promise
 from dalenius.cli.show import plain_number, working
 
 if TYPE_CHECKING:
-    from dalenius.calculus.guarantees import Guarantee
     from dalenius.session.session import Session
     from dalenius.tables.answer import Answer
     from dalenius.tables.query import Query
@@ -67,7 +65,11 @@ Missing = Annotated[
     str, typer.Option("--nulls", help="Missing values where the schema says nothing: drop or never.")
 ]
 Name = Annotated[
-    str | None, typer.Option("--name", help="The name of the data set in the ledger. [default: the file's]")
+    str | None,
+    typer.Option("--name", help="The data set in the ledger. [default: the file's, or the table's]"),
+]
+Moved = Annotated[
+    bool, typer.Option("--moved", help="The data set was at another place before; the ledger keeps that.")
 ]
 Analyst = Annotated[str | None, typer.Option("--analyst", help="Who asks, where the budget has shares.")]
 Confidence = Annotated[float, typer.Option("--confidence", help="Of the intervals.")]
@@ -93,6 +95,7 @@ def query(
     schema: Description = None,
     nulls: Missing = "drop",
     name: Name = None,
+    moved: Moved = False,
     analyst: Analyst = None,
     confidence: Confidence = 0.95,
     simultaneous: Simultaneous = False,
@@ -105,18 +108,27 @@ def query(
     same question at the same price is answered from the ledger for nothing.
 
     \b
-    JSON keys: keys, columns (one list per column), cost, free, remaining.
+    JSON keys: keys, columns (one list per column), cost, free, given, remaining.
     """
     with clear_errors():
         _writable(html)
-        opened = _Opened(
-            data, table, unit, max_rows, max_groups, budget, total, ledger, schema, nulls, name, analyst
+        session = _session(
+            data,
+            table,
+            unit,
+            max_rows,
+            max_groups,
+            budget,
+            total,
+            ledger,
+            schema,
+            nulls,
+            name,
+            moved,
+            analyst,
         )
         price = read_promise(budget).guarantee
-        # Whatever can be refused is refused before the ledger hears of it.
-        asked = _question(opened.trial, where, group_by, keys, keys_from, discover, agg)
-        opened.trial.explain(asked, price)
-        session = opened.session
+        asked = _question(session, where, group_by, keys, keys_from, discover, agg)
         with working(f"Asking {data}"):
             answer = session.release(asked, price, confidence=confidence).at(simultaneous=simultaneous)
         _show(session, answer, html, as_json)
@@ -141,6 +153,7 @@ def sql(
     schema: Description = None,
     nulls: Missing = "drop",
     name: Name = None,
+    moved: Moved = False,
     analyst: Analyst = None,
     confidence: Confidence = 0.95,
     simultaneous: Simultaneous = False,
@@ -152,15 +165,24 @@ def sql(
         from dalenius.tables.sql import grouped_by, parse_sql
 
         _writable(html)
-        opened = _Opened(
-            data, table, unit, max_rows, max_groups, budget, total, ledger, schema, nulls, name, analyst
+        session = _session(
+            data,
+            table,
+            unit,
+            max_rows,
+            max_groups,
+            budget,
+            total,
+            ledger,
+            schema,
+            nulls,
+            name,
+            moved,
+            analyst,
         )
-        trial = opened.trial
-        listed = None if keys is None else _listed(trial, grouped_by(text), keys)
+        listed = None if keys is None else _listed(session, grouped_by(text), keys)
         price = read_promise(budget).guarantee
-        asked = parse_sql(text, trial.table, public={}, keys=listed, unit=trial.unit.column)
-        trial.explain(asked, price)
-        session = opened.session
+        asked = parse_sql(text, session.table, public={}, keys=listed, unit=session.unit.column)
         with working(f"Asking {data}"):
             answer = session.release(asked, price, confidence=confidence).at(simultaneous=simultaneous)
         _show(session, answer, html, as_json)
@@ -190,6 +212,7 @@ def price(
     schema: Description = None,
     nulls: Missing = "drop",
     name: Name = None,
+    moved: Moved = False,
     analyst: Analyst = None,
     as_json: AsJson = False,
 ) -> None:
@@ -197,10 +220,9 @@ def price(
     with clear_errors():
         from dalenius.session.accuracy import within as accuracy
 
-        opened = _Opened(
-            data, table, unit, max_rows, max_groups, None, total, ledger, schema, nulls, name, analyst
+        session = _session(
+            data, table, unit, max_rows, max_groups, None, total, ledger, schema, nulls, name, moved, analyst
         )
-        session = opened.session if opened.known else opened.trial
         asked = _question(session, where, group_by, keys, keys_from, False, agg)
         found = session.price(asked, accuracy(within, confidence, column=column, rows=rows))
         if as_json:
@@ -212,63 +234,44 @@ def price(
         )
 
 
-class _Opened:
-    """The data, opened with a ledger (`session`), and without one to try a question on (`trial`)."""
-
-    def __init__(
-        self,
-        data: str,
-        table: str | None,
-        unit: str | None,
-        max_rows: int,
-        max_groups: int | None,
-        budget: str | None,
-        total: str | None,
-        ledger: str,
-        schema: Path | None,
-        nulls: str,
-        name: str | None,
-        analyst: str | None,
-    ) -> None:
-        try:
-            from dalenius.session.ledger import Ledger
-            from dalenius.tables import Schema, Source, Unit
-        except ModuleNotFoundError:
-            raise InvalidParameter("tables need Ibis and DuckDB: pip install 'dalenius[tables]'.") from None
-        facts = Schema.load(schema) if schema is not None else Schema()
-        if facts.nulls is None:
-            facts = Schema(dict(facts.columns), nulls=nulls)  # type: ignore[arg-type]
-        self.ledger, label = Ledger.open(ledger), name or Path(data).name
-        kept = [account.promise for account in self.ledger.accounts() if account.dataset == label]
-        self.known = bool(kept)
-        """Whether the ledger has a budget for these data."""
-        if kept and total is None:
-            promise: Guarantee = kept[0]
-        elif total is None and budget is None:
-            raise InvalidParameter(
-                "the ledger has no budget for this data yet; declare one with --total zcdp:0.5, say."
-            )
-        else:
-            promise = read_promise(str(total or budget)).guarantee
-        self.analyst = analyst
-        self.options: dict[str, Any] = {
-            "data": Source.open(data, table=table, schema=facts),
-            "unit": Unit.rows() if unit is None else Unit(unit, max_rows=max_rows, max_groups=max_groups),
-            "budget": promise,
-            "name": label,
-        }
-
-    @cached_property
-    def session(self) -> Session:
+def _session(
+    data: str,
+    table: str | None,
+    unit: str | None,
+    max_rows: int,
+    max_groups: int | None,
+    budget: str | None,
+    total: str | None,
+    ledger: str,
+    schema: Path | None,
+    nulls: str,
+    name: str | None,
+    moved: bool,
+    analyst: str | None,
+) -> Session:
+    """The data with its account in the ledger; where it has none yet, one that the first charge opens."""
+    try:
+        from dalenius.session.opening import dataset_name, existing_ledger
         from dalenius.session.session import Session
-
-        return Session(**self.options, ledger=self.ledger, analyst=self.analyst)
-
-    @cached_property
-    def trial(self) -> Session:
-        from dalenius.session.session import Session
-
-        return Session(**self.options)
+        from dalenius.tables import Schema, Source, Unit
+    except ModuleNotFoundError:
+        raise InvalidParameter("tables need Ibis and DuckDB: pip install 'dalenius[tables]'.") from None
+    facts = Schema.load(schema) if schema is not None else Schema()
+    if facts.nulls is None:
+        facts = Schema(dict(facts.columns), nulls=nulls)  # type: ignore[arg-type]
+    source = Source.open(data, table=table, schema=facts)
+    label, kept = dataset_name(source, name, needed=True), existing_ledger(ledger)
+    known = kept is not None and any(account.dataset == label for account in kept.accounts())
+    told = total or (None if known else budget)
+    return Session(
+        source,
+        unit=Unit.rows() if unit is None else Unit(unit, max_rows=max_rows, max_groups=max_groups),
+        budget=None if told is None else read_promise(told).guarantee,
+        ledger=ledger if kept is None else kept,
+        name=name,
+        moved=moved,
+        analyst=analyst,
+    )
 
 
 def _writable(html: Path | None) -> None:
@@ -281,7 +284,10 @@ def _writable(html: Path | None) -> None:
 
 def _listed(session: Session, column: str | None, keys: str) -> list[Any]:
     """Keys as the column has them: whole numbers, dates, or true and false where it holds such."""
-    kind = next((f.kind for f in session.table.fields if f.name == column), None)
+    kinds = {f.name.lower(): f.kind for f in session.table.fields} | {
+        f.name: f.kind for f in session.table.fields
+    }
+    kind = kinds.get(column or "", kinds.get((column or "").lower()))
     read: dict[str | None, Any] = {
         "integer": int,
         "date": date.fromisoformat,
@@ -310,26 +316,39 @@ def _question(
     discover: bool,
     agg: str,
 ) -> Query:
-    from dalenius.tables import discover as discovered
+    from dalenius.tables.problems import Problems
     from dalenius.tables.sql import parse_aggregates
 
-    wanted = parse_aggregates(agg, session.unit.column)
-    table = session.table if where is None else session.table.filter(where)
+    problems, table = Problems(), session.table
+    wanted = problems.attempt(lambda: parse_aggregates(agg, session.unit.column)) or {}
+    if where is not None:
+        table = problems.attempt(lambda: table.filter(where)) or table
     if group_by is None:
         if keys or keys_from or discover:
-            raise InvalidParameter("keys without --group-by belong to no column; say which one.")
-        return table.agg(**wanted)
-    columns = [column.strip() for column in group_by.split(",")]
+            problems.add(InvalidParameter("keys without --group-by belong to no column; say which one."))
+        grouped = None
+    else:
+        columns = [column.strip() for column in group_by.split(",")]
+        grouped = problems.attempt(
+            lambda: table.group_by(*columns, keys=_keys(session, columns[0], keys, keys_from, discover))
+        )
+    asking = table if grouped is None else grouped
+    asked = problems.attempt(lambda: asking.agg(**wanted)) if wanted else None
+    problems.raise_any()
+    assert asked is not None
+    return asked
+
+
+def _keys(session: Session, column: str, keys: str | None, keys_from: Path | None, discover: bool) -> Any:
+    from dalenius.tables import discover as discovered
+
     if sum((keys is not None, keys_from is not None, discover)) > 1:
         raise InvalidParameter("give one of --keys, --keys-from and --discover.")
-    listed: Any = None
     if discover:
-        listed = discovered()
-    elif keys_from is not None:
-        listed = _frame(keys_from)
-    elif keys is not None:
-        listed = _listed(session, columns[0], keys)
-    return table.group_by(*columns, keys=listed).agg(**wanted)
+        return discovered()
+    if keys_from is not None:
+        return _frame(keys_from)
+    return None if keys is None else _listed(session, column, keys)
 
 
 def _frame(path: Path) -> Any:
@@ -356,12 +375,14 @@ def _show(session: Session, answer: Answer, html: Path | None, as_json: bool) ->
             "columns": answer.to_dict(),
             "cost": answer.cost,
             "free": answer.free,
+            "given": answer.given,
             "remaining": repr(session.remaining),
         }
         print(json.dumps(_without_nan(found), default=str))
         return
     print(answer)
-    print(f"{'From the ledger, at no cost. ' if answer.free else ''}Left: {session.remaining!r}")
+    on_record = f"From the ledger, given {answer.given}, at no cost now. " if answer.free else ""
+    print(f"{on_record}Left: {session.remaining!r}")
 
 
 def _without_nan(value: Any) -> Any:

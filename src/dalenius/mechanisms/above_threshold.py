@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -152,3 +153,7 @@ class AboveThreshold(Mechanism):
     def worst_pair(self) -> Neighbours:
         """Values of which the earlier ones rise and the last one falls: the last is then seldom the first."""
         return self.comparison.worst_values(self.monotone, positives=1)
+
+    @property
+    def ways(self) -> Mapping[str, Callable[[Any], Any]]:
+        return {"release": self.release, "a watch": lambda value: self.start(0.0).answers(value)}

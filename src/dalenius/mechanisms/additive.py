@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dalenius.calculus import checks
-from dalenius.mechanisms import on_grid
 from dalenius.mechanisms.mechanism import Mechanism
-from dalenius.mechanisms.values import Numbers, added, integers_like, real_numbers, whole_numbers
+from dalenius.mechanisms.sums import noisy_integers, noisy_reals, python_integer
+from dalenius.mechanisms.values import Numbers, real_numbers, whole_numbers
 from dalenius.noise import Grid
 
 
@@ -29,17 +29,17 @@ class NoiseOnReals(Mechanism):
 
     def release(self, value: Any) -> Any:
         """The value (a number, or an array of any shape) with noise in every coordinate, as doubles."""
-        units = on_grid.steps(self._grid, real_numbers(value))
-        result = self._noisy(units, units.size)
-        return float(result.item()) if np.ndim(value) == 0 else result
+        numbers = real_numbers(value)
+        result = self._noisy(numbers, numbers.shape)
+        return result if numbers.ndim else float(result.item())
 
     def releases(self, value: Any, times: int) -> Any:
         """`times` independent releases of one value, along the first axis."""
-        units, times = on_grid.steps(self._grid, real_numbers(value)), checks.count("times", times)
-        return self._noisy(np.broadcast_to(units, (times, *units.shape)), units.size)
+        numbers, times = real_numbers(value), checks.count("times", times)
+        return self._noisy(numbers, (times, *numbers.shape))
 
-    def _noisy(self, units: Numbers, size: int) -> NDArray[np.float64]:
-        return on_grid.doubles(self._grid, added(units, np.asarray(self._draw(size, units.shape))))
+    def _noisy(self, numbers: Numbers, shape: tuple[int, ...]) -> NDArray[np.float64]:
+        return noisy_reals(self._grid, numbers, np.asarray(self._draw(numbers.size, shape)))
 
 
 class NoiseOnIntegers(Mechanism):
@@ -55,10 +55,11 @@ class NoiseOnIntegers(Mechanism):
         One integer gives an integer of any size; an array gives int64, clamped to its range.
         """
         numbers = whole_numbers(value)
-        return integers_like(added(numbers, np.asarray(self._draw(numbers.shape))), np.ndim(value) == 0)
+        if numbers.ndim == 0:
+            return python_integer(numbers, self._draw(()))
+        return noisy_integers(numbers, np.asarray(self._draw(numbers.shape)))
 
     def releases(self, value: Any, times: int) -> Any:
         """`times` independent releases of one value, along the first axis."""
         numbers, times = whole_numbers(value), checks.count("times", times)
-        many = np.broadcast_to(numbers, (times, *numbers.shape))
-        return integers_like(added(many, np.asarray(self._draw(many.shape))), False)
+        return noisy_integers(numbers, np.asarray(self._draw((times, *numbers.shape))))

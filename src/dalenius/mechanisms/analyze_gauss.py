@@ -20,7 +20,8 @@ from dalenius.calculus.loss import Loss
 from dalenius.mechanisms import on_grid
 from dalenius.mechanisms.mechanism import Mechanism, Neighbours
 from dalenius.mechanisms.search import least_noise, most_noise
-from dalenius.mechanisms.values import Numbers, added, real_numbers
+from dalenius.mechanisms.sums import noisy_reals
+from dalenius.mechanisms.values import Numbers, real_numbers
 from dalenius.noise import Grid, discrete_gaussian
 
 Reals = NDArray[np.float64]
@@ -80,14 +81,16 @@ class AnalyzeGauss(Mechanism):
         d = len(matrix)
         s = on_grid.gaussian_units(self.sensitivity * ROOT_HALF, self.sigma, self._rounding(d), self._grid)
         rows, columns = np.triu_indices(d, 1)
-        noise = np.zeros((times, d, d), dtype=object)
+        noise = np.zeros((times, d, d), dtype=np.int64)
         apart = np.asarray(discrete_gaussian(s, (times, len(rows))))
+        along = np.asarray(discrete_gaussian(_root_two(s), (times, d)))
+        if apart.dtype != np.int64 or along.dtype != np.int64:  # beyond 2^62, which no one will see
+            noise = noise.astype(object)
         noise[:, rows, columns] = apart
         noise[:, columns, rows] = apart
-        noise[:, np.arange(d), np.arange(d)] = discrete_gaussian(_root_two(s), (times, d))
-        units = np.triu(on_grid.steps(self._grid, matrix).astype(object))
-        whole = units + np.triu(units, 1).T
-        return on_grid.doubles(self._grid, _narrow(added(np.broadcast_to(whole, noise.shape), noise)))
+        noise[:, np.arange(d), np.arange(d)] = along
+        upper = np.triu(matrix)
+        return noisy_reals(self._grid, upper + np.triu(matrix, 1).T, noise)
 
     @staticmethod
     def positive(matrix: Any, least: float = 0.0) -> Reals:
@@ -175,6 +178,11 @@ class AnalyzeGauss(Mechanism):
         off = self.sensitivity * math.sqrt(0.5)
         return Neighbours(np.zeros((2, 2)), np.array([[0.0, off], [off, 0.0]]))
 
+    @property
+    def pairs(self) -> tuple[Neighbours, ...]:
+        """The diagonal, of a larger matrix, as well."""
+        return self.worst_pair, Neighbours(np.zeros((4, 4)), np.diag([0.0, 0.0, 0.0, self.sensitivity]))
+
     @cached_property
     def _grid(self) -> Grid:
         return Grid.fine(self.sensitivity * ROOT_HALF, self.sigma)
@@ -198,10 +206,3 @@ def _root_two(s: float) -> float:
     while Fraction(root) ** 2 < 2 * Fraction(s) ** 2:
         root = math.nextafter(root, math.inf)
     return root
-
-
-def _narrow(units: Numbers) -> Numbers:
-    """As int64 where that fits, which is faster to turn into doubles."""
-    if all(-(1 << 62) < x < 1 << 62 for x in units.ravel().tolist()):
-        return units.astype(np.int64)
-    return units

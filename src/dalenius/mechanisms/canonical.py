@@ -17,9 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dalenius.calculus import checks
-from dalenius.mechanisms import on_grid
 from dalenius.mechanisms.mechanism import Mechanism
-from dalenius.mechanisms.values import added, real_numbers
+from dalenius.mechanisms.sums import noisy_reals
+from dalenius.mechanisms.values import real_numbers
 from dalenius.noise import Grid
 
 
@@ -54,9 +54,7 @@ class NoiseInCells(Mechanism):
 
     def releases(self, value: Any, times: int) -> Any:
         """`times` independent releases of one value, along the first axis."""
-        units, times = on_grid.steps(self._grid, real_numbers(value)), checks.count("times", times)
-        shape = (times, *units.shape)
-        total = added(np.broadcast_to(units, shape), self._cells(prod(shape)).reshape(shape))
-        # The middle of the step: 2 total + 1 half steps.
-        half = Grid(self._grid.granularity / 2)
-        return on_grid.doubles(half, added(added(total, total), np.ones(total.shape, dtype=np.int64)))
+        numbers, times = real_numbers(value), checks.count("times", times)
+        shape = (times, *numbers.shape)
+        # The middle of the step.
+        return noisy_reals(self._grid, numbers, self._cells(prod(shape)).reshape(shape), offset=0.5)

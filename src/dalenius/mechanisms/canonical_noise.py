@@ -22,7 +22,7 @@ from dalenius.calculus.loss import Loss
 from dalenius.calculus.pairs.tabulate import lower_hull
 from dalenius.mechanisms import on_grid
 from dalenius.mechanisms.canonical import NoiseInCells
-from dalenius.mechanisms.mechanism import Neighbours
+from dalenius.mechanisms.mechanism import Neighbours, at_the_end, spread
 from dalenius.mechanisms.search import bisected
 from dalenius.noise import Grid, uniform_integers
 
@@ -121,6 +121,11 @@ class CanonicalNoise(NoiseInCells):
     ) -> CanonicalNoise:
         """The noise made for this promise (one coordinate changes)."""
         return cls(sensitivity=sensitivity, guarantee=guarantee, adjacency=adjacency)
+
+    @property
+    def pairs(self) -> tuple[Neighbours, ...]:
+        moved = spread if self.coordinates > 1 else at_the_end
+        return self.worst_pair, moved(self.sensitivity)
 
     @property
     def worst_pair(self) -> Neighbours:

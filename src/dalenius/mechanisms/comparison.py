@@ -1,9 +1,9 @@
 """Is a value at or above a threshold? Both get noise, on a grid, and the noise is exact.
 
-Values become whole multiples of sensitivity / 2^20, rounded to the nearest, so that neighbours differ by at
-most D = 2^20 steps. A question is answered by  q + nu >= T + eta  in integers: eta belongs to the threshold
-and stays, nu is fresh for every question. With discrete Laplace noise, P(k) proportional to exp(-|k|/s), or
-one-sided geometric noise, exp(-k/s) for k >= 0, both
+Values become whole multiples of a power of two g, rounded to the nearest, so that neighbours differ by at most
+D = ceil(sensitivity/g) steps, between 2^20 and 2^21. A question is answered by  q + nu >= T + eta  in integers:
+eta belongs to the threshold and stays, nu is fresh for every question. With discrete Laplace noise, P(k)
+proportional to exp(-|k|/s), or one-sided geometric noise, exp(-k/s) for k >= 0, both
 
     P(eta = t + D) >= exp(-D/s) P(eta = t)   and   P(nu >= t + 2D) >= exp(-2D/s) P(nu >= t)
 
@@ -29,15 +29,16 @@ from dalenius.calculus.errors import InvalidParameter
 from dalenius.mechanisms.doubles import Reals, reals
 from dalenius.mechanisms.mechanism import Neighbours
 from dalenius.mechanisms.misses import FAR, SURE, integral, log_below
+from dalenius.mechanisms.values import array_of
 from dalenius.noise import Grid, discrete_laplace, geometric
 
 Noise = Literal["laplace", "exponential"]
 Ints = NDArray[np.int64]
 
 STEPS = 20
-"""The sensitivity is 2^20 grid steps, fewer where the noise is more than 2^30 times the sensitivity."""
+"""The sensitivity is 2^20 to 2^21 grid steps, fewer where the noise is above 2^30 times the sensitivity."""
 LARGEST_NOISE = 50
-"""Scales stay below 2^50 steps and values are clamped to 2^60, so that sums fit 64 bits."""
+"""Scales stay below 2^51 steps and values are clamped to 2^60, so that sums fit 64 bits."""
 FURTHEST = 1 << 60
 
 
@@ -73,7 +74,12 @@ class Comparison:
 
     @cached_property
     def steps(self) -> int:
-        """Grid steps per sensitivity."""
+        """How far neighbours can be apart, in grid steps."""
+        return int(self.grid.steps(self.sensitivity))
+
+    @cached_property
+    def grid(self) -> Grid:
+        """Of a power of two, so that every value is read in the same time."""
         largest = max(self.threshold_noise, self.query_noise)
         spare = LARGEST_NOISE - math.ceil(largest).bit_length()
         if spare < 0:
@@ -81,11 +87,8 @@ class Comparison:
                 f"epsilon asks for noise of {float(largest):.3g} times the sensitivity; exact noise goes "
                 "up to 2^50 times. Use a larger epsilon."
             )
-        return 1 << min(STEPS, spare)
-
-    @cached_property
-    def grid(self) -> Grid:
-        return Grid(Fraction(self.sensitivity) / self.steps)
+        power = math.frexp(self.sensitivity)[1] - 1
+        return Grid(Fraction(2) ** (power - min(STEPS, spare)))
 
     def units(self, values: Reals) -> Ints:
         """Values in grid steps, those beyond 2^60 steps clamped."""
@@ -96,7 +99,7 @@ class Comparison:
     def above_by(self, values: object, threshold: object) -> Ints:
         """By how many steps each value is above the threshold: one number, or one for each value."""
         units = self.units(reals("values", values))
-        if np.ndim(threshold) == 0:  # type: ignore[arg-type]
+        if array_of(threshold, "threshold").ndim == 0:
             return units - self.units(reals("threshold", [threshold]))
         thresholds = reals("threshold", threshold)
         if len(thresholds) != len(units):
@@ -164,7 +167,7 @@ class Comparison:
     @property
     def slack(self) -> float:
         """What the grid adds, in multiples of the sensitivity."""
-        return 4.0 / self.steps
+        return 4.0 * float(self.grid.granularity / Fraction(self.sensitivity))
 
     def _wrong(self, gap: float, size: int, positives: int) -> float:
         """The largest probability of a wrong answer: concave in the number of values above."""

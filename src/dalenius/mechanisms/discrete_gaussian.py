@@ -20,7 +20,7 @@ from dalenius.calculus.loss import Loss
 from dalenius.mechanisms import on_grid
 from dalenius.mechanisms.additive import NoiseOnIntegers
 from dalenius.mechanisms.lattice_gaussian import lattice_gaussian
-from dalenius.mechanisms.mechanism import Neighbours
+from dalenius.mechanisms.mechanism import Neighbours, at_the_end, spread
 from dalenius.mechanisms.search import bisected, kept
 from dalenius.noise import discrete_gaussian
 
@@ -135,6 +135,12 @@ class DiscreteGaussian(NoiseOnIntegers):
             sigma,
             guarantee,
         )
+
+    @property
+    def pairs(self) -> tuple[Neighbours, ...]:
+        if self.coordinates == 1 or self.squared < 2:
+            return self.worst_pair, at_the_end(math.isqrt(self.squared), np.int64)
+        return self.worst_pair, spread(math.isqrt(self.squared // 2), np.int64)
 
     @property
     def worst_pair(self) -> Neighbours:

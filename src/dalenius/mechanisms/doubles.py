@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dalenius.calculus.errors import InvalidParameter
+from dalenius.mechanisms.values import array_of, exactly
 
 Reals = NDArray[np.float64]
 
@@ -45,19 +47,16 @@ def real(name: str, value: object) -> float:
 def _listed(name: str, values: Any) -> NDArray[Any]:
     if isinstance(values, str | bytes | bytearray):
         raise InvalidParameter(f"{name} is text; it must be a list of numbers.")
-    try:
-        if isinstance(values, list | tuple):
-            # NumPy would turn a list of small and huge integers into rounded doubles.
-            return np.array([_exact(name, value) for value in values], dtype=np.float64)
-        return np.asarray(values)
-    except (TypeError, ValueError, OverflowError):
-        raise InvalidParameter(f"{name} cannot be read as a list of numbers.") from None
+    # NumPy would turn a list of small and huge integers into rounded doubles.
+    given = array_of(values, name)
+    if given.dtype != object:
+        return given
+    exact = np.array([_exact(name, value) for value in given.ravel().tolist()], dtype=np.float64)
+    return exact.reshape(given.shape)
 
 
 def _exact(name: str, value: Any) -> float:
-    if isinstance(value, int | np.integer) and not isinstance(value, bool):
-        return float(max(-WHOLE, min(WHOLE, int(value))))
-    if isinstance(value, float | np.floating) and np.asarray(value).dtype.itemsize <= 8:
-        return float(value)
-    kind = type(value).__name__
-    raise InvalidParameter(f"{name} holds a value of type {kind}; it must hold integers or doubles.")
+    number = exactly(value, name)
+    if isinstance(number, Fraction):
+        raise InvalidParameter(f"{name} holds a value of type Fraction; it must hold integers or doubles.")
+    return float(max(-WHOLE, min(WHOLE, number))) if isinstance(number, int) else number

@@ -17,7 +17,7 @@ from dalenius.calculus.guarantees import GDP, Guarantee
 from dalenius.calculus.loss import Loss
 from dalenius.mechanisms import on_grid
 from dalenius.mechanisms.additive import NoiseOnReals
-from dalenius.mechanisms.mechanism import Neighbours
+from dalenius.mechanisms.mechanism import Neighbours, spread
 from dalenius.mechanisms.search import least_noise, most_noise
 from dalenius.noise import Grid, discrete_gaussian
 
@@ -139,6 +139,10 @@ class Gaussian(NoiseOnReals):
     @property
     def worst_pair(self) -> Neighbours:
         return Neighbours(0.0, self.sensitivity)
+
+    @property
+    def pairs(self) -> tuple[Neighbours, ...]:
+        return self.worst_pair, spread(self.sensitivity * 0.7071)
 
     @cached_property
     def _grid(self) -> Grid:

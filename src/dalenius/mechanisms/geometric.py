@@ -8,6 +8,8 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
+import numpy as np
+
 from dalenius.calculus import checks, losses
 from dalenius.calculus.adjacency import ADD_REMOVE, Adjacency
 from dalenius.calculus.calibrate import calibrate
@@ -15,7 +17,7 @@ from dalenius.calculus.guarantees import Guarantee, PureDP
 from dalenius.calculus.loss import Loss
 from dalenius.mechanisms import on_grid
 from dalenius.mechanisms.additive import NoiseOnIntegers
-from dalenius.mechanisms.mechanism import Neighbours
+from dalenius.mechanisms.mechanism import Neighbours, at_the_end
 from dalenius.mechanisms.search import bisected, kept
 from dalenius.noise import discrete_laplace
 
@@ -103,6 +105,10 @@ class Geometric(NoiseOnIntegers):
     @property
     def worst_pair(self) -> Neighbours:
         return Neighbours(0, self.sensitivity)
+
+    @property
+    def pairs(self) -> tuple[Neighbours, ...]:
+        return self.worst_pair, at_the_end(self.sensitivity, np.int64)
 
     def _draw(self, shape: tuple[int, ...]) -> Any:
         return discrete_laplace(self.scale, shape)

@@ -20,7 +20,7 @@ from dalenius.mechanisms.additive import NoiseOnIntegers
 from dalenius.mechanisms.discrete_gaussian import DiscreteGaussian
 from dalenius.mechanisms.geometric import Geometric
 from dalenius.mechanisms.lattice_gaussian import lattice_gaussian
-from dalenius.mechanisms.mechanism import Neighbours
+from dalenius.mechanisms.mechanism import Neighbours, at_the_end
 from dalenius.mechanisms.search import kept
 
 Noise = Literal["geometric", "gaussian"]
@@ -123,6 +123,13 @@ class Histogram(NoiseOnIntegers):
     def worst_pair(self) -> Neighbours:
         moved = [0, 1] if self.adjacency is REPLACE_ONE else [1, 1]
         return Neighbours(np.array([1, 0]), np.array(moved))
+
+    @property
+    def pairs(self) -> tuple[Neighbours, ...]:
+        before, after = at_the_end(1, np.int64)
+        if self.adjacency is REPLACE_ONE:
+            before[0] = 1
+        return self.worst_pair, Neighbours(before, after)
 
     @cached_property
     def _one(self) -> Geometric | DiscreteGaussian:

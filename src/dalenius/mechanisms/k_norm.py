@@ -19,19 +19,27 @@ from dalenius.calculus.guarantees import Guarantee, PureDP
 from dalenius.calculus.loss import Loss
 from dalenius.mechanisms import on_grid
 from dalenius.mechanisms.hull import Hull
-from dalenius.mechanisms.k_norm_noise import Ball, Body, Box, Polytope, SmallBall
+from dalenius.mechanisms.k_norm_noise import Polytope
 from dalenius.mechanisms.laplace import Laplace
-from dalenius.mechanisms.mechanism import Mechanism, Neighbours
+from dalenius.mechanisms.mechanism import Mechanism, Neighbours, spread
 from dalenius.mechanisms.search import least_noise, most_noise
-from dalenius.mechanisms.values import added, real_numbers
+from dalenius.mechanisms.sums import noisy_reals
+from dalenius.mechanisms.values import real_numbers
 from dalenius.noise import Grid
+from dalenius.noise.norm_noise import norm_units
 
 Norm = Literal["l1", "l2", "linf"]
 
-TICKS = 36
-"""The smaller of sensitivity and scale is about 2^36 ticks of the norm."""
-FEW = 11
-"""Up to so many dimensions an l2 ball is drawn from the box around it."""
+TICKS, MOST_TICKS = 36, 54
+"""The smaller of sensitivity and scale is about 2^36 ticks of a hull's norm; the scale at most 2^54."""
+FINE, COARSE = 17, 12
+"""Rounding to the grid costs a relative 2^-17 of noise; 2^-12 where more would need very fine grids."""
+WIDE = 34
+"""Entries of up to about 2^34 grid steps are cheap to draw: doubles decide how nearly all of them round."""
+LEAST_WIDE, MOST_WIDE = 20, 46
+"""And so many they may have at all: entries, some sqrt(d) or d times as large, fit 62 bits."""
+RATIO = 1e9
+"""The most noise for a sensitivity of 1: beyond it the units are surely wrong."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,10 +53,11 @@ class KNorm(Mechanism):
     trade-off curve of such a chain tends to that of the Laplace mechanism (seed 000 Lemma 11 and Theorem
     13.3).
 
-    Exact on a grid: the noise is a vector of whole numbers with P(z) proportional to exp(-h(z)/s), h(z) the
-    norm rounded up to whole ticks, drawn as a radius and a uniform grid point of the ball of that radius by
-    rejection with exact coins; docs/mechanisms-on-a-grid.md says why the stated loss is an upper bound. For
-    "l1" it is `Laplace`. A hull is drawn from its bounding box: keep it to about ten dimensions.
+    Exact on a grid, in any dimension: for "l2" and "linf" a continuous vector is rounded exactly to the grid
+    the data is on, which is post-processing of the mechanism above. For "l1" it is `Laplace`. For a hull the
+    noise is a vector of whole numbers with P(z) proportional to exp(-h(z)/s), h(z) the norm rounded up to
+    whole ticks, drawn from the hull's bounding box by rejection with exact coins: keep it to about ten
+    dimensions. docs/mechanisms-on-a-grid.md says why the stated loss is an upper bound.
 
     >>> from dalenius.mechanisms import KNorm
     >>> m = KNorm(sensitivity=1, scale=2.0, norm="linf")
@@ -68,9 +77,9 @@ class KNorm(Mechanism):
         )
         if not isinstance(self.norm, Hull) and self.norm not in ("l1", "l2", "linf"):
             raise InvalidParameter(f"norm is {self.norm!r}; it must be 'l1', 'l2', 'linf' or a Hull.")
-        if self.scale / self.sensitivity > 1e6:
+        if self.scale / self.sensitivity > RATIO:
             raise InvalidParameter(
-                f"scale is {self.scale:g}, more than 1e6 times the sensitivity; check the units of both."
+                f"scale is {self.scale:g}, more than {RATIO:g} times the sensitivity; check the units of both."
             )
         _ = self.loss
 
@@ -89,9 +98,7 @@ class KNorm(Mechanism):
         if self.norm == "l1":
             return self._laplace.releases(numbers, times)
         plan = self._plan(size)
-        noise = plan.body.draw(plan.units, times).reshape(times, *numbers.shape)
-        units = on_grid.steps(plan.grid, numbers)
-        return on_grid.doubles(plan.grid, added(np.broadcast_to(units, noise.shape), noise))
+        return noisy_reals(plan.grid, numbers, plan.draw(times).reshape(times, *numbers.shape))
 
     def accuracy(self, confidence: float = 0.95, size: int = 1) -> float:
         """The error that, with probability `confidence`, every one of `size` coordinates stays within.
@@ -105,8 +112,8 @@ class KNorm(Mechanism):
         if self.norm == "l1":
             return self._laplace.accuracy(confidence, size)
         plan = self._plan(checks.count("size", size, least=1))
-        steps = plan.units * (1 + 1e-7) * self._quantile(confidence, t, size) * float(plan.body.extent) + 2
-        return float(plan.grid.granularity) * steps
+        steps = plan.reach * (1 + 1e-7) * self._quantile(confidence, t, size) + 2
+        return float(plan.grid.granularity * Fraction(steps))
 
     @classmethod
     def for_accuracy(
@@ -155,6 +162,13 @@ class KNorm(Mechanism):
         return Neighbours(np.zeros(1), np.array([self.sensitivity]))
 
     @property
+    def pairs(self) -> tuple[Neighbours, ...]:
+        if isinstance(self.norm, Hull):
+            return (self.worst_pair,)
+        share = {"l1": 0.5, "l2": 0.7071, "linf": 1.0}[self.norm]
+        return self.worst_pair, spread(self.sensitivity * share)
+
+    @property
     def _laplace(self) -> Laplace:
         return Laplace(sensitivity=self.sensitivity, scale=self.scale, adjacency=self.adjacency)
 
@@ -176,38 +190,75 @@ class KNorm(Mechanism):
             return norm
         return min(norm, _coordinate(t, size))
 
-    def _plan(self, size: int) -> _Plan:
-        """Grid, body and scale for vectors of this many coordinates: Lemma 4."""
-        sensitivity, scale = Fraction(self.sensitivity), Fraction(self.scale)
-        stretch, corner = Fraction(1), Fraction(1)
-        if isinstance(self.norm, Hull):
-            if size != self.norm.dimension:
-                raise InvalidParameter(f"size is {size}; it must be {self.norm.dimension}, as the hull has.")
-            stretch, corner = self.norm.stretch, self.norm.corner
-        elif self.norm == "l2":
-            corner = Fraction(math.isqrt(size - 1) + 1)
-        tick = Fraction(2) ** (_floor_log2(min(sensitivity, scale)) - TICKS)
-        step = Fraction(2) ** (_floor_log2(tick / corner))
-        # Rounding moves the norm by at most step * corner <= tick.
-        ticks = math.ceil(sensitivity * stretch / tick) + 1
-        hops = math.isqrt(ticks)
-        hop = -(-ticks // hops) + 2
-        units = on_grid.up((hops + 1) * hop * scale / sensitivity)
-        return _Plan(Grid(step), self._body(size, int(tick / step)), units)
-
-    def _body(self, size: int, ratio: int) -> Body:
-        if isinstance(self.norm, Hull):
-            return Polytope(self.norm, ratio)
-        if self.norm == "linf" or size == 1:
-            return Box(size, ratio)
-        return SmallBall(size, ratio) if size <= FEW else Ball(size, ratio)
+    def _plan(self, size: int) -> _Rounded | _Ticks:
+        """Grid, noise and scale for vectors of this many coordinates."""
+        if not isinstance(self.norm, Hull):
+            return _Rounded.of(self.sensitivity, self.scale, "linf" if size == 1 else self.norm, size)
+        if size != self.norm.dimension:
+            raise InvalidParameter(f"size is {size}; it must be {self.norm.dimension}, as the hull has.")
+        return _Ticks.of(self.sensitivity, self.scale, self.norm)
 
 
 @dataclass(frozen=True)
-class _Plan:
+class _Rounded:
+    """A continuous vector rounded to the grid of the data: data + [s Z] = [data + s Z], post-processing.
+
+    Rounded neighbours are at most D = grid.steps(sensitivity, size, norm) steps apart, and s, a whole number
+    of steps, is at least D scale/sensitivity: D/s is at most sensitivity/scale. All but a relative
+    sqrt(size) step/sensitivity of s is the scale asked for.
+    """
+
     grid: Grid
-    body: Body
+    norm: Norm
+    size: int
+    units: int
+
+    @classmethod
+    def of(cls, sensitivity: float, scale: float, norm: Norm, size: int) -> _Rounded:
+        corner = math.isqrt(size - 1) + 1 if norm == "l2" else 1
+        ratio = _floor_log2(Fraction(scale) * corner / Fraction(sensitivity)) + 1
+        spread = (corner if norm == "l2" else size).bit_length()
+        wide = min(max(min(ratio + FINE, WIDE - spread), ratio + COARSE, LEAST_WIDE), MOST_WIDE)
+        grid = Grid(Fraction(2) ** (_floor_log2(Fraction(scale)) - wide))
+        steps = Fraction(grid.steps(sensitivity, size, norm))
+        return cls(grid, norm, size, math.ceil(steps * Fraction(scale) / Fraction(sensitivity)))
+
+    @property
+    def reach(self) -> float:
+        """How far a coordinate reaches for a norm of one scale, in grid steps."""
+        return float(self.units)
+
+    def draw(self, count: int) -> NDArray[Any]:
+        return norm_units(self.size, self.norm, count, self.units)
+
+
+@dataclass(frozen=True)
+class _Ticks:
+    """Whole-numbered noise in a hull: Lemma 4."""
+
+    grid: Grid
+    body: Polytope
     units: float
+
+    @classmethod
+    def of(cls, sensitivity: float, scale: float, hull: Hull) -> _Ticks:
+        moved, noise = Fraction(sensitivity), Fraction(scale)
+        least = _floor_log2(min(moved, noise))
+        tick = Fraction(2) ** max(least - TICKS, _floor_log2(noise) - MOST_TICKS)
+        step = Fraction(2) ** (_floor_log2(tick / hull.corner))
+        # Rounding moves the norm by at most step * corner <= tick.
+        ticks = math.ceil(moved * hull.stretch / tick) + 1
+        hops = math.isqrt(ticks)
+        hop = -(-ticks // hops) + 2
+        units = on_grid.up((hops + 1) * hop * noise / moved)
+        return cls(Grid(step), Polytope(hull, int(tick / step)), units)
+
+    @property
+    def reach(self) -> float:
+        return self.units * float(self.body.extent)
+
+    def draw(self, count: int) -> NDArray[Any]:
+        return self.body.draw(self.units, count)
 
 
 def _floor_log2(x: Fraction) -> int:

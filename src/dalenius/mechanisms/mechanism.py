@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from dalenius.calculus.loss import Loss
 
@@ -40,3 +43,33 @@ class Mechanism(ABC):
     @abstractmethod
     def worst_pair(self) -> Neighbours:
         """Neighbouring inputs on which the loss is attained, or nearly so: what an audit runs on."""
+
+    @property
+    def pairs(self) -> tuple[Neighbours, ...]:
+        """The worst pair, and others an audit tries beside it: longer inputs, other ways to be a neighbour."""
+        return (self.worst_pair,)
+
+    @property
+    def ways(self) -> Mapping[str, Callable[[Any], Any]]:
+        """Every way to get one private answer about a value; an audit runs each of them."""
+        return {"release": self.release}
+
+
+LONG = 12
+"""Coordinates of a longer input."""
+
+
+def spread(by: Any, kind: type = float) -> Neighbours:
+    """Vectors of which the first and the last coordinate differ, each by this much."""
+    return _moved([0, -1], by, kind)
+
+
+def at_the_end(by: Any, kind: type = float) -> Neighbours:
+    """Vectors of which the last coordinate differs by this much."""
+    return _moved([-1], by, kind)
+
+
+def _moved(places: list[int], by: Any, kind: type) -> Neighbours:
+    after: NDArray[Any] = np.zeros(LONG, dtype=kind)
+    after[places] = by
+    return Neighbours(np.zeros(LONG, dtype=kind), after)

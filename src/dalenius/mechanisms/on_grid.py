@@ -14,11 +14,9 @@ import math
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dalenius.calculus import checks
 from dalenius.calculus.errors import InvalidParameter
-from dalenius.mechanisms.values import Numbers
 from dalenius.noise import Grid
 
 RATIO = 1e12
@@ -82,19 +80,6 @@ def _wave(t: float) -> float:
     """sup |theta_t(x) / (t sqrt(2 pi)) - 1| = 2 sum over m >= 1 of exp(-2 pi^2 m^2 t^2), rounded up."""
     first = math.exp(-2 * math.pi**2 * t * t)
     return 2 * first / (1 - first) * (1 + 1e-12)
-
-
-def steps(grid: Grid, numbers: Numbers) -> Numbers:
-    """Numbers as whole grid steps, rounded to the nearest, halves up."""
-    return np.asarray(grid.to_units(numbers))
-
-
-def doubles(grid: Grid, units: Numbers) -> NDArray[np.float64]:
-    """Grid steps as the nearest doubles."""
-    power = grid.granularity.numerator.bit_length() - grid.granularity.denominator.bit_length()
-    if units.dtype == np.int64 and abs(power) < 900:  # a power of two: only the conversion to double rounds
-        return np.asarray(np.ldexp(units.astype(np.float64), power))
-    return np.asarray(grid.to_values(units), dtype=np.float64)
 
 
 def up(x: Fraction) -> float:

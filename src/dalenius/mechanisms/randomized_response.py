@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -16,10 +17,14 @@ from dalenius.calculus.calibrate import calibrate
 from dalenius.calculus.errors import CannotMeet, InvalidParameter
 from dalenius.calculus.guarantees import Guarantee, PureDP
 from dalenius.calculus.loss import Loss
-from dalenius.mechanisms.mechanism import Mechanism, Neighbours
+from dalenius.mechanisms.mechanism import Mechanism, Neighbours, at_the_end
 from dalenius.mechanisms.search import bisected
 from dalenius.mechanisms.values import whole_numbers
 from dalenius.noise import bernoulli, uniform_integers
+from dalenius.noise.enclosure import exp_bounds
+
+MOST = 1 << 62
+MOST_COUNTED = 1 << 26
 
 
 class Proportions(NamedTuple):
@@ -36,7 +41,7 @@ class RandomizedResponse(Mechanism):
     Which other one is uniform. An array holds the answers of different people; one person's answer may
     change, and the number of answers is public (`adjacency` is REPLACE_ONE). Local: each person can do it
     alone. epsilon-DP, and the loss is the exact law (seed 000 Theorem 3.1, A6: its p is twice the
-    probability of a lie). The coin is exact; its bias is rounded up by a few parts in 10^16.
+    probability of a lie). The coin is exact; its bias is a fraction just above the one written.
 
     `estimate` turns answers into unbiased proportions with their variance (seed 000 A7).
 
@@ -55,8 +60,11 @@ class RandomizedResponse(Mechanism):
     adjacency: Adjacency = REPLACE_ONE
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "epsilon", checks.positive("epsilon", self.epsilon))
+        epsilon = checks.moderate("epsilon", checks.positive("epsilon", self.epsilon))
+        object.__setattr__(self, "epsilon", epsilon)
         object.__setattr__(self, "k", checks.count("k", self.k, least=2))
+        if self.k > MOST:
+            raise InvalidParameter(f"k is {self.k}; it must be at most 2^62, so that answers fit 64 bits.")
         if self.adjacency is not REPLACE_ONE:
             raise InvalidParameter(
                 f"adjacency is {self.adjacency!r}; it must be REPLACE_ONE, because the number of answers "
@@ -68,28 +76,35 @@ class RandomizedResponse(Mechanism):
     def loss(self) -> Loss:
         return losses.randomized_response(self.epsilon, self.k, self.adjacency)
 
+    @cached_property
+    def _chance(self) -> Fraction:
+        """The probability of a lie: x/(1 + x), x = (k-1) exp(-epsilon), exp rounded up but never above 1.
+
+        With more digits than epsilon has zeros after the point, and than exp(-epsilon) has, it is raised by a
+        relative 2^-60 of itself and of its distance from (k-1)/k at most.
+        """
+        epsilon = Fraction(self.epsilon)
+        zeros = max(0, epsilon.denominator.bit_length() - epsilon.numerator.bit_length())
+        precision = 64 + zeros + math.ceil(self.epsilon * 1.5)
+        x = (self.k - 1) * min(Fraction(1), Fraction(exp_bounds(epsilon, precision)[1], 1 << precision))
+        return x / (1 + x)
+
     @property
     def lie(self) -> float:
-        """The probability of an answer that is not the true one."""
-        others = self.k - 1
-        chance = (
-            others / (math.exp(self.epsilon) + others)
-            if self.epsilon < 700
-            else math.exp(-self.epsilon) * others
-        )
-        return max(chance * (1 + 2.0**-49), 5e-324)
+        """The probability of an answer that is not the true one, as the nearest double."""
+        return max(float(self._chance), 5e-324)
 
     @property
     def truth(self) -> float:
         """The probability of the true answer."""
-        return 1.0 - self.lie
+        return float(1 - self._chance)
 
     def release(self, value: Any) -> Any:
         """The answers (one integer, or an array with one person each), some of them changed."""
         truth = self._answers(value)
         other = (truth + np.asarray(uniform_integers(1, self.k, truth.shape))) % self.k
-        released = np.where(np.asarray(bernoulli(self.lie, truth.shape)), other, truth)
-        return int(released.item()) if np.ndim(value) == 0 else released
+        released = np.where(np.asarray(bernoulli(self._chance, truth.shape)), other, truth)
+        return released if truth.ndim else int(released.item())
 
     def releases(self, value: Any, times: int) -> Any:
         """`times` independent releases of one value, along the first axis."""
@@ -103,6 +118,10 @@ class RandomizedResponse(Mechanism):
         unbiased for people drawn at random from a population; for the people asked alone it is a little too
         large. Proportions may fall outside [0, 1]: cutting them off is allowed and biases them.
         """
+        if self.k > MOST_COUNTED:
+            raise InvalidParameter(
+                f"k is {self.k}; proportions are estimated for up to 2^26 different answers."
+            )
         given = self._answers(answers).ravel()
         if len(given) < 2:
             raise InvalidParameter("answers has 1 entry; a variance needs at least 2.")
@@ -166,6 +185,10 @@ class RandomizedResponse(Mechanism):
         return Neighbours(0, 1)
 
     @property
+    def pairs(self) -> tuple[Neighbours, ...]:
+        return self.worst_pair, at_the_end(self.k - 1, np.int64)
+
+    @property
     def _false(self) -> float:
         return self.lie / (self.k - 1)
 
@@ -174,12 +197,21 @@ class RandomizedResponse(Mechanism):
         return 1.0 - self.lie - self._false
 
     def _answers(self, value: Any) -> NDArray[np.int64]:
-        if self.k == 2 and np.asarray(value).dtype == np.bool_:
-            value = np.asarray(value).astype(np.int64)
-        answers = whole_numbers(value)
-        if answers.dtype == object or bool(((answers < 0) | (answers >= self.k)).any()):
+        numbers = whole_numbers(_as_integers(value) if self.k == 2 else value)
+        if not all(0 <= x < self.k for x in (numbers.min(), numbers.max())):
             raise InvalidParameter(f"value holds an answer that is not one of 0 .. {self.k - 1}.")
-        return answers.astype(np.int64)
+        return numbers.astype(np.int64)
+
+
+def _as_integers(value: Any) -> Any:
+    """Yes and no as 1 and 0."""
+    if isinstance(value, bool | np.bool_):
+        return int(value)
+    if isinstance(value, np.ndarray) and value.dtype == np.bool_ and not isinstance(value, np.ma.MaskedArray):
+        return value.astype(np.int64)
+    if isinstance(value, list | tuple) and all(isinstance(x, bool | np.bool_) for x in value):
+        return [int(x) for x in value]
+    return value
 
 
 def _factor(p: float) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -244,3 +245,7 @@ class SparseVector(Mechanism):
     def worst_pair(self) -> Neighbours:
         """Values of which the early ones rise and the late ones fall."""
         return self.comparison.worst_values(self.monotone, self.count)
+
+    @property
+    def ways(self) -> Mapping[str, Callable[[Any], Any]]:
+        return {"release": self.release, "a watch": lambda value: self.start(0.0).answers(value)}

@@ -20,8 +20,8 @@ from dalenius.calculus.pairs.atoms import Atoms
 from dalenius.calculus.pairs.pair import Terms
 from dalenius.mechanisms import on_grid
 from dalenius.mechanisms.geometric import Geometric
+from dalenius.mechanisms.keys import canonical
 from dalenius.mechanisms.mechanism import Mechanism, Neighbours
-from dalenius.mechanisms.values import added
 from dalenius.noise import discrete_laplace, permutation
 
 
@@ -30,9 +30,10 @@ class StabilityHistogram(Mechanism):
     """Releases the noisy counts of the keys whose noisy count reaches `threshold`, no word of the others.
 
     Every key that occurs gets geometric noise, P(k) proportional to exp(-|k|/scale); keys below the
-    threshold are dropped. `release` takes the records (any hashable keys, one each) or a mapping from keys
-    to counts; it returns a dictionary, largest counts first and ties in random order, so that the order of
-    the data does not show.
+    threshold are dropped. `release` takes the records (one key each: text, bytes, numbers, dates, UUIDs, or
+    tuples of these) or a mapping from keys to counts; it returns a dictionary, largest counts first and ties
+    in random order, so that the order of the data does not show. Keys come back in the one form that equal
+    keys share (1 for True and 1.0, UTC for any zone: `keys.py`), so that nobody's spelling shows either.
 
     Loss. Adding a record to a key that occurs already moves one count by 1: geometric noise, then
     post-processing. A record with a new key makes that key appear with probability
@@ -68,8 +69,11 @@ class StabilityHistogram(Mechanism):
 
     @property
     def delta(self) -> float:
-        """The chance that a key with a single record appears, rounded up."""
-        return _appears(self.scale, self.threshold)
+        """The chance that a key with a single record appears, rounded up: the least delta of the loss.
+
+        A little more than the loss has, so that what the accountant adds to be safe fits below it.
+        """
+        return min(1.0, _appears(self.scale, self.threshold) * (1 + 5e-13))
 
     @cached_property
     def loss(self) -> Loss:
@@ -82,12 +86,9 @@ class StabilityHistogram(Mechanism):
             return {}
         keys = list(counts)
         order = np.asarray(permutation(len(keys)))
-        true = np.array([counts[keys[i]] for i in order], dtype=object)
-        noisy = added(true, np.asarray(discrete_laplace(self.scale, len(keys)))).tolist()
-        kept = sorted(
-            ((int(n), int(i)) for n, i in zip(noisy, order, strict=True) if n >= self.threshold),
-            key=lambda pair: -pair[0],
-        )
+        noise = np.asarray(discrete_laplace(self.scale, len(keys))).tolist()
+        noisy = [(counts[keys[i]] + k, i) for i, k in zip(order.tolist(), noise, strict=True)]
+        kept = sorted((pair for pair in noisy if pair[0] >= self.threshold), key=lambda pair: -pair[0])
         return {keys[i]: n for n, i in kept}
 
     def accuracy(self, confidence: float = 0.95, size: int = 1) -> float:
@@ -139,6 +140,14 @@ class StabilityHistogram(Mechanism):
         return Neighbours({"a": many}, {"a": many + 1})
 
     @property
+    def pairs(self) -> tuple[Neighbours, ...]:
+        """A record of its own as well; and one that comes first, with a key that only equals another."""
+        common = ["a"] * (self.threshold + 40 * math.ceil(self.scale))
+        before: list[Any] = [*common, *([1] * len(common))]
+        after = [True, *before[1 if self.adjacency is REPLACE_ONE else 0 :]]
+        return self.worst_pair, self.rare_pair, Neighbours(before, after)
+
+    @property
     def rare_pair(self) -> Neighbours:
         """A record with a key of its own, and without it: where the threshold gives most away."""
         return Neighbours({"a": 1}, {"b": 1} if self.adjacency is REPLACE_ONE else {})
@@ -179,25 +188,27 @@ def _counts(value: Any) -> dict[Any, int]:
             f"value is of type {type(value).__name__}; it must be a list of keys, or a mapping from keys "
             "to counts."
         )
-    if isinstance(value, Mapping):
-        found = dict(value)
-    else:
-        found = {}
-        for key in value.tolist() if isinstance(value, np.ndarray) else value:
-            try:
-                found[key] = found.get(key, 0) + 1
-            except TypeError:
-                raise InvalidParameter(
-                    f"value holds a key of type {type(key).__name__}, which cannot be counted; use text or "
-                    "numbers."
-                ) from None
-    return {_key(key): _count(n) for key, n in found.items() if _count(n) > 0}
+    given = [(key, _count(n)) for key, n in _listed(value)]
+    found: dict[Any, int] = {}
+    for key, n in given:
+        known = canonical(key)
+        found[known] = found.get(known, 0) + n
+    return {key: n for key, n in found.items() if n > 0}
 
 
-def _key(key: Any) -> Any:
-    if key is None or (isinstance(key, float) and math.isnan(key)):
-        raise InvalidParameter("value holds a missing key (None or NaN); drop such records or name them.")
-    return key
+def _listed(value: Any) -> list[tuple[Any, Any]]:
+    """Keys and counts, one by one; those of an array as Python has them, unless that would change them."""
+    if isinstance(value, np.ndarray):
+        if isinstance(value, np.ma.MaskedArray) or value.ndim != 1 or value.dtype.kind not in "biufUSO":
+            raise InvalidParameter(
+                f"value is an array of {value.dtype} in {value.ndim} dimensions, or masked; give a plain list "
+                "of keys: text, numbers, or Python dates."
+            )
+        value = value.tolist()
+    try:
+        return list(value.items()) if isinstance(value, Mapping) else [(key, 1) for key in value]
+    except Exception:
+        raise InvalidParameter("value cannot be read to its end; give a plain list of keys.") from None
 
 
 def _count(n: Any) -> int:

@@ -19,7 +19,7 @@ from dalenius.calculus.guarantees import ApproxDP, Guarantee, PureDP
 from dalenius.calculus.loss import Loss
 from dalenius.mechanisms import on_grid
 from dalenius.mechanisms.canonical import NoiseInCells
-from dalenius.mechanisms.mechanism import Neighbours
+from dalenius.mechanisms.mechanism import Neighbours, at_the_end, spread
 from dalenius.mechanisms.search import bisected, kept
 from dalenius.noise import Grid, discrete_laplace, uniform_integers
 
@@ -149,6 +149,11 @@ class Tulap(NoiseInCells):
             )
 
         return build(1 / epsilon) if coordinates == 1 else kept(build, 1 / epsilon, guarantee)
+
+    @property
+    def pairs(self) -> tuple[Neighbours, ...]:
+        moved = spread if self.coordinates > 1 else at_the_end
+        return self.worst_pair, moved(self.sensitivity)
 
     @property
     def worst_pair(self) -> Neighbours:

@@ -2,7 +2,8 @@
 
 A list of integers and floats is not handed to NumPy as it is: turning a large integer into a double rounds
 it, and rounding can drive two neighbouring numbers further apart than the sensitivity allows. Values decide
-about refusal only where they must (NaN and infinity); everything else goes by type and shape.
+about refusal only where they must (NaN and infinity); everything else goes by type and shape, the time it
+takes included.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from numpy.typing import NDArray
 from dalenius.calculus.errors import InvalidParameter
 
 Numbers = NDArray[Any]
-"""float64, int64, uint64, or Python integers and Fractions in an object array."""
+"""float64, a NumPy integer type, or Python integers and Fractions in an object array."""
 
 LARGEST, SMALLEST = (1 << 63) - 1, -(1 << 63)
 
@@ -51,62 +52,59 @@ def whole_numbers(value: object, name: str = "value") -> Numbers:
     return _not_empty(array, name)
 
 
-def added(a: Numbers, b: Numbers) -> Numbers:
-    """a + b without overflow: int64 where all of it fits, else Python integers."""
-    if all(x.dtype == np.int64 and bool(((x > -(1 << 62)) & (x < 1 << 62)).all()) for x in (a, b)):
-        return np.asarray(a + b)
-    return np.asarray(a.astype(object) + b.astype(object), dtype=object)
-
-
-def integers_like(result: Numbers, scalar: bool) -> Any:
-    """An int for a scalar; for an array int64, clamped to its range, whatever the numbers are."""
-    if scalar:
-        return int(result.item())
-    if result.dtype == object:
-        clamped = [max(SMALLEST, min(LARGEST, x)) for x in result.ravel().tolist()]
-        result = np.array(clamped, dtype=np.int64).reshape(result.shape)
-    return result.astype(np.int64, copy=False)
+def array_of(value: object, name: str) -> NDArray[Any]:
+    """Whatever NumPy makes of it, if that is an array; no value decides and no error of NumPy shows."""
+    if value is None or isinstance(value, bool | np.bool_ | str | bytes | bytearray | complex):
+        raise InvalidParameter(f"{name} is of type {type(value).__name__}; it must be a number or an array.")
+    if isinstance(value, np.ma.MaskedArray):
+        raise InvalidParameter(
+            f"{name} is a masked array, and what is behind the mask is not to be read; give value.compressed() "
+            "or value.filled(...), by a rule that looks at one record at a time."
+        )
+    try:
+        return np.array(value, dtype=object) if isinstance(value, list | tuple) else np.asarray(value)
+    except Exception:
+        raise InvalidParameter(
+            f"{name} is ragged or cannot be read as an array; all rows must have the same length."
+        ) from None
 
 
 def _array(value: object, name: str) -> Numbers:
-    if value is None or isinstance(value, bool | np.bool_ | str | bytes | bytearray | complex):
-        raise InvalidParameter(f"{name} is of type {type(value).__name__}; it must be a number or an array.")
-    if isinstance(value, int | Fraction):
+    if isinstance(value, int | Fraction) and not isinstance(value, bool):
         return _narrow(np.array(value, dtype=object), name)
-    try:
-        array = np.array(value, dtype=object) if isinstance(value, list | tuple) else np.asarray(value)
-    except ValueError:
-        raise InvalidParameter(f"{name} is a ragged list; all rows must have the same length.") from None
+    array = array_of(value, name)
     return _narrow(array, name) if array.dtype == object else array
 
 
 def _narrow(array: Numbers, name: str) -> Numbers:
-    """An object array as doubles if it holds only those, else with every number exact."""
-    flat = array.ravel().tolist()
-    if any(isinstance(x, np.ndarray | list | tuple) for x in flat):
-        raise InvalidParameter(f"{name} is a ragged list; all rows must have the same length.")
-    exact = [_exact(x, name) for x in flat]
+    """An object array as doubles if it holds only those, else with every number exact: by type alone."""
+    exact = [exactly(x, name) for x in array.ravel().tolist()]
     if exact and all(isinstance(x, float) for x in exact):
         return np.array(exact, dtype=np.float64).reshape(array.shape)
     if any(isinstance(x, float) and not np.isfinite(x) for x in exact):
         return np.array([np.nan])  # refused by the caller in the words it has for it
-    whole = [Fraction(x) if isinstance(x, float) else x for x in exact]
-    if whole and all(isinstance(x, int) and SMALLEST <= x <= LARGEST for x in whole):
-        return np.array(whole, dtype=np.int64).reshape(array.shape)
-    result = np.empty(len(whole), dtype=object)
-    result[:] = whole
+    result = np.empty(len(exact), dtype=object)
+    result[:] = [Fraction(x) if isinstance(x, float) else x for x in exact]
     return result.reshape(array.shape)
 
 
-def _exact(x: object, name: str) -> int | float | Fraction:
-    if isinstance(x, bool | np.bool_):
-        pass
-    elif isinstance(x, Fraction | float):
-        return x
-    elif isinstance(x, int | np.integer):
-        return int(x)
-    elif isinstance(x, np.floating) and x.itemsize <= 8:
-        return float(x)
+def exactly(x: object, name: str) -> int | float | Fraction:
+    """One entry of a list as a plain number."""
+    match x:
+        case bool() | np.bool_():
+            pass
+        case float():  # np.float64 is one, and so are subclasses
+            return float.__pos__(x)
+        case int():
+            return int.__pos__(x)
+        case np.integer():
+            return int(x)
+        case np.floating() if x.itemsize <= 8:
+            return float(x)
+        case Fraction():
+            return Fraction(x.numerator, x.denominator)
+        case np.ndarray() | list() | tuple():
+            raise InvalidParameter(f"{name} is a ragged list; all rows must have the same length.")
     raise InvalidParameter(f"{name} holds an entry of type {type(x).__name__}; it must hold real numbers.")
 
 

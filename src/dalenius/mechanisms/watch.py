@@ -2,22 +2,42 @@
 
 from __future__ import annotations
 
+import os
+import threading
 from collections.abc import Callable
 from typing import Any, NoReturn
 
 from dalenius.mechanisms.comparison import Comparison
-from dalenius.mechanisms.doubles import real, reals
+from dalenius.mechanisms.doubles import reals
 
 
 class Stopped(RuntimeError):
     """A watch has given the last answer it had."""
 
 
+class _Home:
+    """The process a watch was started in: a forked child has another one."""
+
+
+_home = _Home()
+
+
+def _moved() -> None:
+    global _home
+    _home = _Home()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_moved)
+
+
 class Watch:
     """Answers "is this value at or above the threshold?" until it has said yes as often as it may.
 
     Made by `AboveThreshold.start` and `SparseVector.start`, whose loss covers everything one watch says. It
-    cannot be copied or saved: two copies would share their secret noise and be paid for once.
+    cannot be copied or saved, and a forked child may not ask it: two copies would share their secret noise
+    and be paid for once. Threads may share one; they are answered one after the other. While a question is
+    being answered the watch counts as stopped, and if answering is cut short it stays so.
     """
 
     def __init__(
@@ -32,6 +52,9 @@ class Watch:
         self._threshold = int(comparison.units(reals("threshold", [threshold]))[0])
         self._left = positives
         self._asked = 0
+        self._home, self._process = _home, os.getpid()
+        # Whoever asks again from within an answer (a signal, say) finds the watch stopped, and does not wait.
+        self._lock = threading.RLock()
         self._renew()
 
     def _renew(self) -> None:
@@ -40,7 +63,11 @@ class Watch:
     @property
     def stopped(self) -> bool:
         """Whether the last yes has been said."""
-        return self._left == 0
+        return self._left <= 0 or self._forked
+
+    @property
+    def _forked(self) -> bool:
+        return self._home is not _home or self._process != os.getpid()
 
     @property
     def asked(self) -> int:
@@ -49,18 +76,38 @@ class Watch:
 
     def ask(self, value: Any) -> Any:
         """True or False; with numbers, a noisy value or None. Nothing more after the last yes."""
-        if self.stopped:
-            raise Stopped("this watch has stopped; start another one, which costs as much again.")
-        unit = int(self._comparison.units(reals("value", [value]))[0])
-        self._asked += 1
-        above = unit + int(self._comparison.noisy(1)[0]) >= self._noisy
-        if above:
-            self._left -= 1
-            if self._fresh and self._left:
+        if self._forked:  # before the lock, which nobody here may ever give back
+            raise Stopped(
+                "this watch was started in another process, which may still ask it; start another one here, "
+                "which costs as much again."
+            )
+        with self._lock:
+            if self._left <= 0:
+                raise Stopped("this watch has stopped; start another one, which costs as much again.")
+            given = reals("value", [value])
+            unit = int(self._comparison.units(given)[0])
+            left, self._left = self._left, 0
+            above = unit + int(self._comparison.noisy(1)[0]) >= self._noisy
+            if above and self._fresh and left > 1:
                 self._renew()
+            answer = self._answer(above, float(given[0]))
+            self._asked += 1
+            self._left = left - above
+        return answer
+
+    def _answer(self, above: bool, value: float) -> Any:
         if self._number is None:
             return above
-        return self._number(real("value", value)) if above else None
+        return self._number(value) if above else None
+
+    def answers(self, values: Any) -> list[Any]:
+        """The answers to one value after the other, as long as there are any."""
+        found: list[Any] = []
+        for value in reals("values", values).tolist():
+            if self.stopped:
+                break
+            found.append(self.ask(value))
+        return found
 
     def __repr__(self) -> str:
         return f"Watch(asked={self._asked}, left={self._left})"

@@ -21,7 +21,7 @@ from dalenius.noise.interval import Interval, whole
 from dalenius.noise.lazy import LazyUniform
 from dalenius.noise.normal import certified_direction, certified_pair, direction, normals
 from dalenius.noise.parameters import Size, count_of, shape_of
-from dalenius.noise.rounding import BITS, bits_of, to_units
+from dalenius.noise.rounding import BITS, Settled, bits_of, to_units
 from dalenius.noise.source import words
 
 Units = NDArray[np.int64]
@@ -148,7 +148,7 @@ def _normal_units(factor: NDArray[np.float64], bits: int) -> Units:
     first, second = words(len(factor)), words(len(factor))
     values, error = normals(first, second)
 
-    def row(i: int) -> tuple[list[LazyUniform], Callable[[int], list[Interval]]]:
+    def row(i: int) -> Settled:
         pair = [LazyUniform(int(first[i]), 64), LazyUniform(int(second[i]), 64)]
 
         def enclose(precision: int) -> list[Interval]:
@@ -166,7 +166,7 @@ def _gamma_units(k: int, n: int, bits: int) -> Units:
     drawn = words(n * k).reshape(n, k)
     total, error = gammas(drawn)
 
-    def row(i: int) -> tuple[list[LazyUniform], Callable[[int], list[Interval]]]:
+    def row(i: int) -> Settled:
         uniforms = [LazyUniform(int(w), 64) for w in drawn[i]]
         return uniforms, lambda precision: [certified_gamma(uniforms, precision)]
 
@@ -178,7 +178,7 @@ def _sphere_units(d: int, n: int, bits: int) -> Units:
     first, second = words(n * pairs).reshape(n, pairs), words(n * pairs).reshape(n, pairs)
     values, error = direction(first, second, d)
 
-    def row(i: int) -> tuple[list[LazyUniform], Callable[[int], list[Interval]]]:
+    def row(i: int) -> Settled:
         uniforms = [LazyUniform(int(w), 64) for w in (*first[i], *second[i])]
         return uniforms, lambda precision: certified_direction(uniforms, d, precision)
 

@@ -84,7 +84,12 @@ class Grid:
         An int64 array of the same shape; Python integers in an object array if any exceeds 2^62; one int
         for one number. NaN and infinity are refused, without saying where.
         """
-        given = np.asarray(values)
+        if isinstance(values, np.ma.MaskedArray):
+            raise InvalidParameter("values are a masked array; what is behind the mask is not to be read.")
+        try:
+            given = np.asarray(values)
+        except Exception:
+            raise InvalidParameter("values are ragged or cannot be read as an array.") from None
         if given.dtype.kind == "O":
             units = self._by_fractions(given)
         elif given.dtype.kind in "iu":

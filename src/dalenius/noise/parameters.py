@@ -74,7 +74,12 @@ def shape_of(size: Size) -> tuple[int, ...]:
 
 def floats(name: str, values: object) -> Any:
     """An array of finite doubles; whole numbers must be exact as doubles. Never repeats a value back."""
-    given = np.asarray(values)
+    if isinstance(values, np.ma.MaskedArray):
+        raise InvalidParameter(f"{name} is a masked array; what is behind the mask is not to be read.")
+    try:
+        given = np.asarray(values)
+    except Exception:
+        raise InvalidParameter(f"{name} is ragged or cannot be read as an array.") from None
     if given.dtype == object or given.dtype.kind not in "fiu":
         raise InvalidParameter(f"{name} has type {given.dtype}; it must hold real numbers.")
     if given.dtype.kind == "f" and given.dtype.itemsize > 8:

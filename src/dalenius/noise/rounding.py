@@ -8,19 +8,31 @@ rounding of an ideal continuous draw: no property of floating-point numbers ente
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dalenius.calculus.errors import InvalidParameter
 from dalenius.noise.interval import Interval
-from dalenius.noise.lazy import STEP, LazyUniform
+from dalenius.noise.lazy import STEP
 from dalenius.noise.parameters import count_of
 
 Floats = NDArray[np.float64]
-Row = Callable[[int], tuple[list[LazyUniform], Callable[[int], list[Interval]]]]
+
+
+class Lazy(Protocol):
+    """What has digits, and can fetch more of them."""
+
+    @property
+    def bits(self) -> int: ...
+
+    def more(self) -> None: ...
+
+
+Settled = tuple[Sequence[Lazy], Callable[[int], list[Interval]]]
+Row = Callable[[int], Settled]
 """For the number of a row: its uniform numbers, and bounds on its entries at any precision."""
 
 BITS = 32
@@ -46,7 +58,7 @@ def to_units(value: Floats, error: Floats, bits: int, row: Row) -> NDArray[np.in
     return units
 
 
-def settle(uniforms: list[LazyUniform], enclose: Callable[[int], list[Interval]], bits: int) -> list[int]:
+def settle(uniforms: Sequence[Lazy], enclose: Callable[[int], list[Interval]], bits: int) -> list[int]:
     """The rounded entries of one row, with as many digits as it takes."""
     while True:
         precision = max(u.bits for u in uniforms) + STEP

@@ -9,13 +9,20 @@ The order is the point. Charge, then touch the data, then record the answer, the
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from dalenius.calculus.errors import BudgetExceeded, InvalidParameter, LedgerDamaged, LedgerError
+from dalenius.calculus.errors import (
+    BudgetExceeded,
+    InvalidParameter,
+    LedgerDamaged,
+    LedgerError,
+    QueryFailed,
+)
 from dalenius.calculus.guarantees import Guarantee
 from dalenius.calculus.loss import Loss
 from dalenius.session.budget import Filter
@@ -28,6 +35,15 @@ if TYPE_CHECKING:
 
 MOST = 50_000_000
 """Longest question or answer, in characters; more is a file, not an entry."""
+
+WHERE = "where is the data of this account?"
+"""The question under which a ledger keeps where the data is, once that is not what the account was opened with."""
+
+FAILED = (
+    "the question could not be carried out, after it was charged. Why is withheld, since it may depend on the data; "
+    "the ledger says that it happened. Whoever may see the data can run the question in the engine itself."
+)
+"""The one thing that is said of a computation that failed."""
 
 
 @dataclass(frozen=True)
@@ -42,10 +58,11 @@ class Ticket:
 
 @dataclass(frozen=True)
 class Reply:
-    """An answer, and the charge that was made for it now; None when it was on record."""
+    """An answer, the charge that was made for it now (None when it was on record), and when it was given."""
 
     answer: str
     ticket: Ticket | None
+    time: str | None = None
 
     @property
     def is_free(self) -> bool:
@@ -61,7 +78,11 @@ class Balance:
 
     def of(self, analyst: str | None) -> Cost:
         """What one analyst has spent."""
-        return self.by.get(analyst or "", replace(self.total, amount=Fraction(0), delta=Fraction(0)))
+        return self.by.get(analyst or "", self.total.nothing)
+
+    def plus(self, analyst: str | None, cost: Cost) -> Balance:
+        """After one more charge."""
+        return Balance(self.total + cost, {**self.by, analyst or "": self.of(analyst) + cost})
 
 
 class Account:
@@ -99,7 +120,11 @@ class Account:
 
     @property
     def spent(self) -> Guarantee:
-        """What everything charged so far promises, by all analysts, rounded up."""
+        """What was charged so far, to all analysts, written as a promise and rounded up.
+
+        It is the promise of a budget that ends here. The releases keep it if it was settled beforehand to stop at
+        this total; at a moment chosen by the answers only `promise` holds (docs/ledger.md).
+        """
         return self.filter.spent(self.balance().total)
 
     @property
@@ -126,14 +151,21 @@ class Account:
         """The recorded answer, or charge, compute and record a new one.
 
         `compute` is called only after the charge is durable, and what it returns (JSON text) is handed over
-        only after it is recorded. If `compute` or the recording fails the charge stays.
+        only after it is recorded. If `compute` or the recording fails the charge stays. Whatever goes wrong in
+        `compute`, whether and how may depend on the data: so it is always told by the same words, and the ledger
+        keeps no more than that it happened.
         """
         charged = self._charge(question, self._cost(cost), recall=True)
-        if isinstance(charged, str):
-            return Reply(charged, None)
-        answer = compute()
-        self.record(charged, answer)
-        return Reply(answer, charged)
+        if isinstance(charged, Entry):
+            body = charged.content()
+            return Reply(str(body["answer"]), None, body.get("time"))
+        answer = None
+        with contextlib.suppress(Exception):
+            answer = _checked_answer(compute())
+        if answer is None:
+            self._fail(charged)
+            raise QueryFailed(FAILED)
+        return Reply(answer, charged, self.record(charged, answer))
 
     def charge(self, question: str, cost: Cost | Loss) -> Ticket:
         """Take the cost from the budget; when this returns, the charge is durable and data may be touched.
@@ -145,16 +177,19 @@ class Account:
         assert isinstance(charged, Ticket)
         return charged
 
-    def record(self, ticket: Ticket, answer: str) -> None:
-        """Keep the answer, as JSON text, next to its charge; only then may it be handed over.
+    def record(self, ticket: Ticket, answer: str) -> str:
+        """Keep the answer, as JSON text, next to its charge; only then may it be handed over. The time it has.
 
         If this raises, the charge stays and the answer must not be released.
         """
-        _checked_text("the answer", answer)
-        try:
-            json.loads(answer)
-        except ValueError:
-            raise InvalidParameter("the answer is not JSON text; the charge for it is kept.") from None
+        return self._keep(ticket, {"answer": _checked_answer(answer)})
+
+    def _fail(self, ticket: Ticket) -> None:
+        """Keep that a charge has no answer and will have none: the computation failed. No reason: it may tell."""
+        with contextlib.suppress(Exception):  # then the charge is there without an answer, which says enough
+            self._keep(ticket, {"answer": "null", "failed": True})
+
+    def _keep(self, ticket: Ticket, told: Mapping[str, object]) -> str:
         with self.ledger.writing() as rows:
             charge = rows.get(ticket.seq)
             if (
@@ -167,18 +202,54 @@ class Account:
             for earlier in rows.every("answer", self.seq, ticket.key):
                 if earlier.content()["charge"] == ticket.seq:
                     raise LedgerError("this charge has its answer already; charge again for another one.")
-            body = {"charge": ticket.seq, "answer": answer, "time": now()}
+            moment = now()
+            body = {"charge": ticket.seq, **told, "time": moment}
             self.ledger.append(rows, "answer", self.seq, ticket.key, body)
+        return moment
 
     def recorded(self, question: str) -> str | None:
         """The answer to the identical question, if there is one; free."""
         key = digest(_checked_text("the question", question))
         with self.ledger.reading() as rows:
-            return self._recorded(rows, key)
+            found = self._recorded(rows, key)
+        return None if found is None else str(found.content()["answer"])
+
+    # -- where the data is ----------------------------------------------------------------------------
+
+    def place(self) -> dict[str, Any] | None:
+        """Where the data of this account is, as it was last recorded; None in accounts of earlier versions."""
+        with self.ledger.reading() as rows:
+            return self._place(rows)
+
+    def record_place(self, place: Mapping[str, object], instead_of: Mapping[str, object] | None) -> None:
+        """Keep where the data is from now on: a question at no cost, and its answer.
+
+        Refused if what is recorded by now is not `instead_of`: somebody else was quicker.
+        """
+        with self.ledger.writing() as rows:
+            if self._place(rows) != instead_of:
+                raise LedgerError(
+                    f"where the data of {self.dataset!r} is was recorded by somebody else at this moment; try again."
+                )
+            nothing = self.filter.nothing
+            charge = self._append(
+                rows, digest(WHERE), WHERE, nothing, self._balance(rows).plus(self.analyst, nothing)
+            )
+            body = {"charge": charge.seq, "answer": json.dumps(dict(place)), "time": now()}
+            self.ledger.append(rows, "answer", self.seq, charge.key, body)
+
+    def _place(self, rows: Rows) -> dict[str, Any] | None:
+        noted = rows.every("answer", self.seq, digest(WHERE))
+        if noted:
+            found: dict[str, Any] = json.loads(noted[-1].content()["answer"])
+            return found
+        opening = rows.get(self.seq)
+        return None if opening is None else opening.content().get("place")
 
     # -- inside -----------------------------------------------------------------------------------
 
-    def _charge(self, question: str, cost: Cost, recall: bool) -> Ticket | str:
+    def _charge(self, question: str, cost: Cost, recall: bool) -> Ticket | Entry:
+        """A charge that is durable now, or the answer that was on record."""
         key = digest(_checked_text("the question", question))
         with self.ledger.reading() as rows:
             known, balance = self._recorded(rows, key), self._balance(rows)
@@ -192,44 +263,45 @@ class Account:
                 if known is not None:  # somebody else asked the same at the same time, and was quicker
                     return known
             after = self._fitting(self._balance(rows), cost)
-            body = {
-                "analyst": self.analyst,
-                "question": question,
-                "cost": cost.written(),
-                "spent": after.total.written(),
-                "by": {name: spent.written() for name, spent in after.by.items()},
-                "time": now(),
-            }
-            entry = self.ledger.append(rows, "charge", self.seq, key, body)
+            entry = self._append(rows, key, question, cost, after)
         return Ticket(entry.seq, self.seq, key, cost)
+
+    def _append(self, rows: Rows, key: str, question: str, cost: Cost, after: Balance) -> Entry:
+        body = {
+            "analyst": self.analyst,
+            "question": question,
+            "cost": cost.written(),
+            "spent": after.total.written(),
+            "by": {name: spent.written() for name, spent in after.by.items()},
+            "time": now(),
+        }
+        return self.ledger.append(rows, "charge", self.seq, key, body)
 
     def _fitting(self, balance: Balance, cost: Cost) -> Balance:
         """The balance after the cost, if it fits the budget and the analyst's share."""
-        mine = balance.of(self.analyst) + cost
-        total = balance.total + cost
-        if not total.fits(self.limit) or not mine.fits(self.allowance(self.analyst)):
+        after = balance.plus(self.analyst, cost)
+        if not after.total.fits(self.limit) or not after.of(self.analyst).fits(self.allowance(self.analyst)):
             left = self._left(balance)
             whose = f" of the share of {self.analyst!r}" if self.shares else ""
             raise BudgetExceeded(
                 f"the release costs {cost.text()}, and {left.text(up=False)} is left{whose} (enough for "
                 f"{self.filter.left(left)!r}). Nothing was charged; ask for less accuracy or fewer answers."
             )
-        return Balance(total, {**balance.by, self.analyst or "": mine})
+        return after
 
     def _left(self, balance: Balance) -> Cost:
         left = balance.total.below(self.limit)
         if not self.shares or self.analyst is None:
             return left
-        mine = balance.of(self.analyst).below(self.allowance(self.analyst))
-        return replace(left, amount=min(left.amount, mine.amount), delta=min(left.delta, mine.delta))
+        return left.least(balance.of(self.analyst).below(self.allowance(self.analyst)))
 
     def _balance(self, rows: Rows) -> Balance:
         last = rows.latest("charge", self.seq)
         return Balance(self.filter.nothing, {}) if last is None else read_balance(last, self.filter)
 
-    def _recorded(self, rows: Rows, key: str) -> str | None:
-        found = rows.first("answer", self.seq, key)
-        return None if found is None else str(found.content()["answer"])
+    def _recorded(self, rows: Rows, key: str) -> Entry | None:
+        """The first answer under a key; a charge that failed has none."""
+        return next((e for e in rows.every("answer", self.seq, key) if not e.content().get("failed")), None)
 
     def _cost(self, cost: Cost | Loss) -> Cost:
         if isinstance(cost, Loss):
@@ -249,6 +321,15 @@ def read_balance(charge: Entry, filter: Filter) -> Balance:
         return Balance(zero.read(body["spent"]), {name: zero.read(s) for name, s in body["by"].items()})
     except (KeyError, AttributeError, InvalidParameter):
         raise LedgerDamaged(f"entry {charge.seq} of the ledger is not a charge as we write them.") from None
+
+
+def _checked_answer(answer: Any) -> str:
+    text = _checked_text("the answer", answer)
+    try:
+        json.loads(text)
+    except ValueError:
+        raise InvalidParameter("the answer is not JSON text; the charge for it is kept.") from None
+    return text
 
 
 def _checked_text(name: str, text: Any) -> str:

@@ -49,14 +49,21 @@ from dalenius.calculus.pairs.gaussian import GaussianPair
 from dalenius.calculus.pairs.pair import Pair, Terms
 from dalenius.calculus.theorems.gaussian import gaussian_delta
 from dalenius.session.cost import (
+    PLACES,
     Cost,
     Kind,
+    decimal,
     declared,
     declared_at_least,
     declared_at_most,
     exactly_at_most,
     rounded_down,
+    rounded_up,
 )
+from dalenius.session.shifted import Polygon
+
+SHIFTS = 32
+"""So many ways of dividing a price between the reserve and mu^2 are looked at, evenly spaced."""
 
 
 @dataclass(frozen=True)
@@ -75,12 +82,13 @@ class Filter(ABC):
     def limit(self) -> Cost:
         """The whole budget, rounded down."""
 
-    def cost(self, loss: Loss, delta: float | None = None) -> Cost:
+    def cost(self, loss: Loss, delta: float | None = None, room: Cost | None = None) -> Cost:
         """What a release with this loss costs, rounded up; a batch is one release with one joint loss.
 
         `delta` is for approx budgets only: the additive part to spend on those terms of the loss that have no
         finite mu (left out: the least that makes them finite). An event outside the loss, in which anything
-        may be revealed, is a term of its own: `loss + losses.approx(0, probability)`.
+        may be revealed, is a term of its own: `loss + losses.approx(0, probability)`. Where the same loss may be paid
+        in several ways, the one that takes the least share of `room` (left out: of the limit) is taken.
         """
         checked(loss, "cost")
         if loss.adjacency is not self.adjacency and (loss.terms_add or loss.terms_remove):
@@ -90,12 +98,16 @@ class Filter(ABC):
             )
         if delta is not None and self.kind != "approx":
             raise InvalidParameter(f"delta is {delta!r}, and a {self.kind} budget has none; leave it out.")
-        amount, extra = self._price(loss, delta)
-        return Cost(self.kind, amount, extra, self.adjacency)
+        return self._price(loss, delta, self.limit if room is None else room)
 
     @abstractmethod
     def spent(self, cost: Cost) -> Guarantee:
-        """What releases of this total cost promise, rounded up."""
+        """This total cost as a promise, rounded up: the one of a budget that ends there.
+
+        It is what the releases promise if it was settled beforehand to stop at this total. At a moment chosen by
+        looking at the answers it says what was charged, and no more: what holds then is `promise`. (For PureDP both
+        are the same, since the likelihood ratio of each transcript is at most its own sum.)
+        """
 
     @abstractmethod
     def left(self, cost: Cost) -> Guarantee:
@@ -114,7 +126,10 @@ class Filter(ABC):
     def _values(self) -> tuple[float, ...]: ...
 
     @abstractmethod
-    def _price(self, loss: Loss, delta: float | None) -> tuple[Fraction, Fraction]: ...
+    def _price(self, loss: Loss, delta: float | None, room: Cost) -> Cost: ...
+
+    def _cost(self, amount: Fraction, delta: Fraction = Fraction(0), shift: Fraction = Fraction(0)) -> Cost:
+        return Cost(self.kind, amount, delta, self.adjacency, shift)
 
     def _no_price(self, what: str, advice: str) -> InvalidParameter:
         return InvalidParameter(
@@ -145,12 +160,12 @@ class PureFilter(Filter):
     def _values(self) -> tuple[float, ...]:
         return (self.promise.epsilon,)
 
-    def _price(self, loss: Loss, delta: float | None) -> tuple[Fraction, Fraction]:
+    def _price(self, loss: Loss, delta: float | None, room: Cost) -> Cost:
         if math.isinf(loss.epsilon(0.0)):
             advice = "Use Laplace or geometric noise, or open the account with ZCDP, GDP or ApproxDP."
             raise self._no_price("epsilon at delta 0", advice)
         # The largest loss of a composition is the sum of the largest losses; exact, where floats would round.
-        return _worse(loss, lambda pair: Fraction(max(0.0, pair.upper.largest))), Fraction(0)
+        return self._cost(_worse(loss, _largest))
 
     def spent(self, cost: Cost) -> PureDP:
         return PureDP(declared_at_least(cost.amount))
@@ -184,18 +199,18 @@ class ZCDPFilter(Filter):
     def _values(self) -> tuple[float, ...]:
         return (self.promise.rho,)
 
-    def _price(self, loss: Loss, delta: float | None) -> tuple[Fraction, Fraction]:
+    def _price(self, loss: Loss, delta: float | None, room: Cost) -> Cost:
         joint = loss.zcdp()
         if math.isinf(joint):
             advice = (
-                "A release with a delta (the discovery of keys, say) needs an ApproxDP account; "
-                "bounded or Gaussian noise has a finite rho."
+                "A release with a delta (the discovery of keys, or a model that promises ApproxDP) needs an "
+                "ApproxDP account; bounded or Gaussian noise has a finite rho."
             )
             raise self._no_price("rho", advice)
         terms = (*loss.terms_remove, *loss.terms_add)
         if all(math.isfinite(pair.zcdp) for pair, _ in terms):
-            return _worse(loss, lambda pair: Fraction(pair.zcdp)), Fraction(0)
-        return Fraction(joint), Fraction(0)
+            return self._cost(_worse(loss, lambda pair: Fraction(pair.zcdp)))
+        return self._cost(Fraction(joint))
 
     def spent(self, cost: Cost) -> ZCDP:
         return ZCDP(declared_at_least(cost.amount))
@@ -231,11 +246,11 @@ class GDPFilter(Filter):
     def _values(self) -> tuple[float, ...]:
         return (self.promise.mu,)
 
-    def _price(self, loss: Loss, delta: float | None) -> tuple[Fraction, Fraction]:
+    def _price(self, loss: Loss, delta: float | None, room: Cost) -> Cost:
         if math.isinf(loss.gdp()):
             advice = "Use Gaussian or bounded noise, or open the account with ApproxDP or ZCDP."
             raise self._no_price("mu", advice)
-        return _worse(loss, _square), Fraction(0)
+        return self._cost(_worse(loss, _square))
 
     def spent(self, cost: Cost) -> GDP:
         return GDP(_root_at_least(cost.amount))
@@ -248,54 +263,80 @@ class GDPFilter(Filter):
 class ApproxFilter(Filter):
     """ApproxDP(epsilon, delta): half of delta for a GDP filter, half for deltas that add.
 
-    The budget is a box with two sides. The first, in mu^2, is the largest m such that sqrt(m)-GDP implies
-    (epsilon, delta/2)-DP (Balle and Wang 2018, Theorem 8, evaluated with its rounding error on the safe
-    side). The second, delta/2, pays for events that no epsilon covers, such as a rare key becoming visible.
+    The budget is a box with three sides. `reserve` is a part of epsilon set aside when the account is opened (0
+    unless asked for), for what is better paid like pure DP. The next, in mu^2, is the largest m such that sqrt(m)-GDP
+    implies (epsilon - reserve, delta/2)-DP (Balle and Wang 2018, Theorem 8, evaluated with its rounding error on
+    the safe side). The last, delta/2, pays for events that no epsilon covers, such as a rare key becoming visible.
 
-    Theorem. Say a release is (m, d)-good if for any two neighbours its pair of laws is dominated by: with
-    probability d the neighbour is revealed, else N(sqrt(m), 1) against N(0, 1). If each release is
-    (m_i, d_i)-good given all earlier outcomes, m_i and d_i may depend on them, and always sum m_i <= m and
-    sum d_i <= delta/2, then the transcript is (epsilon, delta)-DP.
+    Theorem. Say a release is (C, m, d)-good if for any two neighbours, with laws P and Q, and every x > 0
+    H_x(P || e^C Q) is at most that of the pair: with probability d the neighbour is revealed, else N(sqrt(m), 1)
+    against N(0, 1). If each release is (C_i, m_i, d_i)-good given all earlier outcomes, the numbers may depend
+    on these, and always sum C_i <= reserve, sum m_i <= m and sum d_i <= delta/2, then the transcript is
+    (epsilon, delta)-DP.
 
-    Proof: the lemma above with D(m, d) = {(m, d)-good}. Rule 2: the product of two dominating pairs reveals
-    the neighbour with probability 1 - (1 - d_1)(1 - d_2) <= d_1 + d_2 and is else (Dong, Roth and Su) no
-    better than N(sqrt(m_1 + m_2), 1) against N(0, 1). So the transcript is (m, delta/2)-good, and its
-    hockey-stick divergence of order e^epsilon is at most delta/2 + (1 - delta/2) delta_m(epsilon), at most
-    delta/2 + delta/2. QED. (For zCDP in place of GDP this is the filter for approximate zCDP of Whitehouse,
-    Ramdas, Rogers and Wu 2023; for d_i = 0 it is Smith and Thakurta 2022.)
+    Proof: the lemma above with D(C, m, d) = {(C, m, d)-good}. Rule 2, and what else is used here, is proved in
+    docs/proofs/shifted-gaussian-budget.md. So the transcript is (reserve, m, delta/2)-good, and its hockey-stick
+    divergence of order e^epsilon is at most delta/2 + (1 - delta/2) delta_m(epsilon - reserve), at most delta/2 +
+    delta/2. QED. (With no reserve and d_i = 0 it is Smith and Thakurta 2022; for zCDP in place of GDP, the filter
+    for approximate zCDP of Whitehouse, Ramdas, Rogers and Wu 2023.)
 
-    What a loss costs: (mu^2, 0) when it has a finite mu. Otherwise its terms without one are
-    (e, d)-DP for the d given, or for the least possible d; whatever is (e, d)-DP is dominated by "with
-    probability d revealed, else randomized response" (Kairouz, Oh and Viswanath 2015), so it is
-    (mu(e)^2, d)-good with the mu of e-DP.
+    What a loss costs, the least share of what is left among these:
+
+    - (0, mu^2, 0) when it has a finite mu. Otherwise its terms without one are (e, d)-DP for the d given, or for the
+      least possible d; whatever is (e, d)-DP is dominated by "with probability d revealed, else randomized
+      response" (Kairouz, Oh and Viswanath 2015), so it is (0, mu(e)^2, d)-good with the mu of e-DP;
+    - with a d that is given, (C, m, d) for the least m that `Polygon` certifies, for a choice of C; most losses, and
+      objective perturbation above all, have far less than mu(e)^2 even with C = 0;
+    - with a reserve, (e, mu^2, 0): the terms with a largest loss pay it, Gaussian noise pays its mu^2.
 
     delta = 0 is the pure filter.
     """
 
     promise: ApproxDP
     adjacency: Adjacency = ADD_REMOVE
+    reserve: Fraction = Fraction(0)
     kind: ClassVar[Kind] = "approx"
 
     @property
     def half(self) -> Fraction:
-        """The additive side of the box, and the delta at which the other side is converted."""
+        """The additive side of the box, and the delta at which mu^2 is converted."""
         return rounded_down(declared(self.promise.delta) / 2)
 
     @property
     def limit(self) -> Cost:
-        mu = largest_mu(exactly_at_most(declared(self.promise.epsilon)), exactly_at_most(self.half))
-        return Cost("approx", rounded_down(Fraction(mu) ** 2), self.half, self.adjacency)
+        mu = largest_mu(self._rest, exactly_at_most(self.half))
+        return self._cost(rounded_down(declared(mu) ** 2), self.half, self.reserve)
+
+    @property
+    def _rest(self) -> float:
+        """What is not set aside of epsilon."""
+        return exactly_at_most(declared(self.promise.epsilon) - self.reserve)
+
+    def written(self) -> dict[str, object]:
+        told = super().written()
+        return {**told, "reserve": decimal(self.reserve)} if self.reserve else told
 
     def _values(self) -> tuple[float, ...]:
         return (self.promise.epsilon, self.promise.delta)
 
-    def _price(self, loss: Loss, delta: float | None) -> tuple[Fraction, Fraction]:
+    def _price(self, loss: Loss, delta: float | None, room: Cost) -> Cost:
         if delta is not None:
             delta = checks.failure_probability("delta", delta)
+        ways = [self._by_mu(loss, delta)]
+        if delta and any(map(_wild, (loss.terms_remove, loss.terms_add))):
+            ways += self._by_profile(loss, delta, room)
+        if self.reserve:
+            ways += self._by_largest(loss, delta)
+        return min(ways, key=lambda way: (way.use_of(room), way.amount))
+
+    def _by_mu(self, loss: Loss, delta: float | None) -> Cost:
+        """(0, mu^2, d), term by term where that can be."""
         tame = _worse(loss, lambda pair: _square(pair) if math.isfinite(pair.gdp) else Fraction(0))
         wild_remove, wild_add = _wild(loss.terms_remove), _wild(loss.terms_add)
         if not wild_remove and not wild_add:
-            return tame, Fraction(delta or 0)  # a delta that is not needed, but was named, is charged
+            return self._cost(
+                tame, Fraction(delta or 0)
+            )  # a delta that is not needed, but was named, is charged
         if delta is None and loss.is_symmetric:
             # Term by term: n releases that are (e, d)-DP each cost n times one of them.
             amount, extra = tame, Fraction(0)
@@ -303,10 +344,10 @@ class ApproxFilter(Filter):
                 single = Loss(((pair, 1),), ((pair, 1),), loss.adjacency, "one of them")
                 one, d = self._wild_price(single, None)
                 amount, extra = amount + n * one, extra + n * d
-            return amount, extra
+            return self._cost(amount, extra)
         together = Loss(wild_remove, wild_add, loss.adjacency, "those without a mu")
         amount, extra = self._wild_price(together, delta)
-        return tame + amount, extra
+        return self._cost(tame + amount, extra)
 
     def _wild_price(self, loss: Loss, delta: float | None) -> tuple[Fraction, Fraction]:
         """(mu(e)^2, d) of a loss that is (e, d)-DP and has no mu."""
@@ -324,18 +365,41 @@ class ApproxFilter(Filter):
         pairs = pure(epsilon, loss.adjacency).terms_remove
         return sum((n * _square(pair) for pair, n in pairs), Fraction(0)), Fraction(at)
 
+    def _by_profile(self, loss: Loss, delta: float, room: Cost) -> list[Cost]:
+        """(C, m, d) for several C: from nothing to all there is, or all there is any use for."""
+        polygon = Polygon.above(loss, delta)
+        if polygon is None:
+            return []
+        most = min(room.shift, rounded_up(Fraction(polygon.last)))
+        shifts = {rounded_up(most * step / SHIFTS) for step in range(SHIFTS + 1)}
+        found = ((shift, polygon.square(shift)) for shift in sorted(shifts))
+        return [self._cost(m, Fraction(delta), shift) for shift, m in found if m is not None]
+
+    def _by_largest(self, loss: Loss, delta: float | None) -> list[Cost]:
+        """(largest loss of all other terms, mu^2 of Gaussian ones, 0), where there is a largest."""
+        terms = (*loss.terms_remove, *loss.terms_add)
+        if not all(_is_gaussian(pair) or _has_largest(pair) for pair, _ in terms):
+            return []
+        mu = _worse(loss, lambda pair: _square(pair) if _is_gaussian(pair) else Fraction(0))
+        shift = _worse(loss, lambda pair: Fraction(0) if _is_gaussian(pair) else _largest(pair))
+        return [self._cost(mu, Fraction(delta or 0), shift)]
+
     def spent(self, cost: Cost) -> ApproxDP:
         delta = declared_at_least(cost.delta + (self.half if cost.amount else 0))
-        return ApproxDP(self._epsilon(_root_at_least(cost.amount), upper=True), delta)
+        epsilon = self._epsilon(_root_at_least(cost.amount), upper=True)
+        if cost.shift:
+            epsilon = min(self.promise.epsilon, declared_at_least(declared(epsilon) + cost.shift))
+        return ApproxDP(epsilon, delta)
 
     def left(self, cost: Cost) -> ApproxDP:
         """(epsilon, delta/2): a release with Gaussian noise calibrated to it still fits.
 
-        The additive side has its own balance, in `Account.balance`.
+        The other sides have their own balance, in `Account.left`.
         """
         half = declared_at_most(self.half)
-        if cost == self.limit:
-            return ApproxDP(self.promise.epsilon, half)
+        if cost.amount == self.limit.amount:
+            whole = declared_at_most(declared(self.promise.epsilon) - self.reserve)
+            return ApproxDP(whole, half)
         # A little below what is left: room for the rounding of whoever calibrates to it.
         return ApproxDP(self._epsilon(_root_at_most(cost.amount), upper=False) * (1 - 1e-9), half)
 
@@ -346,11 +410,14 @@ class ApproxFilter(Filter):
         loss = GDP(mu).loss(self.adjacency)
         bounds = loss.epsilon_bounds(exactly_at_most(self.half))
         # Never more than was promised: the limit itself was found from the other side.
-        return min(self.promise.epsilon, bounds.upper if upper else bounds.lower)
+        most = declared_at_most(declared(self.promise.epsilon) - self.reserve)
+        return min(most, bounds.upper if upper else bounds.lower)
 
 
-def filter_of(promise: Guarantee, adjacency: Adjacency = ADD_REMOVE) -> Filter:
-    """The filter that keeps this promise.
+def filter_of(
+    promise: Guarantee, adjacency: Adjacency = ADD_REMOVE, reserve: float | str | Fraction = 0
+) -> Filter:
+    """The filter that keeps this promise. `reserve` is for ApproxDP: see `ApproxFilter`.
 
     >>> import dalenius as dp
     >>> budget = filter_of(dp.ZCDP(0.5))
@@ -358,6 +425,7 @@ def filter_of(promise: Guarantee, adjacency: Adjacency = ADD_REMOVE) -> Filter:
     Cost(zcdp: rho 0.0625)
     """
     adjacency = checked_adjacency(adjacency)
+    aside = _reserve(promise, reserve)
     if isinstance(promise, PureDP):
         checks.moderate("epsilon", promise.epsilon)
         return PureFilter(promise, adjacency)
@@ -365,7 +433,7 @@ def filter_of(promise: Guarantee, adjacency: Adjacency = ADD_REMOVE) -> Filter:
         checks.moderate("epsilon", promise.epsilon)
         if promise.delta == 0:
             return PureFilter(PureDP(promise.epsilon), adjacency)
-        found = ApproxFilter(promise, adjacency)
+        found = ApproxFilter(promise, adjacency, aside)
         if not found.half:
             raise InvalidParameter(
                 f"delta is {promise.delta:g}; a budget's delta is 0 or at least 2e-30. Use PureDP(epsilon)."
@@ -381,6 +449,32 @@ def filter_of(promise: Guarantee, adjacency: Adjacency = ADD_REMOVE) -> Filter:
         f"the budget is {promise!r}; it must be PureDP(epsilon), ApproxDP(epsilon, delta), ZCDP(rho) or "
         "GDP(mu)."
     )
+
+
+def _reserve(promise: Guarantee, reserve: float | str | Fraction) -> Fraction:
+    """What is set aside of epsilon, as it was written."""
+    try:
+        aside = declared(reserve) if isinstance(reserve, float) else Fraction(reserve)
+    except (TypeError, ValueError, ZeroDivisionError):
+        raise InvalidParameter(
+            f"reserve is {reserve!r}; it must be a part of epsilon, such as 0.5."
+        ) from None
+    if not aside and not isinstance(reserve, bool):
+        return aside
+    if not isinstance(promise, ApproxDP) or promise.delta == 0:
+        raise InvalidParameter(
+            f"reserve is {reserve!r}, and only an ApproxDP budget sets epsilon aside; leave it out."
+        )
+    if (
+        isinstance(reserve, bool)
+        or not 0 <= aside < declared(promise.epsilon)
+        or aside != rounded_down(aside)
+    ):
+        raise InvalidParameter(
+            f"reserve is {reserve!r}; it must be 0 or more, below epsilon = {promise.epsilon:g}, with at most "
+            f"{PLACES} decimal places."
+        )
+    return aside
 
 
 def strict(promise: Guarantee) -> Guarantee:
@@ -413,6 +507,18 @@ def _worse(loss: Loss, price: Callable[[Pair], Fraction]) -> Fraction:
     """The exact sum over the terms, in the direction where it is larger."""
     sides = (loss.terms_remove, loss.terms_add)
     return max(sum((n * price(pair) for pair, n in terms), Fraction(0)) for terms in sides)
+
+
+def _is_gaussian(pair: Pair) -> bool:
+    return isinstance(pair, GaussianPair)
+
+
+def _has_largest(pair: Pair) -> bool:
+    return pair.infinite == 0 == pair.upper.infinite and math.isfinite(pair.upper.largest)
+
+
+def _largest(pair: Pair) -> Fraction:
+    return Fraction(max(0.0, pair.upper.largest))
 
 
 def _wild(terms: Terms) -> Terms:
@@ -449,7 +555,8 @@ def _root_at_most(square: Fraction) -> float:
 def largest_mu(epsilon: float, delta: float) -> float:
     """The largest mu (to a few ulps, from below) for which mu-GDP certainly implies (epsilon, delta)-DP.
 
-    delta(mu) grows with mu. The value returned was itself evaluated, rounding error included, and passed.
+    delta(mu) grows with mu. The float after the one returned was itself evaluated, rounding error included, and
+    passed: so does the mu returned when it is read as it is written, which may be half a unit above its value.
     """
     good, bad = 0.0, 1.0
     while gaussian_delta(bad, epsilon) <= delta:
@@ -457,7 +564,7 @@ def largest_mu(epsilon: float, delta: float) -> float:
     while True:
         middle = (good + bad) / 2
         if middle in (good, bad):
-            return good
+            return math.nextafter(good, 0.0)
         if gaussian_delta(middle, epsilon) <= delta:
             good = middle
         else:

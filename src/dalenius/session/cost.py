@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
@@ -18,6 +18,9 @@ KINDS: tuple[Kind, ...] = get_args(Kind)
 CURRENCY: Mapping[Kind, str] = {"pure": "epsilon", "approx": "mu^2", "zcdp": "rho", "gdp": "mu^2"}
 """What the amounts of a kind are amounts of."""
 
+PARTS = ("amount", "delta", "shift")
+"""The parts of a cost."""
+
 PLACES = 30
 GRAINS = 10**PLACES
 """Costs are whole numbers of 1e-30: fine enough that rounding up never shows, coarse enough to write down."""
@@ -27,8 +30,9 @@ GRAINS = 10**PLACES
 class Cost:
     """What a release, or all releases so far, use up of a budget of one kind.
 
-    `amount` is in the currency of the kind: epsilon (pure), rho (zcdp), mu^2 (gdp and approx). `delta` is
-    the additive part that only approx budgets have. Costs of one kind and one neighbouring relation add.
+    `amount` is in the currency of the kind: epsilon (pure), rho (zcdp), mu^2 (gdp and approx). Two parts only
+    approx budgets have: `delta`, and `shift`, an epsilon that is paid from what was set aside for such when the
+    account was opened (`session.shifted`). Costs of one kind and one neighbouring relation add, part by part.
 
     >>> from fractions import Fraction
     >>> Cost("zcdp", Fraction("0.05")) + Cost("zcdp", Fraction("0.1"))
@@ -39,58 +43,97 @@ class Cost:
     amount: Fraction
     delta: Fraction = Fraction(0)
     adjacency: Adjacency = ADD_REMOVE
+    shift: Fraction = Fraction(0)
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
             raise InvalidParameter(f"kind is {self.kind!r}; it must be one of {', '.join(KINDS)}.")
-        for name in ("amount", "delta"):
+        for name in PARTS:
             value = getattr(self, name)
             if not isinstance(value, Fraction | int) or isinstance(value, bool) or value < 0:
                 raise InvalidParameter(f"{name} is {value!r}; it must be a Fraction, 0 or more.")
             # Rounding up a cost that was exact changes nothing; one that was not must not be rounded down.
             object.__setattr__(self, name, rounded_up(Fraction(value)))
-        if self.delta and self.kind != "approx":
-            raise InvalidParameter(f"a {self.kind} budget has no delta, and delta is {decimal(self.delta)}.")
+        for name in PARTS[1:]:
+            if getattr(self, name) and self.kind != "approx":
+                raise InvalidParameter(
+                    f"a {self.kind} budget has no {name}, and {name} is {decimal(getattr(self, name))}."
+                )
+
+    @property
+    def parts(self) -> tuple[Fraction, ...]:
+        """The numbers that add, in the order of `PARTS`."""
+        return self.amount, self.delta, self.shift
 
     def __add__(self, other: Cost) -> Cost:
         self._matches(other)
-        return replace(self, amount=self.amount + other.amount, delta=self.delta + other.delta)
+        return self._with(a + b for a, b in zip(self.parts, other.parts, strict=True))
 
     def __repr__(self) -> str:
         extra = f", delta {decimal(self.delta)}" if self.kind == "approx" else ""
+        extra += f", shift {decimal(self.shift)}" if self.shift else ""
         return f"Cost({self.kind}: {CURRENCY[self.kind]} {decimal(self.amount)}{extra})"
 
     def fits(self, limit: Cost) -> bool:
         """Whether every part is within the limit: exactly, equality included."""
         self._matches(limit)
-        return self.amount <= limit.amount and self.delta <= limit.delta
+        return all(mine <= most for mine, most in zip(self.parts, limit.parts, strict=True))
 
     def below(self, limit: Cost) -> Cost:
         """What is left under the limit; at least nothing."""
         self._matches(limit)
-        zero = Fraction(0)
-        return replace(
-            self, amount=max(zero, limit.amount - self.amount), delta=max(zero, limit.delta - self.delta)
+        return self._with(
+            max(Fraction(0), most - mine) for mine, most in zip(self.parts, limit.parts, strict=True)
         )
+
+    def least(self, other: Cost) -> Cost:
+        """The lesser of the two, part by part."""
+        self._matches(other)
+        return self._with(min(a, b) for a, b in zip(self.parts, other.parts, strict=True))
+
+    @property
+    def nothing(self) -> Cost:
+        """The cost of nothing, of this kind."""
+        return self._with(Fraction(0) for _ in PARTS)
 
     def share(self, part: Fraction) -> Cost:
         """This fraction of it, rounded down."""
-        return replace(self, amount=rounded_down(self.amount * part), delta=rounded_down(self.delta * part))
+        return self._with(rounded_down(value * part) for value in self.parts)
+
+    def use_of(self, room: Cost) -> Fraction | float:
+        """The largest share it takes of any part of what there is; inf where it takes what there is none of."""
+        self._matches(room)
+        uses = [
+            (mine / most if most else math.inf)
+            for mine, most in zip(self.parts, room.parts, strict=True)
+            if mine
+        ]
+        return max(uses, default=Fraction(0))
 
     def text(self, digits: int = 12, up: bool = True) -> str:
         """The numbers for a message, rounded up (or down) at so many digits."""
-        amount, delta = (shown(Decimal(decimal(value)), digits, up) for value in (self.amount, self.delta))
-        return f"{CURRENCY[self.kind]} {amount}" + (f" and delta {delta}" if self.kind == "approx" else "")
+        amount, delta, shift = (shown(Decimal(decimal(value)), digits, up) for value in self.parts)
+        told = f"{CURRENCY[self.kind]} {amount}"
+        if self.kind == "approx":
+            told += f"{',' if self.shift else ' and'} delta {delta}"
+        return told + (f" and epsilon {shift} of what was set aside" if self.shift else "")
 
     def written(self) -> dict[str, str]:
-        """The exact numbers, for the ledger."""
-        return {"amount": decimal(self.amount), "delta": decimal(self.delta)}
+        """The exact numbers, for the ledger: a shift only where there is one."""
+        told = {"amount": decimal(self.amount), "delta": decimal(self.delta)}
+        return {**told, "shift": decimal(self.shift)} if self.shift else told
 
     def read(self, content: object) -> Cost:
         """The cost of this kind that `written` wrote; anything else is an error."""
-        if not isinstance(content, Mapping) or set(content) != {"amount", "delta"}:
-            raise InvalidParameter("a cost must be written as {amount, delta}.")
-        return replace(self, amount=from_decimal(content["amount"]), delta=from_decimal(content["delta"]))
+        if isinstance(content, Mapping) and {"amount", "delta"} <= set(content) <= set(PARTS):
+            found = self._with(from_decimal(content.get(name, "0")) for name in PARTS)
+            if found.written() == content:  # one cost has one text
+                return found
+        raise InvalidParameter("a cost must be written as {amount, delta}, with a shift where there is one.")
+
+    def _with(self, parts: Iterable[Fraction]) -> Cost:
+        amount, delta, shift = parts
+        return replace(self, amount=amount, delta=delta, shift=shift)
 
     def _matches(self, other: Cost) -> None:
         if other.kind != self.kind:
@@ -146,6 +189,14 @@ def exactly_at_most(value: Fraction) -> float:
     """The largest float whose exact value does not exceed the value."""
     found = _near(value)
     return found if Fraction(found) <= value else math.nextafter(found, -math.inf)
+
+
+def root_at_most(square: Fraction) -> float:
+    """The largest float near the root whose own square, exactly, does not exceed the square given."""
+    found = math.sqrt(square)
+    while Fraction(found) ** 2 > square:
+        found = math.nextafter(found, 0.0)
+    return found
 
 
 def decimal(value: Fraction) -> str:

@@ -2,13 +2,15 @@
 
 The rows are read inside the same walls as for a table: filters and computed columns in the engine, every value
 clamped to its public bounds and put on its grid, missing values by their policy, and at most `max_rows` rows of
-a unit. The model's loss is for one row; a unit with more costs the loss of a group of that size.
+a unit. The model's loss is for one row; what is charged, and what the fitted model's `loss_` says, is for a unit:
+the loss of a group of its rows, towards the session's neighbours.
 """
 
 from __future__ import annotations
 
 import json
 import math
+import uuid
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -22,13 +24,16 @@ from dalenius.calculus import checks
 from dalenius.calculus.adjacency import Adjacency
 from dalenius.calculus.errors import InvalidParameter
 from dalenius.calculus.loss import Loss
-from dalenius.calculus.losses import group, to_adjacency, zcdp
+from dalenius.calculus.losses import group, pure, to_adjacency, zcdp
+from dalenius.calculus.pairs.gaussian import GaussianPair
 from dalenius.learn.drawn_regression import DrawnRegression
 from dalenius.learn.public_bounds import PublicBounds
 from dalenius.learn.search import PrivateSearch
 from dalenius.learn.subsample_aggregate import SubsampleAggregate
+from dalenius.session.cost import Kind
 from dalenius.tables import exact
 from dalenius.tables.aggregates import sum as sum_of
+from dalenius.tables.canonical import NoCanonicalText, canonical
 from dalenius.tables.query import Query, Table
 from dalenius.tables.source import Source
 from dalenius.tables.unit import Unit
@@ -50,9 +55,16 @@ class Fitting:
 
     @classmethod
     def of(
-        cls, model: Any, features: Columns, target: Columns, table: Table, unit: Unit, adjacency: Adjacency
+        cls,
+        model: Any,
+        features: Columns,
+        target: Columns,
+        table: Table,
+        unit: Unit,
+        adjacency: Adjacency,
+        kind: Kind | None = None,
     ) -> Fitting:
-        """Everything that can be refused is refused here."""
+        """Everything that can be refused is refused here. `kind` is of the budget that pays."""
         if not callable(getattr(model, "price", None)):
             raise InvalidParameter(
                 f"{type(model).__name__} does not say what a fit costs; use a model of dp.learn, such as "
@@ -82,16 +94,19 @@ class Fitting:
         wanted = {f"feature {n}": sum_of(text, ends) for n, (text, ends) in enumerate(columns.items())}
         query = table.agg(**wanted, target=sum_of(label, around))
         exact.check(query, unit)
-        return cls(model, query, unit, to_adjacency(_of_a_unit(model.price(), unit), adjacency))
+        return cls(model, query, unit, of_a_unit(model.price(), unit, adjacency, kind))
 
     @property
     def question(self) -> str:
-        """A text that identifies the fit: the same model of the same columns is the same question."""
-        settings = {name: repr(value) for name, value in self.model.get_params().items()}
-        return json.dumps(
-            ["fit", type(self.model).__name__, settings, self.query.canonical(), repr(self.unit)],
-            sort_keys=True,
-        )
+        """A text that identifies the fit: the same model of the same columns is the same question.
+
+        A model with a part that cannot be recognised (a function, say) is another question every time.
+        """
+        try:
+            model = canonical(self.model)
+        except NoCanonicalText:
+            model = f"a {type(self.model).__name__} like no other: {uuid.uuid4().hex}"
+        return json.dumps(["fit", model, self.query.canonical(), repr(self.unit)])
 
     def compute(self, source: Source) -> str:
         """Read, fit, and write down what is released: the coefficients and nothing else."""
@@ -103,9 +118,8 @@ class Fitting:
         """The model as it was released; it predicts from features in the user's units."""
         told = json.loads(text)
         model = clone(self.model)
-        loss = model.price()
         for part in (model, _restored(model, told)):
-            part.n_features_in_, part.loss_ = len(self.scale.bounds), loss
+            part.n_features_in_, part.loss_ = len(self.scale.bounds), self.loss
             if is_classifier(part):
                 part.classes_ = np.array(_single(part).classes)
         return Pipeline([("bounds", self.scale), ("model", model)])
@@ -144,15 +158,22 @@ def _restored(model: Any, told: dict[str, Any]) -> Any:
     return model
 
 
-def _of_a_unit(loss: Loss, unit: Unit) -> Loss:
-    """The loss of all rows of a unit together."""
-    if unit.column is None or unit.max_rows == 1:
+def of_a_unit(loss: Loss, unit: Unit, adjacency: Adjacency, kind: Kind | None = None) -> Loss:
+    """The loss of all rows of a unit together, towards these neighbours: what a budget of this kind is charged.
+
+    Where no closed form follows the neighbours in between, they are counted: j steps of rho-zCDP are j^2 rho-zCDP (Bun
+    and Steinke 2016, Proposition 1.9), which a budget in rho is charged; those of e-DP are of randomized response.
+    """
+    rows = 1 if unit.column is None else unit.max_rows
+    if rows == 1 and loss.adjacency is adjacency:
         return loss
-    found = group(loss, unit.max_rows)
-    if math.isinf(found.zcdp()) and math.isfinite(loss.zcdp()):
-        # k rows of rho-zCDP are k^2 rho-zCDP (Bun and Steinke 2016, Proposition 1.9).
-        return zcdp(checks.float_up(unit.max_rows**2 * Fraction(loss.zcdp())), loss.adjacency)
-    return found
+    steps = rows if loss.adjacency is adjacency else 2 * rows  # replacing is removing and adding
+    gaussian = all(isinstance(pair, GaussianPair) for pair, _ in loss.terms_remove + loss.terms_add)
+    if kind == "zcdp" and not gaussian and math.isfinite(loss.zcdp()):
+        return zcdp(checks.float_up(steps**2 * Fraction(loss.zcdp())), adjacency)
+    if len(loss.terms_remove) > 1 and math.isfinite(loss.epsilon(0.0)):
+        return group(pure(loss.epsilon(0.0), adjacency), steps)
+    return to_adjacency(group(loss, rows), adjacency)
 
 
 def _columns(what: str, given: Columns) -> dict[str, tuple[float, float] | None]:

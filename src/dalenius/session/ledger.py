@@ -107,30 +107,37 @@ class Ledger:
         shares: Shares | None = None,
         adjacency: Adjacency = ADD_REMOVE,
         unit: str = "row",
+        reserve: float | str | Fraction | None = None,
+        place: Mapping[str, object] | None = None,
     ) -> Account:
         """The account of a dataset, opened with this budget if it is new.
 
         What the first call says holds for ever: a later one that names another budget, other neighbours,
         another unit or other shares is refused. `shares` gives each analyst a fraction of the budget (of
         epsilon, rho, mu^2, or mu^2 and delta); together at most 1. In an account with shares only those
-        analysts may spend, each up to their share; without, anybody may, and `analyst` is a note.
+        analysts may spend, each up to their share; without, anybody may, and `analyst` is a note. `reserve`, for
+        ApproxDP, is the part of epsilon set aside (`budget.ApproxFilter`); left out, it is what the account has,
+        and nothing in a new one. `place` is kept with a new account: where the data is, as `session.opening`
+        checks it.
         """
         _name("dataset", dataset)
         _name("unit", unit)
         if analyst is not None:
             _name("analyst", analyst)
-        filter = filter_of(budget, adjacency)
         parts = _shares(shares)
+        with self.reading() as rows:
+            entry = rows.first("account", 0, digest(dataset))
+        if reserve is None and entry is not None and isinstance(budget, ApproxDP):
+            reserve = entry.content()["promise"].get("reserve")
+        filter = filter_of(budget, adjacency, reserve or 0)
         terms = {
             "dataset": dataset,
             "promise": filter.written(),
             "adjacency": adjacency.name,
             "unit": unit,
         }
-        with self.reading() as rows:
-            entry = rows.first("account", 0, digest(dataset))
         if entry is None:
-            entry = self._opened(terms, filter, parts)
+            entry = self._opened(terms, filter, parts, place)
         return self._account(entry, terms, filter, parts, analyst)
 
     def accounts(self) -> list[Account]:
@@ -148,7 +155,11 @@ class Ledger:
         return read_account(self, entry, analyst)
 
     def _opened(
-        self, terms: Mapping[str, object], filter: Filter, parts: Mapping[str, Fraction] | None
+        self,
+        terms: Mapping[str, object],
+        filter: Filter,
+        parts: Mapping[str, Fraction] | None,
+        place: Mapping[str, object] | None,
     ) -> Entry:
         with self.writing() as rows:
             key = digest(str(terms["dataset"]))
@@ -157,6 +168,8 @@ class Ledger:
                 return known
             shares = {name: str(part) for name, part in (parts or {}).items()}
             body = {**terms, "limit": filter.limit.written(), "shares": shares, "time": now()}
+            if place is not None:
+                body["place"] = place
             return self.append(rows, "account", 0, key, body)
 
     def _account(
@@ -269,7 +282,7 @@ def read_filter(body: Mapping[str, Any]) -> Filter:
     kinds = {"pure": PureDP, "approx": ApproxDP, "zcdp": ZCDP, "gdp": GDP}
     try:
         promise = kinds[body["promise"]["kind"]](*map(float, body["promise"]["values"]))
-        return filter_of(promise, Adjacency[body["adjacency"]])
+        return filter_of(promise, Adjacency[body["adjacency"]], body["promise"].get("reserve", 0))
     except (KeyError, TypeError, ValueError):
         raise LedgerDamaged("an account of the ledger is not written as we write them.") from None
 
@@ -356,5 +369,6 @@ def _name(what: str, text: object) -> str:
 
 def _shown(value: object) -> str:
     if isinstance(value, Mapping):
-        return f"{value['kind']}:{','.join(value['values'])}"
+        aside = f" and a reserve of {value['reserve']}" if "reserve" in value else ""
+        return f"{value['kind']}:{','.join(value['values'])}{aside}"
     return repr(value)

@@ -9,7 +9,6 @@ from typing import Any
 
 from dalenius.calculus.guarantees import Guarantee
 from dalenius.session.account import Account
-from dalenius.session.cost import decimal
 from dalenius.session.entries import SCHEMA
 from dalenius.session.ledger import Ledger
 from dalenius.session.verify import BATCH
@@ -28,7 +27,8 @@ def overview(ledger: Ledger) -> dict[str, Any]:
 def _account(ledger: Ledger, account: Account) -> dict[str, Any]:
     balance = account.balance()
     with ledger.reading() as rows:
-        charges, answers = rows.count("charge", account.seq), rows.count("answer", account.seq)
+        charges, kept = rows.count("charge", account.seq), rows.every("answer", account.seq)
+    failures = sum(bool(entry.content().get("failed")) for entry in kept)
     analysts = [
         {
             "analyst": name,
@@ -50,14 +50,13 @@ def _account(ledger: Ledger, account: Account) -> dict[str, Any]:
         "exact": {
             "limit": account.limit.written(),
             "spent": balance.total.written(),
-            "left": {
-                "amount": decimal(account.limit.amount - balance.total.amount),
-                "delta": decimal(account.limit.delta - balance.total.delta),
-            },
+            "left": balance.total.below(account.limit).written(),
         },
         "analysts": analysts,
+        "place": account.place(),
         "charges": charges,
-        "answers": answers,
+        "answers": len(kept) - failures,
+        "failures": failures,
     }
 
 

@@ -7,30 +7,32 @@ import math
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from dalenius.calculus.adjacency import ADD_REMOVE, Adjacency
-from dalenius.calculus.errors import CannotMeet, InvalidParameter
+from dalenius.calculus.errors import CannotMeet, InvalidParameter, QueryRefused
 from dalenius.calculus.guarantees import GDP, ZCDP, ApproxDP, Guarantee, PureDP
 from dalenius.calculus.loss import Loss
 from dalenius.calculus.losses import total
 from dalenius.session.account import Account
 from dalenius.session.accuracy import Within
-from dalenius.session.budget import largest_mu
-from dalenius.session.cost import Cost, declared
+from dalenius.session.budget import filter_of
+from dalenius.session.cost import Cost, root_at_most
 from dalenius.session.explain import Explanation
 from dalenius.session.ledger import Ledger
+from dalenius.session.opening import SessionAccount, Terms, dataset_name
 from dalenius.tables import exact
 from dalenius.tables.answer import Answer
 from dalenius.tables.answer import checked_confidence as _confidence
 from dalenius.tables.discovery import Discovery, discovery
 from dalenius.tables.estimates import Wanted
 from dalenius.tables.keys import Discover
+from dalenius.tables.nearest import nearest
 from dalenius.tables.plan import Plan, plan
+from dalenius.tables.problems import Problems
 from dalenius.tables.query import Query, Table
 from dalenius.tables.released import Released, read_keys, release, written_keys
 from dalenius.tables.schema import Schema
@@ -54,10 +56,16 @@ class Session:
 
     data: whatever `tables.Source.open` opens, or what it opened. unit: who is protected. budget: PureDP, ApproxDP,
     ZCDP or GDP: what is promised about everything this session, and every other one on the same ledger and data
-    set, ever releases. The promise stays valid when each question is chosen after the last answer: see `session.budget`
-    for the filter of each kind and its theorem. ledger: a file (made if it is not there) or a postgresql://
-    address; without one nothing is remembered after the session ends, and the same budget could be spent
-    again: for trying out only.
+    set, ever releases; None for that of an account which is there already. The promise stays valid when each question
+    is chosen after the last answer: see `session.budget` for the filter of each kind and its theorem. ledger: a file
+    or a postgresql:// address; without one nothing is remembered after the session ends, and the same budget could be
+    spent again: for trying out only. The ledger and the account are made by the first question that is charged.
+
+    name: what the ledger calls the data; a file's name without its ending, or that of the table, where it is left
+    out. The ledger also remembers where the data is: the same name at another place is refused, and the same place
+    under another name. moved: the data of this account is at this place now; the ledger keeps that it was moved.
+    reserve: for ApproxDP budgets, how much of epsilon is set aside, when the account is opened, for pure and fitted
+    releases; they then cost less and Gaussian noise more (docs/learning.md).
 
     >>> import dalenius as dp, pandas as pd
     >>> people = pd.DataFrame({"age": [20, 30, 40] * 1000, "town": ["a", "b", "b"] * 1000})
@@ -75,14 +83,16 @@ class Session:
         data: Any,
         *,
         unit: Unit,
-        budget: Guarantee,
+        budget: Guarantee | None,
         ledger: str | Path | Ledger | None = None,
         name: str | None = None,
+        moved: bool = False,
         table: str | None = None,
         schema: Schema | Mapping[str, Any] | str | Path | None = None,
         adjacency: Adjacency = ADD_REMOVE,
         analyst: str | None = None,
         shares: Mapping[str, Any] | None = None,
+        reserve: float | None = None,
     ) -> None:
         if not isinstance(unit, Unit):
             raise InvalidParameter(
@@ -91,28 +101,33 @@ class Session:
         facts = Schema(dict(schema)) if isinstance(schema, Mapping) else schema
         self.source = data if isinstance(data, Source) else Source.open(data, table=table, schema=facts)
         self.unit, self.adjacency = unit, adjacency
+        problems = Problems()
+        problems.attempt(lambda: self.source.schema.check(self.source.fields))
+        problems.attempt(lambda: _known(unit, self.source))
+        problems.raise_any()
         self._folder = None
-        if (
-            ledger is not None
-            and name is None
-            and self.source.name == "data"
-            and not isinstance(data, str | Path)
-        ):
-            raise InvalidParameter(
-                "a data frame has no name of its own, and a ledger keeps a budget for each name: say which data these "
-                "are, name='people 2024'."
-            )
+        label = dataset_name(self.source, name, needed=ledger is not None)
         if ledger is None:
             self._folder = tempfile.TemporaryDirectory(prefix="dalenius-")
             ledger = Path(self._folder.name) / "forgotten.ledger"
-        self.ledger = ledger if isinstance(ledger, Ledger) else Ledger.open(ledger)
-        self.account: Account = self.ledger.account(
-            name or self.source.name,
+        terms = Terms(
+            label,
             budget,
-            adjacency=adjacency,
-            analyst=analyst,
-            shares=shares,
-            unit=repr(unit),
+            adjacency,
+            repr(unit),
+            analyst,
+            shares,
+            self.source.place,
+            moved,
+            self.source.former if name is None else frozenset(),
+            reserve,
+        )
+        self.account: Account = SessionAccount(ledger, terms)
+
+    def __repr__(self) -> str:
+        return (
+            f"<Session: {self.account.dataset!r}, {len(self.source.fields)} columns, {self.unit!r}; "
+            f"{self.remaining!r} left of {self.account.promise!r}>"
         )
 
     @property
@@ -127,7 +142,7 @@ class Session:
 
     @property
     def spent(self) -> Guarantee:
-        """What everything charged so far promises, rounded up."""
+        """What was charged so far, written as a promise; what is promised is the budget. See `Account.spent`."""
         return self.account.spent
 
     # -- asking ---------------------------------------------------------------------------------------
@@ -145,12 +160,16 @@ class Session:
         question = self._question(query, budget)
         cost = self._cost(made.loss, budget)
         reply = self.account.ask(question, cost, lambda: self._compute(made).to_json())
-        return Answer(made, Released.from_json(reply.answer, made), repr(budget), wanted, reply.is_free)
+        released = Released.from_json(reply.answer, made)
+        return Answer(made, released, repr(budget), wanted, reply.is_free, reply.time)
 
     def release_all(self, queries: Mapping[str, Query], budget: Guarantee) -> dict[str, Answer]:
         """Several questions as one plan: one charge for their joint loss, the budget divided evenly."""
         if not queries:
             raise InvalidParameter("release_all needs at least one question.")
+        for name in queries:
+            if not isinstance(name, str):
+                raise InvalidParameter(f"the questions of release_all are named by text, not {name!r}.")
         part = _divided(self._price_kind(budget), len(queries))
         plans = {name: self._plan(query, part, converted=True) for name, query in queries.items()}
         joint = total([p.loss for p in plans.values()])
@@ -163,7 +182,7 @@ class Session:
         texts = json.loads(reply.answer)
         cost = f"{budget!r} for {len(plans)} questions"
         return {
-            name: Answer(p, Released.from_json(texts[name], p), cost, free=reply.is_free)
+            name: Answer(p, Released.from_json(texts[name], p), cost, free=reply.is_free, given=reply.time)
             for name, p in plans.items()
         }
 
@@ -190,10 +209,11 @@ class Session:
 
         features: columns or expressions, as a list where the schema has their bounds, or with them: {"age": (18,
         90)}. target: a column, an expression, or a condition (1 or 0) for a classifier. table: other than all of it,
-        `session.table.filter(...)` for instance. The price is the model's own, `model.price()`, in the session's
-        currency: give the model GDP(mu) in a session with an ApproxDP or GDP budget, ZCDP(rho) with a ZCDP budget and
-        PureDP(epsilon) with a PureDP one; another promise fits, but costs more. The identical fit is returned from
-        the record, for nothing.
+        `session.table.filter(...)` for instance. The price is the model's own, `model.price()`, for all rows of a unit
+        and the session's neighbours, in the session's currency; `loss_` of the model is what was charged. Give
+        the model ApproxDP(epsilon, delta) or GDP(mu) in a session with an ApproxDP budget, GDP(mu) with a GDP budget,
+        ZCDP(rho) with a ZCDP budget and PureDP(epsilon) with a PureDP one. The identical fit is returned from the
+        record, for nothing.
 
         >>> import dalenius as dp, pandas as pd
         >>> people = pd.DataFrame({"age": range(18, 90), "pay": range(72)})
@@ -212,6 +232,7 @@ class Session:
             self.table if table is None else table,
             self.unit,
             self.adjacency,
+            self.account.filter.kind,
         )
         reply = self.account.ask(
             fitting.question, self._cost_of_fit(fitting.loss), lambda: fitting.compute(self.source)
@@ -276,8 +297,11 @@ class Session:
     def _price_kind(self, budget: Guarantee) -> Guarantee:
         """The budget of a release as PureDP, ZCDP or GDP, whichever the session's filter adds up."""
         promise = self.account.promise
+        if isinstance(budget, ApproxDP) and budget.delta == 0:
+            budget = PureDP(budget.epsilon)
         if isinstance(promise, ApproxDP) and isinstance(budget, ApproxDP):
-            return GDP(largest_mu(budget.epsilon, budget.delta))
+            # As much as a total of the same numbers would be: so one release may use all of it.
+            return GDP(root_at_most(filter_of(budget, self.adjacency).limit.amount))
         kinds = {PureDP: (PureDP,), ZCDP: (ZCDP,), GDP: (GDP,), ApproxDP: (GDP, PureDP)}
         allowed = kinds[type(promise)]
         if not isinstance(budget, allowed):
@@ -288,23 +312,24 @@ class Session:
         return budget
 
     def _cost(self, loss: Loss, budget: Guarantee) -> Cost:
-        """What is charged: the price as it was declared, which the loss was made to fit."""
+        """What is charged: the price as it was declared, rounded as a total would be, or what the loss comes to.
+
+        The second is what must be paid, and it is the smaller one: the noise is made to fit the price.
+        """
         price = self._price_kind(budget)
-        amount = declared(price.epsilon) if isinstance(price, PureDP) else Fraction(0)
-        if isinstance(price, ZCDP):
-            amount = declared(price.rho)
-        elif isinstance(price, GDP):
-            amount = declared(price.mu) ** 2
-        computed = self.account.filter.cost(loss)
         if isinstance(self.account.promise, ApproxDP) and isinstance(price, PureDP):
-            return computed
-        return replace(computed, amount=max(computed.amount, amount))
+            return self.account.filter.cost(loss, room=self.account.left())
+        computed = self.account.filter.cost(loss)
+        same = filter_of(budget if isinstance(budget, ApproxDP) else price, self.adjacency)
+        return replace(computed, amount=max(computed.amount, same.limit.amount))
 
     def _cost_of_fit(self, loss: Loss) -> Cost:
-        """Where a fit has no finite mu, some of the delta of an approximate budget pays for that."""
-        if isinstance(self.account.promise, ApproxDP) and math.isinf(loss.gdp()):
-            return self.account.filter.cost(loss, max(self._some_delta(), 2 * loss.delta_at_infinity()))
-        return self.account.filter.cost(loss)
+        """Where a fit has no finite mu, a little of the delta of an approximate budget pays for that."""
+        if not isinstance(self.account.promise, ApproxDP) or math.isfinite(loss.gdp()):
+            return self.account.filter.cost(loss, room=self.account.left())
+        # A thousandth: what is beyond it in the tail hardly matters, and a thousand fits have room.
+        little = float(self.account.allowance(self.account.analyst).delta) / 1000
+        return self.account.filter.cost(loss, loss.delta_at_infinity() + little, self.account.left())
 
     def _plan(self, query: Query, budget: Guarantee, converted: bool = False) -> Plan:
         if isinstance(_asked(query).keys, Discover):
@@ -335,7 +360,7 @@ class Session:
         made = found.restricted(read_keys(content["keys"]))
         told = content["answer"]
         released = Released(query.columns, [], {}, {}) if told is None else Released.from_json(told, made)
-        return Answer(made, released, repr(budget), wanted, reply.is_free)
+        return Answer(made, released, repr(budget), wanted, reply.is_free, reply.time)
 
     def _discovery(self, query: Query, budget: Guarantee) -> Discovery:
         if not isinstance(self.account.promise, ApproxDP):
@@ -350,6 +375,14 @@ class Session:
         """A twentieth of the delta set aside for such events, each time."""
         left = self.account.allowance(self.account.analyst).delta
         return float(np.nextafter(float(left) / 20, 0))
+
+
+def _known(unit: Unit, source: Source) -> None:
+    names = [f.name for f in source.fields]
+    if unit.column is not None and unit.column not in names:
+        raise QueryRefused(
+            f"there is no column {unit.column!r} to tell units by; {nearest(unit.column, names)}."
+        )
 
 
 def _asked(query: object) -> Query:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
@@ -31,6 +31,8 @@ class Verification:
     accounts: int = 0
     charges: int = 0
     answers: int = 0
+    failures: int = 0
+    """Charges whose computation failed: they are kept, and have no answer."""
     checkpoint: str = f"0:{START}"
     problems: list[str] = field(default_factory=list)
 
@@ -156,7 +158,7 @@ class _Reader:
         shares = {name: Fraction(part) for name, part in body["shares"].items()}
         # The limit of an approx budget is found by a search; another version may end an ulp away.
         allowed = filter.limit.amount * (1 + Fraction(1, 10**9))
-        if limit.amount > allowed or limit.delta > filter.limit.delta:
+        if not limit.fits(replace(filter.limit, amount=allowed)):
             self._say(f"entry {entry.seq} allows more than it promises")
         if sum(shares.values()) > 1:
             self._say(f"entry {entry.seq} gives away more than the whole budget")
@@ -190,7 +192,9 @@ class _Reader:
         account.balance = expected
 
     def _answer(self, entry: Entry, body: dict[str, Any]) -> None:
-        self.found.answers += 1
+        failed = body.get("failed", False)
+        self.found.failures += bool(failed)
+        self.found.answers += not failed
         if self.unanswered.pop(body["charge"], None) != (entry.account, entry.key):
             self._say(f"entry {entry.seq} is an answer without a charge of its own")
 

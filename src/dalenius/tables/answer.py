@@ -33,6 +33,8 @@ class Answer:
     wanted: Wanted = field(default_factory=Wanted)
     free: bool = False
     """Whether this answer was on record and cost nothing now."""
+    given: str | None = None
+    """When it was given, for the first time where it was on record."""
 
     @cached_property
     def columns(self) -> list[Column]:
@@ -140,7 +142,9 @@ class Answer:
         """A pandas DataFrame."""
         import pandas as pd
 
-        return pd.DataFrame(self._table())
+        frame = pd.DataFrame(self._table())
+        frame.attrs = {"cost": self.cost, "from_the_record": self.free, "given": self.given}
+        return frame
 
     def to_polars(self) -> Any:
         """A Polars DataFrame."""
@@ -197,7 +201,8 @@ class Answer:
         return "\n".join([*lines, self._note()])
 
     def __repr__(self) -> str:
-        return f"<Answer: {len(self)} rows, {len(self.columns)} columns>"
+        record = f", from the record of {self.given}" if self.free else ""
+        return f"<Answer: {len(self)} rows, {len(self.columns)} columns{record}>"
 
     def _rows(self, most: int | None = None) -> list[list[str]]:
         found = []
@@ -208,7 +213,10 @@ class Answer:
     def _note(self) -> str:
         kind = "all together" if self.wanted.simultaneous else "each"
         what = "noise (of means and proportions: and sampling)" if self.wanted.sampling else "noise"
-        return f"{100 * self.wanted.confidence:g} % intervals ({kind}) cover the {what}; cost: {self.cost}."
+        cost = f"cost: {self.cost}."
+        if self.free:
+            cost = f"from the record of {self.given}, free now; it cost {self.cost}."
+        return f"{100 * self.wanted.confidence:g} % intervals ({kind}) cover the {what}; {cost}"
 
 
 def checked_confidence(value: float) -> float:

@@ -182,7 +182,8 @@ class _Compiler:
 
     def negation(self, tree: Any) -> Term:
         inner = self.condition(tree.this)
-        return terms.truth(~inner.value, inner)
+        # Not `~`: Ibis writes NOT without brackets, and then (NOT x) IS NULL becomes NOT (x IS NULL).
+        return terms.truth(inner.value == ibis.literal(False), inner)
 
     def arithmetic(self, tree: Any) -> Term:
         a, b = self.number(tree.this), self.number(tree.expression)

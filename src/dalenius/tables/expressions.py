@@ -49,7 +49,21 @@ def parse(text: str, what: str = "the expression") -> Any:
         raise QueryRefused(f"{what}, {text!r}, is a statement; only an expression may stand here.")
     if isinstance(tree, exp.Alias):
         raise QueryRefused(f"{what}, {text!r}, must not name itself with AS.")
+    _in_brackets(tree, what)
     return tree
+
+
+def _in_brackets(tree: Any, what: str) -> None:
+    """`1 < a < 5` is refused by SQL; a parser that reads it as (1 < a) < 5 must not answer it."""
+    from sqlglot import exp
+
+    compared = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.Is, exp.In, exp.Between, exp.Like)
+    for node in tree.find_all(*compared):
+        sides = (node.args.get(part) for part in ("this", "expression", "low", "high"))
+        if any(isinstance(side, (*compared, exp.Not)) for side in sides):
+            raise QueryRefused(
+                f"{what}: {written(node)} can be read in two ways; put a part of it in brackets."
+            )
 
 
 def quoted(name: str) -> str:

@@ -10,15 +10,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Literal
 
 from dalenius.calculus.errors import InvalidParameter, QueryRefused
 from dalenius.tables.aggregates import Aggregate
 from dalenius.tables.canonical import canonical
+from dalenius.tables.expressions import parse, quoted
 from dalenius.tables.keys import Discover, Keys, checked_kinds, group_kind, public_keys
 from dalenius.tables.kinds import Field
 from dalenius.tables.measures import Measure
+from dalenius.tables.problems import Problems
 from dalenius.tables.public import PublicTable
 from dalenius.tables.schema import Schema
 from dalenius.tables.steps import Compute, Filter, Join, Step
@@ -42,9 +44,16 @@ class Table:
     schema: Schema = field(default_factory=Schema)
     steps: tuple[Step, ...] = ()
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns, as they are after the steps."""
+        found: tuple[str, ...] = self._scope().names
+        return found
+
     def filter(self, condition: str) -> Table:
         """Only rows for which the condition holds."""
         scope = self._scope()
+        _known(scope, condition, "the filter")
         text = scope.canonical(condition, "the filter")
         scope.condition(text, "the filter")
         return replace(self, steps=(*self.steps, Filter(text)))
@@ -54,6 +63,7 @@ class Table:
         table = self
         for name, text in expressions.items():
             scope = table._scope()
+            _known(scope, text, f"column {name!r}")
             step = Compute(name, scope.canonical(text, f"column {name!r}"))
             scope.apply(step, _shape)
             table = replace(table, steps=(*table.steps, step))
@@ -62,11 +72,11 @@ class Table:
     def join_public(
         self,
         table: Any,
-        on: str | Iterable[str] | Mapping[str, str],
+        on: str | Iterable[str | tuple[str, str]] | Mapping[str, str],
         how: Literal["inner", "left"] = "inner",
     ) -> Table:
-        """The columns of a public table, by equality of `on` (a column, several, or a mapping of ours to
-        theirs).
+        """The columns of a public table, by equality of `on` (a column, several, or a mapping or pairs of ours and
+        theirs); all of them must be equal.
 
         The public table must not hold one combination of `on` twice: a row would become two.
         """
@@ -74,7 +84,7 @@ class Table:
         pairs = _pairs(on)
         if how not in ("inner", "left"):
             raise InvalidParameter(f"how is {how!r}; it must be 'inner' or 'left'.")
-        keys = public.select(tuple(theirs for _, theirs in pairs))
+        keys = public.select(tuple(dict.fromkeys(theirs for _, theirs in pairs)))
         rows = [row for row in keys.rows() if None not in row]
         if len(set(rows)) != len(rows):
             raise InvalidParameter(
@@ -112,6 +122,12 @@ class Table:
     def agg(self, **aggregates: Aggregate) -> Query:
         """The question, about all rows at once."""
         return _query(self, (), None, aggregates)
+
+    def __repr__(self) -> str:
+        names = self.names
+        shown = ", ".join(names[:8]) + (f" and {len(names) - 8} more" if len(names) > 8 else "")
+        steps = f"; {len(self.steps)} step{'s' * (len(self.steps) > 1)} so far" if self.steps else ""
+        return f"<Table {self.name!r}: {shown}{steps}>"
 
     def _categories(self, names: tuple[str, ...]) -> dict[str, tuple[Any, ...]]:
         found = {}
@@ -167,6 +183,14 @@ class Query:
         """Every measure the question needs, each once."""
         return tuple(dict.fromkeys(measure for role in self.roles for _, measure in role))
 
+    def __repr__(self) -> str:
+        asked = ", ".join(f"{name} = {_call(aggregate)}" for name, aggregate in self.aggregates)
+        where = [step.condition for step in self.table.steps if isinstance(step, Filter)]
+        kept = f" where {' and '.join(where)}" if where else ""
+        by = f" by {', '.join(self.columns)}" if self.columns else ""
+        groups = f" ({len(self.keys)} groups)" if isinstance(self.keys, Keys) else ""
+        return f"<Query of {self.table.name!r}: {_shortened(asked)}{_shortened(kept)}{by}{groups}>"
+
     def canonical(self) -> str:
         """A text that identifies the question: the same for the same question, another for any other."""
         return canonical(self)
@@ -177,17 +201,68 @@ def _query(
 ) -> Query:
     if not aggregates:
         raise InvalidParameter("agg() needs at least one aggregate, like agg(n=dp.count()).")
-    scope = table._scope()
+    scope, problems = table._scope(), Problems()
     roles = []
     for name, aggregate in aggregates.items():
         if not isinstance(aggregate, Aggregate):
             raise InvalidParameter(f"{name} is {aggregate!r}; it must be an aggregate, like dp.count().")
         if name in columns:
-            raise InvalidParameter(
-                f"{name!r} names both a grouping column and an aggregate; rename the aggregate."
+            problems.add(
+                InvalidParameter(
+                    f"{name!r} names both a grouping column and an aggregate; rename the aggregate."
+                )
             )
-        roles.append(tuple(aggregate.roles(scope).items()))
+        roles.append(_roles(aggregate, scope, problems))
+    problems.raise_any()
     return Query(table, columns, keys, tuple(aggregates.items()), tuple(roles))
+
+
+def _call(aggregate: Any) -> str:
+    parts = (getattr(aggregate, part, None) for part in ("column", "x", "y", "condition"))
+    return f"{aggregate.name}({', '.join(str(part) for part in parts if part is not None)})"
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= 200 else f"{text[:197]}..."
+
+
+def _roles(aggregate: Any, scope: Any, problems: Problems) -> tuple[tuple[str, Measure], ...]:
+    """The measures of an aggregate; whatever is wrong with it, all of it, becomes a problem."""
+    before = len(problems.found)
+    for part in ("column", "x", "y", "condition"):
+        text = getattr(aggregate, part, None)
+        if isinstance(text, str):
+            problems.attempt(partial(_known, scope, text, f"{aggregate.name}({text!r})"))
+    if len(problems.found) > before:
+        return ()
+    found = problems.attempt(lambda: aggregate.roles(scope))
+    if found is not None:
+        return tuple(found.items())
+    if hasattr(aggregate, "nulls") and aggregate.nulls is None:
+        # With a policy for missing values, is there anything else?
+        problems.attempt(lambda: replace(aggregate, nulls="drop").roles(scope))
+    return ()
+
+
+def _known(scope: Any, text: str, what: str) -> None:
+    """Refuse an expression that names columns which are not there: all of them at once."""
+    from sqlglot import exp
+
+    if text in scope.names:
+        return
+    problems = Problems()
+    for node in parse(text, what).find_all(exp.Column):
+        if isinstance(node.this, exp.Identifier) and not node.table:
+            problems.attempt(partial(scope.resolve, node.name))
+    for name in scope.names if problems.found else ():
+        # hours-per-week is a difference to SQL.
+        if not name.isidentifier() and _squeezed(name) in _squeezed(text):
+            raise QueryRefused(f"{what}: the column {name!r} is written in double quotes, {quoted(name)}.")
+    problems.raise_any()
+
+
+def _squeezed(text: str) -> str:
+    return "".join(text.lower().split())
 
 
 def _shape(table: PublicTable) -> Any:
@@ -197,10 +272,13 @@ def _shape(table: PublicTable) -> Any:
     return ibis.table({f.name: f.dtype for f in table.fields}, name=f"public_{table.digest[:16]}")
 
 
-def _pairs(on: str | Iterable[str] | Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+def _pairs(on: str | Iterable[str | tuple[str, str]] | Mapping[str, str]) -> tuple[tuple[str, str], ...]:
     if isinstance(on, str):
         return ((on, on),)
-    pairs = tuple(on.items()) if isinstance(on, Mapping) else tuple((name, name) for name in on)
-    if not pairs:
-        raise InvalidParameter("join_public needs the columns to join on.")
+    listed: Iterable[Any] = on.items() if isinstance(on, Mapping) else on
+    pairs = tuple(dict.fromkeys((name, name) if isinstance(name, str) else tuple(name) for name in listed))
+    if not pairs or any(len(pair) != 2 for pair in pairs):
+        raise InvalidParameter(
+            "join_public needs the columns to join on: a name, several, or pairs (ours, theirs)."
+        )
     return pairs

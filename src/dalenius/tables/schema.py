@@ -32,14 +32,17 @@ from __future__ import annotations
 
 import datetime
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, get_args
 
 from dalenius.calculus.checks import number
 from dalenius.calculus.errors import InvalidParameter
-from dalenius.tables.kinds import KINDS, Kind, is_text, kind_of_value
+from dalenius.tables.kinds import KEYS, KINDS, NUMERIC, Field, Kind, fits, is_text, kind_of_value
+from dalenius.tables.nearest import nearest
+from dalenius.tables.problems import Problems
 
 Constant: TypeAlias = bool | int | float | str | datetime.date
 
@@ -103,7 +106,9 @@ def bounds_of(given: object, of: str) -> tuple[float, float]:
     pair = tuple(given)
     if len(pair) != 2:
         raise InvalidParameter(f"the bounds of {of} are {pair!r}; they must be a pair (lower, upper).")
-    lower, upper = number(f"the lower bound of {of}", pair[0]), number(f"the upper bound of {of}", pair[1])
+    # Minus zero is zero: the same question must not have two texts.
+    lower = number(f"the lower bound of {of}", pair[0]) + 0.0
+    upper = number(f"the upper bound of {of}", pair[1]) + 0.0
     if lower >= upper:
         raise InvalidParameter(
             f"the bounds of {of} are ({lower:g}, {upper:g}); the lower must be below the upper"
@@ -169,17 +174,16 @@ class Schema:
         nulls: Nulls | None = None,
         records: Records = "quoted",
     ) -> None:
+        problems = Problems()
         made = {}
         for name, facts in (columns or {}).items():
-            if not is_text(name):
-                raise InvalidParameter(f"{name!r} cannot name a column; a name is text, not empty.")
-            made[name] = facts if isinstance(facts, Column) else _column(name, facts)
+            column = problems.attempt(partial(_column, name, facts))
+            if column is not None:
+                made[name] = column
+        policy = problems.attempt(lambda: _for_all(nulls))
+        problems.raise_any()
         object.__setattr__(self, "columns", tuple(sorted(made.items())))
-        if isinstance(nulls, Impute):
-            raise InvalidParameter(
-                "a constant to impute fits columns of one type; declare it column by column."
-            )
-        object.__setattr__(self, "nulls", nulls_of(nulls, "the schema"))
+        object.__setattr__(self, "nulls", policy)
         if records not in get_args(Records):
             raise InvalidParameter(
                 f"records is {records!r}; it must be 'quoted' (line breaks may stand inside quotes) or 'lines'."
@@ -194,11 +198,36 @@ class Schema:
     @classmethod
     def of(cls, told: Mapping[str, Any], name: str = "the description") -> Schema:
         """The schema a description file holds, already parsed."""
-        _only(told, ("columns", "nulls", "records"), name)
+        problems = Problems()
+        problems.attempt(lambda: _only(told, ("columns", "nulls", "records"), name))
         columns = told.get("columns", {})
         if not isinstance(columns, Mapping):
-            raise InvalidParameter(f"`columns` in {name} must be a table of columns, each with its facts.")
-        return cls(columns, nulls=nulls_of(told.get("nulls"), name), records=told.get("records", "quoted"))
+            problems.add(
+                InvalidParameter(f"`columns` in {name} must be a table of columns, each with its facts.")
+            )
+            columns = {}
+        made = problems.attempt(lambda: cls(columns, nulls=told.get("nulls"), records=told.get("records", "quoted")))
+        problems.raise_any()
+        assert made is not None
+        return made
+
+    def check(self, fields: Iterable[Field]) -> None:
+        """Refuse what does not fit the columns of a table: names it has not, and facts of another type."""
+        own, problems = {f.name: f for f in fields}, Problems()
+        for name, column in self.columns:
+            if name not in own:
+                close = nearest(name, own)
+                problems.add(
+                    InvalidParameter(
+                        f"the schema describes a column {name!r}, which the data has not; {close}. (What a computed or "
+                        "joined column needs is said in the question.)"
+                    )
+                )
+                continue
+            for fault in _misfits(column, own[name].kind):
+                what = own[name].kind or f"of type {own[name].dtype}"
+                problems.add(InvalidParameter(f"column {name!r} is {what}, but the schema has {fault}."))
+        problems.raise_any()
 
     def __getitem__(self, name: str) -> Column:
         """The facts about a column; none for a column that is not described."""
@@ -213,6 +242,27 @@ class Schema:
         policy = "" if self.nulls is None else f", nulls={self.nulls!r}"
         records = "" if self.records == "quoted" else f", records={self.records!r}"
         return f"Schema({dict(self.columns)!r}{policy}{records})"
+
+
+def _for_all(nulls: object) -> Nulls | None:
+    """The policy of all columns that have none of their own."""
+    if isinstance(nulls, Impute):
+        raise InvalidParameter("a constant to impute fits columns of one type; declare it column by column.")
+    return nulls_of(nulls, "the schema")
+
+
+def _misfits(column: Column, kind: Kind | None) -> Iterator[str]:
+    """What is said of a column that cannot be true of one of this kind."""
+    if column.type is not None and column.type != kind:
+        yield f"the type {column.type!r} for it"
+    if column.bounds is not None and kind not in (*NUMERIC, "bool"):
+        yield f"the bounds {column.bounds} for it, which numbers have"
+    for value in column.categories or ():
+        if kind not in KEYS or not fits(value, kind):
+            yield f"the category {value!r} for it, which is not {kind if kind in KEYS else 'something to group by'}"
+            break
+    if isinstance(column.nulls, Impute) and (kind is None or not fits(column.nulls.value, kind)):
+        yield f"{column.nulls.value!r} to impute"
 
 
 def _categories(given: Iterable[Constant]) -> tuple[Constant, ...]:
@@ -233,20 +283,32 @@ def _categories(given: Iterable[Constant]) -> tuple[Constant, ...]:
 
 
 def _column(name: str, told: object) -> Column:
+    if not is_text(name):
+        raise InvalidParameter(f"{name!r} cannot name a column; a name is text, not empty.")
+    if isinstance(told, Column):
+        return told
     if not isinstance(told, Mapping):
         raise InvalidParameter(
             f"what is said of column {name!r} must be a table of facts (bounds, categories, ...)."
         )
-    _only(told, ("bounds", "categories", "nulls", "impute", "type"), f"the description of column {name!r}")
+    problems, facts = Problems(), dict(told)
+    of = f"the description of column {name!r}"
+    problems.attempt(lambda: _only(facts, ("bounds", "categories", "nulls", "impute", "type"), of))
+    policy = problems.attempt(lambda: _policy(facts, f"column {name!r}"))
+    for word in ("bounds", "categories", "type"):
+        problems.attempt(partial(_fact, word, facts.get(word), of))
+    problems.raise_any()
+    return Column(
+        bounds=facts.get("bounds"), categories=facts.get("categories"), nulls=policy, type=facts.get("type")
+    )
+
+
+def _fact(word: str, value: Any, of: str) -> None:
+    """Refuse a fact that cannot be, on its own."""
     try:
-        return Column(
-            bounds=told.get("bounds"),
-            categories=told.get("categories"),
-            nulls=_policy(told, f"column {name!r}"),
-            type=told.get("type"),
-        )
+        Column(**{word: value})
     except InvalidParameter as problem:
-        raise InvalidParameter(f"in the description of column {name!r}: {problem}") from None
+        raise InvalidParameter(f"in {of}: {problem}") from None
 
 
 def _policy(told: Mapping[str, Any], of: str) -> Nulls | None:
@@ -256,9 +318,11 @@ def _policy(told: Mapping[str, Any], of: str) -> Nulls | None:
 
 
 def _only(told: Mapping[str, Any], allowed: tuple[str, ...], name: str) -> None:
+    problems = Problems()
     for word in told:
         if word not in allowed:
-            raise InvalidParameter(f"{name} says {word!r}; it may say {', '.join(allowed)}.")
+            problems.add(InvalidParameter(f"{name} says {word!r}; {nearest(str(word), allowed)}."))
+    problems.raise_any()
 
 
 def _read(path: Path) -> Mapping[str, Any]:

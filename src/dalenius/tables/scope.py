@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
@@ -24,6 +23,7 @@ from dalenius.tables.kinds import (
     needs_identity,
     public_name,
 )
+from dalenius.tables.nearest import nearest
 from dalenius.tables.public import PublicTable
 from dalenius.tables.reading import read
 from dalenius.tables.schema import HOW_TO_DECLARE, Impute, Nulls, Schema
@@ -85,9 +85,7 @@ class Scope:
             raise QueryRefused(
                 f"{name!r} may mean {' or '.join(map(repr, close))}; write it with the right capitals."
             )
-        near = difflib.get_close_matches(name, self.names, n=1)
-        hint = f"did you mean {near[0]!r}? There" if near else "there"
-        raise QueryRefused(f"there is no column {name!r}; {hint} are {', '.join(map(repr, self.names))}.")
+        raise QueryRefused(f"there is no column {name!r}; {nearest(name, self.names)}.")
 
     def column(self, name: str, nulls: Nulls | None = None) -> Term:
         """The term of a column, under its declared policy or the one given."""

@@ -26,6 +26,7 @@ from dalenius.calculus.errors import QueryFailed, SourceError
 from dalenius.tables.kinds import Field
 from dalenius.tables.opening import csv, duckdb, frames, given, parquet, postgres, spark
 from dalenius.tables.opening.opened import GIVE, Opened
+from dalenius.tables.place import Place, file_name, former_names, place_of
 from dalenius.tables.public import PublicTable
 from dalenius.tables.query import Table
 from dalenius.tables.schema import Schema
@@ -51,6 +52,10 @@ class Source:
     _owned: bool = field(default=False, repr=False)
     _uploaded: dict[str, Any] = field(default_factory=dict, repr=False)
     _kept: Any = field(default=None, repr=False)
+    place: Place = field(default_factory=lambda: Place("memory"), repr=False)
+    """Where the data is, for a ledger to remember."""
+    former: frozenset[str] = field(default=frozenset(), repr=False)
+    """What earlier versions called it."""
 
     @classmethod
     def open(
@@ -72,6 +77,8 @@ class Source:
             opened.backend,
             opened.owned,
             _kept=opened.kept,
+            place=place_of(data, table),
+            former=frozenset(former_names(data)),
         )
 
     def table(self, schema: Schema | None = None) -> Table:
@@ -151,9 +158,5 @@ def _by_text(text: str, table: str | None, schema: Schema) -> Opened:
     if "://" not in text and not Path(text).is_file() and not glob.glob(text, recursive=True):
         raise SourceError(f"there is no file {text!r}; check the path.")
     if ending.endswith(parquet.ENDINGS):
-        return parquet.open_parquet(text, _stem(text))
-    return csv.open_csv(text, schema, _stem(text))
-
-
-def _stem(path: str) -> str:
-    return Path(path.split("*")[0].rstrip("/")).name.split(".")[0] or "data"
+        return parquet.open_parquet(text, file_name(text))
+    return csv.open_csv(text, schema, file_name(text))

@@ -54,6 +54,28 @@ def last_bits(lesson: Lesson, column: int) -> list[Table]:
     return found
 
 
+@dataclass(frozen=True)
+class LastDigits:
+    """The last eight binary digits of a whole number."""
+
+    column: int
+
+    size = 257
+
+    def __call__(self, rows: Rows) -> Ints:
+        numbers, codes = rows.numbers[:, self.column], rows.codes[:, self.column]
+        usable = (codes == NUMBER) & (np.abs(numbers) < 2.0**53)
+        digits = np.floor(np.where(usable, numbers, 0.0)).astype(np.int64) & 255
+        return np.where(usable, digits, self.size - 1)
+
+
+def last_digits(lesson: Lesson, column: int) -> Table:
+    """The odds by the last digits of whole numbers: parity, and the like."""
+    cut = LastDigits(column)
+    name = f"the odds by the last 8 binary digits of {lesson.layout.name(column)}"
+    return Table.learn(name, cut, cut.size, lesson)
+
+
 def looks_continuous(values: Reals) -> bool:
     """Whether low-order bits are worth looking at: numbers that are neither whole nor few."""
     some = values[:1000]

@@ -11,7 +11,7 @@ import numpy as np
 from dalenius.audit.rows import NUMBER, Layout, Reals, Rows
 from dalenius.audit.scores.atoms import atoms
 from dalenius.audit.scores.bins import binned, crossed
-from dalenius.audit.scores.bits import last_bits, looks_continuous
+from dalenius.audit.scores.bits import last_bits, last_digits, looks_continuous
 from dalenius.audit.scores.score import Formula, Lesson, Score
 from dalenius.audit.scores.whole import Sum, distances, logistic
 
@@ -36,6 +36,8 @@ def learn(layout: Layout, first: Rows, second: Rows, inputs: tuple[Any, Any]) ->
             scores.append(Formula(layout.name(j), _Column(j)))
             if looks_continuous(first.numbers[:, j]):
                 scores.extend(last_bits(lesson, j))
+            elif len(np.unique(first.numbers[:1000, j])) > 16:
+                scores.append(last_digits(lesson, j))
     for one, other in itertools.combinations(columns[:MOST_CROSSED], 2):
         scores.extend(crossed(lesson, one, other))
     if len(columns) > 1:

@@ -27,7 +27,7 @@ from dalenius.calculus.engines.saddle import Moments
 from dalenius.calculus.pairs.atoms import Atoms
 from dalenius.calculus.pairs.gaussian import GaussianPair
 from dalenius.calculus.pairs.pair import UNIT, Bounds, Pair, Reals, Terms
-from dalenius.calculus.pairs.renyi import RenyiPair, profile_bound, renyi_atoms
+from dalenius.calculus.pairs.renyi import RenyiPair, best_order, profile_bound, renyi_atoms
 
 Engine = Literal["auto", "contour", "grid", "proof"]
 
@@ -41,12 +41,26 @@ class Sum:
         self._failures = 0
         self._atomic: Sum | None = None
 
-    @cached_property
+    @property
     def infinite(self) -> float:
-        """P-mass of L = +inf: 1 - prod (1 - p_i)^n_i."""
-        if any(pair.infinite >= 1.0 for pair, _ in self.terms):
-            return 1.0
-        return abs(math.expm1(sum(n * math.log1p(-pair.infinite) for pair, n in self.terms)))
+        """P-mass of L = +inf, rounded up."""
+        return self.infinite_bounds.upper
+
+    @cached_property
+    def infinite_bounds(self) -> Bounds:
+        """Bounds on 1 - prod (1 - p_i)^n_i.
+
+        Each logarithm, product and partial sum is rounded; expm1 passes on no more than its argument's error.
+        """
+        shown = [(pair.infinite, n) for pair, n in self.terms if pair.infinite > 0.0]
+        if any(p >= 1.0 for p, _ in shown):
+            return Bounds(1.0, 1.0)
+        if not shown or (len(shown) == 1 and shown[0][1] == 1):
+            exact = shown[0][0] if shown else 0.0
+            return Bounds(exact, exact)
+        value = -math.expm1(sum(n * math.log1p(-p) for p, n in shown))
+        off = UNIT * (16 + 4 * len(shown)) * value
+        return Bounds(max(0.0, math.nextafter(value - off, 0.0)), min(1.0, math.nextafter(value + off, 2.0)))
 
     @cached_property
     def largest(self) -> float:
@@ -86,14 +100,12 @@ class Sum:
         if not self.terms:
             gap = -math.expm1(epsilon) if epsilon < 0 else 0.0
             return Bounds(gap, gap)
-        if epsilon >= self.largest or self.infinite == 1.0:
-            if len(self.terms) == 1 and self.terms[0][1] == 1:
-                return Bounds(self.infinite, self.infinite)
-            return Bounds(self.infinite * (1 - 1e-15), min(1.0, self.infinite * (1 + 1e-15)))
         if engine == "proof":
             from dalenius.calculus.engines import proof
 
             return proof.delta_bounds(self, epsilon)
+        if epsilon >= self.largest or self.infinite == 1.0:
+            return self.infinite_bounds
         if engine == "auto" and len(self.terms) == 1 and self.terms[0][1] == 1:
             closed = self.terms[0][0].delta(epsilon)
             if closed is not None:
@@ -106,9 +118,10 @@ class Sum:
             finite = self._on_grid(epsilon)
         # Parameters are the doubles given; merging them cost a few ulps, which log delta feels like this.
         slack = 64 * UNIT * (2.0 - math.log(max(finite.upper, TINY)))
-        upper = min(1.0, self.infinite * (1 + 1e-15) + finite.upper * (1 + slack))
+        known = self.infinite_bounds
+        upper = min(1.0, (known.upper + finite.upper * (1 + slack)) * (1 + 4 * UNIT))
         floor = -math.expm1(epsilon) * (1 - 1e-15) if epsilon < 0 else 0.0
-        lower = max(self.infinite * (1 - 1e-15) + finite.lower * (1 - slack), floor)
+        lower = max((known.lower + finite.lower * (1 - slack)) * (1 - 4 * UNIT), floor)
         return Bounds(min(lower, upper), upper)
 
     def guess(self, log_delta: float) -> tuple[float, float]:
@@ -130,7 +143,7 @@ class Sum:
             return 1.0
         # K is good to 1e-12 relative to the terms it sums; 1e-9 is ample.
         bound = k + 1e-9 * (1 + np.abs(k)) + log_peak(s) - s * epsilon
-        return self.infinite * (1 + 1e-15) + exp_up(min(float(bound.min()), 0.0))
+        return (self.infinite + exp_up(min(float(bound.min()), 0.0))) * (1 + 4 * UNIT)
 
     @cached_property
     def lines(self) -> Lines:
@@ -207,8 +220,9 @@ class Direction:
         return self.upper.largest if self.upper is not None else math.inf
 
     def log_mgf(self, s: Reals) -> Reals:
-        """A bound on the log moment generating function, the tightest known term by term."""
-        return sum((n * pair.renyi_log_mgf(s) for pair, n in self.terms), np.zeros_like(s))
+        """s times a bound on the Renyi divergence of order 1 + s, the tightest known term by term, rounded up."""
+        total = sum((n * pair.renyi_log_mgf(s) for pair, n in self.terms), np.zeros_like(s))
+        return np.asarray(total * (1 + 4 * UNIT * (1 + len(self.terms))))
 
     def delta(self, epsilon: float, engine: Engine = "auto") -> Bounds:
         """Certified bounds; asked again, the same answer, so that an epsilon found here keeps its delta."""
@@ -220,6 +234,8 @@ class Direction:
         return self._answers[key]
 
     def _delta(self, epsilon: float, engine: Engine) -> Bounds:
+        if engine == "proof":
+            return self._proof(epsilon)
         upper = 1.0
         both = None
         if self.upper is not None:
@@ -233,6 +249,21 @@ class Direction:
             else self.lower.delta(epsilon, engine).lower
         )
         return Bounds(min(lower, upper), upper)
+
+    def _proof(self, epsilon: float) -> Bounds:
+        """The same in ball arithmetic, or UnsupportedComposition."""
+        from dalenius.calculus.engines import proof
+
+        for pair, _ in self.terms:
+            proof.check(pair)
+        upper = 1.0
+        if not any(isinstance(pair, RenyiPair) for pair, _ in self.terms):
+            assert self.upper is not None
+            upper = self.upper.delta(epsilon, "proof").upper
+        if self.by_renyi and not self.reveals:
+            s, _ = best_order(self.log_mgf, epsilon)
+            upper = min(upper, proof.renyi_bound(self.terms, epsilon, s))
+        return Bounds(min(self.lower.delta(epsilon, "proof").lower, upper), upper)
 
     def stays_below(self, epsilon: float, delta: float, engine: Engine = "auto") -> bool:
         """Whether delta(epsilon) <= delta is certain."""
@@ -357,4 +388,5 @@ def merged(terms: Terms) -> Terms:
             counts[pair] = counts.get(pair, 0) + n
     if square > 0:
         counts[GaussianPair.of_square(square)] = 1
-    return tuple(counts.items())
+    # In an order of their own: the same sum has the same terms, however it was put together.
+    return tuple(sorted(counts.items(), key=lambda term: (term[0].sort_key, term[1])))

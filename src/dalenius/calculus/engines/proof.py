@@ -1,10 +1,11 @@
 """delta(epsilon) in ball arithmetic: every operation carries its own error, so the result is a proof.
 
-The float engines pick the line, the step and the cut; here the sums behind them are evaluated anew with
-python-flint's balls (Johansson 2017), the moment generating functions with their quadrature remainders, the
-aliasing series and the discrete parts included. Only the tail cut off along the line is bounded in floats: it
-is a sum of a few hundred closed-form envelope values, inflated by 1e-6, whose own size is below 1e-8 of
-delta.
+The float engines pick the line, the step and the cut, any of which is valid; here the sums behind them are
+evaluated anew with python-flint's balls (Johansson 2017): the moment generating functions with their
+quadrature remainders, the aliasing series, the discrete parts, and the tail cut off along the line by the
+envelopes of the characteristic functions (`envelopes.py`). What is known by a Renyi curve is bounded at one
+order, which floats pick, in balls. A loss with a part that only floats know (a tabulated profile, a curve
+given as a function, the lattice engine) is refused.
 """
 
 from __future__ import annotations
@@ -16,16 +17,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dalenius.calculus.engines.contour import Contour
+from dalenius.calculus.engines.envelopes import cut_off, square_of
 from dalenius.calculus.engines.lattice import common_spacing
 from dalenius.calculus.errors import UnsupportedComposition
 from dalenius.calculus.pairs.atoms import Atoms
 from dalenius.calculus.pairs.bounded_range import BoundedRangePair
+from dalenius.calculus.pairs.bracket import Bracket
 from dalenius.calculus.pairs.gaussian import GaussianPair
 from dalenius.calculus.pairs.half_normal import HalfNormalPair
 from dalenius.calculus.pairs.laplace import LaplacePair
 from dalenius.calculus.pairs.mixture import REACH, size_for, window
 from dalenius.calculus.pairs.pair import UNIT, Bounds, Pair, Terms
 from dalenius.calculus.pairs.rectified import RectifiedPair
+from dalenius.calculus.pairs.renyi import RenyiPair
 from dalenius.calculus.pairs.sampled import SampledPair
 
 if TYPE_CHECKING:
@@ -52,6 +56,16 @@ def delta_bounds(terms: Sum, epsilon: float) -> Bounds:
         flint.ctx.prec = before
 
 
+def check(pair: Pair) -> None:
+    """Refuse a pair that only floats know: one between two others that were tabulated."""
+    exact = isinstance(pair, RenyiPair | BoundedRangePair) or pair.lower is pair.upper
+    if isinstance(pair, Bracket) or not exact:
+        raise UnsupportedComposition(
+            "a part of this loss was tabulated in floating point, so nothing can be proved about it; its brackets from "
+            "engine='auto' allow for the rounding."
+        )
+
+
 def _flint() -> Any:
     try:
         import flint
@@ -65,12 +79,14 @@ def _enclosed(flint: Any, terms: Sum, epsilon: float) -> Bounds:
     for pair, n in terms.terms:
         finite *= (1 - flint.arb(pair.infinite)) ** n
     infinite = 1 - finite
+    if epsilon >= terms.largest or terms.infinite == 1.0:
+        return _floats(infinite)
     if terms.spacing is not None:
         return _floats(infinite + _on_lattice(flint, terms.terms, epsilon))
     terms.delta(epsilon, "contour")
     line = terms.lines.line
     scattered = line is not None and line.atoms is not None and common_spacing(line.atoms) is None
-    if line is None or scattered or len(line.nodes) > MOST_NODES or _work(line) > MOST_WORK:
+    if line is None or scattered or line.nodes[-1] > MOST_NODES or _work(line) > MOST_WORK:
         raise UnsupportedComposition(
             "this sum needs the lattice engine, which is not proved in ball arithmetic; its brackets "
             "from engine='grid' are "
@@ -95,7 +111,7 @@ def _work(line: Contour) -> float:
         for pair, m in orders
         if isinstance(pair.base, GaussianPair)
     ]
-    return len(line.nodes) * sum(sizes)
+    return float(line.nodes[-1]) * sum(sizes)
 
 
 def _on_line(flint: Any, line: Contour, epsilon: float) -> tuple[Ball, Ball]:
@@ -106,7 +122,7 @@ def _on_line(flint: Any, line: Contour, epsilon: float) -> tuple[Ball, Ball]:
     transforms = [(transform(flint, pair, line.c, float(line.t[-1])), n) for pair, n in line.moments.terms]
     discrete_parts = [(transform(flint, atoms, line.c, 0.0), n) for atoms, n in line.atoms or ()]
     total: Ball = arb(0)
-    for k in line.nodes:
+    for k in range(int(line.nodes[-1]) + 1):
         s = acb(c, step * int(k))
         value = acb(1)
         for mgf, n in transforms:
@@ -121,8 +137,13 @@ def _on_line(flint: Any, line: Contour, epsilon: float) -> tuple[Ball, Ball]:
     top: Ball = arb(1)
     for mgf, n in transforms:
         top *= mgf(acb(c)).real ** n
-    lost = arb(line.truncation * (1 + 1e-6)) + arb(line.dropped) / (c * (c + 1)) / arb(line.period) * (
-        1 + arb(1e-6)
+    lost = cut_off(
+        flint,
+        line,
+        [
+            (pair, mgf(acb(c)).real, n)
+            for (pair, n), (mgf, _) in zip(line.moments.terms, transforms, strict=True)
+        ],
     )
     return total / arb(line.period), lost * top * (-c * e).exp()
 
@@ -141,6 +162,39 @@ def _aliases(flint: Any, line: Contour, epsilon: float) -> Ball:
         peak = (x * x.log() - (1 + x) * (1 + x).log() - x * arb(epsilon)).exp() if best > 0 else arb(1)
         total += top * peak / ((abs(x - arb(line.c)) * period).exp() - 1)
     return total
+
+
+def renyi_bound(terms: Terms, epsilon: float, s: float) -> float:
+    """exp(K(s) - s epsilon) s^s / (1+s)^(1+s), an upper bound on delta(epsilon), K known by Renyi curves."""
+    flint = _flint()
+    before = flint.ctx.prec
+    flint.ctx.prec = BITS
+    try:
+        x = flint.arb(s)
+        total: Ball = flint.arb(0)
+        for pair, n in terms:
+            total += n * _log_mgf(flint, pair, s)
+        value = (total - x * flint.arb(epsilon) + x * x.log() - (1 + x) * (1 + x).log()).exp()
+        return min(1.0, _floats(value).upper)
+    finally:
+        flint.ctx.prec = before
+
+
+def _log_mgf(flint: Any, pair: Pair, s: float) -> Ball:
+    """s times a bound on the Renyi divergence of order 1 + s."""
+    x = flint.arb(s)
+    if isinstance(pair, RenyiPair):
+        if not math.isfinite(pair.slope):
+            raise UnsupportedComposition(
+                "a Renyi curve given as a function is known in floats only, so nothing can be proved about it; use "
+                "engine='auto', or losses.zcdp."
+            )
+        return flint.arb(pair.slope) * x * (1 + x)
+    own = transform(flint, pair, s, 0.0)(flint.acb(x)).real.log()
+    if isinstance(pair, BoundedRangePair):
+        eta = flint.arb(pair.eta)
+        return own.min(eta**2 / 8 * x * (1 + x)).min(eta * x)
+    return own
 
 
 def _on_lattice(flint: Any, terms: Terms, epsilon: float) -> Ball:
@@ -173,8 +227,8 @@ def transform(flint: Any, pair: Pair, c: float, reach: float) -> Callable[[Ball]
     """s -> a ball that holds M(s) of the pair, for Re s = c and |Im s| <= reach."""
     arb, acb = flint.arb, flint.acb
     if isinstance(pair, GaussianPair):
-        mu = arb(pair.mu)
-        return lambda s: (mu**2 * s * (s + 1) / 2).exp()
+        square = square_of(flint, pair)
+        return lambda s: (square * s * (s + 1) / 2).exp()
     if isinstance(pair, LaplacePair):
         e = arb(pair.shift)
 
@@ -269,4 +323,4 @@ def _floats(ball: Ball) -> Bounds:
     low, high = float(ball.lower()), float(ball.upper())
     if math.isnan(low) or math.isnan(high):
         return Bounds(0.0, 1.0)
-    return Bounds(math.nextafter(low, -math.inf), math.nextafter(high, math.inf))
+    return Bounds(max(0.0, math.nextafter(low, -math.inf)), math.nextafter(high, math.inf))

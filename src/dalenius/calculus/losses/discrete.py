@@ -60,8 +60,10 @@ def approx(epsilon: float, delta: float, adjacency: Adjacency = ADD_REMOVE) -> L
 def randomized_response(epsilon: float, k: int = 2, adjacency: Adjacency = ADD_REMOVE) -> Loss:
     """Loss of k-ary randomized response: the truth with probability e^epsilon / (e^epsilon + k - 1).
 
-    Neighbours differ in the answer of one person; the other k - 2 answers tell nothing. (Seed 000
-    section 3.2, Theorem 3.1, for k = 2.)
+    For one person's answer against another answer of theirs: the other k - 2 answers tell nothing (Warner,
+    "Randomized response", 1965, for k = 2). Under replace-one that is what neighbours differ in, so pass
+    adjacency=dp.REPLACE_ONE; under add/remove it also bounds an answer against a report made without
+    looking, and is the default because losses of the default adjacency add up.
 
     >>> import dalenius as dp
     >>> dp.losses.randomized_response(1.0).epsilon(delta=0.0)
@@ -180,8 +182,10 @@ def _atoms(p: np.ndarray, q: np.ndarray) -> Atoms:
     far = np.log(p_both) - np.log(q_both)
     loss, mass = np.where(near, np.log1p((p_both - q_both) / q_both), far), p_both
     rounding = np.where(near, 2 * np.abs(loss), np.abs(np.log(p_both)) + np.abs(np.log(q_both)))
-    blur = 2 * UNIT * float(rounding.max(initial=0.0))
+    # What the probabilities lack of 1 is shared out in the truth: it moves every loss by as much.
+    lack = (abs(math.fsum([*p, -1.0])) + abs(math.fsum([*q, -1.0]))) * (1 + 1e-8)
+    blur = 2 * UNIT * float(rounding.max(initial=0.0)) + lack
     values, where = np.unique(loss, return_inverse=True)
     merged = np.bincount(where, weights=mass, minlength=len(values))
     infinite = float(p[(p > 0) & (q == 0)].sum())
-    return Atoms(values, merged, infinite, blur=blur)
+    return Atoms(values, merged, infinite, slack=8 * UNIT + lack, blur=blur)

@@ -54,8 +54,11 @@ class BoundedRangePair(Pair):
 
     def renyi_log_mgf(self, s: Reals) -> Reals:
         # eta-bounded range is eta^2/8-zCDP (Cesar and Rogers 2021), and eta-DP.
-        bound = s * np.minimum((1 + s) * self.eta**2 / 8 * (1 + 4 * UNIT), self.eta)
-        return np.asarray(np.minimum(self.log_mgf(s), bound))
+        bound = s * np.minimum((1 + s) * self.eta**2 / 8, self.eta) * (1 + 16 * UNIT)
+        # Every summand of log M is good to a few roundings of itself.
+        y = s + 0.5
+        sizes = 4 + 4 * y * self.eta + abs(self._log_front) + np.abs(np.log(2 * y))
+        return np.asarray(np.minimum(self.log_mgf(s) + 8 * UNIT * sizes, bound))
 
     @property
     def lower(self) -> Pair:

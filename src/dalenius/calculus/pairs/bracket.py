@@ -45,5 +45,8 @@ class Bracket(Pair):
     def log_mgf(self, s: Reals) -> Reals:
         return self.above.log_mgf(s)
 
+    def renyi_log_mgf(self, s: Reals) -> Reals:
+        return self.above.renyi_log_mgf(s)
+
     def cells(self, edges: Reals) -> tuple[Reals, Reals]:
         return self.above.cells(edges)

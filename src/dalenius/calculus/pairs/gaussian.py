@@ -74,6 +74,9 @@ class GaussianPair(Pair):
     def log_mgf(self, s: Reals) -> Reals:
         return 0.5 * self.mu**2 * s * (s + 1.0)
 
+    def renyi_log_mgf(self, s: Reals) -> Reals:
+        return self.log_mgf(s) * (1 + 8 * UNIT)
+
     def tilted(self, c: float, t: Reals) -> Tilted:
         variance = self.mu**2
         phase = variance * (c + 0.5) * t

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import erfcx, gammaincc, gammaln, log_ndtr, ndtr, wofz
+from scipy.special import erf, erfcx, gammaincc, gammaln, log_ndtr, ndtr, wofz
 
 from dalenius.calculus.pairs.mixture import Rule
 from dalenius.calculus.pairs.pair import UNIT, Bounds, Pair, Reals, Tilted
@@ -50,6 +50,11 @@ class HalfNormalPair(Pair):
 
     def log_mgf(self, s: Reals) -> Reals:
         return s * self.start + 0.5 * (s * self.mu) ** 2 + math.log(2) + log_ndtr(s * self.mu)
+
+    def renyi_log_mgf(self, s: Reals) -> Reals:
+        # 2 Phi(x) = 1 + erf(x/sqrt2): for s > 0 all terms are positive, and good to a few roundings.
+        twice = np.log1p(erf(s * self.mu / math.sqrt(2)))
+        return np.asarray((s * self.start + 0.5 * (s * self.mu) ** 2 + twice) * (1 + 32 * UNIT))
 
     def tilted(self, c: float, t: Reals) -> Tilted:
         mu = self.mu
@@ -128,6 +133,10 @@ class ChiPair(Pair):
     def log_mgf(self, s: Reals) -> Reals:
         rules = [self._rule(float(x), 0.0) for x in s]
         return np.array([rule.log_scale + rule.fixed for rule in rules])
+
+    def renyi_log_mgf(self, s: Reals) -> Reals:
+        value = self.log_mgf(s)
+        return np.asarray(value + 8 * UNIT * (1 + np.abs(value)))
 
     def _peak(self, c: float) -> tuple[float, float]:
         """Where the tilted density is largest, and its logarithm there."""

@@ -51,6 +51,18 @@ class LaplacePair(Pair):
         bracket = self._bracket(np.abs(y).astype(complex)).real
         return np.asarray(np.where(left, -1 - s, s) * self.shift + np.log(bracket))
 
+    def renyi_log_mgf(self, s: Reals) -> Reals:
+        # (2 s + 1) (M - 1) = (s + 1) expm1(s e) + s (exp(-e) expm1(-s e) + expm1(-e)): terms of size s e.
+        e = self.shift
+        near = s * e < 600.0
+        x = np.where(near, s, 0.0)
+        grown, fallen = np.expm1(x * e), math.exp(-e) * np.expm1(-x * e) + math.expm1(-e)
+        excess = (x + 1) * grown + x * fallen + 16 * UNIT * ((x + 1) * grown - x * fallen)
+        small = np.log1p(excess / (2 * x + 1)) * (1 + 16 * UNIT)
+        # The bracket is at least 1/2 and good to a few roundings of itself and of y e exp(-2 y e) < 1.
+        large = self.log_mgf(s) + UNIT * (64 + 8 * s * e)
+        return np.asarray(np.where(near, small, large))
+
     def tilted(self, c: float, t: Reals) -> Tilted:
         bottom = float(self._bracket(np.array([c + 0.5 + 0j]))[0].real)
         values = np.exp(1j * t * self.shift) * self._bracket(c + 0.5 + 1j * t) / bottom

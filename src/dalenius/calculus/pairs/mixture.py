@@ -222,6 +222,61 @@ def log_moments(mu: float, rate: float, m: Reals) -> Reals:
     return result
 
 
+DIGITS = 90.0
+"""The rule of `log_moments_up` errs by exp(-DIGITS): far below what is left of M - 1."""
+
+
+def log_moments_up(mu: float, rate: float, s: Reals, added: bool) -> Reals:
+    """log M(s) rounded up, s > 0, with M(s) = E w^m, m = 1 + s, or -s in the add direction.
+
+    E w = 1, so M - 1 = E f with f = w^m - 1 - m (w - 1), which is positive; in the remove direction it is
+    w expm1(s v) - s (w - 1), in the other expm1(-s v) + s (w - 1), v = log w. The trapezoid rule integrates
+    w^m, w and 1 each with the error of `trapezoid`, with the strip of the most negative m. Orders beyond
+    use, and rates at which w loses its digits, are left to `log_moments`.
+    """
+    near = (1.0 + s) * mu <= 60.0
+    result = np.array([_log_moment_up(mu, rate, x, added) for x in np.where(near, s, 0.0).tolist()])
+    rest = ~near | ~np.isfinite(result)
+    if rest.any():
+        m = -s[rest] if added else 1.0 + s[rest]
+        result[rest] = log_moments(mu, rate, m) * (1 + 1e-12) + 1e-12
+    return result
+
+
+def _log_moment_up(mu: float, rate: float, s: float, added: bool) -> float:
+    m = -s if added else 1.0 + s
+    a = min(2.5 / mu, 8.5, math.sqrt(80.0 / max(-m, 1.0)) / mu)
+    growth = a * a / 2 + min(0.0, m) * math.log(math.cos(mu * a / 2))
+    h = 2 * math.pi * a / (growth + DIGITS)
+    ends = [window(mu, rate, power) for power in (m, 0.0, 1.0)]
+    low, high = min(e[0] for e in ends) - 5.0, max(e[1] for e in ends) + 5.0
+    x = np.arange(math.floor(low / h), math.ceil(high / h) + 1) * h
+    z = mu * x - mu * mu / 2
+    if float(z.max()) > 700.0:
+        return math.inf
+    gain = rate * np.expm1(z)  # w - 1
+    w = 1.0 + gain
+    off_w = UNIT * (4 * np.abs(gain) + 4 * (np.abs(mu * x) + mu * mu) * rate * np.exp(z))
+    if float(w.min()) <= 0.0 or float((off_w / w).max()) > 1e-6:
+        return math.inf
+    v = np.log1p(gain)
+    if s * float(np.abs(v).max()) > 600.0:
+        return math.inf
+    power = np.expm1(-s * v if added else s * v)
+    first = power if added else w * power
+    second = s * gain if added else -s * gain
+    slope = s * np.abs(1 - (1 + power) / w) if added else (1 + s) * np.abs(power)
+    density = np.exp(-0.5 * x * x) * (h / math.sqrt(2 * math.pi))
+    value = np.maximum(first + second, 0.0)
+    off = 8 * UNIT * (np.abs(first) + np.abs(second)) + 2 * slope * off_w + UNIT * (2 * x * x + 16) * value
+    # The three integrands at the ends, which fall from there on with slope REACH at least.
+    sizes = (1 + power if added else w * (1 + power)) + 1 + abs(m) * (w + 1)
+    tails = float((sizes * density)[[0, -1]].sum()) / -math.expm1(-REACH * h)
+    rule = 2.2 * math.exp(-DIGITS) * float(sizes @ density)
+    total = (float(value @ density) + float(off @ density)) * (1 + (3 * len(x) + 8) * UNIT) + tails + rule
+    return math.log1p(total) * (1 + 4 * UNIT)
+
+
 class Envelope(NamedTuple):
     """|M(c+it)|/M(c) is at most values_j on [breaks_j, breaks_{j+1}), and smooth(t) from t on."""
 

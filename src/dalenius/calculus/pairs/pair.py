@@ -13,13 +13,14 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 from scipy.special import erfinv, expit, ndtri
 
-from dalenius.calculus.theorems.conversions import pure_to_renyi, pure_to_zcdp
+from dalenius.calculus.theorems.conversions import pure_to_zcdp
 
 # numpy's stubs lose track of float64 in mixed arithmetic; the names say what is meant.
 Reals = npt.NDArray[Any]
@@ -27,6 +28,9 @@ Complexes = npt.NDArray[Any]
 
 UNIT = 2.0**-53
 """Rounding unit of double precision."""
+
+
+TINY = math.nextafter(0.0, 1.0)
 
 
 class Bounds(NamedTuple):
@@ -56,6 +60,11 @@ class Pair(ABC):
     roughness: float = 0.0
     """Relative error of `cells`, beyond a few roundings of the smaller tail."""
 
+    @cached_property
+    def sort_key(self) -> tuple[str, ...]:
+        """What puts pairs in order, the same for equal ones."""
+        return (type(self).__name__, repr(self))
+
     @property
     @abstractmethod
     def largest(self) -> float:
@@ -75,9 +84,13 @@ class Pair(ABC):
     tail_only: ClassVar[bool] = False
     """True when `infinite` stands in for a far tail; Renyi divergences are then bounded without it."""
 
+    @abstractmethod
     def renyi_log_mgf(self, s: Reals) -> Reals:
-        """s times the tightest known bound on the Renyi divergence of order 1 + s."""
-        return self.log_mgf(s)
+        """s times the tightest known bound on the Renyi divergence of order 1 + s, s > 0, rounded up.
+
+        Small s are where it counts: what rounding leaves of log M(s) is divided by s. So M(s) - 1 is computed,
+        not M(s), wherever the law allows it.
+        """
 
     def delta(self, epsilon: float) -> Bounds | None:
         """Certified closed form, infinite mass included; None when there is none."""
@@ -147,7 +160,12 @@ class Pair(ABC):
         """A bound on log M(s), s > 0, for pairs whose own is not exact: that of randomized response."""
         if self.infinite > 0 or not math.isfinite(self.reach):
             return np.full(len(s), math.inf)
-        return np.array([x * pure_to_renyi(self.reach, 1.0 + x) for x in s.tolist()])
+        # `pure_to_renyi` at many orders, d = s reach; all terms are positive.
+        half, d = math.tanh(self.reach / 2), s * self.reach
+        small = np.minimum(d, 1.0)
+        near = np.log1p(2 * np.sinh(small / 2) ** 2 + half * np.sinh(small))
+        far = d + np.log((1 + half + (1 - half) * np.exp(-2 * np.maximum(d, 1.0))) / 2)
+        return np.asarray(np.minimum(np.where(d < 1.0, near, far) * (1 + 64 * UNIT), d * (1 + 4 * UNIT)))
 
     @property
     def zcdp_by_reach(self) -> float:

@@ -56,6 +56,19 @@ class RectifiedPair(Pair):
         tail = 0.5 * s * (s + 1) * self.mu**2 + log_ndtr(self.mu * (s + 0.5))
         return np.asarray(s * self.offset + np.logaddexp(float(log_ndtr(-self.mu / 2)), tail))
 
+    def renyi_log_mgf(self, s: Reals) -> Reals:
+        # exp(-s offset) M - 1 = expm1(q) Phi(b) + Phi(b) - Phi(a), q = s (s+1) mu^2/2, a = mu/2, b = a + mu s.
+        # The difference is at most (b - a) phi(a), and that of two tails, each good to a few roundings.
+        a, b = self.mu / 2, self.mu * (s + 0.5)
+        q = 0.5 * s * (s + 1) * self.mu**2
+        near = q < 600.0
+        density = math.exp(-a * a / 2) / math.sqrt(2 * math.pi)
+        rise = np.minimum(self.mu * s * density, ndtr(-a) - ndtr(-b) + 16 * UNIT * float(ndtr(-a)))
+        excess = np.expm1(np.where(near, q, 0.0)) * ndtr(b) + rise
+        small = (s * self.offset + np.log1p(excess)) * (1 + 64 * UNIT * (1 + a * a))
+        large = self.log_mgf(s)
+        return np.asarray(np.where(near, small, large + 64 * UNIT * (1 + np.abs(large) + a * a)))
+
     def _shares(self, c: float) -> tuple[float, float]:
         """The atom and the tail at s = c, both divided by exp(c offset + c (c+1) mu^2/2)."""
         return self._tie * math.exp(-0.5 * c * (c + 1) * self.mu**2), float(ndtr(self.mu * (c + 0.5)))

@@ -5,13 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 from scipy.optimize import minimize_scalar
 
+from dalenius.calculus.checks import float_up
 from dalenius.calculus.errors import UnsupportedComposition
 from dalenius.calculus.pairs.atoms import Atoms
-from dalenius.calculus.pairs.pair import Pair, Reals, Terms
+from dalenius.calculus.pairs.pair import UNIT, Pair, Reals, Terms
 from dalenius.calculus.pairs.tabulate import symmetric_above
 
 
@@ -44,6 +46,11 @@ class RenyiPair(Pair):
     def log_mgf(self, s: Reals) -> Reals:
         return np.array([x * self.curve(1.0 + float(x)) for x in s])
 
+    def renyi_log_mgf(self, s: Reals) -> Reals:
+        # The curve is asked at an order that is a float, never below 1 + s.
+        orders = [float_up(1 + Fraction(x)) for x in s.tolist()]
+        return np.asarray(s * np.array([self.curve(order) for order in orders]) * (1 + 8 * UNIT))
+
     def cells(self, edges: Reals) -> tuple[Reals, Reals]:
         raise UnsupportedComposition("a Renyi curve has no single law; only its profile can be tabulated.")
 
@@ -55,6 +62,12 @@ def profile_bound(log_mgf: Callable[[Reals], Reals], epsilon: float) -> float:
     (Canonne, Kamath and Steinke 2020, Proposition 12, with order 1 + s). Any s is valid, so the
     search needs no certificate.
     """
+    least = best_order(log_mgf, epsilon)[1]
+    return min(1.0, max(math.exp(min(least, 0.0)) * (1 + 1e-12), 5e-324)) if math.isfinite(least) else 1.0
+
+
+def best_order(log_mgf: Callable[[Reals], Reals], epsilon: float) -> tuple[float, float]:
+    """The s of `profile_bound`, and the logarithm of the bound there; inf where no order says anything."""
 
     def height(x: float) -> float:
         s = math.exp(x)
@@ -68,15 +81,12 @@ def profile_bound(log_mgf: Callable[[Reals], Reals], epsilon: float) -> float:
     heights = np.array([height(x) for x in grid])
     best = int(np.argmin(heights))
     if not math.isfinite(heights[best]):
-        return 1.0
-    found = minimize_scalar(
-        height,
-        bounds=(grid[max(best - 1, 0)], grid[min(best + 1, 69)]),
-        method="bounded",
-        options={"xatol": 1e-9},
-    )
-    least = min(float(heights[best]), float(found.fun))
-    return min(1.0, max(math.exp(min(least, 0.0)) * (1 + 1e-12), 5e-324))
+        return 1.0, math.inf
+    ends = (grid[max(best - 1, 0)], grid[min(best + 1, 69)])
+    found = minimize_scalar(height, bounds=ends, method="bounded", options={"xatol": 1e-9})
+    if found.fun < heights[best]:
+        return math.exp(float(found.x)), float(found.fun)
+    return math.exp(float(grid[best])), float(heights[best])
 
 
 def renyi_atoms(terms: Terms) -> Atoms:

@@ -25,10 +25,11 @@ from dalenius.calculus.pairs.mixture import (
     level_for,
     log_mixture,
     log_moments,
+    log_moments_up,
     rule_for,
     size_for,
 )
-from dalenius.calculus.pairs.pair import UNIT, Bounds, Pair, Reals, Tilted
+from dalenius.calculus.pairs.pair import TINY, UNIT, Bounds, Pair, Reals, Tilted
 
 
 @dataclass(frozen=True)
@@ -100,7 +101,10 @@ class SampledPair(Pair):
         if high is None or low is None:
             return None
         widen = (2 * blur if self.added else 0.0) + 16 * UNIT * (1.0 + abs(epsilon) * self.added)
-        return Bounds(low.lower * factor * (1 - widen), min(1.0, high.upper * factor * (1 + widen)))
+        upper = high.upper * factor * (1 + widen)
+        if high.upper > 0.0 and factor > 0.0:  # what underflows is small, not nothing
+            upper = max(math.nextafter(upper, math.inf), TINY)
+        return Bounds(low.lower * factor * (1 - widen), min(1.0, upper))
 
     def cells(self, edges: Reals) -> tuple[Reals, Reals]:
         g = self.rate
@@ -128,7 +132,15 @@ class SampledPair(Pair):
         return amplified(self.base.reach, self.rate)
 
     def renyi_log_mgf(self, s: Reals) -> Reals:
-        return np.minimum(self.log_mgf(s), self.log_mgf_by_reach(s))
+        if isinstance(self.base, GaussianPair):
+            return log_moments_up(self.base.mu, self.rate, s, self.added)
+        # Jensen, as in log_mgf; expm1 keeps what a small rate leaves.
+        known = self.base.renyi_log_mgf(s)
+        grown = np.expm1(np.minimum(known, 700.0))
+        jensen = np.where(known < 700.0, np.log1p(self.rate * grown), known) * (1 + 16 * UNIT)
+        if self.largest < math.inf:
+            jensen = np.minimum(jensen, s * self.largest * (1 + 4 * UNIT))
+        return np.asarray(np.minimum(jensen, self.log_mgf_by_reach(s)))
 
     def log_mgf(self, s: Reals) -> Reals:
         if not isinstance(self.base, GaussianPair):

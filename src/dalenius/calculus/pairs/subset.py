@@ -63,7 +63,10 @@ class SubsetPair(Pair):
         return min(self.inner.base.gdp, super().gdp)
 
     def renyi_log_mgf(self, s: Reals) -> Reals:
-        return np.minimum(self.log_mgf(s), self.log_mgf_by_reach(s))
+        if self._mu is None:  # sampling never tells more, at any order
+            return np.minimum(self.inner.base.renyi_log_mgf(s), self.log_mgf_by_reach(s))
+        mu, rate = self._mu, self.inner.rate
+        return np.array([log_moment_up(mu, rate, x) if x * mu < 1e3 else math.inf for x in s.tolist()])
 
     @property
     def lower(self) -> Pair:
@@ -192,6 +195,40 @@ def half_line(mu: float, rate: float, c: float, reach: float) -> Rule:
     top = float(exponent.max())
     outside = sum(math.exp(min(peak - top, 50.0)) * share for peak, share in missed)
     return Rule(loss, exponent, order, noise, x, outside)
+
+
+def log_moment_up(mu: float, rate: float, s: float) -> float:
+    """log M(s) rounded up, s > 0: M(0) = 1, so that M(s) - 1 = E[w expm1(s v) + expm1(-s v); x > mu/2], v = log w.
+
+    v > 0 there and the integrand is positive. It is made of four powers of w times the density, of which
+    w^(1+s) is the largest; each is integrated with the error of `half_line`, RHO^-2n of the largest on the
+    ellipse. What is rounded are v, which moves the integrand by at most s (w^(1+s) + 1) times as much, and
+    the two terms.
+    """
+    start, r = mu / 2, _radius(mu, s, 0.0)
+    end = max((1.0 + s) * mu, start) + REACH + 4.0
+    count = max(1, math.ceil((end - start) / (2 * r)))
+    half = (end - start) / (2 * count)
+    x = (start + half * (1 + 2 * np.arange(count)[:, None]) + half * NODES).ravel()
+    weights = np.tile(half * WEIGHTS, count) * np.exp(-0.5 * x * x) / math.sqrt(2 * math.pi)
+    z = mu * x - mu * mu / 2
+    gain = rate * np.expm1(np.minimum(z, 700.0))  # w - 1
+    v = np.log1p(gain)
+    if float(z.max()) > 700.0 or s * float(v.max()) > 600.0:
+        rule = half_line(mu, rate, s, 0.0)
+        return rule.log_scale + rule.fixed + 8 * UNIT * (1 + abs(rule.log_scale))
+    rising, falling = (1 + gain) * np.expm1(s * v), np.expm1(-s * v)
+    off_v = 8 * UNIT * v + 8 * UNIT * (np.abs(mu * x) + mu * mu) * (gain + rate) / (1 + gain)
+    off = 8 * UNIT * (rising - falling) + s * (rising + 2 + gain) * off_v
+    off += UNIT * (2 * x * x + 16) * (rising + falling)
+    long, b = half * (RHO + 1 / RHO) / 2, half * (RHO - 1 / RHO) / 2
+    steep = end + long + (1.0 + s) * mu
+    growth = b * b / 2 + s * -math.log(math.cos(mu * b / 2)) + steep * (long - half) + 0.05 * steep * half
+    peak = math.exp(float(((1 + s) * v - 0.5 * x * x).max()))
+    error = 64 / 15 * count * half * math.exp(growth) * RHO ** (-2 * len(NODES)) / (1 - RHO**-2)
+    outside = 4 * peak * (error + math.exp(-0.5 * (REACH + 4.0) ** 2) / REACH)
+    total = float(weights @ (rising + falling)) + float(weights @ off) + outside
+    return math.log1p(total * (1 + (3 * len(x) + 8) * UNIT)) * (1 + 4 * UNIT)
 
 
 @lru_cache(maxsize=64)

@@ -1,0 +1,86 @@
+"""What an audit runs: every way to a release, on one value and on longer ones, once and twice in a row."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from dalenius.audit.draws import Release, checked
+from dalenius.mechanisms.mechanism import Mechanism
+
+Draw = Callable[[Any, int], Sequence[Any]]
+
+LEAST, MOST = 200, 2000
+"""Of draws one at a time, unless told otherwise."""
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A way to draw outputs, the two inputs it is tried on, and how often."""
+
+    label: str
+    """What it is in words; empty for the main one."""
+    draw: Draw
+    inputs: tuple[Any, Any]
+    trials: int
+    twice: bool = False
+    """Outputs are pairs: a release of the first input, then one of the input in question."""
+    optional: bool = False
+    """On inputs nobody asked for: an error is noted, not raised."""
+
+
+def subjects(
+    mechanism: Mechanism | Release,
+    pairs: Sequence[tuple[Any, Any]],
+    trials: int,
+    single: int | None,
+    batched: bool,
+) -> list[Subject]:
+    """The main one first.
+
+    Twice in a row: a release of the first input and then one of either input are neighbouring transcripts
+    that differ in the second release alone, so the pair costs what one release costs, if the two draw noise
+    of their own. Noise that is used again, or again with its sign turned, shows in the difference or the sum.
+    """
+    own = isinstance(mechanism, Mechanism)
+    usual = max(LEAST, min(MOST, trials // 20)) if own else max(LEAST // 2, trials // 50)
+    few = min(trials, usual) if single is None else single
+    some = min(trials, max(LEAST, trials // 10))
+    if not isinstance(mechanism, Mechanism):
+        found = [Subject("", _batch(mechanism) if batched else _loop(mechanism), pairs[0], trials)]
+        again = _batch_again if batched else _loop_again
+        return [*found, again("twice in a row", mechanism, pairs[0], few)] if few else found
+    found = [Subject("", _batch(mechanism.releases), pairs[0], trials)]
+    for k, pair in enumerate(pairs):
+        name = f", pair {k + 1}" if k else ""
+        if k:
+            found.append(Subject(f"releases{name}", _batch(mechanism.releases), pair, some))
+        if few:
+            found.append(_batch_again(f"releases{name}, twice in a row", mechanism.releases, pair, few))
+            for way, release in mechanism.ways.items():
+                found.append(_loop_again(f"{way}{name}, twice in a row", release, pair, few))
+    return [replace(subject, optional=subject.inputs is not pairs[0]) for subject in found]
+
+
+def _loop(release: Release) -> Draw:
+    return lambda value, times: [release(value) for _ in range(times)]
+
+
+def _batch(releases: Release) -> Draw:
+    return lambda value, times: checked(releases(value, times), times)
+
+
+def _loop_again(label: str, release: Release, pair: tuple[Any, Any], trials: int) -> Subject:
+    def draw(value: Any, times: int) -> Sequence[Any]:
+        return [(release(pair[0]), release(value)) for _ in range(times)]
+
+    return Subject(label, draw, pair, trials, twice=True)
+
+
+def _batch_again(label: str, releases: Release, pair: tuple[Any, Any], trials: int) -> Subject:
+    def draw(value: Any, times: int) -> Sequence[Any]:
+        first = checked(releases(pair[0], times), times)
+        return list(zip(first, checked(releases(value, times), times), strict=True))
+
+    return Subject(label, draw, pair, trials, twice=True)

@@ -1,0 +1,215 @@
+"""The account a session spends from: found in its ledger by name and place, and opened by its first charge.
+
+Nothing is written before that: a question that is refused leaves no ledger, no account and no fixed total behind.
+
+An account is of one name and of one place. The same name at another place would be answered from the record of
+other people; the same place under another name would have a second budget. Both are refused, with the fix.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from dalenius.calculus.adjacency import Adjacency
+from dalenius.calculus.errors import InvalidParameter, LedgerDamaged, LedgerError
+from dalenius.calculus.guarantees import Guarantee
+from dalenius.session import postgres
+from dalenius.session.account import Account, Balance, Ticket
+from dalenius.session.budget import filter_of
+from dalenius.session.cost import Cost
+from dalenius.session.entries import Entry
+from dalenius.session.ledger import PATIENCE, Ledger, _name, _shares
+from dalenius.tables.place import Place
+from dalenius.tables.source import Source
+
+
+@dataclass(frozen=True)
+class Terms:
+    """What a session asks of its account. budget: None for that of an account which is there."""
+
+    dataset: str
+    budget: Guarantee | None
+    adjacency: Adjacency
+    unit: str
+    analyst: str | None
+    shares: Mapping[str, Any] | None
+    place: Place
+    moved: bool
+    """Whether the caller says that the data was at another place before."""
+    former: frozenset[str] = frozenset()
+    """What earlier versions called the same data, where the caller gave it no name."""
+    reserve: float | None = None
+
+
+def dataset_name(source: Source, name: str | None, needed: bool) -> str:
+    """What the ledger calls the data: the name given, or that of the file or table."""
+    if name is not None:
+        return _name("the name", name)
+    if needed and source.place.kind == "memory":
+        raise InvalidParameter(
+            "a data frame has no name and no place of its own, and a ledger keeps a budget for each name: say which "
+            "data these are, name='people 2024'."
+        )
+    return source.name
+
+
+def existing_ledger(where: str | os.PathLike[str] | Ledger) -> Ledger | None:
+    """The ledger, if it is there; nothing is made."""
+    if isinstance(where, Ledger):
+        return where
+    text = os.fspath(where)
+    if text.startswith(("postgresql://", "postgres://")):
+        postgres.needed()
+        store = postgres.PostgresStore(text, PATIENCE)
+        there = store.exists()
+        store.close()
+        if not there:
+            return None
+    elif text and "://" not in text and text != ":memory:" and not os.path.lexists(text):
+        if not Path(text).absolute().parent.is_dir():
+            raise LedgerError(f"there is no folder for the ledger {text!r}; make it, or name another place.")
+        return None
+    return Ledger.open(where, create=False)
+
+
+class SessionAccount(Account):
+    """An account that is looked for when it is needed, and opened by its first charge."""
+
+    def __init__(self, where: str | os.PathLike[str] | Ledger, terms: Terms) -> None:
+        self.where, self.terms = where, terms
+        self._opened: Account | None = None
+        self._place_to_record: tuple[Place, dict[str, Any] | None] | None = None
+        found = self._find()
+        if found is not None:
+            self._take(found)
+            return
+        if terms.budget is None:
+            raise InvalidParameter(
+                f"the ledger has no account of {terms.dataset!r} yet; say what its budget is: budget=dp.ZCDP(0.5), "
+                "or --total zcdp:0.5."
+            )
+        filter = filter_of(terms.budget, terms.adjacency, terms.reserve or 0)
+        shares: Mapping[str, Fraction] = _shares(terms.shares) or {}
+        if terms.analyst is not None:
+            _name("analyst", terms.analyst)
+            if shares and terms.analyst not in shares:
+                raise InvalidParameter(
+                    f"{terms.analyst!r} has no share of the budget of {terms.dataset!r}; those who have: "
+                    f"{', '.join(sorted(shares))}."
+                )
+        nowhere: Any = None  # until it is opened
+        super().__init__(nowhere, 0, terms.dataset, filter, filter.limit, shares, terms.analyst, terms.unit)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the ledger has it."""
+        if self._opened is None:
+            found = self._find()
+            if found is not None:  # somebody else was quicker
+                self._take(found)
+        return self._opened is not None
+
+    def balance(self) -> Balance:
+        return super().balance() if self.is_open else Balance(self.filter.nothing, {})
+
+    def recorded(self, question: str) -> str | None:
+        return super().recorded(question) if self.is_open else None
+
+    def place(self) -> dict[str, Any] | None:
+        return super().place() if self.is_open else self.terms.place.written()
+
+    def _charge(self, question: str, cost: Cost, recall: bool) -> Ticket | Entry:
+        if not self.is_open:
+            self._fitting(Balance(self.filter.nothing, {}), cost)
+            self._take(self._open())
+        elif self._place_to_record is not None:
+            if not (recall and self.recorded(question) is not None):
+                self._fitting(self.balance(), cost)
+            told, before = self._place_to_record
+            self.record_place(told.written(), before)
+            self._place_to_record = None
+        return super()._charge(question, cost, recall)
+
+    # -- finding and opening ----------------------------------------------------------------------
+
+    def _open(self) -> Account:
+        self.where = self.where if isinstance(self.where, Ledger) else Ledger.open(self.where)
+        return self._account(self.where)
+
+    def _account(self, ledger: Ledger) -> Account:
+        terms = self.terms
+        budget = terms.budget or ledger.existing(terms.dataset).promise
+        return ledger.account(
+            terms.dataset,
+            budget,
+            adjacency=terms.adjacency,
+            analyst=terms.analyst,
+            shares=terms.shares,
+            unit=terms.unit,
+            place=terms.place.written(),
+            reserve=terms.reserve,
+        )
+
+    def _take(self, account: Account) -> None:
+        known = account.place()
+        here, there = self.terms.place, None if known is None else read_place(known, account)
+        self._place_to_record = None if there is not None and here.is_at(there) else (here, known)
+        if there is not None and not here.is_at(there) and not self.terms.moved:
+            raise InvalidParameter(
+                f"the account of {account.dataset!r} is about {there}, and now {account.dataset!r} is {here}. Other "
+                "data need a name of their own: name='...' or --name. If these are the same data, which were moved, "
+                "say so once: moved=True or --moved."
+            )
+        self._opened = account
+        super().__init__(
+            account.ledger,
+            account.seq,
+            account.dataset,
+            account.filter,
+            account.limit,
+            account.shares,
+            account.analyst,
+            account.unit,
+        )
+
+    def _find(self) -> Account | None:
+        ledger = existing_ledger(self.where)
+        if ledger is None:
+            return None
+        self.where, mine = ledger, None
+        for account in ledger.accounts():
+            if account.dataset == self.terms.dataset:
+                mine = account
+            else:
+                self._other(account)
+        return None if mine is None else self._account(ledger)
+
+    def _other(self, account: Account) -> None:
+        """Refuse if another account is, or may be, about the same data."""
+        known, terms = account.place(), self.terms
+        if known is not None and terms.place.overlaps(read_place(known, account)):
+            raise InvalidParameter(
+                f"{terms.place} has an account already, named {account.dataset!r}; under the name "
+                f"{terms.dataset!r} it would have a second budget. Use name={account.dataset!r} (--name)."
+            )
+        if known is None and account.dataset in terms.former - {terms.dataset}:
+            raise InvalidParameter(
+                f"the ledger has an account named {account.dataset!r} from an earlier version, which may be about "
+                f"these data, now called {terms.dataset!r}. Say which is meant: name={account.dataset!r} to go on "
+                f"with it, name={terms.dataset!r} for other data (--name)."
+            )
+
+
+def read_place(content: Mapping[str, Any], account: Account) -> Place:
+    """The place an account holds."""
+    try:
+        return Place.read(content)
+    except (KeyError, TypeError, AttributeError):
+        raise LedgerDamaged(
+            f"where the data of {account.dataset!r} is, is not written as we write it."
+        ) from None

@@ -1,0 +1,197 @@
+"""Where data is, and what it is called: one rule for Python and for the command line.
+
+A ledger keeps a budget for each name, and remembers where the data of that name is. So the same name at another
+place is noticed, and so is the same place under another name:
+
+    place_of("people.csv")                                    a file: its path without links and dots
+    place_of("parts/*.parquet")                               several: the folder's path, and the pattern
+    place_of("postgresql://me:secret@DB/x", "people")         host, port, database, table; never who asks
+    place_of(frame)                                           None of these: it is in memory, and has no place
+
+`name_of` calls a file by its name without its ending (`adult.train.csv` is "adult.train"), and a database's table
+by its own.
+"""
+
+from __future__ import annotations
+
+import getpass
+import glob
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+POSTGRES = ("postgresql://", "postgres://")
+DATABASES = (".duckdb", ".ddb", ".db")
+SQUEEZED = (".gz", ".zst", ".bz2", ".xz", ".zip")
+PATTERN = "*?["
+HERE = ("", "127.0.0.1", "::1", "/var/run/postgresql", "/tmp")
+"""What PostgreSQL's library also calls localhost."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where data is, in words that a ledger keeps.
+
+    kind: "file", "url", "postgres", "spark", or "memory" for what has no place. where: the canonical path or
+    address, without users and passwords. table: in a database.
+    """
+
+    kind: str
+    where: str = ""
+    table: str | None = None
+
+    def written(self) -> dict[str, str | None]:
+        """For a ledger."""
+        return {"kind": self.kind, "where": self.where, "table": self.table}
+
+    @classmethod
+    def read(cls, content: Mapping[str, Any]) -> Place:
+        """What `written` wrote."""
+        table = content["table"]
+        return cls(str(content["kind"]), str(content["where"]), None if table is None else str(table))
+
+    def overlaps(self, other: Place) -> bool:
+        """Whether some of the data is the same: the same place, or files that both have."""
+        if self.table != other.table or self.kind != other.kind or self.kind == "memory":
+            return False
+        return self.where == other.where or (self.kind == "file" and bool(self._files & other._files))
+
+    def is_at(self, other: Place) -> bool:
+        """Whether this is the place of the other: the same words, or files that are the same ones."""
+        if self == other:
+            return True
+        alike = self.kind == other.kind == "file" and self.table == other.table
+        return alike and bool(self._files) and self._files == other._files
+
+    def __str__(self) -> str:
+        if self.kind == "memory":
+            return "a data frame, which has no place"
+        return self.where if self.table is None else f"table {self.table!r} of {self.where}"
+
+    @property
+    def _files(self) -> set[tuple[int, int]]:
+        """The files themselves: links, hard ones too, lead to the same."""
+        found = set()
+        for path in _listed(self.where):
+            try:
+                facts = os.stat(path)
+            except OSError:
+                continue
+            found.add((facts.st_dev, facts.st_ino))
+        return found
+
+
+def name_of(data: Any, table: str | None = None) -> str | None:
+    """What the data is called where nobody names it; None for what is in memory.
+
+    >>> name_of("data/adult.train.csv"), name_of("people.csv.gz"), name_of("parts/2024-*.parquet")
+    ('adult.train', 'people', '2024')
+    >>> name_of("postgresql://me@host/db", "people")
+    'people'
+    """
+    if not isinstance(data, str | Path):
+        return table
+    return table if table is not None else file_name(str(data))
+
+
+def file_name(text: str) -> str:
+    """A file's name without its ending; of a pattern, the part that is fixed."""
+    fixed = text[: min((text.find(sign) for sign in PATTERN if sign in text), default=len(text))]
+    if fixed != text:
+        name = Path(fixed).name if fixed.endswith(("/", os.sep)) else Path(fixed).name.rstrip("-_.")
+        return name or Path(fixed).parent.name or "data"
+    name = Path(text).name
+    for ending in SQUEEZED:
+        name = name[: -len(ending)] if name.lower().endswith(ending) else name
+    return Path(name).stem or "data"
+
+
+def former_names(data: Any) -> set[str]:
+    """What earlier versions called the same data: by its first dot in Python, with its ending in a shell."""
+    if not isinstance(data, str | Path):
+        return set()
+    first = str(data).split("*")[0].rstrip("/")
+    return {Path(str(data)).name, Path(first).name.split(".")[0] or "data"}
+
+
+def place_of(data: Any, table: str | None = None) -> Place:
+    """Where the data is."""
+    if isinstance(data, str | Path):
+        text = str(data)
+        if text.startswith(POSTGRES):
+            return Place("postgres", _postgres(text), _plain(table, "public"))
+        if "://" in text and not text.startswith("file://"):
+            parts = urlsplit(text)
+            host = (parts.hostname or "") + (f":{parts.port}" if parts.port else "")
+            return Place("url", f"{parts.scheme.lower()}://{host}{parts.path}", table)
+        path = text.removeprefix("file://")
+        inner = _plain(table, "main") if path.lower().endswith(DATABASES) else table
+        return Place("file", _path(path), inner)
+    if type(data).__module__.partition(".")[0] == "pyspark" and table is not None:
+        return Place("spark", _warehouse(data), _plain(table, "default"))
+    return _of_ibis(data)
+
+
+def _path(text: str) -> str:
+    """The one absolute path; of a pattern, that of its fixed folder and then the pattern."""
+    if Path(text).exists() or not any(sign in text for sign in PATTERN):
+        return os.path.realpath(text)
+    parts = Path(text).parts
+    fixed = next(n for n, part in enumerate(parts) if any(sign in part for sign in PATTERN))
+    return os.path.join(os.path.realpath(os.path.join(*parts[:fixed]) if fixed else "."), *parts[fixed:])
+
+
+def _listed(path: str) -> list[str]:
+    return [path] if os.path.exists(path) else glob.glob(path, recursive=True)
+
+
+def _postgres(address: str) -> str:
+    """Host, port and database, however they are written; never a user, a password or an option."""
+    try:
+        from psycopg.conninfo import conninfo_to_dict
+
+        told: dict[str, Any] = dict(conninfo_to_dict(address))
+    except Exception:  # it cannot be connected to either
+        told = {}
+    if told.get("service"):
+        return f"service {told['service']}"
+    return _server(told.get("host"), told.get("port"), told.get("dbname") or told.get("user"))
+
+
+def _server(host: Any, port: Any, database: Any) -> str:
+    hosts = [one.lower() for one in str(host or "").split(",")]
+    hosts = ["localhost" if one in HERE else one for one in hosts]
+    ports = str(port or os.environ.get("PGPORT") or 5432)
+    return f"postgresql://{','.join(hosts)}:{ports}/{database or getpass.getuser()}"
+
+
+def _plain(table: str | None, schema: str) -> str | None:
+    """A table's name without the schema it is in anyway."""
+    return None if table is None else table.removeprefix(f"{schema}.")
+
+
+def _warehouse(session: Any) -> str:
+    try:
+        return str(session.conf.get("spark.sql.warehouse.dir"))
+    except Exception:  # a server that does not tell
+        return "spark"
+
+
+def _of_ibis(data: Any) -> Place:
+    """A named table of a DuckDB file or of PostgreSQL is there; everything else is in memory."""
+    try:
+        backend, schema = data.get_backend(), data.op().namespace.database
+        name = data.op().name if schema is None else f"{schema}.{data.op().name}"
+        if backend.name == "postgres":
+            info = backend.con.info
+            return Place("postgres", _server(info.host, info.port, info.dbname), _plain(name, "public"))
+        if backend.name == "duckdb":
+            files = backend.con.execute("SELECT path FROM duckdb_databases() WHERE NOT internal").fetchall()
+            if len(files) == 1 and files[0][0]:
+                return Place("file", os.path.realpath(files[0][0]), _plain(name, "main"))
+    except Exception:  # not a table, or one of an engine that does not tell
+        return Place("memory")
+    return Place("memory")

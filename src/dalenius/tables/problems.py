@@ -1,0 +1,61 @@
+"""Everything that is wrong with a description or a question, in one message."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from dalenius.calculus.errors import InvalidParameter, QueryRefused
+
+T = TypeVar("T")
+
+
+class Problems:
+    """Collects what is refused, so that it can be put right at once and not one thing at a time.
+
+    >>> problems = Problems()
+    >>> problems.attempt(lambda: 1)
+    1
+    >>> def wrong(): raise InvalidParameter("this is wrong.")
+    >>> problems.attempt(wrong)
+    >>> problems.raise_any()
+    Traceback (most recent call last):
+    dalenius.calculus.errors.InvalidParameter: this is wrong.
+    """
+
+    def __init__(self) -> None:
+        self.found: list[InvalidParameter] = []
+
+    def attempt(self, action: Callable[[], T]) -> T | None:
+        """What the action gives; None, and a note, if it is refused."""
+        try:
+            return action()
+        except InvalidParameter as problem:
+            self.add(problem)
+            return None
+
+    def add(self, problem: InvalidParameter) -> None:
+        """One more; of several about the same thing only the first."""
+        parts = problem.parts if isinstance(problem, Several) else [problem]
+        self.found += [part for part in parts if str(part) not in {str(known) for known in self.found}]
+
+    def raise_any(self) -> None:
+        """Raise what was found: the one, or one that tells them all."""
+        if len(self.found) == 1:
+            raise self.found[0] from None
+        if self.found:
+            refused = all(isinstance(part, QueryRefused) for part in self.found)
+            raise (SeveralRefused if refused else Several)(self.found) from None
+
+
+class Several(InvalidParameter):
+    """Several things that are wrong."""
+
+    def __init__(self, parts: list[InvalidParameter]) -> None:
+        self.parts = parts
+        lines = "".join(f"\n- {part}" for part in parts)
+        super().__init__(f"{len(parts)} things are wrong:{lines}")
+
+
+class SeveralRefused(Several, QueryRefused):
+    """Several things that are wrong with a question."""
