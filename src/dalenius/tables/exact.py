@@ -205,7 +205,8 @@ class _Evaluation:
     def _ids(self, scope: Scope) -> dict[str, Any]:
         assert self.unit.column is not None
         x, kind = scope.identity(self.unit.column)
-        if scope.fields[self.unit.column].nullable:
+        field = scope.fields[self.unit.column]
+        if field.nullable or field.mended:
             scope.rows = scope.rows.filter(x.notnull())
             x, kind = scope.identity(self.unit.column)
         return {UNIT: x, SEED: self.engine.integer(kind, x)}

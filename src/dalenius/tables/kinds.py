@@ -4,7 +4,8 @@ Every source turns its columns into one clean form of their kind, inside the eng
 
     integer     64 bits with a sign
     number      double precision, never NaN (which is null), never infinite: infinity is the largest double
-    text        valid UTF-8; bytes that are none are read as a replacement sign
+    text        valid UTF-8; what is none is null, but in Parquet files, where DuckDB puts ? for each such byte:
+                there an id with a ? in it counts as missing, since it may be another's
     bool
     date        0001-01-01 to 9999-12-31; what lies beyond, infinity included, is the nearer of the two
     timestamp   microseconds without a zone, within the midnights of those two days, likewise
@@ -50,7 +51,7 @@ class Field:
     dtype: the engine's type as Ibis writes it, `float32` or `decimal(12, 2)`.
     kind: None when the type is of no use in a question; `dtype` then says what it is.
     nullable: whether the engine lets it hold null. nan: whether it can hold NaN, as floating point can, and
-    PostgreSQL's numeric.
+    PostgreSQL's numeric. mended: whether bytes that are not UTF-8 were replaced as it was read.
     """
 
     name: str
@@ -58,6 +59,7 @@ class Field:
     kind: Kind | None
     nullable: bool
     nan: bool = False
+    mended: bool = False
 
     @property
     def missing(self) -> bool:
@@ -92,8 +94,9 @@ def clean_types(fields: tuple[Field, ...]) -> dict[str, str]:
 
 
 def needs_identity(field: Field) -> bool:
-    """Whether a column is exact as text only: whole numbers that 64 bits with a sign do not hold."""
-    return field.dtype == "uint64"
+    """Whether units are told apart by a column of its own: whole numbers that 64 bits with a sign do not hold, and
+    text that was mended, which must not be taken for another's."""
+    return field.dtype == "uint64" or field.mended
 
 
 def kind_of(dtype: Any) -> Kind | None:

@@ -206,7 +206,9 @@ class Schema:
                 InvalidParameter(f"`columns` in {name} must be a table of columns, each with its facts.")
             )
             columns = {}
-        made = problems.attempt(lambda: cls(columns, nulls=told.get("nulls"), records=told.get("records", "quoted")))
+        made = problems.attempt(
+            lambda: cls(columns, nulls=told.get("nulls"), records=told.get("records", "quoted"))
+        )
         problems.raise_any()
         assert made is not None
         return made

@@ -109,7 +109,7 @@ COLUMNS: Mapping[str, Column] = {
     "who": Column(
         "string",
         "text",
-        tuple(t.encode() for t in ("ann", "bob", "cyn", "dee", "\ufffd", "a")),
+        tuple(t.encode() for t in ("ann", "bob", "cyn", "dee", "\ufffd", "?", "a?")),
         tuple(t.encode() for t in TEXT),
         ODD_TEXT,
     ),
@@ -161,7 +161,7 @@ COLUMNS: Mapping[str, Column] = {
     "k": Column(
         "string",
         "text",
-        tuple(t.encode() for t in ("p", "q", "é", "\ufffd")),
+        tuple(t.encode() for t in ("p", "q", "é", "\ufffd", "?")),
         tuple(t.encode() for t in TEXT),
         ODD_TEXT,
     ),

@@ -2,7 +2,7 @@
 
 The first line is public: it names the columns and shows the separator. What one record is, and what becomes of a broken
 one, is written in `records`. An empty value is missing, and so is one that does not read as the type of its column;
-bytes that are not UTF-8 are read as `?`. Types that the schema does not state are guessed from the first records,
+text that is not UTF-8 is missing. Types that the schema does not state are guessed from the first records,
 see `guessing`: names and types are taken to be public.
 
 The table is kept in a file of its own in a private folder. Its name is removed as soon as it is written, so that
@@ -183,12 +183,11 @@ def _revealed(column: Any) -> Any:
 
 
 def valid(value: bytes | None) -> str | None:
-    """Bytes as text; what is not UTF-8 as question marks."""
-    if value is None:
-        return None
-    with contextlib.suppress(UnicodeDecodeError):
-        return value.decode()
-    return value.decode("utf-8", "replace").replace("\ufffd", "?")
+    """Bytes as text; what is not UTF-8 is missing: mended, it could be taken for another text, or another unit."""
+    if value is not None:
+        with contextlib.suppress(UnicodeDecodeError):
+            return value.decode()
+    return None
 
 
 def _kinds(backend: Any, names: Sequence[str], first: Any, schema: Schema) -> list[Kind]:

@@ -48,7 +48,8 @@ class Clean:
     identity: str | None = None
 
     def field(self, name: str, nullable: bool = True) -> Field:
-        return Field(name, self.dtype, self.kind, nullable, self.nan)
+        mended = self.kind == "text" and self.identity is not None
+        return Field(name, self.dtype, self.kind, nullable, self.nan, mended)
 
 
 def selected(cleans: tuple[Clean, ...] | list[Clean]) -> str:

@@ -1,6 +1,6 @@
 """Parquet files, read by DuckDB where they lie.
 
-Columns are taken by position, text is repaired as it is read (bytes that are not UTF-8 become `?`), and several files
+Columns are taken by position, text is mended as it is read (bytes that are not UTF-8 become `?`), and several files
 must agree in the names and types of their columns: a value that does not fit the type in another file would make a
 question fail, so such files are not opened together. Only what the files say of themselves is looked at, and no row.
 
@@ -10,17 +10,18 @@ DuckDB fails on timestamps in milliseconds that microseconds cannot hold; files 
 from __future__ import annotations
 
 import glob
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from dalenius.calculus.errors import SourceError
 from dalenius.tables.opening import duckdb
 from dalenius.tables.opening.frames import form
-from dalenius.tables.opening.opened import Opened
+from dalenius.tables.opening.opened import Clean, Opened
 
 ENDINGS = (".parquet", ".pq")
 
-MENDED = "coalesce(TRY(decode({0})), CASE WHEN {0} IS NOT NULL THEN '?' END)"
+DECODED = "TRY(decode({0}))"
 
 SCHEMA = """
     SELECT file_name, name, coalesce(num_children, 0), type, type_length, precision, scale, converted_type, logical_type
@@ -50,10 +51,17 @@ def open_parquet(path: str, called: str) -> Opened:
     if wide and "://" not in path:
         return _by_arrow(backend, path, called)
     relation = f"read_parquet({duckdb.text(path)}, utf8_validation = 'replace', can_have_nan = true)"
-    parts = [name for name, _ in duckdb.described(backend, relation)][
-        len(names) :
-    ]  # from the names of folders
-    return duckdb.cleaned(backend, relation, called, names + parts)
+    told = duckdb.described(backend, relation)
+    parts = [name for name, _ in told[len(names) :]]  # from the names of folders
+    cleans = [_apart(duckdb.clean(dtype, f"r{i}")) for i, (_, dtype) in enumerate(told)]
+    return duckdb.cleaned(backend, relation, called, names + parts, cleans)
+
+
+def _apart(clean: Clean) -> Clean:
+    """Text as an id: what may have been mended is nobody's, since it may look like another's."""
+    if clean.kind != "text" or clean.dtype != "string":
+        return clean
+    return replace(clean, identity=f"CASE WHEN contains({clean.sql}, '?') THEN NULL ELSE {clean.sql} END")
 
 
 def _names(schema: list[tuple[Any, ...]]) -> list[str]:
@@ -85,10 +93,10 @@ def _by_arrow(backend: Any, path: str, called: str) -> Opened:
         texts = clean.kind == "text"
         if (
             clean.kind is not None
-        ):  # the reader casts as a frame is cast; text is read as bytes, and mended below
+        ):  # the reader casts as a frame is cast; text is read as bytes, and decoded below
             types.append(field.with_type(pa.binary() if texts else held.type))
         column = duckdb.name(field.name)
-        values.append(f"{MENDED.format(column) if texts else column if clean.kind else 'NULL'} AS r{i}")
+        values.append(f"{DECODED.format(column) if texts else column if clean.kind else 'NULL'} AS r{i}")
     backend.con.register("data", dataset.dataset(files, schema=pa.schema(types), format="parquet"))
     relation = f"(SELECT {', '.join(values)} FROM data)"
     return duckdb.cleaned(backend, relation, called, told.names, [clean for _, clean in forms])

@@ -40,7 +40,8 @@ def clean(dtype: Any, x: str, mend: str) -> Clean:
     if kind in ("StringType", "VarcharType"):
         if getattr(dtype, "collation", None) not in (None, "UTF8_BINARY"):
             return Clean(None, UNUSABLE)
-        return Clean("text", "string", mend.format(x))
+        # What is not UTF-8 is missing: mended, it could be taken for another text, or another unit.
+        return Clean("text", "string", f"CASE WHEN {mend.format(x)} = {x} THEN {x} END", nan=True)
     if kind == "DateType":
         return Clean("date", "date", within(x, "DATE '0001-01-01'", "DATE '9999-12-31'"))
     if kind in ("TimestampType", "TimestampNTZType"):
