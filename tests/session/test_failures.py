@@ -261,7 +261,8 @@ class TestLocks:
             "except Exception as problem:\n"
             "    print(type(problem).__name__, problem)\n"
         )
-        os.chmod(path, 0o444)
+        for name in (path, path.with_name(path.name + "-journal")):
+            os.chmod(name, 0o444)
         done = subprocess.run(
             [sys.executable, "-c", program, str(path)], cwd=ROOT, capture_output=True, text=True, check=False
         )

@@ -18,6 +18,7 @@ from dalenius.cli.show import plain_number, working
 
 if TYPE_CHECKING:
     from dalenius.calculus.guarantees import Guarantee
+    from dalenius.session.ledger import Ledger
     from dalenius.session.session import Session
     from dalenius.tables.answer import Answer
     from dalenius.tables.query import Query
@@ -60,6 +61,13 @@ Total = Annotated[
     ),
 ]
 LedgerAt = Annotated[str, typer.Option("--ledger", metavar="LEDGER", help="A file, or a postgresql:// URL.")]
+Checkpoint = Annotated[
+    str | None,
+    typer.Option(
+        "--checkpoint", metavar="SEQ:HASH", help="An entry the ledger must contain, or @FILE with one in it."
+    ),
+]
+NoCreate = Annotated[bool, typer.Option("--no-create", help="Refuse where there is no ledger yet.")]
 Description = Annotated[
     Path | None, typer.Option("--schema", metavar="FILE", help="Public facts about columns, TOML or YAML.")
 ]
@@ -94,6 +102,8 @@ def query(
     nulls: Missing = "drop",
     name: Name = None,
     analyst: Analyst = None,
+    checkpoint: Checkpoint = None,
+    no_create: NoCreate = False,
     confidence: Confidence = 0.95,
     simultaneous: Simultaneous = False,
     html: Html = None,
@@ -110,7 +120,18 @@ def query(
     with clear_errors():
         _writable(html)
         opened = _Opened(
-            data, table, unit, max_rows, max_groups, budget, total, ledger, schema, nulls, name, analyst
+            data,
+            table,
+            unit,
+            max_rows,
+            max_groups,
+            budget,
+            total,
+            opened_ledger(ledger, checkpoint, no_create),
+            schema,
+            nulls,
+            name,
+            analyst,
         )
         price = read_promise(budget).guarantee
         # Whatever can be refused is refused before the ledger hears of it.
@@ -142,6 +163,8 @@ def sql(
     nulls: Missing = "drop",
     name: Name = None,
     analyst: Analyst = None,
+    checkpoint: Checkpoint = None,
+    no_create: NoCreate = False,
     confidence: Confidence = 0.95,
     simultaneous: Simultaneous = False,
     html: Html = None,
@@ -153,7 +176,18 @@ def sql(
 
         _writable(html)
         opened = _Opened(
-            data, table, unit, max_rows, max_groups, budget, total, ledger, schema, nulls, name, analyst
+            data,
+            table,
+            unit,
+            max_rows,
+            max_groups,
+            budget,
+            total,
+            opened_ledger(ledger, checkpoint, no_create),
+            schema,
+            nulls,
+            name,
+            analyst,
         )
         trial = opened.trial
         listed = None if keys is None else _listed(trial, grouped_by(text), keys)
@@ -191,6 +225,8 @@ def price(
     nulls: Missing = "drop",
     name: Name = None,
     analyst: Analyst = None,
+    checkpoint: Checkpoint = None,
+    no_create: NoCreate = False,
     as_json: AsJson = False,
 ) -> None:
     """The cheapest budget that is accurate enough; nothing is spent and no row is read."""
@@ -198,7 +234,18 @@ def price(
         from dalenius.session.accuracy import within as accuracy
 
         opened = _Opened(
-            data, table, unit, max_rows, max_groups, None, total, ledger, schema, nulls, name, analyst
+            data,
+            table,
+            unit,
+            max_rows,
+            max_groups,
+            None,
+            total,
+            opened_ledger(ledger, checkpoint, no_create),
+            schema,
+            nulls,
+            name,
+            analyst,
         )
         session = opened.session if opened.known else opened.trial
         asked = _question(session, where, group_by, keys, keys_from, False, agg)
@@ -210,6 +257,14 @@ def price(
             f"{found.budget!r}"
             + ("" if found.affordable else f", more than the {session.remaining!r} that is left")
         )
+
+
+def opened_ledger(where: str, checkpoint: str | None, no_create: bool) -> Ledger:
+    """The ledger of the command line."""
+    from dalenius.cli.ledger import read_expected
+    from dalenius.session.ledger import Ledger
+
+    return Ledger.open(where, create=not no_create, checkpoint=read_expected(checkpoint))
 
 
 class _Opened:
@@ -224,21 +279,20 @@ class _Opened:
         max_groups: int | None,
         budget: str | None,
         total: str | None,
-        ledger: str,
+        ledger: Ledger,
         schema: Path | None,
         nulls: str,
         name: str | None,
         analyst: str | None,
     ) -> None:
         try:
-            from dalenius.session.ledger import Ledger
             from dalenius.tables import Schema, Source, Unit
         except ModuleNotFoundError:
             raise InvalidParameter("tables need Ibis and DuckDB: pip install 'dalenius[tables]'.") from None
         facts = Schema.load(schema) if schema is not None else Schema()
         if facts.nulls is None:
             facts = Schema(dict(facts.columns), nulls=nulls)  # type: ignore[arg-type]
-        self.ledger, label = Ledger.open(ledger), name or Path(data).name
+        self.ledger, label = ledger, name or Path(data).name
         kept = [account.promise for account in self.ledger.accounts() if account.dataset == label]
         self.known = bool(kept)
         """Whether the ledger has a budget for these data."""

@@ -20,7 +20,7 @@ from dalenius.calculus.guarantees import Guarantee
 from dalenius.calculus.loss import Loss
 from dalenius.session.budget import Filter
 from dalenius.session.cost import Cost
-from dalenius.session.entries import Entry, digest, now
+from dalenius.session.entries import digest, now
 from dalenius.session.store import Rows
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ class Account:
     def balance(self) -> Balance:
         """What is spent at this moment, exactly."""
         with self.ledger.reading() as rows:
-            return self._balance(rows)
+            return read_balance(*rows.memory.spent(self.seq), self.filter)
 
     @property
     def spent(self) -> Guarantee:
@@ -197,7 +197,7 @@ class Account:
                 "question": question,
                 "cost": cost.written(),
                 "spent": after.total.written(),
-                "by": {name: spent.written() for name, spent in after.by.items()},
+                "by": {self.analyst or "": after.of(self.analyst).written()},
                 "time": now(),
             }
             entry = self.ledger.append(rows, "charge", self.seq, key, body)
@@ -224,8 +224,9 @@ class Account:
         return replace(left, amount=min(left.amount, mine.amount), delta=min(left.delta, mine.delta))
 
     def _balance(self, rows: Rows) -> Balance:
-        last = rows.latest("charge", self.seq)
-        return Balance(self.filter.nothing, {}) if last is None else read_balance(last, self.filter)
+        """What is spent in all, and by this analyst: the sum of the charges in the chain."""
+        total, by = rows.memory.spent(self.seq, self.analyst or "")
+        return read_balance(total, by, self.filter)
 
     def _recorded(self, rows: Rows, key: str) -> str | None:
         found = rows.first("answer", self.seq, key)
@@ -241,14 +242,16 @@ class Account:
         return cost
 
 
-def read_balance(charge: Entry, filter: Filter) -> Balance:
-    """What is spent after a charge."""
-    body = charge.content()
+def read_balance(total: Mapping[str, str], by: Mapping[str, Mapping[str, str]], filter: Filter) -> Balance:
+    """What is spent, from the sums of the chain."""
     zero = filter.nothing
+    none = zero.written()
     try:
-        return Balance(zero.read(body["spent"]), {name: zero.read(s) for name, s in body["by"].items()})
-    except (KeyError, AttributeError, InvalidParameter):
-        raise LedgerDamaged(f"entry {charge.seq} of the ledger is not a charge as we write them.") from None
+        return Balance(
+            zero.read({**none, **total}), {who: zero.read({**none, **sums}) for who, sums in by.items()}
+        )
+    except InvalidParameter:
+        raise LedgerDamaged("the charges of the ledger are not of the kind its account says.") from None
 
 
 def _checked_text(name: str, text: Any) -> str:

@@ -11,8 +11,7 @@ from dalenius.calculus.guarantees import Guarantee
 from dalenius.session.account import Account
 from dalenius.session.cost import decimal
 from dalenius.session.entries import SCHEMA
-from dalenius.session.ledger import Ledger
-from dalenius.session.verify import BATCH
+from dalenius.session.ledger import BATCH, Ledger
 
 
 def overview(ledger: Ledger) -> dict[str, Any]:
@@ -28,7 +27,8 @@ def overview(ledger: Ledger) -> dict[str, Any]:
 def _account(ledger: Ledger, account: Account) -> dict[str, Any]:
     balance = account.balance()
     with ledger.reading() as rows:
-        charges, answers = rows.count("charge", account.seq), rows.count("answer", account.seq)
+        tally = rows.memory.accounts[account.seq]
+        charges, answers = tally.charges, tally.answered
     analysts = [
         {
             "analyst": name,
@@ -77,9 +77,8 @@ def exported(ledger: Ledger) -> Iterator[str]:
     end = int(last.partition(":")[0])  # entries made while this runs belong to the next export
     while seq < end:
         with ledger.reading() as rows:
-            batch = [entry for entry in rows.after(seq, BATCH) if entry.seq <= end]
+            batch = [rows.same(entry) for entry in rows.after(seq, min(BATCH, end - seq))]
         for entry in batch:
-            entry.content()  # an entry that was changed is not exported as if it were sound
             yield json.dumps(entry.as_dict(), ensure_ascii=True)
-        seq = batch[-1].seq
+        seq += len(batch)
     yield json.dumps({"checkpoint": last}, ensure_ascii=True)

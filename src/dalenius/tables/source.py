@@ -21,8 +21,10 @@ import csv
 import glob
 import gzip
 import itertools
+import os
 import shutil
 import tempfile
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -76,6 +78,8 @@ class Source:
     _backend: Any = field(repr=False)
     _owned: bool = field(default=False, repr=False)
     _uploaded: dict[str, Any] = field(default_factory=dict, repr=False)
+    _turns: dict[int, threading.Lock] = field(default_factory=dict, repr=False)
+    """A lock for each process: one that a fork took along may be held for ever."""
 
     @classmethod
     def open(
@@ -108,7 +112,9 @@ class Source:
         """Run it; the result in Arrow. An engine's complaint may quote the data, so it is not passed on."""
         failed = False
         try:
-            return self._backend.to_pyarrow(rows)
+            # One question at a time: a connection that is busy would fail a question that was charged.
+            with self._turns.setdefault(os.getpid(), threading.Lock()):
+                return self._backend.to_pyarrow(rows)
         except Exception:
             failed = True
         # Outside the handler: the original must not hang on as the context of this one.
