@@ -17,7 +17,7 @@ SCHEMA = 1
 Kind = Literal["open", "account", "charge", "answer"]
 KINDS: tuple[str, ...] = get_args(Kind)
 
-_scan = json.JSONDecoder().scan_once
+_scan = json.JSONDecoder().raw_decode
 
 START = "0" * 64
 """What the first entry names as the hash before it."""
@@ -75,7 +75,7 @@ class Entry(NamedTuple):
             found, end = _scan(
                 self.body, 0
             )  # `json.loads` without the search for spaces, which there are none
-        except (ValueError, RecursionError, StopIteration):
+        except (ValueError, RecursionError):
             found, end = None, 0
         if not isinstance(found, dict) or end != len(self.body):
             raise LedgerDamaged(f"entry {self.seq} of the ledger is not an entry as we write them.")

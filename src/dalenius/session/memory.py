@@ -127,12 +127,12 @@ class Memory:
         if intact:
             try:
                 self._meaning(entry, entry.read())
-            except (KeyError, TypeError, ValueError, AttributeError):
-                self._say(f"entry {entry.seq} is not an entry as we write them")
             except LedgerDamaged as problem:
                 if not self._listening:
                     raise
                 self._say(str(problem))
+            except (KeyError, TypeError, ValueError, AttributeError):
+                self._say(f"entry {entry.seq} is not an entry as we write them")
             self._hashes += bytes.fromhex(entry.hash)
         self.seq, self.hash = entry.seq, entry.hash
 

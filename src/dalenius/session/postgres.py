@@ -156,6 +156,7 @@ class PostgresStore(Store):
                         "the process was forked inside a transaction of its ledger; the transaction stays with the "
                         "parent."
                     )
+                connection.deadline = self.for_commit(deadline)
                 if connection.execute("COMMIT").statusmessage != "COMMIT":
                     raise LedgerError(f"the ledger {self.label} did not commit. Nothing was released.")
             except BaseException as problem:
@@ -262,15 +263,18 @@ def _has_ledger(rows: Rows) -> bool:
 
 @contextlib.contextmanager
 def _clear(label: str) -> Iterator[None]:
-    """The driver's errors in our words, and not hanging on to what libpq said: it may quote the address."""
+    """The driver's errors in our words. What libpq said may quote the address, and goes: also from the chain of errors,
+    in which this one stays because it happened inside a `with`.
+    """
     import psycopg
 
     try:
         yield
-        return
     except psycopg.Error as problem:
         worded = _worded(problem, label)
-    raise worded
+        problem.args = (type(problem).__name__,)
+        problem.__cause__ = problem.__context__ = None
+        raise worded from None
 
 
 def _worded(problem: psycopg.Error, label: str) -> Exception:

@@ -167,7 +167,7 @@ class SqliteStore(Store):
                 rows = SqliteRows(connection)
                 yield rows
                 self._in_its_process(connection)
-                _patiently(connection, "COMMIT", deadline)
+                _patiently(connection, "COMMIT", self.for_commit(deadline))
             except BaseException as problem:
                 self._undo(connection, problem)
                 raise
@@ -453,9 +453,10 @@ def _clear(label: str) -> Iterator[None]:
     """SQLite's errors in our words."""
     try:
         yield
-    except sqlite3.Error as problem:
+    except (sqlite3.Error, UnicodeDecodeError) as problem:
         name = getattr(problem, "sqlite_errorname", "") or ""
-        if not name and "decode" in str(problem):  # the driver's own complaint, which quotes what it found
+        # What is no text in the file, or in SQLite's complaint about it, the driver cannot decode.
+        if not name and "decode" in str(problem):
             name = "SQLITE_CORRUPT"
         known = next((why for start, why in WHY.items() if name.startswith(start)), None)
         why = known or f"SQLite says: {problem}"

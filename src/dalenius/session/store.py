@@ -210,6 +210,10 @@ class Store(ABC):
         finally:
             lock.release()
 
+    def for_commit(self, deadline: float) -> float:
+        """When to give up a commit: the time the ledger itself took before it is not the server's or another's."""
+        return max(deadline, time.monotonic() + self.patience / 2)
+
     def in_child(self) -> None:
         """After a fork: no thread is here to give the lock back."""
         self.lock = threading.RLock()
