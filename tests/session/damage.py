@@ -64,11 +64,16 @@ class Damage:
     """Also true, to a stranger."""
 
 
-def states(folder: Path, releases: int = 45) -> list[State]:
-    """A ledger as it grows."""
+def states(folder: Path, releases: int = 45, indexed: bool = False) -> list[State]:
+    """A ledger as it grows; with the indexes that ledgers of the first version have, or without."""
     path = folder / "grown.ledger"
     found = []
     with Ledger.open(path) as ledger:
+        if indexed:
+            connection = sqlite3.connect(path)
+            connection.execute("CREATE INDEX entries_by_key ON entries (key, kind, account, seq)")
+            connection.execute("CREATE INDEX entries_by_account ON entries (account, kind, seq)")
+            connection.close()
         answers: dict[str, str] = {}
         accounts = {name: ledger.account(name, dp.ZCDP(budget)) for name, budget in BUDGETS.items()}
         for number in range(releases):
@@ -262,6 +267,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.session.damage")
     for name, count in (("flips", 5000), ("cuts", 250), ("torn", 250), ("copies", 100)):
         parser.add_argument(f"--{name}", type=int, default=count)
+    parser.add_argument("--indexed", action="store_true", help="as the first version made them")
     parser.add_argument("--seed", type=int, default=1977)
     parser.add_argument("--out", type=Path)
     options = parser.parse_args()
@@ -270,18 +276,19 @@ def main() -> None:
     # In memory where there is such a folder: nothing here is about the disk.
     with tempfile.TemporaryDirectory(dir="/dev/shm" if os.path.isdir("/dev/shm") else None) as name:
         folder = Path(name)
-        grown = states(folder)
+        grown = states(folder, indexed=options.indexed)
         found = run(flips(chance, grown, options.flips), folder)
         found += run(cuts(chance, grown, options.cuts), folder)
         found += run(torn(chance, grown, options.torn), folder)
         found += run(copies(chance, grown, options.copies), folder)
         found += run(emptied(grown, folder), folder)
+    given = " --indexed" if options.indexed else ""
     size, entries = len(grown[-1].content), grown[-1].checkpoint.partition(":")[0]
     text = "\n".join(
         (
             "# Damage to ledgers in files",
             "",
-            f"Written by `python -m tests.session.damage --seed {options.seed}`, where it says what is done to whom. "
+            f"Written by `python -m tests.session.damage --seed {options.seed}{given}`, which says what is done. "
             f"A ledger of {entries} entries, {size // 1024} KiB, SQLite {sqlite3.sqlite_version}; "
             f"{time.perf_counter() - start:.0f} seconds.",
             "",

@@ -10,7 +10,7 @@ The order is the point. Charge, then touch the data, then record the answer, the
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -116,8 +116,9 @@ class Account:
         if not self.shares:
             return self.limit
         if analyst is None or analyst not in self.shares:
-            who = ", ".join(sorted(self.shares))
-            raise InvalidParameter(f"this budget is shared by {who}; open the account as one of them.")
+            raise InvalidParameter(
+                f"this budget is shared by {listed(self.shares)}; open the account as one of them."
+            )
         return self.limit.share(self.shares[analyst])
 
     # -- asking -----------------------------------------------------------------------------------
@@ -252,6 +253,11 @@ def read_balance(total: Mapping[str, str], by: Mapping[str, Mapping[str, str]], 
         )
     except InvalidParameter:
         raise LedgerDamaged("the charges of the ledger are not of the kind its account says.") from None
+
+
+def listed(names: Iterable[str]) -> str:
+    """Names for a message; what a terminal would obey is written out."""
+    return ", ".join(name if name.isprintable() else ascii(name) for name in sorted(names))
 
 
 def _checked_text(name: str, text: Any) -> str:

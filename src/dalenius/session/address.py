@@ -79,7 +79,7 @@ def _whereabouts(parts: dict[str, str]) -> dict[str, str]:
 def _label(parts: dict[str, str]) -> str:
     host = parts.get("host") or parts.get("hostaddr") or ""
     port, database = parts.get("port", ""), parts.get("dbname", "")
-    if (host and not _HOST.fullmatch(host)) or (port and not port.isdecimal()):
+    if (host and not _HOST.fullmatch(host)) or (port and not _is_port(port)):
         return UNNAMED
     if not _DATABASE.fullmatch(database):
         database = ""
@@ -87,3 +87,8 @@ def _label(parts: dict[str, str]) -> str:
     if any(secret in (host, port, database) for secret in secrets):
         return UNNAMED
     return f"postgresql://{host}{':' + port if port else ''}/{database}"
+
+
+def _is_port(text: str) -> bool:
+    """A number without a host before it may be a password: user:password, and the rest forgotten."""
+    return text.isdecimal() and len(text) <= 5 and 0 < int(text) < 65536

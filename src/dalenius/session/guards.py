@@ -56,25 +56,20 @@ END $$;
 CREATE OR REPLACE FUNCTION dalenius.add_up(
     in_account bigint, name text, cost json, told json, allowed json, share text) RETURNS void {_SAFE} AS $$
 DECLARE
-    part_ text;
-    price numeric;
-    now_ numeric;
-    upper_ numeric := split_part(share, '/', 1)::numeric;
-    lower_ numeric := coalesce(nullif(split_part(share, '/', 2), ''), '1')::numeric;
+    above numeric := split_part(share, '/', 1)::numeric;
+    below numeric := coalesce(nullif(split_part(share, '/', 2), ''), '1')::numeric;
 BEGIN
     PERFORM dalenius.need(dalenius.are_amounts(told), 'a charge must say what is spent after it');
-    PERFORM dalenius.need(
-        (SELECT array_agg(key ORDER BY key COLLATE "C") FROM json_each(told))
-            = (SELECT array_agg(key ORDER BY key COLLATE "C") FROM json_each(cost)),
-        'what is spent has the parts that a cost has');
-    FOR part_, price IN SELECT key, value::numeric FROM json_each_text(cost) LOOP
-        INSERT INTO dalenius.spent AS s VALUES (in_account, name, part_, price)
-            ON CONFLICT (account, who, part) DO UPDATE SET amount = s.amount + price
-            RETURNING s.amount INTO now_;
-        PERFORM dalenius.need((told ->> part_)::numeric = now_, 'a charge must say what is spent after it');
-        PERFORM dalenius.need(
-            now_ = 0 OR now_ * lower_ <= (allowed ->> part_)::numeric * upper_, 'a charge must fit the budget');
-    END LOOP;
+    INSERT INTO dalenius.spent AS s SELECT in_account, name, key, value::numeric FROM json_each_text(cost)
+        ON CONFLICT (account, who, part) DO UPDATE SET amount = s.amount + EXCLUDED.amount;
+    -- A part that is not named is nothing.
+    PERFORM dalenius.need(NOT EXISTS (
+        SELECT 1 FROM (SELECT part, amount FROM dalenius.spent WHERE account = in_account AND who = name) s
+            FULL JOIN json_each_text(told) t ON s.part = t.key
+        WHERE coalesce(s.amount, 0) <> coalesce(t.value::numeric, 0)), 'a charge must say what is spent after it');
+    PERFORM dalenius.need(NOT EXISTS (
+        SELECT 1 FROM dalenius.spent WHERE account = in_account AND who = name AND amount > 0
+            AND amount * below > coalesce((allowed ->> part)::numeric, 0) * above), 'a charge must fit the budget');
 END $$;
 
 CREATE OR REPLACE FUNCTION dalenius.check_charge(

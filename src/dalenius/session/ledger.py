@@ -25,7 +25,7 @@ from dalenius.calculus.adjacency import ADD_REMOVE, Adjacency
 from dalenius.calculus.errors import InvalidParameter, LedgerDamaged, LedgerError
 from dalenius.calculus.guarantees import GDP, ZCDP, ApproxDP, Guarantee, PureDP
 from dalenius.session import postgres
-from dalenius.session.account import Account
+from dalenius.session.account import Account, listed
 from dalenius.session.address import is_address, read_address
 from dalenius.session.budget import Filter, filter_of
 from dalenius.session.entries import KINDS, SCHEMA, START, Entry, Kind, digest, now
@@ -185,7 +185,9 @@ class Ledger:
                 )
         account = read_account(self, entry, analyst)
         if parts is not None and dict(parts) != dict(account.shares):
-            held = ", ".join(f"{name}: {part}" for name, part in account.shares.items()) or "no shares"
+            held = (
+                ", ".join(f"{listed([name])}: {part}" for name, part in account.shares.items()) or "no shares"
+            )
             raise InvalidParameter(
                 f"the account of {terms['dataset']!r} was opened with {held}. Shares are fixed when an "
                 "account is opened; leave them out, or name the same."
@@ -288,8 +290,10 @@ class Ledger:
             head, batch = self._following(rows, seq, hash)
             memory.add(batch)
             if len(batch) < BATCH:
-                return self._ends(head, batch, least)
+                break
             seq, hash = batch[-1].seq, batch[-1].hash
+        self._ends(head, batch, least)
+        rows.end = head.seq
 
     def _following(self, rows: Rows, seq: int, hash: str) -> tuple[Head, list[Entry]]:
         """The head, and the entries from one on that must be there."""
@@ -330,7 +334,7 @@ def read_account(ledger: Ledger, entry: Entry, analyst: str | None) -> Account:
     if analyst is not None and shares and analyst not in shares:
         raise InvalidParameter(
             f"{analyst!r} has no share of the budget of {body['dataset']!r}; those who have: "
-            f"{', '.join(sorted(shares))}."
+            f"{listed(shares)}."
         )
     limit = filter.nothing.read(body["limit"])
     return Account(ledger, entry.seq, str(body["dataset"]), filter, limit, shares, analyst, str(body["unit"]))

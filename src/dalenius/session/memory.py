@@ -19,12 +19,11 @@ import threading
 import weakref
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
 from dalenius.calculus.errors import LedgerDamaged
-from dalenius.session.cost import GRAINS, PLACES, decimal
+from dalenius.session.cost import GRAINS, PLACES
 from dalenius.session.entries import KINDS, START, Entry, digest
 
 Sums = dict[str, int]
@@ -47,6 +46,8 @@ class Tally:
     answers: dict[str, tuple[int, ...]] = field(default_factory=dict)
     """The entries that answer a question, by its key."""
     answered: int = 0
+    failed: int = 0
+    """How many of the answers say that the computation failed."""
     pending: dict[int, str] = field(default_factory=dict)
     """Charges without an answer, and their keys."""
 
@@ -82,7 +83,7 @@ class Memory:
     def spent(self, account: int, who: str | None = None) -> tuple[dict[str, str], dict[str, dict[str, str]]]:
         """What was charged to an account, in all and by each analyst (or one of them); exact decimals."""
         tally = self.accounts[account]
-        by = tally.by if who is None else {name: tally.by[name] for name in (who,) if name in tally.by}
+        by = dict(tally.by) if who is None else {name: tally.by[name] for name in (who,) if name in tally.by}
         return written(tally.total), {name: written(sums) for name, sums in by.items()}
 
     # -- what is new --------------------------------------------------------------------------------
@@ -183,6 +184,7 @@ class Memory:
         if tally is not None:
             tally.answers[entry.key] = (*tally.answers.get(entry.key, ()), entry.seq)
             tally.answered += 1
+            tally.failed += body.get("failed") is True
 
     # -- processes ----------------------------------------------------------------------------------
 
@@ -193,11 +195,18 @@ class Memory:
 
 def written(sums: Mapping[str, int]) -> dict[str, str]:
     """As an entry writes it."""
-    return {part: decimal(Fraction(amount, GRAINS)) for part, amount in sums.items()}
+    return {part: _decimal(amount) for part, amount in sums.items()}
 
 
 def _sums(content: Mapping[str, str]) -> Sums:
-    return {part: _grains(text) for part, text in content.items()}
+    """A part that is nothing is as one that is not named."""
+    return {part: grains for part, text in content.items() if (grains := _grains(text))}
+
+
+def _decimal(grains: int) -> str:
+    """What `cost.decimal` writes."""
+    whole, part = divmod(grains, GRAINS)
+    return f"{whole}.{part:0{PLACES}d}".rstrip("0").rstrip(".")
 
 
 @lru_cache(maxsize=10_000)

@@ -302,7 +302,8 @@ class _Gate:
         with self.moved:
             # One who is inside already may go in again: a fork waits for them.
             while self.forks and me not in self.threads:
-                if not self.moved.wait(max(0.0, deadline - time.monotonic())) and not always:
+                self.moved.wait(max(0.01, deadline - time.monotonic()))
+                if time.monotonic() > deadline and not always:
                     raise LedgerError(
                         "the ledger could not be used: the process was being forked for too long."
                     )

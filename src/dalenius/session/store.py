@@ -44,7 +44,9 @@ class Rows(ABC):
     """How the database writes a parameter."""
 
     memory: Memory
-    """The chain up to the end of this view; set by the ledger, which has checked it."""
+    """The chain; set by the ledger, which has checked it up to the end of this view."""
+    end = 0
+    """The last entry of this view: another thread may have added to the memory since it was taken."""
 
     def __init__(self) -> None:
         self.added: list[Entry] = []
@@ -94,7 +96,7 @@ class Rows(ABC):
 
     def get(self, seq: int) -> Entry | None:
         """An entry of the chain."""
-        if self.memory.hash_of(seq) is None:
+        if seq > self.end or self.memory.hash_of(seq) is None:
             return None
         found = self.run(f"SELECT {COLUMNS} FROM {self.place}entries WHERE seq = {self.mark}", (seq,))
         if len(found) != 1:
@@ -113,7 +115,7 @@ class Rows(ABC):
 
     def accounts(self) -> list[Entry]:
         """All entries that opened an account, in order."""
-        return self._each(self.memory.datasets.values())
+        return self._each(list(self.memory.datasets.values()))  # a copy: another thread may add
 
     def every(self, kind: str, account: int, key: str) -> list[Entry]:
         """All entries under a key, in order: the answers in an account, or the one that opened it."""

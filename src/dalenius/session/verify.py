@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from dalenius.calculus.errors import InvalidParameter, LedgerDamaged
@@ -144,7 +144,7 @@ class _Reader:
         shares = {name: Fraction(part) for name, part in body["shares"].items()}
         # The limit of an approx budget is found by a search; another version may end an ulp away.
         allowed = filter.limit.amount * (1 + Fraction(1, 10**9))
-        if limit.amount > allowed or limit.delta > filter.limit.delta:
+        if not limit.fits(replace(filter.limit, amount=allowed)):
             self._say(f"entry {seq} allows more than it promises")
         if sum(shares.values()) > 1:
             self._say(f"entry {seq} gives away more than the whole budget")
