@@ -14,12 +14,14 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 import dalenius as dp
 from dalenius.errors import LedgerError
+from dalenius.session.entries import Entry
 from dalenius.session.ledger import Ledger
 from dalenius.session.report import exported
 from dalenius.session.verify import verify
@@ -448,3 +450,42 @@ class TestPatience:
             thread.start()
             thread.join(0.5 + self.LATE)
         assert "another thread kept it for too long" in told[0]
+
+
+def test_threads_that_share_a_session_all_get_their_answers(tmp_path: Path) -> None:
+    """The engine answers one question at a time: none is charged and then finds the connection busy."""
+    import pandas as pd
+
+    people = pd.DataFrame({"age": list(range(18, 90)) * 10})
+    place = tmp_path / "people.ledger"
+    session = dp.Session(people, unit=dp.Unit.rows(), budget=dp.ZCDP(1.0), ledger=place, name="people")
+
+    def work(name: int) -> None:
+        for i in range(12):
+            session.release(
+                session.table.filter(f"age > {18 + i}").agg(n=dp.count()), dp.ZCDP(1e-6 * (name + 1))
+            )
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(work, range(8)))
+    found = verify(place)
+    assert found.ok, found.problems
+    assert (found.charges, found.answers) == (96, 96)
+
+
+def test_after_opening_only_what_is_new_is_read(place: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    account = opened(place)
+    for i in range(40):
+        account.charge(f"q{i}", rho("0.001"))
+    intact = Entry.is_intact.fget  # type: ignore[attr-defined]
+    read: list[int] = []
+    monkeypatch.setattr(Entry, "is_intact", property(lambda entry: read.append(entry.seq) or intact(entry)))
+    account.balance()
+    assert read == [42]
+    account.ledger.close()
+    again = opened(place)
+    assert sorted(set(read)) == list(range(1, 43))
+    read.clear()
+    opened(place).balance()  # nor does the next one in this process read it all again
+    again.ask("q", rho("0.001"), lambda: "[1]")
+    assert set(read) == {2, 42, 43, 44}
