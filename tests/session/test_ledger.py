@@ -623,13 +623,16 @@ class TestPasswords:
 
     def test_names_of_files_are_no_addresses(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.chdir(tmp_path)
-        for name in ("postgres.ledger", "a=b.ledger", "year=2024"):
+        names = ["a=b.ledger", "postgres.ledger", "user=3", "year=2024 host"]
+        for name in names:
             Ledger.open(name).close()
-        assert sorted(path.name for path in tmp_path.iterdir()) == [
-            "a=b.ledger",
-            "postgres.ledger",
-            "year=2024",
-        ]
+        assert sorted(path.name for path in tmp_path.iterdir()) == names
+
+    def test_an_address_is_no_path(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.chdir(tmp_path)
+        with pytest.raises(InvalidParameter, match="does not begin with postgresql://") as caught:
+            Ledger.open(Path("postgresql://ana:QQQQ@127.0.0.1:1/db"))
+        assert "QQQQ" not in str(caught.value)
 
 
 class TestSpenders:

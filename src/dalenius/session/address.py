@@ -7,6 +7,7 @@ shown unless there is one way only to read it; and nothing that libpq says about
 
 from __future__ import annotations
 
+import os
 import re
 from dataclasses import dataclass, field
 
@@ -24,7 +25,8 @@ WRITE = (
 _WORDS = (
     r"(host|hostaddr|port|dbname|user|password|passfile|service|sslmode|sslpassword|options|application_name)"
 )
-_PAIRS = re.compile(rf"\s*{_WORDS}\s*=.*", re.DOTALL)
+_TELLING = r"(host|hostaddr|dbname|password|service|sslpassword)"
+_PAIRS = re.compile(rf"(?=\s*{_WORDS}\s*=)(.*\s)?{_TELLING}\s*=.*", re.DOTALL)
 _NEARLY = re.compile(r"\s*postgres(ql)?\s*:", re.IGNORECASE)
 _HOST = re.compile(r"[A-Za-z0-9._:/-]+")
 _DATABASE = re.compile(r"[\w .-]+")
@@ -39,9 +41,12 @@ class Address:
     place: str = field(repr=False)
 
 
-def is_address(text: str) -> bool:
+def is_address(where: str | os.PathLike[str]) -> bool:
     """Whether this is meant for PostgreSQL: a URL, words as in "host=... dbname=...", or a slip in one of these."""
-    return "://" in text or _NEARLY.match(text) is not None or _PAIRS.match(text) is not None
+    text = os.fspath(where)
+    if _NEARLY.match(text) is not None:
+        return True
+    return isinstance(where, str) and ("://" in text or _PAIRS.fullmatch(text) is not None)
 
 
 def read_address(text: str) -> Address:
@@ -51,7 +56,7 @@ def read_address(text: str) -> Address:
 
     text = text.strip()
     url = text.startswith(SCHEMES)
-    if not url and _PAIRS.match(text) is None:
+    if not url and _PAIRS.fullmatch(text) is None:
         raise InvalidParameter(
             f"the ledger's address does not begin with postgresql://; use a path or postgresql://... That is: {WRITE}"
         )

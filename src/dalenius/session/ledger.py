@@ -363,7 +363,7 @@ def store_at(where: str | os.PathLike[str], create: bool = False, patience: floa
     text = os.fspath(where)
     if not text:
         raise InvalidParameter("the ledger has no name; give a path or a postgresql:// URL.")
-    if isinstance(where, str) and is_address(text) and not os.path.lexists(text):
+    if is_address(where) and not os.path.lexists(text):
         return _postgres(text, create, patience)
     return _sqlite(text, create, patience)
 

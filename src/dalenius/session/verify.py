@@ -52,9 +52,7 @@ def verify(
     try:
         store = store_at(where, create=False, patience=patience)
     except LedgerDamaged as problem:
-        return Verification(
-            UNNAMED if is_address(os.fspath(where)) else os.fspath(where), problems=[str(problem)]
-        )
+        return Verification(UNNAMED if is_address(where) else os.fspath(where), problems=[str(problem)])
     try:
         return verified(store, checkpoint)
     finally:
