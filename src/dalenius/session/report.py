@@ -28,7 +28,7 @@ def _account(ledger: Ledger, account: Account) -> dict[str, Any]:
     balance = account.balance()
     with ledger.reading() as rows:
         tally = rows.memory.accounts[account.seq]
-        charges, answers = tally.charges, tally.answered
+        charges, answers = tally.charges, tally.answered - tally.failed
     analysts = [
         {
             "analyst": name,

@@ -26,6 +26,8 @@ class Verification:
     accounts: int = 0
     charges: int = 0
     answers: int = 0
+    failures: int = 0
+    """Charges whose computation failed: they are kept, and have no answer."""
     checkpoint: str = f"0:{START}"
     problems: list[str] = field(default_factory=list)
 
@@ -89,7 +91,8 @@ class _Reader:
             found.problems.append("there may be more; this is where reading stopped")
         found.accounts = len(memory.accounts)
         found.charges = sum(tally.charges for tally in memory.accounts.values())
-        found.answers = sum(tally.answered for tally in memory.accounts.values())
+        found.failures = sum(tally.failed for tally in memory.accounts.values())
+        found.answers = sum(tally.answered for tally in memory.accounts.values()) - found.failures
         found.checkpoint = f"{memory.seq}:{memory.hash}"
         return found
 
