@@ -18,6 +18,7 @@ __all__ = [
     "Adjacency",
     "ApproxDP",
     "Guarantee",
+    "Ledger",
     "Loss",
     "PureDP",
     "Schema",
@@ -59,6 +60,7 @@ if TYPE_CHECKING:
     from dalenius.calculus.guarantees import GDP, RDP, ZCDP, ApproxDP, Guarantee, PureDP, TradeOff
     from dalenius.calculus.loss import Loss
     from dalenius.session.accuracy import within
+    from dalenius.session.ledger import Ledger
     from dalenius.session.session import Session
     from dalenius.tables.aggregates import (
         bounds,
@@ -95,6 +97,7 @@ else:
         "dalenius.calculus.guarantees": ("GDP", "RDP", "ZCDP", "ApproxDP", "Guarantee", "PureDP", "TradeOff"),
         "dalenius.calculus.loss": ("Loss",),
         "dalenius.session.accuracy": ("within",),
+        "dalenius.session.ledger": ("Ledger",),
         "dalenius.session.session": ("Session",),
         "dalenius.tables.aggregates": (
             "bounds",

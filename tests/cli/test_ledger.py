@@ -119,6 +119,88 @@ class TestExport:
         assert "cannot be written" in run("export", path, "--out", str(tmp_path / "no" / "x"), code=2)
 
 
-@pytest.mark.parametrize("command", ["show", "verify", "export"])
+class TestCheckpoint:
+    def test_kept_in_a_file(self, path: str, tmp_path: Path) -> None:
+        kept = tmp_path / "people.checkpoint"
+        first = run("checkpoint", path, "--file", str(kept))
+        assert kept.read_text() == first == run("checkpoint", path)
+        young = Path(path).read_bytes()
+        with Ledger.open(path) as ledger:
+            ledger.existing("pets").charge("r", losses.gaussian(sigma=30.0))
+        second = run("checkpoint", path, "--file", str(kept))
+        assert kept.read_text() == second != first
+        for command in ("show", "verify"):
+            run(command, path, "--checkpoint", f"@{kept}")
+        Path(path).write_bytes(young)
+        assert "does not contain the checkpoint" in run("checkpoint", path, "--file", str(kept), code=2)
+        assert kept.read_text() == second
+        assert "does not contain the checkpoint" in run("show", path, "--checkpoint", f"@{kept}", code=2)
+        assert "an old copy" in run("verify", path, "--checkpoint", f"@{kept}", code=3)
+
+    def test_no_file(self, path: str, tmp_path: Path) -> None:
+        assert "there is no checkpoint" in run("show", path, "--checkpoint", f"@{tmp_path / 'none'}", code=2)
+        there = str(tmp_path / "no" / "x")
+        assert "cannot be written" in run("checkpoint", path, "--file", there, code=2)
+
+    def test_with_a_question(self, path: str, tmp_path: Path) -> None:
+        """An emptied or removed ledger is not begun anew where one is expected."""
+        data = tmp_path / "pets.csv"
+        data.write_text("age\n1\n2\n")
+        where = str(tmp_path / "asked.ledger")
+        ask = [
+            "query",
+            str(data),
+            "--agg",
+            "n=count()",
+            "--budget",
+            "zcdp:0.1",
+            "--total",
+            "zcdp:1",
+            "--ledger",
+            where,
+        ]
+
+        def asked(*more: str) -> str:
+            return CliRunner().invoke(program.app, [*ask, *more], prog_name="dalenius").output
+
+        assert "there is no ledger" in asked("--no-create")
+        assert "Left" in asked()
+        kept = tmp_path / "kept"
+        run("checkpoint", where, "--file", str(kept))
+        assert "Left" in asked("--no-create", "--checkpoint", f"@{kept}")
+        Path(where).unlink()
+        assert "there is no ledger" in asked("--checkpoint", f"@{kept}")
+        Ledger.open(where).close()
+        assert "does not contain the checkpoint" in asked("--checkpoint", f"@{kept}")
+
+
+def test_grant_is_for_servers(path: str) -> None:
+    assert "a ledger in a file has no roles" in run("grant", path, "ana", code=2)
+
+
+def test_names_do_not_command_the_terminal(tmp_path: Path) -> None:
+    path = str(tmp_path / "people.ledger")
+    name = "a\x1b[2Jb\u202ec\rd\ne"
+    with Ledger.open(path) as ledger:
+        ledger.account(name, dp.ZCDP(1.0), name, shares={name: 1})
+        for problem in (
+            lambda: ledger.existing(name, "eve"),
+            lambda: ledger.account(name, dp.ZCDP(1.0), shares={"eve": 1}),
+            lambda: ledger.existing(name).charge("q", losses.gaussian(sigma=3.0)),
+        ):
+            with pytest.raises(dp.errors.InvalidParameter) as caught:
+                problem()
+            assert str(caught.value).isprintable()
+    for shown in (run("show", path), run("verify", path)):
+        assert shown.replace("\n", "").isprintable()
+    assert "a\\x1b[2Jb\\u202ec\\rd\\ne" in run("show", path)
+
+
+def test_an_export_is_private(path: str, tmp_path: Path) -> None:
+    run("export", path, "--out", str(tmp_path / "out"))
+    assert (tmp_path / "out").stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.parametrize("command", ["show", "verify", "export", "checkpoint", "grant"])
 def test_help_lists_the_exit_codes(command: str) -> None:
     assert "Exit codes:" in run(command, "--help")

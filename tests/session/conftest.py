@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from dalenius.session.memory import _memories
 from tests.servers.postgres import PostgresServer
 
 STORES = ("sqlite", "postgres")
@@ -28,6 +29,7 @@ def postgres_place(_database: str) -> str:
             "WHERE datname = current_database() AND pid <> pg_backend_pid()"
         )
         connection.execute("DROP SCHEMA IF EXISTS dalenius CASCADE")
+    _memories.clear()  # a process refuses a new ledger where it has one open: an earlier test may have
     return _database
 
 

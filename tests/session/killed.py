@@ -77,8 +77,9 @@ def release(where: str, lines: int, out: int) -> None:
         return json.dumps(lines)
 
     budget = dp.ZCDP(1000.0)
-    sys.settrace(count)
+    # Opening reads all entries, and there are more for each child: it is not counted.
     ledger = Ledger.open(where)
+    sys.settrace(count)
     account = ledger.account("people", budget)
     reply = account.ask(f"question {lines}", rho("0.001"), compute)
     sys.settrace(None)

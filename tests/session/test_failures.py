@@ -5,21 +5,27 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import signal
+import socket
 import sqlite3
 import subprocess
 import sys
 import tempfile
+import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 import dalenius as dp
 from dalenius.errors import LedgerError
+from dalenius.session.entries import Entry
 from dalenius.session.ledger import Ledger
 from dalenius.session.report import exported
 from dalenius.session.verify import verify
+from tests.servers.postgres import PostgresServer
 from tests.session.helpers import by_hand, is_postgres, opened, rho
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -223,8 +229,6 @@ class TestLocks:
         assert verify(place).ok
 
     def test_a_writer_waits_for_its_turn(self, place: str) -> None:
-        import threading
-
         account, other = opened(place), opened(place)
         done = threading.Event()
 
@@ -261,7 +265,8 @@ class TestLocks:
             "except Exception as problem:\n"
             "    print(type(problem).__name__, problem)\n"
         )
-        os.chmod(path, 0o444)
+        for name in (path, path.with_name(path.name + "-journal")):
+            os.chmod(name, 0o444)
         done = subprocess.run(
             [sys.executable, "-c", program, str(path)], cwd=ROOT, capture_output=True, text=True, check=False
         )
@@ -328,3 +333,159 @@ class TestConnections:
             rows.run("SELECT 1 / 0")
         with store.reading() as rows:
             assert rows.head().seq == 2
+
+
+class TestForks:
+    """Threads, processes and both: nobody waits for ever, and nobody reads what was meant for another."""
+
+    @pytest.mark.parametrize("how", ["pool", "fork", "inside"])
+    def test_forks(self, place: str, how: str) -> None:
+        done = run("forks", place, how, timeout=150)
+        assert done.returncode == 0, done.stderr
+        made = int(done.stdout)
+        found = verify(place)
+        assert found.ok, found.problems
+        assert found.answers >= made
+
+    def test_a_child_of_an_open_transaction_says_so(self, tmp_path: Path) -> None:
+        """SQLite in such a child believes that it has the parent's locks."""
+        account = opened(str(tmp_path / "people.ledger"))
+        reading, writing = os.pipe()
+        with account.ledger.writing():
+            child = os.fork()
+            if child == 0:
+                try:
+                    account.balance()
+                    told = "nothing"
+                except LedgerError as problem:
+                    told = str(problem)
+                os.write(writing, told.encode())
+                os._exit(0)
+            os.waitpid(child, 0)
+        assert "forked while" in os.read(reading, 10_000).decode()
+        os.close(reading)
+        os.close(writing)
+
+
+class TestPatience:
+    """A server that is stopped, or gone without a word, costs the patience and no more."""
+
+    LATE = 4.0
+    """Seconds over the patience that a busy machine may need."""
+
+    @pytest.fixture
+    def stopped(self, postgres_server: PostgresServer, postgres_place: str) -> Iterator[Callable[[], None]]:
+        import psycopg
+
+        if postgres_server.process is None:
+            pytest.skip("the server is not ours to stop")
+        pids: list[int] = []
+
+        def stop() -> None:
+            """Stop all processes of the server that work for this database."""
+            with psycopg.connect(postgres_place, autocommit=True) as connection:
+                rows = connection.execute(
+                    "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
+                ).fetchall()
+            for (pid,) in rows:
+                os.kill(pid, signal.SIGSTOP)
+                pids.append(pid)
+
+        yield stop
+        for pid in pids:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGCONT)
+
+    @pytest.mark.allowed_skip(reason="a server that was given by its URL cannot be stopped from here")
+    def test_a_stopped_server(self, postgres_place: str, stopped: Callable[[], None]) -> None:
+        account = Ledger.open(postgres_place, patience=1.0).account("people", dp.ZCDP(1.0))
+        account.charge("before", rho("0.1"))
+        stopped()
+        start = time.monotonic()
+        with pytest.raises(LedgerError, match="too long"):
+            account.ask("q", rho("0.1"), lambda: pytest.fail("data was touched"))
+        assert time.monotonic() - start < 1.0 + self.LATE
+        # Over another connection it goes on at once: the stopped one held no lock.
+        account.ask("q", rho("0.1"), lambda: "[1]")
+        assert account.spent == dp.ZCDP(0.2)
+
+    @pytest.mark.allowed_skip(reason="a server that was given by its URL cannot be stopped from here")
+    def test_stopped_with_the_lock(self, postgres_place: str, stopped: Callable[[], None]) -> None:
+        account = Ledger.open(postgres_place, patience=1.0).account("people", dp.ZCDP(1.0))
+        other = Ledger.open(postgres_place, patience=1.0).account("people", dp.ZCDP(1.0))
+        with contextlib.suppress(LedgerError), account.ledger.writing():
+            stopped()
+            for _ in range(2):
+                start = time.monotonic()
+                with pytest.raises(LedgerError, match="too long"):
+                    other.ask("q", rho("0.1"), lambda: pytest.fail("data was touched"))
+                assert time.monotonic() - start < 1.0 + self.LATE
+            pid = os.fork()  # nor does a fork wait
+            if pid == 0:
+                os._exit(0)
+            os.waitpid(pid, 0)
+            assert time.monotonic() - start < 2.0 + self.LATE
+
+    def test_a_server_that_says_nothing(self) -> None:
+        with socket.socket() as silent:
+            silent.bind(("127.0.0.1", 0))
+            silent.listen()
+            start = time.monotonic()
+            with pytest.raises(LedgerError, match="too long"):
+                Ledger.open(f"postgresql://u@127.0.0.1:{silent.getsockname()[1]}/x", patience=0.5)
+            assert time.monotonic() - start < 0.5 + self.LATE
+
+    def test_a_thread_that_keeps_the_ledger(self, place: str) -> None:
+        account = Ledger.open(place, patience=0.5).account("people", dp.ZCDP(1.0))
+        told: list[str] = []
+
+        def wait() -> None:
+            try:
+                account.charge("q", rho("0.1"))
+            except LedgerError as problem:
+                told.append(str(problem))
+
+        with account.ledger.writing():
+            thread = threading.Thread(target=wait)
+            thread.start()
+            thread.join(0.5 + self.LATE)
+        assert "another thread kept it for too long" in told[0]
+
+
+def test_threads_that_share_a_session_all_get_their_answers(tmp_path: Path) -> None:
+    """The engine answers one question at a time: none is charged and then finds the connection busy."""
+    import pandas as pd
+
+    people = pd.DataFrame({"age": list(range(18, 90)) * 10})
+    place = tmp_path / "people.ledger"
+    session = dp.Session(people, unit=dp.Unit.rows(), budget=dp.ZCDP(1.0), ledger=place, name="people")
+
+    def work(name: int) -> None:
+        for i in range(12):
+            session.release(
+                session.table.filter(f"age > {18 + i}").agg(n=dp.count()), dp.ZCDP(1e-6 * (name + 1))
+            )
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(work, range(8)))
+    found = verify(place)
+    assert found.ok, found.problems
+    assert (found.charges, found.answers) == (96, 96)
+
+
+def test_after_opening_only_what_is_new_is_read(place: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    account = opened(place)
+    for i in range(40):
+        account.charge(f"q{i}", rho("0.001"))
+    intact = Entry.is_intact.fget  # type: ignore[attr-defined]
+    read: list[int] = []
+    monkeypatch.setattr(Entry, "is_intact", property(lambda entry: read.append(entry.seq) or intact(entry)))
+    account.balance()
+    assert read == [42]
+    account.ledger.close()
+    again = opened(place)
+    assert sorted(set(read)) == list(range(1, 43))
+    read.clear()
+    opened(place).balance()  # nor does the next one in this process read it all again
+    again.ask("q", rho("0.001"), lambda: "[1]")
+    assert set(read) == {2, 42, 43, 44}

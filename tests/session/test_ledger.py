@@ -8,10 +8,16 @@ import doctest
 import importlib
 import json
 import multiprocessing
+import os
+import sys
 import threading
+import traceback
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 from pathlib import Path
 from types import SimpleNamespace
+from typing import ClassVar
 from urllib.parse import urlsplit
 
 import pytest
@@ -23,8 +29,8 @@ from dalenius.session import entries
 from dalenius.session.account import Ticket
 from dalenius.session.cost import GRAINS, Cost
 from dalenius.session.ledger import Ledger
-from dalenius.session.postgres import without_password
 from dalenius.session.report import exported, overview
+from dalenius.session.store import Rows
 from dalenius.session.verify import verify
 from tests.session.helpers import by_hand, is_postgres, opened, rho
 
@@ -328,6 +334,31 @@ class TestTogether:
         assert (reply.answer, reply.is_free) == ("[1]", True)
         assert account.spent == dp.ZCDP(0.25)
 
+    def test_what_another_thread_adds_is_not_in_an_older_view(self, postgres_place: str) -> None:
+        """What a process knows is shared by all who have the ledger open; a view may be older than that."""
+        one, other = opened(postgres_place), opened(postgres_place)
+        key = entries.digest("q")
+        with one.ledger.reading() as rows:
+            other.ask("q", rho("0.1"), lambda: "[1]")
+            assert rows.every("answer", 2, key) == []
+        with one.ledger.reading() as rows:
+            assert len(rows.every("answer", 2, key)) == 1
+
+    def test_threads_with_a_ledger_each(self, place: str) -> None:
+        opened(place)
+
+        def work(name: int) -> None:
+            account = opened(place)
+            for i in range(10):
+                assert account.ask(f"{i}", rho("0.001"), lambda: "[1]").answer == "[1]"
+                account.ask(f"{name} {i}", rho("0.001"), lambda: "[1]")
+                account.balance()
+
+        with ThreadPoolExecutor(4) as pool:
+            list(pool.map(work, range(4)))
+        assert opened(place).balance().total.amount >= Fraction(50, 1000)
+        assert verify(place).ok
+
     def test_threads_share_one_ledger(self, place: str) -> None:
         account = opened(place, 1.0)
 
@@ -441,7 +472,6 @@ class TestOpening:
     def test_passwords_are_not_shown(self, postgres_place: str) -> None:
         password = urlsplit(postgres_place).password
         assert password is None or password not in repr(Ledger.open(postgres_place))
-        assert without_password("postgresql://u:s3@h:1/d?a=b&password=s3") == "postgresql://u@h:1/d?a=b"
 
 
 class TestReport:
@@ -490,13 +520,13 @@ class TestReport:
         for i in range(7):
             account.charge(f"q{i}", rho("0.1"))
         monkeypatch.setattr("dalenius.session.verify.BATCH", 2)
+        monkeypatch.setattr("dalenius.session.ledger.BATCH", 2)
         monkeypatch.setattr("dalenius.session.report.BATCH", 2)
         assert verify(place).entries == 9
         assert len(list(exported(account.ledger))) == 11
 
 
 def test_no_driver_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    import sys
 
     monkeypatch.setitem(sys.modules, "psycopg", None)
     with pytest.raises(ImportError, match=r"pip install 'dalenius\[postgres\]'"):
@@ -504,7 +534,7 @@ def test_no_driver_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_a_server_that_is_not_there() -> None:
-    with pytest.raises(LedgerError, match=r"postgresql://u@127\.0\.0\.1:1/x could not be used"):
+    with pytest.raises(LedgerError, match=r"postgresql://127\.0\.0\.1:1/x could not be used"):
         Ledger.open("postgresql://u:secret@127.0.0.1:1/x", patience=2)
 
 
@@ -524,3 +554,288 @@ def test_both_stores_write_the_same(tmp_path: Path, postgres_place: str) -> None
         seen.append([tuple(row) for row in rows])
         assert is_postgres(place) == (len(seen) == 2)
     assert seen[0] == seen[1]
+
+
+class TestPasswords:
+    """Whatever is in a password, and however it is written: no piece of it is shown."""
+
+    ADDRESSES = (
+        "postgresql://ana:QQQQ%WWWW@127.0.0.1:1/db",
+        "postgresql://ana:QQQQ%zzWWWW@127.0.0.1:1/db",
+        "postgresql://ana:QQQQ#WWWW@127.0.0.1:1/db",
+        "postgresql://ana:QQQQ?WWWW@127.0.0.1:1/db",
+        "postgresql://ana:QQQQ/WWWW@127.0.0.1:1/db",
+        "postgresql://ana:QQQQ@WWWW@127.0.0.1:1/db",
+        "postgresql://ana:QQQQ:WWWW@127.0.0.1:1/db",
+        "postgresql://ana:1/QQQQ?application_name=WWWW@127.0.0.1:1/db",
+        "postgresql://ana:1/QQQQ?host=WWWW@127.0.0.1/db",
+        "postgresql://ana:[QQQQ]WWWW@127.0.0.1:1/db",
+        "postgresql://ana:QQQQ WWWW@127.0.0.1:1/db",
+        "postgresql://127.0.0.1:1/db?password=QQQQ%WWWW",
+        "postgresql://127.0.0.1:1/db?password=QQQQ&sslpassword=WWWW&user=ana",
+        "postgresql://127.0.0.1:1/db?sslpassword=QQQQ#WWWW",
+        "postgresql://127.0.0.1:1/db?pasword=QQQQWWWW",
+        "postgresql://127.0.0.1:1/db?PASSWORD=QQQQWWWW",
+        "postgresql://ana:QQQQ%57WWW@127.0.0.1:port/db",
+        "POSTGRESQL://ana:QQQQWWWW@127.0.0.1:1/db",
+        "postgres:/ana:QQQQWWWW@127.0.0.1:1/db",
+        "postgresql:ana:QQQQWWWW@127.0.0.1",
+        "psql://ana:QQQQWWWW@127.0.0.1/db",
+        "ana:QQQQWWWW@://127.0.0.1/db",
+        "host=127.0.0.1 port=1 user=ana password=QQQQWWWW dbname=db",
+        "password='QQQQ WWWW' host=127.0.0.1 port=1",
+        "host=127.0.0.1 port=1 password=QQQQ WWWW",
+        "password = QQQQWWWW",
+        "  postgresql://ana:QQQQWWWW@127.0.0.1:1/db",
+    )
+
+    @pytest.mark.parametrize("address", ADDRESSES)
+    @pytest.mark.parametrize("use", [Ledger.open, verify], ids=["open", "verify"])
+    def test_no_piece_is_shown(
+        self, address: str, use: Callable[..., object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.chdir(tmp_path)
+        with pytest.raises((LedgerError, InvalidParameter)) as caught:
+            use(address, patience=1)
+        shown = "".join(traceback.format_exception(caught.value)[-1:])
+        problem: BaseException | None = caught.value
+        while problem is not None:
+            shown += f"{problem} {problem!r}"
+            problem = problem.__cause__ or problem.__context__
+        for piece in ("QQQ", "WWW"):
+            assert piece not in shown.upper()
+        assert list(tmp_path.iterdir()) == [], "it was taken for the name of a file"
+
+    def test_what_is_open_shows_none(self, postgres_place: str) -> None:
+        parts = urlsplit(postgres_place)
+        words = (
+            f"host={parts.hostname} port={parts.port} user={parts.username} password={parts.password} dbname="
+        )
+        for address in (postgres_place, words + parts.path[1:]):
+            ledger = opened(address).ledger
+            found = (ledger, ledger.store, ledger.store.label, ledger.verify(), vars(ledger))
+            for shown in map(repr, found):
+                assert str(parts.password) not in shown
+            assert repr(ledger) == f"Ledger('postgresql://{parts.hostname}:{parts.port}{parts.path}')"
+
+    def test_a_wrong_password_is_called_that(self, postgres_place: str) -> None:
+        wrong = postgres_place.replace(f":{urlsplit(postgres_place).password}@", ":QQQQ@")
+        with pytest.raises(LedgerError, match="the password is wrong") as caught:
+            Ledger.open(wrong)
+        assert "QQQQ" not in f"{caught.value} {caught.value.__cause__} {caught.value.__context__}"
+
+    def test_names_of_files_are_no_addresses(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.chdir(tmp_path)
+        names = ["a=b.ledger", "postgres.ledger", "user=3", "year=2024 host"]
+        for name in names:
+            Ledger.open(name).close()
+        assert sorted(path.name for path in tmp_path.iterdir()) == names
+
+    def test_an_address_is_no_path(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.chdir(tmp_path)
+        with pytest.raises(InvalidParameter, match="does not begin with postgresql://") as caught:
+            Ledger.open(Path("postgresql://ana:QQQQ@127.0.0.1:1/db"))
+        assert "QQQQ" not in str(caught.value)
+
+
+class TestSpenders:
+    """A user of the server who may spend, and nothing else."""
+
+    @pytest.fixture
+    def spender(self, postgres_place: str) -> str:
+        import psycopg
+
+        role = f"spender_{os.getpid()}"
+        opened(postgres_place).ledger.close()
+        with psycopg.connect(postgres_place, autocommit=True) as connection:
+            if connection.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", (role,)).fetchone() is None:
+                connection.execute(f"CREATE ROLE {role} LOGIN PASSWORD 'spender'".encode())
+        with Ledger.open(postgres_place, create=False) as ledger:
+            ledger.grant(role)
+        parts = urlsplit(postgres_place)
+        return f"postgresql://{role}:spender@{parts.hostname}:{parts.port}{parts.path}"
+
+    def test_spends(self, spender: str, postgres_place: str) -> None:
+        account = opened(spender)
+        assert account.ask("q", rho("0.25"), lambda: "[1]").answer == "[1]"
+        assert (
+            account.ask("é \U0001f600 \\u0000 \\\\ \"'", rho("0.25"), lambda: '["\\u0000"]').ticket
+            is not None
+        )
+        account.charge("r", rho("0.25"))
+        with pytest.raises(BudgetExceeded):
+            account.charge("s", rho("0.5"))
+        assert verify(postgres_place).ok
+        assert opened(postgres_place).spent == dp.ZCDP(0.75)
+
+    def test_opens_no_account(self, spender: str) -> None:
+        with pytest.raises(LedgerError, match="opened by the owner"):
+            Ledger.open(spender).account("pets", dp.ZCDP(100.0))
+
+    @pytest.mark.parametrize(
+        "statement",
+        [
+            "INSERT INTO dalenius.entries SELECT seq + 1, kind, account, key, body, hash, hash FROM dalenius.entries",
+            "UPDATE dalenius.head SET seq = seq + 1",
+            "SELECT * FROM dalenius.head FOR UPDATE",
+            "DELETE FROM dalenius.entries",
+            "TRUNCATE dalenius.entries",
+            "DELETE FROM dalenius.spent",
+            "INSERT INTO dalenius.pending VALUES (3, 2, '', 'x')",
+            "ALTER TABLE dalenius.entries DISABLE TRIGGER ALL",
+            "DROP FUNCTION dalenius.follow CASCADE",
+            "SELECT dalenius.add_up(2, '', '{\"amount\": \"0\"}', '{\"amount\": \"0\"}', '{}', '1')",
+            "CREATE TABLE dalenius.mine (x int)",
+        ],
+    )
+    def test_writes_no_table(self, spender: str, postgres_place: str, statement: str) -> None:
+        import psycopg
+
+        with psycopg.connect(spender, autocommit=True) as connection, pytest.raises(psycopg.Error):
+            connection.execute(statement.encode())
+        assert verify(postgres_place).ok
+
+    GOOD: ClassVar[dict[str, object]] = {
+        "analyst": None,
+        "question": "q",
+        "cost": {"amount": "0.2", "delta": "0"},
+        "spent": {"amount": "0.3", "delta": "0"},
+        "by": {"": {"amount": "0.3", "delta": "0"}},
+        "time": "now",
+    }
+
+    @pytest.mark.parametrize(
+        "change",
+        [
+            {"cost": {"amount": "0.1", "delta": "0"}},
+            {"cost": {"amount": "-0.1", "delta": "0"}, "spent": {"amount": "0", "delta": "0"}},
+            {"cost": {"amount": "0.20", "delta": "0"}},
+            {"cost": {"amount": 0.2, "delta": "0"}},
+            {
+                "cost": {"amount": "0.2", "more": "0.1"},
+                "spent": {"amount": "0.3", "delta": "0", "more": "0.1"},
+            },
+            {"cost": {}, "spent": {}, "by": {"": {}}},
+            {"spent": {"amount": "0.1", "delta": "0"}},
+            {"spent": {"amount": "0.3", "delta": "0", "more": "1"}},
+            {"by": {"": {"amount": "0.1", "delta": "0"}}},
+            {"by": {"": {"amount": "0.3", "delta": "0"}, "eve": {"amount": "0", "delta": "0"}}},
+            {"by": {}},
+            {"analyst": "eve"},
+            {"analyst": 5},
+            {"question": "another"},
+            {"question": None},
+            {"time": None},
+            {"deep": [[[[1]]]]},
+            {"number": 12},
+            {
+                "cost": {"amount": "7", "delta": "0"},
+                "spent": {"amount": "7.1", "delta": "0"},
+                "by": {"": {"amount": "7.1", "delta": "0"}},
+            },
+        ],
+        ids=str,
+    )
+    def test_forges_no_charge(self, spender: str, postgres_place: str, change: dict[str, object]) -> None:
+        account = opened(spender)
+        account.charge("before", rho("0.1"))
+        body = json.dumps({**self.GOOD, **change}, sort_keys=True, separators=(",", ":"))
+        with pytest.raises(LedgerError), account.ledger.writing() as rows:
+            self.add(rows, "charge", 2, entries.digest("q"), body)
+        with account.ledger.writing() as rows:  # and as it should be, it is taken
+            self.add(rows, "charge", 2, entries.digest("q"), entries.canonical(self.GOOD))
+        assert verify(postgres_place).ok
+        assert opened(postgres_place).spent == dp.ZCDP(0.3)
+
+    def add(self, rows: Rows, kind: str, account: int, key: str, body: str, /, **change: object) -> None:
+        seq, previous = rows.last()
+        hash = entries.chained(seq + 1, kind, account, key, body, previous)
+        entry = entries.Entry(seq + 1, kind, account, key, body, previous, hash)
+        rows.add(entry._replace(**change))
+
+    @pytest.mark.parametrize(
+        "body",
+        [
+            '{"charge":3,"charge":4,"answer":"[1]","time":""}',
+            '{"charge":99,"answer":"[1]","time":""}',
+            '{"charge":"4","answer":"[1]","time":""}',
+            '{"charge":4.0,"answer":"[1]","time":""}',
+            '{"charge":4,"answer":[1],"time":""}',
+            '{"charge":4,"time":""}',
+            "[]",
+            "nonsense",
+            "",
+        ],
+    )
+    def test_forges_no_answer(self, spender: str, postgres_place: str, body: str) -> None:
+        owner = opened(postgres_place)
+        theirs = owner.charge("q", rho("0.1"))
+        account = opened(spender)
+        mine = account.charge("q", rho("0.1"))
+        for text in (
+            body,
+            json.dumps({"charge": theirs.seq, "answer": "[1]", "time": ""}),
+        ):  # or to another's charge
+            with pytest.raises(LedgerError), account.ledger.writing() as rows:
+                self.add(rows, "answer", 2, mine.key, text)
+        account.record(mine, "[2]")
+        owner.record(theirs, "[3]")
+        assert verify(postgres_place).ok
+
+    @pytest.mark.parametrize(
+        "change",
+        [
+            {"hash": "0" * 64},
+            {"seq": 9},
+            {"previous": "0" * 64},
+            {"account": 3},
+            {"key": "x"},
+            {"kind": "open"},
+        ],
+    )
+    def test_breaks_no_chain(self, spender: str, postgres_place: str, change: dict[str, object]) -> None:
+        account = opened(spender)
+        account.charge("before", rho("0.1"))
+        with pytest.raises(LedgerError), account.ledger.writing() as rows:
+            self.add(rows, "charge", 2, entries.digest("q"), entries.canonical(self.GOOD), **change)
+        account.charge("after", rho("0.1"))
+        assert verify(postgres_place).ok
+
+    def test_shares_are_kept_by_the_server(self, spender: str, postgres_place: str) -> None:
+        Ledger.open(postgres_place).account(
+            "shared", dp.ZCDP(1.0), "ana", shares={"ana": "1/3", "ben": "1/3"}
+        )
+        ana = Ledger.open(spender).account("shared", dp.ZCDP(1.0), "ana")
+        ana.charge("q", ana.left())
+        assert ana.left().amount == 0
+        seq, part = ana.seq, {"amount": "0.4", "delta": "0"}
+        body = {**self.GOOD, "analyst": "ben", "cost": part, "by": {"ben": part}}
+        body["spent"] = (ana.balance().total + rho("0.4")).written()
+        with pytest.raises(LedgerError, match="fit the budget"), ana.ledger.writing() as rows:
+            self.add(rows, "charge", seq, entries.digest("q"), entries.canonical(body))
+        assert verify(postgres_place).ok
+
+    def test_a_ledger_of_an_earlier_version_gets_the_guards(self, spender: str, postgres_place: str) -> None:
+        """As it was before: no notes, no `append`."""
+        account = opened(postgres_place)
+        account.ask("q", rho("0.1"), lambda: "[1]")
+        ticket = account.charge("r", rho("0.2"))
+        by_hand(
+            postgres_place,
+            "DROP FUNCTION dalenius.append(bigint, text, bigint, text, text, text, text)",
+            "DROP TABLE dalenius.spent, dalenius.pending",
+            "CREATE OR REPLACE FUNCTION dalenius.follow() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN "
+            "UPDATE dalenius.head SET seq = NEW.seq, hash = NEW.hash; RETURN NEW; END $$",
+        )
+        account.ledger.close()
+        account = opened(postgres_place)
+        account.charge("s", rho("0.1"))
+        account.ledger.grant(urlsplit(spender).username or "")
+        assert opened(spender).ask("t", rho("0.1"), lambda: "[1]").answer == "[1]"
+        account.record(ticket, "[2]")
+        assert account.spent == dp.ZCDP(0.5)
+        assert verify(postgres_place).ok
+
+    def test_a_file_has_no_roles(self, tmp_path: Path) -> None:
+        with pytest.raises(InvalidParameter, match="chmod"):
+            opened(str(tmp_path / "people.ledger")).ledger.grant("ana")

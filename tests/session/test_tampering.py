@@ -175,7 +175,7 @@ def test_a_lower_price_does_not_add_up(place: str, account: Account) -> None:
         (3, {"question": "another"}, "filed under another question"),
         (3, {"cost": {"amount": "5e-1", "delta": "0"}}, "not an entry as we write them"),
         (4, {"charge": 12}, "entry 4 is an answer without a charge"),
-        (12, {"cost": {"amount": "7", "delta": "0"}}, "overspends the budget"),
+        (12, {"cost": {"amount": "7", "delta": "0"}}, "overspend its budget"),
     ],
 )
 def test_verify_reads_what_entries_mean(
@@ -192,10 +192,13 @@ def test_a_rewritten_ledger_shows_against_a_checkpoint(place: str, account: Acco
     by_hand(place, *forged(place, 4, {"answer": "[2]"}), guarded=False)
     assert verify(place).ok
     assert any("the ledger was rewritten" in text for text in verify(place, checkpoint).problems)
+    for saw_more in (account.balance, lambda: opened(place), lambda: account.charge("q", rho("0.01"))):
+        with pytest.raises(LedgerDamaged, match="went back in time"):
+            saw_more()
+    account.ledger.close()  # and now nobody here has it open
     with pytest.raises(LedgerDamaged, match="does not contain the checkpoint"):
         Ledger.open(place, checkpoint=checkpoint)
-    with pytest.raises(LedgerDamaged, match="went back in time"):
-        account.charge("q", rho("0.01"))  # this process had seen it before
+    assert opened(place).spent == dp.ZCDP(0.6)
 
 
 def test_a_tail_cut_off_cleanly_shows_against_a_checkpoint(place: str, account: Account) -> None:
@@ -204,10 +207,12 @@ def test_a_tail_cut_off_cleanly_shows_against_a_checkpoint(place: str, account: 
     by_hand(place, "DELETE FROM {entries} WHERE seq = 12", cut, guarded=False)
     assert verify(place).ok
     assert any("an old copy" in text for text in verify(place, checkpoint).problems)
+    for saw_more in (account.balance, lambda: opened(place), lambda: account.charge("q", rho("0.01"))):
+        with pytest.raises(LedgerDamaged, match="went back in time"):
+            saw_more()
+    account.ledger.close()  # and now nobody here has it open
     with pytest.raises(LedgerDamaged, match="does not contain the checkpoint"):
         Ledger.open(place, checkpoint=checkpoint)
-    with pytest.raises(LedgerDamaged, match="went back in time"):
-        account.charge("q", rho("0.01"))
     assert Ledger.open(place).existing("people").spent == dp.ZCDP(0.5)
 
 

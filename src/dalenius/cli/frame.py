@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from dalenius.calculus.errors import InvalidParameter
+from dalenius.cli.show import harmless
 
 UNEXPECTED, BAD_INPUT = 1, 2
 
@@ -39,5 +40,5 @@ def clear_errors() -> Iterator[None]:
         )
     else:
         return
-    typer.echo(f"Error: {message}", err=True)
+    typer.echo(f"Error: {harmless(message)}", err=True)
     raise typer.Exit(BAD_INPUT)

@@ -1,8 +1,9 @@
-"""`dalenius ledger show | verify | export`: look at what was charged and answered."""
+"""`dalenius ledger show | verify | checkpoint | export | grant`: look at a ledger, and look after it."""
 
 from __future__ import annotations
 
 import json
+import os
 import sys
 from decimal import Decimal
 from pathlib import Path
@@ -24,7 +25,7 @@ VERIFY_CODES = f"""{EXIT_CODES}
   3  the ledger was read, and it is not sound"""
 
 app = typer.Typer(
-    help="Look at a ledger: what was spent, whether it is sound, and all of it as text.",
+    help="Look at a ledger: what was spent, whether it is sound, all of it as text; and who may spend.",
     epilog=VERIFY_CODES,
     rich_markup_mode=None,
     no_args_is_help=True,
@@ -32,9 +33,18 @@ app = typer.Typer(
 
 Where = Annotated[str, typer.Argument(metavar="LEDGER", help="A file, or a postgresql:// URL.")]
 
+Expected = Annotated[
+    str | None,
+    typer.Option(
+        "--checkpoint",
+        metavar="SEQ:HASH",
+        help="An entry the ledger must contain, as `ledger checkpoint` printed it; or @FILE with one in it.",
+    ),
+]
+
 
 @app.command(epilog=EXIT_CODES)
-def show(where: Where, as_json: AsJson = False) -> None:
+def show(where: Where, checkpoint: Expected = None, as_json: AsJson = False) -> None:
     """What was charged to each budget, to whom, and what is left.
 
     What is spent is what was charged so far, written as a promise and rounded up; what is left is rounded down, at
@@ -54,12 +64,12 @@ def show(where: Where, as_json: AsJson = False) -> None:
         from dalenius.session.ledger import Ledger
         from dalenius.session.report import overview
 
-        with Ledger.open(where, create=False) as ledger:
+        with Ledger.open(where, create=False, checkpoint=read_expected(checkpoint)) as ledger:
             found = overview(ledger)
         if as_json:
             print(json.dumps(found, indent=2))
             return
-        screen.say(f"Ledger: {where if '://' not in where else ledger.store.label}")
+        screen.say(f"Ledger: {where if Path(ledger.store.place).is_absolute() else ledger.store.label}")
         screen.say(f"Checkpoint: {found['checkpoint']}")
         if not found["accounts"]:
             screen.say("No account was opened yet.")
@@ -76,10 +86,7 @@ def show(where: Where, as_json: AsJson = False) -> None:
 @app.command(epilog=VERIFY_CODES)
 def verify(
     where: Where,
-    checkpoint: Annotated[
-        str | None,
-        typer.Option("--checkpoint", metavar="SEQ:HASH", help="An entry the ledger must contain."),
-    ] = None,
+    checkpoint: Expected = None,
     as_json: AsJson = False,
 ) -> None:
     """Read every entry and check the chain, the sums, and that every answer has its charge.
@@ -96,7 +103,7 @@ def verify(
     with clear_errors():
         from dalenius.session.verify import verify as check
 
-        found = check(where, checkpoint)
+        found = check(where, read_expected(checkpoint))
         if as_json:
             print(json.dumps(_verification(found), indent=2))
         elif found.ok:
@@ -117,6 +124,50 @@ def verify(
                 screen.say(f"- {problem}")
     if not found.ok:
         raise typer.Exit(NOT_SOUND)
+
+
+@app.command(epilog=EXIT_CODES)
+def checkpoint(
+    where: Where,
+    file: Annotated[
+        Path | None,
+        typer.Option(
+            "--file", metavar="FILE", help="Where to keep it; the ledger must contain what is there."
+        ),
+    ] = None,
+) -> None:
+    """Print the last entry as SEQ:HASH; kept elsewhere, it shows later that nothing up to it was changed or lost.
+
+    With --file the ledger is first held against the checkpoint in that file (if there is one), and then the file gets
+    the new one. Run it after asking; give `--checkpoint @FILE` with the next question.
+    """
+    with clear_errors():
+        from dalenius.session.ledger import Ledger
+
+        old = None if file is None or not file.exists() else read_expected(f"@{file}")
+        with Ledger.open(where, create=False, checkpoint=old) as ledger:
+            found = ledger.checkpoint()
+        if file is not None:
+            _replaced(file, f"{found}\n")
+        screen.say(found)
+
+
+@app.command(epilog=EXIT_CODES)
+def grant(
+    where: Where,
+    role: Annotated[str, typer.Argument(metavar="ROLE", help="A user or a group of users of that server.")],
+) -> None:
+    """Let a PostgreSQL role spend: read, charge and record answers, and nothing else. Run as the ledger's owner.
+
+    The role may call dalenius.append, which checks every entry inside the server, and may not write the tables. It
+    cannot open accounts: the owner does, by opening a session on each data set once.
+    """
+    with clear_errors():
+        from dalenius.session.ledger import Ledger
+
+        with Ledger.open(where, create=False) as ledger:
+            ledger.grant(role)
+        screen.say(f"{role} may spend.")
 
 
 @app.command(epilog=EXIT_CODES)
@@ -147,7 +198,7 @@ def export(
             path = Path(out)
             try:
                 # "x": never over another file, least of all over the ledger.
-                with path.open("x", encoding="ascii") as file:
+                with open(path, "x", encoding="ascii", opener=_private) as file:
                     try:
                         file.writelines(line + "\n" for line in exported(ledger))
                     except BaseException:
@@ -160,6 +211,33 @@ def export(
                     f"--out is {out!r}, which cannot be written: {problem.strerror or problem}."
                 ) from problem
         screen.say(f"Written: {out}")
+
+
+def read_expected(text: str | None) -> str | None:
+    """A checkpoint from the command line: itself, or what is in @FILE."""
+    if text is None or not text.startswith("@"):
+        return text
+    try:
+        return Path(text[1:]).read_text(encoding="ascii").strip()
+    except (OSError, UnicodeDecodeError):
+        raise InvalidParameter(f"there is no checkpoint to be read in {text[1:]!r}.") from None
+
+
+def _private(path: str, flags: int) -> int:
+    """Questions and answers are for those who may read the ledger."""
+    return os.open(path, flags, 0o600)
+
+
+def _replaced(file: Path, text: str) -> None:
+    draft = file.with_name(f".{file.name}.new-{os.getpid()}")
+    try:
+        draft.write_text(text, encoding="ascii")
+        os.replace(draft, file)
+    except OSError as problem:
+        draft.unlink(missing_ok=True)
+        raise InvalidParameter(
+            f"--file is {str(file)!r}, which cannot be written: {problem.strerror}."
+        ) from None
 
 
 def _account(account: dict[str, Any]) -> tuple[str, ...]:

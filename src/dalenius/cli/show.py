@@ -35,13 +35,19 @@ def working(text: str) -> Iterator[None]:
         yield
 
 
+def harmless(text: str) -> str:
+    """Text from elsewhere, which may hold what a terminal obeys (ESC), or what turns it around: these as \\x1b."""
+    return "".join(c if c.isprintable() or c == "\n" else c.encode("unicode_escape").decode() for c in text)
+
+
 def say(text: str = "") -> None:
-    """One paragraph, as it is."""
-    print(text)
+    """One paragraph."""
+    print(harmless(text))
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """A table: framed on a terminal, else columns separated by two spaces."""
+    rows = [[harmless(cell).replace("\n", "\\n") for cell in row] for row in rows]
     if is_terminal():
         _framed(header, rows)
         return

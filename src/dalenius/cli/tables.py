@@ -16,6 +16,7 @@ from dalenius.cli.promises import read_promise
 from dalenius.cli.show import plain_number, working
 
 if TYPE_CHECKING:
+    from dalenius.session.ledger import Ledger
     from dalenius.session.session import Session
     from dalenius.tables.answer import Answer
     from dalenius.tables.query import Query
@@ -58,6 +59,13 @@ Total = Annotated[
     ),
 ]
 LedgerAt = Annotated[str, typer.Option("--ledger", metavar="LEDGER", help="A file, or a postgresql:// URL.")]
+Checkpoint = Annotated[
+    str | None,
+    typer.Option(
+        "--checkpoint", metavar="SEQ:HASH", help="An entry the ledger must contain, or @FILE with one in it."
+    ),
+]
+NoCreate = Annotated[bool, typer.Option("--no-create", help="Refuse where there is no ledger yet.")]
 Description = Annotated[
     Path | None, typer.Option("--schema", metavar="FILE", help="Public facts about columns, TOML or YAML.")
 ]
@@ -97,6 +105,8 @@ def query(
     name: Name = None,
     moved: Moved = False,
     analyst: Analyst = None,
+    checkpoint: Checkpoint = None,
+    no_create: NoCreate = False,
     confidence: Confidence = 0.95,
     simultaneous: Simultaneous = False,
     html: Html = None,
@@ -120,7 +130,7 @@ def query(
             max_groups,
             budget,
             total,
-            ledger,
+            opened_ledger(ledger, checkpoint, no_create),
             schema,
             nulls,
             name,
@@ -155,6 +165,8 @@ def sql(
     name: Name = None,
     moved: Moved = False,
     analyst: Analyst = None,
+    checkpoint: Checkpoint = None,
+    no_create: NoCreate = False,
     confidence: Confidence = 0.95,
     simultaneous: Simultaneous = False,
     html: Html = None,
@@ -173,7 +185,7 @@ def sql(
             max_groups,
             budget,
             total,
-            ledger,
+            opened_ledger(ledger, checkpoint, no_create),
             schema,
             nulls,
             name,
@@ -214,6 +226,8 @@ def price(
     name: Name = None,
     moved: Moved = False,
     analyst: Analyst = None,
+    checkpoint: Checkpoint = None,
+    no_create: NoCreate = False,
     as_json: AsJson = False,
 ) -> None:
     """The cheapest budget that is accurate enough; nothing is spent and no row is read."""
@@ -221,7 +235,19 @@ def price(
         from dalenius.session.accuracy import within as accuracy
 
         session = _session(
-            data, table, unit, max_rows, max_groups, None, total, ledger, schema, nulls, name, moved, analyst
+            data,
+            table,
+            unit,
+            max_rows,
+            max_groups,
+            None,
+            total,
+            opened_ledger(ledger, checkpoint, no_create),
+            schema,
+            nulls,
+            name,
+            moved,
+            analyst,
         )
         asked = _question(session, where, group_by, keys, keys_from, False, agg)
         found = session.price(asked, accuracy(within, confidence, column=column, rows=rows))
@@ -234,6 +260,17 @@ def price(
         )
 
 
+def opened_ledger(where: str, checkpoint: str | None, no_create: bool) -> str | Ledger:
+    """The ledger of the command line; its address where there is none yet, for the first charge to make it."""
+    from dalenius.cli.ledger import read_expected
+    from dalenius.session.ledger import Ledger
+    from dalenius.session.opening import existing_ledger
+
+    if checkpoint is not None or no_create:
+        return Ledger.open(where, create=False, checkpoint=read_expected(checkpoint))
+    return existing_ledger(where) or where
+
+
 def _session(
     data: str,
     table: str | None,
@@ -242,7 +279,7 @@ def _session(
     max_groups: int | None,
     budget: str | None,
     total: str | None,
-    ledger: str,
+    ledger: str | Ledger,
     schema: Path | None,
     nulls: str,
     name: str | None,
@@ -251,7 +288,7 @@ def _session(
 ) -> Session:
     """The data with its account in the ledger; where it has none yet, one that the first charge opens."""
     try:
-        from dalenius.session.opening import dataset_name, existing_ledger
+        from dalenius.session.opening import dataset_name
         from dalenius.session.session import Session
         from dalenius.tables import Schema, Source, Unit
     except ModuleNotFoundError:
@@ -260,14 +297,14 @@ def _session(
     if facts.nulls is None:
         facts = Schema(dict(facts.columns), nulls=nulls)  # type: ignore[arg-type]
     source = Source.open(data, table=table, schema=facts)
-    label, kept = dataset_name(source, name, needed=True), existing_ledger(ledger)
-    known = kept is not None and any(account.dataset == label for account in kept.accounts())
+    label = dataset_name(source, name, needed=True)
+    known = not isinstance(ledger, str) and any(account.dataset == label for account in ledger.accounts())
     told = total or (None if known else budget)
     return Session(
         source,
         unit=Unit.rows() if unit is None else Unit(unit, max_rows=max_rows, max_groups=max_groups),
         budget=None if told is None else read_promise(told).guarantee,
-        ledger=ledger if kept is None else kept,
+        ledger=ledger,
         name=name,
         moved=moved,
         analyst=analyst,

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -29,6 +29,7 @@ from dalenius.session.budget import Filter
 from dalenius.session.cost import Cost
 from dalenius.session.entries import Entry, digest, now
 from dalenius.session.store import Rows
+from dalenius.tables.failure import FAILED
 
 if TYPE_CHECKING:
     from dalenius.session.ledger import Ledger
@@ -38,12 +39,6 @@ MOST = 50_000_000
 
 WHERE = "where is the data of this account?"
 """The question under which a ledger keeps where the data is, once that is not what the account was opened with."""
-
-FAILED = (
-    "the question could not be carried out, after it was charged. Why is withheld, since it may depend on the data; "
-    "the ledger says that it happened. Whoever may see the data can run the question in the engine itself."
-)
-"""The one thing that is said of a computation that failed."""
 
 
 @dataclass(frozen=True)
@@ -116,7 +111,7 @@ class Account:
     def balance(self) -> Balance:
         """What is spent at this moment, exactly."""
         with self.ledger.reading() as rows:
-            return self._balance(rows)
+            return read_balance(*rows.memory.spent(self.seq), self.filter)
 
     @property
     def spent(self) -> Guarantee:
@@ -141,8 +136,9 @@ class Account:
         if not self.shares:
             return self.limit
         if analyst is None or analyst not in self.shares:
-            who = ", ".join(sorted(self.shares))
-            raise InvalidParameter(f"this budget is shared by {who}; open the account as one of them.")
+            raise InvalidParameter(
+                f"this budget is shared by {listed(self.shares)}; open the account as one of them."
+            )
         return self.limit.share(self.shares[analyst])
 
     # -- asking -----------------------------------------------------------------------------------
@@ -272,7 +268,7 @@ class Account:
             "question": question,
             "cost": cost.written(),
             "spent": after.total.written(),
-            "by": {name: spent.written() for name, spent in after.by.items()},
+            "by": {self.analyst or "": after.of(self.analyst).written()},
             "time": now(),
         }
         return self.ledger.append(rows, "charge", self.seq, key, body)
@@ -296,8 +292,9 @@ class Account:
         return left.least(balance.of(self.analyst).below(self.allowance(self.analyst)))
 
     def _balance(self, rows: Rows) -> Balance:
-        last = rows.latest("charge", self.seq)
-        return Balance(self.filter.nothing, {}) if last is None else read_balance(last, self.filter)
+        """What is spent in all, and by this analyst: the sum of the charges in the chain."""
+        total, by = rows.memory.spent(self.seq, self.analyst or "")
+        return read_balance(total, by, self.filter)
 
     def _recorded(self, rows: Rows, key: str) -> Entry | None:
         """The first answer under a key; a charge that failed has none."""
@@ -313,14 +310,21 @@ class Account:
         return cost
 
 
-def read_balance(charge: Entry, filter: Filter) -> Balance:
-    """What is spent after a charge."""
-    body = charge.content()
+def read_balance(total: Mapping[str, str], by: Mapping[str, Mapping[str, str]], filter: Filter) -> Balance:
+    """What is spent, from the sums of the chain."""
     zero = filter.nothing
+    none = zero.written()
     try:
-        return Balance(zero.read(body["spent"]), {name: zero.read(s) for name, s in body["by"].items()})
-    except (KeyError, AttributeError, InvalidParameter):
-        raise LedgerDamaged(f"entry {charge.seq} of the ledger is not a charge as we write them.") from None
+        return Balance(
+            zero.read({**none, **total}), {who: zero.read({**none, **sums}) for who, sums in by.items()}
+        )
+    except InvalidParameter:
+        raise LedgerDamaged("the charges of the ledger are not of the kind its account says.") from None
+
+
+def listed(names: Iterable[str]) -> str:
+    """Names for a message; what a terminal would obey is written out."""
+    return ", ".join(name if name.isprintable() else ascii(name) for name in sorted(names))
 
 
 def _checked_answer(answer: Any) -> str:

@@ -5,9 +5,9 @@
     account = ledger.account("people", dp.ZCDP(0.5))
     reply = account.ask(question, loss, compute)
 
-Everything here is the same for both kinds of store. A writer takes the one write lock, checks that the head
-is the last entry and that the ledger still holds what this process saw of it before, appends, and commits;
-every entry that is used is checked against its own hash when it is read.
+Everything here is the same for both kinds of store. A reader or writer takes its view of the ledger (a writer the one
+write lock), finds in it the last entry this process has checked, reads on from there to the head, and checks all that
+too; balances are what the checked chain adds up to (`session.memory`). A writer then appends, and commits.
 """
 
 from __future__ import annotations
@@ -15,26 +15,32 @@ from __future__ import annotations
 import contextlib
 import os
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dalenius.calculus import checks
 from dalenius.calculus.adjacency import ADD_REMOVE, Adjacency
 from dalenius.calculus.errors import InvalidParameter, LedgerDamaged, LedgerError
 from dalenius.calculus.guarantees import GDP, ZCDP, ApproxDP, Guarantee, PureDP
 from dalenius.session import postgres
-from dalenius.session.account import Account
+from dalenius.session.account import Account, listed
+from dalenius.session.address import is_address, read_address
 from dalenius.session.budget import Filter, filter_of
-from dalenius.session.entries import SCHEMA, START, Entry, Kind, digest, now
+from dalenius.session.entries import KINDS, SCHEMA, START, Entry, Kind, digest, now
+from dalenius.session.memory import Memory, is_known, memory_of
 from dalenius.session.sqlite import SqliteStore
 from dalenius.session.store import Head, Rows, Store
 
-PATIENCE = 60.0
-"""Seconds to wait for a lock before giving up."""
+if TYPE_CHECKING:
+    from dalenius.session.verify import Verification
 
-SCHEMES = ("postgresql://", "postgres://")
+PATIENCE = 60.0
+"""Seconds to wait for a lock, a thread or a server before giving up."""
+
+BATCH = 5_000
+"""Entries read in one go: a writer waits no longer than that takes."""
 
 Shares = Mapping[str, "Fraction | int | float | str"]
 
@@ -56,12 +62,8 @@ class Ledger:
 
     def __init__(self, store: Store) -> None:
         self.store = store
-        self._seen = Head(SCHEMA, 0, START)
-        with self.reading() as rows:
-            first = rows.get(1)
-            if first is None or first.kind != "open":
-                raise LedgerDamaged(f"the ledger {store.label!r} lacks its first entry.")
-            self.id = str(first.content()["ledger"])
+        self._memory: Memory | None = None
+        self.id = str(self._checked().id)
 
     @classmethod
     def open(
@@ -70,22 +72,29 @@ class Ledger:
         *,
         create: bool = True,
         checkpoint: str | None = None,
+        expect: str | None = None,
         patience: float = PATIENCE,
     ) -> Ledger:
         """The ledger at a path or a postgresql:// URL; made if there is none, unless `create` is False.
 
-        `checkpoint` is a text that `checkpoint()` gave earlier, kept elsewhere: a ledger that does not
-        contain it (an old copy put back, a tail cut off) is refused. `patience` is in seconds.
+        Opening reads and checks every entry, once in a process; later only what was added is read. `checkpoint`
+        (or `expect`, the same) is a text that `checkpoint()` gave earlier, kept elsewhere: a ledger that does not
+        contain it (an old copy put back, a tail cut off, a new ledger in the place of one that was removed) is
+        refused, and none is made. `patience` is how long, in seconds, to wait for others.
         """
         patience = checks.positive("patience", patience)
-        ledger = cls(store_at(where, create, patience))
-        if checkpoint is not None:
-            ledger.require(checkpoint)
+        wanted = [text for text in (checkpoint, expect) if text is not None]
+        for text in wanted:
+            read_checkpoint(text)
+        ledger = cls(store_at(where, create and not wanted, patience))
+        for text in wanted:
+            ledger.require(text)
         return ledger
 
     def close(self) -> None:
         """Let go of the store. Everything is on record already."""
         self.store.close()
+        self._memory = None
 
     def __enter__(self) -> Ledger:
         return self
@@ -143,7 +152,7 @@ class Ledger:
     def accounts(self) -> list[Account]:
         """All accounts, in the order they were opened, to look at."""
         with self.reading() as rows:
-            found = rows.every("account", 0)
+            found = rows.accounts()
         return [read_account(self, entry, None) for entry in found]
 
     def existing(self, dataset: str, analyst: str | None = None) -> Account:
@@ -189,7 +198,9 @@ class Ledger:
                 )
         account = read_account(self, entry, analyst)
         if parts is not None and dict(parts) != dict(account.shares):
-            held = ", ".join(f"{name}: {part}" for name, part in account.shares.items()) or "no shares"
+            held = (
+                ", ".join(f"{listed([name])}: {part}" for name, part in account.shares.items()) or "no shares"
+            )
             raise InvalidParameter(
                 f"the account of {terms['dataset']!r} was opened with {held}. Shares are fixed when an "
                 "account is opened; leave them out, or name the same."
@@ -201,66 +212,131 @@ class Ledger:
     def checkpoint(self) -> str:
         """The last entry as "SEQ:HASH". Kept elsewhere, it proves later that nothing up to it was changed."""
         with self.reading() as rows:
-            head = rows.head()
-        return f"{head.seq}:{head.hash}"
+            seq, hash = rows.last()
+        return f"{seq}:{hash}"
 
     def require(self, checkpoint: str) -> None:
         """Refuse a ledger that does not contain this checkpoint."""
         seq, hash = read_checkpoint(checkpoint)
         with self.reading() as rows:
-            found = rows.get(seq)
-        if found is None or found.hash != hash or not found.is_intact:
+            found = rows.memory.hash_of(seq)
+        if found != hash:
             raise LedgerDamaged(
                 f"the ledger {self.store.label!r} does not contain the checkpoint {checkpoint!r}: it is an "
                 "older copy, or was changed. Nothing is released; restore the ledger that has it."
             )
 
+    def verify(self, checkpoint: str | None = None) -> Verification:
+        """Everything, read and checked anew from the first entry: `session.verify.verify`."""
+        from dalenius.session.verify import verified
+
+        return verified(self.store, checkpoint)
+
+    def export(self) -> Iterator[str]:
+        """The whole ledger as lines of JSON: `session.report.exported`."""
+        from dalenius.session.report import exported
+
+        return exported(self)
+
+    def grant(self, role: str) -> None:
+        """Let a PostgreSQL role spend and do nothing else; see `session.guards`. For the ledger's owner."""
+        if not isinstance(self.store, postgres.PostgresStore):
+            raise InvalidParameter(
+                "a ledger in a file has no roles: give rights to the file instead (chmod, chgrp)."
+            )
+        self.store.grant(_name("the role", role))
+
     def append(self, rows: Rows, kind: Kind, account: int, key: str, body: Mapping[str, object]) -> Entry:
         """Add an entry inside a writing transaction."""
-        head = rows.last_seen or rows.head()
-        entry = Entry.after(head.seq, head.hash, kind, account, key, body)
+        if kind not in KINDS:
+            raise LedgerError(f"an entry cannot be of kind {kind!r}; it must be one of {', '.join(KINDS)}.")
+        seq, hash = rows.last()
+        entry = Entry.after(seq, hash, kind, account, key, body)
         rows.add(entry)
+        rows.added.append(entry)
         return entry
 
     @contextlib.contextmanager
     def writing(self) -> Iterator[Rows]:
         """The only writer, on a ledger that was just checked."""
+        memory = self._checked()
+        start = memory.start()
         with self.store.writing() as rows:
-            self._check(rows)
+            self._check(rows, memory, start)
             yield rows
-            # Not remembered as seen before it is durable: the next transaction does that.
+            if rows.added:
+                rows.confirm()
+        memory.add(rows.added)  # durable now: this process has seen it
 
     @contextlib.contextmanager
     def reading(self) -> Iterator[Rows]:
         """A consistent view of a ledger that was just checked."""
+        memory = self._checked()
+        start = memory.start()
         with self.store.reading() as rows:
-            self._check(rows)
+            self._check(rows, memory, start)
             yield rows
 
-    def _check(self, rows: Rows) -> None:
-        """The head is the last entry, and what this process saw before is still there."""
-        head, ending = rows.tip()
+    def _checked(self) -> Memory:
+        """The memory of this ledger; if it knows nothing yet, after all of the ledger was read."""
+        memory = self._memory
+        if memory is None:
+            memory = self._memory = memory_of(self.store.place)
+        seq, hash, least = memory.start()
+        unread = seq == 0
+        while unread:
+            # In views of their own, so that writers get their turn.
+            with self.store.reading() as rows:
+                head, batch = self._following(rows, seq, hash)
+            memory.add(batch)
+            unread = len(batch) == BATCH
+            if not unread:
+                self._ends(head, batch, least)
+            seq, hash = batch[-1].seq, batch[-1].hash
+        return memory
+
+    def _check(self, rows: Rows, memory: Memory, start: tuple[int, str, int]) -> None:
+        """Read on from an entry that was checked to the head, and check that."""
+        rows.memory = memory
+        seq, hash, least = start
+        while True:
+            head, batch = self._following(rows, seq, hash)
+            memory.add(batch)
+            if len(batch) < BATCH:
+                break
+            seq, hash = batch[-1].seq, batch[-1].hash
+        self._ends(head, batch, least)
+        rows.end = head.seq
+
+    def _following(self, rows: Rows, seq: int, hash: str) -> tuple[Head, list[Entry]]:
+        """The head, and the entries from one on that must be there."""
+        head, batch = rows.tail(seq, BATCH)
         if head.version != SCHEMA:
-            fix = "install a newer dalenius" if head.version > SCHEMA else "no dalenius wrote that"
+            newer = isinstance(head.version, int) and head.version > SCHEMA
+            fix = "install a newer dalenius" if newer else "no dalenius wrote that"
             raise LedgerError(
-                f"the ledger {self.store.label!r} has schema version {head.version}, and this dalenius reads "
+                f"the ledger {self.store.label!r} has schema version {head.version!r}, and this dalenius reads "
                 f"version {SCHEMA}: {fix}."
             )
-        last = ending[0] if len(ending) == 1 else None
-        if last is None or (last.seq, last.hash) != (head.seq, head.hash) or not last.is_intact:
+        if seq and (not batch or (batch[0].seq, batch[0].hash) != (seq, hash)):
+            raise self._went_back()
+        return head, batch
+
+    def _ends(self, head: Head, batch: list[Entry], least: int) -> None:
+        """The head is the last entry, and what this process saw before is there."""
+        if not batch or (head.seq, head.hash) != (batch[-1].seq, batch[-1].hash):
             raise LedgerDamaged(
                 f"the end of the ledger {self.store.label!r} is missing or was changed (its head is entry "
-                f"{head.seq}). Nothing is released; run `dalenius ledger verify`."
+                f"{head.seq!r}). Nothing is released; run `dalenius ledger verify`."
             )
-        seen = self._seen
-        if head != seen and seen.seq > 0:
-            then = rows.get(seen.seq)
-            if head.seq <= seen.seq or then is None or then.hash != seen.hash:
-                raise LedgerDamaged(
-                    f"the ledger {self.store.label!r} went back in time: entries this process has seen are "
-                    "gone or changed. Nothing is released; restore the ledger that has them."
-                )
-        self._seen = head
+        if head.seq < least:
+            raise self._went_back()
+
+    def _went_back(self) -> LedgerDamaged:
+        return LedgerDamaged(
+            f"the ledger {self.store.label!r} went back in time: entries this process has seen are gone or changed. "
+            "Nothing is released; restore the ledger that has them."
+        )
 
 
 def read_account(ledger: Ledger, entry: Entry, analyst: str | None) -> Account:
@@ -271,7 +347,7 @@ def read_account(ledger: Ledger, entry: Entry, analyst: str | None) -> Account:
     if analyst is not None and shares and analyst not in shares:
         raise InvalidParameter(
             f"{analyst!r} has no share of the budget of {body['dataset']!r}; those who have: "
-            f"{', '.join(sorted(shares))}."
+            f"{listed(shares)}."
         )
     limit = filter.nothing.read(body["limit"])
     return Account(ledger, entry.seq, str(body["dataset"]), filter, limit, shares, analyst, str(body["unit"]))
@@ -300,7 +376,9 @@ def store_at(where: str | os.PathLike[str], create: bool = False, patience: floa
     text = os.fspath(where)
     if not text:
         raise InvalidParameter("the ledger has no name; give a path or a postgresql:// URL.")
-    return _postgres(text, create, patience) if "://" in text else _sqlite(text, create, patience)
+    if is_address(where) and not os.path.lexists(text):
+        return _postgres(text, create, patience)
+    return _sqlite(text, create, patience)
 
 
 def _first() -> Entry:
@@ -316,22 +394,30 @@ def _sqlite(text: str, create: bool, patience: float) -> Store:
     if not os.path.lexists(path):
         if not create:
             raise LedgerError(f"there is no ledger at {text!r}.")
+        _not_removed(str(path.resolve()), lambda: os.path.lexists(path))
         SqliteStore.create(path, _first(), patience)
     # The real file: SQLite names its journal after it, and so must every process.
     return SqliteStore(path.resolve(), patience)
 
 
 def _postgres(text: str, create: bool, patience: float) -> Store:
-    if not text.startswith(SCHEMES):
-        scheme = text.split("://", 1)[0]
-        raise InvalidParameter(f"the ledger's URL starts with {scheme}://; use a path or postgresql://...")
     postgres.needed()
-    store = postgres.PostgresStore(text, patience)
+    store = postgres.PostgresStore(read_address(text), patience)
     if not store.exists():
         if not create:
             raise LedgerError(f"there is no ledger in {store.label!r}.")
+        _not_removed(store.place, store.exists)
         store.create(_first())
     return store
+
+
+def _not_removed(place: str, is_there: Callable[[], bool]) -> None:
+    """No new ledger where this process has one open: what was spent there is spent."""
+    if is_known(place) and not is_there():  # or another thread made it, a moment ago
+        raise LedgerDamaged(
+            "the ledger that this process has open at this place is gone, and a new one would forget what was spent. "
+            "Nothing is released; restore it, or close it first."
+        )
 
 
 def _shares(shares: Shares | None) -> dict[str, Fraction] | None:

@@ -20,6 +20,7 @@ from dalenius.calculus.errors import InvalidParameter, LedgerDamaged, LedgerErro
 from dalenius.calculus.guarantees import Guarantee
 from dalenius.session import postgres
 from dalenius.session.account import Account, Balance, Ticket
+from dalenius.session.address import is_address, read_address
 from dalenius.session.budget import filter_of
 from dalenius.session.cost import Cost
 from dalenius.session.entries import Entry
@@ -63,14 +64,14 @@ def existing_ledger(where: str | os.PathLike[str] | Ledger) -> Ledger | None:
     if isinstance(where, Ledger):
         return where
     text = os.fspath(where)
-    if text.startswith(("postgresql://", "postgres://")):
+    if is_address(text):
         postgres.needed()
-        store = postgres.PostgresStore(text, PATIENCE)
+        store = postgres.PostgresStore(read_address(text), PATIENCE)
         there = store.exists()
         store.close()
         if not there:
             return None
-    elif text and "://" not in text and text != ":memory:" and not os.path.lexists(text):
+    elif text and text != ":memory:" and not os.path.lexists(text):
         if not Path(text).absolute().parent.is_dir():
             raise LedgerError(f"there is no folder for the ledger {text!r}; make it, or name another place.")
         return None

@@ -17,98 +17,76 @@ Why these settings:
 from __future__ import annotations
 
 import contextlib
+import time
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit, urlunsplit
 
 from dalenius.calculus.errors import InvalidParameter, LedgerDamaged, LedgerError
-from dalenius.session.entries import SCHEMA, START, Entry
+from dalenius.session.address import WRITE, Address
+from dalenius.session.entries import Entry
+from dalenius.session.guards import GRANT, TABLES, TRIGGERS, UPGRADE
 from dalenius.session.store import Rows, Store
 
 if TYPE_CHECKING:
     import psycopg
 
+    from dalenius.session.deadline import Timed
+
 CREATING = 0x44414C31
 """Two processes that find no ledger create it one after the other, by this advisory lock."""
 
-TABLES = f"""
-CREATE SCHEMA dalenius;
-CREATE TABLE dalenius.entries (
-    seq bigint PRIMARY KEY,
-    kind text NOT NULL CHECK (kind IN ('open', 'account', 'charge', 'answer')),
-    account bigint NOT NULL,
-    key text NOT NULL,
-    body text NOT NULL,
-    previous text NOT NULL,
-    hash text NOT NULL);
-CREATE INDEX entries_by_key ON dalenius.entries (key, kind, account, seq);
-CREATE INDEX entries_by_account ON dalenius.entries (account, kind, seq);
-CREATE TABLE dalenius.head (
-    one integer PRIMARY KEY CHECK (one = 1),
-    version integer NOT NULL,
-    seq bigint NOT NULL,
-    hash text NOT NULL);
-INSERT INTO dalenius.head VALUES (1, {SCHEMA}, 0, '{START}');
-
-CREATE FUNCTION dalenius.follow() RETURNS trigger LANGUAGE plpgsql AS $$
-BEGIN
-    PERFORM 1 FROM dalenius.head WHERE NEW.seq = seq + 1 AND NEW.previous = hash FOR UPDATE;
-    IF NOT FOUND THEN RAISE EXCEPTION 'an entry must follow the last one'; END IF;
-    UPDATE dalenius.head SET seq = NEW.seq, hash = NEW.hash;
-    RETURN NEW;
-END $$;
-CREATE FUNCTION dalenius.refuse() RETURNS trigger LANGUAGE plpgsql AS $$
-BEGIN
-    RAISE EXCEPTION 'the ledger is only ever added to';
-END $$;
-CREATE FUNCTION dalenius.only_by_entries() RETURNS trigger LANGUAGE plpgsql AS $$
-BEGIN
-    IF pg_trigger_depth() < 2 OR NEW.one <> 1 OR NEW.version <> OLD.version OR NEW.seq <> OLD.seq + 1 THEN
-        RAISE EXCEPTION 'the head follows the entries';
-    END IF;
-    RETURN NEW;
-END $$;
-CREATE TRIGGER entries_follow BEFORE INSERT ON dalenius.entries
-    FOR EACH ROW EXECUTE FUNCTION dalenius.follow();
-CREATE TRIGGER entries_stay BEFORE UPDATE OR DELETE OR TRUNCATE ON dalenius.entries
-    FOR EACH STATEMENT EXECUTE FUNCTION dalenius.refuse();
-CREATE TRIGGER head_follows BEFORE UPDATE ON dalenius.head
-    FOR EACH ROW EXECUTE FUNCTION dalenius.only_by_entries();
-CREATE TRIGGER head_stays BEFORE INSERT OR DELETE OR TRUNCATE ON dalenius.head
-    FOR EACH STATEMENT EXECUTE FUNCTION dalenius.refuse();
-"""
-
-TRIGGERS = ("entries_follow", "entries_stay", "head_follows", "head_stays")
+ADDING = "dalenius.append(bigint, text, bigint, text, text, text, text)"
+MARGIN = 0.8
+"""The server gives up after this part of the patience, so that it can say why before we hang up."""
 
 WHY = {
     "53100": "the server's disk is full. Free some space on the server",
     "55P03": "another process kept it locked for too long. Try again",
-    "57014": "the server gave up waiting. Try again",
+    "57014": "the server took too long. Try again",
     "25006": "the server may not be written to (a standby, or read only). Name the primary server",
-    "42501": "this user lacks a right. Grant USAGE on schema dalenius, SELECT and INSERT on "
-    "dalenius.entries, SELECT and UPDATE on dalenius.head",
+    "42501": "this user lacks a right. Have the owner of the ledger run `dalenius ledger grant`",
+    "28P01": "the password is wrong. " + WRITE[0].upper() + WRITE[1:].rstrip("."),
+    "28000": "the server does not let this user in. Check its user, its pg_hba.conf and the need for TLS",
+    "3D000": "there is no such database. Check its name",
 }
+
+
+REFUSALS = {
+    "password authentication failed": "28P01",
+    "no password supplied": "28P01",
+    "pg_hba.conf": "28000",
+    "does not exist": "3D000",
+}
+"""What a server says that does not let us in, for which libpq has no code; by the codes it would have."""
 
 
 class PostgresRows(Rows):
     place = "dalenius."
     mark = "%s"
 
-    def __init__(self, connection: psycopg.Connection[tuple[Any, ...]]) -> None:
-        self.connection = connection
+    def __init__(self, connection: Timed, guarded: bool) -> None:
+        super().__init__()
+        self.connection, self.guarded = connection, guarded
 
     def run(self, sql: str, parameters: Sequence[object] = ()) -> list[tuple[Any, ...]]:
-        cursor = self.connection.execute(sql.encode(), parameters or None)
+        cursor = self.connection.execute(sql.encode(), tuple(parameters) or None)
         return cursor.fetchall() if cursor.description is not None else []
+
+    def add(self, entry: Entry) -> None:
+        if self.guarded:
+            self.run("SELECT dalenius.append(%s, %s, %s, %s, %s, %s, %s)", entry)
+        else:  # a ledger of an earlier version
+            super().add(entry)
 
 
 class PostgresStore(Store):
     """A database, any number of processes on any number of machines."""
 
-    def __init__(self, url: str, patience: float) -> None:
-        super().__init__(without_password(url))
-        self.url, self.patience = url, patience
-        self._connection: psycopg.Connection[tuple[Any, ...]] | None = None
+    def __init__(self, address: Address, patience: float) -> None:
+        super().__init__(address.label, address.place, patience)
+        self.address = address
+        self._connection: Timed | None = None
+        self._guarded = False
 
     def exists(self) -> bool:
         """Whether the database holds a ledger."""
@@ -122,11 +100,22 @@ class PostgresStore(Store):
             if not _has_ledger(rows):
                 rows.run(TABLES)
                 rows.add(first)
+        self.close()  # what the server can do is asked again when it is connected again
+
+    def grant(self, role: str) -> None:
+        """Let a role spend: look, charge and answer, and nothing else. Ledgers of earlier versions get the guards."""
+        from psycopg import sql
+
+        with self._transaction("READ WRITE") as rows:
+            if not rows.guarded:
+                rows.run(UPGRADE)
+            rows.run(sql.SQL(GRANT).format(role=sql.Identifier(role)).as_string(rows.connection))
+        self.close()
 
     @contextlib.contextmanager
     def writing(self) -> Iterator[Rows]:
         with self._transaction("READ WRITE") as rows:
-            rows.run("SELECT seq FROM dalenius.head FOR UPDATE")
+            rows.run("SELECT dalenius.turn()" if rows.guarded else "SELECT seq FROM dalenius.head FOR UPDATE")
             yield rows
 
     def reading(self) -> contextlib.AbstractContextManager[Rows]:
@@ -144,81 +133,101 @@ class PostgresStore(Store):
         ]
 
     def close(self) -> None:
-        with self.lock:
+        with self.turn():
             if self._connection is not None:
                 self._connection.close()
             self._connection = None
 
     def forget(self) -> None:
-        # psycopg itself never closes a connection in another process than the one that made it.
+        if self._connection is not None:
+            from dalenius.session.deadline import let_go
+
+            let_go(self._connection)
         self._connection = None
 
     @contextlib.contextmanager
-    def _transaction(self, access: str, isolation: str = "READ COMMITTED") -> Iterator[Rows]:
-        with self.lock, _clear(self.label):
-            import psycopg
-
-            waiting = int(self.patience * 1000)
-            begin = (
-                f"BEGIN ISOLATION LEVEL {isolation} {access}; SET LOCAL lock_timeout = {waiting}; "
-                f"SET LOCAL statement_timeout = {2 * waiting}; "
-                f"SET LOCAL idle_in_transaction_session_timeout = {2 * waiting}; "
-                "SET LOCAL search_path = pg_catalog; "
-                # A commit must be on disk when it returns, whatever the server's or the user's default is.
-                "SELECT set_config('synchronous_commit', 'on', true) "
-                "WHERE current_setting('synchronous_commit') NOT IN ('on', 'remote_apply')"
-            )
-            connection = self._begun(begin)
+    def _transaction(self, access: str, isolation: str = "READ COMMITTED") -> Iterator[PostgresRows]:
+        with self.turn() as deadline, _clear(self.label):
+            connection = self._begun(access, isolation, deadline)
             try:
-                yield PostgresRows(connection)
+                yield PostgresRows(connection, self._guarded)
+                if connection is not self._connection:
+                    raise LedgerError(
+                        "the process was forked inside a transaction of its ledger; the transaction stays with the "
+                        "parent."
+                    )
+                connection.deadline = self.for_commit(deadline)
                 if connection.execute("COMMIT").statusmessage != "COMMIT":
                     raise LedgerError(f"the ledger {self.label} did not commit. Nothing was released.")
             except BaseException as problem:
-                self._undo(connection, isinstance(problem, psycopg.Error))
+                self._undo(connection, problem)
                 raise
 
-    def _begun(self, begin: str) -> psycopg.Connection[tuple[Any, ...]]:
+    def _begun(self, access: str, isolation: str, deadline: float) -> Timed:
         """A connection with a transaction begun; one that the server dropped meanwhile is made anew."""
         import psycopg
 
+        from dalenius.session.deadline import TooLong
+
         if self._connection is not None:
             try:
-                self._connection.execute(begin.encode())
-                return self._connection
-            except psycopg.Error:
-                self._undo(self._connection, True)
-        connection = self._connected()
+                return self._begin(self._connection, access, isolation, deadline)
+            except TooLong as problem:
+                self._undo(self._connection, problem)
+                raise
+            except psycopg.Error as problem:
+                self._undo(self._connection, problem)
+        self._connection = self._connected(deadline)
+        return self._begin(self._connection, access, isolation, deadline)
+
+    def _begin(self, connection: Timed, access: str, isolation: str, deadline: float) -> Timed:
+        connection.deadline = deadline
+        waiting = max(1, int(MARGIN * 1000 * (deadline - time.monotonic())))
+        connection.execute(
+            f"BEGIN ISOLATION LEVEL {isolation} {access}; SET LOCAL lock_timeout = {waiting}; "
+            f"SET LOCAL statement_timeout = {waiting + waiting // 8}; "
+            f"SET LOCAL idle_in_transaction_session_timeout = {2 * int(1000 * self.patience) + 1000}; "
+            "SET LOCAL search_path = pg_catalog; "
+            # A commit must be on disk when it returns, whatever the server's or the user's default is.
+            "SELECT set_config('synchronous_commit', 'on', true) "
+            "WHERE current_setting('synchronous_commit') NOT IN ('on', 'remote_apply')".encode()
+        )
+        return connection
+
+    def _connected(self, deadline: float) -> Timed:
+        from dalenius.session.deadline import connect
+
+        connection = connect(
+            self.address.text,
+            deadline,
+            autocommit=True,
+            prepare_threshold=None,  # poolers between us and the server may not keep prepared statements
+            keepalives_idle=30,
+        )
         try:
-            connection.execute(begin.encode())
+            found = connection.execute(
+                f"SELECT current_setting('fsync'), to_regprocedure('{ADDING}') IS NOT NULL".encode()
+            ).fetchone()
         except BaseException:
             connection.close()
             raise
-        self._connection = connection
-        return connection
-
-    def _connected(self) -> psycopg.Connection[tuple[Any, ...]]:
-        import psycopg
-
-        connection = psycopg.connect(
-            self.url,
-            autocommit=True,
-            prepare_threshold=None,  # poolers between us and the server may not keep prepared statements
-            connect_timeout=max(2, int(self.patience)),
-            keepalives_idle=30,
-        )
-        if connection.execute("SHOW fsync").fetchone() != ("on",):
+        if found is None or found[0] != "on":
             connection.close()
             raise LedgerError(
                 f"the server of {self.label} runs with fsync off: a power cut could lose charges. Set "
                 "fsync = on in its postgresql.conf."
             )
+        self._guarded = bool(found[1])
         return connection
 
-    def _undo(self, connection: psycopg.Connection[tuple[Any, ...]], broken: bool) -> None:
+    def _undo(self, connection: Timed, problem: BaseException) -> None:
         import psycopg
 
+        if connection is not self._connection:  # a child: it is the parent's
+            return
         try:
-            if not broken:
+            # Where we are in the middle of nothing, the server is well and waits for us.
+            if isinstance(problem, Exception) and not isinstance(problem, psycopg.Error):
                 connection.execute("ROLLBACK")
                 return
         except psycopg.Error:
@@ -226,14 +235,6 @@ class PostgresStore(Store):
         self._connection = None
         with contextlib.suppress(psycopg.Error):
             connection.close()  # the server rolls back
-
-
-def without_password(url: str) -> str:
-    """The URL as it may be shown."""
-    parts = urlsplit(url)
-    user, at, host = parts.netloc.rpartition("@")
-    kept = "&".join(word for word in parts.query.split("&") if word and not word.startswith("password="))
-    return urlunsplit(parts._replace(netloc=user.partition(":")[0] + at + host, query=kept))
 
 
 def needed() -> None:
@@ -262,25 +263,37 @@ def _has_ledger(rows: Rows) -> bool:
 
 @contextlib.contextmanager
 def _clear(label: str) -> Iterator[None]:
-    """The driver's errors in our words."""
+    """The driver's errors in our words. What libpq said may quote the address, and goes: also from the chain of errors,
+    in which this one stays because it happened inside a `with`.
+    """
     import psycopg
 
     try:
         yield
-    except psycopg.ProgrammingError as problem:
-        if problem.sqlstate is None:  # the URL was not understood: nothing was sent
-            raise InvalidParameter(
-                f"the ledger's URL is not one that PostgreSQL understands: {problem}".rstrip()
-            ) from None
-        raise _worded(problem, label) from problem
     except psycopg.Error as problem:
-        raise _worded(problem, label) from problem
+        worded = _worded(problem, label)
+        problem.args = (type(problem).__name__,)
+        problem.__cause__ = problem.__context__ = None
+        raise worded from None
 
 
-def _worded(problem: psycopg.Error, label: str) -> LedgerError:
-    why = WHY.get(problem.sqlstate or "")
-    if why is None:
-        first = (problem.diag.message_primary or str(problem) or "the connection broke").strip()
-        why = f"PostgreSQL says: {first.splitlines()[0]}"
-    kind = LedgerDamaged if (problem.sqlstate or "").startswith("XX") else LedgerError
+def _worded(problem: psycopg.Error, label: str) -> Exception:
+    import psycopg
+
+    from dalenius.session.deadline import TooLong
+
+    state, said = problem.sqlstate or "", str(problem)
+    why = WHY.get(state)
+    if isinstance(problem, TooLong):
+        why = "the server took too long to answer. Try again, or look what it is doing"
+    elif why is None and state and problem.diag.message_primary:
+        why = f"PostgreSQL says: {problem.diag.message_primary.splitlines()[0]}"
+    elif why is None and isinstance(problem, psycopg.ProgrammingError):  # nothing was sent
+        return InvalidParameter(f"the ledger's URL is not one that PostgreSQL understands; {WRITE}")
+    elif why is None:
+        told = (WHY[known] for words, known in REFUSALS.items() if words in said)
+        why = next(
+            told, "there is no connection, or it broke. Check that the server runs, and its host and port"
+        )
+    kind = LedgerDamaged if state.startswith("XX") else LedgerError
     return kind(f"the ledger {label} could not be used: {why}. Nothing was released.")

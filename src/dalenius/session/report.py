@@ -10,8 +10,7 @@ from typing import Any
 from dalenius.calculus.guarantees import Guarantee
 from dalenius.session.account import Account
 from dalenius.session.entries import SCHEMA
-from dalenius.session.ledger import Ledger
-from dalenius.session.verify import BATCH
+from dalenius.session.ledger import BATCH, Ledger
 
 
 def overview(ledger: Ledger) -> dict[str, Any]:
@@ -27,8 +26,7 @@ def overview(ledger: Ledger) -> dict[str, Any]:
 def _account(ledger: Ledger, account: Account) -> dict[str, Any]:
     balance = account.balance()
     with ledger.reading() as rows:
-        charges, kept = rows.count("charge", account.seq), rows.every("answer", account.seq)
-    failures = sum(bool(entry.content().get("failed")) for entry in kept)
+        tally = rows.memory.accounts[account.seq]
     analysts = [
         {
             "analyst": name,
@@ -54,9 +52,9 @@ def _account(ledger: Ledger, account: Account) -> dict[str, Any]:
         },
         "analysts": analysts,
         "place": account.place(),
-        "charges": charges,
-        "answers": len(kept) - failures,
-        "failures": failures,
+        "charges": tally.charges,
+        "answers": tally.answered - tally.failed,
+        "failures": tally.failed,
     }
 
 
@@ -76,9 +74,8 @@ def exported(ledger: Ledger) -> Iterator[str]:
     end = int(last.partition(":")[0])  # entries made while this runs belong to the next export
     while seq < end:
         with ledger.reading() as rows:
-            batch = [entry for entry in rows.after(seq, BATCH) if entry.seq <= end]
+            batch = [rows.same(entry) for entry in rows.after(seq, min(BATCH, end - seq))]
         for entry in batch:
-            entry.content()  # an entry that was changed is not exported as if it were sound
             yield json.dumps(entry.as_dict(), ensure_ascii=True)
-        seq = batch[-1].seq
+        seq += len(batch)
     yield json.dumps({"checkpoint": last}, ensure_ascii=True)

@@ -12,19 +12,32 @@ Why these settings:
 - BEGIN IMMEDIATE: the write lock is taken before anything is read, so what a charge reads stays true until it
   commits. Locks belong to the process and die with it: after kill -9 the next process finds the journal,
   rolls the unfinished transaction back, and goes on.
+- Waiting for a lock is done here, and not by SQLite, so that a thread that waits is not inside SQLite.
+- What SQLite has cached is dropped before each transaction (shrink_memory). It takes its cache for valid if a counter
+  in the file has not moved; another file copied over this one may well have the same counter.
+- No index: what a ledger holds is known from the chain (`session.memory`). Ledgers of earlier versions have two, which
+  are kept up and never asked.
 - A new ledger is built under another name and linked into place whole. So an empty or half-made file at the
   ledger's name is never one of ours: it is refused, not taken for a ledger in which nothing was spent.
+- Files are made for their owner alone (0600); SQLite gives the journal the same rights.
 
 Never opened here by any other means than SQLite: closing a second descriptor of the file would drop the locks
 of this process.
+
+Threads and forks. In a child SQLite believes that it holds the locks which threads of the parent held at that moment,
+and its own mutexes may be taken for ever. So a fork waits until no thread of ours is in a transaction (`_Gate`); should
+that take too long, the fork goes ahead and the child refuses to use ledgers in files.
 """
 
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import os
 import secrets
 import sqlite3
+import threading
+import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -45,8 +58,6 @@ TABLES = (
         body TEXT NOT NULL,
         previous TEXT NOT NULL,
         hash TEXT NOT NULL)""",
-    "CREATE INDEX entries_by_key ON entries (key, kind, account, seq)",
-    "CREATE INDEX entries_by_account ON entries (account, kind, seq)",
     """CREATE TABLE head (
         one INTEGER PRIMARY KEY CHECK (one = 1),
         version INTEGER NOT NULL,
@@ -74,11 +85,15 @@ TABLES = (
     f"PRAGMA user_version = {SCHEMA}",
 )
 
+FORK_PATIENCE = 10.0
+"""Seconds a fork waits for transactions of other threads; they take a few milliseconds each."""
+
 WHY = {
     "SQLITE_FULL": "the disk is full. Free some space",
     "SQLITE_BUSY": "another process kept it locked for too long. Try again, or look for a program that has "
     "the file open",
-    "SQLITE_READONLY": "it may not be written. Give this user the right to write the file and its folder",
+    "SQLITE_READONLY": "it may not be written. Give this user the right to write the file, the journal beside it "
+    "and its folder",
     "SQLITE_IOERR": "the system could not read or write it. Check the disk, its free space and any quota",
     "SQLITE_CANTOPEN": "it, or the journal beside it, cannot be opened. Check the rights on the file and its "
     "folder",
@@ -89,18 +104,27 @@ WHY = {
 
 class SqliteRows(Rows):
     def __init__(self, connection: sqlite3.Connection) -> None:
+        super().__init__()
         self.connection = connection
 
     def run(self, sql: str, parameters: Sequence[object] = ()) -> list[tuple[Any, ...]]:
         return self.connection.execute(sql, tuple(parameters)).fetchall()
+
+    def confirm(self) -> None:
+        head, found = self.tail(self.added[0].seq, len(self.added) + 1)
+        if found != self.added or (head.seq, head.hash) != (found[-1].seq, found[-1].hash):
+            raise LedgerDamaged(
+                "what was written to the ledger is not what is there. Nothing was released; run `dalenius ledger "
+                "verify`, and restore a copy that verifies and is at least as recent."
+            )
 
 
 class SqliteStore(Store):
     """One file, any number of processes on one machine."""
 
     def __init__(self, path: Path, patience: float) -> None:
-        super().__init__(str(path))
-        self.path, self.patience = path, patience
+        super().__init__(str(path), str(path), patience)
+        self.path = path
         self._connection: sqlite3.Connection | None = None
         self._file: tuple[int, int] | None = None
 
@@ -111,8 +135,9 @@ class SqliteStore(Store):
             raise LedgerError(f"the ledger's folder {str(path.parent)!r} does not exist; create it first.")
         draft = path.with_name(f".{path.name}.new-{os.getpid()}-{secrets.token_hex(4)}")
         try:
-            with _clear(str(path)):
-                connection = _connected(draft, "rwc", patience)
+            with _clear(str(path)), _gate.inside(time.monotonic() + patience):
+                os.close(os.open(draft, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+                connection = _connected(draft, "rw")
                 try:
                     connection.execute("BEGIN IMMEDIATE")
                     for statement in TABLES:
@@ -135,28 +160,56 @@ class SqliteStore(Store):
 
     @contextlib.contextmanager
     def _transaction(self, begin: str) -> Iterator[Rows]:
-        with self.lock, _clear(self.label):
-            connection = self._connected()
+        with self.turn() as deadline, _clear(self.label), _gate.inside(deadline):
+            connection = self._begun(begin, deadline)
             try:
-                self._check_file()  # for a clear message
-                connection.execute(begin)
-                connection.execute("SELECT seq FROM head").fetchall()  # from here on we hold a lock
-                self._check_file()  # for certain
-                yield SqliteRows(connection)
-                connection.execute("COMMIT")
+                self._check_file()
+                rows = SqliteRows(connection)
+                yield rows
+                self._in_its_process(connection)
+                _patiently(connection, "COMMIT", self.for_commit(deadline))
             except BaseException as problem:
                 self._undo(connection, problem)
                 raise
+
+    def _begun(self, begin: str, deadline: float) -> sqlite3.Connection:
+        """A connection with a transaction begun, and its lock held."""
+        pause = 0.001
+        while True:
+            connection = None
+            try:
+                connection = self._connected()
+                self._check_file()  # for a clear message; once more when it is locked, for certain
+                connection.execute("PRAGMA shrink_memory")
+                connection.execute(begin)
+                connection.execute("SELECT seq FROM head").fetchall()  # a reader has no lock before it reads
+                return connection
+            except BaseException as problem:
+                if connection is not None:
+                    self._undo(connection, problem)
+                if not _is_busy(problem) or time.monotonic() >= deadline:
+                    raise
+            with _gate.outside(deadline):  # a fork need not wait for those who wait
+                time.sleep(pause)
+            pause = min(2 * pause, 0.02)
+
+    def _in_its_process(self, connection: sqlite3.Connection) -> None:
+        if connection is not self._connection:
+            raise LedgerError(
+                "the process was forked inside a transaction of its ledger; the transaction stays with the parent."
+            )
 
     def _undo(self, connection: sqlite3.Connection, problem: BaseException) -> None:
         """Roll back; after a problem of the database itself, start from a fresh connection as well.
 
         After a failed sync nothing that is cached can be trusted. Closing rolls back, too.
         """
+        if connection is not self._connection:  # a child: it is the parent's
+            return
         try:
             if connection.in_transaction:
                 connection.execute("ROLLBACK")
-            if not isinstance(problem, sqlite3.Error):
+            if not isinstance(problem, sqlite3.Error) or _is_busy(problem):
                 return
         except sqlite3.Error:
             pass  # it comes second to the first problem
@@ -175,21 +228,22 @@ class SqliteStore(Store):
         return damage
 
     def close(self) -> None:
-        with self.lock:
+        with self.turn() as deadline, _gate.inside(deadline):
             if self._connection is not None:
                 self._connection.close()
             self._connection = None
 
     def forget(self) -> None:
         if self._connection is not None:
-            _inherited.append(self._connection)
+            # For ever: to close it, even when the process ends, would end the parent's transaction in the file.
+            ctypes.pythonapi.Py_IncRef(ctypes.py_object(self._connection))
         self._connection = None
 
     def _connected(self) -> sqlite3.Connection:
         if self._connection is not None:
             return self._connection
         status = _looked_at(self.path)
-        connection = _connected(self.path, "rw" if os.access(self.path, os.W_OK) else "ro", self.patience)
+        connection = _connected(self.path, "rw" if os.access(self.path, os.W_OK) else "ro")
         try:
             if connection.execute("PRAGMA application_id").fetchone()[0] != APPLICATION:
                 raise LedgerError(f"{self.label!r} is an SQLite file, but not a ledger. Name another file.")
@@ -209,15 +263,108 @@ class SqliteStore(Store):
             )
 
 
-_inherited: list[sqlite3.Connection] = []
-"""Connections of a parent process: not used in a child, and not closed there either."""
+class _Gate:
+    """Where threads go in and out of SQLite, and where a fork waits until they are all out.
+
+    Nothing is held across the fork: two threads that fork at once both wait for the others, and not for each other.
+    """
+
+    def __init__(self) -> None:
+        self.moved = threading.Condition(threading.Lock())
+        self.threads: dict[int, int] = {}
+        """Who is inside, and how often."""
+        self.forks = 0
+        self.broken = False
+
+    @contextlib.contextmanager
+    def inside(self, deadline: float) -> Iterator[None]:
+        self._enter(deadline)
+        try:
+            yield
+        finally:
+            self._leave()
+
+    @contextlib.contextmanager
+    def outside(self, deadline: float) -> Iterator[None]:
+        self._leave()
+        try:
+            yield
+        finally:
+            self._enter(deadline, always=True)
+
+    def _enter(self, deadline: float, always: bool = False) -> None:
+        if self.broken:
+            raise LedgerError(
+                "this process was forked while another thread was using a ledger, so it cannot use one safely. Start "
+                "processes with the method 'spawn' or 'forkserver', or fork when no thread asks."
+            )
+        me = threading.get_ident()
+        with self.moved:
+            # One who is inside already may go in again: a fork waits for them.
+            while self.forks and me not in self.threads:
+                self.moved.wait(max(0.01, deadline - time.monotonic()))
+                if time.monotonic() > deadline and not always:
+                    raise LedgerError(
+                        "the ledger could not be used: the process was being forked for too long."
+                    )
+            self.threads[me] = self.threads.get(me, 0) + 1
+
+    def _leave(self) -> None:
+        me = threading.get_ident()
+        with self.moved:
+            left = self.threads.pop(me, 0) - 1  # none, where a child leaves what its parent entered
+            if left > 0:
+                self.threads[me] = left
+            self.moved.notify_all()
+
+    def before_fork(self) -> None:
+        with self.moved:
+            self.forks += 1
+            self.moved.wait_for(lambda: not self.threads.keys() - {threading.get_ident()}, FORK_PATIENCE)
+
+    def after_fork(self) -> None:
+        with self.moved:
+            self.forks -= 1
+            self.moved.notify_all()
+
+    def in_child(self) -> None:
+        self.moved = threading.Condition(threading.Lock())
+        self.broken = self.broken or bool(self.threads)
+        self.threads.clear()
+        self.forks = 0
 
 
-def _connected(path: Path, mode: str, patience: float) -> sqlite3.Connection:
+_gate = _Gate()
+
+if hasattr(os, "register_at_fork"):  # not on Windows, where there is no fork
+    os.register_at_fork(
+        before=_gate.before_fork, after_in_parent=_gate.after_fork, after_in_child=_gate.in_child
+    )
+
+
+def _is_busy(problem: BaseException) -> bool:
+    return getattr(problem, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY
+
+
+def _patiently(connection: sqlite3.Connection, sql: str, deadline: float) -> None:
+    """Run it, again and again as long as others have the file locked."""
+    pause = 0.0005
+    while True:
+        try:
+            connection.execute(sql)
+            return
+        except sqlite3.OperationalError as problem:
+            if not _is_busy(problem) or time.monotonic() >= deadline:
+                raise
+        time.sleep(pause)
+        pause = min(2 * pause, 0.01)
+
+
+def _connected(path: Path, mode: str) -> sqlite3.Connection:
     connection = sqlite3.connect(
         f"{path.absolute().as_uri()}?mode={mode}",
         uri=True,
-        timeout=patience,
+        timeout=0,
         isolation_level=None,
         check_same_thread=False,
     )
@@ -230,6 +377,9 @@ def _connected(path: Path, mode: str, patience: float) -> sqlite3.Connection:
         connection.execute("PRAGMA fullfsync = ON")
         connection.execute("PRAGMA trusted_schema = OFF")
         connection.execute("PRAGMA cell_size_check = ON")
+        connection.execute(
+            "PRAGMA cache_spill = OFF"
+        )  # else a long answer needs the last lock before its commit
     except BaseException:
         connection.close()
         raise
@@ -304,9 +454,12 @@ def _clear(label: str) -> Iterator[None]:
     """SQLite's errors in our words."""
     try:
         yield
-    except sqlite3.Error as problem:
+    except (sqlite3.Error, UnicodeDecodeError) as problem:
         name = getattr(problem, "sqlite_errorname", "") or ""
+        # What is no text in the file, or in SQLite's complaint about it, the driver cannot decode.
+        if not name and "decode" in str(problem):
+            name = "SQLITE_CORRUPT"
         known = next((why for start, why in WHY.items() if name.startswith(start)), None)
         why = known or f"SQLite says: {problem}"
         kind = LedgerDamaged if name.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")) else LedgerError
-        raise kind(f"the ledger {label!r} could not be used: {why}. Nothing was released.") from problem
+        raise kind(f"the ledger {label!r} could not be used: {why}. Nothing was released.") from None

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import threading
+import time
 import weakref
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any
 
-from dalenius.calculus.errors import LedgerDamaged
+from dalenius.calculus.errors import LedgerDamaged, LedgerError
+from dalenius.session import memory as memories
 from dalenius.session.entries import Entry
+from dalenius.session.memory import Memory
 
 COLUMNS = "seq, kind, account, key, body, previous, hash"
 
@@ -21,110 +25,145 @@ COLUMNS = "seq, kind, account, key, body, previous, hash"
 class Head:
     """The last entry, kept apart from the entries so that a missing tail shows."""
 
-    version: int
+    version: Any
+    """A whole number, unless the file is damaged."""
     seq: int
     hash: str
 
 
 class Rows(ABC):
-    """The entries as one transaction sees them."""
+    """The entries as one transaction sees them.
+
+    Which entries there are is known from the memory of the chain, never from an index of the database; an entry that is
+    read must be the one that was checked there.
+    """
 
     place = ""
     """What stands before the names of the tables."""
     mark = "?"
     """How the database writes a parameter."""
 
-    last_seen: Head | None = None
-    """The head, once `tip` has read it; kept up to date by `add`."""
+    memory: Memory
+    """The chain; set by the ledger, which has checked it up to the end of this view."""
+    end = 0
+    """The last entry of this view: another thread may have added to the memory since it was taken."""
+
+    def __init__(self) -> None:
+        self.added: list[Entry] = []
+        """What this transaction has added; in the memory once it is durable."""
 
     @abstractmethod
     def run(self, sql: str, parameters: Sequence[object] = ()) -> list[tuple[Any, ...]]:
         """The rows of a statement."""
 
+    # -- as the database has it -----------------------------------------------------------------------
+
     def head(self) -> Head:
         return self._head(self.run(f"SELECT version, seq, hash FROM {self.place}head"))
 
-    def tip(self) -> tuple[Head, list[Entry]]:
-        """The head, and the entries from there on: exactly one, the head's own, if all is well."""
+    def tail(self, seq: int, limit: int) -> tuple[Head, list[Entry]]:
+        """The head, and entries from this one on, in their order."""
         columns = ", ".join(f"e.{name}" for name in COLUMNS.split(", "))
+        m = self.mark
         found = self.run(
             f"SELECT h.version, h.seq, h.hash, {columns} FROM {self.place}head h "
-            f"LEFT JOIN {self.place}entries e ON e.seq >= h.seq ORDER BY e.seq LIMIT 2"
+            f"LEFT JOIN {self.place}entries e ON e.seq >= {m} ORDER BY e.seq LIMIT {m}",
+            (seq, limit),
         )
-        head = self.last_seen = self._head(found)
-        return head, [Entry(*row[3:]) for row in found if row[3] is not None]
-
-    def get(self, seq: int) -> Entry | None:
-        return self._one(f"WHERE seq = {self.mark}", seq)
-
-    def first(self, kind: str, account: int, key: str) -> Entry | None:
-        """The earliest entry of a kind under a key."""
-        m = self.mark
-        where = f"WHERE key = {m} AND kind = {m} AND account = {m} ORDER BY seq LIMIT 1"
-        return self._one(where, key, kind, account)
-
-    def every(self, kind: str, account: int, key: str | None = None) -> list[Entry]:
-        """All entries of a kind in an account (under a key), in order."""
-        m = self.mark
-        if key is None:
-            return self._all(f"WHERE account = {m} AND kind = {m} ORDER BY seq", account, kind)
-        where = f"WHERE key = {m} AND kind = {m} AND account = {m} ORDER BY seq"
-        return self._all(where, key, kind, account)
-
-    def count(self, kind: str, account: int) -> int:
-        """How many entries of a kind an account has."""
-        m = self.mark
-        sql = f"SELECT count(*) FROM {self.place}entries WHERE account = {m} AND kind = {m}"
-        return int(self.run(sql, (account, kind))[0][0])
-
-    def latest(self, kind: str, account: int) -> Entry | None:
-        """The latest entry of a kind in an account."""
-        m = self.mark
-        where = f"WHERE account = {m} AND kind = {m} ORDER BY seq DESC LIMIT 1"
-        return self._one(where, account, kind)
+        return self._head(found), [Entry._make(row[3:]) for row in found if row[3] is not None]
 
     def after(self, seq: int, limit: int) -> list[Entry]:
-        """The entries that follow, in order."""
-        return self._all(f"WHERE seq > {self.mark} ORDER BY seq LIMIT {self.mark}", seq, limit)
+        """The entries that follow, in order; not checked."""
+        sql = f"SELECT {COLUMNS} FROM {self.place}entries WHERE seq > {self.mark} ORDER BY seq LIMIT {self.mark}"
+        return [Entry._make(row) for row in self.run(sql, (seq, limit))]
 
     def add(self, entry: Entry) -> None:
         """Append; a trigger in the database checks the chain and moves the head."""
         marks = ", ".join([self.mark] * 7)
-        sql = f"INSERT INTO {self.place}entries ({COLUMNS}) VALUES ({marks})"
-        self.run(
-            sql,
-            (entry.seq, entry.kind, entry.account, entry.key, entry.body, entry.previous, entry.hash),
-        )
-        if self.last_seen is not None:
-            self.last_seen = Head(self.last_seen.version, entry.seq, entry.hash)
+        self.run(f"INSERT INTO {self.place}entries ({COLUMNS}) VALUES ({marks})", entry)
+
+    def confirm(self) -> None:
+        """Before a commit: that what was added is there, where the database may be damaged and not say so."""
+        return
+
+    # -- as it was checked ----------------------------------------------------------------------------
+
+    def last(self) -> tuple[int, str]:
+        """Number and hash of the last entry, with what this transaction has added."""
+        if self.added:
+            return self.added[-1].seq, self.added[-1].hash
+        return self.memory.seq, self.memory.hash
+
+    def get(self, seq: int) -> Entry | None:
+        """An entry of the chain."""
+        if seq > self.end or self.memory.hash_of(seq) is None:
+            return None
+        found = self.run(f"SELECT {COLUMNS} FROM {self.place}entries WHERE seq = {self.mark}", (seq,))
+        if len(found) != 1:
+            raise _changed(seq)
+        return self.same(Entry._make(found[0]), seq)
+
+    def same(self, entry: Entry, seq: int | None = None) -> Entry:
+        """An entry that was read, if it is the one of the chain: an error if not."""
+        if (
+            self.memory.hash_of(entry.seq) != entry.hash
+            or not entry.is_intact
+            or seq not in (None, entry.seq)
+        ):
+            raise _changed(entry.seq if seq is None else seq)
+        return entry
+
+    def accounts(self) -> list[Entry]:
+        """All entries that opened an account, in order."""
+        return self._each(list(self.memory.datasets.values()))  # a copy: another thread may add
+
+    def every(self, kind: str, account: int, key: str) -> list[Entry]:
+        """All entries under a key, in order: the answers in an account, or the one that opened it."""
+        if kind == "answer":
+            tally = self.memory.accounts.get(account)
+            return self._each(() if tally is None else tally.answers.get(key, ()))
+        if kind == "account":
+            seq = self.memory.datasets.get(key)
+            return self._each(() if seq is None else (seq,))
+        raise LedgerError(f"entries of kind {kind!r} are not looked up by their key.")
+
+    def first(self, kind: str, account: int, key: str) -> Entry | None:
+        """The earliest of them."""
+        return next(iter(self.every(kind, account, key)), None)
+
+    def _each(self, seqs: Iterable[int]) -> list[Entry]:
+        return [entry for seq in seqs if (entry := self.get(seq)) is not None]
 
     def _head(self, found: list[tuple[Any, ...]]) -> Head:
         if not found:
             raise LedgerDamaged("the ledger has lost its head. Nothing is released; restore it from a copy.")
         return Head(*found[0][:3])
 
-    def _all(self, where: str, *parameters: object) -> list[Entry]:
-        found = self.run(f"SELECT {COLUMNS} FROM {self.place}entries {where}", parameters)
-        return [Entry(*row) for row in found]
 
-    def _one(self, where: str, *parameters: object) -> Entry | None:
-        found = self._all(where, *parameters)
-        return found[0] if found else None
+def _changed(seq: object) -> LedgerDamaged:
+    return LedgerDamaged(
+        f"entry {seq!r} of the ledger is gone or was changed. Nothing is released; run `dalenius ledger verify`, and "
+        "restore a copy that verifies and is at least as recent."
+    )
 
 
 class Store(ABC):
     """A database that holds one ledger.
 
-    Shared by threads, one transaction at a time, and safe to carry across a fork: no fork happens inside a
-    transaction, and the child connects anew.
+    Shared by threads, one transaction at a time. A forked child may keep it: it leaves the parent's connection alone
+    and makes its own.
     """
 
     label: str
     """How to name it in messages: no password in it."""
+    place: str
+    """Which database this is, for the process to know it again; not for messages."""
 
-    def __init__(self, label: str) -> None:
-        self.label = label
+    def __init__(self, label: str, place: str, patience: float) -> None:
+        self.label, self.place, self.patience = label, place, patience
         self.lock = threading.RLock()
+        self.taken = False
+        """Whether a transaction is open."""
         _stores.add(self)
 
     @abstractmethod
@@ -152,29 +191,47 @@ class Store(ABC):
     def forget(self) -> None:
         """In a child process: leave the parent's connection alone."""
 
+    @contextlib.contextmanager
+    def turn(self) -> Iterator[float]:
+        """The only transaction of this process on this store; yields the moment at which patience ends."""
+        deadline = time.monotonic() + self.patience
+        lock = self.lock
+        if not lock.acquire(timeout=self.patience):
+            raise LedgerError(
+                f"the ledger {self.label!r} could not be used: another thread kept it for too long. Nothing was "
+                "released. Try again."
+            )
+        try:
+            if self.taken:
+                raise LedgerError("a transaction of this thread on this ledger is open; end it first.")
+            self.taken = True
+            try:
+                yield deadline
+            finally:
+                self.taken = False
+        finally:
+            lock.release()
+
+    def for_commit(self, deadline: float) -> float:
+        """When to give up a commit: the time the ledger itself took before it is not the server's or another's."""
+        return max(deadline, time.monotonic() + self.patience / 2)
+
+    def in_child(self) -> None:
+        """After a fork: no thread is here to give the lock back."""
+        self.lock = threading.RLock()
+        self.taken = False
+        self.forget()
+
 
 _stores: weakref.WeakSet[Store] = weakref.WeakSet()
-_held: list[Store] = []
-
-
-def _before_fork() -> None:
-    _held[:] = sorted(_stores, key=id)
-    for store in _held:
-        store.lock.acquire()
-
-
-def _after_fork() -> None:
-    for store in reversed(_held):
-        store.lock.release()
-    _held.clear()
 
 
 def _in_child() -> None:
-    for store in _held:
-        store.lock = threading.RLock()
-        store.forget()
-    _held.clear()
+    for store in list(_stores):
+        store.in_child()
+    memories.in_child()
 
 
+# Only in the child. Nothing is held across a fork, so threads that fork at the same time cannot wait for each other.
 if hasattr(os, "register_at_fork"):  # not on Windows, where there is no fork
-    os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_in_child)
+    os.register_at_fork(after_in_child=_in_child)

@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import Any
 
-from dalenius.calculus.errors import LedgerDamaged
-from dalenius.session.account import Balance, read_balance
-from dalenius.session.budget import Filter
-from dalenius.session.cost import Cost
-from dalenius.session.entries import SCHEMA, START, Entry, digest
-from dalenius.session.ledger import PATIENCE, read_checkpoint, read_filter, store_at
-from dalenius.session.store import Store
-
-BATCH = 5_000
-"""Entries read in one go: a writer waits no longer than that takes."""
+from dalenius.calculus.errors import InvalidParameter, LedgerDamaged
+from dalenius.session.account import read_balance
+from dalenius.session.address import UNNAMED, is_address
+from dalenius.session.entries import SCHEMA, START
+from dalenius.session.ledger import BATCH, PATIENCE, read_checkpoint, read_filter, store_at
+from dalenius.session.memory import Memory, Tally
+from dalenius.session.store import Head, Store
 
 MOST_PROBLEMS = 100
 
@@ -55,148 +50,113 @@ def verify(
     head, which is kept apart. Somebody who may write the database can rewrite all of it consistently: only a
     `checkpoint` kept elsewhere shows that.
     """
-    wanted = None if checkpoint is None else read_checkpoint(checkpoint)
+    read_checkpoint(checkpoint or f"0:{START}")
     try:
         store = store_at(where, create=False, patience=patience)
     except LedgerDamaged as problem:
-        return Verification(os.fspath(where), problems=[str(problem)])
+        return Verification(UNNAMED if is_address(where) else os.fspath(where), problems=[str(problem)])
     try:
-        return _Reader(store, wanted).read()
+        return verified(store, checkpoint)
     finally:
         store.close()
 
 
-@dataclass
-class _Open:
-    """An account while it is being replayed."""
+def verified(store: Store, checkpoint: str | None = None) -> Verification:
+    """The same, of a store that is open."""
+    wanted = None if checkpoint is None else read_checkpoint(checkpoint)
+    return _Reader(store, wanted).read()
 
-    filter: Filter
-    limit: Cost
-    shares: Mapping[str, Fraction]
-    balance: Balance
+
+class _Enough(Exception):
+    """So many problems that it is no use to go on."""
 
 
 class _Reader:
     def __init__(self, store: Store, wanted: tuple[int, str] | None) -> None:
         self.store, self.wanted = store, wanted
         self.found = Verification(store.label)
-        self.accounts: dict[int, _Open] = {}
-        self.datasets: set[str] = set()
-        self.unanswered: dict[int, tuple[int, str]] = {}
-        self.seq, self.hash = 0, START
+        # Its own: what the process knows already is read once more, too.
+        self.memory = Memory(self._say)
 
     def read(self) -> Verification:
+        memory, found = self.memory, self.found
         try:
             self._replay()
-            self.found.problems += self.store.complaints()
+            for seq, tally in memory.accounts.items():
+                self._account(seq, tally)
+            found.problems += self.store.complaints()
         except LedgerDamaged as problem:
-            self._say(str(problem))
-        self.found.checkpoint = f"{self.seq}:{self.hash}"
-        return self.found
+            found.problems.append(str(problem))
+        except _Enough:
+            found.problems.append("there may be more; this is where reading stopped")
+        found.accounts = len(memory.accounts)
+        found.charges = sum(tally.charges for tally in memory.accounts.values())
+        found.failures = sum(tally.failed for tally in memory.accounts.values())
+        found.answers = sum(tally.answered for tally in memory.accounts.values()) - found.failures
+        found.checkpoint = f"{memory.seq}:{memory.hash}"
+        return found
 
     def _replay(self) -> None:
+        memory, seq = self.memory, 0
         with self.store.reading() as rows:
             head = rows.head()
         if head.version != SCHEMA:
-            self._say(f"the schema version is {head.version}, and this dalenius reads {SCHEMA}")
+            self._say(f"the schema version is {head.version!r}, and this dalenius reads {SCHEMA}")
             return
         while True:
             # Entries never change, so a view per batch is as good as one view of all: and writers go on.
             with self.store.reading() as rows:
-                batch = rows.after(self.seq, BATCH)
-                if not batch:
-                    head = rows.head()
-                    break
-            for entry in batch:
-                self._entry(entry)
-                if len(self.found.problems) >= MOST_PROBLEMS:
-                    self._say("there may be more; this is where reading stopped")
-                    return
-        if (head.seq, head.hash) != (self.seq, self.hash):
+                batch = rows.after(seq, BATCH)
+                head = rows.head()
+            if not batch:
+                break
+            seq = max(seq + 1, batch[-1].seq)  # on, whatever a damaged file says
+            self.found.entries += len(batch)
+            memory.add(batch)
+            wanted, hash = self.wanted or (0, "")
+            if any(entry.seq == wanted and entry.hash != hash for entry in batch):
+                self._say(f"entry {wanted} is not the one of the checkpoint: the ledger was rewritten")
+        self._end(head)
+
+    def _end(self, head: Head) -> None:
+        last = self.memory.seq
+        if last == 0:
+            self._say("it has no entries, and a ledger always has its first: it was emptied")
+        if (head.seq, head.hash) != (last, self.memory.hash):
             self._say(
-                f"the head says that entry {head.seq} is the last, and it is {self.seq}: the end was cut off "
-                "or changed"
+                f"the head says that entry {head.seq!r} is the last, and it is {last}: the end was cut off or changed"
             )
-        if self.wanted is not None:
-            seq, _ = self.wanted
-            if seq > self.seq:
-                self._say(
-                    f"the checkpoint is entry {seq}, and the ledger ends at {self.seq}: it is an old copy"
-                )
+        if self.wanted is not None and self.wanted[0] > last:
+            self._say(
+                f"the checkpoint is entry {self.wanted[0]}, and the ledger ends at {last}: it is an old copy"
+            )
 
-    def _entry(self, entry: Entry) -> None:
-        self.found.entries += 1
-        if entry.seq != self.seq + 1:
-            self._say(f"entries {self.seq + 1} to {entry.seq - 1} are missing")
-        if entry.previous != self.hash:
-            self._say(f"entry {entry.seq} does not continue the chain: it, or one before it, was replaced")
-        if not entry.is_intact:
-            self._say(f"entry {entry.seq} was changed")
-        elif self.wanted is not None and entry.seq == self.wanted[0] and entry.hash != self.wanted[1]:
-            self._say(f"entry {entry.seq} is not the one of the checkpoint: the ledger was rewritten")
-        self.seq, self.hash = entry.seq, entry.hash
-        if entry.is_intact:
-            try:
-                self._meaning(entry, entry.content())
-            except (KeyError, TypeError, ValueError, AttributeError):
-                self._say(f"entry {entry.seq} is not an entry as we write them")
+    def _account(self, seq: int, tally: Tally) -> None:
+        """What the account promised, and what was spent of it. Sums only grow: the last ones tell of all."""
+        try:
+            self._promise(seq, tally)
+        except (KeyError, TypeError, ValueError, AttributeError, InvalidParameter):
+            self._say(f"entry {seq} is not an account as we write them")
 
-    def _meaning(self, entry: Entry, body: dict[str, Any]) -> None:
-        if (entry.kind == "open") != (entry.seq == 1):
-            self._say(f"entry {entry.seq} is of kind {entry.kind!r}, out of its place")
-        if entry.kind == "account":
-            self._account(entry, body)
-        elif entry.kind == "charge":
-            self._charge(entry, body)
-        elif entry.kind == "answer":
-            self._answer(entry, body)
-
-    def _account(self, entry: Entry, body: dict[str, Any]) -> None:
-        self.found.accounts += 1
+    def _promise(self, seq: int, tally: Tally) -> None:
+        body = tally.opening
         filter = read_filter(body)
         limit = filter.nothing.read(body["limit"])
         shares = {name: Fraction(part) for name, part in body["shares"].items()}
         # The limit of an approx budget is found by a search; another version may end an ulp away.
         allowed = filter.limit.amount * (1 + Fraction(1, 10**9))
         if not limit.fits(replace(filter.limit, amount=allowed)):
-            self._say(f"entry {entry.seq} allows more than it promises")
+            self._say(f"entry {seq} allows more than it promises")
         if sum(shares.values()) > 1:
-            self._say(f"entry {entry.seq} gives away more than the whole budget")
-        if entry.key != digest(body["dataset"]) or entry.key in self.datasets:
-            self._say(f"entry {entry.seq} opens an account that another entry opened")
-        self.datasets.add(entry.key)
-        self.accounts[entry.seq] = _Open(filter, limit, shares, Balance(filter.nothing, {}))
-
-    def _charge(self, entry: Entry, body: dict[str, Any]) -> None:
-        self.found.charges += 1
-        account = self.accounts.get(entry.account)
-        if account is None:
-            self._say(f"entry {entry.seq} is a charge to no account")
-            return
-        self.unanswered[entry.seq] = (entry.account, entry.key)
-        cost = account.filter.nothing.read(body["cost"])
-        who = body["analyst"] or ""
-        before = account.balance
-        expected = Balance(before.total + cost, {**before.by, who: before.of(who) + cost})
-        told = read_balance(entry, account.filter)
-        if told != expected:
-            self._say(f"entry {entry.seq} does not add up: what it says is spent is not what was charged")
-        if not expected.total.fits(account.limit):
-            self._say(f"entry {entry.seq} overspends the budget")
-        if account.shares:
-            share = account.shares.get(who)
-            if share is None or not expected.of(who).fits(account.limit.share(share)):
-                self._say(f"entry {entry.seq} overspends an analyst's share")
-        if entry.key != digest(body["question"]):
-            self._say(f"entry {entry.seq} is filed under another question")
-        account.balance = expected
-
-    def _answer(self, entry: Entry, body: dict[str, Any]) -> None:
-        failed = body.get("failed", False)
-        self.found.failures += bool(failed)
-        self.found.answers += not failed
-        if self.unanswered.pop(body["charge"], None) != (entry.account, entry.key):
-            self._say(f"entry {entry.seq} is an answer without a charge of its own")
+            self._say(f"entry {seq} gives away more than the whole budget")
+        balance = read_balance(*self.memory.spent(seq), filter)
+        if not balance.total.fits(limit):
+            self._say(f"the charges to {body['dataset']!r} (entry {seq}) overspend its budget")
+        for who, spent in balance.by.items() if shares else ():
+            if who not in shares or not spent.fits(limit.share(shares[who])):
+                self._say(f"the charges of {who!r} to {body['dataset']!r} overspend their share")
 
     def _say(self, problem: str) -> None:
         self.found.problems.append(problem)
+        if len(self.found.problems) >= MOST_PROBLEMS:
+            raise _Enough

@@ -17,12 +17,15 @@ of its column is missing, whatever it is, and follows the column's policy for nu
 from __future__ import annotations
 
 import glob
+import os
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from dalenius.calculus.errors import QueryFailed, SourceError
+from dalenius.calculus.errors import SourceError
+from dalenius.tables.failure import sealed
 from dalenius.tables.kinds import Field
 from dalenius.tables.opening import csv, duckdb, frames, given, parquet, postgres, spark
 from dalenius.tables.opening.opened import GIVE, Opened
@@ -56,6 +59,8 @@ class Source:
     """Where the data is, for a ledger to remember."""
     former: frozenset[str] = field(default=frozenset(), repr=False)
     """What earlier versions called it."""
+    _turns: dict[int, threading.Lock] = field(default_factory=dict, repr=False)
+    """A lock for each process: one that a fork took along may be held for ever."""
 
     @classmethod
     def open(
@@ -95,17 +100,9 @@ class Source:
 
     def fetch(self, rows: Any) -> Any:
         """Run it; the result in Arrow. An engine's complaint may quote the data, so it is not passed on."""
-        failed = False
-        try:
-            return self._backend.to_pyarrow(rows)
-        except Exception:
-            failed = True
-        # Outside the handler: the original must not hang on as the context of this one.
-        if failed:
-            raise QueryFailed(
-                "the engine could not carry the question out. What it said is withheld, because it may quote the data: "
-                "look in its log, or run the question in the engine itself, where the data may be seen."
-            )
+        # One question at a time: a connection that is busy would fail a question that was charged.
+        with self._turns.setdefault(os.getpid(), threading.Lock()):
+            return sealed(lambda: self._backend.to_pyarrow(rows))
 
     def close(self) -> None:
         """Close the connection. A connection that was given stays open."""

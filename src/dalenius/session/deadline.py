@@ -1,0 +1,118 @@
+"""A connection to PostgreSQL on which nothing waits longer than it was told to.
+
+The server's own limits (lock_timeout, statement_timeout) are kept by the process at the other end. When that one is
+stopped, or its machine is gone, only a clock on this side helps.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import os
+import select
+import threading
+import time
+from collections.abc import Generator
+from typing import Any
+
+import psycopg
+from psycopg.waiting import Ready, Wait
+
+Row = tuple[Any, ...]
+
+
+class TooLong(psycopg.OperationalError):
+    """The server did not answer in time; the connection is of no use any more."""
+
+
+class Timed(psycopg.Connection[Row]):
+    """A connection with a moment after which waiting ends in TooLong."""
+
+    deadline = math.inf
+
+    def wait(self, gen: Generator[Any, Any, Any], *_: Any, **__: Any) -> Any:
+        try:
+            wanted = next(gen)
+            while True:
+                wanted = gen.send(self._ready(wanted))
+        except StopIteration as done:
+            return done.value
+
+    def _ready(self, wanted: Wait) -> Ready:
+        left = self.deadline - time.monotonic()
+        found = _polled(self.pgconn.socket, wanted, left) if left > 0 else Ready(0)
+        if not found:
+            raise TooLong("the server did not answer in time")
+        return found
+
+
+def _polled(descriptor: int, wanted: Wait, seconds: float) -> Ready:
+    if not hasattr(select, "poll"):  # Windows
+        sockets = [descriptor]
+        reading, writing = (sockets if wanted & flag else [] for flag in (Wait.R, Wait.W))
+        can_read, can_write, _ = select.select(reading, writing, [], min(seconds, 1e6))
+        return Ready((Ready.R if can_read else 0) | (Ready.W if can_write else 0))
+    poll = select.poll()
+    poll.register(
+        descriptor, (select.POLLIN if wanted & Wait.R else 0) | (select.POLLOUT if wanted & Wait.W else 0)
+    )
+    events = sum(event for _, event in poll.poll(min(seconds, 1e6) * 1000))
+    broken = events & ~(select.POLLIN | select.POLLOUT)  # whoever reads or writes will see what is wrong
+    reads, writes = events & select.POLLIN or broken, events & select.POLLOUT or broken
+    return Ready(
+        (Ready.R if reads and wanted & Wait.R else 0) | (Ready.W if writes and wanted & Wait.W else 0)
+    )
+
+
+class _Attempt(threading.Thread):
+    """Connects. Names of hosts are looked up by the system, which cannot be told when to stop: hence a thread."""
+
+    def __init__(self, conninfo: str, options: dict[str, Any]) -> None:
+        super().__init__(name="dalenius connects", daemon=True)
+        self.conninfo, self.options = conninfo, options
+        self.connection: Timed | None = None
+        self.problem: BaseException | None = None
+        self.abandoned = False
+
+    def run(self) -> None:
+        try:
+            self.connection = Timed.connect(self.conninfo, **self.options)
+        except BaseException as problem:
+            self.problem = problem
+        if self.abandoned and self.connection is not None:
+            self.connection.close()
+
+
+def connect(conninfo: str, deadline: float, **options: Any) -> Timed:
+    """A connection, or an error, before the deadline."""
+    left = deadline - time.monotonic()
+    attempt = _Attempt(conninfo, {**options, "connect_timeout": max(2, math.ceil(left))})
+    attempt.start()
+    attempt.join(max(0.0, left))
+    if attempt.is_alive():
+        attempt.abandoned = True
+        if attempt.connection is not None:  # it came at the last moment
+            attempt.connection.close()
+        raise TooLong("the server did not answer in time")
+    if attempt.connection is None:
+        raise attempt.problem or TooLong("no connection")
+    attempt.connection.deadline = deadline
+    return attempt.connection
+
+
+def let_go(connection: Timed) -> None:
+    """In a child process: nothing may pass between it and the parent's server, not even a farewell.
+
+    The descriptor is made to lead nowhere, and not closed: its number would be given to another file, and libpq would
+    take that for its own.
+    """
+    with contextlib.suppress(OSError, psycopg.Error):
+        nowhere = os.open(os.devnull, os.O_RDWR | getattr(os, "O_CLOEXEC", 0))
+        try:
+            os.dup2(nowhere, connection.pgconn.socket, inheritable=False)
+        finally:
+            os.close(nowhere)
+    _inherited.append(connection)
+
+
+_inherited: list[Timed] = []
