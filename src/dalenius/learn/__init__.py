@@ -19,7 +19,7 @@ from dalenius.learn.public_bounds import PublicBounds
 from dalenius.learn.regressors import HuberRegression, PoissonRegression
 from dalenius.learn.search import PrivateSearch
 from dalenius.learn.subsample_aggregate import SubsampleAggregate
-from dalenius.learn.tries import GeometricTries, NegativeBinomialTries, PoissonTries
+from dalenius.learn.tries import FixedTries, GeometricTries, NegativeBinomialTries, PoissonTries
 
 __all__ = [
     "AdaptivePosteriorSampleRegression",
@@ -28,6 +28,7 @@ __all__ = [
     "ExponentialMean",
     "ExponentialQuantile",
     "ExponentialQuantileRegression",
+    "FixedTries",
     "GeometricTries",
     "GradientLeastSquares",
     "GradientMean",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -54,23 +55,8 @@ class ObjectivePerturbation:
 
         More noise needs less ridge. The ratio is raised where the promise cannot be kept with any ridge.
         """
-        ratio = checks.positive("noise_ratio", noise_ratio)
-        least = calibrate(lambda s: losses.gaussian(s, gradient_bound), guarantee, start=gradient_bound)
-        for _ in range(20):
-            sigma = ratio * least
-            try:
-                ridge = calibrate(
-                    lambda r, s=sigma: cls(s, r, gradient_bound, smoothness).loss,  # type: ignore[misc]
-                    guarantee,
-                    start=smoothness,
-                )
-            except CannotMeet:
-                ratio *= 1.2
-                continue
-            return cls(sigma, ridge, gradient_bound, smoothness)
-        raise CannotMeet(
-            f"objective perturbation cannot keep {guarantee}; ask for another method or promise."
-        )
+        noise, ridge = _for_units(guarantee, checks.positive("noise_ratio", noise_ratio))
+        return cls(noise * gradient_bound, ridge * smoothness, gradient_bound, smoothness)
 
     @classmethod
     def kifer(cls, guarantee: Guarantee, gradient_bound: float, smoothness: float) -> ObjectivePerturbation:
@@ -99,15 +85,8 @@ class ObjectivePerturbation:
 
     @property
     def loss(self) -> Loss:
-        return losses.approximate_minima(
-            self.sigma,
-            self.ridge,
-            self.gradient_bound,
-            self.smoothness,
-            tolerance=self.tolerance,
-            output_sigma=self.output_sigma,
-            bound="sharp",
-        )
+        """That of the same problem in units in which both bounds are 1: the same in all units."""
+        return unit_loss(_down(self.sigma / self.gradient_bound), _down(self.ridge / self.smoothness))
 
     def fit(self, records: Records, curve: Curve) -> Reals:
         """theta, noise included. Where the solver fails (it should not), noise alone: zero plus the output noise."""
@@ -117,8 +96,49 @@ class ObjectivePerturbation:
         return np.asarray(output.release(theta))
 
 
+@lru_cache(maxsize=256)
+def unit_loss(sigma: float, ridge: float) -> Loss:
+    """The loss for gradients and bends of 1 at most."""
+    tolerance = TOLERANCE * sigma
+    return losses.approximate_minima(
+        sigma,
+        ridge,
+        1.0,
+        1.0,
+        tolerance=tolerance,
+        output_sigma=2 * tolerance / ridge / (OUTPUT_SHARE / sigma),
+        bound="sharp",
+    )
+
+
+@lru_cache(maxsize=256)
+def _for_units(guarantee: Guarantee, ratio: float) -> tuple[float, float]:
+    """sigma and ridge for gradients and bends of 1 at most."""
+    least = calibrate(lambda s: losses.gaussian(s), guarantee)
+    for _ in range(20):
+        sigma = _up(ratio * least)
+        try:
+            ridge = calibrate(lambda r, s=sigma: unit_loss(s, r), guarantee)  # type: ignore[misc]
+        except CannotMeet:
+            ratio *= 1.2
+            continue
+        return sigma * (1 + 1e-14), _up(ridge) * (1 + 1e-14)
+    raise CannotMeet(f"objective perturbation cannot keep {guarantee}; ask for another method or promise.")
+
+
+def _down(x: float) -> float:
+    """x with 12 digits, or a little less: what is accounted is the same in all units, and never more than there is."""
+    found = float(f"{x:.12g}")
+    return found if found <= x else float(f"{x * (1 - 1e-12):.12g}")
+
+
+def _up(x: float) -> float:
+    found = float(f"{x:.12g}")
+    return found if found >= x else float(f"{x * (1 + 1e-12):.12g}")
+
+
 def close_minimum(objective: Objective, tolerance: float) -> Reals:
-    """A point within `tolerance`/ridge of the minimum, as one with a gradient shorter than that is; zeros if none is found.
+    """A point within `tolerance`/ridge of the minimum (as where the gradient is shorter than that); else zeros.
 
     A quarter of the tolerance is left for what rounding does to the noise and to the gradient. Nothing is decided by
     the number of rows.
