@@ -9,14 +9,14 @@ and
     delta(epsilon) <= E_Q[phi'(1 - x) (1 - e^(epsilon - c(x) - L))_+]
                    <= E_Q[h(e^-L)],   h(t) = max over x of phi'(1 - x) (1 - e^(epsilon - c(x)) t)_+,
 
-whatever the order of the outcomes is. phi' is large only near the top (x small), c only further
-down: bounding the two together is sharper than each by its largest value. h is convex, so chords between points t_k lie above
-it, and E_Q[(t_k - e^-L)_+] is t_k times the profile of a trial at log(1/t_k). G is below the lines e^s x + delta(s),
-s any real number.
+whatever the order of the outcomes is. phi' is large only near the top (x small), c only further down: bounding the two
+together is sharper than each by its largest value. h is convex, so chords between points t_k lie above it, and
+E_Q[(t_k - e^-L)_+] is t_k times the profile of a trial at log(1/t_k). G is below the lines e^s x + delta(s), for
+any real s.
 
 Compared with the Renyi bounds of Papernot and Steinke 2022, Theorems 2 and 6 (with the exact delta of a trial), a
-Gaussian trial may have 3 to 50 % more mu for the same promise. (Koskela,
-Redberg and Wang 2024 have bounds by profiles, too.)
+Gaussian trial may have 3 to 50 % more mu for the same promise. (Koskela, Redberg and Wang 2024 have bounds by profiles,
+too.)
 
 A mixture of several trials, one of which is drawn at random each time, has a profile below the largest of theirs.
 """

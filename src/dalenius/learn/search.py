@@ -19,6 +19,7 @@ from dalenius.calculus.guarantees import GDP, RDP, ZCDP, ApproxDP, Guarantee, Pu
 from dalenius.calculus.loss import Loss
 from dalenius.learn.curves import Reals
 from dalenius.learn.linear_model import checked_guarantee
+from dalenius.learn.refits import alone
 from dalenius.learn.rows import matrix, one_each, same
 from dalenius.learn.targets import Targets, numbers
 from dalenius.learn.tries import FixedTries, GeometricTries, RandomTries, Tries
@@ -114,6 +115,7 @@ class PrivateSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
 
     def fit(self, X: Any, y: Any) -> Any:
         """Search on records X and labels y."""
+        alone(self)
         trial, tries, loss = self._plan()
         features = matrix(X)
         labels = one_each(y, len(features))
