@@ -123,7 +123,9 @@ def _for_units(guarantee: Guarantee, ratio: float) -> tuple[float, float]:
             ratio *= 1.2
             continue
         ridge = _up(ridge)
-        while not guarantee.holds(unit_loss(sigma, ridge)):  # the promise was verified before the digits were cut
+        while not guarantee.holds(
+            unit_loss(sigma, ridge)
+        ):  # the promise was verified before the digits were cut
             ridge = _up(ridge * (1 + 1e-10))
         return sigma * (1 + 1e-14), ridge * (1 + 1e-14)
     raise CannotMeet(f"objective perturbation cannot keep {guarantee}; ask for another method or promise.")
