@@ -11,7 +11,7 @@ from sklearn.base import clone
 import dalenius as dp
 from dalenius.calculus.errors import CannotMeet, InvalidParameter
 from dalenius.learn import Descent, LinearSVC, LogisticRegression
-from dalenius.learn.descent import NoisyDescent
+from dalenius.learn.noisy_newton import NoisyNewton
 from dalenius.learn.objective_perturbation import ObjectivePerturbation
 from dalenius.learn.pure_objective_perturbation import PureObjectivePerturbation
 from dalenius.noise.seeded import seeded
@@ -91,10 +91,10 @@ class ClassifierContract(EstimatorContract):
             (dp.ApproxDP(1.0, 1e-5), ObjectivePerturbation),
             (dp.ZCDP(0.1), ObjectivePerturbation),
             (dp.PureDP(1.0), PureObjectivePerturbation),
-            (dp.GDP(1.0), NoisyDescent),
+            (dp.GDP(1.0), NoisyNewton),
         ):
             assert isinstance(self.build(promise).fit(x, y).plan_, kind)
-        assert isinstance(self.build(dp.ApproxDP(1.0, 1e-5), method="descent").fit(x, y).plan_, NoisyDescent)
+        assert isinstance(self.build(dp.ApproxDP(1.0, 1e-5), method="descent").fit(x, y).plan_, NoisyNewton)
         with pytest.raises(InvalidParameter, match="method"):
             self.build(dp.ApproxDP(1.0, 1e-5), method="newton").fit(x, y)
 

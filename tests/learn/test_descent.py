@@ -46,16 +46,23 @@ def test_sums_are_whole_numbers_close_to_the_gradient() -> None:
     data, theta = some(), np.array([0.3, -1.7, 2.2, 0.1, 0.77])
     found = sums(data, theta)
     assert (found == np.rint(found)).all()
-    rows = data.rows()
+    rows = data.rows() / np.hypot(1, 0.3)  # rows of norm 1 at most
     unit = ExactSums(data, Logistic(), np.hypot(1, 0.3), 1.0, 1, True).unit
     true = Logistic().slope(rows @ theta, data.labels) @ rows
     np.testing.assert_allclose(found * unit, true, atol=len(data) * 2.0**-16)
 
 
+def test_sums_of_products_are_exact() -> None:
+    data = some(9000)
+    found = ExactSums(data, Logistic(), np.hypot(1, 0.3), 1.0, 1, True)
+    rows = np.concatenate([rows.copy() for rows, _ in found.blocks.of()]).astype(np.int64).astype(object)
+    np.testing.assert_array_equal(found.gram(), rows.T @ rows)
+
+
 def test_one_record_moves_the_sum_by_no_more_than_its_bound() -> None:
     data, theta = some(500), np.array([0.3, -1.7, 2.2, 0.1, 0.77])
     everyone = sums(data, theta)
-    limit = np.hypot(1, 0.3) * (1 + 2.0**-17 * (1 + np.sqrt(5)))
+    limit = 1 + 2.0**-17 * (1 + np.sqrt(5))
     unit = ExactSums(data, Logistic(), np.hypot(1, 0.3) * (1 + 1e-12), 1.0, 1, True).unit
     for i in range(20):
         keep = np.arange(len(data)) != i
@@ -71,7 +78,7 @@ def test_noise_has_its_scale() -> None:
     with seeded(4):
         noise = np.array(list(ExactSums(data, Logistic(), 1.1, 3.0, 800, True).noise), dtype=float)
     one = ExactSums(data, Logistic(), 1.1, 3.0, 1, True)
-    size = noise * one.unit / one.shift / (3.0 * 1.1)
+    size = noise * one.unit / one.shift / 3.0
     assert 0.87 < np.mean(size**2) < 1.14
     assert not 0.87 < np.mean((0.85 * size) ** 2) < 1.14
 
@@ -100,6 +107,46 @@ def test_learns(optimiser: Any, rate: float) -> None:
     with seeded(3):
         theta = plan.fit(data, Logistic())
     assert np.mean((data.scores(theta) > 0) == data.labels) > 0.93
+
+
+@pytest.mark.parametrize("optimiser", ["adam", "momentum"])
+@pytest.mark.parametrize("factor", [0.001, 1 / 3, 1000.0])
+def test_units_of_the_data_do_not_matter(optimiser: Any, factor: float) -> None:
+    """The same bits give the same model, but for the last digits; a learning rate in the units of X would not."""
+    data = some()
+    other = Records(data.features, data.scale * factor, data.constant * factor, data.labels)
+    found = []
+    for records_, scale in ((data, 1.0), (other, factor)):
+        plan = NoisyDescent(
+            20, 0.5, 1.0, scale * 1.1, optimiser=optimiser, learning_rate=0.01, ridge=scale**2
+        )
+        with seeded(1):
+            found.append(plan.fit(records_, Logistic()) * scale)
+    np.testing.assert_allclose(found[0], found[1], rtol=1e-4)
+    assert np.abs(found[0]).min() > 1e-3
+
+
+def test_every_number_is_rounded_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many there are (there was a size from which on they were rounded anew in every step), and the blocks
+    that are looked at are as many as the rows need."""
+    rounded, looked = [], []
+    rows, block = Records.rows, ExactSums._block
+    monkeypatch.setattr(
+        Records, "rows", lambda self, part, *more: rounded.append(part) or rows(self, part, *more)
+    )
+    monkeypatch.setattr(ExactSums, "_block", lambda self, *more: looked.append(1) or block(self, *more))
+    steps = 3
+    work = []
+    for n in (600_000, 1_200_000):  # below and above 2^24 numbers
+        x = np.zeros((n, 20))
+        data = Records(x, np.ones(n), 0.0, np.zeros(n))
+        NoisyDescent(steps, 1.0, 1.0, 1.0).fit(data, Logistic())
+        work.append((len(rounded), len(looked)))
+        rounded.clear(), looked.clear()
+    (first, seen), (second, seen_twice) = work
+    assert 1.9 < second / first < 2.1
+    assert 1.9 < seen_twice / seen < 2.1
+    assert first == seen / steps
 
 
 def test_audit_stays_within_the_claim() -> None:

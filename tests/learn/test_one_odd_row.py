@@ -119,16 +119,21 @@ def test_much_noise_is_added_exactly_or_refused() -> None:
         dp.learn.HuberRegression(dp.GDP(1e-6), method=settings, intercept_scale=0.0).fit(x, y)
 
 
-def test_scores_are_one_for_each_record() -> None:
-    x, y = np.ones((20, 1)), np.ones(20)
+def test_scores_are_functions_of_one_record() -> None:
+    """What a score of one's own raises, or returns, decides about its record only."""
+
+    def odd(told: Any, true: Any) -> Any:
+        if true == 3:
+            raise RuntimeError(f"this is about a person: {true}")
+        return {0: 1.0, 1: 0.25, 2: "x", 4: np.nan, 5: 7.0, 6: -1.0, 7: None}[true]
+
     search = dp.learn.PrivateSearch(
-        dp.learn.LogisticRegression(dp.PureDP(1.0)),
-        [{}],
-        dp.PureDP(3.0),
-        scoring=lambda model, x, y: model.predict(x)[:, None] == y,
+        dp.learn.LogisticRegression(dp.PureDP(1.0)), [{}], dp.PureDP(3.0), scoring=odd
     )
-    with pytest.raises(InvalidParameter, match="one number for each record"):
-        search.fit(x, y)
+    model = dp.learn.LogisticRegression(dp.PureDP(50.0)).fit(np.ones((900, 1)), np.ones(900))
+    found = search._each(model, np.ones((8, 1)), np.arange(8))
+    assert found.tolist() == [1.0, 0.25, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0]
+    assert np.isfinite(search.fit(np.ones((20, 1)), np.arange(20) % 8).best_score_)
 
 
 def test_scores_of_labels_that_cannot_be_compared() -> None:

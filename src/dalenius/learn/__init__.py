@@ -16,10 +16,12 @@ from dalenius.learn.one_posterior_sample import PosteriorSampleRegression
 from dalenius.learn.one_quantile import ExponentialQuantile, GradientQuantile
 from dalenius.learn.posterior_sample import AdaptivePosteriorSampleRegression
 from dalenius.learn.public_bounds import PublicBounds
+from dalenius.learn.refits import Refits
 from dalenius.learn.regressors import HuberRegression, PoissonRegression
+from dalenius.learn.row_check import RowCheck
 from dalenius.learn.search import PrivateSearch
 from dalenius.learn.subsample_aggregate import SubsampleAggregate
-from dalenius.learn.tries import GeometricTries, NegativeBinomialTries, PoissonTries
+from dalenius.learn.tries import FixedTries, GeometricTries, NegativeBinomialTries, PoissonTries
 
 __all__ = [
     "AdaptivePosteriorSampleRegression",
@@ -28,6 +30,7 @@ __all__ = [
     "ExponentialMean",
     "ExponentialQuantile",
     "ExponentialQuantileRegression",
+    "FixedTries",
     "GeometricTries",
     "GradientLeastSquares",
     "GradientMean",
@@ -43,5 +46,7 @@ __all__ = [
     "PosteriorSampleRegression",
     "PrivateSearch",
     "PublicBounds",
+    "Refits",
+    "RowCheck",
     "SubsampleAggregate",
 ]

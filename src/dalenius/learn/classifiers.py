@@ -12,7 +12,7 @@ from dalenius.calculus.errors import InvalidParameter
 from dalenius.calculus.guarantees import Guarantee
 from dalenius.learn.curves import Curve, HuberHinge, Logistic, Reals
 from dalenius.learn.linear_model import LinearModel, Method
-from dalenius.learn.rows import Rows, one_each, same, training
+from dalenius.learn.rows import Rows, labels_of, same, training
 
 
 class _Binary(ClassifierMixin, LinearModel):  # type: ignore[misc]
@@ -27,7 +27,8 @@ class _Binary(ClassifierMixin, LinearModel):  # type: ignore[misc]
                 f"classes is {self.classes!r}; name the two possible labels, the second one being the positive: they "
                 "are public and must not be read off the data."
             )
-        labels = one_each(y, len(features))
+        text = [isinstance(label, str) for label in classes.tolist()]
+        labels = labels_of(y, len(features), numeric=None if any(text) != all(text) else not any(text))
         positive, negative = same(labels, classes[1]), same(labels, classes[0])
         theta = self._fitted(features, positive.astype(float), positive | negative)
         weights, intercept = self._split(theta)

@@ -17,7 +17,10 @@ Reals = npt.NDArray[Any]
 
 
 class Curve(ABC):
-    """f, f' and f'' at many points; `steepest` bounds |f'| and `sharpest` f'', for every u and allowed y."""
+    """f, f' and f'' at many points; `steepest` bounds |f'| and `sharpest` f'', for every u and allowed y.
+
+    f'' must rise and then fall in u (either may be missing), as `least_bend` takes for granted.
+    """
 
     @property
     @abstractmethod
@@ -37,6 +40,10 @@ class Curve(ABC):
 
     @abstractmethod
     def bend(self, u: Reals, y: Reals) -> Reals: ...
+
+    def least_bend(self, u: Reals, y: Reals, reach: Reals) -> Reals:
+        """The least f'' within `reach` of u."""
+        return np.minimum(self.bend(u - reach, y), self.bend(u + reach, y))
 
 
 @dataclass(frozen=True)

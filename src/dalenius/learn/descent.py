@@ -61,8 +61,10 @@ class NoisyDescent:
 
     Records are put on a grid and their gradients summed exactly (`ExactSums`); the noise is exact on the same grid.
     The number of records is not public, so the step length must not depend on it: Adam divides by the size of past
-    gradients; for "momentum" the learning rate applies to the sum. theta is the average of the last half of the
-    iterates.
+    gradients; for "momentum" the learning rate applies to the sum. Steps are measured in units of the data, so that
+    the same data in other units give the same model: for Adam, in units in which the numbers of a row as long as
+    allowed are of size 1; for momentum, in units in which that row has norm 1. theta is the average of the last half of
+    the iterates.
     """
 
     steps: int
@@ -111,21 +113,22 @@ class NoisyDescent:
 
     def fit(self, records: Records, curve: Curve) -> Reals:
         """theta: the average of the last half of the iterates."""
-        often = self.rate * self.steps >= 2
+        often = self.rate * self.steps >= 2  # does keeping the rounded rows pay?
         sums = ExactSums(records, curve, self.gradient_bound, self.noise_multiplier, self.steps, often)
         theta, average, kept = np.zeros(records.size), np.zeros(records.size), 0
-        towards = Adam(self) if self.optimiser == "adam" else Momentum(self)
+        towards = Adam(self, records.size) if self.optimiser == "adam" else Momentum(self)
+        ridge = self.rate * self.ridge / sums.reach**2
         chosen = samples(len(records), self.rate, self.steps)
         for step, noisy_gradient in enumerate(sums.noisy_gradients(chosen)):
             theta = sums.on_grid(theta)
             gradient = noisy_gradient(theta)
-            if self.ridge > 0:
-                gradient += self.rate * self.ridge * theta
+            if ridge > 0:
+                gradient += ridge * theta
             theta -= towards.move(gradient, step)
             if 2 * (step + 1) > self.steps:
                 kept += 1
                 average += (theta - average) / kept
-        return average
+        return average / sums.reach
 
 
 def samples(rows: int, rate: float, steps: int) -> Iterator[Any]:

@@ -171,12 +171,13 @@ class ExponentialLeastSquares(_Squares):
 class GradientQuantileRegression(_Quantiles):
     """Quantile regression with a few coefficients by the K-norm gradient mechanism. Add/remove neighbours.
 
-    Score -|sum_i (1[y_i <= x_i.theta] - level) x_i|, which one record moves by R m, m = max(level, 1 - level), at most,
-    whatever theta: theta has probability proportional to exp(epsilon score / (2 R m)) on the grid and with the bounds
-    of `GradientLeastSquares` (seed 000 A29). Loss `bounded_range(epsilon)`; the error falls like 1/n.
+    Score -|sum_i (r_i - level) x_i|, r_i being 1 where y_i is below x_i.theta and 0 where it is above, with a ramp of
+    1/64 of `coef_bound` between (quantile regression smoothed by convolution, Fernandes, Guerre and Horta 2021). One
+    record moves it by R m, m = max(level, 1 - level), at most, whatever theta: theta has probability proportional to
+    exp(epsilon score / (2 R m)) on the grid and with the bounds of `GradientLeastSquares`. Loss
+    `bounded_range(epsilon)`; the error falls like 1/n, down to what the ramp does to the quantile.
 
-    Where many targets are the same the gradient jumps past 0 and tells little: `ExponentialQuantileRegression` is
-    better there. The work of a draw grows with the number of records times that of the boxes looked at.
+    The work of a draw grows with the number of records that differ times that of the boxes looked at.
 
     >>> import numpy as np, dalenius as dp
     >>> X = np.linspace(-1, 1, 2000)[:, None]; y = 10 + 5 * X[:, 0] + np.sin(1e4 * X[:, 0])

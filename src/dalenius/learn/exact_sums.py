@@ -17,20 +17,24 @@ from dalenius.mechanisms import on_grid
 from dalenius.noise import Grid, discrete_gaussian
 
 BITS = 18
-"""Rows are whole numbers of 2^-18 of their largest norm (a power of two), slopes of 2^-18 of the steepest one."""
+"""Rows are whole numbers of 2^-18 of their largest norm, slopes of 2^-18 of the steepest one."""
+MOST = 2.0**BITS
 DRAWN = 1 << 16
 """Numbers of noise drawn together."""
 
 
 class ExactSums:
-    """sum_i f'(x_i.theta; y_i) x_i plus Gaussian noise, as whole numbers of a public unit.
+    """sum_i f'(x_i.theta; y_i) x_i plus Gaussian noise, for rows of norm 1 at most, as whole numbers of a public unit.
+
+    Rows are divided by `reach`, the largest norm they can have, and theta is multiplied by it: whoever descends along
+    these sums does the same whatever the units of the features are.
 
     Each row is rounded to a grid of its own accord, and so is each slope; then all products and sums in a block of
     2^15 rows are integers below 2^53, which doubles hold exactly in whatever order a matrix product adds them, and
     blocks are added as integers. x.theta is exact too, theta being on a grid (`on_grid`; a function of what is
     released) with |theta| at most 2^32 steps. So the sum with a record and the sum without it differ by the gradient of
-    that record and by nothing else, and its norm is at most the bound times 1 + 2^-17 (1 + sqrt(size)), which is the
-    sensitivity the noise is drawn for.
+    that record and by nothing else, and its norm is at most the steepest slope times 1 + 2^-17 (1 + sqrt(size)), which
+    is the sensitivity the noise is drawn for.
 
     Nothing of this depends on which rows are fetched together or how much noise is drawn at once: the numbers that are
     added are the same.
@@ -40,13 +44,13 @@ class ExactSums:
         self, records: Records, curve: Curve, bound: float, noise_multiplier: float, steps: int, whole: bool
     ) -> None:
         self.records, self.curve = records, curve
-        self.row_step = _power_above(bound / curve.steepest) * 2.0**-BITS
-        self.slope_step = _power_above(curve.steepest) * 2.0**-BITS
-        self.unit = self.row_step * self.slope_step
+        self.reach = bound / curve.steepest
+        self.slope_step = curve.steepest * 2.0**-BITS
+        self.unit = self.slope_step * 2.0**-BITS
         slack = 2.0 ** (1 - BITS) * (1 + math.sqrt(records.size))
         if slack > 0.01:
             raise InvalidParameter(f"X has {records.size} columns, too many for exact sums; use fewer.")
-        sensitivity = bound / self.unit * (1 + slack)
+        sensitivity = 4.0**BITS * (1 + slack)
         sigma = noise_multiplier * sensitivity
         grid = Grid.fine(sensitivity, sigma)
         if grid.granularity > 1:  # the sums would show between its steps
@@ -58,8 +62,7 @@ class ExactSums:
         self.noise = self._drawn(on_grid.gaussian_units(sensitivity, sigma, records.size, grid), steps)
         wide = float(len(records) + 1) * 2.0 ** (2 * BITS + 2) * self.shift >= 2.0**61
         self.integers: Any = object if wide else np.int64
-        self.most = float(math.floor(curve.steepest / self.slope_step))
-        self.blocks = WholeRows(records, self.row_step, keep=whole)
+        self.blocks = WholeRows(records, self.reach * 2.0**-BITS, keep=whole)
 
     def on_grid(self, theta: Reals) -> Reals:
         """theta rounded so that products with rows are exact: to 2^-31 of its own size."""
@@ -86,7 +89,7 @@ class ExactSums:
         The sum of one block and (mostly) its noise are whole numbers of unit/shift that doubles hold, so that their sum
         as doubles is the exact sum, rounded once; anything larger is added as integers and rounded once, too.
         """
-        theta = theta * self.row_step
+        theta = theta * 2.0**-BITS
         parts = [self._block(rows @ theta, rows, labels) for rows, labels in blocks]
         noise = next(self.noise)
         if len(parts) == 1 and noise.dtype != object:
@@ -103,8 +106,17 @@ class ExactSums:
         slopes = self.curve.slope(scores, labels)
         slopes *= 1 / self.slope_step
         np.rint(slopes, out=slopes)
-        np.minimum(np.maximum(slopes, -self.most, out=slopes), self.most, out=slopes)
+        np.minimum(np.maximum(slopes, -MOST, out=slopes), MOST, out=slopes)
         return np.asarray(slopes @ rows)
+
+    def gram(self) -> Reals:
+        """The sum of row row^T over all rows, in units of 4^-BITS: whole numbers."""
+        size = self.records.size
+        wide = float(len(self.records) + 1) * 4.0 ** (BITS + 1) >= 2.0**62
+        total = np.zeros((size, size), dtype=object if wide else np.int64)
+        for rows, _ in self.blocks.of():
+            total += (rows.T @ rows).astype(np.int64)
+        return total
 
     def _integers(self, values: Reals) -> Reals:
         if values.dtype == object:

@@ -29,6 +29,8 @@ WORK = 1 << 21
 """Residuals looked at together."""
 LEVEL = 20
 """Levels of quantiles are multiples of 2^-20."""
+RAMP = 6
+"""The gradient of a quantile's risk is smoothed over 2^-6 of coef_bound, in the units of the targets."""
 SLACK = 1 + 1e-9
 
 
@@ -173,27 +175,71 @@ class _Pinball(_Scores):
 
 
 class PinballGradient(_Pinball):
-    """-|sum_i (1[y_i <= x_i.theta] - level) x_i|."""
+    """-|sum_i (r_i - level) x_i|, where r_i rises from 0 to 1 as x_i.theta passes y_i, over a width of 2^-RAMP.
+
+    A step instead of the ramp would make the score jump by all records that are alike at once: boxes along the jump
+    would have bounds that no point in them attains, and as many of them would be needed as there are grid points.
+    Records that are alike are looked at once.
+    """
 
     @property
     def change(self) -> float:
         return self.steepest * self.long * SLACK
 
-    def part(self, middle: Reals, half: Reals, slope: Reals, level: float) -> Reals:
-        above, below = self.sides(middle, half)
-        unsure = ~(above | below)
-        # A record whose side is not the same all over the box counts half, give or take half.
-        share = below + 0.5 * unsure - self.level * 2.0**-LEVEL
-        gradient = share @ self.rows * 2.0**-FINE - slope
-        left = np.maximum(np.abs(gradient) - unsure @ np.abs(self.rows) * 2.0 ** -(FINE + 1), 0)
-        return np.asarray(-np.sqrt((left * left).sum(axis=1)))
+    @property
+    def wide(self) -> float:
+        """The width of the ramp in units of the residuals."""
+        return 2.0 ** (FINE + BITS - RAMP)
+
+    @cached_property
+    def alike(self) -> tuple[PinballGradient, Reals]:
+        """Records that differ, and how many there are of each."""
+        both = np.column_stack((self.rows, self.targets))
+        kept, counts = np.unique(both, axis=0, return_counts=True)
+        return PinballGradient(kept[:, :-1], kept[:, -1], self.top, self.level), counts.astype(np.float64)
+
+    def bounds(self, middle: Reals, half: Reals) -> Reals:
+        """A few boxes at a time; records with the same r all over all of them are added up before."""
+        if len(middle) == 0:
+            return np.empty(0)
+        records, counts = self.alike
+        low, high = (middle - half).min(axis=0), (middle + half).max(axis=0)
+        least, most = records.ramps((low + high)[None] / 2, (high - low)[None] / 2)
+        sure = (least == most)[0]
+        start = ((least[0] - self.level * 2.0**-LEVEL) * counts * sure) @ records.rows
+        rest = PinballGradient(records.rows[~sure], records.targets[~sure], self.top, self.level)
+        heavy = rest.rows * counts[~sure][:, None]
+        together = max(1, WORK // max(1, len(rest.targets)))
+        found = np.empty(len(middle))
+        for k in range(0, len(middle), together):
+            p = slice(k, k + together)
+            least, most = rest.ramps(middle[p], half[p])
+            # Give or take half of what r varies by over the box.
+            gradient = start + ((least + most) / 2 - self.level * 2.0**-LEVEL) @ heavy
+            left = np.maximum(np.abs(gradient) - ((most - least) / 2) @ np.abs(heavy), 0) * 2.0**-FINE
+            found[p] = -np.sqrt((left * left).sum(axis=1))
+        return found + self.error
+
+    def ramps(self, middle: Reals, half: Reals) -> tuple[Reals, Reals]:
+        """The least and the largest r of every record over a box."""
+        found, reach = self.residuals(middle * 2.0**BITS), (half * 2.0**BITS) @ np.abs(self.rows).T
+        least, most = (0.5 - (found + reach) / self.wide), (0.5 - (found - reach) / self.wide)
+        return np.clip(least, 0.0, 1.0), np.clip(most, 0.0, 1.0)
 
     def at(self, whole: Ints) -> Fraction:
-        below = self.residuals(whole.astype(np.float64)) <= 0
-        counted = [int(v) for v in below.astype(np.float64) @ self.rows]
+        records, counts = self.alike
+        wide = int(self.wide)
+        ramp = np.clip(wide // 2 - records.residuals(whole.astype(np.float64)).astype(np.int64), 0, wide)
+        parts = ramp * counts.astype(np.int64)  # below 2^53 for up to 2^20 records that are alike
+        rows = records.rows.astype(np.int64)
+        gradient = [0] * self.size
+        for start in range(0, len(parts), TOGETHER):
+            p = slice(start, start + TOGETHER)
+            high, low = (parts[p] >> 26) @ rows[p], (parts[p] & ((1 << 26) - 1)) @ rows[p]
+            gradient = [g + (int(h) << 26) + int(v) for g, h, v in zip(gradient, high, low, strict=True)]
         every = [int(v) for v in self.rows.sum(axis=0)]
-        gradient = [(c << LEVEL) - self.level * e for c, e in zip(counted, every, strict=True)]
-        return Fraction(-math.isqrt(sum(g * g for g in gradient) << 36), 1 << (FINE + LEVEL + 18))
+        gradient = [(g << LEVEL) - self.level * e * wide for g, e in zip(gradient, every, strict=True)]
+        return Fraction(-math.isqrt(sum(g * g for g in gradient) << 36), wide << (FINE + LEVEL + 18))
 
 
 class PinballRisk(_Pinball):

@@ -17,6 +17,7 @@ from dalenius.calculus.guarantees import GDP, ApproxDP, Guarantee, PureDP
 from dalenius.calculus.loss import Loss
 from dalenius.learn.curves import Curve, Reals
 from dalenius.learn.descent import Descent, NoisyDescent
+from dalenius.learn.noisy_newton import NoisyNewton
 from dalenius.learn.objective_perturbation import ObjectivePerturbation
 from dalenius.learn.output_perturbation import OutputPerturbation
 from dalenius.learn.pure_objective_perturbation import PureObjectivePerturbation
@@ -116,7 +117,7 @@ def plan(
 ) -> Plan:
     """The method for a promise, calibrated: objective perturbation wherever it can keep it.
 
-    PureDP: with K-norm noise. GDP, and whatever else a perturbed objective cannot keep: noisy gradient descent.
+    PureDP: with K-norm noise. GDP, and whatever else a perturbed objective cannot keep: noisy descent.
     """
     if isinstance(method, Descent):
         return NoisyDescent.calibrated(guarantee, gradient_bound, **asdict(method))
@@ -138,4 +139,4 @@ def plan(
             except CannotMeet:
                 if method == "objective":
                     raise
-    return NoisyDescent.calibrated(guarantee, gradient_bound)
+    return NoisyNewton.calibrated(guarantee, gradient_bound)

@@ -1,13 +1,17 @@
-"""Minimise a ridge-regularised GLM objective plus a linear term, to a small gradient.
+"""Minimise a ridge-regularised GLM objective plus a linear term, to within a given distance.
 
 The solver is free: what is released depends on the minimiser alone (plus noise that covers the tolerance), so nothing
-here needs to be private, only convergent. Many rows are minimised quickly, from the minimum and the Hessian of a part
-of them, one pass over the rows per step and nothing kept per row; where that fails, and for few rows, carefully:
-Newton directions with a line search along the scores, two passes per step and a few numbers per row.
+here needs to be private, only convergent. How close a point is to the minimum is judged by its gradient, and where
+rounding keeps that from becoming small (many rows), by the gradient and the Hessian (`left_over`).
+
+Many rows are minimised quickly, from the minimum and the Hessian of a part of them, one pass over the rows per step and
+nothing kept per row; where that fails, and for few rows, carefully: Newton directions with a line search along the
+scores, two passes per step and a few numbers per row.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -52,19 +56,53 @@ class Objective:
         return self.curve.slope(scores, self.records.labels)
 
     def gradient(self, theta: Reals, slopes: Reals) -> Reals:
-        total = self.ridge * theta + self.noise
+        total = Total(self.ridge * theta + self.noise)
         for part in self._parts():
-            total += self.records.combined(slopes[part], part)
-        return np.asarray(total)
+            total.add(self.records.combined(slopes[part], part))
+        return total.value
 
     def gradient_at(self, theta: Reals) -> Reals:
         """The gradient in one pass over the rows, nothing kept."""
-        total = self.ridge * theta + self.noise
+        total = Total(self.ridge * theta + self.noise)
         together = max(1, NUMBERS // len(theta))
         for start in range(0, len(self.records), together):
             part = slice(start, start + together)
             scores = self.records.scores(theta, part)
-            total += self.records.combined(self.curve.slope(scores, self.records.labels[part]), part)
+            total.add(self.records.combined(self.curve.slope(scores, self.records.labels[part]), part))
+        return total.value
+
+    def accurate_gradient(self, theta: Reals) -> Reals:
+        """The gradient, every sum of rows accurate to 2^-52 of what its terms add up to without their signs.
+
+        Rows and slopes are whole numbers of 2^-22 and 2^-18 of the largest there are, plus small rests. The products
+        of whole numbers are added without rounding; the rests are so small that their rounding does not count.
+        What is left is the rounding of single records, each on its own.
+        """
+        total = Total(self.ridge * theta + self.noise)
+        steepest = self.curve.steepest
+        for part in self._parts(together=min(CHUNK, 1 << 12)):
+            rows = self.records.rows(part)
+            slopes = self.curve.slope(rows @ theta, self.records.labels[part])
+            row_step = 2.0 ** (math.frexp(float(np.abs(rows).max()))[1] - 22)
+            slope_step = 2.0 ** (math.frexp(steepest)[1] - 18)
+            coarse_rows = np.rint(rows / row_step)
+            coarse = np.rint(slopes / slope_step)
+            slopes -= coarse * slope_step
+            rows -= coarse_rows * row_step
+            total.add((coarse @ coarse_rows) * (row_step * slope_step))
+            total.add((slopes @ coarse_rows) * row_step)
+            total.add((slopes + coarse * slope_step) @ rows)
+        return total.value
+
+    def least_hessian(self, theta: Reals, radius: float) -> Reals:
+        """A matrix that the Hessian is nowhere below within `radius` of theta: from a part of the rows."""
+        size = len(theta)
+        total = self.ridge * np.eye(size)
+        for part in self._parts(THIN if len(self.records) > THIN * SKETCH * size else 1):
+            rows = self.records.rows(part)
+            reach = radius * np.sqrt(np.einsum("ij,ij->i", rows, rows)) * (1 + 1e-9)
+            bend = self.curve.least_bend(rows @ theta, self.records.labels[part], reach)
+            total += (rows * bend[:, None]).T @ rows
         return np.asarray(total)
 
     def thinned(self, every: int) -> Objective:
@@ -91,15 +129,69 @@ class Objective:
 
         return times
 
-    def _parts(self, every: int = 1) -> Iterator[slice]:
-        for start in range(0, len(self.records), CHUNK * every):
-            yield slice(start, start + CHUNK * every, every)
+    def _parts(self, every: int = 1, together: int = CHUNK) -> Iterator[slice]:
+        for start in range(0, len(self.records), together * every):
+            yield slice(start, start + together * every, every)
+
+
+class Total:
+    """A sum of vectors that carries along what rounding took away: as if added in twice the precision."""
+
+    def __init__(self, start: Reals) -> None:
+        self.sum, self.lost = start, np.zeros_like(start)
+
+    def add(self, part: Reals) -> None:
+        """Two-sum of Knuth."""
+        found = self.sum + part
+        new = found - self.sum
+        self.lost += (self.sum - (found - new)) + (part - new)
+        self.sum = found
+
+    @property
+    def value(self) -> Reals:
+        return np.asarray(self.sum + self.lost)
 
 
 def minimiser(objective: Objective, tolerance: float) -> tuple[Reals, float]:
-    """A point and the norm of the gradient there; the caller decides whether it is small enough."""
+    """A point, and a number that it is within 1/ridge times of the minimum; the caller decides whether that will do."""
     theta, norm = quick(objective, tolerance)
+    if norm < np.inf:
+        theta, norm = polished(objective, tolerance, theta)
     return (theta, norm) if norm <= tolerance else careful(objective, tolerance, theta)
+
+
+def polished(objective: Objective, tolerance: float, theta: Reals) -> tuple[Reals, float]:
+    """The last steps, and the last word, by gradients that are accurate."""
+    best, lowest, norm, solve = theta, objective.noise, np.inf, None
+    while True:
+        gradient = objective.accurate_gradient(theta)
+        size = float(np.linalg.norm(gradient))
+        if not size < 0.5 * norm:
+            return best, min(norm, left_over(objective, best, lowest, tolerance))
+        best, lowest, norm = theta, gradient, size
+        if norm <= tolerance:
+            return best, norm
+        if solve is None:
+            solve = _solver(objective, objective.scores(theta), _thinning(objective))
+        theta = theta - solve(gradient)
+
+
+def left_over(objective: Objective, theta: Reals, gradient: Reals, tolerance: float) -> float:
+    """ridge times a bound on the distance of theta from the minimum; above `tolerance` where that is not shown.
+
+    The gradient g alone shows |g|. Its floor, though, is the Hessian times the rounding of theta, and grows with the
+    number of rows, where theta is as good as ever. Let H be a matrix that the Hessian is nowhere below within r =
+    tolerance/ridge of theta, and m = sqrt(g^T H^-1 g). If m < r sqrt(ridge), the minimum is within m/sqrt(ridge): go
+    from theta towards it, along the unit vector v. The slope starts at g.v >= -m sqrt(h), h = v^T H v >= ridge, and
+    grows by h at least per unit of length, so that it is positive from m/sqrt(h) on, which is before r.
+    """
+    norm = float(np.linalg.norm(gradient))
+    if norm <= tolerance or len(theta) > MOST_COLUMNS or not np.isfinite(norm):
+        return norm
+    hessian = objective.least_hessian(theta, tolerance / objective.ridge)
+    square = float(gradient @ cho_solve(cho_factor(hessian), gradient))
+    left = float(np.sqrt(max(square, 0.0) * objective.ridge))
+    return left if left <= tolerance else norm
 
 
 def quick(objective: Objective, tolerance: float) -> tuple[Reals, float]:
@@ -150,21 +242,22 @@ def careful(objective: Objective, tolerance: float, theta: Reals) -> tuple[Reals
     """
     scores = objective.scores(theta)
     slopes = objective.slopes(scores)
-    every = max(1, len(objective.records) // max(4000, SKETCH * len(theta)))
+    every = _thinning(objective)
     best, norm, slow, solve = (theta, np.inf), np.inf, 0, None
     for _ in range(MOST_STEPS):
         gradient = objective.gradient(theta, slopes)
         before, norm = norm, float(np.linalg.norm(gradient))
         if norm < best[1]:
             best = theta, norm
-        if norm <= tolerance:
-            # The scores were carried along: look again with fresh ones.
+        if norm <= tolerance or (slow > 5 and slow % 3 == 0):
+            # The scores were carried along, or rounding is all that is left: look again.
+            found, left = polished(objective, tolerance, theta)
+            if left <= tolerance:
+                return found, left
             scores = objective.scores(theta)
             slopes = objective.slopes(scores)
             gradient = objective.gradient(theta, slopes)
             norm = float(np.linalg.norm(gradient))
-            if norm <= tolerance:
-                return theta, norm
         if norm > (0.15 if every > 1 else 0.3) * before:
             slow, solve = slow + 1, None
             every = 1 if slow > 3 else every
@@ -176,8 +269,12 @@ def careful(objective: Objective, tolerance: float, theta: Reals) -> tuple[Reals
         change = objective.scores(step)
         length, slopes = _length(objective, theta, scores, step, change, -float(gradient @ step))
         theta, scores = theta - length * step, scores - length * change
-    theta = best[0]
-    return theta, float(np.linalg.norm(objective.gradient(theta, objective.slopes(objective.scores(theta)))))
+    return polished(objective, tolerance, best[0])
+
+
+def _thinning(objective: Objective) -> int:
+    """Every so-many-th row will do for a Hessian."""
+    return max(1, len(objective.records) // max(4000, SKETCH * len(objective.noise)))
 
 
 def _solver(objective: Objective, scores: Reals, every: int) -> Callable[[Reals], Reals]:

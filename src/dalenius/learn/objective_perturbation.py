@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -21,16 +22,18 @@ from dalenius.noise import gaussian
 BITS = 40
 OUTPUT_SHARE = 0.02
 """The output noise costs mu * OUTPUT_SHARE on top of mu: a relative 2e-4 of the whole."""
-TOLERANCE = 1e-6
-"""The gradient left by the solver, in units of sigma."""
+TOLERANCE = 1e-9
+"""The gradient left by the solver, in units of sigma. The output noise that hides it does not fall with the number of
+records n, as the noise in the objective and the sampling error do; so small, it is the smallest of the three for all n
+that fit into a computer. The rounding of b, 2^-41 sigma in each entry, is 2000 times as small."""
 
 
 @dataclass(frozen=True)
 class ObjectivePerturbation:
     """Releases an approximate minimiser of sum f(x.theta; y) + (ridge/2)|theta|^2 + b.theta, b ~ N(0, sigma^2 I).
 
-    Add/remove adjacency. |f'||x| <= gradient_bound, f''|x|^2 <= smoothness. The point found has a gradient of norm
-    at most `tolerance`, and N(0, output_sigma^2 I) is added to it; the loss is
+    Add/remove adjacency. |f'||x| <= gradient_bound, f''|x|^2 <= smoothness. The point found is within
+    tolerance/ridge of the minimum, and N(0, output_sigma^2 I) is added to it; the loss is
     `losses.approximate_minima(..., bound="sharp")` (docs/proofs/objective-perturbation.md; Iyengar et al. 2019 and
     thesis Theorem 4.4.1 for the tolerance). All numbers are chosen from the guarantee alone.
 
@@ -52,23 +55,8 @@ class ObjectivePerturbation:
 
         More noise needs less ridge. The ratio is raised where the promise cannot be kept with any ridge.
         """
-        ratio = checks.positive("noise_ratio", noise_ratio)
-        least = calibrate(lambda s: losses.gaussian(s, gradient_bound), guarantee, start=gradient_bound)
-        for _ in range(20):
-            sigma = ratio * least
-            try:
-                ridge = calibrate(
-                    lambda r, s=sigma: cls(s, r, gradient_bound, smoothness).loss,  # type: ignore[misc]
-                    guarantee,
-                    start=smoothness,
-                )
-            except CannotMeet:
-                ratio *= 1.2
-                continue
-            return cls(sigma, ridge, gradient_bound, smoothness)
-        raise CannotMeet(
-            f"objective perturbation cannot keep {guarantee}; ask for another method or promise."
-        )
+        noise, ridge = _for_units(guarantee, checks.positive("noise_ratio", noise_ratio))
+        return cls(noise * gradient_bound, ridge * smoothness, gradient_bound, smoothness)
 
     @classmethod
     def kifer(cls, guarantee: Guarantee, gradient_bound: float, smoothness: float) -> ObjectivePerturbation:
@@ -97,15 +85,8 @@ class ObjectivePerturbation:
 
     @property
     def loss(self) -> Loss:
-        return losses.approximate_minima(
-            self.sigma,
-            self.ridge,
-            self.gradient_bound,
-            self.smoothness,
-            tolerance=self.tolerance,
-            output_sigma=self.output_sigma,
-            bound="sharp",
-        )
+        """That of the same problem in units in which both bounds are 1: the same in all units."""
+        return unit_loss(_down(self.sigma / self.gradient_bound), _down(self.ridge / self.smoothness))
 
     def fit(self, records: Records, curve: Curve) -> Reals:
         """theta, noise included. Where the solver fails (it should not), noise alone: zero plus the output noise."""
@@ -115,11 +96,57 @@ class ObjectivePerturbation:
         return np.asarray(output.release(theta))
 
 
-def close_minimum(objective: Objective, tolerance: float) -> Reals:
-    """A point whose exact gradient is shorter than `tolerance`; zeros if none was found.
+@lru_cache(maxsize=256)
+def unit_loss(sigma: float, ridge: float) -> Loss:
+    """The loss for gradients and bends of 1 at most."""
+    tolerance = TOLERANCE * sigma
+    return losses.approximate_minima(
+        sigma,
+        ridge,
+        1.0,
+        1.0,
+        tolerance=tolerance,
+        output_sigma=2 * tolerance / ridge / (OUTPUT_SHARE / sigma),
+        bound="sharp",
+    )
 
-    A quarter of the tolerance is left for what rounding does to the noise and to the gradient: of a million rows, that
-    is good to about 1e-10 of one row's. Nothing is decided by the number of rows.
+
+@lru_cache(maxsize=256)
+def _for_units(guarantee: Guarantee, ratio: float) -> tuple[float, float]:
+    """sigma and ridge for gradients and bends of 1 at most."""
+    least = calibrate(lambda s: losses.gaussian(s), guarantee)
+    for _ in range(20):
+        sigma = _up(ratio * least)
+        try:
+            ridge = calibrate(lambda r, s=sigma: unit_loss(s, r), guarantee)  # type: ignore[misc]
+        except CannotMeet:
+            ratio *= 1.2
+            continue
+        ridge = _up(ridge)
+        while not guarantee.holds(
+            unit_loss(sigma, ridge)
+        ):  # the promise was verified before the digits were cut
+            ridge = _up(ridge * (1 + 1e-10))
+        return sigma * (1 + 1e-14), ridge * (1 + 1e-14)
+    raise CannotMeet(f"objective perturbation cannot keep {guarantee}; ask for another method or promise.")
+
+
+def _down(x: float) -> float:
+    """x with 12 digits, or a little less: what is accounted is the same in all units, and never more than there is."""
+    found = float(f"{x:.12g}")
+    return found if found <= x else float(f"{x * (1 - 1e-12):.12g}")
+
+
+def _up(x: float) -> float:
+    found = float(f"{x:.12g}")
+    return found if found >= x else float(f"{x * (1 + 1e-12):.12g}")
+
+
+def close_minimum(objective: Objective, tolerance: float) -> Reals:
+    """A point within `tolerance`/ridge of the minimum (as where the gradient is shorter than that); else zeros.
+
+    A quarter of the tolerance is left for what rounding does to the noise and to the gradient. Nothing is decided by
+    the number of rows.
     """
     try:
         theta, left = minimiser(objective, 0.5 * tolerance)

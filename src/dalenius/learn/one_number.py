@@ -17,6 +17,7 @@ from dalenius.calculus.guarantees import Guarantee
 from dalenius.calculus.loss import Loss
 from dalenius.calculus.losses import bounded_range
 from dalenius.learn.linear_model import checked_guarantee
+from dalenius.learn.refits import alone
 from dalenius.learn.rows import listed
 from dalenius.learn.targets import Bounds, numbers
 from dalenius.mechanisms import Exponential
@@ -54,6 +55,7 @@ class OneNumber(BaseEstimator):  # type: ignore[misc]
 
     def _units(self, x: Any) -> Any:
         """Whole numbers from 0 to STEPS; what is not a number counts as absent."""
+        alone(self)
         given = np.asarray(x) if hasattr(x, "__array__") else listed(x)
         if given.ndim != 1:
             raise InvalidParameter(f"the data have {given.ndim} dimensions; they must be a list of numbers.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Protocol
 
 import numpy as np
@@ -38,10 +39,14 @@ class Momentum:
 
 
 class Adam:
-    """A running mean of gradients over the root of their running mean square, the rate falling to nothing."""
+    """A running mean of gradients over the root of their running mean square, the rate falling to nothing.
 
-    def __init__(self, settings: Settings) -> None:
+    The numbers of a row of norm 1 are of size 1/sqrt(size): coefficients are as much larger, and so are the steps.
+    """
+
+    def __init__(self, settings: Settings, size: int) -> None:
         self.rate, self.keep, self.steps = settings.learning_rate, settings.momentum, settings.steps
+        self.rate *= math.sqrt(size)
         self.mean: Reals | float = 0.0
         self.square: Reals | float = 0.0
 

@@ -54,7 +54,7 @@ class PureObjectivePerturbation:
         if ratio <= 1:
             raise CannotMeet(f"noise_ratio is {ratio}; above 1, something of epsilon is left for the ridge.")
         epsilon = guarantee.epsilon * (1 - OUTPUT_SHARE) * (1 - 1e-12)
-        ridge = smoothness / math.expm1(epsilon * (1 - 1 / ratio)) * (1 + 1e-12)
+        ridge = smoothness / math.expm1(min(epsilon * (1 - 1 / ratio), 700.0)) * (1 + 1e-12)
         return cls(gradient_bound * ratio / epsilon, ridge, gradient_bound, smoothness)
 
     @property

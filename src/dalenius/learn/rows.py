@@ -13,6 +13,7 @@ from sklearn.utils.validation import _check_feature_names
 from dalenius.calculus import checks
 from dalenius.calculus.errors import InvalidParameter
 from dalenius.learn.curves import Reals
+from dalenius.learn.refits import alone
 
 Rows = Literal["clip", "normalize"]
 SHRINK = 1 - 1e-12
@@ -98,26 +99,38 @@ def records(
     return Records(features, scale, constant, labels)
 
 
+NOT_NUMBERS = ("str", "cat", "date", "time", "period", "interval")
+"""How the names of frames' column types begin that hold no numbers."""
+
+
 def matrix(values: Any, columns: int | None = None, model: str = "this model") -> Reals:
-    """A two-dimensional array of floats; its shape is public, its values are not spoken of."""
+    """A two-dimensional array of floats; its shape and its types are public, its values are not spoken of."""
     if hasattr(values, "toarray"):
         raise InvalidParameter("X is a sparse matrix, which is not supported; pass X.toarray().")
-    kinds = {str(kind)[:3].lower() for kind in values.dtypes} if hasattr(values, "columns") else set()
+    kinds = [str(kind).lower() for kind in values.dtypes] if hasattr(values, "columns") else []
     try:
         given = np.asarray(values) if hasattr(values, "__array__") else np.asarray(values, dtype=object)
-    except (TypeError, ValueError):
+    except Exception:
         raise InvalidParameter("X must be a table: rows of the same length.") from None
-    if given.dtype.kind in "US" or kinds & {"str", "cat"}:
+    if given.dtype.kind in "US" or any(kind.startswith(NOT_NUMBERS[:2]) for kind in kinds):
         raise InvalidParameter(
             "X must be a table of numbers. Encode text and categories with fixed, public codes first."
         )
+    if given.dtype.kind in "Mm" or any(kind.startswith(NOT_NUMBERS[2:]) for kind in kinds):
+        raise InvalidParameter(
+            "X has a column of dates or times; make numbers of it in public units first, such as days since 2000."
+        )
     if given.dtype.kind == "c":
         raise InvalidParameter("Complex data not supported: X must be a table of real numbers.")
-    try:
-        found = np.asarray(given, dtype=np.float64)
-    except (TypeError, ValueError, OverflowError):
-        # One odd value must not decide for all of them: what is not a number is NaN, and its row absent.
-        found = np.array([number(value) for value in given.ravel()]).reshape(given.shape)
+    if given.shape == (0,) and isinstance(values, list | tuple):
+        given = given.reshape(0, columns or 1)  # no rows: a list cannot say how many columns they would have
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of a single value
+        try:
+            found = np.asarray(given, dtype=np.float64)
+        except Exception:
+            # One odd value must not decide for all of them: what is not a number is NaN, and its row absent.
+            found = np.array([number(value) for value in given.ravel()]).reshape(given.shape)
     if found.ndim != 2 or found.shape[1] == 0:
         raise InvalidParameter(
             f"X has {found.ndim} dimensions; it must have two, rows and at least one column. "
@@ -132,6 +145,7 @@ def matrix(values: Any, columns: int | None = None, model: str = "this model") -
 
 def training(model: Any, values: Any) -> Reals:
     """X of a fit; the names of its columns, if it has them, are public, and kept for predictions."""
+    alone(model)
     found = matrix(values)
     _check_feature_names(model, values, reset=True)
     return found
@@ -183,6 +197,31 @@ def one_each(values: Any, rows: int) -> Any:
             f"y has shape {found.shape} and X {rows} rows; there must be one label per row."
         )
     return found
+
+
+def labels_of(values: Any, rows: int, numeric: bool | None = None) -> Any:
+    """Labels or targets, their type checked where they have one.
+
+    The type of an array or a column is public; that of a list is a matter of its values and not looked at. `numeric`
+    says what is expected: numbers, text, or (None) either.
+    """
+    kind = getattr(getattr(values, "dtype", None), "kind", "")
+    name = str(getattr(values, "dtype", "")).lower()
+    if (kind and kind in "Mmc") or name.startswith(NOT_NUMBERS[2:]):
+        raise InvalidParameter(
+            "y has a type of dates, times or complex numbers; make real numbers or labels of it."
+        )
+    text = bool(kind) and (kind in "US" or name.startswith("str"))
+    if text and numeric is True:
+        raise InvalidParameter(
+            "y is an array of text where numbers were declared; say what the labels are, such as "
+            "classes=('no', 'yes'), or make numbers of it."
+        )
+    if bool(kind) and kind in "biuf" and numeric is False:
+        raise InvalidParameter(
+            "y is an array of numbers, but the declared classes are text; name its numbers."
+        )
+    return one_each(values, rows)
 
 
 def listed(values: Any) -> Any:

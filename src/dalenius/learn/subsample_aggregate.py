@@ -15,6 +15,7 @@ from dalenius.calculus.guarantees import ApproxDP, Guarantee, PureDP
 from dalenius.calculus.loss import Loss
 from dalenius.learn.curves import Reals
 from dalenius.learn.linear_model import checked_guarantee
+from dalenius.learn.refits import alone
 from dalenius.learn.rows import matrix, one_each
 from dalenius.mechanisms import Gaussian, KNorm
 from dalenius.noise import uniform_integers
@@ -74,6 +75,7 @@ class SubsampleAggregate(MetaEstimatorMixin, BaseEstimator):  # type: ignore[mis
     def fit(self, X: Any, y: Any) -> Any:
         """Fit the parts on records X and labels y and release `value_`."""
         mechanism, size = self._mechanism(), checks.count("size", self.size, least=1)
+        alone(self)
         features = matrix(X)
         labels = one_each(y, len(features))
         where = np.asarray(uniform_integers(0, self.parts, len(features)))

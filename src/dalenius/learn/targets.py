@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ import numpy as np
 from dalenius.calculus import checks
 from dalenius.calculus.errors import InvalidParameter
 from dalenius.learn.curves import Reals
-from dalenius.learn.rows import number, one_each
+from dalenius.learn.rows import labels_of, number
 
 Bounds = tuple[float, float]
 
@@ -44,7 +45,9 @@ class Targets:
 
 def numbers(y: Any, rows: int) -> Reals:
     """One float per row; what cannot be read as one is NaN."""
-    found = one_each(y, rows)
+    found = labels_of(y, rows, numeric=True)
     if found.dtype.kind in "biuf":
         return np.asarray(found, dtype=np.float64)
-    return np.array([number(value) for value in found], dtype=np.float64)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of a single value
+        return np.array([number(value) for value in found], dtype=np.float64)

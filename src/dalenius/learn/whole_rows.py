@@ -16,8 +16,6 @@ FETCHED = 1 << 10
 """Sampled rows fetched together, for as many steps as they last."""
 PASS = 1 << 12
 """Rows taken together where all are."""
-MOST_NUMBERS = 1 << 24
-"""Up to so many numbers (64 MB) the rounded rows are kept for later steps."""
 
 Blocks = Iterable[tuple[Reals, Reals]]
 """Rows in whole numbers and their labels; to be used before the next are asked for, as memory is used again."""
@@ -30,8 +28,9 @@ class WholeRows:
         self.records, self.step = records, step
         self.space = np.empty((0, records.size))
         self.table: Reals | None = None
-        if keep and len(records) * records.size <= MOST_NUMBERS:
-            # Whole numbers up to 2^18 are single-precision floats, too: half the memory.
+        if keep:
+            # Whole numbers up to 2^18 are single-precision floats, too: half the memory of the features. To round
+            # anew in every step takes several times as long, so there is no size from which on they are not kept.
             table = np.empty((len(records), records.size), dtype=np.float32)
             for start in range(0, len(records), PASS):
                 where = slice(start, start + PASS)
