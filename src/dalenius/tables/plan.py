@@ -16,6 +16,7 @@ from dalenius.mechanisms import Gaussian, Geometric, Laplace
 from dalenius.tables import tree
 from dalenius.tables.aggregates import Quantiles
 from dalenius.tables.keys import Discover
+from dalenius.tables.laws import geometric_sigma
 from dalenius.tables.measures import Measure
 from dalenius.tables.query import Query
 from dalenius.tables.sensitivity import Sensitivity, sensitivity
@@ -44,11 +45,18 @@ class Noise:
         """Standard deviation of the noise of one cell."""
         if isinstance(self.mechanism, Gaussian):
             return self.mechanism.sigma
+        if isinstance(self.mechanism, Geometric):
+            return geometric_sigma(self.mechanism.scale)
         return self.mechanism.scale * 2**0.5
 
     @property
     def is_gaussian(self) -> bool:
         return isinstance(self.mechanism, Gaussian)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the noise is on whole numbers; on a grid far finer than itself otherwise."""
+        return isinstance(self.mechanism, Geometric)
 
 
 @dataclass(frozen=True)
