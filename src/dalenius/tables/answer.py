@@ -11,10 +11,12 @@ from typing import Any
 import numpy as np
 
 from dalenius.calculus.errors import InvalidParameter
-from dalenius.tables.estimates import Column, Wanted, columns
+from dalenius.tables.column import Column
+from dalenius.tables.estimates import Wanted, columns
 from dalenius.tables.exact import ExactTable
+from dalenius.tables.laws import Noisy
 from dalenius.tables.plan import Plan
-from dalenius.tables.released import Noisy, Released, release
+from dalenius.tables.released import Released, release
 
 MOST_SHOWN = 60
 

@@ -61,9 +61,19 @@ class Products:
 
     @property
     def weights(self) -> Weights:
-        """The inverse of the covariances."""
-        inverse = np.linalg.inv(self.cov)
-        return [[inverse[:, i, k] for k in range(3)] for i in range(3)]
+        """The inverse of the covariances, by cofactors; where they are singular, of a matrix next to them."""
+        scale = 1 / np.sqrt(np.maximum(np.einsum("gii->gi", self.cov), 1e-300))
+        m = self.cov * scale[:, :, None] * scale[:, None, :] + 1e-9 * np.eye(3)
+        cofactors = [
+            [
+                m[:, (i + 1) % 3, (k + 1) % 3] * m[:, (i + 2) % 3, (k + 2) % 3]
+                - m[:, (i + 1) % 3, (k + 2) % 3] * m[:, (i + 2) % 3, (k + 1) % 3]
+                for k in range(3)
+            ]
+            for i in range(3)
+        ]
+        det = np.maximum(sum(m[:, 0, k] * cofactors[0][k] for k in range(3)), 1e-27)
+        return [[cofactors[k][i] / det * scale[:, i] * scale[:, k] for k in range(3)] for i in range(3)]
 
     def _gaps(self, r: Reals, s: Reals, t: Reals) -> tuple[Reals, Reals, Reals]:
         return self.a - s * s, self.b - t * t, self.c - r * s * t
@@ -74,15 +84,15 @@ class Products:
 
 
 def correlation(
-    xx: Deviations, yy: Deviations, xy: Deviations, failure: float
+    xx: Deviations, yy: Deviations, xy: Deviations, failure: float, sampling: bool
 ) -> tuple[Reals, Reals, Reals, Reals]:
     """Estimate, standard error and the ends of the interval."""
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        return _correlation(xx, yy, xy, failure)
+        return _correlation(xx, yy, xy, failure, sampling)
 
 
 def _correlation(
-    xx: Deviations, yy: Deviations, xy: Deviations, failure: float
+    xx: Deviations, yy: Deviations, xy: Deviations, failure: float, sampling: bool
 ) -> tuple[Reals, Reals, Reals, Reals]:
     made = _products(xx, yy, xy)
     # Not less than its own noise: an estimate near the middle where the spread of a column is not seen.
@@ -90,6 +100,8 @@ def _correlation(
     t = np.maximum(made.b, np.sqrt(made.cov[:, 1, 1])) ** 0.5
     estimate = np.clip(made.c / (s * t), -1.0, 1.0)
     variance, fourth = _along(xx, yy, xy, estimate, t / s)
+    drawn = _Drawn.of(xx, yy) if sampling else _Drawn(np.zeros(len(s)), np.ones(len(s)))
+    variance = variance + drawn.at(estimate)
     error = np.minimum(np.sqrt(variance) / (s * t), 2.0)
     limit = multiple(fourth / np.maximum(variance, 1e-300) ** 2, failure) ** 2
 
@@ -102,7 +114,7 @@ def _correlation(
     nearest = np.where(possible, 0.0, np.minimum(up, down))
     limit = np.where(nearest > limit, nearest + limit, limit)
     ends = [
-        np.where(beyond <= limit, side, _end(made, weights, near, side, limit, s, t))
+        np.where(beyond <= limit, side, _end(made, weights, drawn, near, side, limit, s, t))
         for side, beyond in ((-1.0, down), (1.0, up))
     ]
     low, high = np.minimum(ends[0], estimate), np.maximum(ends[1], estimate)
@@ -124,13 +136,21 @@ def _impossible(made: Products) -> Reals:
 
 
 def _end(
-    made: Products, weights: Weights, near: Reals, side: float, limit: Reals, s: Reals, t: Reals
+    made: Products,
+    weights: Weights,
+    drawn: _Drawn,
+    near: Reals,
+    side: float,
+    limit: Reals,
+    s: Reals,
+    t: Reals,
 ) -> Reals:
     """Where the likelihood ratio passes the limit, on the way from `near` to `side`."""
     inside, outside = np.zeros(len(near)), np.ones(len(near))
     for _ in range(HALVINGS):
         middle = (inside + outside) / 2
-        found, s, t = made.distance(weights, near + middle * (side - near), s, t)
+        r = near + middle * (side - near)
+        found, s, t = made.distance(drawn.added(weights, r), r, s, t)
         passes = found <= limit
         inside, outside = np.where(passes, middle, inside), np.where(passes, outside, middle)
     return np.asarray(near + outside * (side - near))
@@ -147,6 +167,33 @@ def _products(xx: Deviations, yy: Deviations, xy: Deviations) -> Products:
     cov[:, 1, 2] = cov[:, 2, 1] = vn * qy * p + 2 * drift * yy.x.variance
     size = n**2  # so that all is near 1
     return Products(xx.top / size, yy.top / size, xy.top / size, cov / size[:, None, None] ** 2)
+
+
+@dataclass(frozen=True, eq=False)
+class _Drawn:
+    """What drawing the rows from a population does to A_xy - r sqrt(A_xx A_yy): size times the variance of r, which is
+
+        (1 - r^2)^2 (1 - r^2 + r^2 tails) / n
+
+    for a linear relation, with tails the mean of (kurtosis - 1) / 2 of what moves it: 1 for normal populations.
+    """
+
+    size: Reals
+    tails: Reals
+
+    @classmethod
+    def of(cls, xx: Deviations, yy: Deviations) -> _Drawn:
+        return cls(xx.spread * yy.spread / np.maximum(xx.size - 3, 1.0), (xx.bulge + yy.bulge) / 4)
+
+    def at(self, r: Reals) -> Reals:
+        square = r * r
+        return np.asarray(self.size * (1 - square) ** 2 * (1 - square + square * self.tails))
+
+    def added(self, weights: Weights, r: Reals) -> Weights:
+        """The inverse of the covariances with this added to that of A_xy."""
+        extra = self.at(r)
+        factor = extra / (1 + extra * weights[2][2])
+        return [[weights[i][k] - factor * weights[i][2] * weights[2][k] for k in range(3)] for i in range(3)]
 
 
 def _along(xx: Deviations, yy: Deviations, xy: Deviations, r: Reals, slope: Reals) -> tuple[Reals, Reals]:

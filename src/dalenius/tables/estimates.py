@@ -23,16 +23,17 @@ from dalenius.tables.aggregates import (
     Sum,
     Variance,
 )
-from dalenius.tables.column import Column
+from dalenius.tables.column import Column as Column
 from dalenius.tables.correlations import correlation
 from dalenius.tables.gridding import Value
-from dalenius.tables.laws import Noisy, reach, scaled
+from dalenius.tables.laws import Noisy, reach, scaled, truncated_mean
 from dalenius.tables.measures import Measure
 from dalenius.tables.moments import Deviations
 from dalenius.tables.query import Query
 from dalenius.tables.ranks import quantile
 from dalenius.tables.ratios import interval
 from dalenius.tables.released import Released
+from dalenius.tables.shares import at_ends, share, share_variance
 
 Reals = npt.NDArray[Any]
 Roles = dict[str, Measure]
@@ -89,9 +90,9 @@ def _columns(
     if isinstance(aggregate, FindBounds):
         return _bounds(name, aggregate, roles["bins"], released)
     if isinstance(aggregate, Correlation):
-        return [_correlation(name, roles, released, failure)]
+        return [_correlation(name, roles, released, failure, sampling)]
     if isinstance(aggregate, Variance | Covariance):
-        return [_covariance(name, aggregate, roles, released, failure)]
+        return [_covariance(name, aggregate, roles, released, failure, sampling)]
     raise TypeError(f"no estimate is written for {type(aggregate).__name__}; this is a defect")
 
 
@@ -109,13 +110,17 @@ def _direct(
 def _sum(name: str, measure: Measure, released: Released, failure: float) -> Column:
     (value,) = measure.values
     step = float(value.granularity)
-    # Half a step for each of 2^36 rows; a coarser grid is one that was asked for, and then the sum is of rounded values.
+    # Half a step for each of 2^36 rows; a coarser grid was asked for, and then the sum is of the rounded values.
     rounding = 0.0 if value.exact else min(2.0**35 * step, max(abs(value.lower), abs(value.upper)) * 2.0**-11)
     return _direct(name, released.measures[measure], step, failure, rounding)
 
 
 def _mean(name: str, roles: Roles, released: Released, failure: float, sampling: bool) -> Column:
-    """S/N from the middle of the bounds; half a step is allowed for rounding."""
+    """S/N from the middle of the bounds; half a step is allowed for rounding.
+
+    sampling: the mean of a population; its variance is estimated from the sum of squares. Values that are 0 or 1
+    have the interval of a share instead.
+    """
     (value,) = roles["sum"].values
     half = _half(value)
     top, bottom = scaled(released.measures[roles["sum"]], 1 / half), released.measures[roles["count"]]
@@ -124,9 +129,18 @@ def _mean(name: str, roles: Roles, released: Released, failure: float, sampling:
     usable = n > max(1.0, bottom.sigma)
     ratio = np.clip(np.where(usable, s / np.where(usable, n, 1.0), 0.0), *within)
     c = (np.full(len(s), top.variance), np.zeros(len(s)), np.full(len(s), bottom.variance))
-    error = np.sqrt(c[0] + c[1] * ratio + c[2] * ratio**2)
+    if sampling:
+        square = scaled(released.measures[roles["square"]], half**-2) if "square" in roles else None
+        drawn = _drawn(top, bottom, square, ratio)
+        c = (c[0] + drawn[0], c[1] + drawn[1], c[2] + drawn[2])
+    error = np.sqrt(np.maximum(c[0] + c[1] * ratio + c[2] * ratio**2, 0.0))
     error = np.where(usable, np.minimum(error / np.where(usable, n, 1.0), 1.0), 1.0)
-    low, high = interval(s, n, c, lambda m: top.fourth + m**4 * bottom.fourth, failure, within)
+    edge = released.measures[roles["sum"]].edge / half
+    low, high = interval(s, n, c, lambda m: top.fourth + m**4 * bottom.fourth, failure, within, edge)
+    if sampling:
+        ends = at_ends(top, bottom, square)
+        low, high = _where(ends, share(top, bottom, failure), (low, high))
+    low, high = np.minimum(low, ratio), np.maximum(high, ratio)
     rounding = 0.0 if value.exact else 0.5
     worth = float(value.granularity)
 
@@ -136,19 +150,69 @@ def _mean(name: str, roles: Roles, released: Released, failure: float, sampling:
     return Column(name, real(ratio), error * half * worth, real(low, -rounding), real(high, rounding))
 
 
-def _covariance(name: str, aggregate: Variance | Covariance, roles: Roles, released: Released, failure: float) -> Column:
+def _drawn(top: Noisy, bottom: Noisy, square: Noisy | None, ratio: Reals) -> tuple[Reals, Reals, Reals]:
+    """The variance of S - m N that comes from drawing the rows, as a polynomial of m.
+
+    It is the sum of squares around m, as Student's; but for values that are at either bound, of which there are as
+    many at the upper one as m says, that is n (1 - m^2), as Wilson's. The more they are, the more of the second.
+    """
+    n = np.maximum(bottom.values, 0.0)
+    squares = _squares(top, bottom, square, ratio)
+    share = np.clip(squares / np.maximum(n * (1 - ratio**2), 1e-12), 0.0, 1.0)
+    ends = share**4
+    student = (squares + n * ratio**2, -2 * n * ratio, n)
+    wilson = (n * share, 0.0 * n, -n * share)
+    first, second, third = ((1 - ends) * a + ends * b for a, b in zip(student, wilson, strict=True))
+    return first, second, third
+
+
+def _where(some: Reals, yes: tuple[Reals, Reals], no: tuple[Reals, Reals]) -> tuple[Reals, Reals]:
+    return np.where(some, yes[0], no[0]), np.where(some, yes[1], no[1])
+
+
+def _squares(top: Noisy, bottom: Noisy, square: Noisy | None, ratio: Reals) -> Reals:
+    """The sum of squares around the mean: as estimated, brought to where it can be.
+
+    It is between 0 and n (1 - mean^2) (Bhatia and Davis 2000). Of what the noise leaves open the mean is taken, as if
+    all in between were equally likely.
+    """
+    n = np.maximum(bottom.values, 0.0)
+    most = n * (1 - ratio**2)
+    if square is None:
+        return np.asarray(most)
+    found = square.values - n * ratio**2
+    noise = np.sqrt(square.variance + 4 * ratio**2 * top.variance + ratio**4 * bottom.variance)
+    return truncated_mean(found, noise, most)
+
+
+def _covariance(
+    name: str,
+    aggregate: Variance | Covariance,
+    roles: Roles,
+    released: Released,
+    failure: float,
+    sampling: bool,
+) -> Column:
     """A variance, its root, or a covariance: see `moments`."""
     one = isinstance(aggregate, Variance)
     (x,), (y,) = (roles["sum"].values,) * 2 if one else (roles["sum_x"].values, roles["sum_y"].values)
-    parts = _deviations(roles, released, x, y, ("sum", "sum", "square") if one else ("sum_x", "sum_y", "product"))
+    parts = _deviations(
+        roles, released, x, y, ("sum", "sum", "square") if one else ("sum_x", "sum_y", "product")
+    )
     worth = _half(x) * _half(y) * float(x.granularity * y.granularity)
     within = (0.0 if one else -2.0, 2.0)  # n / (n - 1) is 2 at most
     top, bottom, c = parts.top, parts.bottom, parts.variances()
+    if sampling:
+        drawn = parts.drawn() if one else parts.drawn(*_spreads(roles, released, x, y))
+        c = (c[0] + drawn[0], c[1], c[2] + drawn[1])
     usable = (parts.n.values > max(2.0, 2 * parts.n.sigma)) & (bottom > 0)
     ratio = np.where(usable, top / np.where(usable, bottom, 1.0), 0.0 if not one else 1.0)
     variance = np.maximum(c[0] + c[1] * ratio + c[2] * ratio**2, 0.0)
     error = np.where(usable, np.sqrt(variance) / np.where(usable, bottom, 1.0), 4.0)
     low, high = interval(top, bottom, c, parts.fourth, failure, within)
+    if sampling and one:
+        ends = at_ends(parts.x, parts.n, None if x.binary else parts.product)
+        low, high = _where(ends, share_variance(parts.x, parts.n, failure), (low, high))
     # A value is off by half a step, which moves a (co)variance by as much of the other's deviation, twice.
     rounding = sum((0.0 if v.exact else 1.0) * np.sqrt(2.0) / _half(v) for v in (x, y))
     low, high = np.clip(low - rounding, *within), np.clip(high + rounding, *within)
@@ -163,19 +227,25 @@ def _covariance(name: str, aggregate: Variance | Covariance, roles: Roles, relea
     return Column(name, estimate * worth, error * worth, low * worth, high * worth)
 
 
-def _correlation(name: str, roles: Roles, released: Released, failure: float) -> Column:
+def _correlation(name: str, roles: Roles, released: Released, failure: float, sampling: bool) -> Column:
     (x,), (y,) = roles["sum_x"].values, roles["sum_y"].values
-    xx = _deviations(roles, released, x, x, ("sum_x", "sum_x", "square_x"))
-    yy = _deviations(roles, released, y, y, ("sum_y", "sum_y", "square_y"))
+    xx, yy = _spreads(roles, released, x, y)
     xy = _deviations(roles, released, x, y, ("sum_x", "sum_y", "product"))
-    estimate, error, low, high = correlation(xx, yy, xy, failure)
+    estimate, error, low, high = correlation(xx, yy, xy, failure, sampling)
     return Column(name, estimate, error, low, high)
 
 
-def _deviations(roles: Roles, released: Released, x: Value, y: Value, names: tuple[str, str, str]) -> Deviations:
-    of = [released.measures[roles[name]] for name in ("count", *names)]
-    factors = (1.0, 1 / _half(x), 1 / _half(y), 1 / (_half(x) * _half(y)))
-    return Deviations(*(scaled(noisy, factor) for noisy, factor in zip(of, factors, strict=True)), x == y)
+def _spreads(roles: Roles, released: Released, x: Value, y: Value) -> tuple[Deviations, Deviations]:
+    xx = _deviations(roles, released, x, x, ("sum_x", "sum_x", "square_x"))
+    return xx, _deviations(roles, released, y, y, ("sum_y", "sum_y", "square_y"))
+
+
+def _deviations(
+    roles: Roles, released: Released, x: Value, y: Value, names: tuple[str, str, str]
+) -> Deviations:
+    n, first, second, product = (released.measures[roles[name]] for name in ("count", *names))
+    a, b = 1 / _half(x), 1 / _half(y)
+    return Deviations(n, scaled(first, a), scaled(second, b), scaled(product, a * b), x == y)
 
 
 def _half(value: Value) -> float:

@@ -92,6 +92,11 @@ class Value:
         return self.kind == "integer" and self.granularity <= 1
 
     @property
+    def binary(self) -> bool:
+        """Whether a row has one of two values, a step on either side of the centre."""
+        return self.exact and self.low == -1 and self.high == 1 and self.granularity == Fraction(1, 2)
+
+    @property
     def _constants(self) -> tuple[float, float]:
         return float(3 * 2**51 * self.granularity), float(1 / self.granularity)
 

@@ -38,6 +38,12 @@ class Noisy:
         return max(self.sigma, FLATTEST) ** 2
 
     @property
+    def edge(self) -> float:
+        """What a distance is lengthened by where noise has no values between whole numbers: half of half a step, and
+        half a step where it is a step or nothing. (In combination with other noise; alone its law is exact.)"""
+        return (0.25 if self.sigma >= 0.5 else 0.5) if self.whole else 0.0
+
+    @property
     def fourth(self) -> float:
         """The fourth cumulant: 0 for normal noise, three times the squared variance for Laplace."""
         return 0.0 if self.gaussian else 3.0 * self.variance**2
@@ -50,7 +56,7 @@ class Noisy:
 
 def scaled(noisy: Noisy, factor: float) -> Noisy:
     """The same numbers in other units."""
-    return Noisy(noisy.values * factor, noisy.sigma * factor, noisy.gaussian)
+    return Noisy(noisy.values * factor, noisy.sigma * factor, noisy.gaussian, noisy.whole)
 
 
 def geometric_sigma(scale: float) -> float:
@@ -109,5 +115,21 @@ def _multiples(failure: float) -> tuple[Reals, Reals]:
         middle = (low + high) / 2
         outside = tail(middle) > failure
         low, high = np.where(outside, middle, low), np.where(outside, high, middle)
-    values = np.where(places < 0.2, -float(ndtri(failure / 2)), high)  # below, the difference is less than 1e-3
+    values = np.where(
+        places < 0.2, -float(ndtri(failure / 2)), high
+    )  # below, the difference is less than 1e-3
     return places, values
+
+
+def truncated_mean(found: Reals, noise: Reals, most: Reals) -> Reals:
+    """The mean of what is between 0 and `most`, equally likely before `found` was seen through this much noise."""
+    noise = np.maximum(noise, 1e-300)
+    most = np.maximum(most, 1e-12)
+    a, b = -found / noise, (most - found) / noise
+    mass = ndtr(b) - ndtr(a)
+    slope = (np.exp(-np.minimum(a * a, 1e3) / 2) - np.exp(-np.minimum(b * b, 1e3) / 2)) / math.sqrt(
+        2 * math.pi
+    )
+    inner = found + noise * slope / np.maximum(mass, 1e-12)
+    # Far outside, the nearer end.
+    return np.asarray(np.clip(np.where(mass > 1e-9, inner, found), 0.0, most))

@@ -20,7 +20,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dalenius.tables.laws import Noisy
+from dalenius.tables.laws import Noisy, truncated_mean
+from dalenius.tables.smoothest import kurtosis
 
 Reals = npt.NDArray[Any]
 
@@ -61,9 +62,7 @@ class Deviations:
         vx, vy = self.x.variance, self.y.variance
         first = (self.size**2 + self.n.variance) * self.product.variance
         if self.same:
-            return np.asarray(
-                first + 4 * np.maximum(self.x.values**2 - vx, 0.0) * vx + self.x.of_square
-            )
+            return np.asarray(first + 4 * np.maximum(self.x.values**2 - vx, 0.0) * vx + self.x.of_square)
         cross = self.x.values**2 * vy + self.y.values**2 * vx - vx * vy
         return np.asarray(first + np.maximum(cross, vx * vy))
 
@@ -77,6 +76,37 @@ class Deviations:
             self.own + vn * self.drift**2,
             -2 * vn * self.drift * n,
             vn * n**2 + self.n.of_square,
+        )
+
+    @property
+    def mean(self) -> Reals:
+        """Of x, within the bounds."""
+        return np.asarray(np.clip(self.x.values / self.size, -1.0, 1.0))
+
+    @property
+    def spread(self) -> Reals:
+        """The variance of x (where y is x), brought to where it can be."""
+        noise = np.sqrt(self.variances()[0]) / self.size**2
+        return truncated_mean(self.top / self.size**2, noise, 1 - self.mean**2)
+
+    @property
+    def bulge(self) -> Reals:
+        """n times the variance of the variance of a sample of n, over the square of the population's."""
+        n = np.maximum(self.size, 2.0)
+        return np.asarray(np.maximum(kurtosis(self.mean, self.spread) - (n - 3) / (n - 1), 2 / n))
+
+    def drawn(self, xx: Deviations | None = None, yy: Deviations | None = None) -> tuple[Reals, Reals]:
+        """What drawing the rows from a population adds to the variance of A - c B: a constant and c^2 times.
+
+        A variance varies with the population's kurtosis. A covariance with var(x) var(y) where the two are not
+        related, and like a variance where one is a multiple of the other: in between as for normal populations.
+        """
+        n = self.size
+        if xx is None or yy is None:
+            return np.zeros_like(n), self.bottom**2 * self.bulge / n
+        return (
+            self.bottom**2 * xx.spread * yy.spread / n,
+            self.bottom**2 * (np.sqrt(xx.bulge * yy.bulge) - 1) / n,
         )
 
     def fourth(self, c: Reals) -> Reals:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -80,7 +79,7 @@ class Plan:
 def plan(query: Query, unit: Unit, budget: Guarantee, adjacency: Adjacency = ADD_REMOVE) -> Plan:
     """The noise for a budget: PureDP (Laplace-like noise), ZCDP or GDP (Gaussian noise).
 
-    Every measure gets a part of epsilon, or of mu^2, in proportion to how many aggregates are made of it;
+    Every measure gets a part of epsilon, or of mu^2, in proportion to what it is worth to the aggregates made of it;
     between groups nothing is divided, because the sensitivities are those of all groups together.
     """
     parts = _parts(query)
@@ -123,10 +122,13 @@ def _positive(value: float, budget: Guarantee) -> None:
 
 
 def _parts(query: Query) -> dict[Measure, Fraction]:
-    """The share of each measure."""
-    uses = Counter(measure for roles in query.roles for _, measure in roles)
-    everything = sum(uses.values())
-    return {measure: Fraction(uses[measure], everything) for measure in query.measures}
+    """The share of each measure: what it is worth to the aggregates made of it."""
+    worth: dict[Measure, Fraction] = dict.fromkeys(query.measures, Fraction(0))
+    for (_, aggregate), roles in zip(query.aggregates, query.roles, strict=True):
+        for role, measure in roles:
+            worth[measure] += aggregate.weight(role)
+    everything = sum(worth.values(), Fraction(0))
+    return {measure: worth[measure] / everything for measure in query.measures}
 
 
 def _levels(query: Query, measure: Measure) -> int:

@@ -22,7 +22,7 @@ from dalenius.tables.laws import multiple
 
 Reals = npt.NDArray[Any]
 
-BLUR = 0.05
+BLUR = 0.1
 
 SIDE = 48
 """So many ranks are kept on each side of a quantile, further and further away."""
@@ -52,16 +52,23 @@ def read(counts: Reals, size: int, levels: tuple[float, ...], sigma: float, gaus
     middle = total[:, None] * np.array(levels)
     offsets = _offsets(total, size, sigma)
     best = middle
-    if sigma * tree.top(size) ** 0.5 < 0.25:  # the total is known: half a row before the one that is the quantile
+    if (
+        sigma * tree.top(size) ** 0.5 < 0.25
+    ):  # the total is known: half a row before the one that is the quantile
         best = np.ceil(np.maximum(np.rint(total), 1)[:, None] * np.array(levels) - 1e-9) - 0.5
-    reached = tree.reached(climbed, (middle[:, :, None] + offsets[:, None, :]).reshape(len(total), -1))
+    wanted = middle[:, :, None] + offsets[:, None, :]
+    reached = tree.reached(climbed, wanted.reshape(len(total), -1)).reshape(wanted.shape)
+    # No rows at all, or all of them, are reached at the ends: noise has no say there.
+    down = offsets[:, None, :] <= 0
+    reached = np.where(down & (wanted <= 0), 0, reached)
+    reached = np.where(~down & (wanted >= total[:, None, None]), size - 1, reached)
     return Ranks(
         total,
         sigma,
         gaussian,
         tree.reached(climbed, best),
         offsets,
-        reached.reshape(*middle.shape, offsets.shape[1]),
+        reached,
     )
 
 
@@ -78,43 +85,64 @@ def _offsets(total: Reals, size: int, sigma: float) -> Reals:
 def quantile(
     ranks: Ranks, bins: Bins, k: int, level: float, failure: float, sampling: bool
 ) -> tuple[Reals, Reals, Reals, Reals]:
-    """Estimate, standard error and ends of the interval of the k-th level."""
+    """Estimate, standard error and ends of the interval of the k-th level.
+
+    From the estimate outwards, up to the first rank whose distance its own noise does not explain.
+    """
     edges, middles = np.array(bins.edges), np.array(bins.middles)
     kept = _Kept(ranks.offsets, ranks.reached[:, k], bins.size)
     best = ranks.best[:, k]
     drawn = np.maximum(ranks.total, 0.0) * level * (1 - level) if sampling else np.zeros(len(best))
-    skew = drawn * (1 - 2 * level)
-    spread, fourth = _spread(ranks, kept, bins.size, best, level, drawn)
-    variance = np.maximum(spread**2, 1e-300)
-    away = spread * multiple(fourth / variance**2, failure)
-    # Cornish and Fisher: a binomial count leans to one side.
-    lean = skew / variance * (ndtri(failure / 2) ** 2 - 1) / 6
-    low, high = kept.below(lean - away), kept.above(lean + away)
+    shares, spread = _shares(ranks, kept, bins.size, best, level, drawn)
+    ends = []
+    for side in (-1, 1):
+        offsets, reached = kept.side(side)
+        variance, fourth = _variance(ranks, bins.size, level, reached + (side < 0), shares)
+        variance = np.maximum(variance + drawn[:, None], 1e-300)
+        away = np.sqrt(variance) * multiple(0.0 * fourth if ranks.gaussian else fourth / variance**2, failure)
+        # Cornish and Fisher: a binomial count leans to one side.
+        lean = drawn[:, None] * (1 - 2 * level) / variance * (ndtri(failure / 2) ** 2 - 1) / 6
+        ends.append(_passed(offsets, reached, away + side * lean))
+    low, high = np.floor(ends[0]).astype(np.int64), np.ceil(ends[1]).astype(np.int64)
     low, high = np.minimum(low, best), np.maximum(high, best)
     error = (edges[kept.above(spread) + 1] - edges[kept.below(-spread)]) / 2
     return middles[best], error, edges[low], edges[high + 1]
 
 
-def _spread(
+def _passed(offsets: Reals, reached: Reals, away: Reals) -> Reals:
+    """Where offsets (groups x many, growing) first exceed what explains them, in bins; between two that were kept."""
+    over = offsets - away
+    first = np.where((over > 0).any(axis=1), (over > 0).argmax(axis=1), over.shape[1] - 1)
+    rows, last = np.arange(len(over)), np.maximum(first - 1, 0)
+    a, b = over[rows, last], over[rows, first]
+    share = np.clip(np.where(b > a, -a / np.where(b > a, b - a, 1.0), 1.0), 0.0, 1.0)
+    return np.asarray(reached[rows, last] + share * (reached[rows, first] - reached[rows, last]))
+
+
+def _variance(ranks: Ranks, size: int, level: float, ends: Reals, shares: list[Reals]) -> tuple[Reals, Reals]:
+    """Of noisy prefixes of so many bins (groups x many): the variance and the fourth cumulant."""
+    variance, fourth = np.zeros(ends.shape), np.zeros(ends.shape)
+    for share, (part, peak) in zip(shares, tree.variances(size, level, ends), strict=True):
+        factor = (ranks.sigma**2 * share).reshape(-1, *(1,) * (ends.ndim - 1))
+        variance, fourth = variance + factor * part, fourth + factor**2 * peak
+    return variance, fourth
+
+
+def _shares(
     ranks: Ranks, kept: _Kept, size: int, best: Reals, level: float, drawn: Reals
-) -> tuple[Reals, Reals]:
-    """The standard deviation of the rank, and its fourth cumulant; found together with how dense the rows are."""
-    square = ranks.sigma**2
-    middle = tree.variances(size, level, best + 1)
-    spread = np.sqrt(square * sum(part for part, _ in middle) + drawn)
-    fourth = np.zeros(len(best))
+) -> tuple[list[Reals], Reals]:
+    """How much of each resolution's noise the regression leaves, from how dense the rows are around the quantile;
+    and the standard deviation of its rank."""
+    shares = [np.ones(len(best))] * tree.levels(size)
+    spread = np.sqrt(_variance(ranks, size, level, best + 1, shares)[0] + drawn)
     for _ in range(6):
         low, high = kept.below(-2 * spread), kept.above(2 * spread)
         density = 4 * spread / np.maximum(high - low, 1) / max(ranks.sigma, 1e-300)
-        at = [middle, *(tree.variances(size, level, end + 1) for end in (low, high))]
-        variance, fourth = drawn.copy(), np.zeros(len(best))
-        for height in range(len(middle)):
-            rows = density * float(tree.FAN**height)
-            share = rows / (rows + BLUR)
-            variance = variance + square * share * sum(found[height][0] for found in at) / 3
-            fourth = fourth + (square * share) ** 2 * sum(found[height][1] for found in at) / 3
-        spread = (spread + np.sqrt(variance)) / 2
-    return spread, np.zeros(len(best)) if ranks.gaussian else fourth
+        shares = [rows / (rows + BLUR) for rows in (density * float(tree.FAN**h) for h in range(len(shares)))]
+        around = np.stack((low, best, high), axis=1) + 1
+        variance = _variance(ranks, size, level, around, shares)[0].mean(axis=1)
+        spread = (spread + np.sqrt(variance + drawn)) / 2
+    return shares, spread
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,7 +157,20 @@ class _Kept:
         return np.where(offset < self.offsets[:, 0], 0, np.floor(self._at(offset))).astype(np.int64)
 
     def above(self, offset: Reals) -> Reals:
-        return np.where(offset > self.offsets[:, -1], self.size - 1, np.ceil(self._at(offset))).astype(np.int64)
+        return np.where(offset > self.offsets[:, -1], self.size - 1, np.ceil(self._at(offset))).astype(
+            np.int64
+        )
+
+    def side(self, side: int) -> tuple[Reals, Reals]:
+        """Distances in rank on one side, growing, and the bins there; at the end the last bin there is."""
+        middle = self.offsets.shape[1] // 2
+        at = np.arange(middle, self.offsets.shape[1]) if side > 0 else np.arange(middle, -1, -1)
+        reached = self.reached[:, at]
+        reached = np.concatenate(
+            (reached, np.full((len(reached), 1), self.size - 1 if side > 0 else 0)), axis=1
+        )
+        offsets = np.abs(self.offsets[:, at])
+        return np.concatenate((offsets, np.full((len(offsets), 1), np.inf)), axis=1), reached
 
     def _at(self, offset: Reals) -> Reals:
         rows = np.arange(len(offset))

@@ -38,15 +38,17 @@ def interval(
     fourth: Callable[[Reals], Reals],
     failure: float,
     within: tuple[float, float],
+    edge: float = 0.0,
 ) -> tuple[Reals, Reals]:
     """`passing` with k from the law of A - v B, whose fourth cumulant is `fourth(v)`; within what v can be.
 
-    k varies little with v: at the ends it is found by going there, twice.
+    k varies little with v: at the ends it is found by going there, twice. edge: added to k, in units of A; see
+    `Noisy.edge`.
     """
 
     def k(v: Reals) -> Reals:
         variance = np.maximum(c[0] + c[1] * v + c[2] * v**2, 1e-300)
-        return multiple(fourth(v) / variance**2, failure)
+        return np.asarray(multiple(fourth(v) / variance**2, failure) + edge / np.sqrt(variance))
 
     best = np.clip(a / np.where(b > 0, b, 1.0), *within)
     low, high = best, best

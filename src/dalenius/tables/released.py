@@ -15,7 +15,7 @@ from dalenius.tables import tree
 from dalenius.tables.aggregates import Quantiles
 from dalenius.tables.exact import ExactTable
 from dalenius.tables.keys import Key
-from dalenius.tables.laws import Noisy
+from dalenius.tables.laws import Noisy as Noisy
 from dalenius.tables.measures import Measure
 from dalenius.tables.plan import Noise, Plan
 from dalenius.tables.ranks import Ranks, read
@@ -44,9 +44,7 @@ class Released:
                 {"values": noisy.values.tolist(), "sigma": noisy.sigma, "gaussian": noisy.gaussian}
                 for noisy in self.measures.values()
             ],
-            "ranks": [
-                _written_ranks(levels, ranks) for (_, levels), ranks in self.ranks.items()
-            ],
+            "ranks": [_written_ranks(levels, ranks) for (_, levels), ranks in self.ranks.items()],
         }
         return json.dumps(content, separators=(",", ":"))
 
@@ -83,7 +81,9 @@ def release(plan: Plan, exact: ExactTable) -> Released:
         if sets:
             counts = tree.consistent(noisy)
         for levels in sets:
-            ranks[noise.measure, levels] = read(counts, noise.measure.size, levels, noise.sigma, noise.is_gaussian)
+            ranks[noise.measure, levels] = read(
+                counts, noise.measure.size, levels, noise.sigma, noise.is_gaussian
+            )
     return Released(exact.columns, list(exact.keys), measures, ranks)
 
 
