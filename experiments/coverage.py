@@ -49,10 +49,10 @@ SHARES = (bernoulli(0.5), bernoulli(0.1), bernoulli(0.02), bernoulli(0.005))
 
 HEAD = """# Coverage of 95 % intervals
 
-Written by `python -m experiments coverage`: {replicates} simulated releases a cell. A cell is the share of intervals, in
-%, that hold the statistic of the table (first part) or of the population (`sampling=True`, second part). It **fails**, and
-is bold, when its 99.9 % binomial interval misses 93.5 to 97.5 %. Over-coverage is excused, and the cell is marked, in
-two cases only:
+Written by `python -m experiments coverage`: {replicates} simulated releases a cell. A cell is the share of
+intervals, in %, that hold the statistic of the table (first part) or of the population (`sampling=True`, second
+part). It **fails**, and is bold, when its 99.9 % binomial interval misses 93.5 to 97.5 %. Over-coverage is excused,
+and the cell is marked, in two cases only:
 
 - `d`: the noise is on whole numbers and its standard deviation is below 1/2: no interval of whole numbers has less;
 - `w`: many of the intervals are the whole range, and those that are not hold no more often than they should.

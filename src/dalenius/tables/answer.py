@@ -74,8 +74,9 @@ class Answer:
     ) -> Answer:
         """The same answer with other intervals.
 
-        confidence: of each interval, or of all of them at once with `simultaneous`. sampling: means and
-        proportions also cover the randomness of drawing the rows from a larger population.
+        confidence: of each interval, or of all of them at once with `simultaneous`. sampling: intervals are for the
+        population the rows were drawn from, not for the table: of means, proportions, variances, covariances,
+        correlations and quantiles. Counts, sums and histograms are of the table always.
         """
         wanted = Wanted(
             self.wanted.confidence if confidence is None else checked_confidence(confidence),
@@ -209,7 +210,7 @@ class Answer:
 
     def _note(self) -> str:
         kind = "all together" if self.wanted.simultaneous else "each"
-        what = "noise (of means and proportions: and sampling)" if self.wanted.sampling else "noise"
+        what = "noise and sampling (of counts and sums: noise)" if self.wanted.sampling else "noise"
         return f"{100 * self.wanted.confidence:g} % intervals ({kind}) cover the {what}; cost: {self.cost}."
 
 
