@@ -1,11 +1,14 @@
-"""python -m experiments --data DIR [--seeds N] [--only NAME]: writes experiments/RESULTS.md."""
+"""python -m experiments --data DIR [--seeds N] [--only NAME]: writes experiments/RESULTS.md.
+
+python -m experiments coverage [--replicates N]: writes experiments/COVERAGE.md.
+"""
 
 from __future__ import annotations
 
 import argparse
 from pathlib import Path
 
-from experiments import bounds, classification, regression, slopes
+from experiments import bounds, classification, coverage, regression, slopes
 
 HERE = Path(__file__).resolve().parent
 USUAL = HERE.parent.parent / "shared" / "data"
@@ -34,7 +37,12 @@ def main() -> None:
     parser.add_argument("--data", type=Path, default=USUAL if USUAL.is_dir() else None)
     parser.add_argument("--seeds", type=int, default=20)
     parser.add_argument("--only", choices=PARTS, action="append")
+    parser.add_argument("what", nargs="?", choices=("coverage",))
+    parser.add_argument("--replicates", type=int, default=coverage.REPLICATES)
     asked = parser.parse_args()
+    if asked.what == "coverage":
+        coverage.main(HERE / "COVERAGE.md", asked.replicates)
+        return
     (HERE / "parts").mkdir(exist_ok=True)
     for part in asked.only or PARTS:
         match part:

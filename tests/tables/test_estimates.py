@@ -14,11 +14,13 @@ import pytest
 
 import dalenius as dp
 from dalenius.noise.seeded import seeded
-from dalenius.tables import exact
+from dalenius.tables import exact, tree
 from dalenius.tables.estimates import Wanted, columns
+from dalenius.tables.laws import Noisy
 from dalenius.tables.plan import Plan, plan
 from dalenius.tables.query import Query
-from dalenius.tables.released import SPREADS, Noisy, Ranks, Released, asked, release
+from dalenius.tables.ranks import read
+from dalenius.tables.released import Released, asked, release
 from dalenius.tables.source import Source
 
 GROUPS = 400
@@ -48,10 +50,8 @@ def truth(source: Source, made: Plan) -> Released:
     ranks = {}
     for noise in made.noises:
         for levels in asked(made, noise):
-            climbing = table[noise.measure].cumsum(axis=1)
-            at = [[np.searchsorted(row, level * row[-1]) for level in levels] for row in climbing]
-            same = np.array([at] * len(SPREADS))
-            ranks[noise.measure, levels] = Ranks(climbing[:, -1], 0.0, same[:3], same, same)
+            counts = tree.coarser(table[noise.measure])[0].astype(float)
+            ranks[noise.measure, levels] = read(counts, noise.measure.size, levels, 1e-9, True)
     return Released(table.columns, list(table.keys), measures, ranks)
 
 

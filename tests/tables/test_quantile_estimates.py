@@ -57,8 +57,10 @@ def test_neither_too_low_nor_too_high(price: Any, bins: int, power: float) -> No
         true = 10 * level**power
         off = column.estimate - true
         assert abs(off.mean()) <= max(column.error.mean() / 3, half), column.name
-        assert np.sqrt(np.mean(off**2)) <= max(column.error.mean(), half), column.name
-        assert np.mean((column.low <= true) & (true <= column.high)) > 0.8
+        # 300 squares: the root of their mean is within a fifth of what it should be, the error within a quarter.
+        assert np.sqrt(np.mean(off**2)) <= max(1.4 * column.error.mean(), half), column.name
+        assert np.sqrt(np.mean(off**2)) >= 0.5 * column.error.mean() - 2 * half, column.name
+        assert np.mean((column.low <= true) & (true <= column.high)) >= 0.8 - 6 * math.sqrt(0.16 / GROUPS)
         assert ((column.low <= column.estimate) & (column.estimate <= column.high)).all()
 
 
@@ -75,13 +77,15 @@ def test_intervals_of_small_groups_hold_at_the_ends(price: Any, place: float) ->
 
 @pytest.mark.parametrize("bins", [5, 16, 20, 64, 300])
 @pytest.mark.parametrize("level", [0.01, 0.5, 0.99])
-def test_ranks_are_no_further_off_than_said(bins: int, level: float) -> None:
+def test_ranks_are_as_far_off_as_said(bins: int, level: float) -> None:
     """Sample deviations of 2000 draws are within a tenth of the true ones, but for 1e-9 each."""
     rng, depth = np.random.default_rng(3), tree.levels(bins)
     counts = tree.consistent([rng.normal(size=(2000, tree.FAN ** (depth - k))) for k in range(depth)])
     off = np.cumsum(counts[:, :bins], axis=1) - level * tree.totals(counts, bins)[:, None]
-    bound = tree.rank_error(depth, tree.top(bins), 1.0)
-    assert off.std(axis=0).max() < 1.1 * bound
+    variance = sum(part for part, _ in tree.variances(bins, level, np.arange(1, bins + 1)))
+    ratio = off.std(axis=0) / np.sqrt(variance)
+    assert ratio.max() < 1.1
+    assert ratio.min() > 0.9
 
 
 def test_where_isotonic_regression_crosses() -> None:
@@ -93,7 +97,7 @@ def test_where_isotonic_regression_crosses() -> None:
     ranks = rng.uniform(-3, 15, (50, 3))
     smooth = np.array([isotonic_regression(row).x for row in prefixes])
     right = [np.searchsorted(row, wanted) for row, wanted in zip(smooth, ranks, strict=True)]
-    assert np.array_equal(tree.best(prefixes, ranks), np.minimum(right, 39))
+    assert np.array_equal(tree.reached(tree.climbing(prefixes), ranks), np.minimum(right, 39))
 
 
 @pytest.mark.parametrize("price", [dp.PureDP(50.0), dp.ZCDP(50.0)], ids=repr)

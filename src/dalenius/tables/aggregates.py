@@ -64,6 +64,15 @@ class Aggregate:
         """The measures this aggregate is computed from, by the part each plays."""
         raise NotImplementedError
 
+    def weight(self, role: str) -> Fraction:
+        """How much of the budget a role is worth beside the others."""
+        return Fraction(1, 4) if role in self.minor else Fraction(1)
+
+    @property
+    def minor(self) -> tuple[str, ...]:
+        """Roles that only intervals of a population need: how much the rows vary."""
+        return ()
+
     @property
     def name(self) -> str:
         return type(self).__name__.lower()
@@ -112,11 +121,16 @@ class Sum(_OfOne):
 
 @dataclass(frozen=True)
 class Mean(_OfOne):
-    """Roles: count, sum (from the middle of the bounds)."""
+    """Roles: count, sum, square (both from the middle of the bounds); no square where values are 0 or 1."""
 
     def roles(self, table: Columns) -> dict[str, Measure]:
         value = self._value(table)
-        return {"count": rows(*needed(value)), "sum": centred_sum(value)}
+        found = {"count": rows(*needed(value)), "sum": centred_sum(value)}
+        return found if value.binary else found | {"square": product(value, value)}
+
+    @property
+    def minor(self) -> tuple[str, ...]:
+        return ("square",)
 
 
 @dataclass(frozen=True)
@@ -135,7 +149,7 @@ class Std(Variance):
 
 @dataclass(frozen=True)
 class Covariance(Aggregate):
-    """Roles: count, sum_x, sum_y, product. Rows lacking either value do not count."""
+    """Roles: count, sum_x, sum_y, product, square_x, square_y. Rows lacking either value do not count."""
 
     x: str
     y: str
@@ -150,7 +164,13 @@ class Covariance(Aggregate):
             "sum_x": centred_sum(x, y),
             "sum_y": centred_sum(y, x),
             "product": product(x, y),
+            "square_x": product(x, x, y),
+            "square_y": product(y, y, x),
         }
+
+    @property
+    def minor(self) -> tuple[str, ...]:
+        return ("square_x", "square_y")
 
     def _values(self, table: Columns) -> tuple[Value, Value]:
         what = f"{self.name}({self.x!r}, {self.y!r})"
@@ -163,12 +183,11 @@ class Covariance(Aggregate):
 
 @dataclass(frozen=True)
 class Correlation(Covariance):
-    """Roles: those of the covariance, and square_x, square_y."""
+    """The same roles as the covariance, each as important."""
 
-    def roles(self, table: Columns) -> dict[str, Measure]:
-        x, y = self._values(table)
-        squares = {"square_x": product(x, x, y), "square_y": product(y, y, x)}
-        return super().roles(table) | squares
+    @property
+    def minor(self) -> tuple[str, ...]:
+        return ()
 
 
 @dataclass(frozen=True)

@@ -11,10 +11,12 @@ from typing import Any
 import numpy as np
 
 from dalenius.calculus.errors import InvalidParameter
-from dalenius.tables.estimates import Column, Wanted, columns
+from dalenius.tables.column import Column
+from dalenius.tables.estimates import Wanted, columns
 from dalenius.tables.exact import ExactTable
+from dalenius.tables.laws import Noisy
 from dalenius.tables.plan import Plan
-from dalenius.tables.released import Noisy, Released, release
+from dalenius.tables.released import Released, release
 
 MOST_SHOWN = 60
 
@@ -74,8 +76,9 @@ class Answer:
     ) -> Answer:
         """The same answer with other intervals.
 
-        confidence: of each interval, or of all of them at once with `simultaneous`. sampling: means and
-        proportions also cover the randomness of drawing the rows from a larger population.
+        confidence: of each interval, or of all of them at once with `simultaneous`. sampling: intervals are for the
+        population the rows were drawn from, not for the table: of means, proportions, variances, covariances,
+        correlations and quantiles. Counts, sums and histograms are of the table always.
         """
         wanted = Wanted(
             self.wanted.confidence if confidence is None else checked_confidence(confidence),
@@ -212,7 +215,7 @@ class Answer:
 
     def _note(self) -> str:
         kind = "all together" if self.wanted.simultaneous else "each"
-        what = "noise (of means and proportions: and sampling)" if self.wanted.sampling else "noise"
+        what = "noise and sampling (of counts and sums: noise)" if self.wanted.sampling else "noise"
         cost = f"cost: {self.cost}."
         if self.free:
             cost = f"from the record of {self.given}, free now; it cost {self.cost}."

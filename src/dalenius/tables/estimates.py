@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import ndtri
 
 from dalenius.tables.aggregates import (
     Aggregate,
@@ -26,26 +23,20 @@ from dalenius.tables.aggregates import (
     Sum,
     Variance,
 )
+from dalenius.tables.column import Column as Column
+from dalenius.tables.correlations import correlation
+from dalenius.tables.gridding import Value
+from dalenius.tables.laws import Noisy, reach, scaled, truncated_mean
 from dalenius.tables.measures import Measure
+from dalenius.tables.moments import Deviations
 from dalenius.tables.query import Query
-from dalenius.tables.ranges import Range
-from dalenius.tables.released import SPREADS, Noisy, Released
+from dalenius.tables.ranks import quantile
+from dalenius.tables.ratios import interval
+from dalenius.tables.released import Released
+from dalenius.tables.shares import at_ends, share, share_variance
 
 Reals = npt.NDArray[Any]
 Roles = dict[str, Measure]
-
-
-@dataclass(frozen=True, eq=False)
-class Column:
-    """One column of an answer: per group an estimate, its standard error and an interval."""
-
-    name: str
-    estimate: Reals
-    error: Reals
-    low: Reals
-    high: Reals
-    whole: bool = False
-    """Whether the true value is a whole number, 0 or more."""
 
 
 @dataclass(frozen=True)
@@ -89,172 +80,177 @@ def _columns(
         (measure,) = roles.values()
         return [_direct(name, released.measures[measure], 1.0, failure, whole=True)]
     if isinstance(aggregate, Sum):
-        return [_direct(name, released.measures[roles["sum"]], float(roles["sum"].granularity), failure)]
+        return [_sum(name, roles["sum"], released, failure)]
     if isinstance(aggregate, Mean | Proportion):
         return [_mean(name, roles, released, failure, sampling)]
     if isinstance(aggregate, Histogram):
         return _histogram(name, roles["bins"], released, failure)
     if isinstance(aggregate, Quantiles):
-        return _quantiles(name, aggregate, roles["bins"], released, failure)
+        return _quantiles(name, aggregate, roles["bins"], released, failure, sampling)
     if isinstance(aggregate, FindBounds):
         return _bounds(name, aggregate, roles["bins"], released)
+    if isinstance(aggregate, Correlation):
+        return [_correlation(name, roles, released, failure, sampling)]
     if isinstance(aggregate, Variance | Covariance):
-        return [_moments(name, aggregate, roles, released, failure)]
+        return [_covariance(name, aggregate, roles, released, failure, sampling)]
     raise TypeError(f"no estimate is written for {type(aggregate).__name__}; this is a defect")
 
 
-def reach(noisy: Noisy, failure: float) -> float:
-    """What the noise of one cell stays within, but for this chance."""
-    if noisy.gaussian:
-        return noisy.sigma * -float(ndtri(failure / 2))
-    return noisy.sigma / math.sqrt(2) * math.log(1 / failure) + 1.0  # Laplace, or geometric and its step
-
-
-def _direct(name: str, noisy: Noisy, worth: float, failure: float, whole: bool = False) -> Column:
-    estimate, away = noisy.values * worth, reach(noisy, failure) * worth
-    low, high = estimate - away, estimate + away
+def _direct(
+    name: str, noisy: Noisy, worth: float, failure: float, rounding: float = 0.0, whole: bool = False
+) -> Column:
+    estimate, (below, above) = noisy.values * worth, reach(noisy, failure)
+    low, high = estimate - below * worth - rounding, estimate + above * worth + rounding
     if whole:
         low, high = np.maximum(low, 0.0), np.maximum(high, 0.0)
         estimate = np.maximum(np.rint(estimate), 0.0)
     return Column(name, estimate, np.full(len(estimate), noisy.sigma * worth), low, high, whole)
 
 
-def _mean(name: str, roles: Roles, released: Released, failure: float, sampling: bool) -> Column:
-    """S/N from the middle of the bounds. The interval is Fieller's: all m with |S - m N| within its noise.
-
-    For Gaussian noise S - m N is normal with variance s_S^2 + m^2 s_N^2, so the true ratio is in it with
-    exactly the confidence asked. For Laplace noise both are bounded at half the failure each, which is safe.
-    """
-    measure = roles["sum"]
+def _sum(name: str, measure: Measure, released: Released, failure: float) -> Column:
     (value,) = measure.values
-    top, bottom = released.measures[measure], released.measures[roles["count"]]
-    half = max(abs(value.low), abs(value.high))
+    step = float(value.granularity)
+    # Half a step for each of 2^36 rows; a coarser grid was asked for, and then the sum is of the rounded values.
+    rounding = 0.0 if value.exact else min(2.0**35 * step, max(abs(value.lower), abs(value.upper)) * 2.0**-11)
+    return _direct(name, released.measures[measure], step, failure, rounding)
+
+
+def _mean(name: str, roles: Roles, released: Released, failure: float, sampling: bool) -> Column:
+    """S/N from the middle of the bounds; half a step is allowed for rounding.
+
+    sampling: the mean of a population; its variance is estimated from the sum of squares. Values that are 0 or 1
+    have the interval of a share instead.
+    """
+    (value,) = roles["sum"].values
+    half = _half(value)
+    top, bottom = scaled(released.measures[roles["sum"]], 1 / half), released.measures[roles["count"]]
+    within = value.low / half, value.high / half
     s, n = top.values, bottom.values
     usable = n > max(1.0, bottom.sigma)
-    ratio = np.where(usable, s / np.where(usable, n, 1.0), 0.0)
-    ratio = np.clip(ratio, value.low, value.high)
-    spread = np.zeros_like(ratio)
-    if sampling:  # Bhatia and Davis: a variance is at most (high - mean)(mean - low)
-        spread = np.where(usable, (value.high - ratio) * (ratio - value.low), 0.0)
-    error = np.sqrt(top.sigma**2 + ratio**2 * bottom.sigma**2 + spread * np.maximum(n, 0.0))
-    error = np.where(usable, error / np.where(usable, n, 1.0), float(half))
-    if top.gaussian:
-        z = -float(ndtri(failure / 2))
-        low, high = _fieller(
-            s, n, (z * top.sigma) ** 2 + z * z * spread * np.maximum(n, 0.0), (z * bottom.sigma) ** 2
-        )
-    else:
-        a, b = reach(top, failure / 2), reach(bottom, failure / 2)
-        extra = np.sqrt(spread * np.maximum(n, 0.0)) * -float(ndtri(failure / 4)) if sampling else 0.0
-        with np.errstate(divide="ignore", invalid="ignore"):
-            ends = [(s + u * (a + extra)) / (n + v * b) for u in (-1, 1) for v in (-1, 1)]
-        sure = n - b > 0
-        low = np.where(sure, np.minimum.reduce(ends), -np.inf)
-        high = np.where(sure, np.maximum.reduce(ends), np.inf)
-    centre, step = value.centre, float(value.granularity)
+    ratio = np.clip(np.where(usable, s / np.where(usable, n, 1.0), 0.0), *within)
+    c = (np.full(len(s), top.variance), np.zeros(len(s)), np.full(len(s), bottom.variance))
+    if sampling:
+        square = scaled(released.measures[roles["square"]], half**-2) if "square" in roles else None
+        drawn = _drawn(top, bottom, square, ratio)
+        c = (c[0] + drawn[0], c[1] + drawn[1], c[2] + drawn[2])
+    error = np.sqrt(np.maximum(c[0] + c[1] * ratio + c[2] * ratio**2, 0.0))
+    error = np.where(usable, np.minimum(error / np.where(usable, n, 1.0), 1.0), 1.0)
+    edge = released.measures[roles["sum"]].edge / half
+    low, high = interval(s, n, c, lambda m: top.fourth + m**4 * bottom.fourth, failure, within, edge)
+    if sampling:
+        ends = at_ends(top, bottom, square)
+        low, high = _where(ends, share(top, bottom, failure), (low, high))
+    low, high = np.minimum(low, ratio), np.maximum(high, ratio)
+    rounding = 0.0 if value.exact else 0.5
+    worth = float(value.granularity)
 
-    def real(x: Reals) -> Reals:
-        return np.asarray((np.clip(x, value.low, value.high) + centre) * step)
+    def real(x: Reals, off: float = 0.0) -> Reals:
+        return np.asarray((np.clip(x * half + off, value.low, value.high) + value.centre) * worth)
 
-    return Column(name, real(ratio), error * step, real(low), real(high))
+    return Column(name, real(ratio), error * half * worth, real(low, -rounding), real(high, rounding))
 
 
-def _fieller(s: Reals, n: Reals, a: Reals | float, b: float) -> tuple[Reals, Reals]:
-    """The m with (s - m n)^2 <= a + m^2 b, where that is an interval; everything where it is not."""
-    square = n * n - b
-    inside = square > 0
-    safe = np.where(inside, square, 1.0)
-    root = np.sqrt(
-        np.maximum(s * s * b + a * safe, 0.0)
-    )  # (s n)^2 - (s^2 - a)(n^2 - b) = s^2 b + a (n^2 - b)
-    low, high = (s * n - root) / safe, (s * n + root) / safe
-    wide = inside & (n > 0)
-    return np.where(wide, low, -np.inf), np.where(wide, high, np.inf)
+def _drawn(top: Noisy, bottom: Noisy, square: Noisy | None, ratio: Reals) -> tuple[Reals, Reals, Reals]:
+    """The variance of S - m N that comes from drawing the rows, as a polynomial of m.
 
-
-def _moments(
-    name: str, aggregate: Variance | Covariance, roles: Roles, released: Released, failure: float
-) -> Column:
-    """Second moments: a function of several noisy sums. The standard error is by the delta method, before the
-    estimate is brought to where it can be.
-
-    The interval is the range of the function while every sum is within its own noise, each at an equal part
-    of the failure: it holds for small groups and any kind of noise, and is wider than it must be for large
-    ones.
+    It is the sum of squares around m, as Student's; but for values that are at either bound, of which there are as
+    many at the upper one as m says, that is n (1 - m^2), as Wilson's. The more they are, the more of the second.
     """
-    names = list(roles)
-    noisy = {role: released.measures[roles[role]] for role in names}
-    formula, low, high = _formula(aggregate, roles)
-    at = {role: part.values for role, part in noisy.items()}
-    variance = np.zeros(len(at["count"]))
-    for role, part in noisy.items():
-        step = 0.01 * part.sigma
-        up, down = formula(at | {role: at[role] + step}), formula(at | {role: at[role] - step})
-        variance += ((up - down) / 0.02) ** 2
-    error, estimate = np.sqrt(variance), formula(at)
+    n = np.maximum(bottom.values, 0.0)
+    squares = _squares(top, bottom, square, ratio)
+    share = np.clip(squares / np.maximum(n * (1 - ratio**2), 1e-12), 0.0, 1.0)
+    ends = share**4
+    student = (squares + n * ratio**2, -2 * n * ratio, n)
+    wilson = (n * share, 0.0 * n, -n * share)
+    first, second, third = ((1 - ends) * a + ends * b for a, b in zip(student, wilson, strict=True))
+    return first, second, third
+
+
+def _where(some: Reals, yes: tuple[Reals, Reals], no: tuple[Reals, Reals]) -> tuple[Reals, Reals]:
+    return np.where(some, yes[0], no[0]), np.where(some, yes[1], no[1])
+
+
+def _squares(top: Noisy, bottom: Noisy, square: Noisy | None, ratio: Reals) -> Reals:
+    """The sum of squares around the mean: as estimated, brought to where it can be.
+
+    It is between 0 and n (1 - mean^2) (Bhatia and Davis 2000). Of what the noise leaves open the mean is taken, as if
+    all in between were equally likely.
+    """
+    n = np.maximum(bottom.values, 0.0)
+    most = n * (1 - ratio**2)
+    if square is None:
+        return np.asarray(most)
+    found = square.values - n * ratio**2
+    noise = np.sqrt(square.variance + 4 * ratio**2 * top.variance + ratio**4 * bottom.variance)
+    return truncated_mean(found, noise, most)
+
+
+def _covariance(
+    name: str,
+    aggregate: Variance | Covariance,
+    roles: Roles,
+    released: Released,
+    failure: float,
+    sampling: bool,
+) -> Column:
+    """A variance, its root, or a covariance: see `moments`."""
+    one = isinstance(aggregate, Variance)
+    (x,), (y,) = (roles["sum"].values,) * 2 if one else (roles["sum_x"].values, roles["sum_y"].values)
+    parts = _deviations(
+        roles, released, x, y, ("sum", "sum", "square") if one else ("sum_x", "sum_y", "product")
+    )
+    worth = _half(x) * _half(y) * float(x.granularity * y.granularity)
+    within = (0.0 if one else -2.0, 2.0)  # n / (n - 1) is 2 at most
+    top, bottom, c = parts.top, parts.bottom, parts.variances()
+    if sampling:
+        drawn = parts.drawn() if one else parts.drawn(*_spreads(roles, released, x, y))
+        c = (c[0] + drawn[0], c[1], c[2] + drawn[1])
+    usable = (parts.n.values > max(2.0, 2 * parts.n.sigma)) & (bottom > 0)
+    ratio = np.where(usable, top / np.where(usable, bottom, 1.0), 0.0 if not one else 1.0)
+    variance = np.maximum(c[0] + c[1] * ratio + c[2] * ratio**2, 0.0)
+    error = np.where(usable, np.sqrt(variance) / np.where(usable, bottom, 1.0), 4.0)
+    low, high = interval(top, bottom, c, parts.fourth, failure, within)
+    if sampling and one:
+        ends = at_ends(parts.x, parts.n, None if x.binary else parts.product)
+        low, high = _where(ends, share_variance(parts.x, parts.n, failure), (low, high))
+    # A value is off by half a step, which moves a (co)variance by as much of the other's deviation, twice.
+    rounding = sum((0.0 if v.exact else 1.0) * np.sqrt(2.0) / _half(v) for v in (x, y))
+    low, high = np.clip(low - rounding, *within), np.clip(high + rounding, *within)
+    estimate = np.clip(ratio, *within)
+    low, high = np.minimum(low, estimate), np.maximum(high, estimate)
     if isinstance(aggregate, Std):
         # At a variance of 0 the root of what is left of the noise is off by 0.63 roots of its error; 0.71 is told.
-        error /= 2 * np.sqrt(np.maximum(estimate, np.maximum(error / 2, np.finfo(float).tiny)))
-        estimate = np.sqrt(np.maximum(estimate, 0.0))
-    usable = at["count"] > max(2.0, 2 * noisy["count"].sigma)
-    error = np.where(usable, np.minimum(error, high - low), high - low)
-    estimate = np.where(usable, np.clip(estimate, low, high), (low + high) / 2)
-    box = {role: Range.around(part.values, reach(part, failure / len(names))) for role, part in noisy.items()}
-    found = _range(aggregate, roles, box)
-    sure = box["count"].low > 2
-    below = np.where(sure, np.clip(np.minimum(found.low, estimate), low, high), low)
-    above = np.where(sure, np.clip(np.maximum(found.high, estimate), low, high), high)
-    return Column(name, estimate, error, below, above)
+        error = error / (2 * np.sqrt(np.maximum(ratio, np.maximum(error / 2, np.finfo(float).tiny))))
+        estimate, low, high = np.sqrt(estimate), np.sqrt(low), np.sqrt(high)
+        worth, within = np.sqrt(worth), (0.0, np.sqrt(2.0))
+    error = np.minimum(error, within[1] - within[0])
+    return Column(name, estimate * worth, error * worth, low * worth, high * worth)
 
 
-def _range(aggregate: Variance | Covariance, roles: Roles, box: dict[str, Range]) -> Range:
-    n = box["count"].at_least(2.0)
-    if isinstance(aggregate, Variance):
-        (value,) = roles["sum"].values
-        spread = (box["square"] - box["sum"].square() / n) / (n - 1.0)
-        spread = spread.at_least(0.0) * float(value.granularity) ** 2
-        return spread.root() if isinstance(aggregate, Std) else spread
+def _correlation(name: str, roles: Roles, released: Released, failure: float, sampling: bool) -> Column:
     (x,), (y,) = roles["sum_x"].values, roles["sum_y"].values
-    together = (box["product"] - box["sum_x"] * box["sum_y"] / n) / (n - 1.0)
-    if not isinstance(aggregate, Correlation):
-        return together * float(x.granularity * y.granularity)
-    spreads = [(box[f"square_{k}"] - box[f"sum_{k}"].square() / n) / (n - 1.0) for k in "xy"]
-    product = (spreads[0].at_least(1e-9) * spreads[1].at_least(1e-9)).root()
-    return together / product
+    xx, yy = _spreads(roles, released, x, y)
+    xy = _deviations(roles, released, x, y, ("sum_x", "sum_y", "product"))
+    estimate, error, low, high = correlation(xx, yy, xy, failure, sampling)
+    return Column(name, estimate, error, low, high)
 
 
-def _formula(
-    aggregate: Variance | Covariance, roles: Roles
-) -> tuple[Callable[[dict[str, Reals]], Reals], float, float]:
-    """The function, and the ends of what the aggregate can be. Of a standard deviation: its square."""
-    if isinstance(aggregate, Variance):
-        (value,) = roles["sum"].values
-        worth = float(value.granularity) ** 2
-        most = worth * max(abs(value.low), abs(value.high)) ** 2 * 2
+def _spreads(roles: Roles, released: Released, x: Value, y: Value) -> tuple[Deviations, Deviations]:
+    xx = _deviations(roles, released, x, x, ("sum_x", "sum_x", "square_x"))
+    return xx, _deviations(roles, released, y, y, ("sum_y", "sum_y", "square_y"))
 
-        def spread(part: dict[str, Reals]) -> Reals:
-            n = np.maximum(part["count"], 2.0)
-            return np.asarray(worth * (part["square"] - part["sum"] ** 2 / n) / (n - 1))
 
-        return spread, 0.0, math.sqrt(most) if isinstance(aggregate, Std) else most
-    (x,), (y,) = roles["sum_x"].values, roles["sum_y"].values
-    worth = float(x.granularity * y.granularity)
+def _deviations(
+    roles: Roles, released: Released, x: Value, y: Value, names: tuple[str, str, str]
+) -> Deviations:
+    n, first, second, product = (released.measures[roles[name]] for name in ("count", *names))
+    a, b = 1 / _half(x), 1 / _half(y)
+    return Deviations(n, scaled(first, a), scaled(second, b), scaled(product, a * b), x == y)
 
-    def together(part: dict[str, Reals]) -> Reals:
-        n = np.maximum(part["count"], 2.0)
-        return np.asarray((part["product"] - part["sum_x"] * part["sum_y"] / n) / (n - 1))
 
-    if not isinstance(aggregate, Correlation):
-        most = worth * max(abs(x.low), abs(x.high)) * max(abs(y.low), abs(y.high)) * 2
-        return lambda part: np.asarray(together(part) * worth), -most, most
-
-    def correlation(part: dict[str, Reals]) -> Reals:
-        n = np.maximum(part["count"], 2.0)
-        vx = np.maximum(part["square_x"] - part["sum_x"] ** 2 / n, 1.0) / (n - 1)
-        vy = np.maximum(part["square_y"] - part["sum_y"] ** 2 / n, 1.0) / (n - 1)
-        return np.asarray(together(part) / np.sqrt(vx * vy))
-
-    return correlation, -1.0, 1.0
+def _half(value: Value) -> float:
+    """The most a row can be away from the centre, in steps."""
+    return float(max(abs(value.low), abs(value.high), 1))
 
 
 def _histogram(name: str, measure: Measure, released: Released, failure: float) -> list[Column]:
@@ -264,28 +260,21 @@ def _histogram(name: str, measure: Measure, released: Released, failure: float) 
     found = []
     for k in range(measure.size):
         close = "]" if k == measure.size - 1 else ")"
-        part = Noisy(noisy.values[:, k], noisy.sigma, noisy.gaussian)
+        part = replace(noisy, values=noisy.values[:, k])
         found.append(_direct(f"{name}[{edges[k]:g}, {edges[k + 1]:g}{close}", part, 1.0, failure, whole=True))
     return found
 
 
 def _quantiles(
-    name: str, aggregate: Quantiles, measure: Measure, released: Released, failure: float
+    name: str, aggregate: Quantiles, measure: Measure, released: Released, failure: float, sampling: bool
 ) -> list[Column]:
     ranks = released.ranks[measure, aggregate.levels]
     assert measure.bins is not None
-    edges = np.array(measure.bins.edges)
-    middles = np.array(measure.bins.middles)
-    wanted = -float(ndtri(failure / 2))
-    place = min(int(np.searchsorted(SPREADS, wanted)), len(SPREADS) - 1)
     found = []
     for k, level in enumerate(aggregate.levels):
-        below, best, above = ranks.best[:, :, k]
-        estimate = middles[best]
-        low, high = edges[ranks.low[place][:, k]], edges[ranks.high[place][:, k] + 1]
-        error = (edges[above + 1] - edges[below]) / 2
+        told = quantile(ranks, measure.bins, k, level, failure, sampling)
         label = name if len(aggregate.levels) == 1 else f"{name}_{level:g}"
-        found.append(Column(label, estimate, error, low, high))
+        found.append(Column(label, *told))
     return found
 
 
@@ -295,7 +284,7 @@ def _bounds(name: str, aggregate: FindBounds, measure: Measure, released: Releas
     assert measure.bins is not None
     edges = np.array(measure.bins.edges)
     # With this threshold an empty bin is taken for a full one once in about a thousand releases.
-    counts = np.where(noisy.values > reach(noisy, 1e-3 / measure.size), noisy.values, 0.0)
+    counts = np.where(noisy.values > reach(noisy, 1e-3 / measure.size)[1], noisy.values, 0.0)
     total = np.maximum(counts.sum(axis=1, keepdims=True), 1e-9)
     climbing = np.cumsum(counts, axis=1) / total
     outside = (1 - aggregate.share) / 2

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -16,6 +15,7 @@ from dalenius.mechanisms import Gaussian, Geometric, Laplace
 from dalenius.tables import tree
 from dalenius.tables.aggregates import Quantiles
 from dalenius.tables.keys import Discover
+from dalenius.tables.laws import geometric_sigma
 from dalenius.tables.measures import Measure
 from dalenius.tables.query import Query
 from dalenius.tables.sensitivity import Sensitivity, sensitivity
@@ -44,11 +44,18 @@ class Noise:
         """Standard deviation of the noise of one cell."""
         if isinstance(self.mechanism, Gaussian):
             return self.mechanism.sigma
+        if isinstance(self.mechanism, Geometric):
+            return geometric_sigma(self.mechanism.scale)
         return self.mechanism.scale * 2**0.5
 
     @property
     def is_gaussian(self) -> bool:
         return isinstance(self.mechanism, Gaussian)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the noise is on whole numbers; on a grid far finer than itself otherwise."""
+        return isinstance(self.mechanism, Geometric)
 
 
 @dataclass(frozen=True)
@@ -72,7 +79,7 @@ class Plan:
 def plan(query: Query, unit: Unit, budget: Guarantee, adjacency: Adjacency = ADD_REMOVE) -> Plan:
     """The noise for a budget: PureDP (Laplace-like noise), ZCDP or GDP (Gaussian noise).
 
-    Every measure gets a part of epsilon, or of mu^2, in proportion to how many aggregates are made of it;
+    Every measure gets a part of epsilon, or of mu^2, in proportion to what it is worth to the aggregates made of it;
     between groups nothing is divided, because the sensitivities are those of all groups together.
     """
     parts = _parts(query)
@@ -115,10 +122,13 @@ def _positive(value: float, budget: Guarantee) -> None:
 
 
 def _parts(query: Query) -> dict[Measure, Fraction]:
-    """The share of each measure."""
-    uses = Counter(measure for roles in query.roles for _, measure in roles)
-    everything = sum(uses.values())
-    return {measure: Fraction(uses[measure], everything) for measure in query.measures}
+    """The share of each measure: what it is worth to the aggregates made of it."""
+    worth: dict[Measure, Fraction] = dict.fromkeys(query.measures, Fraction(0))
+    for (_, aggregate), roles in zip(query.aggregates, query.roles, strict=True):
+        for role, measure in roles:
+            worth[measure] += aggregate.weight(role)
+    everything = sum(worth.values(), Fraction(0))
+    return {measure: worth[measure] / everything for measure in query.measures}
 
 
 def _levels(query: Query, measure: Measure) -> int:

@@ -15,35 +15,15 @@ from dalenius.tables import tree
 from dalenius.tables.aggregates import Quantiles
 from dalenius.tables.exact import ExactTable
 from dalenius.tables.keys import Key
+from dalenius.tables.laws import Noisy as Noisy
 from dalenius.tables.measures import Measure
 from dalenius.tables.plan import Noise, Plan
+from dalenius.tables.ranks import Ranks, read
 
 Reals = npt.NDArray[Any]
 
 SPREADS = (1.0, 1.3, 1.65, 1.96, 2.3, 2.6, 3.0, 3.3, 3.7, 4.1, 4.5, 5.0, 6.0, 8.0)
-"""Quantiles are kept with the bins so many standard errors of rank away: intervals at any confidence."""
-
-
-@dataclass(frozen=True, eq=False)
-class Noisy:
-    """One measure after noise: floats, one per group (groups x bins for histograms), each with this sigma."""
-
-    values: Reals
-    sigma: float
-    gaussian: bool
-
-
-@dataclass(frozen=True, eq=False)
-class Ranks:
-    """Quantiles of one set of bins: for each group and level the best bins for its rank less a standard error,
-    itself, and plus one; for each spread the bins below and above; and the total.
-    """
-
-    total: Reals
-    sigma: float
-    best: Reals
-    low: Reals
-    high: Reals
+"""How many standard errors away the bins of quantiles are in the oldest records."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,17 +44,7 @@ class Released:
                 {"values": noisy.values.tolist(), "sigma": noisy.sigma, "gaussian": noisy.gaussian}
                 for noisy in self.measures.values()
             ],
-            "ranks": [
-                {
-                    "levels": list(levels),
-                    "total": r.total.tolist(),
-                    "sigma": r.sigma,
-                    "best": r.best.tolist(),
-                    "low": r.low.tolist(),
-                    "high": r.high.tolist(),
-                }
-                for (_, levels), r in self.ranks.items()
-            ],
+            "ranks": [_written_ranks(levels, ranks) for (_, levels), ranks in self.ranks.items()],
         }
         return json.dumps(content, separators=(",", ":"))
 
@@ -82,17 +52,17 @@ class Released:
     def from_json(cls, text: str, plan: Plan) -> Released:
         """What `to_json` wrote for the same plan."""
         content = json.loads(text)
-        plain = [noise.measure for noise in plan.noises if counted(plan, noise)]
+        plain = [noise for noise in plan.noises if counted(plan, noise)]
         measures = {
-            measure: Noisy(np.array(kept["values"], dtype=float), kept["sigma"], kept["gaussian"])
-            for measure, kept in zip(plain, content["measures"], strict=True)
-        }
-        ranked = [(noise.measure, levels) for noise in plan.noises for levels in asked(plan, noise)]
-        ranks = {
-            key: Ranks(
-                np.array(kept["total"]), kept["sigma"], *(np.array(kept[k]) for k in ("best", "low", "high"))
+            noise.measure: Noisy(
+                np.array(kept["values"], dtype=float), kept["sigma"], kept["gaussian"], noise.is_whole
             )
-            for key, kept in zip(ranked, content["ranks"], strict=True)
+            for noise, kept in zip(plain, content["measures"], strict=True)
+        }
+        ranked = [(noise, levels) for noise in plan.noises for levels in asked(plan, noise)]
+        ranks = {
+            (noise.measure, levels): _read_ranks(kept, noise)
+            for (noise, levels), kept in zip(ranked, content["ranks"], strict=True)
         }
         return cls(tuple(content["columns"]), read_keys(content["keys"]), measures, ranks)
 
@@ -107,9 +77,13 @@ def release(plan: Plan, exact: ExactTable) -> Released:
         noisy = [np.asarray(noise.mechanism.release(part), dtype=float) for part in parts]
         if counted(plan, noise):
             values = noisy[0][:, : noise.measure.size] if sets else noisy[0]
-            measures[noise.measure] = Noisy(values, noise.sigma, noise.is_gaussian)
+            measures[noise.measure] = Noisy(values, noise.sigma, noise.is_gaussian, noise.is_whole)
+        if sets:
+            counts = tree.consistent(noisy)
         for levels in sets:
-            ranks[noise.measure, levels] = _ranks(noise, noisy, levels)
+            ranks[noise.measure, levels] = read(
+                counts, noise.measure.size, levels, noise.sigma, noise.is_gaussian
+            )
     return Released(exact.columns, list(exact.keys), measures, ranks)
 
 
@@ -131,24 +105,31 @@ def asked(plan: Plan, noise: Noise) -> list[tuple[float, ...]]:
     return list(dict.fromkeys(found))
 
 
-def _ranks(noise: Noise, noisy: list[Reals], levels: tuple[float, ...]) -> Ranks:
-    """Where the quantiles are, and bins around them for every spread.
+def _written_ranks(levels: tuple[float, ...], ranks: Ranks) -> dict[str, Any]:
+    side = ranks.offsets.shape[1] // 2
+    return {
+        "levels": list(levels),
+        "total": ranks.total.tolist(),
+        "sigma": ranks.sigma,
+        "best": ranks.best.tolist(),
+        "offsets": ranks.offsets[:, side + 1 :].tolist(),
+        "reached": ranks.reached.tolist(),
+    }
 
-    A quantile is the first bin whose prefix is level * total or more. At that bin, and at the one before, noise
-    keeps prefix - level * total within its error: so they are told from `first` and `last`, which need no other
-    prefix to be near the truth.
-    """
-    counts = tree.consistent(noisy)
-    total = tree.totals(counts, noise.measure.size)
-    prefixes = np.cumsum(counts[:, : noise.measure.size], axis=1)
-    # Sums of few Laplace variables have longer tails than normal ones: so many count as the most there can be.
-    blocks = tree.top(noise.measure.size) if noise.is_gaussian else tree.FAN
-    error = tree.rank_error(noise.levels, blocks, noise.sigma)
-    middle = total[:, None] * np.array(levels)
-    away = error * np.array(SPREADS)[:, None, None]
-    best = np.array([tree.best(prefixes, middle + z * error) for z in (-1, 0, 1)])
-    low, high = tree.first(prefixes, middle - away), tree.last(prefixes, middle + away)
-    return Ranks(np.maximum(total, 0.0), math.sqrt(2) * error, best, low, high)
+
+def _read_ranks(kept: dict[str, Any], noise: Noise) -> Ranks:
+    total, best = np.array(kept["total"], dtype=float), np.array(kept["best"], dtype=np.int64)
+    if "reached" in kept:
+        side = np.array(kept["offsets"])
+        reached = np.array(kept["reached"], dtype=np.int64)
+        sigma = kept["sigma"]
+    else:  # until 0.3: `sigma` of the rank times the root of 2, and the bins at a few multiples of it
+        side = np.tile(np.array(SPREADS) * kept["sigma"] / math.sqrt(2), (len(total), 1))
+        low, high = np.array(kept["low"]), np.array(kept["high"])
+        reached = np.moveaxis(np.concatenate((low[::-1], best[1:2], high)), 0, -1)
+        best, sigma = best[1], noise.sigma
+    offsets = np.concatenate((-side[:, ::-1], np.zeros((len(total), 1)), side), axis=1)
+    return Ranks(total, sigma, noise.is_gaussian, best, offsets, reached)
 
 
 def written_keys(keys: list[Key]) -> list[list[Any]]:

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy.optimize import isotonic_regression
 
 FAN = 16
 
@@ -61,49 +62,49 @@ def top(bins: int) -> int:
     return math.ceil(bins / int(FAN ** (levels(bins) - 1)))
 
 
-def rank_error(depth: int, blocks: int, sigma: float) -> float:
-    """A bound on the standard deviation of prefix - level * total of `consistent`, for any prefix and level.
+def variances(bins: int, level: float, ends: Bins) -> list[tuple[Reals, Reals]]:
+    """What each resolution adds to the variance of prefix - level * total, the finest first, in units of sigma^2;
+    and its share of the kurtosis, for Laplace noise.
 
-    Least squares leaves blocks of a level that are independent, with variance sigma^2 at most, given that they
-    add up to the block above. A prefix is u of FAN of them and a part of the next, u + v with 0 <= v < 1: given
-    the sum it has a variance of at most u + v^2 - (u + v)^2 / FAN <= FAN / 4, and the next level adds its own.
-    The blocks of the top level count with 1 - level, -level, or between.
+    ends: how many bins the prefixes have. Least squares leaves blocks whose deviations from the mean of their
+    siblings are independent of all else, with the variance 1/a = 1 + 1/(FAN b) of a block whose parts have
+    variance b. In a prefix, u siblings count in full and one with the fraction v that is evenly within it, so that
+    they add a (u + v^2 - (u + v)^2 / FAN). The blocks of the top count with 1 - level, v - level or -level.
     """
-    return sigma * math.sqrt((depth - 1) * FAN / 4 + blocks)
+    found = []
+    inside = np.zeros(ends.shape)
+    own, block = 1.0, 1
+    depth = levels(bins)
+    for height in range(depth):
+        full = ends // block % FAN if height < depth - 1 else ends // block
+        if height < depth - 1:
+            share = (full + inside) / FAN
+            part = full + inside**2 - FAN * share**2
+            fourth = full * (1 - share) ** 4 + (inside - share) ** 4 + (FAN - 1 - full) * share**4
+        else:
+            rest = np.maximum(top(bins) - full - 1, 0)
+            some = np.where(full < top(bins), (inside - level) ** 2, 0.0)
+            part = full * (1 - level) ** 2 + some + rest * level**2
+            fourth = full * (1 - level) ** 4 + some**2 + rest * level**4
+            share = inside
+        found.append((own * part, 3 * own**2 * fourth))
+        inside = share
+        own = 1 / (1 + 1 / (FAN * own))
+        block *= FAN
+    return found
 
 
-def best(prefixes: Reals, ranks: Reals) -> Bins:
-    """The bins in which ranks (groups x levels) fall: where the isotonic regression of the noisy prefixes
-    (groups x bins) reaches them.
+def climbing(prefixes: Reals) -> Reals:
+    """The isotonic regression of noisy prefixes (groups x bins): what quantiles are read from.
 
-    Noise moves that to either side alike; the first prefix that reaches the rank is an early one. The
-    regression is below the rank exactly as long as the sum of (prefix - rank) falls to its least value.
+    Noise moves where it reaches a rank to either side alike; the first prefix that reaches it is an early one.
     """
+    return np.array([isotonic_regression(row).x for row in prefixes]).reshape(prefixes.shape)
+
+
+def reached(climbed: Reals, ranks: Reals) -> Bins:
+    """The first bins in which the climbing counts (groups x bins) reach ranks (groups x anything)."""
     found = np.empty(ranks.shape, dtype=np.int64)
-    for k, rank in enumerate(ranks.T):
-        falls = np.cumsum(prefixes - rank[:, None], axis=1)
-        found[:, k] = np.where(falls.min(axis=1) < 0, falls.argmin(axis=1) + 1, 0)
-    return np.asarray(np.minimum(found, prefixes.shape[1] - 1))
-
-
-def first(prefixes: Reals, ranks: Reals) -> Bins:
-    """The first bins whose prefixes reach the ranks (spreads x groups x levels).
-
-    Never after a bin whose own prefix reaches the rank.
-    """
-    return _reached(np.maximum.accumulate(prefixes, axis=1), ranks)
-
-
-def last(prefixes: Reals, ranks: Reals) -> Bins:
-    """The first bins from which on every prefix reaches the ranks (spreads x groups x levels).
-
-    Never before a bin up to which the prefix is below the rank.
-    """
-    return _reached(np.minimum.accumulate(prefixes[:, ::-1], axis=1)[:, ::-1], ranks)
-
-
-def _reached(climbing: Reals, ranks: Reals) -> Bins:
-    found = np.empty(ranks.shape, dtype=np.int64)
-    for group, row in enumerate(climbing):
-        found[:, group] = np.searchsorted(row, ranks[:, group])
-    return np.asarray(np.minimum(found, climbing.shape[1] - 1))
+    for group, row in enumerate(climbed):
+        found[group] = np.searchsorted(row, ranks[group])
+    return np.asarray(np.minimum(found, climbed.shape[1] - 1))

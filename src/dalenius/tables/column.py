@@ -1,0 +1,23 @@
+"""One column of an answer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy.typing as npt
+
+Reals = npt.NDArray[Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Column:
+    """One column of an answer: per group an estimate, its standard error and an interval."""
+
+    name: str
+    estimate: Reals
+    error: Reals
+    low: Reals
+    high: Reals
+    whole: bool = False
+    """Whether the true value is a whole number, 0 or more."""

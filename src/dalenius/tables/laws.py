@@ -1,0 +1,135 @@
+"""The laws of the noise: what one released number, or a combination of several, stays within.
+
+Gaussian noise is as good as continuous (its grid is 2^-40 of it), Laplace noise too; for small sensitivities the
+noise of PureDP is geometric, on whole numbers, and its quantiles are exact.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import log_ndtr, ndtr, ndtri
+
+Reals = npt.NDArray[Any]
+
+FLATTEST = 1e-300
+"""Noise is at least so wide: nothing is divided by zero."""
+
+
+@dataclass(frozen=True, eq=False)
+class Noisy:
+    """One measure after noise: floats, one per group (groups x bins for histograms), each with this sigma.
+
+    gaussian: else Laplace. whole: the noise is on whole numbers (and not Gaussian).
+    """
+
+    values: Reals
+    sigma: float
+    gaussian: bool
+    whole: bool = False
+
+    @property
+    def variance(self) -> float:
+        return max(self.sigma, FLATTEST) ** 2
+
+    @property
+    def edge(self) -> float:
+        """What a distance is lengthened by where noise has no values between whole numbers: half of half a step, and
+        half a step where it is a step or nothing. (In combination with other noise; alone its law is exact.)"""
+        return (0.25 if self.sigma >= 0.5 else 0.5) if self.whole else 0.0
+
+    @property
+    def fourth(self) -> float:
+        """The fourth cumulant: 0 for normal noise, three times the squared variance for Laplace."""
+        return 0.0 if self.gaussian else 3.0 * self.variance**2
+
+    @property
+    def of_square(self) -> float:
+        """The variance of the square of the noise."""
+        return self.fourth + 2 * self.variance**2
+
+
+def scaled(noisy: Noisy, factor: float) -> Noisy:
+    """The same numbers in other units."""
+    return Noisy(noisy.values * factor, noisy.sigma * factor, noisy.gaussian, noisy.whole)
+
+
+def geometric_sigma(scale: float) -> float:
+    """The standard deviation of P(k) proportional to exp(-|k|/scale) on whole numbers."""
+    return math.exp(-1 / (2 * scale)) * math.sqrt(2) / -math.expm1(-1 / scale)
+
+
+def reach(noisy: Noisy, failure: float) -> tuple[float, float]:
+    """How far below and above the truth can be, but for this chance, half of it on each side.
+
+    Whole-numbered noise leaves (q^(a+1) + q^(b+1)) / (1 + q) outside of -a..b: the shortest range is taken,
+    which may be longer by one on one side, so that the chance is used up as well as it can be.
+    """
+    if noisy.gaussian:
+        both = noisy.sigma * -float(ndtri(failure / 2))
+        return both, both
+    if not noisy.whole:
+        both = noisy.sigma / math.sqrt(2) * math.log(1 / failure)
+        return both, both
+    square = noisy.sigma**2
+    q = square / (square + 1 + math.sqrt(2 * square + 1))  # of variance 2 q / (1 - q)^2
+    if q == 0.0:
+        return 0.0, 0.0
+    one = math.log(q)
+    m = max(0, math.ceil((math.log(failure / 2) + math.log1p(q)) / one * (1 - 1e-12)) - 1)
+    if m > 0 and m * one <= math.log(failure):
+        return float(m - 1), float(m)
+    return float(m), float(m)
+
+
+def multiple(peakedness: Reals, failure: float) -> Reals:
+    """How many standard deviations a combination of noises stays within, but for this chance.
+
+    peakedness: its excess kurtosis, from 0 (normal) to 3 (one Laplace). The law is taken to be the sum of a normal
+    and a Laplace variable with that kurtosis: exact for those, and within 2 % from 80 % to 99.9 % for sums of several
+    Laplace variables.
+    """
+    places, values = _multiples(failure)
+    return np.asarray(np.interp(np.clip(peakedness / 3, 0.0, 1.0) ** 0.25, places, values))
+
+
+@lru_cache(maxsize=64)
+def _multiples(failure: float) -> tuple[Reals, Reals]:
+    places = np.linspace(0.0, 1.0, 129)
+    a = np.maximum(places / math.sqrt(2), 1e-9)  # the Laplace scale; 12 a^4 is the kurtosis
+    s = np.sqrt(np.maximum(1 - 2 * a**2, 1e-12))
+
+    def tail(t: Reals) -> Reals:
+        rise = s**2 / (2 * a**2)
+        far = np.exp(np.minimum(rise - t / a + log_ndtr(t / s - s / a), 0.0))
+        near = np.exp(np.minimum(rise + t / a + log_ndtr(-t / s - s / a), 0.0))
+        return np.asarray(2 * ndtr(-t / s) + far - near)
+
+    low, high = np.zeros_like(a), np.full_like(a, 2 + 2 * math.log(1 / failure))
+    for _ in range(60):
+        middle = (low + high) / 2
+        outside = tail(middle) > failure
+        low, high = np.where(outside, middle, low), np.where(outside, high, middle)
+    values = np.where(
+        places < 0.2, -float(ndtri(failure / 2)), high
+    )  # below, the difference is less than 1e-3
+    return places, values
+
+
+def truncated_mean(found: Reals, noise: Reals, most: Reals) -> Reals:
+    """The mean of what is between 0 and `most`, equally likely before `found` was seen through this much noise."""
+    noise = np.maximum(noise, 1e-300)
+    most = np.maximum(most, 1e-12)
+    a, b = -found / noise, (most - found) / noise
+    mass = ndtr(b) - ndtr(a)
+    slope = (np.exp(-np.minimum(a * a, 1e3) / 2) - np.exp(-np.minimum(b * b, 1e3) / 2)) / math.sqrt(
+        2 * math.pi
+    )
+    inner = found + noise * slope / np.maximum(mass, 1e-12)
+    # Far outside, the nearer end.
+    return np.asarray(np.clip(np.where(mass > 1e-9, inner, found), 0.0, most))
