@@ -119,7 +119,8 @@ def from_pair(rng: np.random.Generator) -> Known:
 
 
 def objective_perturbation(rng: np.random.Generator) -> Known:
-    n, mu, c = _times(rng), _spread(rng, 1e-3, 10), _spread(rng, 1e-4, 0.9)
+    n, mu = _times(rng), _spread(rng, 1e-3, 10)
+    c = 1 - _spread(rng, 1e-12, 1) if rng.random() < 0.5 else _spread(rng, 1e-4, 0.9)
     loss = L.objective_perturbation(1.0, 1.0, mu, c) * n
     offset, u = -(1 - arb(c)).log(), arb(mu)
 

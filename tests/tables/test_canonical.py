@@ -92,6 +92,7 @@ def made() -> Any:
         iter([]),
         [lambda: 1],
     ],
+    ids=range(11),
     ids=repr,
 )
 def test_what_cannot_be_recognised_has_none(thing: Any) -> None:

@@ -27,6 +27,9 @@ CELLS = 64
 FARTHEST = 200.0
 """Beyond this epsilon nothing is promised, and a hundred `ROUND` cover what exp(epsilon) loses before it."""
 
+CLOSEST = 1e-9
+"""Places nearer to each other than a 64th of this would be one place in x = exp(epsilon)."""
+
 ROUND = 1e-14
 """More than the handful of roundings between the profile and a line, relative to positive numbers."""
 
@@ -56,6 +59,7 @@ class Polygon:
             return None
         if last == 0.0:
             return cls(np.zeros(0), np.zeros(0), delta, last)
+        last = max(last, CLOSEST)
         half = np.linspace(0.0, last, CELLS + 1)
         places = np.concatenate((-half[:0:-1], half))  # the same places either side, to the last bit
         x = np.exp(places)
@@ -73,6 +77,8 @@ class Polygon:
         keep = 1 - self.delta
         power = np.maximum(self.alpha * (1 + ROUND) - self.delta, 0.0) / keep * (1 + ROUND)
         level = np.minimum(self.beta * math.exp(min(float(shift), FARTHEST)) / keep * (1 - 100 * ROUND), 1.0)
+        if not np.all(np.isfinite(power) & np.isfinite(level)):
+            return None
         needed = power > 0
         power, level = power[needed], level[needed]
         if np.any((power > 1) | ((power == 1) & (level < 1))):

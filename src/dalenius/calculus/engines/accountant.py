@@ -235,6 +235,7 @@ class Direction:
 
     def _delta(self, epsilon: float, engine: Engine) -> Bounds:
         if engine == "proof":
+            self._provable()
             return self._proof(epsilon)
         upper = 1.0
         both = None
@@ -250,12 +251,17 @@ class Direction:
         )
         return Bounds(min(lower, upper), upper)
 
+    def _provable(self) -> None:
+        """Refuse what ball arithmetic has nothing to say about."""
+        from dalenius.calculus.engines import proof
+
+        for pair, _ in self.terms:
+            proof.check(pair, self.reveals)
+
     def _proof(self, epsilon: float) -> Bounds:
         """The same in ball arithmetic, or UnsupportedComposition."""
         from dalenius.calculus.engines import proof
 
-        for pair, _ in self.terms:
-            proof.check(pair)
         upper = 1.0
         if not any(isinstance(pair, RenyiPair) for pair, _ in self.terms):
             assert self.upper is not None
@@ -275,6 +281,8 @@ class Direction:
         """Certified bounds on the least epsilon >= 0 with delta(epsilon) <= delta."""
         if not self.terms:
             return Bounds(0.0, 0.0)
+        if engine == "proof":
+            self._provable()
         if delta == 0.0:
             upper = max(0.0, self.largest) if self.infinite == 0.0 else math.inf
             floor = self.lower

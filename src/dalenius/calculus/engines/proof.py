@@ -56,8 +56,14 @@ def delta_bounds(terms: Sum, epsilon: float) -> Bounds:
         flint.ctx.prec = before
 
 
-def check(pair: Pair) -> None:
-    """Refuse a pair that only floats know: one between two others that were tabulated."""
+def check(pair: Pair, beside_revealing: bool) -> None:
+    """Refuse a pair that only floats know: one between two others that were tabulated, or a Renyi curve beside
+    a loss that has none."""
+    if beside_revealing and isinstance(pair, RenyiPair):
+        raise UnsupportedComposition(
+            "a Renyi curve is composed with a loss that may reveal everything, which is done in floating point; use "
+            "engine='auto'."
+        )
     exact = isinstance(pair, RenyiPair | BoundedRangePair) or pair.lower is pair.upper
     if isinstance(pair, Bracket) or not exact:
         raise UnsupportedComposition(

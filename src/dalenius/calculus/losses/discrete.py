@@ -180,7 +180,8 @@ def _atoms(p: np.ndarray, q: np.ndarray) -> Atoms:
     # Where the ratio is near 1, p - q is exact and the logarithm keeps its relative accuracy.
     near = (p_both > q_both / 2) & (p_both < 2 * q_both)
     far = np.log(p_both) - np.log(q_both)
-    loss, mass = np.where(near, np.log1p((p_both - q_both) / q_both), far), p_both
+    with np.errstate(over="ignore"):
+        loss, mass = np.where(near, np.log1p((p_both - q_both) / q_both), far), p_both
     rounding = np.where(near, 2 * np.abs(loss), np.abs(np.log(p_both)) + np.abs(np.log(q_both)))
     # What the probabilities lack of 1 is shared out in the truth: it moves every loss by as much.
     lack = (abs(math.fsum([*p, -1.0])) + abs(math.fsum([*q, -1.0]))) * (1 + 1e-8)

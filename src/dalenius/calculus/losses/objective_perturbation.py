@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from typing import Literal
 
 from dalenius.calculus import checks
@@ -77,13 +78,21 @@ def objective_perturbation(
         leading = math.nextafter(math.log1p(checks.ratio_up(smooth, ridge)), math.inf) if smooth else 0.0
         remove, add = RectifiedPair(leading, mu), HalfNormalPair(0.0, mu)
         return Loss(((remove, 1),), ((add, 1),), ADD_REMOVE, name)
-    leading = -math.log1p(-smooth / ridge)
+    leading, mu = _log_up(ridge, smooth), checks.ratio_up(gradient, sigma)
     if dimension is None:
-        return Loss.symmetric(HalfNormalPair(leading, gradient / sigma), ADD_REMOVE, name)
+        return Loss.symmetric(HalfNormalPair(leading, mu), ADD_REMOVE, name)
     d = checks.count("dimension", dimension, least=1)
     checks.moderate("dimension * -log(1 - smoothness/ridge)", d * leading)
     checks.moderate("(gradient_bound / sigma) * sqrt(dimension)", gradient / sigma * math.sqrt(d))
-    return Loss.symmetric(ChiPair(d * leading, gradient / sigma, d), ADD_REMOVE, name)
+    return Loss.symmetric(ChiPair(checks.float_up(d * Fraction(leading)), mu, d), ADD_REMOVE, name)
+
+
+def _log_up(ridge: float, smooth: float) -> float:
+    """-log(1 - smooth/ridge), rounded up; smooth / (ridge - smooth) keeps the digits that a quotient near 1 loses."""
+    if smooth == 0.0:
+        return 0.0
+    odds = checks.float_up(Fraction(smooth) / (Fraction(ridge) - Fraction(smooth)))
+    return math.nextafter(math.log1p(odds) * (1 + 2.0**-51), math.inf)
 
 
 def approximate_minima(
@@ -112,4 +121,5 @@ def approximate_minima(
     if tolerance == 0:
         return exact
     output = checks.positive("output_sigma", output_sigma, "An approximate minimiser needs output noise.")
-    return exact + gaussian(output, sensitivity=2 * tolerance / checks.positive("ridge", ridge))
+    moved = checks.float_up(2 * Fraction(tolerance) / Fraction(checks.positive("ridge", ridge)))
+    return exact + gaussian(output, sensitivity=moved)

@@ -32,7 +32,9 @@ class GaussianPair(Pair):
     @classmethod
     def of_square(cls, square: Fraction) -> GaussianPair:
         """The pair with this mu^2, mu rounded up."""
-        mu = math.sqrt(float(square))
+        # By a power of 4, so that what is tiny keeps its digits.
+        shift = max(0, (square.denominator.bit_length() - square.numerator.bit_length()) // 2)
+        mu = math.ldexp(math.sqrt(float(square * 4**shift)), -shift)
         while Fraction(mu) ** 2 < square:
             mu = math.nextafter(mu, math.inf)
         return cls(mu, square)

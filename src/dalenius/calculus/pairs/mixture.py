@@ -235,7 +235,8 @@ def log_moments_up(mu: float, rate: float, s: Reals, added: bool) -> Reals:
     use, and rates at which w loses its digits, are left to `log_moments`.
     """
     near = (1.0 + s) * mu <= 60.0
-    result = np.array([_log_moment_up(mu, rate, x, added) for x in np.where(near, s, 0.0).tolist()])
+    with np.errstate(over="ignore", invalid="ignore"):  # what overflows is left to `log_moments`
+        result = np.array([_log_moment_up(mu, rate, x, added) for x in np.where(near, s, 0.0).tolist()])
     rest = ~near | ~np.isfinite(result)
     if rest.any():
         m = -s[rest] if added else 1.0 + s[rest]
@@ -274,6 +275,8 @@ def _log_moment_up(mu: float, rate: float, s: float, added: bool) -> float:
     tails = float((sizes * density)[[0, -1]].sum()) / -math.expm1(-REACH * h)
     rule = 2.2 * math.exp(-DIGITS) * float(sizes @ density)
     total = (float(value @ density) + float(off @ density)) * (1 + (3 * len(x) + 8) * UNIT) + tails + rule
+    if not math.isfinite(total):
+        return math.inf
     return math.log1p(total) * (1 + 4 * UNIT)
 
 
