@@ -66,6 +66,11 @@ that column of whole numbers; means and variances of Bernoulli populations witho
 floating-point numbers, of which nobody says that they are 0 and 1.
 
 {judged} cells are judged: {failed} fail, {excused} are excused. Of {reported} reported cells {missed} would fail.
+
+Why some do. With 30 rows and a small budget the spread of the rows is hardly seen, and what is put in its place is too
+much for some populations (over-coverage) and too little for others; intervals also end at a bound on one side, where
+they cannot miss. A few rows at the far bound, under noise that hides them, look like none. Of skewed populations the
+first two moments do not tell how much sums of squares vary.
 """
 
 

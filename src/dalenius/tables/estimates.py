@@ -209,7 +209,8 @@ def _covariance(
     ratio = np.where(usable, top / np.where(usable, bottom, 1.0), 0.0 if not one else 1.0)
     variance = np.maximum(c[0] + c[1] * ratio + c[2] * ratio**2, 0.0)
     error = np.where(usable, np.sqrt(variance) / np.where(usable, bottom, 1.0), 4.0)
-    low, high = interval(top, bottom, c, parts.fourth, failure, within)
+    edge = released.measures[roles["square" if one else "product"]].edge / (_half(x) * _half(y)) * parts.size
+    low, high = interval(top, bottom, c, parts.fourth, failure, within, edge)
     if sampling and one:
         ends = at_ends(parts.x, parts.n, None if x.binary else parts.product)
         low, high = _where(ends, share_variance(parts.x, parts.n, failure), (low, high))

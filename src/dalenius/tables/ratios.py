@@ -38,7 +38,7 @@ def interval(
     fourth: Callable[[Reals], Reals],
     failure: float,
     within: tuple[float, float],
-    edge: float = 0.0,
+    edge: Reals | float = 0.0,
 ) -> tuple[Reals, Reals]:
     """`passing` with k from the law of A - v B, whose fourth cumulant is `fourth(v)`; within what v can be.
 
