@@ -33,21 +33,19 @@ def tried(attempt: Try, worlds: int, seed: int) -> int:
     return tally.cases + tally.engines
 
 
-@pytest.mark.parametrize("seed", range(8))
-def test_frames_and_tables(seed: int) -> None:
-    assert tried(neighbours(stores.Reused(), "duckdb"), 25, seed) > 150
+@pytest.mark.parametrize("seed", range(4))
+def test_frames(seed: int) -> None:
+    assert tried(neighbours(stores.Reused(), "duckdb"), 9, seed) > 150
 
 
-@pytest.mark.parametrize("seed", range(2))
-def test_parquet(seed: int, tmp_path: Path) -> None:
-    assert tried(neighbours(stores.parquet(tmp_path), "duckdb"), 15, seed) > 100
+def test_parquet(tmp_path: Path) -> None:
+    assert tried(neighbours(stores.parquet(tmp_path), "duckdb"), 4, 5) > 50
 
 
-@pytest.mark.parametrize("seed", range(2))
-def test_postgres(seed: int, postgres_server: PostgresServer) -> None:
+def test_postgres(postgres_server: PostgresServer) -> None:
     held = stores.postgres(postgres_server.fresh())
-    assert tried(neighbours(held, "postgres"), 12, seed) > 100
-    assert tried(engines({"duckdb": stores.frame, "postgres": held}), 20, seed) > 50
+    assert tried(neighbours(held, "postgres"), 3, 6) > 30
+    assert tried(engines({"duckdb": stores.frame, "postgres": held}), 8, 7) > 15
 
 
 @pytest.fixture(scope="module")
@@ -62,12 +60,12 @@ def spark() -> Iterator[Any]:
 
 def test_spark(spark: Any, tmp_path: Path) -> None:
     held = stores.spark(spark, tmp_path)
-    assert tried(neighbours(held, "all", names=0), 2, 0) > 10
-    assert tried(engines({"duckdb": stores.frame, "spark": held}), 5, 1) > 10
+    assert tried(neighbours(held, "all", names=0), 1, 0) > 5
+    assert tried(engines({"duckdb": stores.frame, "spark": held}), 3, 1) > 5
 
 
 @pytest.mark.parametrize("planted", LEAKS, ids=[leak.name for leak in LEAKS])
 def test_planted_leaks_are_found(planted: Planted, monkeypatch: pytest.MonkeyPatch) -> None:
     planted.plant(monkeypatch)
     tally = Tally()
-    assert run(neighbours(stores.frame, "duckdb"), planted.worlds, 1, tally) is not None, tally
+    assert run(neighbours(stores.Reused(), "duckdb"), planted.worlds, 1, tally) is not None, tally

@@ -18,8 +18,8 @@ from tests.tables.hostile.judge import Leak, Tally, agree, judge
 from tests.tables.hostile.questions import questions
 from tests.tables.hostile.rows import worlds
 
-QUESTIONS = 6
-"""Asked of each world; every world has four neighbours, two of them of one row."""
+QUESTIONS = 4
+"""Asked of each world; every world has ten neighbours, seven of them of one row."""
 
 Try = Callable[[st.DataObject, Tally], None]
 

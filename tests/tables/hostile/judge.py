@@ -9,6 +9,8 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from dalenius.calculus.adjacency import ADD_REMOVE, REPLACE_ONE, Adjacency
 from dalenius.errors import InvalidParameter
 from dalenius.tables import Query, Source, exact
@@ -67,10 +69,7 @@ def outcome(source: Source, question: Question) -> Outcome:
             query, {}, {}, f"failed: {type(problem).__name__}: {problem}", time.perf_counter() - start
         )
     taken = time.perf_counter() - start
-    cells = {
-        key: {m: values.tolist()[n] for m, values in table.values.items()}
-        for n, key in enumerate(table.codes)
-    }
+    cells = {key: {m: values[n] for m, values in table.values.items()} for n, key in enumerate(table.codes)}
     types = {m: f"{values.dtype} {values.shape[1:]}" for m, values in table.values.items()}
     return Outcome(query, cells, types, None, taken)
 
@@ -128,17 +127,18 @@ def compare(question: Question, here: Outcome, there: Outcome, adjacency: Adjace
 
 
 def _difference(measure: Measure, here: Cells, there: Cells) -> tuple[int, int]:
+    """The l1 norm and the square of the l2 norm of the change, in whole numbers of any size."""
     one = two = 0
     for key in {*here, *there}:
-        a, b = (cells[key][measure] if key in cells else 0 for cells in (here, there))
-        for x, y in zip(_flat(a, measure.size), _flat(b, measure.size), strict=True):
-            one += abs(x - y)
-            two += (x - y) ** 2
+        a, b = (
+            np.ravel(cells[key][measure]) if key in cells else np.zeros(1, int) for cells in (here, there)
+        )
+        apart = np.flatnonzero(a != b)
+        if len(apart):
+            a, b = (np.broadcast_to(x, max(len(a), len(b)))[apart].tolist() for x in (a, b))
+            one += sum(abs(x - y) for x, y in zip(a, b, strict=True))
+            two += sum((x - y) ** 2 for x, y in zip(a, b, strict=True))
     return one, two
-
-
-def _flat(cell: Any, size: int) -> list[int]:
-    return list(cell) if isinstance(cell, list) else [cell] * size if cell == 0 else [cell]
 
 
 def agree(stores: Mapping[str, Store], world: World, asked: Sequence[Question], tally: Tally) -> None:
@@ -155,7 +155,8 @@ def agree(stores: Mapping[str, Store], world: World, asked: Sequence[Question], 
                 tally.refused += 1
                 continue
             tally.engines += 1
-            if (here.cells, here.failure) != (there.cells, there.failure):
+            same = here.failure == there.failure and list(here.cells) == list(there.cells)
+            if not same or any(_difference(m, here.cells, there.cells)[0] for m in here.types):
                 raise Leak(
                     f"{first} and {name} differ:\n  {here.failure} {here.cells}\n  {there.failure} {there.cells}\n"
                     f"{question}\n{rows}"

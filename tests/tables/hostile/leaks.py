@@ -27,12 +27,14 @@ def _unclamped(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(gridding, "clamp", lambda term, lower, upper, missing: term.value.cast("float64"))
 
 
-def _unguarded_root(patch: pytest.MonkeyPatch) -> None:
-    def root(a: Term, reach: int) -> Term:
-        a = terms.tame(a, reach)
-        return replace(a, value=a.value.sqrt(), nullable=True, constant=None)
+def _unguarded_floor(patch: pytest.MonkeyPatch) -> None:
+    def rounded(a: Term, reach: int, up: bool) -> Term:
+        value = a.value.ceil() if up else a.value.floor()
+        return replace(
+            a, value=value.cast("int64"), kind="integer", whole=True, constant=None, top=63, bottom=0
+        )
 
-    patch.setattr(terms, "root", root)
+    patch.setattr(terms, "rounded", rounded)
 
 
 def _unbounded(patch: pytest.MonkeyPatch) -> None:
@@ -90,7 +92,7 @@ def _arrays(table: ExactTable) -> list[Any]:
 
 LEAKS = (
     Planted("a value is not clamped", _unclamped),
-    Planted("a root fails on a negative number", _unguarded_root, worlds=60),
+    Planted("FLOOR fails on a large number", _unguarded_floor, worlds=60),
     Planted("the rows of a unit are not bounded", _unbounded),
     Planted("the type of an answer depends on its size", _typed),
     Planted("groups appear when somebody is in them", _appearing),

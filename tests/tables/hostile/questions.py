@@ -266,13 +266,13 @@ def _units(names: Mapping[str, str]) -> list[Unit]:
 def _step(draw: st.DrawFn, writer: _Writer, number: int) -> tuple[Any, ...]:
     kind = draw(st.sampled_from(["filter", "compute", "join"]))
     if kind == "filter":
-        return "filter", writer.condition(2)
+        return "filter", writer.condition(1)
     if kind == "compute":
         # Names that differ from a column's in capitals only, and names that nobody minds.
         name = draw(st.sampled_from([f"Z{number}", *(writer.names[r].swapcase() for r in ("x", "k", "i"))]))
         if name in writer.names.values():
             name = f"Z{number}"
-        text = writer.number(2)
+        text = writer.number(1)
         writer.numeric.append(name)
         return "compute", name, text
     columns, on, how = _public(draw, writer)
@@ -312,7 +312,7 @@ def _aggregate(draw: st.DrawFn, writer: _Writer) -> tuple[str, tuple[Any, ...], 
         return name, (), {}
     if name == "proportion":
         return name, (writer.condition(2),), {}
-    x = writer.number(3)
+    x = writer.number(2)
     if name in ("covariance", "correlation"):
         return name, (x, writer.number(1), bounds, draw(st.sampled_from(BOUNDS))), {}
     if name == "histogram":
@@ -338,7 +338,7 @@ _AGGREGATES = (
         "covariance",
         "correlation",
     ),
-    *("proportion", "histogram", "histogram", "median", "quantiles", "bounds"),
+    *("proportion", "proportion", "histogram", "histogram", "histogram", "median", "quantiles", "bounds"),
 )
 _SPELLED = {
     "sum": "SUM",

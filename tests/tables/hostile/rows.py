@@ -232,14 +232,14 @@ def _trouble(column: Column, engine: str) -> tuple[Any, ...]:
 
 
 @st.composite
-def worlds(draw: st.DrawFn, engine: str, names: int | None = None, units: int = 4) -> World:
+def worlds(draw: st.DrawFn, engine: str, names: int | None = None, units: int = 10) -> World:
     """engine: whose trouble the nasty rows may hold; "all" for what every engine can hold."""
     ordinary = st.tuples(*(_value(c, (), null=True) for c in COLUMNS.values()))
     base = draw(st.lists(ordinary, min_size=0, max_size=12))
     neighbours = []
     for number in range(units):
         nasty = st.tuples(*(_value(c, _trouble(c, engine), null=True) for c in COLUMNS.values()))
-        rows = draw(st.lists(nasty, min_size=1, max_size=1 if number % 2 == 0 else 4))
+        rows = draw(st.lists(nasty, min_size=1, max_size=4 if number % 3 == 2 else 1))
         who = draw(st.sampled_from([*COLUMNS["id"].everywhere, 100, 101]))
         trouble = _trouble(COLUMNS["who"], engine)
         known = set(COLUMNS["who"].ordinary)

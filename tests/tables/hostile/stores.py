@@ -7,11 +7,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import ibis
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from dalenius.tables import Source
+from dalenius.tables.opening import frames
 from tests.tables.hostile.rows import COLUMNS, ROLES, Raw, Row
 
 Store = Callable[[Sequence[Row], Mapping[str, str]], Any]
@@ -48,10 +48,9 @@ def _array(values: list[Any], kind: pa.DataType) -> pa.Array:
 
 
 class Reused:
-    """A table of DuckDB whose rows are exchanged under one Source, so that each question is compiled once.
+    """A frame whose rows are exchanged under one Source, so that each question is compiled once.
 
-    Compiling is most of the work of a question about a few rows. Names that DuckDB takes for one another cannot be
-    columns of one table, and text that is not UTF-8 not its content: those go the way of the frame.
+    Compiling is most of the work of a question about a few rows.
     """
 
     def __init__(self) -> None:
@@ -60,27 +59,14 @@ class Reused:
     @contextmanager
     def __call__(self, rows: Sequence[Row], names: Mapping[str, str]) -> Iterator[Source]:
         called = tuple(names[role] for role in ROLES)
-        if len({name.casefold() for name in called}) < len(called) or not all(_readable(row) for row in rows):
-            with frame(rows, names) as source:
-                yield source
-            return
         table = arrow(rows, names)
         if called not in self.opened:
-            backend = ibis.duckdb.connect()
-            backend.con.register("incoming", table)
-            backend.con.execute("CREATE TABLE data AS SELECT * FROM incoming LIMIT 0").fetchall()
-            remember_compiled(backend)
-            self.opened[called] = Source.open(backend.table("data"))
+            self.opened[called] = Source.open(table)
+            remember_compiled(self.opened[called]._backend)
         source = self.opened[called]
-        con = source._backend.con
-        con.register("incoming", table)
-        con.execute("DELETE FROM data").fetchall()
-        con.execute("INSERT INTO data SELECT * FROM incoming").fetchall()
+        held = [frames.form(column, f"r{n}")[0] for n, column in enumerate(table.columns)]
+        source._backend.con.register("data", pa.table(held, names=[f"r{n}" for n in range(len(held))]))
         yield source
-
-
-def _readable(row: Row) -> bool:
-    return all(value.decode(errors="replace").encode() == value for value in row if isinstance(value, bytes))
 
 
 def remember_compiled(backend: Any) -> None:
