@@ -25,11 +25,11 @@ endif
 endif
 endif
 
-.PHONY: help demo test servers check bench docs clean distclean
+.PHONY: help demo test servers check bench fuzz reproduce docs clean distclean
 .DEFAULT_GOAL := help
 
 help:
-	@echo "targets: demo test check bench reproduce docs clean distclean"
+	@echo "targets: demo test check bench fuzz reproduce docs clean distclean"
 
 demo: $(VENV)/.installed-demo
 	$(BIN)/dalenius demo
@@ -49,6 +49,10 @@ check: $(VENV)/.installed-dev
 
 bench: $(VENV)/.installed-dev $(BENCH_VENV)/.installed
 	$(BIN)/python -m benchmarks
+
+# Random questions about random tables and their neighbours, for hours; CASES=1000 for so many on each engine.
+fuzz: $(VENV)/.installed-dev servers
+	$(BIN)/python -m tests.tables.hostile $(if $(CASES),--cases $(CASES))
 
 # DATA=folder where it is not beside the repository; takes about half an hour.
 reproduce: $(VENV)/.installed-dev

@@ -17,7 +17,7 @@ from dalenius.tables.gridding import make_value
 from dalenius.tables.terms import Term
 
 TABLE = ibis.table({"x": "float64", "n": "int64"}, name="t")
-NUMBER = Term(TABLE.x, "number", True, raw=TABLE.x)
+NUMBER = Term(TABLE.x, "number", True, loose=True)
 WHOLE = Term(TABLE.n, "integer", True, whole=True)
 
 finite = st.floats(allow_nan=False, allow_infinity=False, min_value=-1e100, max_value=1e100)

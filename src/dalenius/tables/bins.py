@@ -15,7 +15,7 @@ from dalenius.calculus.checks import count, number
 from dalenius.calculus.errors import InvalidParameter
 from dalenius.tables.gridding import LARGEST_POWER, clamp
 from dalenius.tables.schema import Nulls, imputed_number
-from dalenius.tables.terms import Term, double, integer, is_nan, null
+from dalenius.tables.terms import Term, double, integer, null
 
 MOST = 2**20
 MOST_EDGES = 256
@@ -63,7 +63,7 @@ class Bins:
         """How many of the inner edges are at or below the value."""
         import ibis
 
-        x = (term.value if term.raw is None else term.raw).cast("float64")
+        x = term.value.cast("float64")
         missing = self._missing()
         absent = null("int64") if missing is None else integer(self.bin(missing))
         passed = [(x >= double(edge)).cast("int32") for edge in self.edges[1:-1]] or [
@@ -73,8 +73,7 @@ class Bins:
             passed = [
                 a + b for a, b in itertools.zip_longest(passed[::2], passed[1::2], fillvalue=ibis.literal(0))
             ]
-        gone = x.isnull() | is_nan(x) if term.raw is not None else x.isnull()
-        return ibis.cases((gone, absent), else_=passed[0].cast("int64"))
+        return ibis.cases((x.isnull(), absent), else_=passed[0].cast("int64"))
 
     def _uniform(self, term: Term) -> Any:
         import ibis
@@ -84,12 +83,19 @@ class Bins:
         # One width is added first and one bin taken off after: nothing here is tiny, which PostgreSQL would refuse.
         shifted = x + double(self.width - self.lower)
         if self._exact:
-            return (shifted * double(1 / self.width)).floor().cast("int64") - 1
+            return self._clipped((shifted * double(1 / self.width)).floor().cast("int64") - 1)
         # A quotient may be off by one at an edge; comparing with the edges themselves, as `edges` has them, settles it.
         near = (shifted / double(self.width)).floor().cast("int64") - 1
         start = double(self.lower) + near.cast("float64") * double(self.width)
         end = double(self.lower) + (near + 1).cast("float64") * double(self.width)
-        return ibis.cases((x < start, near - 1), (x >= end, near + 1), else_=near)
+        return self._clipped(ibis.cases((x < start, near - 1), (x >= end, near + 1), else_=near))
+
+    def _clipped(self, index: Any) -> Any:
+        """Within the bins, which `_last` proves it is already; null stays null, as it would not in LEAST."""
+        import ibis
+
+        last = self.size - 1
+        return ibis.cases((index < 0, integer(0)), (index > last, integer(last)), else_=index)
 
     def _near(self, x: float) -> int:
         """The bin of a value within the edges as the engines find it, before the edges are looked at."""

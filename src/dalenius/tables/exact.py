@@ -391,7 +391,7 @@ def _terms(scope: Scope, wanted: Sequence[Value | Bins]) -> dict[tuple[str, Null
     if computed:
         scope.rows = scope.rows.mutate(**{names[key]: found.value for key, found in computed.items()})
     return {
-        key: replace(computed[key], value=scope.rows[names[key]], raw=None) if key in computed else term(*key)
+        key: replace(computed[key], value=scope.rows[names[key]]) if key in computed else term(*key)
         for key in keys
     }
 

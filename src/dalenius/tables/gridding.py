@@ -30,7 +30,7 @@ from typing import Any
 from dalenius.calculus.errors import InvalidParameter, QueryRefused
 from dalenius.tables.kinds import Kind
 from dalenius.tables.schema import Nulls, imputed_number
-from dalenius.tables.terms import Term, double, integer, is_nan, null
+from dalenius.tables.terms import Term, double, integer, null
 
 STEPS = 30
 """Bounds are divided into 2^29 to 2^30 steps unless asked otherwise: products of two values fit 64 bits with a
@@ -138,16 +138,13 @@ class Value:
 
 
 def clamp(term: Term, lower: float, upper: float, missing: float | None) -> Any:
-    """The term in double precision, clamped; null and NaN become `missing` (None: null)."""
+    """The term in double precision, clamped; null becomes `missing` (None: null)."""
     import ibis
 
-    x = (term.value if term.raw is None else term.raw).cast("float64")
+    x = term.value.cast("float64")
     low, high = double(lower), double(upper)
     otherwise = null("float64") if missing is None else double(missing)
-    steps = [(x <= low, low), (x <= high, x), (x > high, high)]
-    if term.kind == "number" and term.raw is not None:
-        steps.insert(0, (is_nan(x), otherwise))
-    return ibis.cases(*steps, else_=otherwise)
+    return ibis.cases((x <= low, low), (x <= high, x), (x > high, high), else_=otherwise)
 
 
 def make_value(

@@ -195,7 +195,7 @@ class Scope:
             raise QueryRefused(f"there is a column {step.name!r} already; choose another name.")
         inside = self._inside[step.name] = computed_name(len(self.computed))
         self.rows = self.rows.mutate(**{inside: term.value})
-        self.computed[step.name] = replace(term, raw=None)
+        self.computed[step.name] = term
 
     def _join(self, step: Join, upload: Upload) -> None:
         facts = {f.name: (i, f) for i, f in enumerate(step.table.fields)}

@@ -54,7 +54,6 @@ class Term:
     undeclared: columns it reads that can be missing and have no policy.
     top, bottom: |value| is 0 or within 2^bottom and 2^top. whole: always an integer.
     loose: a number as it was read, or a choice among such: clamped to the reach before it enters arithmetic.
-    raw: for a bare column of numbers, the column in double precision, NaN included.
     constant: the Python value, for a literal. size: how many columns it mentions.
     """
 
@@ -66,15 +65,12 @@ class Term:
     bottom: int = -1074
     whole: bool = False
     loose: bool = False
-    raw: Any = None
     constant: Any = None
     size: int = 1
 
     def __post_init__(self) -> None:
         if self.size > LONGEST:
             raise QueryRefused("it is too long once its columns are written out; shorten it.")
-        if self.raw is not None:
-            object.__setattr__(self, "loose", True)
 
     @property
     def numeric(self) -> bool:
@@ -129,21 +125,12 @@ def literal(value: Any) -> Term:
     return Term(ibis.literal(value), "text", constant=value)
 
 
-def is_nan(x: Any) -> Any:
-    """Whether a double is NaN, asked so that DuckDB looks; null for zero.
-
-    DuckDB settles comparisons, and isnan itself, by the statistics of a Parquet file, which pass over NaN. What
-    may have become null on the way has none.
-    """
-    return x.nullif(double(0.0)).isnan()
-
-
 def number(term: Term) -> Term:
     """The same value in double precision."""
     if term.kind == "integer":
         if term.constant is not None:
             return literal(float(term.constant))
-        return replace(term, value=term.value.cast("float64"), kind="number", raw=None)
+        return replace(term, value=term.value.cast("float64"), kind="number")
     return term
 
 
@@ -156,7 +143,7 @@ def tame(term: Term, reach: int) -> Term:
         return term
     import ibis
 
-    x = term.value if term.raw is None else term.raw
+    x = term.value
     large, small = 2.0**reach, 2.0**-reach
     steps = [
         (x <= double(-large), double(-large)),
@@ -165,12 +152,8 @@ def tame(term: Term, reach: int) -> Term:
         (x <= double(large), x),
         (x > double(large), double(large)),
     ]
-    if term.raw is not None:
-        steps.insert(0, (is_nan(x), null("float64")))
     value = ibis.cases(*steps)
-    return replace(
-        term, value=value, raw=None, loose=False, top=reach, bottom=-reach, size=len(steps) * term.size
-    )
+    return replace(term, value=value, loose=False, top=reach, bottom=-reach, size=len(steps) * term.size)
 
 
 def _constants(*terms: Term) -> bool:
@@ -218,7 +201,7 @@ def magnitude(a: Term, reach: int) -> Term:
     if a.constant is not None:
         return literal(abs(float(a.constant)))
     a = tame(a, reach)
-    return replace(a, value=a.value.abs(), raw=None)
+    return replace(a, value=a.value.abs())
 
 
 def root(a: Term, reach: int) -> Term:
@@ -245,17 +228,14 @@ def rounded(a: Term, reach: int, up: bool) -> Term:
         return literal(min(max(nearest, -(2**WHOLE)), 2**WHOLE))
     size = a.size
     if a.top > WHOLE:
-        x, end = a.value if a.raw is None else a.raw, 2.0**WHOLE
+        x, end = a.value, 2.0**WHOLE
         steps = [(x <= double(-end), double(-end)), (x <= double(end), x), (x > double(end), double(end))]
-        if a.raw is not None:
-            steps.insert(0, (is_nan(x), null("float64")))
         a, size = replace(a, value=ibis.cases(*steps)), len(steps) * size
     value = a.value.ceil() if up else a.value.floor()
     return replace(
         a,
         value=value.cast("int64"),
         kind="integer",
-        raw=None,
         loose=False,
         top=INT64,
         bottom=0,
@@ -272,7 +252,7 @@ def remainder(a: Term, b: Term) -> Term:
     if a.constant is not None:
         raise QueryRefused("% of two constants; write the result.")
     top = b.constant.bit_length()
-    return replace(a, value=a.value % b.value, raw=None, top=top, bottom=0, whole=True)
+    return replace(a, value=a.value % b.value, top=top, bottom=0, whole=True)
 
 
 def alike(terms: list[Term], what: str) -> list[Term]:
