@@ -89,12 +89,19 @@ def _tidy(first: bytes, whole: bytes) -> bool:
     return True
 
 
+NOT_TEXT = b"\xff"
+"""A field that is not UTF-8, which is read as missing."""
+
+
 def read(data: bytes, fields: int, rule: Records, piece: int) -> list[Row]:
     cutter = Cutter(ord(","), fields, rule)
     found: list[Row] = []
     for part in cutter.cut(io.BytesIO(data), piece):
         columns = [column.to_pylist() for column in _columns(part, cutter).columns]
-        found += [tuple(value.encode() for value in row) for row in zip(*columns, strict=True)]
+        found += [
+            tuple(NOT_TEXT if value is None else value.encode() for value in row)
+            for row in zip(*columns, strict=True)
+        ]
     return found
 
 

@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 from dalenius.calculus import checks
+from dalenius.calculus.errors import InvalidParameter
 from dalenius.calculus.guarantees import ApproxDP, Guarantee, PureDP
 from dalenius.calculus.loss import Loss
 from dalenius.learn.curves import Reals
@@ -76,6 +77,7 @@ class SubsampleAggregate(MetaEstimatorMixin, BaseEstimator):  # type: ignore[mis
         """Fit the parts on records X and labels y and release `value_`."""
         mechanism, size = self._mechanism(), checks.count("size", self.size, least=1)
         alone(self)
+        _silent(self.estimator)
         features = matrix(X)
         labels = one_each(y, len(features))
         where = np.asarray(uniform_integers(0, self.parts, len(features)))
@@ -96,12 +98,15 @@ class SubsampleAggregate(MetaEstimatorMixin, BaseEstimator):  # type: ignore[mis
 
     def _vector(self, x: Reals, y: Reals, size: int) -> Reals:
         extract = _coefficients if self.extract is None else self.extract
+        before = np.random.get_state()  # noqa: NPY002
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # a warning would tell of one part
                 vector = np.ravel(np.asarray(extract(clone(self.estimator).fit(x, y)), dtype=np.float64))
         except Exception:
             return np.zeros(size)
+        finally:
+            np.random.set_state(before)  # noqa: NPY002 - how many numbers were drawn would tell of one part
         return vector if vector.shape == (size,) and np.isfinite(vector).all() else np.zeros(size)
 
     def predict(self, X: Any) -> Reals:
@@ -111,6 +116,16 @@ class SubsampleAggregate(MetaEstimatorMixin, BaseEstimator):  # type: ignore[mis
         return np.asarray(
             x @ self.value_[: x.shape[1]] + (self.value_[x.shape[1]] if self.size > x.shape[1] else 0.0)
         )
+
+
+def _silent(estimator: Any) -> None:
+    """Refuse an estimator that would print or store what it sees of its part."""
+    for name, value in estimator.get_params(deep=True).items():
+        what = name.rsplit("__", 1)[-1]
+        if (what == "verbose" and value) or (what == "memory" and value is not None):
+            raise InvalidParameter(
+                f"the estimator has {name}={value!r}: it would show rows of the data while it is fitted; leave it out."
+            )
 
 
 def _coefficients(model: Any) -> Reals:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 import math
+import os
+import shutil
 import tempfile
+import weakref
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -108,8 +111,8 @@ class Session:
         self._folder = None
         label = dataset_name(self.source, name, needed=ledger is not None)
         if ledger is None:
-            self._folder = tempfile.TemporaryDirectory(prefix="dalenius-")
-            ledger = Path(self._folder.name) / "forgotten.ledger"
+            self._folder = _Forgotten()
+            ledger = self._folder.path / "forgotten.ledger"
         terms = Terms(
             label,
             budget,
@@ -383,6 +386,19 @@ def _known(unit: Unit, source: Source) -> None:
         raise QueryRefused(
             f"there is no column {unit.column!r} to tell units by; {nearest(unit.column, names)}."
         )
+
+
+class _Forgotten:
+    """A folder that goes away with the session; one that a fork took along is left to the parent."""
+
+    def __init__(self) -> None:
+        self.path, self._owner = Path(tempfile.mkdtemp(prefix="dalenius-")), os.getpid()
+        self._end = weakref.finalize(self, _Forgotten._remove, self.path, self._owner)
+
+    @staticmethod
+    def _remove(path: Path, owner: int) -> None:
+        if os.getpid() == owner:
+            shutil.rmtree(path, ignore_errors=True)
 
 
 def _asked(query: object) -> Query:

@@ -212,6 +212,14 @@ def _query(
                     f"{name!r} names both a grouping column and an aggregate; rename the aggregate."
                 )
             )
+        for ending in ("_low", "_high"):
+            if name.endswith(ending) and name.removesuffix(ending) in aggregates:
+                problems.add(
+                    InvalidParameter(
+                        f"{name!r} is what the interval of {name.removesuffix(ending)!r} is called in the answer; "
+                        "rename one of the two."
+                    )
+                )
         roles.append(_roles(aggregate, scope, problems))
     problems.raise_any()
     return Query(table, columns, keys, tuple(aggregates.items()), tuple(roles))

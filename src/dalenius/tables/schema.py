@@ -172,7 +172,7 @@ class Schema:
         columns: Mapping[str, Column | Mapping[str, Any]] | None = None,
         *,
         nulls: Nulls | None = None,
-        records: Records = "quoted",
+        records: Records = "lines",
     ) -> None:
         problems = Problems()
         made = {}
@@ -186,7 +186,7 @@ class Schema:
         object.__setattr__(self, "nulls", policy)
         if records not in get_args(Records):
             raise InvalidParameter(
-                f"records is {records!r}; it must be 'quoted' (line breaks may stand inside quotes) or 'lines'."
+                f"records is {records!r}; it must be 'lines' or 'quoted' (line breaks may stand inside quotes)."
             )
         object.__setattr__(self, "records", records)
 
@@ -207,7 +207,7 @@ class Schema:
             )
             columns = {}
         made = problems.attempt(
-            lambda: cls(columns, nulls=told.get("nulls"), records=told.get("records", "quoted"))
+            lambda: cls(columns, nulls=told.get("nulls"), records=told.get("records", "lines"))
         )
         problems.raise_any()
         assert made is not None
@@ -242,7 +242,7 @@ class Schema:
 
     def __repr__(self) -> str:
         policy = "" if self.nulls is None else f", nulls={self.nulls!r}"
-        records = "" if self.records == "quoted" else f", records={self.records!r}"
+        records = "" if self.records == "lines" else f", records={self.records!r}"
         return f"Schema({dict(self.columns)!r}{policy}{records})"
 
 

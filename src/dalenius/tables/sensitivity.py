@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 
 from dalenius.calculus.adjacency import REPLACE_ONE, Adjacency
+from dalenius.calculus.checks import float_up
 from dalenius.tables.measures import Measure
 from dalenius.tables.unit import Unit
 
@@ -20,10 +22,11 @@ class Sensitivity:
     @property
     def l2(self) -> float:
         """The l2 norm, rounded up to a double."""
-        root = math.sqrt(self.l2_squared)
-        while root * root < self.l2_squared or int(root) ** 2 > self.l2_squared:
-            root = math.nextafter(root, math.inf)
-        return root
+        # The root in whole 2^-bits, of which there are more than 2^60: exact where the norm is a double.
+        bits = max(0, 60 - self.l2_squared.bit_length() // 2)
+        root = math.isqrt(self.l2_squared << 2 * bits)
+        root += root * root < self.l2_squared << 2 * bits
+        return float_up(Fraction(root, 2**bits))
 
     def times(self, levels: int) -> Sensitivity:
         """The same counts told several times over, at different resolutions."""

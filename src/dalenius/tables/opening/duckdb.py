@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import os
 import re
 import shutil
 import tempfile
@@ -27,6 +28,7 @@ INTEGERS: Mapping[str, str] = {
     "USMALLINT": "uint16",
     "UINTEGER": "uint32",
 }
+BY_STATISTICS = "filter_pushdown,statistics_propagation,join_filter_pushdown,filter_pullup"
 TIMES = ("TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS")
 START, END = "TIMESTAMP '0001-01-01 00:00:00'", "TIMESTAMP '9999-12-31 00:00:00'"
 
@@ -99,8 +101,13 @@ def name(value: str) -> str:
 @cache
 def spill() -> Path:
     """A folder of ours alone, for what does not fit the memory; it goes away with the process."""
-    folder = Path(tempfile.mkdtemp(prefix="dalenius-spill-"))
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    folder, owner = Path(tempfile.mkdtemp(prefix="dalenius-spill-")), os.getpid()
+
+    def remove() -> None:
+        if os.getpid() == owner:  # a forked child that ends leaves it to its parent
+            shutil.rmtree(folder, ignore_errors=True)
+
+    atexit.register(remove)
     return folder
 
 
@@ -115,7 +122,17 @@ def connect(path: str | None = None) -> Any:
     backend = ibis.duckdb.connect(*([] if path is None else [path]), read_only=path is not None, **settings)
     run(backend, "SET enable_progress_bar = false")
     run(backend, "SET python_enable_replacements = false")  # no table is a variable of Python's
+    trust_values(backend)
     return backend
+
+
+def trust_values(backend: Any) -> None:
+    """Let DuckDB decide by values alone, and never by the statistics of a file or a table.
+
+    Statistics are of what is stored; what is read may be another value (text that was mended, an infinite moment), and
+    one row's statistics would then decide what becomes of the others.
+    """
+    run(backend, f"SET disabled_optimizers = '{BY_STATISTICS}'")
 
 
 def run(backend: Any, statement: str) -> list[tuple[Any, ...]]:

@@ -54,12 +54,18 @@ def _from_pandas(frame: Any, schema: Schema) -> list[tuple[str, Any, bool]]:
     for position, name in enumerate(frame.columns):
         series = frame.iloc[:, position]
         plain = isinstance(series.dtype, np.dtype)
-        if plain and series.dtype.kind == "O":
-            column = from_objects(series.array, schema[str(name)].type)
+        if _of_objects(series.dtype):
+            column = from_objects(list(series), schema[str(name)].type)
         else:
             column = _converted(pa.Array.from_pandas, series)
         found.append((str(name), column, plain and series.dtype.kind in "iub"))
     return found
+
+
+def _of_objects(dtype: Any) -> bool:
+    """Whether values are Python objects, each of which may be anything: also behind categories, and in text."""
+    inner = getattr(getattr(dtype, "categories", None), "dtype", dtype)
+    return getattr(inner, "kind", "") == "O" or getattr(inner, "storage", "") == "python"
 
 
 def _from_arrow(data: Any, module: str, schema: Schema) -> list[tuple[str, Any, bool]]:

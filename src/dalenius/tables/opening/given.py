@@ -24,6 +24,7 @@ def open_ibis(data: Any) -> Opened:
     backend._run_pre_execute_hooks(data)  # tables in memory that the expression uses
     sql = backend.compile(data)
     if backend.name == "duckdb":
+        duckdb.trust_values(backend)
         return duckdb.cleaned(backend, f"({sql})", called, list(data.columns), owned=False, kept=data)
     if backend.name == "pyspark":
         return spark.cleaned(backend._session.sql(sql), called, backend)

@@ -39,8 +39,8 @@ SHAPES: dict[Kind, str] = {
 def read_as(kind: Kind, x: str) -> str:
     """Text as a value of a kind; null where it does not read as one."""
     read = f"TRY_CAST({x} AS {FORMS[kind]})"
-    if kind == "integer":  # the cast alone would round 6.7
-        return f"CASE WHEN CAST({read} AS DOUBLE) = TRY_CAST({x} AS DOUBLE) THEN {read} END"
+    if kind == "integer":  # the cast alone would round 6.7, and read 7_0 as 70
+        return f"CASE WHEN regexp_full_match({x}, '{SHAPES[kind]}') THEN {read} END"
     return read
 
 

@@ -71,6 +71,8 @@ def _kind_of_type(one: type) -> str | None:
     """The kind of a Python or NumPy type; None for what says that a value is missing."""
     if one.__name__ in ("NoneType", "NaTType", "NAType"):
         return None
+    if issubclass(one, np.timedelta64):  # which NumPy has among the integers
+        return OTHER
     for kind, kinds in TYPES:
         if issubclass(one, kinds):
             return kind
@@ -88,13 +90,14 @@ TYPES: tuple[tuple[Kind, tuple[type, ...]], ...] = (
 
 
 def _integer(value: Any) -> int | None:
-    if isinstance(value, bool | np.bool_) or not isinstance(value, int | np.integer):
+    if isinstance(value, bool | np.bool_ | np.timedelta64) or not isinstance(value, int | np.integer):
         return None
     return int(value) if -(2**63) <= int(value) < 2**63 else None
 
 
 def _number(value: Any) -> float | None:
-    if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | Decimal | np.number):
+    odd = isinstance(value, bool | np.bool_ | np.timedelta64 | np.complexfloating)
+    if odd or not isinstance(value, int | float | Decimal | np.number):
         return None
     try:
         return float(value)
@@ -107,7 +110,12 @@ def _number(value: Any) -> float | None:
 def _text(value: Any) -> str | None:
     if not isinstance(value, str | UUID):
         return None
-    return str(value).encode("utf-8", "replace").decode()
+    text = str(value)
+    try:
+        text.encode()
+    except UnicodeEncodeError:  # half a character: mended, it could be taken for another text
+        return None
+    return text
 
 
 def _bool(value: Any) -> bool | None:

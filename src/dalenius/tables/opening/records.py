@@ -6,17 +6,17 @@ follow; until there, separators are part of it. A quote elsewhere is a sign like
 
 What if a quoted field does not end on its line? There are two rules, and which one holds is public:
 
+"lines"     (the default) a record never goes on: such a line is broken.
 "quoted"    line breaks may stand inside quotes, as programs write them that quote what people typed. The record goes on
             over further lines, if it can be read that way to its end, with the right number of fields and no quote
             out of place; else its first line alone is broken, and the next line begins a record.
-"lines"     a record never goes on: such a line is broken.
 
 Broken records are left out, and so are records with another number of fields.
 
-WHY A RECORD CAN ONLY SPOIL ITSELF. Under "lines" each line is read by itself. Under "quoted", in a file whose other
-records are written with their quotes doubled, a record is read the same whatever stands beside it: text inside quotes
-cannot end its field. A line with an odd quote would have to be continued by a record that is itself broken. (Where
-people can write to the file unquoted, two of them could so hide what lies between: state `records = "lines"`.)
+WHY A RECORD CAN ONLY SPOIL ITSELF. Under "lines" each line is read by itself. Under "quoted" that holds as long as
+every record was written by a program that doubles quotes inside quotes: text inside quotes cannot end its field. One
+line that was not (`1,2,"abc`) can swallow all that follows up to a quoted field which begins with a line break or a
+separator. So whoever owns the file must say so.
 
 The work is done on large pieces with NumPy; only lines that are odd are looked at one by one.
 """
@@ -52,7 +52,7 @@ class Cutter:
 
     separator: int
     fields: int
-    rule: Records = "quoted"
+    rule: Records = "lines"
     longest: int = LONGEST
 
     def cut(self, stream: Any, piece: int = PIECE) -> Iterator[bytes]:
