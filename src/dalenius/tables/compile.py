@@ -182,8 +182,11 @@ class _Compiler:
 
     def negation(self, tree: Any) -> Term:
         inner = self.condition(tree.this)
-        # Not `~`: Ibis writes NOT without brackets, and then (NOT x) IS NULL becomes NOT (x IS NULL).
-        return terms.truth(inner.value == ibis.literal(False), inner)
+        # By CASE: Ibis writes (~x).isnull() as NOT (x IS NULL), and `x IN (...) = FALSE` is no SQL to Spark.
+        value = ibis.cases(
+            (inner.value, ibis.literal(False)), (inner.value.isnull(), ibis.null("boolean")), else_=True
+        )
+        return replace(terms.truth(value, inner), size=2 * inner.size)
 
     def arithmetic(self, tree: Any) -> Term:
         a, b = self.number(tree.this), self.number(tree.expression)
@@ -225,10 +228,9 @@ class _Compiler:
         x, *values = self.comparable(tree.this, *listed)
         if any(v.constant is None for v in values):
             raise QueryRefused("IN needs a list of constants.")
-        if x.kind == "number":
-            equal = [x.value == v.value for v in values]
-            return terms.truth(_combined(equal, lambda a, b: a | b), x)
-        return terms.truth(x.value.isin([v.constant for v in values]), x)
+        # Not isin: Ibis writes `x IN (...) IS NULL` without brackets, which is no SQL to Spark.
+        equal = [x.value == v.value for v in values]
+        return terms.truth(_combined(equal, lambda a, b: a | b), x)
 
     def is_null(self, tree: Any) -> Term:
         if isinstance(tree.expression, exp.Boolean):

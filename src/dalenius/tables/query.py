@@ -36,7 +36,7 @@ class Table:
     >>> people = Table("people", fields, Schema({"pay": {"bounds": (0, 9), "nulls": "drop"}}))
     >>> question = people.filter("age >= 18").agg(n=count(), pay=mean("pay"))
     >>> [measure.kind for measure in question.measures]
-    ['count', 'count', 'sum']
+    ['count', 'count', 'sum', 'product']
     """
 
     name: str

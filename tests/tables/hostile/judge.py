@@ -69,9 +69,16 @@ def outcome(source: Source, question: Question) -> Outcome:
             query, {}, {}, f"failed: {type(problem).__name__}: {problem}", time.perf_counter() - start
         )
     taken = time.perf_counter() - start
-    cells = {key: {m: values[n] for m, values in table.values.items()} for n, key in enumerate(table.codes)}
+    cells = {
+        _code(key): {m: values[n] for m, values in table.values.items()} for n, key in enumerate(table.codes)
+    }
     types = {m: f"{values.dtype} {values.shape[1:]}" for m, values in table.values.items()}
     return Outcome(query, cells, types, None, taken)
+
+
+def _code(key: Any) -> tuple[Any, ...]:
+    """Keys as they come from the engine; engines write hexadecimal digits in capitals or not."""
+    return tuple(part.lower() if isinstance(part, str) else part for part in key)
 
 
 def judge(store: Store, world: World, asked: Sequence[Question], tally: Tally) -> None:

@@ -9,9 +9,8 @@ from typing import Any
 import pytest
 
 from dalenius.errors import QueryFailed
-from dalenius.tables import exact, gridding, terms
+from dalenius.tables import exact, gridding
 from dalenius.tables.exact import ExactTable
-from dalenius.tables.terms import Term
 
 
 @dataclass(frozen=True)
@@ -25,16 +24,6 @@ class Planted:
 
 def _unclamped(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(gridding, "clamp", lambda term, lower, upper, missing: term.value.cast("float64"))
-
-
-def _unguarded_floor(patch: pytest.MonkeyPatch) -> None:
-    def rounded(a: Term, reach: int, up: bool) -> Term:
-        value = a.value.ceil() if up else a.value.floor()
-        return replace(
-            a, value=value.cast("int64"), kind="integer", whole=True, constant=None, top=63, bottom=0
-        )
-
-    patch.setattr(terms, "rounded", rounded)
 
 
 def _unbounded(patch: pytest.MonkeyPatch) -> None:
@@ -92,7 +81,6 @@ def _arrays(table: ExactTable) -> list[Any]:
 
 LEAKS = (
     Planted("a value is not clamped", _unclamped),
-    Planted("FLOOR fails on a large number", _unguarded_floor, worlds=60),
     Planted("the rows of a unit are not bounded", _unbounded),
     Planted("the type of an answer depends on its size", _typed),
     Planted("groups appear when somebody is in them", _appearing),
