@@ -305,3 +305,10 @@ def test_a_unit_is_in_no_more_groups_than_it_has_rows() -> None:
     assert not Unit("id", max_rows=1).is_row
     assert std("x", (0, 1)).name == "std"
     assert count_distinct() == count_distinct()
+
+
+def test_a_name_that_an_interval_has_is_refused() -> None:
+    table = Table("t", (Field("x", "int64", "integer", False),))
+    for other in ("n_low", "n_high"):
+        with pytest.raises(InvalidParameter, match="interval of 'n'"):
+            table.agg(**{"n": count(), other: count()})

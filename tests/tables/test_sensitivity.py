@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import itertools
+import math
+import random
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -73,3 +76,12 @@ def test_the_root_is_rounded_up() -> None:
         root = Sensitivity(1, square).l2
         assert root**2 >= square or root == square**0.5
         assert root <= square**0.5 * (1 + 1e-15)
+
+
+def test_norms_are_the_least_doubles_that_are_large_enough() -> None:
+    """Squares of whole numbers beyond 2^53 among them, for which no double is the root."""
+    rnd = random.Random(1)
+    squares = [n * n for n in (1, 3, 2**53 - 1, 2**61 + 3, 10**15 + 1)]
+    for square in [*squares, *(rnd.getrandbits(rnd.randrange(1, 200)) + 1 for _ in range(2000))]:
+        root = Sensitivity(1, square).l2
+        assert Fraction(root) ** 2 >= square > Fraction(math.nextafter(root, 0.0)) ** 2
