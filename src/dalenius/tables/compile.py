@@ -182,10 +182,9 @@ class _Compiler:
 
     def negation(self, tree: Any) -> Term:
         inner = self.condition(tree.this)
-        # By CASE: Ibis writes (~x).isnull() as NOT (x IS NULL), and `x IN (...) = FALSE` is no SQL to Spark.
-        value = ibis.cases(
-            (inner.value, ibis.literal(False)), (inner.value.isnull(), ibis.null("boolean")), else_=True
-        )
+        # By CASE, which needs no brackets: Ibis writes (~x).isnull() as NOT (x IS NULL), and `x IN (...) = FALSE` and
+        # `x IS NULL IS NULL` are no SQL to Spark.
+        value = ibis.cases((inner.value, ibis.literal(False)), (~inner.value, ibis.literal(True)))
         return replace(terms.truth(value, inner), size=2 * inner.size)
 
     def arithmetic(self, tree: Any) -> Term:
@@ -238,7 +237,12 @@ class _Compiler:
         if not isinstance(tree.expression, exp.Null):
             raise QueryRefused("IS may only be followed by NULL or NOT NULL.")
         inner = self(tree.this)
-        return Term(inner.value.isnull(), "bool")  # says itself what becomes of missing values
+        missing = inner.value.isnull()
+        if inner.kind == "bool":
+            missing = ibis.cases(
+                (inner.value, ibis.literal(False)), (~inner.value, ibis.literal(False)), else_=True
+            )
+        return Term(missing, "bool", size=2 * inner.size)  # says itself what becomes of missing values
 
     def case(self, tree: Any) -> Term:
         if tree.this is not None:
