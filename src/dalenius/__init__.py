@@ -55,10 +55,10 @@ __all__ = [
 if TYPE_CHECKING:
     from dalenius import audit, errors, learn, losses, mechanisms
     from dalenius.calculus import theorems
-    from dalenius.calculus.adjacency import ADD_REMOVE, REPLACE_ONE, Adjacency
     from dalenius.calculus.calibrate import calibrate
     from dalenius.calculus.guarantees import GDP, RDP, ZCDP, ApproxDP, Guarantee, PureDP, TradeOff
     from dalenius.calculus.loss import Loss
+    from dalenius.core.adjacency import ADD_REMOVE, REPLACE_ONE, Adjacency
     from dalenius.session.accuracy import within
     from dalenius.session.ledger import Ledger
     from dalenius.session.session import Session
@@ -92,7 +92,7 @@ else:
         "theorems": "dalenius.calculus.theorems",
     }
     _MEMBERS = {
-        "dalenius.calculus.adjacency": ("ADD_REMOVE", "REPLACE_ONE", "Adjacency"),
+        "dalenius.core.adjacency": ("ADD_REMOVE", "REPLACE_ONE", "Adjacency"),
         "dalenius.calculus.calibrate": ("calibrate",),
         "dalenius.calculus.guarantees": ("GDP", "RDP", "ZCDP", "ApproxDP", "Guarantee", "PureDP", "TradeOff"),
         "dalenius.calculus.loss": ("Loss",),

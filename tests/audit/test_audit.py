@@ -15,7 +15,7 @@ import pytest
 import dalenius as dp
 from dalenius import losses
 from dalenius.audit import Attack, Audit, lower_bound
-from dalenius.calculus.errors import InvalidParameter
+from dalenius.errors import InvalidParameter
 from dalenius.noise import bernoulli, discrete_laplace
 from dalenius.noise.seeded import seeded
 

@@ -30,9 +30,9 @@ from hypothesis import strategies as st
 
 import dalenius as dp
 from dalenius import losses
-from dalenius.calculus.errors import UnsupportedComposition
 from dalenius.calculus.loss import Loss
 from dalenius.calculus.pairs.pair import Bounds
+from dalenius.errors import UnsupportedComposition
 
 Side = Literal["remove", "add"]
 SIDES: tuple[Side, ...] = ("remove", "add")

@@ -11,7 +11,7 @@ import pytest
 
 import dalenius as dp
 from dalenius import losses
-from dalenius.calculus.errors import (
+from dalenius.errors import (
     AdjacencyMismatch,
     CannotMeet,
     InvalidParameter,

@@ -10,11 +10,11 @@ import inspect
 import pytest
 
 import dalenius as dp
-from dalenius.calculus.errors import InvalidParameter
 from dalenius.cli.evaluate import evaluate, free_names, read_loss
 from dalenius.cli.grammar import MAX_DEPTH, parse
 from dalenius.cli.problems import GrammarError
 from dalenius.cli.vocabulary import FORMS, REFUSED, Sort
+from dalenius.errors import InvalidParameter
 
 L = dp.losses
 SORTS = {

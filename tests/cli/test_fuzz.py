@@ -6,12 +6,12 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import dalenius as dp
-from dalenius.calculus.errors import InvalidParameter
 from dalenius.cli.evaluate import evaluate, free_names, read_loss
 from dalenius.cli.grammar import parse
 from dalenius.cli.problems import GrammarError
 from dalenius.cli.promises import read_promise
 from dalenius.cli.vocabulary import FORMS
+from dalenius.errors import InvalidParameter
 
 L = dp.losses
 Written = tuple[str, dp.Loss]

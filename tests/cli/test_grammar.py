@@ -7,11 +7,11 @@ import sys
 
 import pytest
 
-from dalenius.calculus.errors import InvalidParameter
 from dalenius.cli.grammar import MAX_COUNT, MAX_DEPTH, parse
 from dalenius.cli.problems import WIDTH, GrammarError
 from dalenius.cli.syntax import Call, Name, Number, Numbers, Product, Sum
 from dalenius.cli.tokens import MAX_LENGTH, single_number
+from dalenius.errors import InvalidParameter
 
 
 def pointed(text: str) -> tuple[str, str]:

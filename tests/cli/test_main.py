@@ -14,12 +14,12 @@ import pytest
 from typer.testing import CliRunner
 
 import dalenius as dp
-from dalenius.calculus import written
 from dalenius.cli import main as program
 from dalenius.cli import show
 from dalenius.cli.evaluate import evaluate, read_loss
 from dalenius.cli.grammar import parse
 from dalenius.cli.promises import read_promise
+from dalenius.core import decimals
 
 RUN = "poisson(0.01, gaussian(1.0)) * 10000 + laplace(2)"
 LOSS = dp.losses.poisson_sampled(dp.losses.gaussian(1.0), 0.01) * 10_000 + dp.losses.laplace(2)
@@ -111,7 +111,7 @@ class TestAccount:
         lower, upper = LOSS.delta_bounds(3.0)
         assert float(found["3"][0]) <= lower <= upper <= float(found["3"][1])
         lower, upper = LOSS.delta_bounds(0.0)
-        assert f"at least {written.rounded_down(lower)}, at most {written.rounded_up(upper)}" in out
+        assert f"at least {decimals.rounded_down(lower)}, at most {decimals.rounded_up(upper)}" in out
 
     def test_json_has_full_precision(self) -> None:
         found = run_json("account", RUN, "--delta", "1e-5", "--epsilon", "3", "--epsilon", "4")

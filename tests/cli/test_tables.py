@@ -11,10 +11,10 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner, Result
 
-from dalenius.calculus.errors import InvalidParameter
 from dalenius.cli.main import app
 from dalenius.cli.people import people
 from dalenius.cli.pictures import ranges
+from dalenius.errors import InvalidParameter
 from dalenius.tables.sql import parse_aggregates
 
 

@@ -9,7 +9,7 @@ import pytest
 from sklearn.base import clone
 
 import dalenius as dp
-from dalenius.calculus.errors import CannotMeet, InvalidParameter
+from dalenius.errors import CannotMeet, InvalidParameter
 from dalenius.learn import Descent, LinearSVC, LogisticRegression
 from dalenius.learn.noisy_newton import NoisyNewton
 from dalenius.learn.objective_perturbation import ObjectivePerturbation

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dalenius.calculus.errors import InvalidParameter
+from dalenius.errors import InvalidParameter
 from dalenius.learn.curves import ClippedPoisson, Curve, Huber, HuberHinge, Logistic
 
 CURVES: tuple[tuple[Curve, tuple[float, ...]], ...] = (

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import dalenius as dp
-from dalenius.calculus.errors import InvalidParameter
+from dalenius.errors import InvalidParameter
 from dalenius.learn.curves import HuberHinge, Logistic
 from dalenius.learn.descent import NoisyDescent, descent_loss, samples
 from dalenius.learn.exact_sums import ExactSums

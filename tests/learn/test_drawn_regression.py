@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import dalenius as dp
-from dalenius.calculus.errors import InvalidParameter
+from dalenius.errors import InvalidParameter
 from dalenius.learn import (
     ExponentialLeastSquares,
     ExponentialQuantileRegression,

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 import dalenius as dp
-from dalenius.calculus.errors import InvalidParameter
+from dalenius.errors import InvalidParameter
 from dalenius.learn.curves import Logistic
 from dalenius.learn.exact_sums import ExactSums
 from dalenius.learn.rows import matrix, one_each, records, same

@@ -11,7 +11,7 @@ from scipy.linalg import cholesky
 from scipy.stats import norm
 
 import dalenius as dp
-from dalenius.calculus.errors import CannotMeet
+from dalenius.errors import CannotMeet
 from dalenius.learn import PosteriorSampleRegression, one_posterior_sample
 from dalenius.learn.one_posterior_sample import plan, residual
 from dalenius.learn.posterior_sample import posterior, sample_delta

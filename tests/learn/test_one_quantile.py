@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import dalenius as dp
-from dalenius.calculus.errors import InvalidParameter
+from dalenius.errors import InvalidParameter
 from dalenius.learn import ExponentialQuantile, GradientQuantile, one_quantile
 from dalenius.learn.one_quantile import _risks
 from dalenius.mechanisms.ranks import PARTS

@@ -10,7 +10,7 @@ import pytest
 from sklearn.linear_model import LinearRegression as Plain
 
 import dalenius as dp
-from dalenius.calculus.errors import InvalidParameter
+from dalenius.errors import InvalidParameter
 from dalenius.learn import HuberRegression, LogisticRegression, SubsampleAggregate
 from dalenius.learn.curves import Huber, Logistic
 from dalenius.learn.objective_perturbation import ObjectivePerturbation

@@ -10,7 +10,7 @@ import pytest
 from scipy.stats import norm
 
 import dalenius as dp
-from dalenius.calculus.errors import CannotMeet
+from dalenius.errors import CannotMeet
 from dalenius.learn import AdaptivePosteriorSampleRegression
 from dalenius.learn.posterior_sample import sample_delta
 from tests.learn.contract import EXPECTED, NOISE, RANDOM

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import dalenius as dp
-from dalenius.calculus.errors import InvalidParameter
+from dalenius.errors import InvalidParameter
 from dalenius.learn import HuberRegression, LinearRegression, PoissonRegression
 from dalenius.learn.linear_regression import NoisyStatistics
 from dalenius.learn.rows import records

@@ -11,7 +11,7 @@ from scipy.special import gammaln, log_ndtr, ndtr
 from sklearn.base import is_classifier, is_regressor
 
 import dalenius as dp
-from dalenius.calculus.errors import CannotMeet, InvalidParameter
+from dalenius.errors import CannotMeet, InvalidParameter
 from dalenius.learn import (
     FixedTries,
     GeometricTries,

@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 import dalenius as dp
-from dalenius.calculus.errors import InvalidParameter
+from dalenius.errors import InvalidParameter
 from dalenius.mechanisms import AnalyzeGauss, Gaussian
 from tests.mechanisms.contract import NUMBERS_OUT_OF_RANGE, Case, MechanismContract, bits, follows
 from tests.mechanisms.quadrature import hockey_stick

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dalenius.calculus.errors import InvalidParameter
+from dalenius.errors import InvalidParameter
 from dalenius.mechanisms.doubles import real, reals
 
 

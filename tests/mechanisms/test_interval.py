@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import dalenius as dp
-from dalenius.calculus.errors import CannotMeet, InvalidParameter
+from dalenius.errors import CannotMeet, InvalidParameter
 from dalenius.mechanisms import IntervalExponential
 from dalenius.mechanisms.pieces import Pieces
 from tests.mechanisms.choices import cumulative, softmax, spread, worst_delta

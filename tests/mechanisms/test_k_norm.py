@@ -12,7 +12,7 @@ import pytest
 from scipy import stats
 
 import dalenius as dp
-from dalenius.calculus.errors import InvalidParameter
+from dalenius.errors import InvalidParameter
 from dalenius.mechanisms import Hull, KNorm, Laplace, k_norm_noise
 from dalenius.mechanisms.k_norm_noise import Polytope
 from dalenius.noise.norm_noise import norm_units

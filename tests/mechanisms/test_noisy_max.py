@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import dalenius as dp
-from dalenius.calculus.errors import InvalidParameter
+from dalenius.errors import InvalidParameter
 from dalenius.mechanisms import Exponential, ReportNoisyMax
 from dalenius.mechanisms.misses import miss
 from tests.mechanisms.choices import flipped, hockey_stick, softmax, spread, winners

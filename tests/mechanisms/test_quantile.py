@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import dalenius as dp
-from dalenius.calculus.errors import InvalidParameter
+from dalenius.errors import InvalidParameter
 from dalenius.mechanisms import Quantile, ranks
 from dalenius.mechanisms.ranks import Line
 from tests.mechanisms.choices import cumulative, softmax, spread, worst_delta

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dalenius.calculus.errors import InvalidParameter
+from dalenius.errors import InvalidParameter
 from dalenius.mechanisms import RandomizedResponse
 from dalenius.mechanisms.doubles import reals
 from dalenius.mechanisms.values import real_numbers, whole_numbers

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy.integrate import trapezoid
 
-from dalenius.calculus.errors import InvalidParameter
+from dalenius.errors import InvalidParameter
 from dalenius.noise import argmax, noisy_argmax
 from dalenius.noise.contest import Contestant, winner
 from dalenius.noise.exponential import exponentials

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dalenius.calculus.errors import InvalidParameter
+from dalenius.errors import InvalidParameter
 from dalenius.noise import discrete_gaussian, tail
 from dalenius.noise.discrete_gaussian import _Sampler
 from dalenius.noise.lazy import LazyUniform, log_above

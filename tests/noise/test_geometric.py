@@ -11,7 +11,7 @@ import mpmath
 import numpy as np
 import pytest
 
-from dalenius.calculus.errors import InvalidParameter
+from dalenius.errors import InvalidParameter
 from dalenius.noise import discrete_laplace, geometric
 from dalenius.noise.geometric import levels
 from dalenius.noise.lazy import LazyUniform, level, rational, two_sided_level

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dalenius.calculus.errors import InvalidParameter
+from dalenius.errors import InvalidParameter
 from dalenius.noise import bernoulli, bernoulli_exp, categorical, uniform, uniform_integers
 from dalenius.noise.lazy import LazyUniform, below, below_exp
 from dalenius.noise.seeded import ListedSource, seeded, using

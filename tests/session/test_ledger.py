@@ -24,7 +24,7 @@ import pytest
 
 import dalenius as dp
 from dalenius import losses
-from dalenius.errors import AdjacencyMismatch, BudgetExceeded, InvalidParameter, LedgerError, QueryFailed
+from dalenius.errors import AdjacencyMismatch, BudgetExceeded, EngineFailed, InvalidParameter, LedgerError
 from dalenius.session import entries
 from dalenius.session.account import Ticket
 from dalenius.session.cost import GRAINS, Cost
@@ -90,7 +90,7 @@ class TestCharging:
 
     def test_a_failed_computation_keeps_its_charge(self, place: str) -> None:
         account = opened(place)
-        with pytest.raises(QueryFailed, match="after it was charged"):
+        with pytest.raises(EngineFailed, match="after it was charged"):
             account.ask("q", rho("0.25"), lambda: str(1 // 0))
         assert account.spent == dp.ZCDP(0.25)
         assert account.recorded("q") is None
@@ -101,7 +101,7 @@ class TestCharging:
 
     def test_what_is_no_answer_keeps_its_charge_and_is_not_released(self, place: str) -> None:
         account = opened(place)
-        with pytest.raises(QueryFailed):
+        with pytest.raises(EngineFailed):
             account.ask("q", rho("0.25"), lambda: "forty-one")
         with pytest.raises(InvalidParameter, match="not JSON"):
             account.record(account.charge("q", rho("0")), "forty-one")

@@ -170,7 +170,7 @@ def test_on_either_store(place: str, tmp_path: Path) -> None:
     with pytest.raises(InvalidParameter, match="moved=True"):
         session(moved, place)
     assert counted(session(moved, place, moved=True)).free
-    with pytest.raises(dp.errors.QueryFailed):
+    with pytest.raises(dp.errors.EngineFailed):
         s.account.ask("q", dp.losses.gaussian(20.0), lambda: str(1 // 0))
     found = verify(place)
     assert found.ok, found.problems

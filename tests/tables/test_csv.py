@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import dalenius as dp
-from dalenius.calculus.errors import SourceError
+from dalenius.errors import SourceError
 from dalenius.tables import Source, exact
 from dalenius.tables.opening.duckdb import spill
 from dalenius.tables.schema import Records

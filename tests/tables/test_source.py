@@ -16,7 +16,7 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
 
-from dalenius.errors import QueryFailed, QueryRefused, SourceError
+from dalenius.errors import EngineFailed, QueryRefused, SourceError
 from dalenius.tables import Column, Schema, Source, Unit, count, exact, histogram, mean, median
 from tests.servers.postgres import PostgresServer
 
@@ -181,7 +181,7 @@ def test_what_the_engine_says_is_withheld(tmp_path: Path) -> None:
     source = Source.open(str(tmp_path / "part-*.parquet"))
     query = source.table(Schema(nulls="drop")).agg(m=mean("x", (0, 1)))
     pq.write_table(pa.table({"x": ["secret-value"]}), tmp_path / "part-1.parquet")
-    with pytest.raises(QueryFailed, match="could not be carried out") as caught:
+    with pytest.raises(EngineFailed, match="could not be carried out") as caught:
         exact.evaluate(source, query, Unit.rows())
     assert "secret-value" not in str(caught.value)
     assert caught.value.__context__ is None

@@ -15,8 +15,8 @@ from dalenius.audit.result import Audit
 from dalenius.audit.rows import Layout, Rows, Statistic
 from dalenius.audit.scores.learn import learn
 from dalenius.audit.subjects import Subject, subjects
-from dalenius.calculus import checks
-from dalenius.calculus.errors import InvalidParameter
+from dalenius.core import checks
+from dalenius.errors import InvalidParameter
 from dalenius.mechanisms.mechanism import Mechanism
 
 LEAST_TRIALS = 100

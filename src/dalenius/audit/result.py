@@ -10,10 +10,10 @@ import numpy as np
 
 from dalenius.audit.attack import Attack
 from dalenius.audit.claims import Claim, as_loss, refuted
-from dalenius.calculus import checks
-from dalenius.calculus.errors import InvalidParameter
 from dalenius.calculus.loss import Loss
-from dalenius.calculus.written import rounded_down
+from dalenius.core import checks
+from dalenius.core.decimals import rounded_down
+from dalenius.errors import InvalidParameter
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -26,7 +26,7 @@ from dalenius.audit.leaves import (
     leaves,
     written,
 )
-from dalenius.calculus.errors import InvalidParameter
+from dalenius.errors import InvalidParameter
 
 Reals = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -7,11 +7,11 @@ from collections.abc import Callable
 from dataclasses import replace
 from itertools import combinations
 
-from dalenius.calculus import checks
-from dalenius.calculus.errors import CannotMeet, InvalidParameter, NotMonotone
 from dalenius.calculus.guarantees import ApproxDP, Guarantee
 from dalenius.calculus.loss import Loss
 from dalenius.calculus.pairs.pair import Bounds
+from dalenius.core import checks
+from dalenius.errors import CannotMeet, InvalidParameter, NotMonotone
 
 SMALLEST, LARGEST = 1e-12, 1e12
 PRECISION = 1e-9

@@ -10,13 +10,13 @@ from functools import cached_property
 
 import numpy as np
 
-from dalenius.calculus import checks
-from dalenius.calculus.adjacency import ADD_REMOVE, Adjacency
-from dalenius.calculus.errors import InvalidParameter
 from dalenius.calculus.loss import Loss
 from dalenius.calculus.losses import approx, gdp, pure, rdp, zcdp
 from dalenius.calculus.losses.tradeoff import chord_pair, from_tradeoff
 from dalenius.calculus.pairs.pair import Bounds, Reals
+from dalenius.core import checks
+from dalenius.core.adjacency import ADD_REMOVE, Adjacency
+from dalenius.errors import InvalidParameter
 
 
 def _log_ratio(found: float, promised: float) -> float:

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.optimize import minimize_scalar
 
-from dalenius.calculus import checks
-from dalenius.calculus.adjacency import ADD_REMOVE, Adjacency
-from dalenius.calculus.adjacency import adjacency as checked_adjacency
 from dalenius.calculus.engines.accountant import Direction, Engine, merged
-from dalenius.calculus.errors import AdjacencyMismatch, InvalidParameter
 from dalenius.calculus.pairs.pair import UNIT, Bounds, Pair, Reals, Terms
+from dalenius.core import checks
+from dalenius.core.adjacency import ADD_REMOVE, Adjacency
+from dalenius.core.adjacency import adjacency as checked_adjacency
+from dalenius.errors import AdjacencyMismatch, InvalidParameter
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -6,8 +6,6 @@ from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from dalenius.calculus.errors import InvalidParameter
-from dalenius.calculus.written import exact
 from dalenius.cli.grammar import MAX_COUNT, Expression, parse
 from dalenius.cli.problems import GrammarError, quoted, suggestion
 from dalenius.cli.syntax import Argument, Call, LossTree, Name, Number, Numbers, Product, Sum, Value
@@ -21,6 +19,8 @@ from dalenius.cli.vocabulary import (
     is_adjacency,
     is_variable,
 )
+from dalenius.core.decimals import exact
+from dalenius.errors import InvalidParameter
 
 if TYPE_CHECKING:
     from dalenius.calculus.loss import Loss
@@ -199,7 +199,7 @@ class _Evaluator:
         if not isinstance(value, Name):
             return self.loss(value)
         if parameter.sort is Sort.ADJACENCY:
-            from dalenius.calculus.adjacency import ADD_REMOVE, REPLACE_ONE
+            from dalenius.core.adjacency import ADD_REMOVE, REPLACE_ONE
 
             return ADD_REMOVE if value.name.lower() == "add_remove" else REPLACE_ONE
         if parameter.sort is Sort.WHOLE and is_variable(value.name):

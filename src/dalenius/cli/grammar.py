@@ -15,10 +15,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NoReturn
 
-from dalenius.calculus.written import exact
 from dalenius.cli.problems import GrammarError, quoted
 from dalenius.cli.syntax import Argument, Call, LossTree, Name, Number, Numbers, Product, Sum, Value
 from dalenius.cli.tokens import Kind, Token, tokens, value_of
+from dalenius.core.decimals import exact
 
 MAX_DEPTH = 100
 """Deepest nesting of brackets. Five calls a level stay well inside Python's own limit of 1000."""

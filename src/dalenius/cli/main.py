@@ -11,8 +11,6 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from dalenius.calculus import written
-from dalenius.calculus.errors import InvalidParameter
 from dalenius.cli import demo, ledger, show, tables
 from dalenius.cli.evaluate import evaluate, free_names, read_loss
 from dalenius.cli.frame import EXIT_CODES, UNEXPECTED, AsJson, clear_errors
@@ -21,6 +19,8 @@ from dalenius.cli.problems import GrammarError, quoted
 from dalenius.cli.promises import Promise, read_promise
 from dalenius.cli.tokens import single_number
 from dalenius.cli.vocabulary import FORMS
+from dalenius.core import decimals
+from dalenius.errors import InvalidParameter
 
 if TYPE_CHECKING:
     from dalenius.calculus.engines.accountant import Engine
@@ -147,7 +147,7 @@ def account(
                     (given, f"{found} at least", f"{found} at most", "worse direction"), _cells(given, rows)
                 )
                 show.say()
-        low, high = written.rounded_down(variation.lower), written.rounded_up(variation.upper)
+        low, high = decimals.rounded_down(variation.lower), decimals.rounded_up(variation.upper)
         show.say(f"Total variation: at least {low}, at most {high}")
 
 
@@ -167,9 +167,9 @@ def _line(given: str, at: float, bounds: Bounds, loss: Loss) -> dict[str, Any]:
 def _cells(given: str, rows: Sequence[Mapping[str, Any]]) -> list[tuple[str, ...]]:
     return [
         (
-            written.exact(row[given]),
-            written.rounded_down(row["lower"]),
-            written.rounded_up(row["upper"]),
+            decimals.exact(row[given]),
+            decimals.rounded_down(row["lower"]),
+            decimals.rounded_up(row["upper"]),
             _direction(row["worse_direction"]),
         )
         for row in rows
@@ -238,14 +238,16 @@ def calibrate(
                 }
             )
             return
-        show.say(f"{name} = {written.exact(rounded)}")
+        show.say(f"{name} = {decimals.exact(rounded)}")
         show.say()
         _print_about(loss)
-        high = written.rounded_up(found.upper)
+        high = decimals.rounded_up(found.upper)
         # The promise itself is a bound too; it reads better than one digit above it.
         if float(high) > found.promised >= found.upper:
-            high = written.exact(found.promised)
-        show.say(f"Verified: {found.quantity} is at most {high} (promised: {written.exact(found.promised)}).")
+            high = decimals.exact(found.promised)
+        show.say(
+            f"Verified: {found.quantity} is at most {high} (promised: {decimals.exact(found.promised)})."
+        )
 
 
 def _variable(tree: Expression) -> str:
@@ -284,7 +286,7 @@ def _solved(tree: Expression, name: str, wanted: Promise) -> float:
 
 def _rounded_safely(tree: Expression, name: str, value: float, wanted: Promise) -> float:
     """The value at the digits shown, on the side that keeps the promise; verified, not assumed."""
-    for text in (written.rounded_up(value), written.rounded_down(value)):
+    for text in (decimals.rounded_up(value), decimals.rounded_down(value)):
         try:
             if wanted.guarantee.holds(evaluate(tree, {name: float(text)})):
                 return float(text)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from dalenius.calculus.errors import InvalidParameter
 from dalenius.cli.problems import GrammarError, quoted, suggestion
 from dalenius.cli.tokens import single_number
+from dalenius.errors import InvalidParameter
 
 if TYPE_CHECKING:
     from dalenius.calculus.guarantees import Guarantee

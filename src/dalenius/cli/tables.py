@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dalenius.calculus.errors import InvalidParameter
 from dalenius.cli.frame import EXIT_CODES, AsJson, clear_errors
 from dalenius.cli.promises import read_promise
 from dalenius.cli.show import plain_number, working
+from dalenius.errors import InvalidParameter
 
 if TYPE_CHECKING:
     from dalenius.session.ledger import Ledger

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from sklearn.base import ClassifierMixin
 
-from dalenius.calculus.errors import InvalidParameter
 from dalenius.calculus.guarantees import Guarantee
+from dalenius.errors import InvalidParameter
 from dalenius.learn.curves import Curve, HuberHinge, Logistic, Reals
 from dalenius.learn.linear_model import LinearModel, Method
 from dalenius.learn.rows import Rows, labels_of, same, training

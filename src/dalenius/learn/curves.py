@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import expit, logit
 
-from dalenius.calculus import checks
-from dalenius.calculus.errors import InvalidParameter
+from dalenius.core import checks
+from dalenius.errors import InvalidParameter
 
 Reals = npt.NDArray[Any]
 

@@ -9,11 +9,12 @@ from typing import Any, Literal
 
 import numpy as np
 
-from dalenius.calculus import checks, losses
+from dalenius.calculus import losses
 from dalenius.calculus.calibrate import calibrate
-from dalenius.calculus.errors import InvalidParameter
 from dalenius.calculus.guarantees import Guarantee
 from dalenius.calculus.loss import Loss
+from dalenius.core import checks
+from dalenius.errors import InvalidParameter
 from dalenius.learn.curves import Curve, Reals
 from dalenius.learn.exact_sums import ExactSums
 from dalenius.learn.optimisers import Adam, Momentum

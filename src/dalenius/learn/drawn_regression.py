@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from dalenius.calculus import checks
-from dalenius.calculus.errors import InvalidParameter
 from dalenius.calculus.guarantees import Guarantee
 from dalenius.calculus.loss import Loss
 from dalenius.calculus.losses import bounded_range
+from dalenius.core import checks
+from dalenius.errors import InvalidParameter
 from dalenius.learn.bounded_regression import BoundedRegression
 from dalenius.learn.curves import Reals
 from dalenius.learn.grid_draw import BITS, draw

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from dalenius.calculus.errors import InvalidParameter
+from dalenius.errors import InvalidParameter
 from dalenius.learn.curves import Curve, Reals
 from dalenius.learn.rows import Records
 from dalenius.learn.whole_rows import Blocks, WholeRows

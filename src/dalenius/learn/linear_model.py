@@ -11,10 +11,10 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import _check_feature_names, check_is_fitted
 
-from dalenius.calculus import checks
-from dalenius.calculus.errors import CannotMeet, InvalidParameter
 from dalenius.calculus.guarantees import GDP, ApproxDP, Guarantee, PureDP
 from dalenius.calculus.loss import Loss
+from dalenius.core import checks
+from dalenius.errors import CannotMeet, InvalidParameter
 from dalenius.learn.curves import Curve, Reals
 from dalenius.learn.descent import Descent, NoisyDescent
 from dalenius.learn.noisy_newton import NoisyNewton

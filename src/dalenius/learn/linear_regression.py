@@ -9,11 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from dalenius.calculus import checks, losses
+from dalenius.calculus import losses
 from dalenius.calculus.calibrate import calibrate
-from dalenius.calculus.errors import InvalidParameter
 from dalenius.calculus.guarantees import Guarantee
 from dalenius.calculus.loss import Loss
+from dalenius.core import checks
+from dalenius.errors import InvalidParameter
 from dalenius.learn.bounded_regression import BoundedRegression
 from dalenius.learn.curves import Reals
 from dalenius.learn.linear_model import checked_guarantee

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dalenius.calculus import checks, losses
+from dalenius.calculus import losses
 from dalenius.calculus.calibrate import calibrate
 from dalenius.calculus.guarantees import Guarantee
 from dalenius.calculus.loss import Loss
+from dalenius.core import checks
 from dalenius.learn.curves import Curve, Reals
 from dalenius.learn.exact_sums import BITS, ExactSums
 from dalenius.learn.optimisers import Adam

@@ -8,11 +8,12 @@ from functools import lru_cache
 
 import numpy as np
 
-from dalenius.calculus import checks, losses
+from dalenius.calculus import losses
 from dalenius.calculus.calibrate import calibrate
-from dalenius.calculus.errors import CannotMeet
 from dalenius.calculus.guarantees import ApproxDP, Guarantee
 from dalenius.calculus.loss import Loss
+from dalenius.core import checks
+from dalenius.errors import CannotMeet
 from dalenius.learn.curves import Curve, Reals
 from dalenius.learn.minimise import Objective, minimiser
 from dalenius.learn.rows import Records

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from dalenius.calculus import checks
-from dalenius.calculus.errors import InvalidParameter
 from dalenius.calculus.guarantees import Guarantee
 from dalenius.calculus.loss import Loss
 from dalenius.calculus.losses import bounded_range
+from dalenius.core import checks
+from dalenius.errors import InvalidParameter
 from dalenius.learn.linear_model import checked_guarantee
 from dalenius.learn.refits import alone
 from dalenius.learn.rows import listed

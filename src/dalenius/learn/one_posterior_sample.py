@@ -9,9 +9,10 @@ import numpy as np
 from scipy.linalg import cho_solve, cholesky
 from scipy.special import ndtri
 
-from dalenius.calculus import checks, losses
+from dalenius.calculus import losses
 from dalenius.calculus.guarantees import ApproxDP, Guarantee
 from dalenius.calculus.loss import Loss
+from dalenius.core import checks
 from dalenius.learn.bounded_regression import BoundedRegression
 from dalenius.learn.posterior_sample import (
     SLACK,

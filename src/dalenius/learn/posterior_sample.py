@@ -10,10 +10,11 @@ import numpy as np
 from scipy.linalg import cho_solve, cholesky, solve_triangular
 from scipy.special import ndtr, ndtri
 
-from dalenius.calculus import checks, losses
-from dalenius.calculus.errors import CannotMeet
+from dalenius.calculus import losses
 from dalenius.calculus.guarantees import ApproxDP, Guarantee
 from dalenius.calculus.loss import Loss
+from dalenius.core import checks
+from dalenius.errors import CannotMeet
 from dalenius.learn.bounded_regression import BoundedRegression
 from dalenius.learn.curves import Reals
 from dalenius.learn.linear_model import checked_guarantee

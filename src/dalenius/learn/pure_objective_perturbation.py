@@ -7,10 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dalenius.calculus import checks, losses
-from dalenius.calculus.errors import CannotMeet
+from dalenius.calculus import losses
 from dalenius.calculus.guarantees import ApproxDP, Guarantee, PureDP
 from dalenius.calculus.loss import Loss
+from dalenius.core import checks
+from dalenius.errors import CannotMeet
 from dalenius.learn.curves import Curve, Reals
 from dalenius.learn.minimise import Objective
 from dalenius.learn.objective_perturbation import BITS, TOLERANCE, close_minimum

@@ -11,8 +11,8 @@ from contextvars import ContextVar, Token
 from types import FrameType
 from typing import Any
 
-from dalenius.calculus.errors import InvalidParameter
 from dalenius.calculus.loss import Loss
+from dalenius.errors import InvalidParameter
 
 ONCE = ("sklearn.base", "sklearn.pipeline", "sklearn.utils")
 """Modules of scikit-learn that fit what they are given once, and its own tests of estimators."""

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from sklearn.base import RegressorMixin
 
-from dalenius.calculus import checks
 from dalenius.calculus.guarantees import Guarantee
+from dalenius.core import checks
 from dalenius.learn.curves import ClippedPoisson, Curve, Huber, Reals
 from dalenius.learn.linear_model import LinearModel, Method
 from dalenius.learn.rows import Rows, training

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from dalenius.calculus.errors import InvalidParameter
 from dalenius.calculus.guarantees import ApproxDP, Guarantee, PureDP
 from dalenius.calculus.loss import Loss
+from dalenius.errors import InvalidParameter
 from dalenius.learn.linear_model import checked_guarantee
 from dalenius.learn.refits import alone
 from dalenius.learn.rows import checked_norm, labels_of, matrix, same

@@ -13,10 +13,10 @@ from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from dalenius.calculus import checks
-from dalenius.calculus.errors import CannotMeet, InvalidParameter
 from dalenius.calculus.guarantees import GDP, RDP, ZCDP, ApproxDP, Guarantee, PureDP, TradeOff
 from dalenius.calculus.loss import Loss
+from dalenius.core import checks
+from dalenius.errors import CannotMeet, InvalidParameter
 from dalenius.learn.curves import Reals
 from dalenius.learn.linear_model import checked_guarantee
 from dalenius.learn.refits import alone

@@ -10,10 +10,10 @@ import numpy as np
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
-from dalenius.calculus import checks
-from dalenius.calculus.errors import InvalidParameter
 from dalenius.calculus.guarantees import ApproxDP, Guarantee, PureDP
 from dalenius.calculus.loss import Loss
+from dalenius.core import checks
+from dalenius.errors import InvalidParameter
 from dalenius.learn.curves import Reals
 from dalenius.learn.linear_model import checked_guarantee
 from dalenius.learn.refits import alone

@@ -11,10 +11,11 @@ from operator import add
 import numpy as np
 from scipy.special import gammaln
 
-from dalenius.calculus import checks, losses
-from dalenius.calculus.errors import CannotMeet, InvalidParameter
+from dalenius.calculus import losses
 from dalenius.calculus.guarantees import RDP, ZCDP, ApproxDP, Guarantee, PureDP
 from dalenius.calculus.loss import Loss
+from dalenius.core import checks
+from dalenius.errors import CannotMeet, InvalidParameter
 from dalenius.learn.best_of import BestOf
 from dalenius.learn.curves import Reals
 from dalenius.noise import categorical, geometric

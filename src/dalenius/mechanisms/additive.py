@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dalenius.calculus import checks
+from dalenius.core import checks
 from dalenius.mechanisms.mechanism import Mechanism
 from dalenius.mechanisms.sums import noisy_integers, noisy_reals, python_integer
 from dalenius.mechanisms.values import Numbers, real_numbers, whole_numbers

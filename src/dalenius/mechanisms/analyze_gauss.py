@@ -12,11 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_ndtr
 
-from dalenius.calculus import checks, losses
-from dalenius.calculus.adjacency import ADD_REMOVE, Adjacency
-from dalenius.calculus.errors import InvalidParameter
+from dalenius.calculus import losses
 from dalenius.calculus.guarantees import Guarantee
 from dalenius.calculus.loss import Loss
+from dalenius.core import checks
+from dalenius.core.adjacency import ADD_REMOVE, Adjacency
+from dalenius.errors import InvalidParameter
 from dalenius.mechanisms import on_grid
 from dalenius.mechanisms.mechanism import Mechanism, Neighbours
 from dalenius.mechanisms.search import least_noise, most_noise

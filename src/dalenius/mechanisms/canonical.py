@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dalenius.calculus import checks
+from dalenius.core import checks
 from dalenius.mechanisms.mechanism import Mechanism
 from dalenius.mechanisms.sums import noisy_reals
 from dalenius.mechanisms.values import real_numbers

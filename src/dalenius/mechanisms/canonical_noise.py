@@ -14,12 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
-from dalenius.calculus import checks
-from dalenius.calculus.adjacency import ADD_REMOVE, Adjacency
-from dalenius.calculus.errors import InvalidParameter
 from dalenius.calculus.guarantees import GDP, ApproxDP, Guarantee, PureDP, TradeOff
 from dalenius.calculus.loss import Loss
 from dalenius.calculus.pairs.tabulate import lower_hull
+from dalenius.core import checks
+from dalenius.core.adjacency import ADD_REMOVE, Adjacency
+from dalenius.errors import InvalidParameter
 from dalenius.mechanisms import on_grid
 from dalenius.mechanisms.canonical import NoiseInCells
 from dalenius.mechanisms.mechanism import Neighbours, at_the_end, spread

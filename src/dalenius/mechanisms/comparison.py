@@ -24,8 +24,8 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from dalenius.calculus import checks
-from dalenius.calculus.errors import InvalidParameter
+from dalenius.core import checks
+from dalenius.errors import InvalidParameter, TooMuchNoise
 from dalenius.mechanisms.doubles import Reals, reals
 from dalenius.mechanisms.mechanism import Neighbours
 from dalenius.mechanisms.misses import FAR, SURE, integral, log_below
@@ -83,7 +83,7 @@ class Comparison:
         largest = max(self.threshold_noise, self.query_noise)
         spare = LARGEST_NOISE - math.ceil(largest).bit_length()
         if spare < 0:
-            raise InvalidParameter(
+            raise TooMuchNoise(
                 f"epsilon asks for noise of {float(largest):.3g} times the sensitivity; exact noise goes "
                 "up to 2^50 times. Use a larger epsilon."
             )

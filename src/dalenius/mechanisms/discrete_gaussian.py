@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtri
 
-from dalenius.calculus import checks
-from dalenius.calculus.adjacency import ADD_REMOVE, Adjacency
 from dalenius.calculus.calibrate import calibrate
-from dalenius.calculus.errors import InvalidParameter
 from dalenius.calculus.guarantees import Guarantee
 from dalenius.calculus.loss import Loss
+from dalenius.core import checks
+from dalenius.core.adjacency import ADD_REMOVE, Adjacency
+from dalenius.errors import InvalidParameter
 from dalenius.mechanisms import on_grid
 from dalenius.mechanisms.additive import NoiseOnIntegers
 from dalenius.mechanisms.lattice_gaussian import lattice_gaussian

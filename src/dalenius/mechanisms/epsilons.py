@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar
 
-from dalenius.calculus import checks
 from dalenius.calculus.calibrate import calibrate
-from dalenius.calculus.errors import CannotMeet, InvalidParameter
 from dalenius.calculus.guarantees import ApproxDP, Guarantee, PureDP
 from dalenius.calculus.loss import Loss
+from dalenius.core import checks
+from dalenius.errors import CannotMeet, InvalidParameter
 
 M = TypeVar("M")
 

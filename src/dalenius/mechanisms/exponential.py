@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dalenius.calculus.adjacency import Adjacency
 from dalenius.calculus.loss import Loss
 from dalenius.calculus.losses import bounded_range
+from dalenius.core.adjacency import Adjacency
 from dalenius.mechanisms import misses
 from dalenius.mechanisms.doubles import Reals
 from dalenius.mechanisms.selection import Selection

@@ -10,11 +10,12 @@ from typing import Any
 
 from scipy.special import ndtri
 
-from dalenius.calculus import checks, losses
-from dalenius.calculus.adjacency import ADD_REMOVE, Adjacency
-from dalenius.calculus.errors import InvalidParameter
+from dalenius.calculus import losses
 from dalenius.calculus.guarantees import GDP, Guarantee
 from dalenius.calculus.loss import Loss
+from dalenius.core import checks
+from dalenius.core.adjacency import ADD_REMOVE, Adjacency
+from dalenius.errors import InvalidParameter
 from dalenius.mechanisms import on_grid
 from dalenius.mechanisms.additive import NoiseOnReals
 from dalenius.mechanisms.mechanism import Neighbours, spread

@@ -10,11 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from dalenius.calculus import checks, losses
-from dalenius.calculus.adjacency import ADD_REMOVE, Adjacency
+from dalenius.calculus import losses
 from dalenius.calculus.calibrate import calibrate
 from dalenius.calculus.guarantees import Guarantee, PureDP
 from dalenius.calculus.loss import Loss
+from dalenius.core import checks
+from dalenius.core.adjacency import ADD_REMOVE, Adjacency
 from dalenius.mechanisms import on_grid
 from dalenius.mechanisms.additive import NoiseOnIntegers
 from dalenius.mechanisms.mechanism import Neighbours, at_the_end

@@ -12,11 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import betainc, gammaincinv
 
-from dalenius.calculus import checks, losses
-from dalenius.calculus.adjacency import ADD_REMOVE, Adjacency
-from dalenius.calculus.errors import InvalidParameter
+from dalenius.calculus import losses
 from dalenius.calculus.guarantees import Guarantee, PureDP
 from dalenius.calculus.loss import Loss
+from dalenius.core import checks
+from dalenius.core.adjacency import ADD_REMOVE, Adjacency
+from dalenius.errors import InvalidParameter, TooMuchNoise
 from dalenius.mechanisms import on_grid
 from dalenius.mechanisms.hull import Hull
 from dalenius.mechanisms.k_norm_noise import Polytope
@@ -78,7 +79,7 @@ class KNorm(Mechanism):
         if not isinstance(self.norm, Hull) and self.norm not in ("l1", "l2", "linf"):
             raise InvalidParameter(f"norm is {self.norm!r}; it must be 'l1', 'l2', 'linf' or a Hull.")
         if self.scale / self.sensitivity > RATIO:
-            raise InvalidParameter(
+            raise TooMuchNoise(
                 f"scale is {self.scale:g}, more than {RATIO:g} times the sensitivity; check the units of both."
             )
         _ = self.loss

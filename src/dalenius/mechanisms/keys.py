@@ -14,7 +14,7 @@ from uuid import UUID
 
 import numpy as np
 
-from dalenius.calculus.errors import InvalidParameter
+from dalenius.errors import InvalidParameter
 
 
 def canonical(key: Any, name: str = "value") -> Any:

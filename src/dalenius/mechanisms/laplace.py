@@ -8,10 +8,11 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
-from dalenius.calculus import checks, losses
-from dalenius.calculus.adjacency import ADD_REMOVE, Adjacency
+from dalenius.calculus import losses
 from dalenius.calculus.guarantees import Guarantee, PureDP
 from dalenius.calculus.loss import Loss
+from dalenius.core import checks
+from dalenius.core.adjacency import ADD_REMOVE, Adjacency
 from dalenius.mechanisms import on_grid
 from dalenius.mechanisms.additive import NoiseOnReals
 from dalenius.mechanisms.mechanism import Neighbours, spread

@@ -10,7 +10,6 @@ from typing import ClassVar
 import numpy as np
 
 from dalenius.calculus import losses
-from dalenius.calculus.adjacency import Adjacency
 from dalenius.calculus.loss import Loss, call
 from dalenius.calculus.pairs.atoms import DiscreteGaussianAtoms
 from dalenius.calculus.pairs.bracket import Bracket
@@ -18,6 +17,7 @@ from dalenius.calculus.pairs.discrete_mu import discrete_gaussian_mu
 from dalenius.calculus.pairs.gaussian import GaussianPair
 from dalenius.calculus.pairs.pair import Pair, Reals
 from dalenius.calculus.pairs.renyi import RenyiPair
+from dalenius.core.adjacency import Adjacency
 from dalenius.mechanisms.on_grid import gaussian_mu, up
 
 ENUMERATED = 1e5

@@ -8,10 +8,10 @@ from typing import get_args
 
 import numpy as np
 
-from dalenius.calculus.adjacency import Adjacency
-from dalenius.calculus.errors import InvalidParameter
 from dalenius.calculus.loss import Loss
 from dalenius.calculus.losses import bounded_range, laplace
+from dalenius.core.adjacency import Adjacency
+from dalenius.errors import InvalidParameter
 from dalenius.mechanisms import misses
 from dalenius.mechanisms.doubles import Reals
 from dalenius.mechanisms.selection import Selection

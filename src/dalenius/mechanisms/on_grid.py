@@ -15,8 +15,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from dalenius.calculus import checks
-from dalenius.calculus.errors import InvalidParameter
+from dalenius.core import checks
+from dalenius.errors import InvalidParameter, TooMuchNoise
 from dalenius.noise import Grid
 
 RATIO = 1e12
@@ -26,7 +26,7 @@ RATIO = 1e12
 def sane(name: str, noise: float, sensitivity: float) -> None:
     """Refuse noise that is out of all proportion to the sensitivity."""
     if noise / sensitivity > RATIO:
-        raise InvalidParameter(
+        raise TooMuchNoise(
             f"{name} is {noise:g}, {noise / sensitivity:.3g} times the sensitivity; it must be at most "
             f"{RATIO:g} times that. Check the units of both."
         )

@@ -12,13 +12,13 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from dalenius.calculus import checks
-from dalenius.calculus.adjacency import ADD_REMOVE, Adjacency
-from dalenius.calculus.adjacency import adjacency as checked_adjacency
-from dalenius.calculus.errors import InvalidParameter
 from dalenius.calculus.guarantees import Guarantee
 from dalenius.calculus.loss import Loss
 from dalenius.calculus.losses import bounded_range
+from dalenius.core import checks
+from dalenius.core.adjacency import ADD_REMOVE, Adjacency
+from dalenius.core.adjacency import adjacency as checked_adjacency
+from dalenius.errors import InvalidParameter
 from dalenius.mechanisms import misses
 from dalenius.mechanisms.doubles import Reals
 from dalenius.mechanisms.epsilons import (

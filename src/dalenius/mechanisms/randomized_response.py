@@ -11,12 +11,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dalenius.calculus import checks, losses
-from dalenius.calculus.adjacency import REPLACE_ONE, Adjacency
+from dalenius.calculus import losses
 from dalenius.calculus.calibrate import calibrate
-from dalenius.calculus.errors import CannotMeet, InvalidParameter
 from dalenius.calculus.guarantees import Guarantee, PureDP
 from dalenius.calculus.loss import Loss
+from dalenius.core import checks
+from dalenius.core.adjacency import REPLACE_ONE, Adjacency
+from dalenius.errors import CannotMeet, InvalidParameter
 from dalenius.mechanisms.mechanism import Mechanism, Neighbours, at_the_end
 from dalenius.mechanisms.search import bisected
 from dalenius.mechanisms.values import whole_numbers

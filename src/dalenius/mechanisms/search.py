@@ -6,11 +6,11 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Protocol, TypeVar
 
-from dalenius.calculus import checks
 from dalenius.calculus.calibrate import calibrate
-from dalenius.calculus.errors import CannotMeet
 from dalenius.calculus.guarantees import Guarantee
 from dalenius.calculus.loss import Loss
+from dalenius.core import checks
+from dalenius.errors import CannotMeet
 from dalenius.mechanisms.mechanism import Mechanism
 from dalenius.mechanisms.on_grid import up
 

@@ -10,14 +10,15 @@ from typing import Any
 
 import numpy as np
 
-from dalenius.calculus import checks, losses
-from dalenius.calculus.adjacency import ADD_REMOVE, REPLACE_ONE, Adjacency
-from dalenius.calculus.adjacency import adjacency as checked_adjacency
-from dalenius.calculus.errors import CannotMeet, InvalidParameter
+from dalenius.calculus import losses
 from dalenius.calculus.guarantees import ApproxDP, Guarantee, PureDP
 from dalenius.calculus.loss import Loss, call
 from dalenius.calculus.pairs.atoms import Atoms
 from dalenius.calculus.pairs.pair import Terms
+from dalenius.core import checks
+from dalenius.core.adjacency import ADD_REMOVE, REPLACE_ONE, Adjacency
+from dalenius.core.adjacency import adjacency as checked_adjacency
+from dalenius.errors import CannotMeet, InvalidParameter
 from dalenius.mechanisms import on_grid
 from dalenius.mechanisms.geometric import Geometric
 from dalenius.mechanisms.keys import canonical

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dalenius.calculus.errors import InvalidParameter
+from dalenius.errors import InvalidParameter
 
 Numbers = NDArray[Any]
 """float64, a NumPy integer type, or Python integers and Fractions in an object array."""

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dalenius.calculus.errors import InvalidParameter
+from dalenius.errors import InvalidParameter
 from dalenius.noise.chunks import CHUNK, fill
 from dalenius.noise.lazy import LazyUniform, below, below_exp
 from dalenius.noise.parameters import Size, exact, floats, probability_of, shape_of

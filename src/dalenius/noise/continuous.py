@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dalenius.calculus.errors import InvalidParameter
+from dalenius.errors import InvalidParameter
 from dalenius.noise.chunks import CHUNK
 from dalenius.noise.exponential import certified_gamma, gammas
 from dalenius.noise.interval import Interval, whole

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dalenius.calculus.errors import InvalidParameter
+from dalenius.errors import InvalidParameter
 from dalenius.noise.chunks import integers
 from dalenius.noise.lazy import LazyUniform, log_above
 from dalenius.noise.parameters import LARGEST_SCALE, Size, exact, scale_of

@@ -20,7 +20,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from dalenius.calculus.errors import InvalidParameter
+from dalenius.errors import InvalidParameter
 from dalenius.noise.chunks import CHUNK
 from dalenius.noise.continuous import dimension
 from dalenius.noise.exponential import certified_gamma, exponentials, gammas

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dalenius.calculus.errors import InvalidParameter
+from dalenius.errors import InvalidParameter
 from dalenius.noise.bernoulli import bernoulli
 from dalenius.noise.chunks import CHUNK, settled
 from dalenius.noise.geometric import levels

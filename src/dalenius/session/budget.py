@@ -38,16 +38,16 @@ from fractions import Fraction
 from functools import cache
 from typing import ClassVar
 
-from dalenius.calculus import checks
-from dalenius.calculus.adjacency import ADD_REMOVE, Adjacency
-from dalenius.calculus.adjacency import adjacency as checked_adjacency
-from dalenius.calculus.errors import AdjacencyMismatch, InvalidParameter
 from dalenius.calculus.guarantees import GDP, ZCDP, ApproxDP, Guarantee, PureDP
 from dalenius.calculus.loss import Loss, checked
 from dalenius.calculus.losses import pure
 from dalenius.calculus.pairs.gaussian import GaussianPair
 from dalenius.calculus.pairs.pair import Pair, Terms
 from dalenius.calculus.theorems.gaussian import gaussian_delta
+from dalenius.core import checks
+from dalenius.core.adjacency import ADD_REMOVE, Adjacency
+from dalenius.core.adjacency import adjacency as checked_adjacency
+from dalenius.errors import AdjacencyMismatch, InvalidParameter
 from dalenius.session.cost import (
     PLACES,
     Cost,

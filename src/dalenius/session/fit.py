@@ -20,12 +20,12 @@ import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin, clone, is_classifier
 from sklearn.pipeline import Pipeline
 
-from dalenius.calculus import checks
-from dalenius.calculus.adjacency import Adjacency
-from dalenius.calculus.errors import InvalidParameter
 from dalenius.calculus.loss import Loss
 from dalenius.calculus.losses import group, pure, to_adjacency, zcdp
 from dalenius.calculus.pairs.gaussian import GaussianPair
+from dalenius.core import checks
+from dalenius.core.adjacency import Adjacency
+from dalenius.errors import InvalidParameter
 from dalenius.learn.drawn_regression import DrawnRegression
 from dalenius.learn.public_bounds import PublicBounds
 from dalenius.learn.search import PrivateSearch

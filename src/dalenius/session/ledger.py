@@ -20,10 +20,10 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dalenius.calculus import checks
-from dalenius.calculus.adjacency import ADD_REMOVE, Adjacency
-from dalenius.calculus.errors import InvalidParameter, LedgerDamaged, LedgerError
 from dalenius.calculus.guarantees import GDP, ZCDP, ApproxDP, Guarantee, PureDP
+from dalenius.core import checks
+from dalenius.core.adjacency import ADD_REMOVE, Adjacency
+from dalenius.errors import InvalidParameter, LedgerDamaged, LedgerError
 from dalenius.session import postgres
 from dalenius.session.account import Account, listed
 from dalenius.session.address import is_address, read_address

@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
-from dalenius.calculus.errors import LedgerDamaged
+from dalenius.errors import LedgerDamaged
 from dalenius.session.cost import GRAINS, PLACES
 from dalenius.session.entries import KINDS, START, Entry, digest
 

@@ -15,9 +15,9 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from dalenius.calculus.adjacency import Adjacency
-from dalenius.calculus.errors import InvalidParameter, LedgerDamaged, LedgerError
 from dalenius.calculus.guarantees import Guarantee
+from dalenius.core.adjacency import Adjacency
+from dalenius.errors import InvalidParameter, LedgerDamaged, LedgerError
 from dalenius.session import postgres
 from dalenius.session.account import Account, Balance, Ticket
 from dalenius.session.address import is_address, read_address

@@ -15,11 +15,11 @@ from typing import Any
 
 import numpy as np
 
-from dalenius.calculus.adjacency import ADD_REMOVE, Adjacency
-from dalenius.calculus.errors import CannotMeet, InvalidParameter, QueryRefused
 from dalenius.calculus.guarantees import GDP, ZCDP, ApproxDP, Guarantee, PureDP
 from dalenius.calculus.loss import Loss
 from dalenius.calculus.losses import total
+from dalenius.core.adjacency import ADD_REMOVE, Adjacency
+from dalenius.errors import CannotMeet, InvalidParameter, QueryRefused, TooLittleNoise, TooMuchNoise
 from dalenius.session.account import Account
 from dalenius.session.accuracy import Within
 from dalenius.session.budget import filter_of
@@ -280,15 +280,13 @@ class Session:
     def _accurate(self, query: Query, amount: float, accuracy: Within) -> bool:
         try:
             found = self.explain(query, self._budget(amount))
-        except InvalidParameter as problem:
-            if "times the sensitivity" in str(problem):  # absurdly much noise: not accurate
-                return False
-            if "promises nothing" in str(problem):  # absurdly little
-                raise CannotMeet(
-                    f"no budget makes this answer accurate to {accuracy.error:g}: rounding, or the size of "
-                    "the groups, stands in the way. Ask for a larger error, or for larger groups."
-                ) from None
-            raise
+        except TooMuchNoise:
+            return False
+        except TooLittleNoise:
+            raise CannotMeet(
+                f"no budget makes this answer accurate to {accuracy.error:g}: rounding, or the size of "
+                "the groups, stands in the way. Ask for a larger error, or for larger groups."
+            ) from None
         return found.error(accuracy.confidence, accuracy.column, accuracy.rows) <= accuracy.error
 
     def _budget(self, amount: float) -> Guarantee:

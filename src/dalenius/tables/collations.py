@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from dalenius.calculus.errors import SourceError
+from dalenius.errors import SourceError
 from dalenius.tables.kinds import Field
 
 UNUSABLE = (

@@ -38,7 +38,7 @@ import ibis
 import numpy as np
 from numpy.typing import NDArray
 
-from dalenius.calculus.errors import InvalidParameter, QueryRefused
+from dalenius.errors import InvalidParameter, QueryRefused
 from dalenius.tables.bins import Bins
 from dalenius.tables.bounding import SEED, UNIT, bounded
 from dalenius.tables.engines import engine_of

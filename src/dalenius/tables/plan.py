@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 
-from dalenius.calculus.adjacency import ADD_REMOVE, Adjacency
-from dalenius.calculus.errors import InvalidParameter
 from dalenius.calculus.guarantees import GDP, ZCDP, Guarantee, PureDP
 from dalenius.calculus.loss import Loss
 from dalenius.calculus.losses import total
+from dalenius.core.adjacency import ADD_REMOVE, Adjacency
+from dalenius.errors import InvalidParameter
 from dalenius.mechanisms import Gaussian, Geometric, Laplace
 from dalenius.tables import tree
 from dalenius.tables.aggregates import Quantiles

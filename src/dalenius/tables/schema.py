@@ -38,8 +38,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, get_args
 
-from dalenius.calculus.checks import number
-from dalenius.calculus.errors import InvalidParameter
+from dalenius.core.checks import number
+from dalenius.errors import InvalidParameter
 from dalenius.tables.kinds import KEYS, KINDS, NUMERIC, Field, Kind, fits, is_text, kind_of_value
 from dalenius.tables.nearest import nearest
 from dalenius.tables.problems import Problems

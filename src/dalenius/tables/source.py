@@ -24,7 +24,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from dalenius.calculus.errors import SourceError
+from dalenius.errors import SourceError
 from dalenius.tables.failure import sealed
 from dalenius.tables.kinds import Field
 from dalenius.tables.opening import csv, duckdb, frames, given, parquet, postgres, spark

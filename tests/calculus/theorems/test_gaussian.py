@@ -9,13 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from dalenius.calculus.errors import InvalidParameter
 from dalenius.calculus.theorems import (
     analytic_gaussian_sigma,
     classical_gaussian_sigma,
     gaussian_delta,
     gaussian_epsilon,
 )
+from dalenius.errors import InvalidParameter
 
 
 def ball_delta(mu: object, epsilon: object) -> arb:

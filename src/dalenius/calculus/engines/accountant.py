@@ -18,7 +18,6 @@ from typing import Literal
 import numpy as np
 from scipy.optimize import brentq
 
-from dalenius.calculus.checks import float_up
 from dalenius.calculus.engines.contour import TINY, Contour, Lines, exp_up, log_peak
 from dalenius.calculus.engines.enumeration import enumerated
 from dalenius.calculus.engines.lattice import LatticeLine, common_spacing
@@ -28,6 +27,7 @@ from dalenius.calculus.pairs.atoms import Atoms
 from dalenius.calculus.pairs.gaussian import GaussianPair
 from dalenius.calculus.pairs.pair import UNIT, Bounds, Pair, Reals, Terms
 from dalenius.calculus.pairs.renyi import RenyiPair, best_order, profile_bound, renyi_atoms
+from dalenius.core.checks import float_up
 
 Engine = Literal["auto", "contour", "grid", "proof"]
 

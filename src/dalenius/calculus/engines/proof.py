@@ -19,7 +19,6 @@ import numpy as np
 from dalenius.calculus.engines.contour import Contour
 from dalenius.calculus.engines.envelopes import cut_off, square_of
 from dalenius.calculus.engines.lattice import common_spacing
-from dalenius.calculus.errors import UnsupportedComposition
 from dalenius.calculus.pairs.atoms import Atoms
 from dalenius.calculus.pairs.bounded_range import BoundedRangePair
 from dalenius.calculus.pairs.bracket import Bracket
@@ -31,6 +30,7 @@ from dalenius.calculus.pairs.pair import UNIT, Bounds, Pair, Terms
 from dalenius.calculus.pairs.rectified import RectifiedPair
 from dalenius.calculus.pairs.renyi import RenyiPair
 from dalenius.calculus.pairs.sampled import SampledPair
+from dalenius.errors import UnsupportedComposition
 
 if TYPE_CHECKING:
     from dalenius.calculus.engines.accountant import Sum

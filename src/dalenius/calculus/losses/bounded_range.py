@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dalenius.calculus import checks
-from dalenius.calculus.adjacency import ADD_REMOVE, Adjacency
 from dalenius.calculus.loss import Loss, call
 from dalenius.calculus.pairs.bounded_range import BoundedRangePair
+from dalenius.core import checks
+from dalenius.core.adjacency import ADD_REMOVE, Adjacency
 
 
 def bounded_range(eta: float, adjacency: Adjacency = ADD_REMOVE) -> Loss:

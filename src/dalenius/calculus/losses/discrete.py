@@ -7,9 +7,6 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dalenius.calculus import checks
-from dalenius.calculus.adjacency import ADD_REMOVE, Adjacency
-from dalenius.calculus.errors import InvalidParameter
 from dalenius.calculus.loss import Loss, call
 from dalenius.calculus.pairs.atoms import (
     Atoms,
@@ -19,6 +16,9 @@ from dalenius.calculus.pairs.atoms import (
     two_point_atoms,
 )
 from dalenius.calculus.pairs.pair import UNIT
+from dalenius.core import checks
+from dalenius.core.adjacency import ADD_REMOVE, Adjacency
+from dalenius.errors import InvalidParameter
 
 
 def pure(epsilon: float, adjacency: Adjacency = ADD_REMOVE) -> Loss:

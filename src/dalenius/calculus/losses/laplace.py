@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dalenius.calculus import checks
-from dalenius.calculus.adjacency import ADD_REMOVE, Adjacency
 from dalenius.calculus.loss import Loss, call
 from dalenius.calculus.pairs.laplace import LaplacePair
+from dalenius.core import checks
+from dalenius.core.adjacency import ADD_REMOVE, Adjacency
 
 
 def laplace(scale: float, sensitivity: float = 1.0, adjacency: Adjacency = ADD_REMOVE) -> Loss:

@@ -4,10 +4,6 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from dalenius.calculus import checks
-from dalenius.calculus.adjacency import ADD_REMOVE, REPLACE_ONE, Adjacency
-from dalenius.calculus.adjacency import adjacency as checked_adjacency
-from dalenius.calculus.errors import AdjacencyMismatch, InvalidParameter, UnsupportedComposition
 from dalenius.calculus.loss import Loss, checked
 from dalenius.calculus.losses.tables import bracket, finite_pair, single_pair
 from dalenius.calculus.pairs.atoms import Atoms, geometric_atoms, is_randomized_response
@@ -16,6 +12,10 @@ from dalenius.calculus.pairs.curves import repeated
 from dalenius.calculus.pairs.gaussian import GaussianPair
 from dalenius.calculus.pairs.laplace import LaplacePair
 from dalenius.calculus.pairs.pair import Pair
+from dalenius.core import checks
+from dalenius.core.adjacency import ADD_REMOVE, REPLACE_ONE, Adjacency
+from dalenius.core.adjacency import adjacency as checked_adjacency
+from dalenius.errors import AdjacencyMismatch, InvalidParameter, UnsupportedComposition
 
 
 def group(loss: Loss, size: int) -> Loss:

@@ -6,13 +6,13 @@ import math
 from fractions import Fraction
 from typing import Literal
 
-from dalenius.calculus import checks
-from dalenius.calculus.adjacency import ADD_REMOVE
-from dalenius.calculus.errors import InvalidParameter
 from dalenius.calculus.loss import Loss, call
 from dalenius.calculus.losses.gaussian import gaussian
 from dalenius.calculus.pairs.half_normal import ChiPair, HalfNormalPair
 from dalenius.calculus.pairs.rectified import RectifiedPair
+from dalenius.core import checks
+from dalenius.core.adjacency import ADD_REMOVE
+from dalenius.errors import InvalidParameter
 
 Bound = Literal["thesis", "sharp"]
 

@@ -7,12 +7,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import SupportsFloat
 
-from dalenius.calculus import checks
-from dalenius.calculus.adjacency import ADD_REMOVE, Adjacency
-from dalenius.calculus.errors import InvalidParameter
 from dalenius.calculus.loss import Loss, call
 from dalenius.calculus.pairs.gaussian import GaussianPair
 from dalenius.calculus.pairs.renyi import RenyiPair
+from dalenius.core import checks
+from dalenius.core.adjacency import ADD_REMOVE, Adjacency
+from dalenius.errors import InvalidParameter
 
 
 @dataclass(frozen=True)

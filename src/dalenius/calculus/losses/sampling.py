@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dalenius.calculus import checks
-from dalenius.calculus.adjacency import ADD_REMOVE, REPLACE_ONE
-from dalenius.calculus.errors import AdjacencyMismatch, InvalidParameter
 from dalenius.calculus.loss import Loss, checked
 from dalenius.calculus.losses.tables import finite_pair, single_pair
 from dalenius.calculus.pairs.pair import Pair, Terms
 from dalenius.calculus.pairs.renyi import RenyiPair
 from dalenius.calculus.pairs.sampled import sampled
 from dalenius.calculus.pairs.subset import subset
+from dalenius.core import checks
+from dalenius.core.adjacency import ADD_REMOVE, REPLACE_ONE
+from dalenius.errors import AdjacencyMismatch, InvalidParameter
 
 
 def poisson_sampled(loss: Loss, rate: float) -> Loss:

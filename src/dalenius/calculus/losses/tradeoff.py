@@ -7,13 +7,13 @@ from typing import Literal
 
 import numpy as np
 
-from dalenius.calculus.adjacency import ADD_REMOVE, Adjacency
-from dalenius.calculus.errors import InvalidParameter
 from dalenius.calculus.loss import Loss, call
 from dalenius.calculus.pairs.atoms import Atoms
 from dalenius.calculus.pairs.bracket import Bracket
 from dalenius.calculus.pairs.pair import Reals
 from dalenius.calculus.pairs.tabulate import lower_hull, symmetric_above
+from dalenius.core.adjacency import ADD_REMOVE, Adjacency
+from dalenius.errors import InvalidParameter
 
 POINTS = 4000
 

@@ -11,9 +11,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import expit, logsumexp
 
-from dalenius.calculus.checks import float_up
 from dalenius.calculus.pairs.discrete_mu import discrete_gaussian_mu
 from dalenius.calculus.pairs.pair import UNIT, Bounds, Pair, Reals, Tilted
+from dalenius.core.checks import float_up
 
 
 class Lattice(NamedTuple):

@@ -10,11 +10,11 @@ from fractions import Fraction
 import numpy as np
 from scipy.optimize import minimize_scalar
 
-from dalenius.calculus.checks import float_up
-from dalenius.calculus.errors import UnsupportedComposition
 from dalenius.calculus.pairs.atoms import Atoms
 from dalenius.calculus.pairs.pair import UNIT, Pair, Reals, Terms
 from dalenius.calculus.pairs.tabulate import symmetric_above
+from dalenius.core.checks import float_up
+from dalenius.errors import UnsupportedComposition
 
 
 @dataclass(frozen=True)

@@ -14,11 +14,11 @@ from typing import Literal, NamedTuple
 
 from scipy import special
 
-from dalenius.calculus import checks
-from dalenius.calculus.errors import InvalidParameter
 from dalenius.calculus.theorems.duality import gaussian_tradeoff
 from dalenius.calculus.theorems.gaussian import gaussian_delta, gaussian_epsilon
 from dalenius.calculus.theorems.numerics import ULP, down, nonnegatives, up
+from dalenius.core import checks
+from dalenius.errors import InvalidParameter
 
 
 class Moments(NamedTuple):

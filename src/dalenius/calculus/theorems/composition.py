@@ -13,8 +13,6 @@ from typing import Final, Literal, NamedTuple
 
 import numpy as np
 
-from dalenius.calculus import checks
-from dalenius.calculus.errors import CannotMeet, InvalidParameter
 from dalenius.calculus.theorems.conversions import delta_from_renyi, epsilon_from_renyi
 from dalenius.calculus.theorems.numerics import (
     ULP,
@@ -28,6 +26,8 @@ from dalenius.calculus.theorems.numerics import (
     up,
 )
 from dalenius.calculus.theorems.randomized_response import ComposedLoss, heterogeneous, homogeneous, lattice
+from dalenius.core import checks
+from dalenius.errors import CannotMeet, InvalidParameter
 
 MeanBound = Literal["dwork-roth", "bun-steinke", "tanh"]
 

@@ -10,8 +10,6 @@ from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 from typing import Final, Literal
 
-from dalenius.calculus import checks
-from dalenius.calculus.errors import InvalidParameter
 from dalenius.calculus.theorems.joint_range import excluded
 from dalenius.calculus.theorems.numerics import (
     TINY,
@@ -27,6 +25,8 @@ from dalenius.calculus.theorems.numerics import (
     terms_up,
     up,
 )
+from dalenius.core import checks
+from dalenius.errors import InvalidParameter
 
 Conversion = Literal["simple", "improved", "optimal"]
 Curve = Callable[[float], float]

@@ -15,9 +15,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
-from dalenius.calculus import checks
-from dalenius.calculus.errors import InvalidParameter
 from dalenius.calculus.theorems.numerics import ULP, lowest
+from dalenius.core import checks
+from dalenius.errors import InvalidParameter
 
 Tradeoff = Callable[[float], float]
 Profile = Callable[[float], float]

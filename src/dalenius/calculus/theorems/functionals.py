@@ -14,9 +14,9 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from dalenius.calculus.errors import InvalidParameter
 from dalenius.calculus.theorems.duality import Tradeoff, profile_from_tradeoff
 from dalenius.calculus.theorems.numerics import order_above_one
+from dalenius.errors import InvalidParameter
 
 Floats = npt.NDArray[np.float64]
 

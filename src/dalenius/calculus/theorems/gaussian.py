@@ -8,9 +8,9 @@ from typing import Final
 import numpy as np
 from scipy import special
 
-from dalenius.calculus import checks
-from dalenius.calculus.errors import CannotMeet, InvalidParameter
 from dalenius.calculus.theorems.numerics import TINY, down, open_probability, smallest, up
+from dalenius.core import checks
+from dalenius.errors import CannotMeet, InvalidParameter
 
 CLASSICAL_CONSTANTS: Final = (1.32, 1.25)
 

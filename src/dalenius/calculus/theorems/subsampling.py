@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from dalenius.calculus import checks
 from dalenius.calculus.theorems.duality import f_epsilon_delta
 from dalenius.calculus.theorems.numerics import ULP, down, up
+from dalenius.core import checks
 
 
 @dataclass(frozen=True)

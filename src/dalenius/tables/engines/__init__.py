@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dalenius.calculus.errors import SourceError
+from dalenius.errors import SourceError
 from dalenius.tables.engines.duckdb import DuckDB
 from dalenius.tables.engines.engine import Engine
 from dalenius.tables.engines.postgres import Postgres

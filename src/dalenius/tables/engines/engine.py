@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import ibis
 import ibis.expr.datatypes as dt
 
-from dalenius.calculus.errors import QueryRefused
+from dalenius.errors import QueryRefused
 from dalenius.tables.engines import total
 from dalenius.tables.kinds import Kind
 from dalenius.tables.terms import integer

@@ -24,7 +24,7 @@ from typing import Any
 
 import ibis.expr.operations as ops
 
-from dalenius.calculus.errors import QueryRefused
+from dalenius.errors import QueryRefused
 
 ANY = "fgisbdtnu0"
 """Doubles, shorter floats (g), integers, text (s), truth values, dates, timestamps, decimals (n), uuids, null (0)."""

@@ -24,7 +24,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from dalenius.calculus.errors import SourceError
+from dalenius.errors import SourceError
 from dalenius.tables.kinds import Kind
 from dalenius.tables.opening import duckdb
 from dalenius.tables.opening.guessing import SAMPLE, clean_as, guessed, read_as

@@ -13,7 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from dalenius.calculus.errors import SourceError
+from dalenius.errors import SourceError
 from dalenius.tables.collations import usable
 from dalenius.tables.kinds import MOST
 from dalenius.tables.opening.opened import Clean, Opened, numbers, selected

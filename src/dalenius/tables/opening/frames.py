@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from dalenius.calculus.errors import SourceError
+from dalenius.errors import SourceError
 from dalenius.tables.opening import duckdb
 from dalenius.tables.opening.csv import valid
 from dalenius.tables.opening.objects import from_objects

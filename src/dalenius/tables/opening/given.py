@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dalenius.calculus.errors import SourceError
+from dalenius.errors import SourceError
 from dalenius.tables.opening import duckdb, postgres, spark
 from dalenius.tables.opening.opened import Opened
 from dalenius.tables.portable import ENGINES

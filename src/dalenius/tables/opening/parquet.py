@@ -14,7 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from dalenius.calculus.errors import SourceError
+from dalenius.errors import SourceError
 from dalenius.tables.opening import duckdb
 from dalenius.tables.opening.frames import form
 from dalenius.tables.opening.opened import Clean, Opened

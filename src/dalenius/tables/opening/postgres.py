@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any
 from urllib.parse import urlsplit
 
-from dalenius.calculus.errors import SourceError
+from dalenius.errors import SourceError
 from dalenius.tables.collations import POSTGRES, POSTGRES_ANY, UNUSABLE
 from dalenius.tables.kinds import MOST, clean_types
 from dalenius.tables.opening.duckdb import name, no_table, within

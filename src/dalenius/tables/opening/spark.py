@@ -10,7 +10,7 @@ import contextlib
 from collections.abc import Mapping
 from typing import Any
 
-from dalenius.calculus.errors import SourceError
+from dalenius.errors import SourceError
 from dalenius.tables.collations import UNUSABLE
 from dalenius.tables.kinds import MOST
 from dalenius.tables.opening.duckdb import no_table, within

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 
-from dalenius.calculus.errors import InvalidParameter
+from dalenius.errors import InvalidParameter
 
 
 class Adjacency(enum.Enum):

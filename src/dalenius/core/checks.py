@@ -7,7 +7,7 @@ import operator
 from fractions import Fraction
 from typing import SupportsFloat, SupportsIndex
 
-from dalenius.calculus.errors import InvalidParameter
+from dalenius.errors import InvalidParameter, TooLittleNoise
 
 Real = SupportsFloat | SupportsIndex
 
@@ -79,10 +79,9 @@ def float_up(exact: Fraction) -> float:
 def moderate(name: str, value: float, most: float = 1e4) -> float:
     """A loss that still promises something: beyond `most` the units are surely wrong, and floats give out."""
     if value > most:
-        raise InvalidParameter(
+        raise TooLittleNoise(
             f"{name} is {value:g}; it must be at most {most:g}. So large a loss promises nothing: check "
-            f"the units of "
-            "the noise and of the sensitivity."
+            "the units of the noise and of the sensitivity."
         )
     return value
 
