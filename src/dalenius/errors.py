@@ -5,15 +5,15 @@ given, what is allowed and what to do; nothing decides by reading one.
 
     DaleniusError
     ├── Refused                     ValueError      what was asked for is refused: nothing was read or charged
-    │   ├── InvalidParameter                        a value outside what the mathematics allows
-    │   │   ├── AdjacencyMismatch
-    │   │   ├── NotMonotone
-    │   │   ├── CannotMeet
-    │   │   ├── UnsupportedComposition
-    │   │   ├── TooMuchNoise
-    │   │   └── TooLittleNoise
-    │   ├── QueryRefused                            a question that cannot be asked
-    │   └── SourceError             OSError         data that cannot be opened
+    │   └── InvalidParameter                        a value outside what is allowed
+    │       ├── AdjacencyMismatch
+    │       ├── NotMonotone
+    │       ├── CannotMeet
+    │       ├── UnsupportedComposition
+    │       ├── TooMuchNoise
+    │       ├── TooLittleNoise
+    │       ├── QueryRefused                        a question that cannot be asked
+    │       └── SourceError         OSError         data that cannot be opened
     ├── BudgetExceeded              ValueError      asked, left
     ├── LedgerError                 OSError         a ledger that cannot be used
     │   └── LedgerDamaged                           a ledger that is not what was written
@@ -61,11 +61,11 @@ class TooLittleNoise(InvalidParameter):
     """So little noise was asked for that nothing would be promised."""
 
 
-class QueryRefused(Refused):
+class QueryRefused(InvalidParameter):
     """A question that cannot be asked: outside the language, of the wrong type, or not private if told."""
 
 
-class SourceError(Refused, OSError):
+class SourceError(InvalidParameter, OSError):
     """Data that cannot be opened: a missing file, an unknown table, an engine that is not installed."""
 
 
