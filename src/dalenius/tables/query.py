@@ -183,8 +183,20 @@ class Query:
         """Every measure the question needs, each once."""
         return tuple(dict.fromkeys(measure for role in self.roles for _, measure in role))
 
+    @cached_property
+    def parts(self) -> tuple[tuple[str, Aggregate, dict[str, Measure]], ...]:
+        """Name, aggregate and measures by role of every column asked for."""
+        return tuple(
+            (name, aggregate, dict(roles))
+            for (name, aggregate), roles in zip(self.aggregates, self.roles, strict=True)
+        )
+
+    def users(self, measure: Measure) -> list[Aggregate]:
+        """The aggregates that are made of a measure."""
+        return [aggregate for _, aggregate, roles in self.parts if measure in roles.values()]
+
     def __repr__(self) -> str:
-        asked = ", ".join(f"{name} = {_call(aggregate)}" for name, aggregate in self.aggregates)
+        asked = ", ".join(f"{name} = {aggregate}" for name, aggregate in self.aggregates)
         where = [step.condition for step in self.table.steps if isinstance(step, Filter)]
         kept = f" where {' and '.join(where)}" if where else ""
         by = f" by {', '.join(self.columns)}" if self.columns else ""
@@ -225,30 +237,21 @@ def _query(
     return Query(table, columns, keys, tuple(aggregates.items()), tuple(roles))
 
 
-def _call(aggregate: Any) -> str:
-    parts = (getattr(aggregate, part, None) for part in ("column", "x", "y", "condition"))
-    return f"{aggregate.name}({', '.join(str(part) for part in parts if part is not None)})"
-
-
 def _shortened(text: str) -> str:
     return text if len(text) <= 200 else f"{text[:197]}..."
 
 
-def _roles(aggregate: Any, scope: Any, problems: Problems) -> tuple[tuple[str, Measure], ...]:
+def _roles(aggregate: Aggregate, scope: Any, problems: Problems) -> tuple[tuple[str, Measure], ...]:
     """The measures of an aggregate; whatever is wrong with it, all of it, becomes a problem."""
     before = len(problems.found)
-    for part in ("column", "x", "y", "condition"):
-        text = getattr(aggregate, part, None)
-        if isinstance(text, str):
-            problems.attempt(partial(_known, scope, text, f"{aggregate.name}({text!r})"))
+    for text in aggregate.arguments:
+        problems.attempt(partial(_known, scope, text, f"{aggregate.tag}({text!r})"))
     if len(problems.found) > before:
         return ()
     found = problems.attempt(lambda: aggregate.roles(scope))
     if found is not None:
         return tuple(found.items())
-    if hasattr(aggregate, "nulls") and aggregate.nulls is None:
-        # With a policy for missing values, is there anything else?
-        problems.attempt(lambda: replace(aggregate, nulls="drop").roles(scope))
+    problems.attempt(lambda: aggregate.dropping().roles(scope))
     return ()
 
 

@@ -1,0 +1,85 @@
+"""What aggregates of one number a row share: a column, its bounds, its policy and its grid."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Self
+
+from dalenius.tables.aggregates.aggregate import (
+    Aggregate,
+    Bounds,
+    Columns,
+    Record,
+    checked_text,
+    on_grid,
+)
+from dalenius.tables.aggregates.records import (
+    read_bounds,
+    read_nulls,
+    written_bounds,
+    written_nulls,
+    written_step,
+)
+from dalenius.tables.gridding import Value, power_of_two
+from dalenius.tables.schema import Nulls, bounds_of, nulls_of
+
+if TYPE_CHECKING:
+    from dalenius.tables.sql.calls import Call
+
+
+@dataclass(frozen=True)
+class OfOneNumber(Aggregate):
+    """An aggregate of one number a row."""
+
+    column: str
+    bounds: Bounds | None = None
+    nulls: Nulls | None = None
+    granularity: Fraction | None = None
+
+    @classmethod
+    def of(
+        cls,
+        column: str,
+        bounds: Iterable[float] | None = None,
+        nulls: Nulls | None = None,
+        granularity: float | Fraction | None = None,
+    ) -> Self:
+        """With every part checked."""
+        column = checked_text(column, cls.tag)
+        what = f"{cls.tag}({column!r})"
+        return cls(
+            column,
+            None if bounds is None else bounds_of(bounds, what),
+            nulls_of(nulls, what),
+            None if granularity is None else power_of_two(granularity, column),
+        )
+
+    @property
+    def arguments(self) -> tuple[str, ...]:
+        return (self.column,)
+
+    def value(self, table: Columns, halves: bool = True) -> Value:
+        """The column on its grid."""
+        argument = table.argument(self.column, self.bounds, self.nulls, self.what)
+        return on_grid(argument, self.granularity, halves)
+
+    def record(self) -> Record:
+        return {
+            "kind": self.tag,
+            "of": self.column,
+            **written_bounds(self.bounds),
+            "nulls": written_nulls(self.nulls),
+            "granularity": written_step(self.granularity),
+        }
+
+    @classmethod
+    def from_record(cls, content: Record) -> Self:
+        step = content["granularity"]
+        nulls, granularity = read_nulls(content["nulls"]), None if step is None else Fraction(step)
+        return cls.of(content["of"], read_bounds(content), nulls, granularity)
+
+    @classmethod
+    def from_sql(cls, call: Call) -> Self:
+        return cls.of(call.text(0), call.bounds(1))
