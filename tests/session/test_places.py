@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 
 import dalenius as dp
 from dalenius.cli.main import app
-from dalenius.errors import BudgetExceeded, InvalidParameter
+from dalenius.errors import BudgetExceeded, InvalidParameter, LedgerError
 from dalenius.session.ledger import Ledger
 from dalenius.session.report import overview
 from dalenius.session.verify import verify
@@ -234,7 +234,7 @@ def test_what_is_refused_leaves_nothing(tmp_path: Path) -> None:
     s.price(s.table.agg(n=dp.count()), dp.within(100))
     assert s.remaining == dp.ZCDP(0.1)
     assert not ledger.exists()
-    with pytest.raises(InvalidParameter, match="there is no folder"):
+    with pytest.raises(LedgerError, match="there is no folder"):
         session(data, tmp_path / "nowhere" / "L")
     counted(session(data, ledger, dp.ZCDP(0.3)))  # the total is that of the first question answered
     with pytest.raises(InvalidParameter, match="was opened with promise"):
