@@ -134,7 +134,7 @@ class TestCheckpoint:
         Path(path).write_bytes(young)
         assert "does not contain the checkpoint" in run("checkpoint", path, "--file", str(kept), code=3)
         assert kept.read_text() == second
-        assert "does not contain the checkpoint" in run("show", path, "--checkpoint", f"@{kept}", code=2)
+        assert "does not contain the checkpoint" in run("show", path, "--checkpoint", f"@{kept}", code=3)
         assert "an old copy" in run("verify", path, "--checkpoint", f"@{kept}", code=3)
 
     def test_no_file(self, path: str, tmp_path: Path) -> None:
