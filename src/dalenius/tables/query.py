@@ -52,6 +52,10 @@ class Table:
 
     def filter(self, condition: str) -> Table:
         """Only rows for which the condition holds."""
+        if not isinstance(condition, str):
+            raise InvalidParameter(
+                f"filter is given a {type(condition).__name__}; write the condition as text, like 'age >= 18'."
+            )
         scope = self._scope()
         _known(scope, condition, "the filter")
         text = scope.canonical(condition, "the filter")
@@ -62,6 +66,10 @@ class Table:
         """Further columns, computed from each row: `with_columns(decade="FLOOR(age / 10)")`."""
         table = self
         for name, text in expressions.items():
+            if not isinstance(text, str):
+                raise InvalidParameter(
+                    f"column {name!r} is a {type(text).__name__}; write the expression as text, like 'age / 10'."
+                )
             scope = table._scope()
             _known(scope, text, f"column {name!r}")
             step = Compute(name, scope.canonical(text, f"column {name!r}"))
@@ -106,6 +114,11 @@ class Table:
             raise InvalidParameter(
                 "group_by needs at least one column; leave it out to ask about all rows at once."
             )
+        for name in columns:
+            if not isinstance(name, str):
+                raise InvalidParameter(
+                    f"group_by is given {name!r}; name the columns one by one, like group_by('state', 'sex')."
+                )
         scope = self._scope()
         names = tuple(scope.resolve(name) for name in columns)
         if len(set(names)) != len(names):
@@ -119,9 +132,9 @@ class Table:
         checked_kinds(found, kinds)
         return Grouped(self, names, found)
 
-    def agg(self, **aggregates: Aggregate) -> Query:
-        """The question, about all rows at once."""
-        return _query(self, (), None, aggregates)
+    def agg(self, *unnamed: Aggregate, **aggregates: Aggregate) -> Query:
+        """The question, about all rows at once: `agg(n=dp.count())`."""
+        return _query(self, (), None, unnamed, aggregates)
 
     def __repr__(self) -> str:
         names = self.names
@@ -159,9 +172,9 @@ class Grouped:
     columns: tuple[str, ...]
     keys: Keys | Discover
 
-    def agg(self, **aggregates: Aggregate) -> Query:
-        """The question."""
-        return _query(self.table, self.columns, self.keys, aggregates)
+    def agg(self, *unnamed: Aggregate, **aggregates: Aggregate) -> Query:
+        """The question: `agg(n=dp.count())`."""
+        return _query(self.table, self.columns, self.keys, unnamed, aggregates)
 
 
 @dataclass(frozen=True)
@@ -209,8 +222,16 @@ class Query:
 
 
 def _query(
-    table: Table, columns: tuple[str, ...], keys: Keys | Discover | None, aggregates: Mapping[str, Any]
+    table: Table,
+    columns: tuple[str, ...],
+    keys: Keys | Discover | None,
+    unnamed: tuple[Any, ...],
+    aggregates: Mapping[str, Any],
 ) -> Query:
+    if unnamed:
+        raise InvalidParameter(
+            f"agg is given {unnamed[0]} without a name; every aggregate needs one: agg(n={unnamed[0]})."
+        )
     if not aggregates:
         raise InvalidParameter("agg() needs at least one aggregate, like agg(n=dp.count()).")
     scope, problems = table._scope(), Problems()

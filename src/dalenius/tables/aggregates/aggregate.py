@@ -179,11 +179,11 @@ def on_grid(argument: Argument, granularity: Fraction | None = None, halves: boo
     )
 
 
-def numbers(name: str, given: object, of: str) -> tuple[float, ...]:
-    """A list of numbers."""
+def numbers(name: str, given: object, of: str, instead: str = "") -> tuple[float, ...]:
+    """A list of numbers. instead: what else one may mean."""
     if isinstance(given, str) or not isinstance(given, Iterable):
         raise InvalidParameter(
-            f"{of} is given {given!r}; it needs a list of numbers, like [0.25, 0.5, 0.75]."
+            f"{of} is given {given!r}; it needs a list of numbers, like [0.25, 0.5, 0.75]{instead}."
         )
     return tuple(number(name, value) for value in given)
 

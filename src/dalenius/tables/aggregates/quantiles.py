@@ -155,8 +155,8 @@ def quantiles(
     (0.25, 0.5, 0.75)
     """
     column = checked_text(column, "quantiles")
-    of = f"quantiles({column!r}), which is quantile({column!r}, level) for one,"
-    made = numbers("a quantile's level", levels, of)
+    instead = f"; for one use quantile({column!r}, 0.5)"
+    made = numbers("a quantile's level", levels, f"quantiles({column!r})", instead)
     if not made:
         raise InvalidParameter(f"quantiles({column!r}) has no levels; give some, like [0.25, 0.5, 0.75].")
     for level in made:
