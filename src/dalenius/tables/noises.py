@@ -36,7 +36,7 @@ import numpy.typing as npt
 
 from dalenius.calculus.guarantees import GDP, ZCDP, Guarantee, PureDP
 from dalenius.core.adjacency import ADD_REMOVE, Adjacency
-from dalenius.errors import InvalidParameter
+from dalenius.errors import InvalidParameter, TooMuchNoise
 from dalenius.mechanisms import Gaussian, Geometric, Laplace, ReportNoisyMax
 from dalenius.noise import noisy_argmax
 from dalenius.tables.laws import Law, Noisy, Normal, TwoSidedExponential, TwoSidedGeometric
@@ -47,6 +47,9 @@ Reals = npt.NDArray[Any]
 
 SMALL = 1000
 """Whole-numbered noise (Geometric) up to this l1 sensitivity; beyond, Laplace on a fine grid costs the same."""
+
+LARGEST_SCALE = 2.0**55
+"""Of the noise of a choice."""
 
 HAIR = 1 - 1e-12
 """Taken off what may be spent, so that rounding never makes a release dearer than its price."""
@@ -145,7 +148,7 @@ class Epsilon(Price):
         return Noise(measure, laplace, moved, TwoSidedExponential(laplace.scale * 2**0.5), levels)
 
     def chosen(self, measure: Measure, moved: Sensitivity, adjacency: Adjacency) -> Noise:
-        settings = _selection(moved, adjacency)
+        settings = _selection(moved, adjacency, self.amount)
         made = ReportNoisyMax(epsilon=self.amount * HAIR, noise="exponential", **settings)
         return _choice(measure, made, moved, made.scale)
 
@@ -159,7 +162,8 @@ class SquaredMu(Price):
         return Noise(measure, made, moved, Normal(made.sigma), levels)
 
     def chosen(self, measure: Measure, moved: Sensitivity, adjacency: Adjacency) -> Noise:
-        mu, settings = (self.amount * HAIR) ** 0.5, _selection(moved, adjacency)
+        mu = (self.amount * HAIR) ** 0.5
+        settings = _selection(moved, adjacency, mu / 2)
         made = ReportNoisyMax.calibrated(GDP(mu), noise="exponential", **settings)
         return _choice(measure, made, moved, made.scale)
 
@@ -169,7 +173,7 @@ class TwiceRho(SquaredMu):
 
     def chosen(self, measure: Measure, moved: Sensitivity, adjacency: Adjacency) -> Noise:
         epsilon = (4 * self.amount * HAIR) ** 0.5  # epsilon^2 / 8 is rho
-        made = ReportNoisyMax(epsilon=epsilon, noise="gumbel", **_selection(moved, adjacency))
+        made = ReportNoisyMax(epsilon=epsilon, noise="gumbel", **_selection(moved, adjacency, epsilon))
         return _choice(measure, made, moved, made.scale * math.pi / 6**0.5)
 
 
@@ -177,8 +181,13 @@ def _choice(measure: Measure, made: ReportNoisyMax, moved: Sensitivity, sigma: f
     return Choice(measure, made, moved, LargestOfMany(sigma, made, measure.size))
 
 
-def _selection(moved: Sensitivity, adjacency: Adjacency) -> dict[str, Any]:
+def _selection(moved: Sensitivity, adjacency: Adjacency, epsilon: float) -> dict[str, Any]:
     """With these the scale of the noise is the l1 sensitivity over epsilon; see the head of this module."""
+    if moved.l1 > epsilon * LARGEST_SCALE:
+        raise TooMuchNoise(
+            f"epsilon would be {epsilon:g} for a sensitivity of {moved.l1:g}; exact noise goes up to a scale of "
+            f"{LARGEST_SCALE:g}. Use a larger budget."
+        )
     monotone = adjacency is ADD_REMOVE
     sensitivity = float(moved.l1) if monotone else moved.l1 / 2
     return {"sensitivity": sensitivity, "monotone": monotone, "adjacency": adjacency}

@@ -245,12 +245,11 @@ def _query(
                     f"{name!r} names both a grouping column and an aggregate; rename the aggregate."
                 )
             )
-        for ending in ("_low", "_high"):
-            if name.endswith(ending) and name.removesuffix(ending) in aggregates:
+        for ending in aggregate.endings:
+            if name + ending in (*aggregates, *columns):
                 problems.add(
                     InvalidParameter(
-                        f"{name!r} is what the interval of {name.removesuffix(ending)!r} is called in the answer; "
-                        "rename one of the two."
+                        f"{name + ending!r} is what a part of {name!r} is called in the answer; rename one of the two."
                     )
                 )
         roles.append(_roles(aggregate, scope, problems))

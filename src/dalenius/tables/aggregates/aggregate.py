@@ -78,6 +78,8 @@ class Aggregate(ABC):
     """The word for this kind in records and messages. It is written into ledgers and never changes."""
     sql_names: ClassVar[tuple[str, ...]]
     """The functions of SQL, and of the command line, that ask for it; in lower case."""
+    endings: ClassVar[tuple[str, ...]] = ("_error", "_low", "_high")
+    """What is put after its name in the names of further columns."""
     unpriced: ClassVar[str] = (
         "depends on how many rows a group has; say so: within(..., rows=1000), or --rows 1000."
     )

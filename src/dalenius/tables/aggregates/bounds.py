@@ -40,6 +40,7 @@ class FindBounds(Aggregate):
 
     tag = "bounds"
     sql_names = ("bounds",)
+    endings = ("_lower", "_upper")
     unpriced = DEPENDS_ON_DATA
     explanation = "from noisy counts of magnitudes"
 

@@ -43,6 +43,7 @@ class Mode(Direct):
 
     tag = "mode"
     sql_names = ("mode",)
+    endings = ("_short",)
     explanation = "the category whose count with noise is largest; the error is in rows"
 
     @property
@@ -114,7 +115,7 @@ def _position(text: str, listed: tuple[Constant, ...], nulls: Nulls | None) -> s
 
     from dalenius.tables.expressions import parse, written
 
-    value = parse(text)
+    value: Any = exp.Paren(this=parse(text))
     if isinstance(nulls, Impute):
         value = exp.Coalesce(this=value, expressions=[_literal(nulls.value)])
     branches = [
