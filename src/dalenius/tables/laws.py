@@ -28,6 +28,8 @@ class Law(ABC):
 
     sigma: float
 
+    tag: ClassVar[str]
+    """The word for this law in records. It is written into ledgers and never changes."""
     gaussian: ClassVar[bool] = False
     whole: ClassVar[bool] = False
     """Whether it is on whole numbers."""
@@ -59,6 +61,7 @@ class Law(ABC):
 class Normal(Law):
     """Gaussian noise."""
 
+    tag = "gaussian"
     gaussian = True
 
     @property
@@ -73,6 +76,8 @@ class Normal(Law):
 class TwoSidedExponential(Law):
     """Laplace noise."""
 
+    tag = "laplace"
+
     @property
     def fourth(self) -> float:
         return 3.0 * self.variance**2
@@ -85,6 +90,7 @@ class TwoSidedExponential(Law):
 class TwoSidedGeometric(TwoSidedExponential):
     """The same on whole numbers: P(k) is proportional to q^|k|."""
 
+    tag = "geometric"
     whole = True
 
     @classmethod

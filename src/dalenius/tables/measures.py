@@ -75,6 +75,7 @@ class Measure(ABC):
     labels: tuple[Any, ...] = ()
 
     kind: ClassVar[str]
+    """The word for it in records and explanations. It is written into ledgers and never changes."""
     once: ClassVar[bool] = False
     """Whether a unit counts once in a group, however many rows it has there."""
     whole: ClassVar[bool] = False
@@ -231,6 +232,12 @@ class FullestBin(BinCounts):
 
     def noise(self, price: Price, moved: Sensitivity, adjacency: Adjacency, levels: int) -> Noise:
         return price.chosen(self, moved, adjacency)
+
+
+KINDS: Mapping[str, type[Measure]] = {
+    made.kind: made for made in (RowCount, UnitCount, ValueSum, ProductSum, BinCounts, FullestBin)
+}
+"""By the words for them in records."""
 
 
 def count(*given: str) -> Measure:

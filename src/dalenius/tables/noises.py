@@ -29,7 +29,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -102,15 +102,19 @@ class Choice(Noise):
 
     def accuracy(self, confidence: float) -> float:
         """How many rows the bin chosen has less than the fullest, but for this chance."""
-        return float(self.mechanism.accuracy(confidence, size=self.measure.size))
+        return self.law.reach(1 - confidence)[1]
 
 
 @dataclass(frozen=True)
 class LargestOfMany(Law):
-    """The law of a choice. sigma: of the noise of each count, none of which leaves."""
+    """The law of a choice among `size` bins. sigma: of the noise of each count, none of which leaves. noise, scale: of
+    that noise."""
 
-    mechanism: ReportNoisyMax
+    noise: Literal["laplace", "exponential", "gumbel"]
+    scale: float
     size: int
+
+    tag = "choice"
 
     @property
     def fourth(self) -> float:
@@ -118,7 +122,8 @@ class LargestOfMany(Law):
 
     def reach(self, failure: float) -> tuple[float, float]:
         """How many rows the fullest bin may have beyond the one that was chosen."""
-        return 0.0, float(self.mechanism.accuracy(1 - failure, size=self.size))
+        unit = ReportNoisyMax(sensitivity=self.scale, epsilon=1.0, noise=self.noise, monotone=True)
+        return 0.0, unit.accuracy(1 - failure, size=self.size)
 
 
 @dataclass(frozen=True)
@@ -178,7 +183,7 @@ class TwiceRho(SquaredMu):
 
 
 def _choice(measure: Measure, made: ReportNoisyMax, moved: Sensitivity, sigma: float) -> Noise:
-    return Choice(measure, made, moved, LargestOfMany(sigma, made, measure.size))
+    return Choice(measure, made, moved, LargestOfMany(sigma, made.noise, made.scale, measure.size))
 
 
 def _selection(moved: Sensitivity, adjacency: Adjacency, epsilon: float) -> dict[str, Any]:

@@ -15,10 +15,9 @@ class TestHistogram(AggregateContract):
     asked = dp.histogram("x", 4, (0, 8))
     record: ClassVar = {
         "kind": "histogram",
-        "of": "x",
+        "column": "x",
         "bins": 4,
-        "lower": "0.0",
-        "upper": "8.0",
+        "bounds": ["0.0", "8.0"],
         "edges": None,
         "nulls": None,
     }
@@ -38,10 +37,9 @@ class TestHistogramOfEdges(AggregateContract):
     asked = dp.histogram("x", edges=[0, 1, 10])
     record: ClassVar = {
         "kind": "histogram",
-        "of": "x",
+        "column": "x",
         "bins": None,
-        "lower": None,
-        "upper": None,
+        "bounds": None,
         "edges": ["0.0", "1.0", "10.0"],
         "nulls": None,
     }
@@ -57,10 +55,9 @@ class TestQuantiles(AggregateContract):
     asked = dp.quantiles("x", [0.25, 0.75], (0, 10), bins=256)
     record: ClassVar = {
         "kind": "quantiles",
-        "of": "x",
+        "column": "x",
         "levels": ["0.25", "0.75"],
-        "lower": "0.0",
-        "upper": "10.0",
+        "bounds": ["0.0", "10.0"],
         "nulls": None,
         "bins": 256,
     }
@@ -74,7 +71,13 @@ class TestQuantiles(AggregateContract):
 
 class TestMedian(AggregateContract):
     asked = dp.median("n", (0, 9))
-    record: ClassVar = {**TestQuantiles.record, "of": "n", "levels": ["0.5"], "upper": "9.0", "bins": 16384}
+    record: ClassVar = {
+        **TestQuantiles.record,
+        "column": "n",
+        "levels": ["0.5"],
+        "bounds": ["0.0", "9.0"],
+        "bins": 16384,
+    }
     spelled = ("MEDIAN(n, 0, 9)", "QUANTILE(n, 0.5, 0, 9)")
     wrong = (lambda: dp.median("unknown"), lambda: dp.median("k", (0, 1)))
     holed = dp.median("hole", (0, 10), bins=64)
@@ -88,8 +91,7 @@ class TestPercentile(AggregateContract):
     record: ClassVar = {
         **TestQuantiles.record,
         "levels": ["0.25"],
-        "lower": None,
-        "upper": None,
+        "bounds": None,
         "bins": 16384,
     }
     spelled = (
@@ -105,7 +107,7 @@ class TestPercentile(AggregateContract):
 
 class TestBounds(AggregateContract):
     asked = dp.bounds("x")
-    record: ClassVar = {"kind": "bounds", "of": "x", "share": "0.99", "nulls": None}
+    record: ClassVar = {"kind": "bounds", "column": "x", "share": "0.99", "nulls": None}
     spelled = ("BOUNDS(x)",)
     wrong = (lambda: dp.bounds("unknown"), lambda: dp.bounds("k"), lambda: dp.bounds("x", share=0.1))
     holed = dp.bounds("hole")

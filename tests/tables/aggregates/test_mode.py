@@ -21,7 +21,7 @@ from tests.tables.aggregate_contract import PRICES, UNIT, AggregateContract, lar
 
 class TestMode(AggregateContract):
     asked = dp.mode("k")
-    record: ClassVar = {"kind": "mode", "of": "k", "categories": None, "nulls": None}
+    record: ClassVar = {"kind": "mode", "column": "k", "categories": None, "nulls": None}
     spelled = ("MODE(k)",)
     wrong = (
         lambda: dp.mode("unknown", ["a"]),
@@ -40,13 +40,13 @@ class TestMode(AggregateContract):
     def test_every_part_is_recorded(self) -> None:
         day = datetime.date(2024, 2, 29)
         for categories, written in (
-            (["a", "b'"], [{"type": "text", "value": "a"}, {"type": "text", "value": "b'"}]),
-            ([1, 2**62], [{"type": "integer", "value": "1"}, {"type": "integer", "value": str(2**62)}]),
-            ([True, False], [{"type": "bool", "value": "True"}, {"type": "bool", "value": "False"}]),
-            ([day], [{"type": "date", "value": "2024-02-29"}]),
+            (["a", "b'"], [{"kind": "text", "is": "a"}, {"kind": "text", "is": "b'"}]),
+            ([1, 2**62], [{"kind": "integer", "is": "1"}, {"kind": "integer", "is": str(2**62)}]),
+            ([True, False], [{"kind": "bool", "is": True}, {"kind": "bool", "is": False}]),
+            ([day], [{"kind": "date", "is": "2024-02-29"}]),
         ):
             asked = dp.mode("k", categories, nulls="drop")
-            assert asked.record() == {"kind": "mode", "of": "k", "categories": written, "nulls": "drop"}
+            assert asked.record() == {"kind": "mode", "column": "k", "categories": written, "nulls": "drop"}
             read = dp.tables.aggregates.from_record(asked.record())
             assert read == asked
             assert [type(value) for value in read.categories] == [type(value) for value in categories]  # type: ignore[attr-defined]

@@ -14,9 +14,8 @@ class TestMean(AggregateContract):
     asked = dp.mean("x", (0, 8), nulls="never")
     record: ClassVar = {
         "kind": "mean",
-        "of": "x",
-        "lower": "0.0",
-        "upper": "8.0",
+        "column": "x",
+        "bounds": ["0.0", "8.0"],
         "nulls": "never",
         "granularity": None,
     }
@@ -39,9 +38,8 @@ class TestMeanOfSchema(TestMean):
     asked = dp.mean("x")
     record: ClassVar = {
         "kind": "mean",
-        "of": "x",
-        "lower": None,
-        "upper": None,
+        "column": "x",
+        "bounds": None,
         "nulls": None,
         "granularity": None,
     }
@@ -55,9 +53,8 @@ class TestVariance(AggregateContract):
     asked = dp.variance("x")
     record: ClassVar = {
         "kind": "variance",
-        "of": "x",
-        "lower": None,
-        "upper": None,
+        "column": "x",
+        "bounds": None,
         "nulls": None,
         "granularity": None,
     }
@@ -73,9 +70,8 @@ class TestStd(AggregateContract):
     asked = dp.std("x")
     record: ClassVar = {
         "kind": "std",
-        "of": "x",
-        "lower": None,
-        "upper": None,
+        "column": "x",
+        "bounds": None,
         "nulls": None,
         "granularity": None,
     }
@@ -93,10 +89,8 @@ class TestCovariance(AggregateContract):
         "kind": "covariance",
         "x": "x",
         "y": "y",
-        "x_lower": None,
-        "x_upper": None,
-        "y_lower": "-1.0",
-        "y_upper": "1.0",
+        "x_bounds": None,
+        "y_bounds": ["-1.0", "1.0"],
         "nulls": None,
     }
     spelled = ()
@@ -114,7 +108,7 @@ class TestCovariance(AggregateContract):
 
 class TestCovarianceOfSchema(TestCovariance):
     asked = dp.covariance("x", "y")
-    record: ClassVar = {**TestCovariance.record, "y_lower": None, "y_upper": None}
+    record: ClassVar = {**TestCovariance.record, "y_bounds": None}
     spelled = ("COVARIANCE(x, y)", "COVAR_SAMP(x, y)")
 
 
@@ -124,10 +118,8 @@ class TestCorrelation(AggregateContract):
         "kind": "correlation",
         "x": "x",
         "y": "y",
-        "x_lower": "0.0",
-        "x_upper": "10.0",
-        "y_lower": "-1.0",
-        "y_upper": "1.0",
+        "x_bounds": ["0.0", "10.0"],
+        "y_bounds": ["-1.0", "1.0"],
         "nulls": None,
     }
     spelled = ("CORR(x, y, 0, 10, -1, 1)", "correlation(x, y, 0, 10, -1, 1)")
@@ -141,7 +133,7 @@ class TestCorrelation(AggregateContract):
 
 class TestProportion(AggregateContract):
     asked = dp.proportion("flag")
-    record: ClassVar = {"kind": "proportion", "of": "flag", "nulls": None}
+    record: ClassVar = {"kind": "proportion", "condition": "flag", "nulls": None}
     spelled = ("PROPORTION(flag)",)
     wrong = (
         lambda: dp.proportion("unknown > 1"),

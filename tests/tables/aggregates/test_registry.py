@@ -32,7 +32,7 @@ def test_a_kind_that_lacks_a_method_cannot_be_made() -> None:
         Unfinished()  # type: ignore[abstract]
 
 
-@pytest.mark.parametrize("wrong", [{}, {"kind": None}, {"kind": ["mean"]}, {"kind": "Mean"}, {"of": "x"}])
+@pytest.mark.parametrize("wrong", [{}, {"kind": None}, {"kind": ["mean"]}, {"kind": "Mean"}, {"column": "x"}])
 def test_an_unknown_record_is_refused(wrong: dict[str, object]) -> None:
     with pytest.raises(LedgerError, match="unknown kind"):
         from_record(wrong)

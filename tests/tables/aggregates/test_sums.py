@@ -13,7 +13,7 @@ from tests.tables.aggregate_contract import AggregateContract
 
 class TestCount(AggregateContract):
     asked = dp.count()
-    record: ClassVar = {"kind": "count", "of": None, "nulls": None}
+    record: ClassVar = {"kind": "count", "column": None, "nulls": None}
     spelled = ("COUNT(*)", "count()")
     wrong = (lambda: dp.count("unknown"), lambda: dp.count("x +"), lambda: dp.count(5))  # type: ignore[arg-type]
     holed = None
@@ -24,7 +24,7 @@ class TestCount(AggregateContract):
 
 class TestCountOfColumn(AggregateContract):
     asked = dp.count("hole", nulls="drop")
-    record: ClassVar = {"kind": "count", "of": "hole", "nulls": "drop"}
+    record: ClassVar = {"kind": "count", "column": "hole", "nulls": "drop"}
     spelled = ()
     wrong = (lambda: dp.count("unknown", nulls="drop"), lambda: dp.count("x", nulls="keep"))  # type: ignore[arg-type]
     holed = dp.count("hole")
@@ -53,9 +53,8 @@ class TestSum(AggregateContract):
     asked = dp.sum("x", (0, 8))
     record: ClassVar = {
         "kind": "sum",
-        "of": "x",
-        "lower": "0.0",
-        "upper": "8.0",
+        "column": "x",
+        "bounds": ["0.0", "8.0"],
         "nulls": None,
         "granularity": None,
     }
@@ -70,10 +69,9 @@ class TestSum(AggregateContract):
         asked = dp.sum("x", (0.1, 1e300), nulls=dp.impute(3), granularity=Fraction(1, 4))
         assert asked.record() == {
             "kind": "sum",
-            "of": "x",
-            "lower": "0.1",
-            "upper": "1e+300",
-            "nulls": {"impute": {"type": "integer", "value": "3"}},
+            "column": "x",
+            "bounds": ["0.1", "1e+300"],
+            "nulls": {"impute": {"kind": "integer", "is": "3"}},
             "granularity": "1/4",
         }
         assert dp.tables.aggregates.from_record(asked.record()) == asked

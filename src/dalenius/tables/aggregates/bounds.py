@@ -13,7 +13,7 @@ from dalenius.core.checks import number
 from dalenius.errors import InvalidParameter
 from dalenius.tables.aggregates.aggregate import Aggregate, Columns, Record, Roles, checked_text
 from dalenius.tables.aggregates.quantiles import DEPENDS_ON_DATA
-from dalenius.tables.aggregates.records import read_nulls, written_nulls
+from dalenius.tables.aggregates.records import nulls_record, read_nulls
 from dalenius.tables.bins import listed_bins
 from dalenius.tables.column import Column
 from dalenius.tables.laws import reach
@@ -81,14 +81,14 @@ class FindBounds(Aggregate):
     def record(self) -> Record:
         return {
             "kind": self.tag,
-            "of": self.column,
+            "column": self.column,
             "share": repr(self.share),
-            "nulls": written_nulls(self.nulls),
+            "nulls": nulls_record(self.nulls),
         }
 
     @classmethod
     def from_record(cls, content: Record) -> FindBounds:
-        return bounds(content["of"], share=float(content["share"]), nulls=read_nulls(content["nulls"]))
+        return bounds(content["column"], share=float(content["share"]), nulls=read_nulls(content["nulls"]))
 
     @classmethod
     def from_sql(cls, call: Call) -> FindBounds:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from dalenius.errors import QueryRefused
 from dalenius.tables.aggregates.aggregate import Columns, Record, Roles, checked_text
 from dalenius.tables.aggregates.direct import Direct, direct
-from dalenius.tables.aggregates.records import read_nulls, written_nulls
+from dalenius.tables.aggregates.records import nulls_record, read_nulls
 from dalenius.tables.column import Column
 from dalenius.tables.measures import Measure
 from dalenius.tables.measures import count as rows
@@ -46,11 +46,11 @@ class Count(Direct):
         return [direct(name, released.measures[roles["count"]], 1.0, failure, whole=True)]
 
     def record(self) -> Record:
-        return {"kind": self.tag, "of": self.column, "nulls": written_nulls(self.nulls)}
+        return {"kind": self.tag, "column": self.column, "nulls": nulls_record(self.nulls)}
 
     @classmethod
     def from_record(cls, content: Record) -> Count:
-        return count(content["of"], nulls=read_nulls(content["nulls"]))
+        return count(content["column"], nulls=read_nulls(content["nulls"]))
 
     @classmethod
     def from_sql(cls, call: Call) -> Count:

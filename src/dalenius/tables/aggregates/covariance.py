@@ -16,7 +16,7 @@ from dalenius.tables.aggregates.aggregate import (
     checked_text,
     on_grid,
 )
-from dalenius.tables.aggregates.records import read_bounds, read_nulls, written_bounds, written_nulls
+from dalenius.tables.aggregates.records import bounds_record, nulls_record, read_bounds, read_nulls
 from dalenius.tables.aggregates.spread import TWO, spread_column
 from dalenius.tables.column import Column
 from dalenius.tables.gridding import Value
@@ -95,14 +95,14 @@ class Covariance(Aggregate):
             "kind": self.tag,
             "x": self.x,
             "y": self.y,
-            **written_bounds(self.x_bounds, "x_"),
-            **written_bounds(self.y_bounds, "y_"),
-            "nulls": written_nulls(self.nulls),
+            "x_bounds": bounds_record(self.x_bounds),
+            "y_bounds": bounds_record(self.y_bounds),
+            "nulls": nulls_record(self.nulls),
         }
 
     @classmethod
     def from_record(cls, content: Record) -> Self:
-        x_bounds, y_bounds = read_bounds(content, "x_"), read_bounds(content, "y_")
+        x_bounds, y_bounds = read_bounds(content["x_bounds"]), read_bounds(content["y_bounds"])
         return cls.of(content["x"], content["y"], x_bounds, y_bounds, read_nulls(content["nulls"]))
 
     @classmethod

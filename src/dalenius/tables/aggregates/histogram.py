@@ -10,7 +10,7 @@ from dalenius.core.checks import count
 from dalenius.errors import InvalidParameter, QueryRefused
 from dalenius.tables.aggregates.aggregate import Bounds, Columns, Record, Roles, checked_text, numbers
 from dalenius.tables.aggregates.direct import Direct, direct
-from dalenius.tables.aggregates.records import read_bounds, read_nulls, written_bounds, written_nulls
+from dalenius.tables.aggregates.records import bounds_record, nulls_record, read_bounds, read_nulls
 from dalenius.tables.bins import equal_bins, listed_bins
 from dalenius.tables.column import Column
 from dalenius.tables.measures import Measure, binned
@@ -71,18 +71,18 @@ class Histogram(Direct):
     def record(self) -> Record:
         return {
             "kind": self.tag,
-            "of": self.column,
+            "column": self.column,
             "bins": self.bins,
-            **written_bounds(self.bounds),
-            "edges": None if self.edges is None else [repr(edge) for edge in self.edges],
-            "nulls": written_nulls(self.nulls),
+            "bounds": bounds_record(self.bounds),
+            "edges": bounds_record(self.edges),
+            "nulls": nulls_record(self.nulls),
         }
 
     @classmethod
     def from_record(cls, content: Record) -> Histogram:
-        edges, nulls = content["edges"], read_nulls(content["nulls"])
-        listed = None if edges is None else map(float, edges)
-        return histogram(content["of"], content["bins"], read_bounds(content), edges=listed, nulls=nulls)
+        bounds, edges = read_bounds(content["bounds"]), read_bounds(content["edges"])
+        nulls = read_nulls(content["nulls"])
+        return histogram(content["column"], content["bins"], bounds, edges=edges, nulls=nulls)
 
     @classmethod
     def from_sql(cls, call: Call) -> Histogram:

@@ -13,7 +13,7 @@ import numpy as np
 from dalenius.errors import QueryRefused
 from dalenius.tables.aggregates.aggregate import Columns, Record, Roles, checked_text
 from dalenius.tables.aggregates.direct import Direct
-from dalenius.tables.aggregates.records import read_constant, read_nulls, written_constant, written_nulls
+from dalenius.tables.aggregates.records import constant_record, nulls_record, read_constant, read_nulls
 from dalenius.tables.bins import equal_bins
 from dalenius.tables.column import Column
 from dalenius.tables.kinds import KEYS, fits
@@ -92,16 +92,16 @@ class Mode(Direct):
         listed = self.categories
         return {
             "kind": self.tag,
-            "of": self.column,
-            "categories": None if listed is None else [written_constant(value) for value in listed],
-            "nulls": written_nulls(self.nulls),
+            "column": self.column,
+            "categories": None if listed is None else [constant_record(value) for value in listed],
+            "nulls": nulls_record(self.nulls),
         }
 
     @classmethod
     def from_record(cls, content: Record) -> Mode:
         listed = content["categories"]
         categories = None if listed is None else [read_constant(value) for value in listed]
-        return mode(content["of"], categories, nulls=read_nulls(content["nulls"]))
+        return mode(content["column"], categories, nulls=read_nulls(content["nulls"]))
 
     @classmethod
     def from_sql(cls, call: Call) -> Mode:

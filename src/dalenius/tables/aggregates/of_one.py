@@ -16,11 +16,10 @@ from dalenius.tables.aggregates.aggregate import (
     on_grid,
 )
 from dalenius.tables.aggregates.records import (
+    bounds_record,
+    nulls_record,
     read_bounds,
     read_nulls,
-    written_bounds,
-    written_nulls,
-    written_step,
 )
 from dalenius.tables.gridding import Value, power_of_two
 from dalenius.tables.schema import Nulls, bounds_of, nulls_of
@@ -68,17 +67,17 @@ class OfOneNumber(Aggregate):
     def record(self) -> Record:
         return {
             "kind": self.tag,
-            "of": self.column,
-            **written_bounds(self.bounds),
-            "nulls": written_nulls(self.nulls),
-            "granularity": written_step(self.granularity),
+            "column": self.column,
+            "bounds": bounds_record(self.bounds),
+            "nulls": nulls_record(self.nulls),
+            "granularity": None if self.granularity is None else str(self.granularity),
         }
 
     @classmethod
     def from_record(cls, content: Record) -> Self:
         step = content["granularity"]
         nulls, granularity = read_nulls(content["nulls"]), None if step is None else Fraction(step)
-        return cls.of(content["of"], read_bounds(content), nulls, granularity)
+        return cls.of(content["column"], read_bounds(content["bounds"]), nulls, granularity)
 
     @classmethod
     def from_sql(cls, call: Call) -> Self:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Self
 from dalenius.errors import QueryRefused
 from dalenius.tables.aggregates.aggregate import Aggregate, Columns, Record, Roles, checked_text, on_grid
 from dalenius.tables.aggregates.mean import mean_column
-from dalenius.tables.aggregates.records import read_nulls, written_nulls
+from dalenius.tables.aggregates.records import nulls_record, read_nulls
 from dalenius.tables.column import Column
 from dalenius.tables.measures import Measure, centred_sum, needed
 from dalenius.tables.measures import count as rows
@@ -52,11 +52,11 @@ class Proportion(Aggregate):
         return [mean_column(name, roles, released, failure, sampling)]
 
     def record(self) -> Record:
-        return {"kind": self.tag, "of": self.condition, "nulls": written_nulls(self.nulls)}
+        return {"kind": self.tag, "condition": self.condition, "nulls": nulls_record(self.nulls)}
 
     @classmethod
     def from_record(cls, content: Record) -> Self:
-        return cls.of(content["of"], read_nulls(content["nulls"]))
+        return cls.of(content["condition"], read_nulls(content["nulls"]))
 
     @classmethod
     def from_sql(cls, call: Call) -> Self:

@@ -17,7 +17,7 @@ from dalenius.tables.aggregates.aggregate import (
     checked_text,
     numbers,
 )
-from dalenius.tables.aggregates.records import read_bounds, read_nulls, written_bounds, written_nulls
+from dalenius.tables.aggregates.records import bounds_record, nulls_record, read_bounds, read_nulls
 from dalenius.tables.bins import fine_bins
 from dalenius.tables.column import Column
 from dalenius.tables.measures import Measure, binned
@@ -91,17 +91,18 @@ class Quantiles(Aggregate):
     def record(self) -> Record:
         return {
             "kind": self.tag,
-            "of": self.column,
-            "levels": [repr(level) for level in self.levels],
-            **written_bounds(self.bounds),
-            "nulls": written_nulls(self.nulls),
+            "column": self.column,
+            "levels": bounds_record(self.levels),
+            "bounds": bounds_record(self.bounds),
+            "nulls": nulls_record(self.nulls),
             "bins": self.bins,
         }
 
     @classmethod
     def from_record(cls, content: Record) -> Quantiles:
-        levels, nulls = map(float, content["levels"]), read_nulls(content["nulls"])
-        return quantiles(content["of"], levels, read_bounds(content), nulls=nulls, bins=content["bins"])
+        levels, bounds = map(float, content["levels"]), read_bounds(content["bounds"])
+        nulls = read_nulls(content["nulls"])
+        return quantiles(content["column"], levels, bounds, nulls=nulls, bins=content["bins"])
 
     @classmethod
     def from_sql(cls, call: Call) -> Quantiles:

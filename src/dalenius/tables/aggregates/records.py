@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Callable, Mapping
-from fractions import Fraction
 from typing import Any
 
 from dalenius.errors import LedgerError
@@ -12,52 +11,52 @@ from dalenius.tables.kinds import kind_of_value
 from dalenius.tables.schema import Impute, Nulls
 
 
-def written_bounds(bounds: tuple[float, float] | None, prefix: str = "") -> dict[str, str | None]:
-    """{"lower": ..., "upper": ...}; null where there are none."""
-    lower, upper = (None, None) if bounds is None else map(repr, bounds)
-    return {f"{prefix}lower": lower, f"{prefix}upper": upper}
+def bounds_record(bounds: tuple[float, ...] | None) -> list[str] | None:
+    """Numbers in a row, such as bounds, edges or levels."""
+    return None if bounds is None else [repr(end) for end in bounds]
 
 
-def read_bounds(content: Mapping[str, Any], prefix: str = "") -> tuple[float, float] | None:
-    """What `written_bounds` wrote."""
-    lower, upper = content[f"{prefix}lower"], content[f"{prefix}upper"]
-    return None if lower is None else (float(lower), float(upper))
+def read_bounds(content: list[str] | None) -> tuple[float, ...] | None:
+    """What `bounds_record` wrote."""
+    return None if content is None else tuple(map(float, content))
 
 
-def written_nulls(nulls: Nulls | None) -> Any:
-    """null, "drop", "never" or {"impute": constant}."""
-    return {"impute": written_constant(nulls.value)} if isinstance(nulls, Impute) else nulls
+def nulls_record(nulls: Nulls | None) -> Any:
+    """The policy for missing values: null (none declared), "drop", "never", or {"impute": constant}."""
+    return {"impute": constant_record(nulls.value)} if isinstance(nulls, Impute) else nulls
 
 
 def read_nulls(content: Any) -> Any:
-    """What `written_nulls` wrote."""
+    """What `nulls_record` wrote."""
     return Impute(read_constant(content["impute"])) if isinstance(content, Mapping) else content
 
 
-def written_constant(value: Any) -> dict[str, str]:
-    """{"type": the kind of the constant, "value": its text}."""
+def constant_record(value: Any) -> dict[str, Any]:
+    """{"kind": "text", "is": "CA"}: `1`, `True`, `1.0` and `"1"` are four things."""
     kind = kind_of_value(value)
-    if kind is None or kind not in _READ:
+    if kind is None or kind not in _WRITTEN:
         raise LedgerError(f"a constant of type {type(value).__name__} cannot be recorded.")
-    return {"type": kind, "value": value.isoformat() if kind == "date" else str(value)}
+    return {"kind": kind, "is": _WRITTEN[kind](value)}
 
 
-def read_constant(content: Mapping[str, str]) -> Any:
-    """What `written_constant` wrote."""
-    if content["type"] not in _READ:
-        raise LedgerError(f"the record has a constant of the unknown type {content['type']!r}.")
-    return _READ[content["type"]](content["value"])
+def read_constant(content: Mapping[str, Any]) -> Any:
+    """What `constant_record` wrote."""
+    if content["kind"] not in _READ:
+        raise LedgerError(f"the record has a constant of the unknown kind {content['kind']!r}.")
+    return _READ[content["kind"]](content["is"])
 
 
-_READ: Mapping[str, Callable[[str], Any]] = {
-    "bool": {"True": True, "False": False}.__getitem__,
+_WRITTEN: Mapping[str, Callable[[Any], Any]] = {
+    "bool": bool,
+    "integer": str,
+    "number": repr,
+    "text": str,
+    "date": datetime.date.isoformat,
+}
+_READ: Mapping[str, Callable[[Any], Any]] = {
+    "bool": bool,
     "integer": int,
     "number": float,
     "text": str,
     "date": datetime.date.fromisoformat,
 }
-
-
-def written_step(step: Fraction | None) -> str | None:
-    """A granularity as p/q."""
-    return None if step is None else f"{step.numerator}/{step.denominator}"
