@@ -137,7 +137,7 @@ def query(
             moved,
             analyst,
         )
-        price = read_promise(budget).guarantee
+        price = read_promise(budget)
         asked = _question(session, where, group_by, keys, keys_from, discover, agg)
         with working(f"Asking {data}"):
             answer = session.release(asked, price, confidence=confidence).at(simultaneous=simultaneous)
@@ -193,7 +193,7 @@ def sql(
             analyst,
         )
         listed = None if keys is None else _listed(session, grouped_by(text), keys)
-        price = read_promise(budget).guarantee
+        price = read_promise(budget)
         asked = parse_sql(text, session.table, public={}, keys=listed, unit=session.unit.column)
         with working(f"Asking {data}"):
             answer = session.release(asked, price, confidence=confidence).at(simultaneous=simultaneous)
@@ -303,7 +303,7 @@ def _session(
     return Session(
         source,
         unit=Unit.rows() if unit is None else Unit(unit, max_rows=max_rows, max_groups=max_groups),
-        budget=None if told is None else read_promise(told).guarantee,
+        budget=None if told is None else read_promise(told),
         ledger=ledger,
         name=name,
         moved=moved,
