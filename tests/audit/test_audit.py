@@ -17,7 +17,7 @@ from dalenius import losses
 from dalenius.audit import Attack, Audit, lower_bound
 from dalenius.errors import InvalidParameter
 from dalenius.noise import bernoulli, discrete_laplace
-from dalenius.noise.seeded import seeded
+from tests.noise.seeded import seeded
 
 SURE = 1 - 1e-9
 

@@ -19,7 +19,7 @@ from dalenius import losses
 from dalenius.audit import lower_bound
 from dalenius.audit.clopper_pearson import upper
 from dalenius.noise import bernoulli, discrete_gaussian, discrete_laplace
-from dalenius.noise.seeded import seeded
+from tests.noise.seeded import seeded
 
 SURE = 1 - 1e-9
 

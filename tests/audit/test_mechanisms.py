@@ -23,7 +23,7 @@ import pytest
 import dalenius as dp
 from dalenius import mechanisms
 from dalenius.audit import lower_bound
-from dalenius.noise.seeded import seeded
+from tests.noise.seeded import seeded
 
 SURE = 1 - 1e-9
 SINGLE = 200

@@ -30,7 +30,7 @@ from dalenius.mechanisms import (
 )
 from dalenius.mechanisms.watch import Watch
 from dalenius.noise import bernoulli, discrete_laplace, uniform_integers
-from dalenius.noise.seeded import seeded
+from tests.noise.seeded import seeded
 
 SURE = 1 - 1e-9
 UNIT: dict[str, Any] = {"sensitivity": 1, "scale": 1.0}

@@ -14,7 +14,7 @@ from scipy import stats
 import dalenius as dp
 from dalenius.errors import InvalidParameter
 from dalenius.mechanisms import Hull, KNorm, Laplace, k_norm_noise
-from dalenius.mechanisms.k_norm_noise import Polytope
+from dalenius.mechanisms._support.polytope_noise import Polytope
 from dalenius.noise.norm_noise import norm_units
 from tests.mechanisms.contract import (
     FALSE_ALARM,

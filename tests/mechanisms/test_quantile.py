@@ -15,7 +15,7 @@ import pytest
 import dalenius as dp
 from dalenius.errors import InvalidParameter
 from dalenius.mechanisms import Quantile, ranks
-from dalenius.mechanisms.ranks import Line
+from dalenius.mechanisms._support.rank_draws import RankScores
 from tests.mechanisms.choices import cumulative, softmax, spread, worst_delta
 from tests.mechanisms.contract import NUMBERS_OUT_OF_RANGE, Case, MechanismContract, bits, follows, frequency
 
@@ -167,8 +167,8 @@ def test_equal_values_are_found() -> None:
 def test_lumping_far_records_does_not_change_the_law(window: float, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ranks, "WINDOW", window)
     places = np.sort(np.random.default_rng(3).integers(0, 40, 60))
-    target, scale = 20 * ranks.PARTS, 6.0 * ranks.PARTS
-    line = Line(places, 0, 40, target, scale)
+    target, scale = 20 * ranks.UNITS_PER_RANK, 6.0 * ranks.UNITS_PER_RANK
+    line = RankScores(places, 0, 40, target, scale)
     assert (line._window == (0, 60)) == (window == 60.0)
     with bits("window", window):
         drawn = line.draws(4_000).astype(float)
@@ -180,7 +180,7 @@ def test_lumping_far_records_does_not_change_the_law(window: float, monkeypatch:
 
 
 def test_distances_beyond_doubles_are_clamped() -> None:
-    line = Line(np.zeros(0, dtype=np.int64), 0, 5, 0, 1.0)
+    line = RankScores(np.zeros(0, dtype=np.int64), 0, 5, 0, 1.0)
     assert line._distance(1 << 40, 1 << 40) == 1 << 53
     far = line._scores(np.array([1 << 31]), np.array([1 << 31]))
     assert far[0] == -(2.0**53)

@@ -16,11 +16,11 @@ from dalenius.errors import InvalidParameter
 from dalenius.noise import discrete_gaussian, tail
 from dalenius.noise.discrete_gaussian import _Sampler
 from dalenius.noise.lazy import LazyUniform, log_above
-from dalenius.noise.seeded import ListedSource, SeededSource, seeded, using
 from dalenius.noise.source import Words
 from dalenius.noise.strips import Strips
 from dalenius.noise.tail import draw_tail
 from tests.noise.goodness import WrongLaw, check_events, check_integers
+from tests.noise.seeded import ListedSource, SeededSource, seeded, using
 
 N = 200_000
 SIGMAS = [0.05, 0.3, 0.5, 1.0, Fraction(7, 3), 10.0, 99.5, 1000]

@@ -11,11 +11,11 @@ import pytest
 from dalenius.errors import InvalidParameter
 from dalenius.noise import bernoulli, bernoulli_exp, categorical, uniform, uniform_integers
 from dalenius.noise.lazy import LazyUniform, below, below_exp
-from dalenius.noise.seeded import ListedSource, seeded, using
 from dalenius.noise.source import words
 from dalenius.noise.uniform import below as integers_below
 from dalenius.noise.uniform import one
 from tests.noise.goodness import WrongLaw, check_events
+from tests.noise.seeded import ListedSource, seeded, using
 
 N = 200_000
 

@@ -16,10 +16,15 @@ from dalenius.calculus.losses import pure
 from dalenius.core import checks
 from dalenius.core.adjacency import ADD_REMOVE, Adjacency
 from dalenius.core.adjacency import adjacency as checked_adjacency
-from dalenius.mechanisms.comparison import Comparison, Noise, checked_noise, checked_share
-from dalenius.mechanisms.epsilons import affordable, checked_confidence, checked_epsilon, least_epsilon
+from dalenius.mechanisms._support.epsilon_calibration import (
+    affordable,
+    checked_confidence,
+    checked_epsilon,
+    least_epsilon,
+)
+from dalenius.mechanisms._support.noisy_comparison import Comparison, Noise, checked_noise, checked_share
+from dalenius.mechanisms._support.selection import checked_monotone
 from dalenius.mechanisms.mechanism import Mechanism, Neighbours
-from dalenius.mechanisms.selection import checked_monotone
 from dalenius.mechanisms.watch import Watch
 
 AT_ONCE = 1 << 20

@@ -18,11 +18,11 @@ from dalenius.calculus.loss import Loss
 from dalenius.core import checks
 from dalenius.core.adjacency import ADD_REMOVE, Adjacency
 from dalenius.errors import InvalidParameter
-from dalenius.mechanisms import on_grid
+from dalenius.mechanisms._support import grid_noise
+from dalenius.mechanisms._support.exact_arrays import Numbers, real_numbers
+from dalenius.mechanisms._support.exact_sums import noisy_reals
+from dalenius.mechanisms._support.noise_calibration import least_noise, most_noise
 from dalenius.mechanisms.mechanism import Mechanism, Neighbours
-from dalenius.mechanisms.search import least_noise, most_noise
-from dalenius.mechanisms.sums import noisy_reals
-from dalenius.mechanisms.values import Numbers, real_numbers
 from dalenius.noise import Grid, discrete_gaussian
 
 Reals = NDArray[np.float64]
@@ -64,7 +64,7 @@ class AnalyzeGauss(Mechanism):
         object.__setattr__(
             self, "sigma", checks.positive("sigma", self.sigma, "Noise of scale 0 hides nothing.")
         )
-        on_grid.sane("sigma", self.sigma, self.sensitivity)
+        grid_noise.sane("sigma", self.sigma, self.sensitivity)
         _ = self.loss
 
     @cached_property
@@ -80,7 +80,9 @@ class AnalyzeGauss(Mechanism):
         """`times` independent releases of one matrix, along the first axis."""
         matrix, times = _matrix(value), checks.count("times", times)
         d = len(matrix)
-        s = on_grid.gaussian_units(self.sensitivity * ROOT_HALF, self.sigma, self._rounding(d), self._grid)
+        s = grid_noise.discrete_gaussian_sigma(
+            self.sensitivity * ROOT_HALF, self.sigma, self._rounding(d), self._grid
+        )
         rows, columns = np.triu_indices(d, 1)
         noise = np.zeros((times, d, d), dtype=np.int64)
         apart = np.asarray(discrete_gaussian(s, (times, len(rows))))
@@ -115,7 +117,7 @@ class AnalyzeGauss(Mechanism):
 
         Exact for independent entries: P(|N| <= x/(sigma sqrt 2))^size P(|N| <= x/sigma)^(size (size-1)/2).
         """
-        on_grid.share(confidence, size)  # checks both
+        grid_noise.share(confidence, size)  # checks both
         d, target = checks.count("size", size, least=1), math.log(confidence)
 
         def log_chance(x: float) -> float:
@@ -128,7 +130,9 @@ class AnalyzeGauss(Mechanism):
         while high - low > 1e-13 * high:
             middle = (low + high) / 2
             low, high = (low, middle) if log_chance(middle) >= target else (middle, high)
-        s = on_grid.gaussian_units(self.sensitivity * ROOT_HALF, self.sigma, self._rounding(d), self._grid)
+        s = grid_noise.discrete_gaussian_sigma(
+            self.sensitivity * ROOT_HALF, self.sigma, self._rounding(d), self._grid
+        )
         return float(self._grid.granularity) * (1.5 + s * high * (1 + 1e-12))
 
     def spectral_accuracy(self, confidence: float = 0.95, size: int = 1) -> float:
@@ -140,7 +144,7 @@ class AnalyzeGauss(Mechanism):
         another normalisation: 12 sqrt(2) is meant.)
         """
         d = checks.count("size", size, least=1)
-        on_grid.share(confidence, d)
+        grid_noise.share(confidence, d)
         grid = float(self._grid.granularity) * 2 * d
         return (
             self.sigma * 1.000001 * (2 * math.sqrt(d) + 2 * math.sqrt(math.log(2 / (1 - confidence)))) + grid

@@ -20,10 +20,10 @@ from dalenius.calculus.pairs.tabulate import lower_hull
 from dalenius.core import checks
 from dalenius.core.adjacency import ADD_REMOVE, Adjacency
 from dalenius.errors import InvalidParameter
-from dalenius.mechanisms import on_grid
-from dalenius.mechanisms.canonical import NoiseInCells
+from dalenius.mechanisms._support import grid_noise
+from dalenius.mechanisms._support.noise_calibration import bisected
+from dalenius.mechanisms._support.rounded_noise import RoundedNoise
 from dalenius.mechanisms.mechanism import Neighbours, at_the_end, spread
-from dalenius.mechanisms.search import bisected
 from dalenius.noise import Grid, uniform_integers
 
 DIGITS = 24
@@ -36,7 +36,7 @@ SMALLEST, LARGEST = 1e-3, 8.0
 
 
 @dataclass(frozen=True, kw_only=True)
-class CanonicalNoise(NoiseInCells):
+class CanonicalNoise(RoundedNoise):
     """Releases f(X) + sensitivity * N, N the canonical noise of a promise: that is kept, and no more.
 
     `guarantee` is TradeOff(f) with f = f^-1, GDP(mu), PureDP or ApproxDP. N has the distribution function F
@@ -78,7 +78,7 @@ class CanonicalNoise(NoiseInCells):
 
         The quantile of |N| times the sensitivity, plus one grid step.
         """
-        t = on_grid.share(confidence, size)
+        t = grid_noise.share(confidence, size)
         return self._far(self._law.beyond(t / 2) * (1 + 1e-9))
 
     @classmethod
@@ -93,7 +93,7 @@ class CanonicalNoise(NoiseInCells):
     ) -> CanonicalNoise:
         """The smallest mu whose noise, that of GDP(mu), lets all of `size` coordinates stay within an error."""
         within = checks.positive("within", within)
-        t = on_grid.share(confidence, size)
+        t = grid_noise.share(confidence, size)
 
         def build(noise: float) -> CanonicalNoise:
             return cls(sensitivity=sensitivity, guarantee=GDP(1 / noise), adjacency=adjacency)

@@ -17,11 +17,11 @@ from dalenius.calculus.loss import Loss
 from dalenius.core import checks
 from dalenius.core.adjacency import ADD_REMOVE, Adjacency
 from dalenius.errors import InvalidParameter
-from dalenius.mechanisms import on_grid
-from dalenius.mechanisms.additive import NoiseOnIntegers
-from dalenius.mechanisms.lattice_gaussian import lattice_gaussian
+from dalenius.mechanisms._support import grid_noise
+from dalenius.mechanisms._support.additive_noise import NoiseOnIntegers
+from dalenius.mechanisms._support.lattice_gaussian import lattice_gaussian
+from dalenius.mechanisms._support.noise_calibration import bisected, kept
 from dalenius.mechanisms.mechanism import Neighbours, at_the_end, spread
-from dalenius.mechanisms.search import bisected, kept
 from dalenius.noise import discrete_gaussian
 
 SUMMED = 1e5
@@ -59,7 +59,7 @@ class DiscreteGaussian(NoiseOnIntegers):
         )
         if self.coordinates is not None:
             object.__setattr__(self, "coordinates", checks.count("coordinates", self.coordinates, least=1))
-        on_grid.sane("sigma", self.sigma, self.sensitivity)
+        grid_noise.sane("sigma", self.sigma, self.sensitivity)
         checks.moderate("sensitivity / sigma", self.sensitivity / self.sigma)
         _ = self.loss
 
@@ -78,7 +78,7 @@ class DiscreteGaussian(NoiseOnIntegers):
         The least whole m with P(|k| <= m)^size >= confidence, found by summing the law; beyond sigma = 1e5
         from P(|k| > m) <= 2 (1 - Phi(m/sigma)), which is at most 1 larger.
         """
-        t = on_grid.share(confidence, size)
+        t = grid_noise.share(confidence, size)
         bound = max(0, math.ceil(-float(ndtri(t / 2)) * self.sigma * (1 + 1e-13)))
         if self.sigma > SUMMED:
             return float(bound)
@@ -101,7 +101,7 @@ class DiscreteGaussian(NoiseOnIntegers):
     ) -> DiscreteGaussian:
         """The most noise with which all of `size` coordinates stay within an error."""
         whole = math.floor(checks.nonnegative("within", within))
-        z = -float(ndtri(on_grid.share(confidence, size) / 2))
+        z = -float(ndtri(grid_noise.share(confidence, size) / 2))
 
         def build(sigma: float) -> DiscreteGaussian:
             return cls(sensitivity=sensitivity, sigma=sigma, coordinates=coordinates, adjacency=adjacency)

@@ -10,9 +10,9 @@ import numpy as np
 from dalenius.calculus.loss import Loss
 from dalenius.calculus.losses import bounded_range
 from dalenius.core.adjacency import Adjacency
-from dalenius.mechanisms import misses
-from dalenius.mechanisms.doubles import Reals
-from dalenius.mechanisms.selection import Selection
+from dalenius.mechanisms._support import selection_error
+from dalenius.mechanisms._support.float_arrays import Reals
+from dalenius.mechanisms._support.selection import Selection
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,11 +46,11 @@ class Exponential(Selection):
     """
 
     @property
-    def _noise(self) -> misses.Noise:
+    def _noise(self) -> selection_error.Noise:
         return "gumbel"
 
     @staticmethod
-    def _loss(epsilon: float, adjacency: Adjacency, noise: misses.Noise) -> Loss:
+    def _loss(epsilon: float, adjacency: Adjacency, noise: selection_error.Noise) -> Loss:
         return bounded_range(epsilon, adjacency)
 
     def _before(self) -> Reals:

@@ -16,10 +16,10 @@ from dalenius.calculus.loss import Loss
 from dalenius.core import checks
 from dalenius.core.adjacency import ADD_REMOVE, Adjacency
 from dalenius.errors import InvalidParameter
-from dalenius.mechanisms import on_grid
-from dalenius.mechanisms.additive import NoiseOnReals
+from dalenius.mechanisms._support import grid_noise
+from dalenius.mechanisms._support.additive_noise import NoiseOnReals
+from dalenius.mechanisms._support.noise_calibration import least_noise, most_noise
 from dalenius.mechanisms.mechanism import Neighbours, spread
-from dalenius.mechanisms.search import least_noise, most_noise
 from dalenius.noise import Grid, discrete_gaussian
 
 
@@ -53,7 +53,7 @@ class Gaussian(NoiseOnReals):
         object.__setattr__(
             self, "sigma", checks.positive("sigma", self.sigma, "Noise of scale 0 hides nothing.")
         )
-        on_grid.sane("sigma", self.sigma, self.sensitivity)
+        grid_noise.sane("sigma", self.sigma, self.sensitivity)
         _ = self.loss
 
     @cached_property
@@ -67,7 +67,7 @@ class Gaussian(NoiseOnReals):
         coordinates; plus the grid: P(|k| > m) is at most twice the normal tail beyond m/s, so an error of
         more than s z + 3/2 steps is as rare. The nearest double to the answer adds its own rounding.
         """
-        z = -float(ndtri(on_grid.share(confidence, size) / 2))
+        z = -float(ndtri(grid_noise.share(confidence, size) / 2))
         return float(self._grid.granularity) * (1.5 + self._units(size) * z * (1 + 1e-13))
 
     @classmethod
@@ -81,7 +81,7 @@ class Gaussian(NoiseOnReals):
         adjacency: Adjacency = ADD_REMOVE,
     ) -> Gaussian:
         """The most noise with which all of `size` coordinates stay within an error."""
-        guess = checks.positive("within", within) / -float(ndtri(on_grid.share(confidence, size) / 2))
+        guess = checks.positive("within", within) / -float(ndtri(grid_noise.share(confidence, size) / 2))
         return most_noise(
             lambda sigma: cls(sensitivity=sensitivity, sigma=sigma, adjacency=adjacency),
             within,
@@ -97,7 +97,7 @@ class Gaussian(NoiseOnReals):
         """The least noise that keeps a promise."""
         sensitivity = checks.positive("sensitivity", sensitivity)
         if isinstance(guarantee, GDP) and guarantee.mu > 0:
-            sigma = on_grid.up(Fraction(sensitivity) / Fraction(guarantee.mu))
+            sigma = grid_noise.up(Fraction(sensitivity) / Fraction(guarantee.mu))
         else:
             sigma = least_noise(losses.gaussian, guarantee, sensitivity)
         return cls(sensitivity=sensitivity, sigma=sigma, adjacency=adjacency)
@@ -153,4 +153,4 @@ class Gaussian(NoiseOnReals):
         return discrete_gaussian(self._units(size), shape)
 
     def _units(self, size: int) -> float:
-        return on_grid.gaussian_units(self.sensitivity, self.sigma, size, self._grid)
+        return grid_noise.discrete_gaussian_sigma(self.sensitivity, self.sigma, size, self._grid)

@@ -16,10 +16,10 @@ from dalenius.calculus.guarantees import Guarantee, PureDP
 from dalenius.calculus.loss import Loss
 from dalenius.core import checks
 from dalenius.core.adjacency import ADD_REMOVE, Adjacency
-from dalenius.mechanisms import on_grid
-from dalenius.mechanisms.additive import NoiseOnIntegers
+from dalenius.mechanisms._support import grid_noise
+from dalenius.mechanisms._support.additive_noise import NoiseOnIntegers
+from dalenius.mechanisms._support.noise_calibration import bisected, kept
 from dalenius.mechanisms.mechanism import Neighbours, at_the_end
-from dalenius.mechanisms.search import bisected, kept
 from dalenius.noise import discrete_laplace
 
 ENUMERATED = 10**6
@@ -52,7 +52,7 @@ class Geometric(NoiseOnIntegers):
         object.__setattr__(
             self, "scale", checks.positive("scale", self.scale, "Noise of scale 0 hides nothing.")
         )
-        on_grid.sane("scale", self.scale, self.sensitivity)
+        grid_noise.sane("scale", self.scale, self.sensitivity)
         _ = self.loss
 
     @cached_property
@@ -65,7 +65,7 @@ class Geometric(NoiseOnIntegers):
         The least whole m with (1 - P(|k| > m))^size >= confidence, P(|k| > m) = 2 q^(m+1)/(1+q) for
         q = exp(-1/scale): exact, where seed 001 Theorem 2.8 has scale ln(size/(1 - confidence)).
         """
-        t = on_grid.share(confidence, size)
+        t = grid_noise.share(confidence, size)
         q = math.exp(-1 / self.scale)
         exponent = math.log(2) - math.log1p(q) - math.log(t)
         return float(max(0, math.ceil(self.scale * exponent * (1 + 1e-13) - 1)))
@@ -82,7 +82,7 @@ class Geometric(NoiseOnIntegers):
     ) -> Geometric:
         """The most noise with which all of `size` coordinates stay within an error."""
         whole = math.floor(checks.nonnegative("within", within))
-        t = on_grid.share(confidence, size)
+        t = grid_noise.share(confidence, size)
 
         def build(scale: float) -> Geometric:
             return cls(sensitivity=sensitivity, scale=scale, adjacency=adjacency)
@@ -98,7 +98,7 @@ class Geometric(NoiseOnIntegers):
         """The least noise that keeps a promise."""
         sensitivity = checks.count("sensitivity", sensitivity, least=1)
         if isinstance(guarantee, PureDP) and guarantee.epsilon > 0:
-            scale = on_grid.up(sensitivity / Fraction(guarantee.epsilon))
+            scale = grid_noise.up(sensitivity / Fraction(guarantee.epsilon))
         else:
             scale = calibrate(lambda s: _loss(s, sensitivity, adjacency), guarantee, start=float(sensitivity))
         return kept(lambda s: cls(sensitivity=sensitivity, scale=s, adjacency=adjacency), scale, guarantee)
@@ -119,4 +119,4 @@ def _loss(scale: float, sensitivity: int, adjacency: Adjacency) -> Loss:
     if sensitivity <= ENUMERATED:
         return losses.geometric(scale, sensitivity, adjacency)
     s = Fraction(scale)
-    return losses.laplace(1.0, on_grid.up(sensitivity / s + 1 / (4 * s * s)), adjacency)
+    return losses.laplace(1.0, grid_noise.up(sensitivity / s + 1 / (4 * s * s)), adjacency)

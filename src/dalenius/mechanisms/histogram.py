@@ -17,12 +17,12 @@ from dalenius.core import checks
 from dalenius.core.adjacency import ADD_REMOVE, REPLACE_ONE, Adjacency
 from dalenius.core.adjacency import adjacency as checked_adjacency
 from dalenius.errors import InvalidParameter
-from dalenius.mechanisms.additive import NoiseOnIntegers
+from dalenius.mechanisms._support.additive_noise import NoiseOnIntegers
+from dalenius.mechanisms._support.lattice_gaussian import lattice_gaussian
+from dalenius.mechanisms._support.noise_calibration import kept
 from dalenius.mechanisms.discrete_gaussian import DiscreteGaussian
 from dalenius.mechanisms.geometric import Geometric
-from dalenius.mechanisms.lattice_gaussian import lattice_gaussian
 from dalenius.mechanisms.mechanism import Neighbours, at_the_end
-from dalenius.mechanisms.search import kept
 
 Noise = Literal["geometric", "gaussian"]
 

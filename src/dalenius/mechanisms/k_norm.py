@@ -18,14 +18,14 @@ from dalenius.calculus.loss import Loss
 from dalenius.core import checks
 from dalenius.core.adjacency import ADD_REMOVE, Adjacency
 from dalenius.errors import InvalidParameter, TooMuchNoise
-from dalenius.mechanisms import on_grid
+from dalenius.mechanisms._support import grid_noise
+from dalenius.mechanisms._support.exact_arrays import real_numbers
+from dalenius.mechanisms._support.exact_sums import noisy_reals
+from dalenius.mechanisms._support.noise_calibration import least_noise, most_noise
+from dalenius.mechanisms._support.polytope_noise import Polytope
 from dalenius.mechanisms.hull import Hull
-from dalenius.mechanisms.k_norm_noise import Polytope
 from dalenius.mechanisms.laplace import Laplace
 from dalenius.mechanisms.mechanism import Mechanism, Neighbours, spread
-from dalenius.mechanisms.search import least_noise, most_noise
-from dalenius.mechanisms.sums import noisy_reals
-from dalenius.mechanisms.values import real_numbers
 from dalenius.noise import Grid
 from dalenius.noise.norm_noise import norm_units
 
@@ -109,7 +109,7 @@ class KNorm(Mechanism):
         bound over coordinates. A hull: the gamma quantile of the norm times its widest extent, which is
         loose.
         """
-        t = on_grid.share(confidence, size)
+        t = grid_noise.share(confidence, size)
         if self.norm == "l1":
             return self._laplace.accuracy(confidence, size)
         plan = self._plan(checks.count("size", size, least=1))
@@ -148,7 +148,7 @@ class KNorm(Mechanism):
         """The least noise that keeps a promise."""
         sensitivity = checks.positive("sensitivity", sensitivity)
         if isinstance(guarantee, PureDP) and guarantee.epsilon > 0:
-            scale = on_grid.up(Fraction(sensitivity) / Fraction(guarantee.epsilon))
+            scale = grid_noise.up(Fraction(sensitivity) / Fraction(guarantee.epsilon))
         else:
             scale = least_noise(losses.laplace, guarantee, sensitivity)
         return cls(sensitivity=sensitivity, scale=scale, norm=norm, adjacency=adjacency)
@@ -251,7 +251,7 @@ class _Ticks:
         ticks = math.ceil(moved * hull.stretch / tick) + 1
         hops = math.isqrt(ticks)
         hop = -(-ticks // hops) + 2
-        units = on_grid.up((hops + 1) * hop * noise / moved)
+        units = grid_noise.up((hops + 1) * hop * noise / moved)
         return cls(Grid(step), Polytope(hull, int(tick / step)), units)
 
     @property

@@ -13,10 +13,10 @@ from dalenius.calculus.guarantees import Guarantee, PureDP
 from dalenius.calculus.loss import Loss
 from dalenius.core import checks
 from dalenius.core.adjacency import ADD_REMOVE, Adjacency
-from dalenius.mechanisms import on_grid
-from dalenius.mechanisms.additive import NoiseOnReals
+from dalenius.mechanisms._support import grid_noise
+from dalenius.mechanisms._support.additive_noise import NoiseOnReals
+from dalenius.mechanisms._support.noise_calibration import least_noise, most_noise
 from dalenius.mechanisms.mechanism import Neighbours, spread
-from dalenius.mechanisms.search import least_noise, most_noise
 from dalenius.noise import Grid, discrete_laplace
 
 
@@ -50,7 +50,7 @@ class Laplace(NoiseOnReals):
         object.__setattr__(
             self, "scale", checks.positive("scale", self.scale, "Noise of scale 0 hides nothing.")
         )
-        on_grid.sane("scale", self.scale, self.sensitivity)
+        grid_noise.sane("scale", self.scale, self.sensitivity)
         _ = self.loss
 
     @cached_property
@@ -65,7 +65,7 @@ class Laplace(NoiseOnReals):
         an error of more than 1 + s t steps has probability at most exp(-t). The nearest double to the answer
         adds its own rounding.
         """
-        exponent = -math.log(on_grid.share(confidence, size))
+        exponent = -math.log(grid_noise.share(confidence, size))
         return float(self._grid.granularity) * (1 + self._units(size) * exponent) * (1 + 1e-14)
 
     @classmethod
@@ -79,7 +79,7 @@ class Laplace(NoiseOnReals):
         adjacency: Adjacency = ADD_REMOVE,
     ) -> Laplace:
         """The most noise with which all of `size` coordinates stay within an error."""
-        guess = checks.positive("within", within) / -math.log(on_grid.share(confidence, size))
+        guess = checks.positive("within", within) / -math.log(grid_noise.share(confidence, size))
         return most_noise(
             lambda scale: cls(sensitivity=sensitivity, scale=scale, adjacency=adjacency),
             within,
@@ -95,7 +95,7 @@ class Laplace(NoiseOnReals):
         """The least noise that keeps a promise."""
         sensitivity = checks.positive("sensitivity", sensitivity)
         if isinstance(guarantee, PureDP) and guarantee.epsilon > 0:
-            scale = on_grid.up(Fraction(sensitivity) / Fraction(guarantee.epsilon))
+            scale = grid_noise.up(Fraction(sensitivity) / Fraction(guarantee.epsilon))
         else:
             scale = least_noise(losses.laplace, guarantee, sensitivity)
         return cls(sensitivity=sensitivity, scale=scale, adjacency=adjacency)
@@ -116,4 +116,4 @@ class Laplace(NoiseOnReals):
         return discrete_laplace(self._units(size), shape)
 
     def _units(self, size: int) -> float:
-        return on_grid.laplace_units(self.sensitivity, self.scale, size, self._grid)
+        return grid_noise.discrete_laplace_scale(self.sensitivity, self.scale, size, self._grid)

@@ -9,9 +9,9 @@ import numpy as np
 from dalenius.calculus.loss import Loss
 from dalenius.calculus.losses import laplace
 from dalenius.core.adjacency import Adjacency
-from dalenius.mechanisms import misses
-from dalenius.mechanisms.doubles import Reals
-from dalenius.mechanisms.selection import Selection
+from dalenius.mechanisms._support import selection_error
+from dalenius.mechanisms._support.float_arrays import Reals
+from dalenius.mechanisms._support.selection import Selection
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,11 +47,11 @@ class PermuteAndFlip(Selection):
     """
 
     @property
-    def _noise(self) -> misses.Noise:
+    def _noise(self) -> selection_error.Noise:
         return "exponential"
 
     @staticmethod
-    def _loss(epsilon: float, adjacency: Adjacency, noise: misses.Noise) -> Loss:
+    def _loss(epsilon: float, adjacency: Adjacency, noise: selection_error.Noise) -> Loss:
         return laplace(1.0, epsilon, adjacency)
 
     def _before(self) -> Reals:

@@ -16,18 +16,18 @@ from dalenius.core import checks
 from dalenius.core.adjacency import ADD_REMOVE, Adjacency
 from dalenius.core.adjacency import adjacency as checked_adjacency
 from dalenius.errors import InvalidParameter
-from dalenius.mechanisms import misses
-from dalenius.mechanisms.doubles import Reals, reals
-from dalenius.mechanisms.epsilons import (
+from dalenius.mechanisms._support import selection_error
+from dalenius.mechanisms._support.epsilon_calibration import (
     affordable,
     checked_confidence,
     checked_epsilon,
     least_epsilon,
     scale_for,
 )
+from dalenius.mechanisms._support.float_arrays import Reals, reals
+from dalenius.mechanisms._support.interval_grid import IntervalGrid
+from dalenius.mechanisms._support.rank_draws import UNITS_PER_RANK, RankScores
 from dalenius.mechanisms.mechanism import Mechanism, Neighbours
-from dalenius.mechanisms.points import Points
-from dalenius.mechanisms.ranks import PARTS, Line
 
 MOST_RECORDS = 1 << 31
 
@@ -72,7 +72,7 @@ class Quantile(Mechanism):
     def __post_init__(self) -> None:
         set_ = object.__setattr__
         set_(self, "level", checked_level("level", self.level))
-        points = Points.of(self.bounds, self.granularity)
+        points = IntervalGrid.of(self.bounds, self.granularity)
         set_(self, "bounds", points.bounds)
         set_(self, "granularity", points.granularity)
         set_(self, "epsilon", checked_epsilon(self.epsilon))
@@ -80,9 +80,9 @@ class Quantile(Mechanism):
         _ = self.scale
 
     @cached_property
-    def points(self) -> Points:
+    def points(self) -> IntervalGrid:
         """The candidates."""
-        return Points.of(self.bounds, self.granularity)
+        return IntervalGrid.of(self.bounds, self.granularity)
 
     @cached_property
     def loss(self) -> Loss:
@@ -92,12 +92,12 @@ class Quantile(Mechanism):
     @property
     def sensitivity(self) -> float:
         """How far one record moves the score of a candidate, in ranks."""
-        return _parts(self.level, self.adjacency) / PARTS
+        return _parts(self.level, self.adjacency) / UNITS_PER_RANK
 
     @property
     def scale(self) -> float:
         """What distances in ranks are divided by in the exponent."""
-        return self._scale / PARTS
+        return self._scale / UNITS_PER_RANK
 
     @cached_property
     def _scale(self) -> float:
@@ -111,10 +111,10 @@ class Quantile(Mechanism):
         """`times` independent ones: together they cost `loss * times`."""
         return self.points.values(self._line(value).draws(checks.count("times", times)))
 
-    def _line(self, value: Any) -> Line:
+    def _line(self, value: Any) -> RankScores:
         places = np.sort(self.points.nearest(records(value)))
-        target = len(places) * round(self.level * PARTS)
-        return Line(places, self.points.lowest, self.points.highest, target, self._scale)
+        target = len(places) * round(self.level * UNITS_PER_RANK)
+        return RankScores(places, self.points.lowest, self.points.highest, target, self._scale)
 
     def accuracy(self, confidence: float = 0.95) -> float:
         """With this probability the answer is a quantile of the data at a rank off by at most this much.
@@ -122,7 +122,9 @@ class Quantile(Mechanism):
         Whatever the data, which must be lying on the grid (elsewhere the rank is that of the rounded data).
         Attained when all records coincide (seed 000 Theorem 7.6 in finite form, for any ties).
         """
-        return self.scale * misses.sure_gap("gumbel", checked_confidence(confidence), self.points.count)
+        return self.scale * selection_error.sure_gap(
+            "gumbel", checked_confidence(confidence), self.points.count
+        )
 
     @classmethod
     def for_accuracy(
@@ -171,10 +173,10 @@ class Quantile(Mechanism):
 def checked_level(name: str, level: object) -> float:
     """A number between 0 and 1, taken to the nearest multiple of 2^-30."""
     allowed = "a number between 0 and 1, both excluded"
-    part = round(checks.number(name, level, allowed) * PARTS)
-    if not 0 < part < PARTS:
+    part = round(checks.number(name, level, allowed) * UNITS_PER_RANK)
+    if not 0 < part < UNITS_PER_RANK:
         raise InvalidParameter(f"{name} is {level}; it must be {allowed}.")
-    return part / PARTS
+    return part / UNITS_PER_RANK
 
 
 def records(value: Any) -> Reals:
@@ -186,5 +188,5 @@ def records(value: Any) -> Reals:
 
 
 def _parts(level: float, adjacency: Adjacency) -> int:
-    part = round(level * PARTS)
-    return max(part, PARTS - part) if adjacency is ADD_REMOVE else PARTS
+    part = round(level * UNITS_PER_RANK)
+    return max(part, UNITS_PER_RANK - part) if adjacency is ADD_REMOVE else UNITS_PER_RANK

@@ -19,20 +19,20 @@ from dalenius.core import checks
 from dalenius.core.adjacency import ADD_REMOVE, Adjacency
 from dalenius.core.adjacency import adjacency as checked_adjacency
 from dalenius.errors import InvalidParameter
-from dalenius.mechanisms import misses
-from dalenius.mechanisms.doubles import Reals
-from dalenius.mechanisms.epsilons import (
+from dalenius.mechanisms._support import selection_error
+from dalenius.mechanisms._support.batched_rank_draws import RankScoreRows
+from dalenius.mechanisms._support.epsilon_calibration import (
     affordable,
     checked_confidence,
     checked_epsilon,
     least_epsilon,
     scale_for,
 )
-from dalenius.mechanisms.lines import Lines
+from dalenius.mechanisms._support.float_arrays import Reals
+from dalenius.mechanisms._support.interval_grid import EXACT, IntervalGrid, Ints
+from dalenius.mechanisms._support.rank_draws import UNITS_PER_RANK, RankScores
 from dalenius.mechanisms.mechanism import Mechanism, Neighbours
-from dalenius.mechanisms.points import EXACT, Ints, Points
 from dalenius.mechanisms.quantile import Quantile, checked_level, records
-from dalenius.mechanisms.ranks import PARTS, Line
 from dalenius.noise import uniform_integers
 
 AT_ONCE = 1 << 20
@@ -96,7 +96,7 @@ class Quantiles(Mechanism):
     def __post_init__(self) -> None:
         set_ = object.__setattr__
         set_(self, "levels", _checked_levels(self.levels))
-        points = Points.of(self.bounds, self.granularity)
+        points = IntervalGrid.of(self.bounds, self.granularity)
         if points.count > 1 << 37:
             raise InvalidParameter(
                 f"granularity is {float(points.granularity):g}; for several quantiles there must be at most "
@@ -110,9 +110,9 @@ class Quantiles(Mechanism):
             self._scale(node)
 
     @cached_property
-    def points(self) -> Points:
+    def points(self) -> IntervalGrid:
         """What may be released."""
-        return Points.of(self.bounds, self.granularity)
+        return IntervalGrid.of(self.bounds, self.granularity)
 
     @property
     def rounds(self) -> int:
@@ -131,7 +131,7 @@ class Quantiles(Mechanism):
 
     @cached_property
     def _root(self) -> Node:
-        root = _tree([round(level * PARTS) for level in self.levels], -1, len(self.levels))
+        root = _tree([round(level * UNITS_PER_RANK) for level in self.levels], -1, len(self.levels))
         assert root is not None
         return root
 
@@ -147,7 +147,7 @@ class Quantiles(Mechanism):
     def _scale(self, node: Node) -> float:
         """In parts of ranks."""
         steps = 2 if self.adjacency is ADD_REMOVE else 4
-        return scale_for(float(steps * max(node.share, PARTS - node.share)), self.epsilon_per_round)
+        return scale_for(float(steps * max(node.share, UNITS_PER_RANK - node.share)), self.epsilon_per_round)
 
     def release(self, value: Any) -> Reals:
         """One private number per level."""
@@ -175,7 +175,7 @@ class Quantiles(Mechanism):
     def _search_many(
         self, node: Node, places: Ints, first: Ints, last: Ints, rows: Ints, found: Ints
     ) -> None:
-        here = Lines(places, first, last, places.shape[1] * node.share, self._scale(node)).draw()
+        here = RankScoreRows(places, first, last, places.shape[1] * node.share, self._scale(node)).draw()
         found[rows, node.place] = here
         cuts = (places <= here[:, None]).sum(axis=1)
         for cut in np.unique(cuts):
@@ -188,7 +188,7 @@ class Quantiles(Mechanism):
                 self._search_many(node.above, *above, rows[same], found)
 
     def _search(self, node: Node, places: Ints, first: int, last: int, found: Ints) -> None:
-        here = Line(places, first, last, len(places) * node.share, self._scale(node)).draw()
+        here = RankScores(places, first, last, len(places) * node.share, self._scale(node)).draw()
         found[node.place] = here
         cut = int(np.searchsorted(places, here, side="right"))
         if node.below is not None:
@@ -206,13 +206,17 @@ class Quantiles(Mechanism):
         failure = 1.0 - checked_confidence(confidence)
         size = checks.count("size", size, least=1)
         each = 1.0 - failure * (1 - 2.0**-10) / len(self.levels)
-        gap = misses.sure_gap("gumbel", each, self.points.count << SPREAD)
+        gap = selection_error.sure_gap("gumbel", each, self.points.count << SPREAD)
         together = _fixed_error(size, failure)
 
         def worst(node: Node | None) -> float:
             if node is None:
                 return 0.0
-            return self._scale(node) / PARTS * gap + together + max(worst(node.below), worst(node.above))
+            return (
+                self._scale(node) / UNITS_PER_RANK * gap
+                + together
+                + max(worst(node.below), worst(node.above))
+            )
 
         return worst(self._root)
 
@@ -251,7 +255,7 @@ class Quantiles(Mechanism):
     @property
     def worst_pair(self) -> Neighbours:
         """Where the first round is at its worst; later rounds add to it."""
-        level = self._root.share / PARTS
+        level = self._root.share / UNITS_PER_RANK
         first = Quantile(
             level=level,
             bounds=self.bounds,
@@ -279,8 +283,8 @@ def _tree(parts: list[int], left: int, right: int) -> Node | None:
         return None
     middle = (left + right) // 2
     low = parts[left] if left >= 0 else 0
-    high = parts[right] if right < len(parts) else PARTS
-    share = round(Fraction(parts[middle] - low, high - low) * PARTS)
+    high = parts[right] if right < len(parts) else UNITS_PER_RANK
+    share = round(Fraction(parts[middle] - low, high - low) * UNITS_PER_RANK)
     return Node(middle, share, _tree(parts, left, middle), _tree(parts, middle, right))
 
 
@@ -295,7 +299,7 @@ def _loss(epsilon: float, rounds: int, adjacency: Adjacency) -> Loss:
 
 def _fixed_error(size: int, failure: float) -> float:
     """Ranks a round may be off whatever the epsilon: records that share a place, a share that is rounded."""
-    return _most_together(size, failure * 2.0**-10) + size / PARTS
+    return _most_together(size, failure * 2.0**-10) + size / UNITS_PER_RANK
 
 
 def _most_together(size: int, failure: float) -> int:

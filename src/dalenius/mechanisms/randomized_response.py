@@ -18,9 +18,9 @@ from dalenius.calculus.loss import Loss
 from dalenius.core import checks
 from dalenius.core.adjacency import REPLACE_ONE, Adjacency
 from dalenius.errors import CannotMeet, InvalidParameter
+from dalenius.mechanisms._support.exact_arrays import whole_numbers
+from dalenius.mechanisms._support.noise_calibration import bisected
 from dalenius.mechanisms.mechanism import Mechanism, Neighbours, at_the_end
-from dalenius.mechanisms.search import bisected
-from dalenius.mechanisms.values import whole_numbers
 from dalenius.noise import bernoulli, uniform_integers
 from dalenius.noise.enclosure import exp_bounds
 

@@ -18,15 +18,15 @@ from dalenius.calculus.loss import Loss
 from dalenius.core import checks
 from dalenius.core.adjacency import ADD_REMOVE, Adjacency
 from dalenius.errors import CannotMeet, InvalidParameter
-from dalenius.mechanisms import on_grid
-from dalenius.mechanisms.canonical import NoiseInCells
+from dalenius.mechanisms._support import grid_noise
+from dalenius.mechanisms._support.noise_calibration import bisected, kept
+from dalenius.mechanisms._support.rounded_noise import RoundedNoise
 from dalenius.mechanisms.mechanism import Neighbours, at_the_end, spread
-from dalenius.mechanisms.search import bisected, kept
 from dalenius.noise import Grid, discrete_laplace, uniform_integers
 
 
 @dataclass(frozen=True, kw_only=True)
-class Tulap(NoiseInCells):
+class Tulap(RoundedNoise):
     """Releases f(X) + sensitivity * N, the least noise whose trade-off curve is that of (epsilon, delta)-DP.
 
     N = K + U given |N| <= L: K two-sided geometric of ratio exp(-epsilon), U uniform on [-1/2, 1/2], and L
@@ -57,7 +57,7 @@ class Tulap(NoiseInCells):
         object.__setattr__(self, "epsilon", checks.positive("epsilon", self.epsilon))
         object.__setattr__(self, "delta", checks.failure_probability("delta", self.delta))
         object.__setattr__(self, "coordinates", checks.count("coordinates", self.coordinates, least=1))
-        on_grid.sane("1 / epsilon", 1 / self.epsilon, 1.0)
+        grid_noise.sane("1 / epsilon", 1 / self.epsilon, 1.0)
         if self.delta > 1000 * self.epsilon:
             raise InvalidParameter(
                 f"delta is {self.delta:g}, more than 1000 times epsilon; it must be less. So large a delta "
@@ -79,7 +79,7 @@ class Tulap(NoiseInCells):
 
         The quantile of |N| times the sensitivity, plus one grid step.
         """
-        t = on_grid.share(confidence, size)
+        t = grid_noise.share(confidence, size)
         return self._far(self._beyond((t * (1 - self._cut) + self._cut) / 2))
 
     @classmethod

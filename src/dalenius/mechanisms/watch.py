@@ -7,8 +7,8 @@ import threading
 from collections.abc import Callable
 from typing import Any, NoReturn
 
-from dalenius.mechanisms.comparison import Comparison
-from dalenius.mechanisms.doubles import reals
+from dalenius.mechanisms._support.float_arrays import reals
+from dalenius.mechanisms._support.noisy_comparison import Comparison
 
 
 class Stopped(RuntimeError):

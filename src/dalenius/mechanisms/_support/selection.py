@@ -17,15 +17,15 @@ from dalenius.core import checks
 from dalenius.core.adjacency import ADD_REMOVE, Adjacency
 from dalenius.core.adjacency import adjacency as checked_adjacency
 from dalenius.errors import InvalidParameter
-from dalenius.mechanisms import misses
-from dalenius.mechanisms.doubles import Reals, reals
-from dalenius.mechanisms.epsilons import (
+from dalenius.mechanisms._support import selection_error
+from dalenius.mechanisms._support.epsilon_calibration import (
     affordable,
     checked_confidence,
     checked_epsilon,
     least_epsilon,
     scale_for,
 )
+from dalenius.mechanisms._support.float_arrays import Reals, reals
 from dalenius.mechanisms.mechanism import Mechanism, Neighbours
 from dalenius.noise import noisy_argmax
 
@@ -65,12 +65,12 @@ class Selection(Mechanism):
 
     @property
     @abstractmethod
-    def _noise(self) -> misses.Noise:
+    def _noise(self) -> selection_error.Noise:
         """The law of the noise."""
 
     @staticmethod
     @abstractmethod
-    def _loss(epsilon: float, adjacency: Adjacency, noise: misses.Noise) -> Loss:
+    def _loss(epsilon: float, adjacency: Adjacency, noise: selection_error.Noise) -> Loss:
         """What choosing with this epsilon costs."""
 
     @cached_property
@@ -117,12 +117,12 @@ class Selection(Mechanism):
         Exact: for some scores the gap is larger with probability 1 - confidence (see `misses`).
         """
         size = checks.count("size", size, least=1)
-        gap = misses.sure_gap(self._noise, checked_confidence(confidence), size)
+        gap = selection_error.sure_gap(self._noise, checked_confidence(confidence), size)
         return self.scale * gap * (1 + 4e-16)
 
     def expected_gap(self, size: int = 2) -> float:
         """A bound on the expected difference between the best score and the chosen one, for any scores."""
-        return self.scale * misses.expected_gap(self._noise, checks.count("size", size, least=1))
+        return self.scale * selection_error.expected_gap(self._noise, checks.count("size", size, least=1))
 
     @classmethod
     def for_accuracy(

@@ -11,7 +11,7 @@ import pytest
 import dalenius as dp
 from dalenius.errors import InvalidParameter
 from dalenius.mechanisms import Exponential, ReportNoisyMax
-from dalenius.mechanisms.misses import miss
+from dalenius.mechanisms._support.selection_error import miss
 from tests.mechanisms.choices import flipped, hockey_stick, softmax, spread, winners
 from tests.mechanisms.contract import Case
 from tests.mechanisms.test_exponential import SelectionContract

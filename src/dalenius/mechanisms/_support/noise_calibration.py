@@ -11,8 +11,8 @@ from dalenius.calculus.guarantees import Guarantee
 from dalenius.calculus.loss import Loss
 from dalenius.core import checks
 from dalenius.errors import CannotMeet
+from dalenius.mechanisms._support.grid_noise import up
 from dalenius.mechanisms.mechanism import Mechanism
-from dalenius.mechanisms.on_grid import up
 
 
 class Accurate(Protocol):

@@ -1,16 +1,27 @@
-"""Reproducible bits, FOR TESTS ONLY: what is drawn under a known seed hides nothing.
+"""Reproducible bits for tests: what is drawn under a known seed hides nothing.
 
-Not exported by :mod:`dalenius.noise` or :mod:`dalenius`; no sampler or mechanism takes a seed.
+The product has no switch for this: it draws from the operating system and nothing else. Importing this module,
+which is not part of the installed package, replaces `words` of the one system source by a function that first
+looks whether a test has named another source for its own context.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Protocol
 
 import numpy as np
 
-from dalenius.noise.source import Source, Words, current
+from dalenius.noise import source
+from dalenius.noise.source import Words
+
+
+class Source(Protocol):
+    """Whatever hands out independent uniform 64-bit words."""
+
+    def words(self, n: int) -> Words: ...
 
 
 class SeededSource:
@@ -36,6 +47,18 @@ class ListedSource:
         return taken if len(taken) == n else np.concatenate([taken, self._rest.words(n - len(taken))])
 
 
+current: ContextVar[Source | None] = ContextVar("tests.noise.seeded", default=None)
+_secure = source.SYSTEM.words
+
+
+def _words(n: int) -> Words:
+    chosen = current.get()
+    return _secure(n) if chosen is None else chosen.words(n)
+
+
+source.SYSTEM.words = _words  # type: ignore[method-assign]
+
+
 @contextmanager
 def seeded(seed: int) -> Iterator[None]:
     """Within the block, in this thread, every draw is determined by `seed`.
@@ -51,9 +74,9 @@ def seeded(seed: int) -> Iterator[None]:
 
 
 @contextmanager
-def using(source: Source) -> Iterator[None]:
-    """Within the block, in this thread, bits come from `source`."""
-    token = current.set(source)
+def using(chosen: Source) -> Iterator[None]:
+    """Within the block, in this thread, bits come from `chosen`."""
+    token = current.set(chosen)
     try:
         yield
     finally:

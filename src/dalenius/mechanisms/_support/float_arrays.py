@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dalenius.errors import InvalidParameter
-from dalenius.mechanisms.values import array_of, exactly
+from dalenius.mechanisms._support.exact_arrays import array_of, exactly
 
 Reals = NDArray[np.float64]
 

@@ -11,8 +11,8 @@ import pytest
 
 from dalenius.errors import InvalidParameter
 from dalenius.mechanisms import RandomizedResponse
-from dalenius.mechanisms.doubles import reals
-from dalenius.mechanisms.values import real_numbers, whole_numbers
+from dalenius.mechanisms._support.exact_arrays import real_numbers, whole_numbers
+from dalenius.mechanisms._support.float_arrays import reals
 from dalenius.noise import Grid
 from dalenius.noise.parameters import floats
 

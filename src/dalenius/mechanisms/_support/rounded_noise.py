@@ -17,13 +17,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dalenius.core import checks
+from dalenius.mechanisms._support.exact_arrays import real_numbers
+from dalenius.mechanisms._support.exact_sums import noisy_reals
 from dalenius.mechanisms.mechanism import Mechanism
-from dalenius.mechanisms.sums import noisy_reals
-from dalenius.mechanisms.values import real_numbers
 from dalenius.noise import Grid
 
 
-class NoiseInCells(Mechanism):
+class RoundedNoise(Mechanism):
     """Real numbers plus sensitivity * N in every coordinate, N a canonical noise."""
 
     sensitivity: float

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dalenius.mechanisms.points import Ints
-from dalenius.mechanisms.ranks import Line
+from dalenius.mechanisms._support.interval_grid import Ints
+from dalenius.mechanisms._support.rank_draws import RankScores
 from dalenius.noise import noisy_argmax, uniform_integers
 
 
 @dataclass(frozen=True)
-class Lines:
+class RankScoreRows:
     """Rows of sorted records, equally many in each, and the candidates first..last of each row."""
 
     places: Ints
@@ -22,9 +22,9 @@ class Lines:
     scale: float
 
     def draw(self) -> Ints:
-        """One place for each row, independently, with the law of `Line.draw`; runs stay below 2^53."""
+        """One place for each row, independently, with the law of `RankScores.draw`; runs stay below 2^53."""
         rows, n = self.places.shape
-        line = Line(self.places[0], 0, 0, self.target, self.scale)
+        line = RankScores(self.places[0], 0, 0, self.target, self.scale)
         edges = np.column_stack((self.first - 1, self.places, self.last + 1))
         gaps = np.maximum(np.diff(edges, axis=1) - 1, 0)
         differs = self.places[:, 1:] != self.places[:, :-1]

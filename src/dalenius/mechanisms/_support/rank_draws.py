@@ -14,12 +14,12 @@ from functools import cached_property
 
 import numpy as np
 
-from dalenius.mechanisms.doubles import Reals
-from dalenius.mechanisms.pieces import Pieces
-from dalenius.mechanisms.points import Ints
+from dalenius.mechanisms._support.float_arrays import Reals
+from dalenius.mechanisms._support.interval_grid import Ints
+from dalenius.mechanisms._support.piecewise_draws import PiecewiseScores
 from dalenius.noise import bernoulli_exp
 
-PARTS = 1 << 30
+UNITS_PER_RANK = 1 << 30
 """A rank has so many parts, and a level is taken to the nearest part of 1."""
 FURTHEST = 1 << 53
 """Ranks further from the target than 2^23 count as that far: 1-Lipschitz, and doubles hold it exactly."""
@@ -28,7 +28,7 @@ WINDOW = 60.0
 
 
 @dataclass(frozen=True)
-class Line:
+class RankScores:
     """Sorted records, the rank looked for in parts, and the scale of the exponent in parts."""
 
     places: Ints
@@ -63,8 +63,11 @@ class Line:
     def _window(self) -> tuple[int, int]:
         """The records looked at one by one, whole groups of equals: from the one, up to before the other."""
         n = len(self.places)
-        reach = 2 + math.ceil(WINDOW * self.scale / PARTS)
-        start, stop = max(0, self.target // PARTS - reach), min(n, self.target // PARTS + reach)
+        reach = 2 + math.ceil(WINDOW * self.scale / UNITS_PER_RANK)
+        start, stop = (
+            max(0, self.target // UNITS_PER_RANK - reach),
+            min(n, self.target // UNITS_PER_RANK + reach),
+        )
         if start > 0:
             start = int(np.searchsorted(self.places, self.places[start], side="left"))
         if stop < n:
@@ -79,13 +82,13 @@ class Line:
         return low, int(self.places[stop - 1]) if stop < len(self.places) else self.last
 
     @cached_property
-    def _pieces(self) -> Pieces:
+    def _pieces(self) -> PiecewiseScores:
         start, stop = self._window
         near = self.places[start:stop]
         ends = np.flatnonzero(np.concatenate((near[1:] != near[:-1], [True]))[: len(near)])
         taken, upto = near[ends], np.concatenate(([start], start + ends + 1)).astype(np.int64)
         edges = np.concatenate(([self.first - 1], taken, [self.last + 1])).astype(np.int64)
-        return Pieces(
+        return PiecewiseScores(
             np.concatenate((taken, edges[:-1] + 1)),
             np.concatenate((np.ones_like(taken), np.diff(edges) - 1)),
             np.concatenate((self._scores(upto[:-1], upto[1:]), self._scores(upto, upto))),
@@ -101,8 +104,12 @@ class Line:
         return bool(bernoulli_exp(Fraction(-behind) / Fraction(self.scale)))
 
     def _distance(self, below: int, upto: int) -> int:
-        return min(max(below * PARTS - self.target, self.target - upto * PARTS, 0), FURTHEST)
+        return min(
+            max(below * UNITS_PER_RANK - self.target, self.target - upto * UNITS_PER_RANK, 0), FURTHEST
+        )
 
     def _scores(self, below: Ints, upto: Ints) -> Reals:
-        distance = np.maximum(np.maximum(below * PARTS - self.target, self.target - upto * PARTS), 0)
+        distance = np.maximum(
+            np.maximum(below * UNITS_PER_RANK - self.target, self.target - upto * UNITS_PER_RANK), 0
+        )
         return -np.minimum(distance, FURTHEST).astype(np.float64)

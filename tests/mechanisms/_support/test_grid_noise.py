@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from scipy.special import ndtr
 
-from dalenius.mechanisms import on_grid
+from dalenius.mechanisms._support import grid_noise
 from dalenius.noise import Grid
 
 EPSILONS = np.concatenate((np.linspace(0, 1, 401), np.linspace(1, 12, 200)))
@@ -89,7 +89,7 @@ class TestLemma2Laplace:
     ) -> None:
         """An 1/8 grid, all moves that neighbours can make on it, in one and two dimensions."""
         grid = Grid(Fraction(1, 8))
-        units = on_grid.laplace_units(sensitivity, scale, size, grid)
+        units = grid_noise.discrete_laplace_scale(sensitivity, scale, size, grid)
         most = int(grid.steps(sensitivity, size, "l1"))
         reach = math.ceil(22 * units) + most if size == 1 else math.ceil(9 * units) + most
         epsilons = np.linspace(0, sensitivity / scale, 60 if size == 1 else 15)
@@ -109,7 +109,9 @@ class TestLemma2Laplace:
     def test_the_extra_is_small_on_the_grid_in_use(self) -> None:
         for size, most in ((1, 1e-11), (1000, 2e-9), (10**6, 2e-6)):
             grid = Grid.fine(1.0, 3.0)
-            extra = on_grid.laplace_units(1.0, 3.0, size, grid) * float(grid.granularity) / 3.0 - 1
+            extra = (
+                grid_noise.discrete_laplace_scale(1.0, 3.0, size, grid) * float(grid.granularity) / 3.0 - 1
+            )
             assert 0 < extra < most
 
 
@@ -123,7 +125,7 @@ class TestLemma3Gaussian:
         true = hockey_stick(
             discrete_gaussian(sigma, steps, reach), discrete_gaussian(sigma, 0, reach), epsilons
         )
-        mu = on_grid.gaussian_mu(sigma, steps**2, 1)
+        mu = grid_noise.gaussian_mu(sigma, steps**2, 1)
         assert (true <= gaussian_profile(mu, epsilons) * (1 + 1e-9) + 1e-16).all()
         assert (true > gaussian_profile(steps / sigma, epsilons) * (1 + 1e-9) + 1e-16).any()
         assert mu <= steps / sigma * (1 + 0.4 / sigma**2)
@@ -133,7 +135,7 @@ class TestLemma3Gaussian:
         """Every move of squared length 5 in up to three places, and the bound for five."""
         reach = math.ceil(8 * sigma)
         epsilons = np.linspace(0, 12 / sigma, 25)
-        mu = on_grid.gaussian_mu(sigma, 5, 5)
+        mu = grid_noise.gaussian_mu(sigma, 5, 5)
         moves = {
             tuple(sorted(v, reverse=True))
             for v in itertools.product(range(3), repeat=3)
@@ -165,8 +167,8 @@ class TestLemma3Gaussian:
         )
         exact = discrete_gaussian(s, 0, 60)[60 - 25 : 60 + 26]
         apart = np.abs(np.log(rounded) - np.log(exact))
-        wave = on_grid._wave(t)
-        bound = -math.log1p(-wave) + on_grid._wave(s)
+        wave = grid_noise._wave(t)
+        bound = -math.log1p(-wave) + grid_noise._wave(s)
         assert apart.max() <= bound
         assert apart.max() > 1e-6  # and it is not nothing
 
@@ -175,7 +177,7 @@ class TestLemma3Gaussian:
     def test_units(self, sensitivity: float, sigma: float, size: int) -> None:
         """The inequality of Lemma 3 in exact arithmetic, c as large as 10^-500."""
         grid = Grid.fine(sensitivity, sigma)
-        s = Fraction(on_grid.gaussian_units(sensitivity, sigma, size, grid))
+        s = Fraction(grid_noise.discrete_gaussian_sigma(sensitivity, sigma, size, grid))
         mu = Fraction(sensitivity) / Fraction(sigma)
         reach = Fraction(grid.steps(sensitivity, size, "l2"))
         spare = mu - Fraction(1, 10**500)
@@ -196,12 +198,12 @@ class TestLemma3Gaussian:
 
 def test_grids_that_are_too_coarse_are_noticed() -> None:
     with pytest.raises(ArithmeticError):
-        on_grid.laplace_units(1000.0, 1.0, 1, Grid(Fraction(1000)))
+        grid_noise.discrete_laplace_scale(1000.0, 1.0, 1, Grid(Fraction(1000)))
     with pytest.raises(ArithmeticError):
-        on_grid.gaussian_units(1.0, 1.0, 1, Grid(Fraction(1)))
+        grid_noise.discrete_gaussian_sigma(1.0, 1.0, 1, Grid(Fraction(1)))
 
 
 def test_up() -> None:
     for x in (Fraction(1, 3), Fraction(1, 10), Fraction(3), Fraction(10**30 + 1)):
-        assert Fraction(on_grid.up(x)) >= x
-        assert Fraction(math.nextafter(on_grid.up(x), 0)) < x
+        assert Fraction(grid_noise.up(x)) >= x
+        assert Fraction(math.nextafter(grid_noise.up(x), 0)) < x

@@ -13,7 +13,7 @@ import pytest
 import dalenius as dp
 from dalenius.errors import CannotMeet, InvalidParameter
 from dalenius.mechanisms import IntervalExponential
-from dalenius.mechanisms.pieces import Pieces
+from dalenius.mechanisms._support.piecewise_draws import PiecewiseScores
 from tests.mechanisms.choices import cumulative, softmax, spread, worst_delta
 from tests.mechanisms.contract import NUMBERS_OUT_OF_RANGE, Case, MechanismContract, bits, follows, frequency
 
@@ -116,7 +116,9 @@ def test_breaks_beyond_the_bounds() -> None:
 
 def test_runs_longer_than_a_double_can_count() -> None:
     """2^60 + 1 candidates of one score against 2^60 - 1 of another: the odd ones are not lost in rounding."""
-    long = Pieces(np.array([0, 2**60 + 1]), np.array([2**60 + 1, 2**60 - 1]), np.array([0.0, math.log(3)]))
+    long = PiecewiseScores(
+        np.array([0, 2**60 + 1]), np.array([2**60 + 1, 2**60 - 1]), np.array([0.0, math.log(3)])
+    )
     assert int(long.lengths.sum()) == 2**61
     assert all(int(float(n)) == n for n in long.lengths.tolist())
     with bits("long runs"):

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dalenius.mechanisms.values import LARGEST, SMALLEST, Numbers
+from dalenius.mechanisms._support.exact_arrays import LARGEST, SMALLEST, Numbers
 from dalenius.noise import Grid
 
 Ints = NDArray[np.int64]

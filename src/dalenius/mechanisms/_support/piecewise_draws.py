@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dalenius.mechanisms.doubles import Reals
-from dalenius.mechanisms.points import EXACT, Ints
+from dalenius.mechanisms._support.float_arrays import Reals
+from dalenius.mechanisms._support.interval_grid import EXACT, Ints
 from dalenius.noise import noisy_argmax, uniform_integers
 
 AT_ONCE = 1 << 20
@@ -15,7 +15,7 @@ AT_ONCE = 1 << 20
 
 
 @dataclass(frozen=True)
-class Pieces:
+class PiecewiseScores:
     """Runs of candidates that share a score: where each starts, how many it has, and the score."""
 
     starts: Ints

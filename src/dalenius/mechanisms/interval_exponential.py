@@ -17,18 +17,18 @@ from dalenius.core import checks
 from dalenius.core.adjacency import ADD_REMOVE, Adjacency
 from dalenius.core.adjacency import adjacency as checked_adjacency
 from dalenius.errors import InvalidParameter
-from dalenius.mechanisms.doubles import reals
-from dalenius.mechanisms.epsilons import (
+from dalenius.mechanisms._support.epsilon_calibration import (
     affordable,
     checked_confidence,
     checked_epsilon,
     least_epsilon,
     scale_for,
 )
+from dalenius.mechanisms._support.float_arrays import reals
+from dalenius.mechanisms._support.interval_grid import IntervalGrid
+from dalenius.mechanisms._support.piecewise_draws import PiecewiseScores
+from dalenius.mechanisms._support.selection import checked_monotone
 from dalenius.mechanisms.mechanism import Mechanism, Neighbours
-from dalenius.mechanisms.pieces import Pieces
-from dalenius.mechanisms.points import Points
-from dalenius.mechanisms.selection import checked_monotone
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,7 +65,7 @@ class IntervalExponential(Mechanism):
 
     def __post_init__(self) -> None:
         set_ = object.__setattr__
-        points = Points.of(self.bounds, self.granularity)
+        points = IntervalGrid.of(self.bounds, self.granularity)
         set_(self, "bounds", points.bounds)
         set_(self, "granularity", points.granularity)
         set_(self, "sensitivity", checks.positive("sensitivity", self.sensitivity))
@@ -75,9 +75,9 @@ class IntervalExponential(Mechanism):
         _ = self.scale
 
     @cached_property
-    def points(self) -> Points:
+    def points(self) -> IntervalGrid:
         """The candidates."""
-        return Points.of(self.bounds, self.granularity)
+        return IntervalGrid.of(self.bounds, self.granularity)
 
     @cached_property
     def loss(self) -> Loss:
@@ -97,7 +97,7 @@ class IntervalExponential(Mechanism):
         """`times` independent points: together they cost `loss * times`."""
         return self.points.values(self._pieces(value).draws(self.scale, checks.count("times", times)))
 
-    def _pieces(self, value: Any) -> Pieces:
+    def _pieces(self, value: Any) -> PiecewiseScores:
         if not isinstance(value, tuple) or len(value) != 2:
             raise InvalidParameter("release takes one pair: (breaks, scores).")
         breaks, scores = reals("breaks", value[0], least=0), reals("scores", value[1])
@@ -110,7 +110,7 @@ class IntervalExponential(Mechanism):
         inside = self.points.starts(breaks)
         starts = np.concatenate(([self.points.lowest], inside)).astype(np.int64)
         stops = np.concatenate((inside, [self.points.highest + 1])).astype(np.int64)
-        return Pieces(starts, stops - starts, scores)
+        return PiecewiseScores(starts, stops - starts, scores)
 
     def accuracy(self, confidence: float = 0.95, width: float | None = None) -> float:
         """With this probability the score of the point drawn is within this much of the best one.

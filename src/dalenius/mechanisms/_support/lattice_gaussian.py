@@ -18,7 +18,7 @@ from dalenius.calculus.pairs.gaussian import GaussianPair
 from dalenius.calculus.pairs.pair import Pair, Reals
 from dalenius.calculus.pairs.renyi import RenyiPair
 from dalenius.core.adjacency import Adjacency
-from dalenius.mechanisms.on_grid import gaussian_mu, up
+from dalenius.mechanisms._support.grid_noise import gaussian_mu, up
 
 ENUMERATED = 1e5
 """Up to this sigma the one-dimensional law is written out."""

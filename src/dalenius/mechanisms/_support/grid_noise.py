@@ -32,7 +32,7 @@ def sane(name: str, noise: float, sensitivity: float) -> None:
         )
 
 
-def laplace_units(sensitivity: float, scale: float, size: int, grid: Grid) -> float:
+def discrete_laplace_scale(sensitivity: float, scale: float, size: int, grid: Grid) -> float:
     """Scale, in grid steps, of discrete Laplace noise no more telling than Laplace(scale).
 
     Lemma 1: `size` rounded coordinates move by at most D = grid.steps(sensitivity, size, "l1") steps.
@@ -46,7 +46,7 @@ def laplace_units(sensitivity: float, scale: float, size: int, grid: Grid) -> fl
     return up((steps + 1) / shift)
 
 
-def gaussian_units(sensitivity: float, sigma: float, size: int, grid: Grid) -> float:
+def discrete_gaussian_sigma(sensitivity: float, sigma: float, size: int, grid: Grid) -> float:
     """Parameter, in grid steps, of discrete Gaussian noise no more telling than N(0, sigma^2).
 
     Lemma 1: `size` rounded coordinates move by at most D = grid.steps(sensitivity, size, "l2") steps.

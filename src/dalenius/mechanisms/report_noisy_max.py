@@ -12,9 +12,9 @@ from dalenius.calculus.loss import Loss
 from dalenius.calculus.losses import bounded_range, laplace
 from dalenius.core.adjacency import Adjacency
 from dalenius.errors import InvalidParameter
-from dalenius.mechanisms import misses
-from dalenius.mechanisms.doubles import Reals
-from dalenius.mechanisms.selection import Selection
+from dalenius.mechanisms._support import selection_error
+from dalenius.mechanisms._support.float_arrays import Reals
+from dalenius.mechanisms._support.selection import Selection
 
 MOST_RIVALS = 300
 
@@ -47,21 +47,21 @@ class ReportNoisyMax(Selection):
     4.4716
     """
 
-    noise: misses.Noise = "laplace"
+    noise: selection_error.Noise = "laplace"
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.noise not in get_args(misses.Noise):
+        if self.noise not in get_args(selection_error.Noise):
             raise InvalidParameter(
                 f"noise is {self.noise!r}; it must be 'laplace', 'exponential' or 'gumbel'."
             )
 
     @property
-    def _noise(self) -> misses.Noise:
+    def _noise(self) -> selection_error.Noise:
         return self.noise
 
     @staticmethod
-    def _loss(epsilon: float, adjacency: Adjacency, noise: misses.Noise) -> Loss:
+    def _loss(epsilon: float, adjacency: Adjacency, noise: selection_error.Noise) -> Loss:
         return bounded_range(epsilon, adjacency) if noise == "gumbel" else laplace(1.0, epsilon, adjacency)
 
     def _before(self) -> Reals:

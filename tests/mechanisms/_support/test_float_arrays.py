@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from dalenius.errors import InvalidParameter
-from dalenius.mechanisms.doubles import real, reals
+from dalenius.mechanisms._support.float_arrays import real, reals
 
 
 @pytest.mark.parametrize(

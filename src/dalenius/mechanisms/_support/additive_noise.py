@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dalenius.core import checks
+from dalenius.mechanisms._support.exact_arrays import Numbers, real_numbers, whole_numbers
+from dalenius.mechanisms._support.exact_sums import noisy_integers, noisy_reals, python_integer
 from dalenius.mechanisms.mechanism import Mechanism
-from dalenius.mechanisms.sums import noisy_integers, noisy_reals, python_integer
-from dalenius.mechanisms.values import Numbers, real_numbers, whole_numbers
 from dalenius.noise import Grid
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from dalenius.mechanisms import Geometric, Laplace
-from dalenius.mechanisms.sums import noisy_integers, noisy_reals
+from dalenius.mechanisms._support.exact_sums import noisy_integers, noisy_reals
 from dalenius.noise import Grid
 
 POWERS = [-1100, -700, -90, -60, -40, -3, 0, 1, 7, 63, 64, 65, 300, 900]

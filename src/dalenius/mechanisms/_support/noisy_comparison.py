@@ -26,10 +26,10 @@ from numpy.typing import NDArray
 
 from dalenius.core import checks
 from dalenius.errors import InvalidParameter, TooMuchNoise
-from dalenius.mechanisms.doubles import Reals, reals
+from dalenius.mechanisms._support.exact_arrays import array_of
+from dalenius.mechanisms._support.float_arrays import Reals, reals
+from dalenius.mechanisms._support.selection_error import FAR, SURE, integral, log_below
 from dalenius.mechanisms.mechanism import Neighbours
-from dalenius.mechanisms.misses import FAR, SURE, integral, log_below
-from dalenius.mechanisms.values import array_of
 from dalenius.noise import Grid, discrete_laplace, geometric
 
 Noise = Literal["laplace", "exponential"]

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from dalenius.core import checks
 from dalenius.errors import InvalidParameter
-from dalenius.mechanisms.doubles import Reals
+from dalenius.mechanisms._support.float_arrays import Reals
 from dalenius.noise import Grid
 
 Ints = NDArray[np.int64]
@@ -37,14 +37,14 @@ def checked_bounds(bounds: object) -> tuple[float, float]:
 
 
 @dataclass(frozen=True)
-class Points:
+class IntervalGrid:
     """The candidates: the multiples of a public granularity inside public bounds."""
 
     bounds: tuple[float, float]
     granularity: Fraction
 
     @classmethod
-    def of(cls, bounds: object, granularity: object) -> Points:
+    def of(cls, bounds: object, granularity: object) -> IntervalGrid:
         low, high = checked_bounds(bounds)
         if granularity is None:
             step = Fraction(2) ** (math.frexp(high - low)[1] - 1 - FINENESS)
