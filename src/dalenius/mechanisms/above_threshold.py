@@ -6,32 +6,28 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
-from dalenius.calculus.guarantees import Guarantee
 from dalenius.calculus.loss import Loss
 from dalenius.calculus.losses import pure
 from dalenius.core import checks
 from dalenius.core.adjacency import ADD_REMOVE, Adjacency
-from dalenius.core.adjacency import adjacency as checked_adjacency
 from dalenius.mechanisms._support.epsilon_calibration import (
-    affordable,
     checked_confidence,
-    checked_epsilon,
-    least_epsilon,
 )
+from dalenius.mechanisms._support.epsilon_mechanism import EpsilonMechanism
 from dalenius.mechanisms._support.noisy_comparison import Comparison, Noise, checked_noise, checked_share
 from dalenius.mechanisms._support.selection import checked_monotone
-from dalenius.mechanisms.mechanism import Mechanism, Neighbours
+from dalenius.mechanisms.mechanism import Neighbours
 from dalenius.mechanisms.watch import Watch
 
 AT_ONCE = 1 << 20
 
 
 @dataclass(frozen=True, kw_only=True)
-class AboveThreshold(Mechanism):
+class AboveThreshold(EpsilonMechanism):
     """Which of a sequence of values is the first to reach a threshold, whatever their number.
 
     `sensitivity` bounds how far one record moves any single value; the threshold is public. With e1 + e2 =
@@ -77,8 +73,7 @@ class AboveThreshold(Mechanism):
     def __post_init__(self) -> None:
         set_ = object.__setattr__
         set_(self, "sensitivity", checks.positive("sensitivity", self.sensitivity))
-        set_(self, "epsilon", checked_epsilon(self.epsilon))
-        set_(self, "adjacency", checked_adjacency(self.adjacency))
+        super().__post_init__()
         set_(self, "monotone", checked_monotone(self.monotone, self.adjacency))
         set_(self, "noise", checked_noise(self.noise))
         set_(self, "share", checked_share(self.share, 1 if self.monotone else 2))
@@ -93,10 +88,8 @@ class AboveThreshold(Mechanism):
             self.noise, self.sensitivity, 1 / (epsilon * share), moves / (epsilon * (1 - share))
         )
 
-    @cached_property
-    def loss(self) -> Loss:
-        """The worst-case privacy loss of one answer, however many values it took."""
-        return pure(self.epsilon, self.adjacency)
+    def _loss_at(self, epsilon: float) -> Loss:
+        return pure(epsilon, self.adjacency)
 
     def start(self, threshold: float) -> Watch:
         """Ask for one value at a time, each chosen after the answers before it; stops at the first yes."""
@@ -134,25 +127,8 @@ class AboveThreshold(Mechanism):
         size = checks.count("size", size, least=1)
         return self.comparison.sure_gap(checked_confidence(confidence), size, positives=1)
 
-    @classmethod
-    def for_accuracy(
-        cls, within: float, confidence: float = 0.95, *, sensitivity: float, size: int = 1, **options: Any
-    ) -> Self:
-        """The least epsilon at which up to `size` values are judged rightly to within this much."""
-        one = cls(sensitivity=sensitivity, epsilon=1.0, **options)
-        return least_epsilon(
-            lambda epsilon: cls(sensitivity=sensitivity, epsilon=epsilon, **options),
-            lambda mechanism: mechanism.accuracy(confidence, size),
-            within,
-            one.sensitivity * one.comparison.slack,
-        )
-
-    @classmethod
-    def calibrated(cls, guarantee: Guarantee, *, sensitivity: float, **options: Any) -> Self:
-        """The largest epsilon that keeps the promise."""
-        relation = options.get("adjacency", ADD_REMOVE)
-        epsilon = affordable(guarantee, lambda e: pure(e, relation))
-        return cls(sensitivity=sensitivity, epsilon=epsilon, **options)
+    def _error_without_noise(self, confidence: float, **options: Any) -> float:
+        return self.sensitivity * self.comparison.slack
 
     @property
     def worst_pair(self) -> Neighbours:

@@ -13,16 +13,17 @@ from numpy.typing import NDArray
 from scipy.special import log_ndtr
 
 from dalenius.calculus import losses
-from dalenius.calculus.guarantees import Guarantee
 from dalenius.calculus.loss import Loss
 from dalenius.core import checks
 from dalenius.core.adjacency import ADD_REMOVE, Adjacency
+from dalenius.core.bisection import last_true
 from dalenius.errors import InvalidParameter
 from dalenius.mechanisms._support import grid_noise
 from dalenius.mechanisms._support.exact_arrays import Numbers, real_numbers
 from dalenius.mechanisms._support.exact_sums import noisy_reals
-from dalenius.mechanisms._support.noise_calibration import least_noise, most_noise
-from dalenius.mechanisms.mechanism import Mechanism, Neighbours
+from dalenius.mechanisms._support.grid_noise import coordinate_failure
+from dalenius.mechanisms._support.scaled_noise import ScaledNoise
+from dalenius.mechanisms.mechanism import Neighbours
 from dalenius.noise import Grid, discrete_gaussian
 
 Reals = NDArray[np.float64]
@@ -31,7 +32,7 @@ ROOT_HALF = math.nextafter(math.sqrt(0.5), math.inf)
 
 
 @dataclass(frozen=True, kw_only=True)
-class AnalyzeGauss(Mechanism):
+class AnalyzeGauss(ScaledNoise):
     """Releases the symmetric matrix H + (Z + Z^T)/sqrt(2), Z with independent entries N(0, sigma^2).
 
     That is N(0, sigma^2) off the diagonal and N(0, 2 sigma^2) on it. Neighbours (`adjacency`) move H by at
@@ -58,14 +59,7 @@ class AnalyzeGauss(Mechanism):
     sensitivity: float
     sigma: float
     adjacency: Adjacency = ADD_REMOVE
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "sensitivity", checks.positive("sensitivity", self.sensitivity))
-        object.__setattr__(
-            self, "sigma", checks.positive("sigma", self.sigma, "Noise of scale 0 hides nothing.")
-        )
-        grid_noise.sane("sigma", self.sigma, self.sensitivity)
-        _ = self.loss
+    _size = "sigma"
 
     @cached_property
     def loss(self) -> Loss:
@@ -117,19 +111,17 @@ class AnalyzeGauss(Mechanism):
 
         Exact for independent entries: P(|N| <= x/(sigma sqrt 2))^size P(|N| <= x/sigma)^(size (size-1)/2).
         """
-        grid_noise.share(confidence, size)  # checks both
+        coordinate_failure(confidence, size)  # checks both
         d, target = checks.count("size", size, least=1), math.log(confidence)
 
         def log_chance(x: float) -> float:
             inside = np.log(-np.expm1(math.log(2) + log_ndtr(np.array([-x / math.sqrt(2), -x]))))
             return float(d * inside[0] + d * (d - 1) / 2 * inside[1])
 
-        low, high = 0.0, 1.0
+        high = 1.0
         while log_chance(high) < target:
             high *= 2
-        while high - low > 1e-13 * high:
-            middle = (low + high) / 2
-            low, high = (low, middle) if log_chance(middle) >= target else (middle, high)
+        _, high = last_true(lambda x: log_chance(x) < target, 0.0, high, relative=1e-13)
         s = grid_noise.discrete_gaussian_sigma(
             self.sensitivity * ROOT_HALF, self.sigma, self._rounding(d), self._grid
         )
@@ -144,39 +136,11 @@ class AnalyzeGauss(Mechanism):
         another normalisation: 12 sqrt(2) is meant.)
         """
         d = checks.count("size", size, least=1)
-        grid_noise.share(confidence, d)
+        coordinate_failure(confidence, d)
         grid = float(self._grid.granularity) * 2 * d
         return (
             self.sigma * 1.000001 * (2 * math.sqrt(d) + 2 * math.sqrt(math.log(2 / (1 - confidence)))) + grid
         )
-
-    @classmethod
-    def for_accuracy(
-        cls,
-        within: float,
-        confidence: float = 0.95,
-        *,
-        sensitivity: float,
-        size: int = 1,
-        adjacency: Adjacency = ADD_REMOVE,
-    ) -> AnalyzeGauss:
-        """The most noise with which all entries of a `size` x `size` matrix stay within an error."""
-
-        def build(sigma: float) -> AnalyzeGauss:
-            return cls(sensitivity=sensitivity, sigma=sigma, adjacency=adjacency)
-
-        unit = build(checks.positive("sensitivity", sensitivity)).accuracy(confidence, size)
-        guess = checks.positive("within", within) * sensitivity / unit
-        return most_noise(build, within, confidence, size, guess)
-
-    @classmethod
-    def calibrated(
-        cls, guarantee: Guarantee, *, sensitivity: float, adjacency: Adjacency = ADD_REMOVE
-    ) -> AnalyzeGauss:
-        """The least noise that keeps a promise."""
-        sensitivity = checks.positive("sensitivity", sensitivity)
-        sigma = least_noise(lambda s: cls(sensitivity=1.0, sigma=s).loss, guarantee, sensitivity)
-        return cls(sensitivity=sensitivity, sigma=sigma, adjacency=adjacency)
 
     @property
     def worst_pair(self) -> Neighbours:

@@ -19,11 +19,10 @@ from dalenius.calculus.loss import Loss
 from dalenius.calculus.pairs.tabulate import lower_hull
 from dalenius.core import checks
 from dalenius.core.adjacency import ADD_REMOVE, Adjacency
+from dalenius.core.bisection import last_true
 from dalenius.errors import InvalidParameter
-from dalenius.mechanisms._support import grid_noise
-from dalenius.mechanisms._support.noise_calibration import bisected
+from dalenius.mechanisms._support.grid_noise import coordinate_failure
 from dalenius.mechanisms._support.rounded_noise import RoundedNoise
-from dalenius.mechanisms.mechanism import Neighbours, at_the_end, spread
 from dalenius.noise import Grid, uniform_integers
 
 DIGITS = 24
@@ -65,8 +64,7 @@ class CanonicalNoise(RoundedNoise):
     adjacency: Adjacency = ADD_REMOVE
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "sensitivity", checks.positive("sensitivity", self.sensitivity))
-        object.__setattr__(self, "coordinates", checks.count("coordinates", self.coordinates, least=1))
+        super().__post_init__()
         _ = self._law, self.loss
 
     @cached_property
@@ -78,7 +76,7 @@ class CanonicalNoise(RoundedNoise):
 
         The quantile of |N| times the sensitivity, plus one grid step.
         """
-        t = grid_noise.share(confidence, size)
+        t = coordinate_failure(confidence, size)
         return self._far(self._law.beyond(t / 2) * (1 + 1e-9))
 
     @classmethod
@@ -93,7 +91,7 @@ class CanonicalNoise(RoundedNoise):
     ) -> CanonicalNoise:
         """The smallest mu whose noise, that of GDP(mu), lets all of `size` coordinates stay within an error."""
         within = checks.positive("within", within)
-        t = grid_noise.share(confidence, size)
+        t = coordinate_failure(confidence, size)
 
         def build(noise: float) -> CanonicalNoise:
             return cls(sensitivity=sensitivity, guarantee=GDP(1 / noise), adjacency=adjacency)
@@ -113,7 +111,7 @@ class CanonicalNoise(RoundedNoise):
         high = 1.25 * low
         while near(high):
             low, high = high, 1.25 * high
-        return build(bisected(near, low, high))
+        return build(last_true(near, low, high, relative=1e-12)[0])
 
     @classmethod
     def calibrated(
@@ -121,17 +119,6 @@ class CanonicalNoise(RoundedNoise):
     ) -> CanonicalNoise:
         """The noise made for this promise (one coordinate changes)."""
         return cls(sensitivity=sensitivity, guarantee=guarantee, adjacency=adjacency)
-
-    @property
-    def pairs(self) -> tuple[Neighbours, ...]:
-        moved = spread if self.coordinates > 1 else at_the_end
-        return self.worst_pair, moved(self.sensitivity)
-
-    @property
-    def worst_pair(self) -> Neighbours:
-        if self.coordinates == 1:
-            return Neighbours(0.0, self.sensitivity)
-        return Neighbours(np.zeros(self.coordinates), np.full(self.coordinates, self.sensitivity))
 
     @cached_property
     def _grid(self) -> Grid:
@@ -167,11 +154,7 @@ def _chords(f: Callable[[float], float]) -> tuple[NDArray[np.float64], NDArray[n
 
     Every vertex lies on or above f, so its mirror image lies on or above f^-1 = f, and so do chords.
     """
-    low, high = 0.0, 0.5
-    while high - low > 1e-15:
-        middle = (low + high) / 2
-        low, high = (middle, high) if f(middle) > middle else (low, middle)
-    c = high
+    _, c = last_true(lambda a: f(a) > a, 0.0, 0.5, steps=49)
     if c < 1e-6 or c > 0.5 - 1e-9:
         raise InvalidParameter(
             f"the curve meets the diagonal at {c:g}; it must do so between 1e-6 (nothing is protected) and "

@@ -9,7 +9,6 @@ import numpy as np
 
 from dalenius.calculus.loss import Loss
 from dalenius.calculus.losses import bounded_range
-from dalenius.core.adjacency import Adjacency
 from dalenius.mechanisms._support import selection_error
 from dalenius.mechanisms._support.float_arrays import Reals
 from dalenius.mechanisms._support.selection import Selection
@@ -49,9 +48,8 @@ class Exponential(Selection):
     def _noise(self) -> selection_error.Noise:
         return "gumbel"
 
-    @staticmethod
-    def _loss(epsilon: float, adjacency: Adjacency, noise: selection_error.Noise) -> Loss:
-        return bounded_range(epsilon, adjacency)
+    def _loss_at(self, epsilon: float) -> Loss:
+        return bounded_range(epsilon, self.adjacency)
 
     def _before(self) -> Reals:
         # Odds of exp(-epsilon)/10 turn into odds of 1/10: a log ratio of epsilon less log(1.1).

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
@@ -18,13 +17,15 @@ from dalenius.core.adjacency import ADD_REMOVE, Adjacency
 from dalenius.errors import InvalidParameter
 from dalenius.mechanisms._support import grid_noise
 from dalenius.mechanisms._support.additive_noise import NoiseOnReals
-from dalenius.mechanisms._support.noise_calibration import least_noise, most_noise
-from dalenius.mechanisms.mechanism import Neighbours, spread
+from dalenius.mechanisms._support.grid_noise import coordinate_failure
+from dalenius.mechanisms._support.neighbouring_vectors import spread
+from dalenius.mechanisms._support.scaled_noise import ScaledNoise
+from dalenius.mechanisms.mechanism import Neighbours
 from dalenius.noise import Grid, discrete_gaussian
 
 
 @dataclass(frozen=True, kw_only=True)
-class Gaussian(NoiseOnReals):
+class Gaussian(ScaledNoise, NoiseOnReals):
     """Releases f(X) + N(0, sigma^2), independent in every coordinate.
 
     Neighbours (`adjacency`) move f by at most `sensitivity` in l2 norm. The release is exactly
@@ -47,18 +48,16 @@ class Gaussian(NoiseOnReals):
     sensitivity: float
     sigma: float
     adjacency: Adjacency = ADD_REMOVE
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "sensitivity", checks.positive("sensitivity", self.sensitivity))
-        object.__setattr__(
-            self, "sigma", checks.positive("sigma", self.sigma, "Noise of scale 0 hides nothing.")
-        )
-        grid_noise.sane("sigma", self.sigma, self.sensitivity)
-        _ = self.loss
+    _size = "sigma"
 
     @cached_property
     def loss(self) -> Loss:
+        """The worst-case privacy loss of one release."""
         return losses.gaussian(self.sigma, self.sensitivity, self.adjacency)
+
+    @staticmethod
+    def _closed_form(guarantee: Guarantee) -> float:
+        return guarantee.mu if isinstance(guarantee, GDP) else 0.0
 
     def accuracy(self, confidence: float = 0.95, size: int = 1) -> float:
         """The error that, with probability `confidence`, every one of `size` coordinates stays within.
@@ -67,40 +66,8 @@ class Gaussian(NoiseOnReals):
         coordinates; plus the grid: P(|k| > m) is at most twice the normal tail beyond m/s, so an error of
         more than s z + 3/2 steps is as rare. The nearest double to the answer adds its own rounding.
         """
-        z = -float(ndtri(grid_noise.share(confidence, size) / 2))
+        z = -float(ndtri(coordinate_failure(confidence, size) / 2))
         return float(self._grid.granularity) * (1.5 + self._units(size) * z * (1 + 1e-13))
-
-    @classmethod
-    def for_accuracy(
-        cls,
-        within: float,
-        confidence: float = 0.95,
-        *,
-        sensitivity: float,
-        size: int = 1,
-        adjacency: Adjacency = ADD_REMOVE,
-    ) -> Gaussian:
-        """The most noise with which all of `size` coordinates stay within an error."""
-        guess = checks.positive("within", within) / -float(ndtri(grid_noise.share(confidence, size) / 2))
-        return most_noise(
-            lambda sigma: cls(sensitivity=sensitivity, sigma=sigma, adjacency=adjacency),
-            within,
-            confidence,
-            size,
-            guess,
-        )
-
-    @classmethod
-    def calibrated(
-        cls, guarantee: Guarantee, *, sensitivity: float, adjacency: Adjacency = ADD_REMOVE
-    ) -> Gaussian:
-        """The least noise that keeps a promise."""
-        sensitivity = checks.positive("sensitivity", sensitivity)
-        if isinstance(guarantee, GDP) and guarantee.mu > 0:
-            sigma = grid_noise.up(Fraction(sensitivity) / Fraction(guarantee.mu))
-        else:
-            sigma = least_noise(losses.gaussian, guarantee, sensitivity)
-        return cls(sensitivity=sensitivity, sigma=sigma, adjacency=adjacency)
 
     @classmethod
     def classical(

@@ -19,10 +19,11 @@ from dalenius.core.adjacency import adjacency as checked_adjacency
 from dalenius.errors import InvalidParameter
 from dalenius.mechanisms._support.additive_noise import NoiseOnIntegers
 from dalenius.mechanisms._support.lattice_gaussian import lattice_gaussian
-from dalenius.mechanisms._support.noise_calibration import kept
+from dalenius.mechanisms._support.neighbouring_vectors import at_the_end
+from dalenius.mechanisms._support.noise_calibration import ensure_kept
 from dalenius.mechanisms.discrete_gaussian import DiscreteGaussian
 from dalenius.mechanisms.geometric import Geometric
-from dalenius.mechanisms.mechanism import Neighbours, at_the_end
+from dalenius.mechanisms.mechanism import Neighbours
 
 Noise = Literal["geometric", "gaussian"]
 
@@ -118,7 +119,7 @@ class Histogram(NoiseOnIntegers):
                 else cls(sigma=x, adjacency=adjacency)
             )
 
-        return kept(build, found, guarantee)
+        return ensure_kept(build, found, guarantee)
 
     @property
     def worst_pair(self) -> Neighbours:

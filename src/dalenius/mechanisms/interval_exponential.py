@@ -6,33 +6,29 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
-from dalenius.calculus.guarantees import Guarantee
 from dalenius.calculus.loss import Loss
 from dalenius.calculus.losses import bounded_range
 from dalenius.core import checks
 from dalenius.core.adjacency import ADD_REMOVE, Adjacency
-from dalenius.core.adjacency import adjacency as checked_adjacency
 from dalenius.errors import InvalidParameter
 from dalenius.mechanisms._support.epsilon_calibration import (
-    affordable,
     checked_confidence,
-    checked_epsilon,
-    least_epsilon,
     scale_for,
 )
+from dalenius.mechanisms._support.epsilon_mechanism import EpsilonMechanism
 from dalenius.mechanisms._support.float_arrays import reals
 from dalenius.mechanisms._support.interval_grid import IntervalGrid
 from dalenius.mechanisms._support.piecewise_draws import PiecewiseScores
 from dalenius.mechanisms._support.selection import checked_monotone
-from dalenius.mechanisms.mechanism import Mechanism, Neighbours
+from dalenius.mechanisms.mechanism import Neighbours
 
 
 @dataclass(frozen=True, kw_only=True)
-class IntervalExponential(Mechanism):
+class IntervalExponential(EpsilonMechanism):
     """Draws t from a public interval with density proportional to exp(epsilon u(t) / (2 sensitivity)).
 
     u is constant on pieces: `release((breaks, scores))` with breaks b_1 <= ... <= b_m in the interval and m +
@@ -62,6 +58,7 @@ class IntervalExponential(Mechanism):
     granularity: Any = None
     monotone: bool = False
     adjacency: Adjacency = ADD_REMOVE
+    _accuracy_options = ("width",)
 
     def __post_init__(self) -> None:
         set_ = object.__setattr__
@@ -69,8 +66,7 @@ class IntervalExponential(Mechanism):
         set_(self, "bounds", points.bounds)
         set_(self, "granularity", points.granularity)
         set_(self, "sensitivity", checks.positive("sensitivity", self.sensitivity))
-        set_(self, "epsilon", checked_epsilon(self.epsilon))
-        set_(self, "adjacency", checked_adjacency(self.adjacency))
+        super().__post_init__()
         set_(self, "monotone", checked_monotone(self.monotone, self.adjacency))
         _ = self.scale
 
@@ -79,10 +75,8 @@ class IntervalExponential(Mechanism):
         """The candidates."""
         return IntervalGrid.of(self.bounds, self.granularity)
 
-    @cached_property
-    def loss(self) -> Loss:
-        """The worst-case privacy loss of one draw."""
-        return bounded_range(self.epsilon, self.adjacency)
+    def _loss_at(self, epsilon: float) -> Loss:
+        return bounded_range(epsilon, self.adjacency)
 
     @property
     def scale(self) -> float:
@@ -127,33 +121,6 @@ class IntervalExponential(Mechanism):
     def _best(self, width: object) -> int:
         length = Fraction(checks.positive("width", width))
         return max(1, min(self.points.count, math.floor(length / self.points.granularity)))
-
-    @classmethod
-    def for_accuracy(
-        cls,
-        within: float,
-        confidence: float = 0.95,
-        *,
-        bounds: tuple[float, float],
-        sensitivity: float,
-        width: float | None = None,
-        **options: Any,
-    ) -> Self:
-        """The least epsilon at which the score of the point drawn is within this much of the best."""
-        return least_epsilon(
-            lambda epsilon: cls(bounds=bounds, sensitivity=sensitivity, epsilon=epsilon, **options),
-            lambda mechanism: mechanism.accuracy(confidence, width),
-            within,
-        )
-
-    @classmethod
-    def calibrated(
-        cls, guarantee: Guarantee, *, bounds: tuple[float, float], sensitivity: float, **options: Any
-    ) -> Self:
-        """The largest epsilon that keeps the promise."""
-        relation = options.get("adjacency", ADD_REMOVE)
-        epsilon = affordable(guarantee, lambda e: bounded_range(e, relation))
-        return cls(bounds=bounds, sensitivity=sensitivity, epsilon=epsilon, **options)
 
     @property
     def worst_pair(self) -> Neighbours:

@@ -17,15 +17,18 @@ from dalenius.calculus.guarantees import Guarantee, PureDP
 from dalenius.calculus.loss import Loss
 from dalenius.core import checks
 from dalenius.core.adjacency import ADD_REMOVE, Adjacency
-from dalenius.errors import InvalidParameter, TooMuchNoise
-from dalenius.mechanisms._support import grid_noise
+from dalenius.core.bisection import last_true
+from dalenius.core.checks import float_up
+from dalenius.errors import InvalidParameter
 from dalenius.mechanisms._support.exact_arrays import real_numbers
 from dalenius.mechanisms._support.exact_sums import noisy_reals
-from dalenius.mechanisms._support.noise_calibration import least_noise, most_noise
+from dalenius.mechanisms._support.grid_noise import coordinate_failure
+from dalenius.mechanisms._support.neighbouring_vectors import spread
 from dalenius.mechanisms._support.polytope_noise import Polytope
+from dalenius.mechanisms._support.scaled_noise import ScaledNoise
 from dalenius.mechanisms.hull import Hull
 from dalenius.mechanisms.laplace import Laplace
-from dalenius.mechanisms.mechanism import Mechanism, Neighbours, spread
+from dalenius.mechanisms.mechanism import Neighbours
 from dalenius.noise import Grid
 from dalenius.noise.norm_noise import norm_units
 
@@ -39,12 +42,10 @@ WIDE = 34
 """Entries of up to about 2^34 grid steps are cheap to draw: doubles decide how nearly all of them round."""
 LEAST_WIDE, MOST_WIDE = 20, 46
 """And so many they may have at all: entries, some sqrt(d) or d times as large, fit 62 bits."""
-RATIO = 1e9
-"""The most noise for a sensitivity of 1: beyond it the units are surely wrong."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class KNorm(Mechanism):
+class KNorm(ScaledNoise):
     """Releases the vector f(X) + V with density proportional to exp(-||V||_K / scale).
 
     Neighbours (`adjacency`) move f by at most `sensitivity` in the norm: "l1", "l2", "linf", or a `Hull`
@@ -70,23 +71,21 @@ class KNorm(Mechanism):
     scale: float
     norm: Norm | Hull = "l2"
     adjacency: Adjacency = ADD_REMOVE
+    _max_ratio = 1e9
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "sensitivity", checks.positive("sensitivity", self.sensitivity))
-        object.__setattr__(
-            self, "scale", checks.positive("scale", self.scale, "Noise of scale 0 hides nothing.")
-        )
         if not isinstance(self.norm, Hull) and self.norm not in ("l1", "l2", "linf"):
             raise InvalidParameter(f"norm is {self.norm!r}; it must be 'l1', 'l2', 'linf' or a Hull.")
-        if self.scale / self.sensitivity > RATIO:
-            raise TooMuchNoise(
-                f"scale is {self.scale:g}, more than {RATIO:g} times the sensitivity; check the units of both."
-            )
-        _ = self.loss
+        super().__post_init__()
 
     @cached_property
     def loss(self) -> Loss:
+        """The worst-case privacy loss of one release."""
         return losses.laplace(self.scale, self.sensitivity, self.adjacency)
+
+    @staticmethod
+    def _closed_form(guarantee: Guarantee) -> float:
+        return guarantee.epsilon if isinstance(guarantee, PureDP) else 0.0
 
     def release(self, value: Any) -> Any:
         """The vector (an array of any shape, taken as one vector) with noise, as doubles."""
@@ -109,49 +108,12 @@ class KNorm(Mechanism):
         bound over coordinates. A hull: the gamma quantile of the norm times its widest extent, which is
         loose.
         """
-        t = grid_noise.share(confidence, size)
+        t = coordinate_failure(confidence, size)
         if self.norm == "l1":
             return self._laplace.accuracy(confidence, size)
         plan = self._plan(checks.count("size", size, least=1))
         steps = plan.reach * (1 + 1e-7) * self._quantile(confidence, t, size) + 2
         return float(plan.grid.granularity * Fraction(steps))
-
-    @classmethod
-    def for_accuracy(
-        cls,
-        within: float,
-        confidence: float = 0.95,
-        *,
-        sensitivity: float,
-        size: int = 1,
-        norm: Norm | Hull = "l2",
-        adjacency: Adjacency = ADD_REMOVE,
-    ) -> KNorm:
-        """The most noise with which all of `size` coordinates stay within an error."""
-
-        def build(scale: float) -> KNorm:
-            return cls(sensitivity=sensitivity, scale=scale, norm=norm, adjacency=adjacency)
-
-        unit = build(checks.positive("sensitivity", sensitivity)).accuracy(confidence, size)
-        guess = checks.positive("within", within) * sensitivity / unit
-        return most_noise(build, within, confidence, size, guess)
-
-    @classmethod
-    def calibrated(
-        cls,
-        guarantee: Guarantee,
-        *,
-        sensitivity: float,
-        norm: Norm | Hull = "l2",
-        adjacency: Adjacency = ADD_REMOVE,
-    ) -> KNorm:
-        """The least noise that keeps a promise."""
-        sensitivity = checks.positive("sensitivity", sensitivity)
-        if isinstance(guarantee, PureDP) and guarantee.epsilon > 0:
-            scale = grid_noise.up(Fraction(sensitivity) / Fraction(guarantee.epsilon))
-        else:
-            scale = least_noise(losses.laplace, guarantee, sensitivity)
-        return cls(sensitivity=sensitivity, scale=scale, norm=norm, adjacency=adjacency)
 
     @property
     def worst_pair(self) -> Neighbours:
@@ -251,7 +213,7 @@ class _Ticks:
         ticks = math.ceil(moved * hull.stretch / tick) + 1
         hops = math.isqrt(ticks)
         hop = -(-ticks // hops) + 2
-        units = grid_noise.up((hops + 1) * hop * noise / moved)
+        units = float_up((hops + 1) * hop * noise / moved)
         return cls(Grid(step), Polytope(hull, int(tick / step)), units)
 
     @property
@@ -282,10 +244,7 @@ def _coordinate(t: float, size: int) -> float:
         inside = np.where(radius > x, (x / np.maximum(radius, x)) ** 2, 1.0)
         return float(mass @ (1.0 - betainc(0.5, (size - 1) / 2, inside)))
 
-    low, high = 0.0, float(gammaincinv(size, 1 - min(t, 0.5) / 2)) * 2
+    high = float(gammaincinv(size, 1 - min(t, 0.5) / 2)) * 2
     while tail(high) > t:
         high *= 2
-    while high - low > 1e-9 * high:
-        middle = (low + high) / 2
-        low, high = (middle, high) if tail(middle) > t else (low, middle)
-    return high
+    return last_true(lambda x: tail(x) > t, 0.0, high, relative=1e-9)[1]

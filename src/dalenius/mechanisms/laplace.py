@@ -4,24 +4,24 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
 from dalenius.calculus import losses
 from dalenius.calculus.guarantees import Guarantee, PureDP
 from dalenius.calculus.loss import Loss
-from dalenius.core import checks
 from dalenius.core.adjacency import ADD_REMOVE, Adjacency
 from dalenius.mechanisms._support import grid_noise
 from dalenius.mechanisms._support.additive_noise import NoiseOnReals
-from dalenius.mechanisms._support.noise_calibration import least_noise, most_noise
-from dalenius.mechanisms.mechanism import Neighbours, spread
+from dalenius.mechanisms._support.grid_noise import coordinate_failure
+from dalenius.mechanisms._support.neighbouring_vectors import spread
+from dalenius.mechanisms._support.scaled_noise import ScaledNoise
+from dalenius.mechanisms.mechanism import Neighbours
 from dalenius.noise import Grid, discrete_laplace
 
 
 @dataclass(frozen=True, kw_only=True)
-class Laplace(NoiseOnReals):
+class Laplace(ScaledNoise, NoiseOnReals):
     """Releases f(X) + Laplace noise of this scale, independent in every coordinate.
 
     Neighbours (`adjacency`) move f by at most `sensitivity` in l1 norm. The release is
@@ -45,17 +45,14 @@ class Laplace(NoiseOnReals):
     scale: float
     adjacency: Adjacency = ADD_REMOVE
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "sensitivity", checks.positive("sensitivity", self.sensitivity))
-        object.__setattr__(
-            self, "scale", checks.positive("scale", self.scale, "Noise of scale 0 hides nothing.")
-        )
-        grid_noise.sane("scale", self.scale, self.sensitivity)
-        _ = self.loss
-
     @cached_property
     def loss(self) -> Loss:
+        """The worst-case privacy loss of one release."""
         return losses.laplace(self.scale, self.sensitivity, self.adjacency)
+
+    @staticmethod
+    def _closed_form(guarantee: Guarantee) -> float:
+        return guarantee.epsilon if isinstance(guarantee, PureDP) else 0.0
 
     def accuracy(self, confidence: float = 0.95, size: int = 1) -> float:
         """The error that, with probability `confidence`, every one of `size` coordinates stays within.
@@ -65,40 +62,8 @@ class Laplace(NoiseOnReals):
         an error of more than 1 + s t steps has probability at most exp(-t). The nearest double to the answer
         adds its own rounding.
         """
-        exponent = -math.log(grid_noise.share(confidence, size))
+        exponent = -math.log(coordinate_failure(confidence, size))
         return float(self._grid.granularity) * (1 + self._units(size) * exponent) * (1 + 1e-14)
-
-    @classmethod
-    def for_accuracy(
-        cls,
-        within: float,
-        confidence: float = 0.95,
-        *,
-        sensitivity: float,
-        size: int = 1,
-        adjacency: Adjacency = ADD_REMOVE,
-    ) -> Laplace:
-        """The most noise with which all of `size` coordinates stay within an error."""
-        guess = checks.positive("within", within) / -math.log(grid_noise.share(confidence, size))
-        return most_noise(
-            lambda scale: cls(sensitivity=sensitivity, scale=scale, adjacency=adjacency),
-            within,
-            confidence,
-            size,
-            guess,
-        )
-
-    @classmethod
-    def calibrated(
-        cls, guarantee: Guarantee, *, sensitivity: float, adjacency: Adjacency = ADD_REMOVE
-    ) -> Laplace:
-        """The least noise that keeps a promise."""
-        sensitivity = checks.positive("sensitivity", sensitivity)
-        if isinstance(guarantee, PureDP) and guarantee.epsilon > 0:
-            scale = grid_noise.up(Fraction(sensitivity) / Fraction(guarantee.epsilon))
-        else:
-            scale = least_noise(losses.laplace, guarantee, sensitivity)
-        return cls(sensitivity=sensitivity, scale=scale, adjacency=adjacency)
 
     @property
     def worst_pair(self) -> Neighbours:

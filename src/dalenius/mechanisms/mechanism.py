@@ -6,9 +6,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
 from dalenius.calculus.loss import Loss
 
 
@@ -53,23 +50,3 @@ class Mechanism(ABC):
     def ways(self) -> Mapping[str, Callable[[Any], Any]]:
         """Every way to get one private answer about a value; an audit runs each of them."""
         return {"release": self.release}
-
-
-LONG = 12
-"""Coordinates of a longer input."""
-
-
-def spread(by: Any, kind: type = float) -> Neighbours:
-    """Vectors of which the first and the last coordinate differ, each by this much."""
-    return _moved([0, -1], by, kind)
-
-
-def at_the_end(by: Any, kind: type = float) -> Neighbours:
-    """Vectors of which the last coordinate differs by this much."""
-    return _moved([-1], by, kind)
-
-
-def _moved(places: list[int], by: Any, kind: type) -> Neighbours:
-    after: NDArray[Any] = np.zeros(LONG, dtype=kind)
-    after[places] = by
-    return Neighbours(np.zeros(LONG, dtype=kind), after)

@@ -8,7 +8,6 @@ import numpy as np
 
 from dalenius.calculus.loss import Loss
 from dalenius.calculus.losses import laplace
-from dalenius.core.adjacency import Adjacency
 from dalenius.mechanisms._support import selection_error
 from dalenius.mechanisms._support.float_arrays import Reals
 from dalenius.mechanisms._support.selection import Selection
@@ -50,9 +49,8 @@ class PermuteAndFlip(Selection):
     def _noise(self) -> selection_error.Noise:
         return "exponential"
 
-    @staticmethod
-    def _loss(epsilon: float, adjacency: Adjacency, noise: selection_error.Noise) -> Loss:
-        return laplace(1.0, epsilon, adjacency)
+    def _loss_at(self, epsilon: float) -> Loss:
+        return laplace(1.0, epsilon, self.adjacency)
 
     def _before(self) -> Reals:
         # From behind by epsilon scales to level: chances exp(-epsilon)/2 and 1/2.

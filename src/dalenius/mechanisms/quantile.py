@@ -5,35 +5,31 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
-from dalenius.calculus.guarantees import Guarantee
 from dalenius.calculus.loss import Loss
 from dalenius.calculus.losses import bounded_range
 from dalenius.core import checks
 from dalenius.core.adjacency import ADD_REMOVE, Adjacency
-from dalenius.core.adjacency import adjacency as checked_adjacency
 from dalenius.errors import InvalidParameter
 from dalenius.mechanisms._support import selection_error
 from dalenius.mechanisms._support.epsilon_calibration import (
-    affordable,
     checked_confidence,
-    checked_epsilon,
-    least_epsilon,
     scale_for,
 )
+from dalenius.mechanisms._support.epsilon_mechanism import EpsilonMechanism
 from dalenius.mechanisms._support.float_arrays import Reals, reals
 from dalenius.mechanisms._support.interval_grid import IntervalGrid
 from dalenius.mechanisms._support.rank_draws import UNITS_PER_RANK, RankScores
-from dalenius.mechanisms.mechanism import Mechanism, Neighbours
+from dalenius.mechanisms.mechanism import Neighbours
 
 MOST_RECORDS = 1 << 31
 
 
 @dataclass(frozen=True, kw_only=True)
-class Quantile(Mechanism):
+class Quantile(EpsilonMechanism):
     """The `level`-quantile of a column of numbers by the exponential mechanism (seed 000 A26).
 
     `release(data)` takes one number per record, clamps it to the public `bounds` and rounds it to the nearest
@@ -68,6 +64,7 @@ class Quantile(Mechanism):
     epsilon: float
     granularity: Any = None
     adjacency: Adjacency = ADD_REMOVE
+    _accuracy_options = ()
 
     def __post_init__(self) -> None:
         set_ = object.__setattr__
@@ -75,8 +72,7 @@ class Quantile(Mechanism):
         points = IntervalGrid.of(self.bounds, self.granularity)
         set_(self, "bounds", points.bounds)
         set_(self, "granularity", points.granularity)
-        set_(self, "epsilon", checked_epsilon(self.epsilon))
-        set_(self, "adjacency", checked_adjacency(self.adjacency))
+        super().__post_init__()
         _ = self.scale
 
     @cached_property
@@ -84,10 +80,8 @@ class Quantile(Mechanism):
         """The candidates."""
         return IntervalGrid.of(self.bounds, self.granularity)
 
-    @cached_property
-    def loss(self) -> Loss:
-        """The worst-case privacy loss of one quantile."""
-        return bounded_range(self.epsilon, self.adjacency)
+    def _loss_at(self, epsilon: float) -> Loss:
+        return bounded_range(epsilon, self.adjacency)
 
     @property
     def sensitivity(self) -> float:
@@ -124,25 +118,6 @@ class Quantile(Mechanism):
         """
         return self.scale * selection_error.sure_gap(
             "gumbel", checked_confidence(confidence), self.points.count
-        )
-
-    @classmethod
-    def for_accuracy(
-        cls, within: float, confidence: float = 0.95, *, bounds: tuple[float, float], **options: Any
-    ) -> Self:
-        """The least epsilon at which the rank is off by at most this much."""
-        return least_epsilon(
-            lambda epsilon: cls(bounds=bounds, epsilon=epsilon, **options),
-            lambda mechanism: mechanism.accuracy(confidence),
-            within,
-        )
-
-    @classmethod
-    def calibrated(cls, guarantee: Guarantee, *, bounds: tuple[float, float], **options: Any) -> Self:
-        """The largest epsilon that keeps the promise."""
-        relation = options.get("adjacency", ADD_REMOVE)
-        return cls(
-            bounds=bounds, epsilon=affordable(guarantee, lambda e: bounded_range(e, relation)), **options
         )
 
     @property

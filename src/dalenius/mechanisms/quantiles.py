@@ -8,30 +8,26 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from dalenius.calculus.guarantees import Guarantee
 from dalenius.calculus.loss import Loss
 from dalenius.calculus.losses import bounded_range
 from dalenius.core import checks
 from dalenius.core.adjacency import ADD_REMOVE, Adjacency
-from dalenius.core.adjacency import adjacency as checked_adjacency
 from dalenius.errors import InvalidParameter
 from dalenius.mechanisms._support import selection_error
 from dalenius.mechanisms._support.batched_rank_draws import RankScoreRows
 from dalenius.mechanisms._support.epsilon_calibration import (
-    affordable,
     checked_confidence,
-    checked_epsilon,
-    least_epsilon,
     scale_for,
 )
+from dalenius.mechanisms._support.epsilon_mechanism import EpsilonMechanism
 from dalenius.mechanisms._support.float_arrays import Reals
 from dalenius.mechanisms._support.interval_grid import EXACT, IntervalGrid, Ints
 from dalenius.mechanisms._support.rank_draws import UNITS_PER_RANK, RankScores
-from dalenius.mechanisms.mechanism import Mechanism, Neighbours
+from dalenius.mechanisms.mechanism import Neighbours
 from dalenius.mechanisms.quantile import Quantile, checked_level, records
 from dalenius.noise import uniform_integers
 
@@ -51,7 +47,7 @@ class Node(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Quantiles(Mechanism):
+class Quantiles(EpsilonMechanism):
     """Quantiles at several levels by halving: the middle one, then one on either side of it, and so on.
 
     (Kaplan, Schnapp and Stemmer 2022; one exponential mechanism per quantile, on the records and the interval
@@ -104,8 +100,7 @@ class Quantiles(Mechanism):
             )
         set_(self, "bounds", points.bounds)
         set_(self, "granularity", points.granularity)
-        set_(self, "epsilon", checked_epsilon(self.epsilon))
-        set_(self, "adjacency", checked_adjacency(self.adjacency))
+        super().__post_init__()
         for node in self._nodes:
             self._scale(node)
 
@@ -124,10 +119,8 @@ class Quantiles(Mechanism):
         """epsilon / rounds, rounded down."""
         return _share(self.epsilon, self.rounds)
 
-    @cached_property
-    def loss(self) -> Loss:
-        """The worst-case privacy loss of all quantiles together."""
-        return _loss(self.epsilon, self.rounds, self.adjacency)
+    def _loss_at(self, epsilon: float) -> Loss:
+        return bounded_range(_share(epsilon, self.rounds), self.adjacency) * self.rounds
 
     @cached_property
     def _root(self) -> Node:
@@ -220,37 +213,9 @@ class Quantiles(Mechanism):
 
         return worst(self._root)
 
-    @classmethod
-    def for_accuracy(
-        cls,
-        within: float,
-        confidence: float = 0.95,
-        *,
-        levels: Sequence[float],
-        bounds: tuple[float, float],
-        size: int = 1_000_000,
-        **options: Any,
-    ) -> Self:
-        """The least epsilon at which every rank is off by at most this much, for up to `size` records."""
-        one = cls(levels=tuple(levels), bounds=bounds, epsilon=1.0, **options)
-        fixed = one.rounds * _fixed_error(
-            checks.count("size", size, least=1), 1 - checked_confidence(confidence)
-        )
-        return least_epsilon(
-            lambda epsilon: cls(levels=one.levels, bounds=bounds, epsilon=epsilon, **options),
-            lambda mechanism: mechanism.accuracy(confidence, size),
-            within,
-            fixed,
-        )
-
-    @classmethod
-    def calibrated(
-        cls, guarantee: Guarantee, *, levels: Sequence[float], bounds: tuple[float, float], **options: Any
-    ) -> Self:
-        """The largest epsilon that keeps the promise."""
-        one = cls(levels=tuple(levels), bounds=bounds, epsilon=1.0, **options)
-        epsilon = affordable(guarantee, lambda e: _loss(e, one.rounds, one.adjacency))
-        return cls(levels=one.levels, bounds=bounds, epsilon=epsilon, **options)
+    def _error_without_noise(self, confidence: float, size: int = 1_000_000, **options: Any) -> float:
+        failure = 1.0 - checked_confidence(confidence)
+        return self.rounds * _fixed_error(checks.count("size", size, least=1), failure)
 
     @property
     def worst_pair(self) -> Neighbours:
@@ -291,10 +256,6 @@ def _tree(parts: list[int], left: int, right: int) -> Node | None:
 def _share(epsilon: float, rounds: int) -> float:
     share = epsilon / rounds
     return share if Fraction(share) * rounds <= Fraction(epsilon) else math.nextafter(share, 0.0)
-
-
-def _loss(epsilon: float, rounds: int, adjacency: Adjacency) -> Loss:
-    return bounded_range(_share(epsilon, rounds), adjacency) * rounds
 
 
 def _fixed_error(size: int, failure: float) -> float:

@@ -17,10 +17,11 @@ from dalenius.calculus.guarantees import Guarantee, PureDP
 from dalenius.calculus.loss import Loss
 from dalenius.core import checks
 from dalenius.core.adjacency import REPLACE_ONE, Adjacency
+from dalenius.core.bisection import last_true
 from dalenius.errors import CannotMeet, InvalidParameter
 from dalenius.mechanisms._support.exact_arrays import whole_numbers
-from dalenius.mechanisms._support.noise_calibration import bisected
-from dalenius.mechanisms.mechanism import Mechanism, Neighbours, at_the_end
+from dalenius.mechanisms._support.neighbouring_vectors import at_the_end
+from dalenius.mechanisms.mechanism import Mechanism, Neighbours
 from dalenius.noise import bernoulli, uniform_integers
 from dalenius.noise.enclosure import exp_bounds
 
@@ -172,7 +173,7 @@ class RandomizedResponse(Mechanism):
             raise CannotMeet(f"no epsilon up to 600 gives an error within {within:g}; ask more people.")
         if enough(1e6):
             raise CannotMeet("an epsilon of 1e-6 is accurate enough; there is nothing to choose.")
-        return cls(epsilon=1 / bisected(enough, 1 / 600, 1e6), k=k)
+        return cls(epsilon=1 / last_true(enough, 1 / 600, 1e6, relative=1e-12)[0], k=k)
 
     @classmethod
     def calibrated(cls, guarantee: Guarantee, *, k: int = 2) -> RandomizedResponse:

@@ -10,7 +10,6 @@ import numpy as np
 
 from dalenius.calculus.loss import Loss
 from dalenius.calculus.losses import bounded_range, laplace
-from dalenius.core.adjacency import Adjacency
 from dalenius.errors import InvalidParameter
 from dalenius.mechanisms._support import selection_error
 from dalenius.mechanisms._support.float_arrays import Reals
@@ -60,9 +59,10 @@ class ReportNoisyMax(Selection):
     def _noise(self) -> selection_error.Noise:
         return self.noise
 
-    @staticmethod
-    def _loss(epsilon: float, adjacency: Adjacency, noise: selection_error.Noise) -> Loss:
-        return bounded_range(epsilon, adjacency) if noise == "gumbel" else laplace(1.0, epsilon, adjacency)
+    def _loss_at(self, epsilon: float) -> Loss:
+        if self.noise == "gumbel":
+            return bounded_range(epsilon, self.adjacency)
+        return laplace(1.0, epsilon, self.adjacency)
 
     def _before(self) -> Reals:
         if self.noise == "exponential":

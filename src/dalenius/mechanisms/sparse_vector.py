@@ -16,27 +16,24 @@ from dalenius.calculus.loss import Loss
 from dalenius.calculus.losses import pure
 from dalenius.core import checks
 from dalenius.core.adjacency import ADD_REMOVE, Adjacency
-from dalenius.core.adjacency import adjacency as checked_adjacency
+from dalenius.core.checks import float_up
 from dalenius.errors import InvalidParameter
 from dalenius.mechanisms._support.epsilon_calibration import (
-    affordable,
     checked_confidence,
-    checked_epsilon,
-    least_epsilon,
 )
+from dalenius.mechanisms._support.epsilon_mechanism import EpsilonMechanism
 from dalenius.mechanisms._support.float_arrays import reals
-from dalenius.mechanisms._support.grid_noise import up
 from dalenius.mechanisms._support.noisy_comparison import Comparison, Noise, checked_noise, checked_share
 from dalenius.mechanisms._support.selection import checked_monotone
 from dalenius.mechanisms.laplace import Laplace
-from dalenius.mechanisms.mechanism import Mechanism, Neighbours
+from dalenius.mechanisms.mechanism import Neighbours
 from dalenius.mechanisms.watch import Watch
 
 AT_ONCE = 1 << 20
 
 
 @dataclass(frozen=True, kw_only=True)
-class SparseVector(Mechanism):
+class SparseVector(EpsilonMechanism):
     """Which of a sequence of values reach a threshold, until `count` have; with noisy values if wanted.
 
     `sensitivity` bounds how far one record moves any single value; values below the threshold cost nothing,
@@ -87,7 +84,7 @@ class SparseVector(Mechanism):
     def __post_init__(self) -> None:
         set_ = object.__setattr__
         set_(self, "sensitivity", checks.positive("sensitivity", self.sensitivity))
-        set_(self, "epsilon", checked_epsilon(self.epsilon))
+        super().__post_init__()
         set_(self, "count", checks.count("count", self.count, least=1))
         part = checks.number("answer_share", self.answer_share, "a number from 0 up to 0.999")
         if not 0 <= part <= 0.999:
@@ -95,7 +92,6 @@ class SparseVector(Mechanism):
         set_(self, "answer_share", part)
         if not isinstance(self.fresh_threshold, bool | np.bool_):
             raise InvalidParameter(f"fresh_threshold is {self.fresh_threshold!r}; it must be True or False.")
-        set_(self, "adjacency", checked_adjacency(self.adjacency))
         set_(self, "monotone", checked_monotone(self.monotone, self.adjacency))
         set_(self, "noise", checked_noise(self.noise))
         moves = (1 if self.monotone else 2) * (1 if self.fresh_threshold else self.count)
@@ -127,7 +123,7 @@ class SparseVector(Mechanism):
         """The mechanism that releases one value found above, or None."""
         if not self.answer_share:
             return None
-        scale = up(self.count * Fraction(self.sensitivity) / self._budget[1])
+        scale = float_up(self.count * Fraction(self.sensitivity) / self._budget[1])
         return Laplace(sensitivity=self.sensitivity, scale=scale, adjacency=self.adjacency)
 
     @cached_property
@@ -135,10 +131,13 @@ class SparseVector(Mechanism):
         """The worst-case privacy loss of all answers together."""
         compare = self._budget[0]
         if self.fresh_threshold:
-            loss = pure(up(compare / self.count), self.adjacency) * self.count
+            loss = pure(float_up(compare / self.count), self.adjacency) * self.count
         else:
-            loss = pure(up(compare), self.adjacency)
+            loss = pure(float_up(compare), self.adjacency)
         return loss if self.numbers is None else loss + self.numbers.loss * self.count
+
+    def _loss_at(self, epsilon: float) -> Loss:
+        return replace(self, epsilon=epsilon).loss
 
     def start(self, threshold: float) -> Watch:
         """Ask for one value at a time, each chosen after the answers before it."""
@@ -212,39 +211,36 @@ class SparseVector(Mechanism):
             return self.comparison.sure_gap(1 - (1 - confidence) / self.count, size, positives=1)
         return self.comparison.sure_gap(confidence, size, positives=self.count)
 
-    @classmethod
-    def for_accuracy(
-        cls,
-        within: float,
-        confidence: float = 0.95,
-        *,
-        sensitivity: float,
-        count: int,
-        size: int = 1,
-        **options: Any,
-    ) -> Self:
-        """The least epsilon at which up to `size` values are judged rightly to within this much."""
-        one = cls(sensitivity=sensitivity, epsilon=1.0, count=count, **options)
-        return least_epsilon(
-            lambda epsilon: replace(one, epsilon=epsilon),
-            lambda mechanism: mechanism.accuracy(confidence, size),
-            within,
-            one.sensitivity * one.comparison.slack,
-        )
+    def _error_without_noise(self, confidence: float, **options: Any) -> float:
+        return self.sensitivity * self.comparison.slack
 
     @classmethod
-    def calibrated(cls, guarantee: Guarantee, *, sensitivity: float, count: int, **options: Any) -> Self:
-        """The largest epsilon that keeps the promise; with fresh thresholds where that means less noise."""
-        if "fresh_threshold" not in options:
-            both = [
-                cls.calibrated(
-                    guarantee, sensitivity=sensitivity, count=count, fresh_threshold=fresh, **options
-                )
-                for fresh in (False, True)
-            ]
-            return min(both, key=lambda m: m.comparison.threshold_noise**2 + m.comparison.query_noise**2)
-        one = cls(sensitivity=sensitivity, epsilon=1.0, count=count, **options)
-        return replace(one, epsilon=affordable(guarantee, lambda e: replace(one, epsilon=e).loss))
+    def calibrated(cls, guarantee: Guarantee, **options: Any) -> Self:
+        """The largest epsilon that keeps a guarantee, with fresh thresholds where that means less noise.
+
+        Parameters
+        ----------
+        guarantee
+            What all answers together must satisfy.
+        **options
+            The parameters of the mechanism other than epsilon; `fresh_threshold` is chosen unless it is given.
+
+        Returns
+        -------
+        Self
+            A mechanism whose loss satisfies the guarantee, with hardly anything to spare.
+
+        Raises
+        ------
+        InvalidParameter
+            If a parameter is out of range.
+        CannotMeet
+            If no epsilon keeps the guarantee.
+        """
+        if "fresh_threshold" in options:
+            return super().calibrated(guarantee, **options)
+        both = [cls.calibrated(guarantee, fresh_threshold=fresh, **options) for fresh in (False, True)]
+        return min(both, key=lambda m: m.comparison.threshold_noise**2 + m.comparison.query_noise**2)
 
     @property
     def worst_pair(self) -> Neighbours:

@@ -19,8 +19,8 @@ from dalenius.core import checks
 from dalenius.core.adjacency import ADD_REMOVE, REPLACE_ONE, Adjacency
 from dalenius.core.adjacency import adjacency as checked_adjacency
 from dalenius.errors import CannotMeet, InvalidParameter
-from dalenius.mechanisms._support import grid_noise
 from dalenius.mechanisms._support.canonical_keys import canonical
+from dalenius.mechanisms._support.grid_noise import check_noise_ratio
 from dalenius.mechanisms.geometric import Geometric
 from dalenius.mechanisms.mechanism import Mechanism, Neighbours
 from dalenius.noise import discrete_laplace, permutation
@@ -65,7 +65,7 @@ class StabilityHistogram(Mechanism):
         )
         object.__setattr__(self, "threshold", checks.count("threshold", self.threshold, least=1))
         checked_adjacency(self.adjacency)
-        grid_noise.sane("scale", self.scale, 1.0)
+        check_noise_ratio("scale", self.scale, 1.0)
         _ = self.loss
 
     @property

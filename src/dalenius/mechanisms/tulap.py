@@ -17,11 +17,11 @@ from dalenius.calculus.guarantees import ApproxDP, Guarantee, PureDP
 from dalenius.calculus.loss import Loss
 from dalenius.core import checks
 from dalenius.core.adjacency import ADD_REMOVE, Adjacency
+from dalenius.core.bisection import last_true
 from dalenius.errors import CannotMeet, InvalidParameter
-from dalenius.mechanisms._support import grid_noise
-from dalenius.mechanisms._support.noise_calibration import bisected, kept
+from dalenius.mechanisms._support.grid_noise import check_noise_ratio, coordinate_failure
+from dalenius.mechanisms._support.noise_calibration import ensure_kept
 from dalenius.mechanisms._support.rounded_noise import RoundedNoise
-from dalenius.mechanisms.mechanism import Neighbours, at_the_end, spread
 from dalenius.noise import Grid, discrete_laplace, uniform_integers
 
 
@@ -53,11 +53,10 @@ class Tulap(RoundedNoise):
     adjacency: Adjacency = ADD_REMOVE
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "sensitivity", checks.positive("sensitivity", self.sensitivity))
+        super().__post_init__()
         object.__setattr__(self, "epsilon", checks.positive("epsilon", self.epsilon))
         object.__setattr__(self, "delta", checks.failure_probability("delta", self.delta))
-        object.__setattr__(self, "coordinates", checks.count("coordinates", self.coordinates, least=1))
-        grid_noise.sane("1 / epsilon", 1 / self.epsilon, 1.0)
+        check_noise_ratio("1 / epsilon", 1 / self.epsilon, 1.0)
         if self.delta > 1000 * self.epsilon:
             raise InvalidParameter(
                 f"delta is {self.delta:g}, more than 1000 times epsilon; it must be less. So large a delta "
@@ -79,44 +78,30 @@ class Tulap(RoundedNoise):
 
         The quantile of |N| times the sensitivity, plus one grid step.
         """
-        t = grid_noise.share(confidence, size)
+        t = coordinate_failure(confidence, size)
         return self._far(self._beyond((t * (1 - self._cut) + self._cut) / 2))
 
     @classmethod
     def for_accuracy(
-        cls,
-        within: float,
-        confidence: float = 0.95,
-        *,
-        sensitivity: float,
-        delta: float = 0.0,
-        size: int = 1,
-        coordinates: int = 1,
-        adjacency: Adjacency = ADD_REMOVE,
+        cls, within: float, confidence: float = 0.95, *, sensitivity: float, size: int = 1, **options: Any
     ) -> Tulap:
         """The least epsilon with which all of `size` coordinates stay within an error."""
         within = checks.positive("within", within)
 
         def build(noise: float) -> Tulap:
-            return cls(
-                sensitivity=sensitivity,
-                epsilon=1 / noise,
-                delta=delta,
-                coordinates=coordinates,
-                adjacency=adjacency,
-            )
+            return cls(sensitivity=sensitivity, epsilon=1 / noise, **options)
 
-        def enough(noise: float) -> bool:
+        def accurate(noise: float) -> bool:
             return build(noise).accuracy(confidence, size) <= within
 
-        low, high = 1 / 600, 1 / 600
-        if not enough(low):
+        low = high = 1 / 600
+        if not accurate(low):
             raise CannotMeet(
                 f"no epsilon up to 600 stays within {within:g}; noise always fills half a sensitivity."
             )
-        while enough(high):
+        while accurate(high):
             high *= 2
-        return build(bisected(enough, low, high))
+        return build(last_true(accurate, low, high, relative=1e-12)[0])
 
     @classmethod
     def calibrated(
@@ -149,18 +134,7 @@ class Tulap(RoundedNoise):
                 adjacency=adjacency,
             )
 
-        return build(1 / epsilon) if coordinates == 1 else kept(build, 1 / epsilon, guarantee)
-
-    @property
-    def pairs(self) -> tuple[Neighbours, ...]:
-        moved = spread if self.coordinates > 1 else at_the_end
-        return self.worst_pair, moved(self.sensitivity)
-
-    @property
-    def worst_pair(self) -> Neighbours:
-        if self.coordinates == 1:
-            return Neighbours(0.0, self.sensitivity)
-        return Neighbours(np.zeros(self.coordinates), np.full(self.coordinates, self.sensitivity))
+        return build(1 / epsilon) if coordinates == 1 else ensure_kept(build, 1 / epsilon, guarantee)
 
     @cached_property
     def _grid(self) -> Grid:

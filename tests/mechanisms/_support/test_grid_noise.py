@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from scipy.special import ndtr
 
+from dalenius.core.checks import float_up
 from dalenius.mechanisms._support import grid_noise
 from dalenius.noise import Grid
 
@@ -205,5 +206,5 @@ def test_grids_that_are_too_coarse_are_noticed() -> None:
 
 def test_up() -> None:
     for x in (Fraction(1, 3), Fraction(1, 10), Fraction(3), Fraction(10**30 + 1)):
-        assert Fraction(grid_noise.up(x)) >= x
-        assert Fraction(math.nextafter(grid_noise.up(x), 0)) < x
+        assert Fraction(float_up(x)) >= x
+        assert Fraction(math.nextafter(float_up(x), 0)) < x

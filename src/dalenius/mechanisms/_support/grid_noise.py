@@ -16,19 +16,20 @@ from fractions import Fraction
 import numpy as np
 
 from dalenius.core import checks
+from dalenius.core.checks import float_up
 from dalenius.errors import InvalidParameter, TooMuchNoise
 from dalenius.noise import Grid
 
-RATIO = 1e12
+MAX_NOISE_RATIO = 1e12
 """The most noise for a sensitivity of 1: beyond it the units are surely wrong."""
 
 
-def sane(name: str, noise: float, sensitivity: float) -> None:
+def check_noise_ratio(name: str, noise: float, sensitivity: float, most: float = MAX_NOISE_RATIO) -> None:
     """Refuse noise that is out of all proportion to the sensitivity."""
-    if noise / sensitivity > RATIO:
+    if noise / sensitivity > most:
         raise TooMuchNoise(
             f"{name} is {noise:g}, {noise / sensitivity:.3g} times the sensitivity; it must be at most "
-            f"{RATIO:g} times that. Check the units of both."
+            f"{most:g} times that. Check the units of both."
         )
 
 
@@ -43,7 +44,7 @@ def discrete_laplace_scale(sensitivity: float, scale: float, size: int, grid: Gr
     steps = int(grid.steps(sensitivity, size, "l1"))
     if shift > 4 * (steps + 1):
         raise ArithmeticError("the grid is too coarse for this noise; this is a defect")
-    return up((steps + 1) / shift)
+    return float_up((steps + 1) / shift)
 
 
 def discrete_gaussian_sigma(sensitivity: float, sigma: float, size: int, grid: Grid) -> float:
@@ -57,7 +58,7 @@ def discrete_gaussian_sigma(sensitivity: float, sigma: float, size: int, grid: G
     s = (Fraction(grid.steps(sensitivity, size, "l2")) + 1) / mu
     if s < 128 * mu:
         raise ArithmeticError("the grid is too coarse for this noise; this is a defect")
-    return up(s)
+    return float_up(s)
 
 
 def gaussian_mu(sigma: float, squared: int, coordinates: int) -> float:
@@ -82,13 +83,7 @@ def _wave(t: float) -> float:
     return 2 * first / (1 - first) * (1 + 1e-12)
 
 
-def up(x: Fraction) -> float:
-    """The least double that is not below x."""
-    nearest = float(x)
-    return nearest if Fraction(nearest) >= x else math.nextafter(nearest, math.inf)
-
-
-def share(confidence: float, size: int) -> float:
+def coordinate_failure(confidence: float, size: int) -> float:
     """The failure probability t of each of `size` independent coordinates: (1 - t)^size = confidence."""
     confidence = checks.number("confidence", confidence, "a number strictly between 0 and 1")
     if not 0 < confidence < 1:

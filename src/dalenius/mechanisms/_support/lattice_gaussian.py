@@ -18,7 +18,8 @@ from dalenius.calculus.pairs.gaussian import GaussianPair
 from dalenius.calculus.pairs.pair import Pair, Reals
 from dalenius.calculus.pairs.renyi import RenyiPair
 from dalenius.core.adjacency import Adjacency
-from dalenius.mechanisms._support.grid_noise import gaussian_mu, up
+from dalenius.core.checks import float_up
+from dalenius.mechanisms._support.grid_noise import gaussian_mu
 
 ENUMERATED = 1e5
 """Up to this sigma the one-dimensional law is written out."""
@@ -35,7 +36,7 @@ def lattice_gaussian(sigma: float, squared: int, coordinates: int, adjacency: Ad
     coordinates, whole = min(coordinates, squared), math.isqrt(squared)
     if coordinates == 1 and sigma <= ENUMERATED and whole <= 10**6:
         return losses.discrete_gaussian(sigma, whole, adjacency)
-    rho = up(squared / (2 * Fraction(sigma) ** 2))
+    rho = float_up(squared / (2 * Fraction(sigma) ** 2))
     # A move by d whole steps is d moves by 1, and moves in several coordinates add in quadrature.
     mu = min(
         gaussian_mu(sigma, squared, coordinates),

@@ -25,6 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dalenius.core import checks
+from dalenius.core.bisection import last_true
 from dalenius.errors import InvalidParameter, TooMuchNoise
 from dalenius.mechanisms._support.exact_arrays import array_of
 from dalenius.mechanisms._support.float_arrays import Reals, reals
@@ -159,9 +160,9 @@ class Comparison:
         else:
             while self._wrong(high, size, positives) > wrong:
                 low, high = high, 2 * high
-            while high - low > SURE / 4 * high:
-                middle = (low + high) / 2
-                low, high = (low, middle) if self._wrong(middle, size, positives) <= wrong else (middle, high)
+            _, high = last_true(
+                lambda gap: self._wrong(gap, size, positives) > wrong, low, high, relative=SURE / 4
+            )
         return self.sensitivity * (high * (1 + SURE) + self.slack)
 
     @property

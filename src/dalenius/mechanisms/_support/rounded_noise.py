@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 from dalenius.core import checks
 from dalenius.mechanisms._support.exact_arrays import real_numbers
 from dalenius.mechanisms._support.exact_sums import noisy_reals
-from dalenius.mechanisms.mechanism import Mechanism
+from dalenius.mechanisms._support.neighbouring_vectors import at_the_end, spread
+from dalenius.mechanisms.mechanism import Mechanism, Neighbours
 from dalenius.noise import Grid
 
 
@@ -27,6 +28,11 @@ class RoundedNoise(Mechanism):
     """Real numbers plus sensitivity * N in every coordinate, N a canonical noise."""
 
     sensitivity: float
+    coordinates: int
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "sensitivity", checks.positive("sensitivity", self.sensitivity))
+        object.__setattr__(self, "coordinates", checks.count("coordinates", self.coordinates, least=1))
 
     @property
     @abstractmethod
@@ -58,3 +64,16 @@ class RoundedNoise(Mechanism):
         shape = (times, *numbers.shape)
         # The middle of the step.
         return noisy_reals(self._grid, numbers, self._cells(prod(shape)).reshape(shape), offset=0.5)
+
+    @property
+    def worst_pair(self) -> Neighbours:
+        """Numbers that differ by the sensitivity in every coordinate a record can change."""
+        if self.coordinates == 1:
+            return Neighbours(0.0, self.sensitivity)
+        return Neighbours(np.zeros(self.coordinates), np.full(self.coordinates, self.sensitivity))
+
+    @property
+    def pairs(self) -> tuple[Neighbours, ...]:
+        """Longer vectors as well."""
+        moved = spread if self.coordinates > 1 else at_the_end
+        return self.worst_pair, moved(self.sensitivity)

@@ -5,28 +5,22 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dalenius.calculus.guarantees import Guarantee
-from dalenius.calculus.loss import Loss
 from dalenius.core import checks
 from dalenius.core.adjacency import ADD_REMOVE, Adjacency
-from dalenius.core.adjacency import adjacency as checked_adjacency
 from dalenius.errors import InvalidParameter
 from dalenius.mechanisms._support import selection_error
 from dalenius.mechanisms._support.epsilon_calibration import (
-    affordable,
     checked_confidence,
-    checked_epsilon,
-    least_epsilon,
     scale_for,
 )
+from dalenius.mechanisms._support.epsilon_mechanism import EpsilonMechanism
 from dalenius.mechanisms._support.float_arrays import Reals, reals
-from dalenius.mechanisms.mechanism import Mechanism, Neighbours
+from dalenius.mechanisms.mechanism import Neighbours
 from dalenius.noise import noisy_argmax
 
 AT_ONCE = 1 << 20
@@ -46,7 +40,7 @@ def checked_monotone(value: object, adjacency: Adjacency) -> bool:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Selection(Mechanism):
+class Selection(EpsilonMechanism):
     """One of k candidates by its score, plus noise of scale 2 sensitivity / epsilon."""
 
     sensitivity: float
@@ -58,8 +52,7 @@ class Selection(Mechanism):
         set_ = object.__setattr__
         why = "Scores that no one can change need no noise: publish the best candidate."
         set_(self, "sensitivity", checks.positive("sensitivity", self.sensitivity, why))
-        set_(self, "epsilon", checked_epsilon(self.epsilon))
-        set_(self, "adjacency", checked_adjacency(self.adjacency))
+        super().__post_init__()
         set_(self, "monotone", checked_monotone(self.monotone, self.adjacency))
         _ = self.scale
 
@@ -67,16 +60,6 @@ class Selection(Mechanism):
     @abstractmethod
     def _noise(self) -> selection_error.Noise:
         """The law of the noise."""
-
-    @staticmethod
-    @abstractmethod
-    def _loss(epsilon: float, adjacency: Adjacency, noise: selection_error.Noise) -> Loss:
-        """What choosing with this epsilon costs."""
-
-    @cached_property
-    def loss(self) -> Loss:
-        """The worst-case privacy loss of one choice; it does not grow with the number of candidates."""
-        return self._loss(self.epsilon, self.adjacency, self._noise)
 
     @property
     def scale(self) -> float:
@@ -123,27 +106,6 @@ class Selection(Mechanism):
     def expected_gap(self, size: int = 2) -> float:
         """A bound on the expected difference between the best score and the chosen one, for any scores."""
         return self.scale * selection_error.expected_gap(self._noise, checks.count("size", size, least=1))
-
-    @classmethod
-    def for_accuracy(
-        cls, within: float, confidence: float = 0.95, *, sensitivity: float, size: int = 2, **options: Any
-    ) -> Self:
-        """The least epsilon at which the chosen of `size` candidates is within this much of the best."""
-        return least_epsilon(
-            lambda epsilon: cls(sensitivity=sensitivity, epsilon=epsilon, **options),
-            lambda mechanism: mechanism.accuracy(confidence, size),
-            within,
-        )
-
-    @classmethod
-    def calibrated(cls, guarantee: Guarantee, *, sensitivity: float, **options: Any) -> Self:
-        """The largest epsilon that keeps the promise."""
-        example = cls(sensitivity=sensitivity, epsilon=1.0, **options)
-
-        def family(epsilon: float) -> Loss:
-            return cls._loss(epsilon, example.adjacency, example._noise)
-
-        return cls(sensitivity=sensitivity, epsilon=affordable(guarantee, family), **options)
 
     # -- where the loss is largest ---------------------------------------------------------------------
 

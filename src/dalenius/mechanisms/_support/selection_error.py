@@ -22,6 +22,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import lambertw
 
+from dalenius.core.bisection import last_true
+
 Noise = Literal["laplace", "exponential", "gumbel"]
 
 NODES, WEIGHTS = (np.asarray(x, dtype=np.float64) for x in np.polynomial.legendre.leggauss(24))
@@ -52,9 +54,7 @@ def sure_gap(noise: Noise, confidence: float, size: int) -> float:
         return 0.0
     while miss(noise, high, size) > allowed:
         low, high = high, 2 * high
-    while high - low > SURE / 4 * high:
-        middle = (low + high) / 2
-        low, high = (middle, high) if miss(noise, middle, size) > allowed else (low, middle)
+    _, high = last_true(lambda gap: miss(noise, gap, size) > allowed, low, high, relative=SURE / 4)
     return high * (1 + SURE)
 
 
