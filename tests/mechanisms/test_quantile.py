@@ -14,7 +14,8 @@ import pytest
 
 import dalenius as dp
 from dalenius.errors import InvalidParameter
-from dalenius.mechanisms import Quantile, ranks
+from dalenius.mechanisms import Quantile
+from dalenius.mechanisms._support import rank_draws
 from dalenius.mechanisms._support.rank_draws import RankScores
 from tests.mechanisms.choices import cumulative, softmax, spread, worst_delta
 from tests.mechanisms.contract import NUMBERS_OUT_OF_RANGE, Case, MechanismContract, bits, follows, frequency
@@ -165,9 +166,9 @@ def test_equal_values_are_found() -> None:
 
 @pytest.mark.parametrize("window", [1e-9, 0.5, 60.0])
 def test_lumping_far_records_does_not_change_the_law(window: float, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ranks, "WINDOW", window)
+    monkeypatch.setattr(rank_draws, "WINDOW", window)
     places = np.sort(np.random.default_rng(3).integers(0, 40, 60))
-    target, scale = 20 * ranks.UNITS_PER_RANK, 6.0 * ranks.UNITS_PER_RANK
+    target, scale = 20 * rank_draws.UNITS_PER_RANK, 6.0 * rank_draws.UNITS_PER_RANK
     line = RankScores(places, 0, 40, target, scale)
     assert (line._window == (0, 60)) == (window == 60.0)
     with bits("window", window):

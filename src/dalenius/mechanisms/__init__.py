@@ -20,6 +20,7 @@ from dalenius.mechanisms.randomized_response import Proportions, RandomizedRespo
 from dalenius.mechanisms.report_noisy_max import ReportNoisyMax
 from dalenius.mechanisms.sparse_vector import SparseVector
 from dalenius.mechanisms.stability_histogram import StabilityHistogram
+from dalenius.mechanisms.staircase import Staircase
 from dalenius.mechanisms.tulap import Tulap
 from dalenius.mechanisms.watch import Stopped, Watch
 
@@ -46,6 +47,7 @@ __all__ = [
     "ReportNoisyMax",
     "SparseVector",
     "StabilityHistogram",
+    "Staircase",
     "Stopped",
     "Tulap",
     "Watch",

@@ -36,10 +36,6 @@ class EpsilonMechanism(Mechanism):
         """The worst-case privacy loss of one release."""
         return self._loss_at(self.epsilon)
 
-    @abstractmethod
-    def accuracy(self, confidence: float = 0.95, **options: Any) -> float:
-        """The error that is exceeded with probability 1 - confidence at most."""
-
     def _error_without_noise(self, confidence: float, **options: Any) -> float:
         """The part of `accuracy` that no epsilon removes."""
         return 0.0
@@ -71,13 +67,14 @@ class EpsilonMechanism(Mechanism):
         """
         about = {name: options.pop(name) for name in cls._accuracy_options if name in options}
         make: Any = cls
-        one: Self = make(epsilon=1.0, **options)
-        return least_epsilon(
-            lambda epsilon: replace(one, epsilon=epsilon),  # type: ignore[type-var]
+        one: Any = make(epsilon=1.0, **options)
+        found: Self = least_epsilon(
+            lambda epsilon: replace(one, epsilon=epsilon),
             lambda mechanism: mechanism.accuracy(confidence, **about),
             within,
             one._error_without_noise(confidence, **about),
         )
+        return found
 
     @classmethod
     def calibrated(cls, guarantee: Guarantee, **options: Any) -> Self:
@@ -103,5 +100,6 @@ class EpsilonMechanism(Mechanism):
             If no epsilon keeps the guarantee.
         """
         make: Any = cls
-        one: Self = make(epsilon=1.0, **options)
-        return replace(one, epsilon=affordable(guarantee, one._loss_at))  # type: ignore[type-var]
+        one: Any = make(epsilon=1.0, **options)
+        found: Self = replace(one, epsilon=affordable(guarantee, one._loss_at))
+        return found
