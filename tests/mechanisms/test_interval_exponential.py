@@ -167,7 +167,7 @@ def test_accuracy_with_and_without_a_width() -> None:
 
 
 def test_quantile_sampler_of_chapter_8() -> None:
-    """A33: z = (1, 2, 3, 4) on [-5, 5], weights 6 e^-1, e^-.5, 1, e^-.5, e^-1."""
+    """Awan (2025), Algorithms 3 and 4: z = (1, 2, 3, 4) on [-5, 5], weights 6 e^-1, e^-.5, 1, e^-.5, e^-1."""
     m = IntervalExponential(bounds=(-5, 5), sensitivity=1, epsilon=1.0)
     scores = [-abs(i - 2.0) for i in range(5)]
     law = np.array([6, 1, 1, 1, 1]) * softmax(scores, 0.5)

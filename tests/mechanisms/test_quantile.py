@@ -125,7 +125,7 @@ def test_one_half_of_the_noise_under_add_remove() -> None:
 
 
 def test_tiny_case_of_chapter_7() -> None:
-    """A26: z = (1, 2, 3, 4) on [-5, 5], epsilon 1, replace one."""
+    """Awan (2025), chapter 7: z = (1, 2, 3, 4) on [-5, 5], epsilon 1, replace one."""
     m = Quantile(level=0.5, bounds=(-5, 5), epsilon=1.0, adjacency=dp.REPLACE_ONE)
     chances = [0.4609809, 0.1266715, 0.2088460, 0.1266715, 0.0768301]
     with bits("chapter 7"):

@@ -45,10 +45,11 @@ class Attack:
         return upper(self.misses, self.trials, self.failure / 2)
 
     def epsilon(self, delta: float = 0.0) -> float:
-        """No (epsilon, delta)-DP release has errors this small unless epsilon is at least this (A14).
+        """No (epsilon, delta)-DP release has errors this small unless epsilon is at least this.
 
         Power is at most e^epsilon (type I) + delta, and 1 - type I at most e^epsilon (type II) + delta: the
-        two branches of Theorem 3.4, or the same inequality for the rejection set and for its complement. Both
+        definition for the rejection set and for its complement (Wasserman and Zhou 2010, Theorem 2.4; Kairouz, Oh and
+        Viswanath 2015, Theorem 2.1). Both
         get weaker as the errors grow, so upper bounds on the errors do.
         """
         return max(

@@ -33,7 +33,7 @@ def lower_bound(
     batched: bool = False,
     single: int | None = None,
 ) -> Audit:
-    """A lower bound on epsilon that holds whatever the mechanism does (spec A14, from Theorem 3.4).
+    """A lower bound on epsilon that holds whatever the mechanism does (Kairouz, Oh and Viswanath 2015).
 
     `mechanism` is one of ours (then `pair` is its `worst_pair` unless given) or any function of one input,
     whose output may be a number, an array, text, None, or nested tuples, lists, mappings and sets of these.

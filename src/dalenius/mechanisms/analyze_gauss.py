@@ -38,7 +38,8 @@ class AnalyzeGauss(ScaledNoise):
     That is N(0, sigma^2) off the diagonal and N(0, 2 sigma^2) on it. Neighbours (`adjacency`) move H by at
     most `sensitivity` in Frobenius norm: the largest ||x||^2 for a sum of x x^T. Off-diagonal entries occur
     twice in that norm, so the loss is that of Gaussian noise for a sensitivity of `sensitivity`/sqrt(2)
-    (seed 003 Theorem A.4.1, with the exact Gaussian profile); the usual Analyze-Gauss, which puts the noise
+    (Redberg 2023, Theorem A.4.1, with the exact Gaussian profile); the usual Analyze-Gauss (Dwork,
+    Talwar, Thakurta and Zhang 2014), which puts the noise
     of the diagonal everywhere, has twice the variance off it for the same loss.
 
     Only the upper triangle of H is read; the other half is its mirror image. The entries go to a grid and

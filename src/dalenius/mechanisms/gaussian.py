@@ -29,10 +29,10 @@ class Gaussian(ScaledNoise, NoiseOnReals):
     """Releases f(X) + N(0, sigma^2), independent in every coordinate.
 
     Neighbours (`adjacency`) move f by at most `sensitivity` in l2 norm. The release is exactly
-    sensitivity/sigma-GDP (seed 000 Theorem 13.1), whatever the number of coordinates.
+    sensitivity/sigma-GDP (Dong, Roth and Su 2022), whatever the number of coordinates.
 
-    `calibrated` gives the least sigma for any promise, for any epsilon (the analytic calibration, seed 000
-    A35); `classical` the textbook formula, which is larger and holds below epsilon = 1 only.
+    `calibrated` gives the least sigma for any promise, for any epsilon (the analytic calibration of Balle
+    and Wang 2018, Theorem 8); `classical` the textbook formula, which is larger and holds below epsilon = 1 only.
 
     Numbers are put on a grid of about 2^-40 of the noise and discrete Gaussian noise is drawn exactly on that
     grid, wider by just as little as makes the stated loss an upper bound at every epsilon and delta
@@ -81,8 +81,8 @@ class Gaussian(ScaledNoise, NoiseOnReals):
     ) -> Gaussian:
         """sigma = c sensitivity/epsilon with c^2 = 2 ln(constant/delta): (epsilon, delta)-DP for epsilon < 1.
 
-        Seed 000 Theorem 9.3, whose proof needs the constant 1.32 and c >= 3/2; the usual 1.25 is accepted
-        (its printed proof has a false step, its conclusion holds). From epsilon = 1 on the formula proves
+        Awan (2025), Theorem 9.3, whose proof needs the constant 1.32 and c >= 3/2; the usual 1.25 (Dwork and Roth
+        2014, Theorem A.1) is accepted: its printed proof has a false step, its conclusion holds. From epsilon = 1 on the formula proves
         nothing, and at 10 it is wrong: use `calibrated`, which needs less noise anyway.
 
         >>> from dalenius.mechanisms import Gaussian

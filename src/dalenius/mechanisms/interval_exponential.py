@@ -43,8 +43,8 @@ class IntervalExponential(EpsilonMechanism):
     the interval, by its points: 2^24 or more of them unless you say otherwise. Never a density sampled in
     floating point.
 
-    Loss: `bounded_range(epsilon)`, as for `Exponential` (seed 000 Theorem 7.1, A24 with uniform base
-    measure).
+    Loss: `bounded_range(epsilon)`, as for `Exponential` (McSherry and Talwar 2007, Theorem 6, with
+    a uniform base measure).
 
     >>> from dalenius.mechanisms import IntervalExponential
     >>> m = IntervalExponential(bounds=(0, 10), sensitivity=1, epsilon=1.0)
@@ -110,7 +110,7 @@ class IntervalExponential(EpsilonMechanism):
         """With this probability the score of the point drawn is within this much of the best one.
 
         `width` is how much of the interval has the best score, if something is known of that; without it, one
-        candidate. Exact for the worst u (seed 000 Theorem 7.2, with what its last step gives away put back).
+        candidate. Exact for the worst u (Awan 2025, Theorem 7.2, with what its last step gives away put back).
         """
         confidence = checked_confidence(confidence)
         best = 1 if width is None else self._best(width)

@@ -25,8 +25,8 @@ class Laplace(ScaledNoise, NoiseOnReals):
     """Releases f(X) + Laplace noise of this scale, independent in every coordinate.
 
     Neighbours (`adjacency`) move f by at most `sensitivity` in l1 norm. The release is
-    sensitivity/scale-DP; its loss is the exact law, which composes better (seed 000 Theorem 3.2, seed 001
-    Theorem 2.5).
+    sensitivity/scale-DP; its loss is the exact law, which composes better (Dwork, McSherry, Nissim
+    and Smith 2006; Dwork and Roth 2014, Theorem 3.6).
 
     Numbers are put on a grid of about 2^-40 of the noise and the noise is drawn exactly on that grid, wider
     by just as little as makes the stated loss an upper bound (docs/mechanisms-on-a-grid.md). Integers of
@@ -57,8 +57,8 @@ class Laplace(ScaledNoise, NoiseOnReals):
     def accuracy(self, confidence: float = 0.95, size: int = 1) -> float:
         """The error that, with probability `confidence`, every one of `size` coordinates stays within.
 
-        -scale ln(1 - confidence^(1/size)), exact for independent coordinates where seed 001 Theorem 2.5 has
-        the union bound scale ln(size/(1 - confidence)); plus the grid: P(|k| > m) = 2 q^(m+1)/(1+q), so that
+        -scale ln(1 - confidence^(1/size)), exact for independent coordinates where Dwork and Roth
+        (2014, Theorem 3.8) have the union bound scale ln(size/(1 - confidence)); plus the grid: P(|k| > m) = 2 q^(m+1)/(1+q), so that
         an error of more than 1 + s t steps has probability at most exp(-t). The nearest double to the answer
         adds its own rounding.
         """

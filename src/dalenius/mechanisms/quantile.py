@@ -30,7 +30,7 @@ MOST_RECORDS = 1 << 31
 
 @dataclass(frozen=True, kw_only=True)
 class Quantile(EpsilonMechanism):
-    """The `level`-quantile of a column of numbers by the exponential mechanism (seed 000 A26).
+    """The `level`-quantile of a column of numbers by the exponential mechanism (Smith 2011).
 
     `release(data)` takes one number per record, clamps it to the public `bounds` and rounds it to the nearest
     multiple of the public `granularity`; no records at all is a legal input. With n records, of which l are
@@ -114,7 +114,7 @@ class Quantile(EpsilonMechanism):
         """With this probability the answer is a quantile of the data at a rank off by at most this much.
 
         Whatever the data, which must be lying on the grid (elsewhere the rank is that of the rounded data).
-        Attained when all records coincide (seed 000 Theorem 7.6 in finite form, for any ties).
+        Attained when all records coincide (Awan 2025, Theorem 7.6 in finite form, for any ties).
         """
         return self.scale * selection_error.sure_gap(
             "gumbel", checked_confidence(confidence), self.points.count

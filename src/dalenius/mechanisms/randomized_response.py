@@ -42,10 +42,10 @@ class RandomizedResponse(Mechanism):
 
     Which other one is uniform. An array holds the answers of different people; one person's answer may
     change, and the number of answers is public (`adjacency` is REPLACE_ONE). Local: each person can do it
-    alone. epsilon-DP, and the loss is the exact law (seed 000 Theorem 3.1, A6: its p is twice the
-    probability of a lie). The coin is exact; its bias is a fraction just above the one written.
+    alone. epsilon-DP, and the loss is the exact law (Warner 1965; for k answers Kairouz, Oh and Viswanath
+    2016). The coin is exact; its bias is a fraction just above the one written.
 
-    `estimate` turns answers into unbiased proportions with their variance (seed 000 A7).
+    `estimate` turns answers into unbiased proportions with their variance.
 
     >>> import numpy as np
     >>> from dalenius.mechanisms import RandomizedResponse
@@ -135,7 +135,7 @@ class RandomizedResponse(Mechanism):
     def variance(self, proportion: float, people: int) -> float:
         """Variance of an estimated proportion, for people drawn from a population where it is `proportion`.
 
-        For k = 2: (e^epsilon/(e^epsilon - 1)^2 + theta (1 - theta)) / people (seed 000 A7).
+        For k = 2: (e^epsilon/(e^epsilon - 1)^2 + theta (1 - theta)) / people (Warner 1965).
         """
         theta = checks.probability("proportion", proportion)
         share = self._false + self._gain * theta

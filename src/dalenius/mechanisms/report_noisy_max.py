@@ -26,9 +26,9 @@ class ReportNoisyMax(Selection):
     `sensitivity` bounds how far one record moves any single score (not their sum). `monotone=True`, for
     add/remove neighbours whose scores all move the same way, drops the factor 2. `noise` is one of
 
-    - "laplace" (seed 000 chapter 5): epsilon-DP, Proposition 5.1;
+    - "laplace" (Dwork and Roth 2014, Claim 3.9): epsilon-DP;
     - "exponential": the same law as permute and flip;
-    - "gumbel": the same law as the exponential mechanism, seed 000 Proposition 7.1.
+    - "gumbel": the same law as the exponential mechanism (the Gumbel-max trick).
 
     Loss: `bounded_range(epsilon)` for Gumbel noise. For exponential and Laplace noise that would be wrong
     (three candidates with Laplace noise at epsilon 1 already reach a range of 1.1); what holds is

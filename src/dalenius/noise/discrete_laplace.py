@@ -23,7 +23,8 @@ def discrete_laplace(scale: Any, size: Size = None) -> Any:
     """Integers k with P(k) = (1 - q)/(1 + q) q^|k|, q = exp(-1/scale), exactly.
 
     scale: a float (taken at its exact value), an integer or a Fraction, at most 2^56. An int64 array of the
-    shape `size`, one int for size None. Seed 001 writes alpha = exp(1/scale).
+    shape `size`, one int for size None. Ghosh, Roughgarden and Sundararajan (2012)
+    write alpha for exp(-1/scale).
 
     >>> from dalenius.noise import discrete_laplace
     >>> discrete_laplace(0.001, 5)

@@ -63,9 +63,9 @@ def expected_gap(noise: Noise, size: int) -> float:
 
     Gumbel: the largest expected gap is W((k - 1)/e), W the Lambert function, and it is attained. With weights
     w_i = exp(-g_i) the expected gap is E = sum g_i w_i / (1 + sum w_i); dE/dg_i = 0 says g_i = 1 + E for
-    every i, so all g_i are one t with t = 1 + (k - 1) exp(-t). This is below log k (seed 000, exercise 7.3).
+    every i, so all g_i are one t with t = 1 + (k - 1) exp(-t). This is below log k (Awan 2025, exercise 7.3).
     Exponential: the largest of t P(miss by t), attained by equal gaps (McKenna and Sheldon 2020). Laplace:
-    the winner's gap is at most (max r_j - r_1)_+ (seed 000 chapter 5, proof of Lemma 2), whose mean is the
+    the winner's gap is at most (max r_j - r_1)_+ (Awan 2025, proof of Lemma 2), whose mean is the
     mean of the largest of k noises, H_k - sum_{j<=k} 2^-j/j - 2^-k/k.
     """
     if size == 1:
