@@ -37,7 +37,7 @@ def result(*attacks: Attack, claim: Any = None) -> Audit:
 
 class TestAttack:
     def test_both_branches_of_theorem_3_4(self) -> None:
-        """FPR .05 and power .1359140914 is the cap at epsilon 1; so is the second branch at .3 (Kairouz, Oh and Viswanath 2015)."""
+        """FPR .05 and power .1359140914 is the cap at epsilon 1; so is the second branch at .3."""
         large = 10**9  # so many trials that the confidence bounds hardly matter
         low = attack(round(0.05 * large), large - round(0.1359140914 * large), large)
         high = attack(round(0.3 * large), large - round(0.7424843912 * large), large)

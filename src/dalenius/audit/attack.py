@@ -48,9 +48,8 @@ class Attack:
         """No (epsilon, delta)-DP release has errors this small unless epsilon is at least this.
 
         Power is at most e^epsilon (type I) + delta, and 1 - type I at most e^epsilon (type II) + delta: the
-        definition for the rejection set and for its complement (Wasserman and Zhou 2010, Theorem 2.4; Kairouz, Oh and
-        Viswanath 2015, Theorem 2.1). Both
-        get weaker as the errors grow, so upper bounds on the errors do.
+        definition for the rejection set and for its complement (Wasserman and Zhou 2010, Theorem 2.4; Kairouz, Oh
+        and Viswanath 2015, Theorem 2.1). Both get weaker as the errors grow, so upper bounds on the errors do.
         """
         return max(
             _log_odds(self.type_one, self.type_two, delta), _log_odds(self.type_two, self.type_one, delta)

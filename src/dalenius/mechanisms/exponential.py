@@ -24,11 +24,10 @@ class Exponential(Selection):
     `monotone=True`, for add/remove neighbours only: adding a record moves no two scores in opposite
     directions (counts, sums of nonnegative terms). The factor 2 drops.
 
-    Loss: epsilon-DP (McSherry and Talwar 2007, Theorem 6) and more: log p_i/p'_i is (u_i - u'_i) epsilon / (2 sensitivity)
-    minus a constant, so over the outcomes it varies by at most epsilon, which is
-    `bounded_range(epsilon)` (Dong, Durfee and Rogers 2020).
-    With monotone scores all u_i - u'_i lie in [0, sensitivity], or all in [-sensitivity, 0]: with twice the
-    exponent the range is again at most epsilon.
+    Loss: epsilon-DP (McSherry and Talwar 2007, Theorem 6) and more: log p_i/p'_i is (u_i - u'_i) epsilon / (2
+    sensitivity) minus a constant, so over the outcomes it varies by at most epsilon, which is
+    `bounded_range(epsilon)` (Dong, Durfee and Rogers 2020). With monotone scores all u_i - u'_i lie in [0,
+    sensitivity], or all in [-sensitivity, 0]: with twice the exponent the range is again at most epsilon.
 
     Sampling: the largest of u_i plus Gumbel noise of scale 2 sensitivity/epsilon (the Gumbel-max trick),
     drawn with as many bits as it takes to be certain of the winner: the law is exact. The scale is rounded

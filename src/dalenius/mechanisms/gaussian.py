@@ -82,8 +82,8 @@ class Gaussian(ScaledNoise, NoiseOnReals):
         """sigma = c sensitivity/epsilon with c^2 = 2 ln(constant/delta): (epsilon, delta)-DP for epsilon < 1.
 
         Awan (2025), Theorem 9.3, whose proof needs the constant 1.32 and c >= 3/2; the usual 1.25 (Dwork and Roth
-        2014, Theorem A.1) is accepted: its printed proof has a false step, its conclusion holds. From epsilon = 1 on the formula proves
-        nothing, and at 10 it is wrong: use `calibrated`, which needs less noise anyway.
+        2014, Theorem A.1) is accepted: its printed proof has a false step, its conclusion holds. From epsilon = 1
+        on the formula proves nothing, and at 10 it is wrong: use `calibrated`, which needs less noise anyway.
 
         >>> from dalenius.mechanisms import Gaussian
         >>> round(Gaussian.classical(0.5, 1e-5, sensitivity=1).sigma, 6)

@@ -32,8 +32,8 @@ class Geometric(ScaledIntegerNoise, NoiseOnIntegers):
     """Releases f(X) + k for whole-numbered f, P(k) proportional to exp(-|k|/scale), in every coordinate.
 
     Neighbours (`adjacency`) move f by at most `sensitivity`, a whole number, in l1 norm. The noise is drawn
-    exactly; the release is sensitivity/scale-DP and its loss is the exact law (Ghosh, Roughgarden and
-    Sundararajan 2012, with alpha = exp(-1/scale)). Beyond a sensitivity of 1e6 the loss is that of Laplace noise on a lattice,
+    exactly; the release is sensitivity/scale-DP and its loss is the exact law (Ghosh, Roughgarden and Sundararajan
+    2012, with alpha = exp(-1/scale)). Beyond a sensitivity of 1e6 the loss is that of Laplace noise on a lattice,
     larger by 1/(4 scale^2) (docs/mechanisms-on-a-grid.md, Lemma 2).
 
     >>> from dalenius.mechanisms import Geometric

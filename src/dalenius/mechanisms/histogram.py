@@ -32,10 +32,10 @@ Noise = Literal["geometric", "gaussian"]
 class Histogram(NoiseOnIntegers):
     """Releases the counts of disjoint cells, each with whole-numbered noise of its own.
 
-    Give `scale` for geometric noise or `sigma` for discrete Gaussian noise. The cells are public and each
-    record is counted in one of them at most. Adding or removing a record moves one count by 1; replacing
-    one (`adjacency=REPLACE_ONE`) moves two, the loss of which is exactly that of two such counts: l1
-    sensitivity 2, l2 sensitivity sqrt(2), however many cells there are (Dwork and Roth 2014, section
+    Give `scale` for geometric noise or `sigma` for discrete Gaussian noise. The cells are public and each record is
+    counted in one of them at most. Adding or removing a record moves one count by 1; replacing one
+    (`adjacency=REPLACE_ONE`) moves two, the loss of which is exactly that of two such counts: l1 sensitivity 2, l2
+    sensitivity sqrt(2), however many cells there are (Dwork and Roth 2014, section
     3.3; Avella Medina 2025 has k epsilon, which is loose).
 
     `release` takes the counts, such as `numpy.bincount` gives for categories or `numpy.histogram` for

@@ -48,12 +48,11 @@ LEAST_WIDE, MOST_WIDE = 20, 46
 class KNorm(ScaledNoise):
     """Releases the vector f(X) + V with density proportional to exp(-||V||_K / scale).
 
-    Neighbours (`adjacency`) move f by at most `sensitivity` in the norm: "l1", "l2", "linf", or a `Hull`
-    whose unit ball is given by vertices or half-spaces. sensitivity/scale-DP (Hardt and Talwar
-    2010), and no more telling than Laplace noise of that scale on one number, which is the loss: going
-    from one answer to the other in n equal steps, each step is (sensitivity/(scale n))-DP, and the
-    trade-off curve of such a chain tends to that of the Laplace mechanism (Dong, Roth and Su
-    2022, on group privacy; Awan 2025, Lemma 11 and Theorem 13.3).
+    Neighbours (`adjacency`) move f by at most `sensitivity` in the norm: "l1", "l2", "linf", or a `Hull` whose unit
+    ball is given by vertices or half-spaces. sensitivity/scale-DP (Hardt and Talwar 2010), and no more telling than
+    Laplace noise of that scale on one number, which is the loss: going from one answer to the other in n equal
+    steps, each step is (sensitivity/(scale n))-DP, and the trade-off curve of such a chain tends to that of the
+    Laplace mechanism (Dong, Roth and Su 2022, on group privacy; Awan 2025, Lemma 11 and Theorem 13.3).
 
     Exact on a grid, in any dimension: for "l2" and "linf" a continuous vector is rounded exactly to the grid
     the data is on, which is post-processing of the mechanism above. For "l1" it is `Laplace`. For a hull the

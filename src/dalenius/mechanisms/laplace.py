@@ -58,9 +58,9 @@ class Laplace(ScaledNoise, NoiseOnReals):
         """The error that, with probability `confidence`, every one of `size` coordinates stays within.
 
         -scale ln(1 - confidence^(1/size)), exact for independent coordinates where Dwork and Roth
-        (2014, Theorem 3.8) have the union bound scale ln(size/(1 - confidence)); plus the grid: P(|k| > m) = 2 q^(m+1)/(1+q), so that
-        an error of more than 1 + s t steps has probability at most exp(-t). The nearest double to the answer
-        adds its own rounding.
+        (2014, Theorem 3.8) have the union bound scale ln(size/(1 - confidence)); plus the grid: P(|k| > m) = 2
+        q^(m+1)/(1+q), so that an error of more than 1 + s t steps has probability at most exp(-t). The nearest
+        double to the answer adds its own rounding.
         """
         exponent = -math.log(coordinate_failure(confidence, size))
         return float(self._grid.granularity) * (1 + self._units(size) * exponent) * (1 + 1e-14)

@@ -27,12 +27,32 @@ def noisy_argmax(scores: Any, scale: Any, noise: Noise = "gumbel", base: Any = N
 
     The noise is independent standard Gumbel, exponential (mean 1) or Laplace (scale 1), of unlimited
     precision: the digits of a draw are fetched until the winner is certain. With Gumbel noise, i wins with
-    probability proportional to base[i] exp(scores[i]/scale); `base` (1 if not given; 0 keeps a candidate
-    out) is a measure on the candidates, and score, scale and base are taken at their exact values.
+    probability proportional to base[i] exp(scores[i]/scale); score, scale and base are
+    taken at their exact values.
 
-    scores: an array of finite floats, candidates along the last axis. One int for a single row of scores,
-    else an int64 array over the other axes.
+    Parameters
+    ----------
+    scores
+        Finite floats, candidates along the last axis.
+    scale
+        What the noise is multiplied by, within [2^-900, 2^900].
+    noise
+        The law of the noise: "gumbel", "exponential" or "laplace".
+    base
+        For Gumbel noise, a measure on the candidates: 1 for each if not given; 0 keeps a candidate out.
 
+    Returns
+    -------
+    int or ndarray
+        One int for a single row of scores, else an int64 array over the other axes.
+
+    Raises
+    ------
+    InvalidParameter
+        If a parameter is not one of those described.
+
+    Examples
+    --------
     >>> from dalenius.noise import noisy_argmax
     >>> noisy_argmax([0.0, 1000.0, 0.0], scale=1.0)
     1

@@ -31,8 +31,27 @@ MOST = 1 << 20
 def gaussian(shape: Size = None, *, bits: int = BITS, as_units: bool = False) -> Any:
     """Independent standard normal numbers, each rounded exactly to the nearest multiple of 2^-bits.
 
-    Floats of this shape (one float for None); with `as_units` the multiples, as integers.
+    Parameters
+    ----------
+    shape
+        The shape of the result; None for a single number.
+    bits
+        The grid has the granularity 2^-bits.
+    as_units
+        Whether to return whole multiples of the granularity, as integers, in place of floats.
 
+    Returns
+    -------
+    float or ndarray
+        Floats of that shape, or integers with `as_units`.
+
+    Raises
+    ------
+    InvalidParameter
+        If a parameter is not one of those described.
+
+    Examples
+    --------
     >>> from dalenius.noise import gaussian
     >>> gaussian((2, 3)).shape
     (2, 3)
@@ -50,9 +69,30 @@ def goe(d: int, *, bits: int = BITS, as_units: bool = False) -> Any:
     """A symmetric d x d matrix of the Gaussian orthogonal ensemble, rounded exactly to multiples of 2^-bits.
 
     Entries on and above the diagonal are independent and normal, of variance 2 on the diagonal and 1 off
-    it: the law of (Z + Z^T)/sqrt 2 for Z with independent standard normal entries (the normalisation of
-    thesis 003, A.4).
+    it: the law of (Z + Z^T)/sqrt 2 for Z with independent standard normal entries (Redberg 2023,
+    section A.4).
 
+    Parameters
+    ----------
+    d
+        The number of rows and columns.
+    bits
+        The grid has the granularity 2^-bits.
+    as_units
+        Whether to return whole multiples of the granularity, as integers, in place of floats.
+
+    Returns
+    -------
+    ndarray
+        The matrix, of floats or, with `as_units`, of integers.
+
+    Raises
+    ------
+    InvalidParameter
+        If a parameter is not one of those described.
+
+    Examples
+    --------
     >>> from dalenius.noise import goe
     >>> h = goe(3)
     >>> bool((h == h.T).all())
@@ -82,9 +122,31 @@ def goe(d: int, *, bits: int = BITS, as_units: bool = False) -> Any:
 def gamma(shape_param: int, size: Size = None, *, bits: int = BITS, as_units: bool = False) -> Any:
     """Gamma numbers of scale 1 and this whole shape, rounded exactly to the nearest multiple of 2^-bits.
 
-    The sum of `shape_param` independent standard exponential numbers. Floats of the shape `size` (one float
-    for None); with `as_units` the multiples, as integers.
+    The sum of `shape_param` independent standard exponential numbers.
 
+    Parameters
+    ----------
+    shape_param
+        The shape parameter, a whole number above 0.
+    size
+        The shape of the result; None for a single draw.
+    bits
+        The grid has the granularity 2^-bits.
+    as_units
+        Whether to return whole multiples of the granularity, as integers, in place of floats.
+
+    Returns
+    -------
+    float or ndarray
+        Floats of that shape, or integers with `as_units`.
+
+    Raises
+    ------
+    InvalidParameter
+        If a parameter is not one of those described.
+
+    Examples
+    --------
     >>> from dalenius.noise import gamma
     >>> gamma(3, 1000).shape
     (1000,)
@@ -96,9 +158,31 @@ def gamma(shape_param: int, size: Size = None, *, bits: int = BITS, as_units: bo
 def sphere(d: int, size: Size = None, *, bits: int = BITS, as_units: bool = False) -> Any:
     """Points uniform on the unit sphere of R^d, entries rounded exactly to the nearest multiple of 2^-bits.
 
-    d independent standard normal numbers over their Euclidean norm. Floats of shape (*size, d); with
-    `as_units` the multiples, as integers.
+    d independent standard normal numbers over their Euclidean norm.
 
+    Parameters
+    ----------
+    d
+        The dimension.
+    size
+        The shape of the result; None for a single draw.
+    bits
+        The grid has the granularity 2^-bits.
+    as_units
+        Whether to return whole multiples of the granularity, as integers, in place of floats.
+
+    Returns
+    -------
+    ndarray
+        An array of shape (*size, d).
+
+    Raises
+    ------
+    InvalidParameter
+        If a parameter is not one of those described.
+
+    Examples
+    --------
     >>> from dalenius.noise import sphere
     >>> bool(abs((sphere(3, 5) ** 2).sum(axis=-1) - 1).max() < 1e-8)
     True

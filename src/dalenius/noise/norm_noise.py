@@ -41,8 +41,31 @@ def norm_noise(
 ) -> Any:
     """Vectors of R^d with density proportional to exp(-|z|), rounded exactly to multiples of 2^-bits.
 
-    norm: "l1", "l2" or "linf". Floats of shape (*size, d); with `as_units` the multiples, as integers.
+    Parameters
+    ----------
+    d
+        The dimension.
+    norm
+        The norm: "l1", "l2" or "linf".
+    size
+        The shape of the result; None for a single draw.
+    bits
+        The grid has the granularity 2^-bits.
+    as_units
+        Whether to return whole multiples of the granularity, as integers, in place of floats.
 
+    Returns
+    -------
+    ndarray
+        An array of shape (*size, d).
+
+    Raises
+    ------
+    InvalidParameter
+        If a parameter is not one of those described.
+
+    Examples
+    --------
     >>> from dalenius.noise import norm_noise
     >>> norm_noise(3, "linf", 10).shape
     (10, 3)

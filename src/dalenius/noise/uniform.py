@@ -17,8 +17,27 @@ from dalenius.noise.source import word, words
 def uniform_integers(low: int, high: int, size: Size = None) -> Any:
     """Integers in [low, high), each with the same probability, exactly.
 
-    An int64 array of the shape `size` (of Python integers when they do not fit), one int for size None.
+    Parameters
+    ----------
+    low
+        The least integer.
+    high
+        One more than the largest.
+    size
+        The shape of the result; None for a single draw.
 
+    Returns
+    -------
+    int or ndarray
+        An int64 array of the shape `size` (of Python integers if they do not fit), or one int.
+
+    Raises
+    ------
+    InvalidParameter
+        If a parameter is not one of those described.
+
+    Examples
+    --------
     >>> from dalenius.noise import uniform_integers
     >>> uniform_integers(3, 4, 5)
     array([3, 3, 3, 3, 3])
