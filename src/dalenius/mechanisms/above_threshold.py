@@ -52,6 +52,23 @@ class AboveThreshold(EpsilonMechanism):
     inequalities in `comparison`. (Dwork and Roth 2014, Algorithm 1; Lyu, Su and Li 2017, Algorithm 7 with c =
     1; Liu et al. 2024 for one-sided noise.)
 
+    Parameters
+    ----------
+    sensitivity
+        The most that one record changes a single value.
+    epsilon
+        The privacy parameter; the whole run is epsilon-DP.
+    monotone
+        Whether a record moves no two values in opposite directions (ADD_REMOVE only).
+    noise
+        "exponential" or "laplace".
+    share
+        The part of epsilon that the threshold gets; by default what makes the noise least.
+    adjacency
+        The neighbouring relation that the sensitivity is stated for.
+
+    Examples
+    --------
     >>> from dalenius.mechanisms import AboveThreshold
     >>> m = AboveThreshold(sensitivity=1, epsilon=1.0)
     >>> m.release([0, 10, 500, 600], threshold=250)
@@ -92,11 +109,45 @@ class AboveThreshold(EpsilonMechanism):
         return pure(epsilon, self.adjacency)
 
     def start(self, threshold: float) -> Watch:
-        """Ask for one value at a time, each chosen after the answers before it; stops at the first yes."""
+        """Ask for one value at a time, each chosen after the answers before it; stops at the first yes.
+
+        Parameters
+        ----------
+        threshold
+            What each value is compared with; public.
+
+        Returns
+        -------
+        Watch
+            Takes one value at a time.
+
+        Raises
+        ------
+        InvalidParameter
+            If the value is not of the kind described.
+        """
         return Watch(self.comparison, threshold, positives=1)
 
     def release(self, value: Any, threshold: Any = 0.0) -> int | None:
-        """The index of the first value at or above the threshold (one number, or one for each value)."""
+        """The first value that reaches the threshold.
+
+        Parameters
+        ----------
+        value
+            A sequence of numbers.
+        threshold
+            One public number, or one for each value.
+
+        Returns
+        -------
+        int or None
+            The index of the first value found at or above the threshold.
+
+        Raises
+        ------
+        InvalidParameter
+            If the values are not finite numbers, or thresholds not as many as values.
+        """
         gaps = self.comparison.above_by(value, threshold)
         noisy = int(self.comparison.noisy_thresholds(1)[0])
         for start in range(0, len(gaps), AT_ONCE):
@@ -123,6 +174,23 @@ class AboveThreshold(EpsilonMechanism):
 
         Whatever is declared above is at least the threshold less this, whatever was passed over is at most
         the threshold plus this. Exact but for the grid: for some values the probability is no larger.
+
+        Parameters
+        ----------
+        confidence
+            The probability, strictly between 0 and 1.
+        size
+            The number of values.
+
+        Returns
+        -------
+        float
+            How far from the threshold a value may be judged wrongly.
+
+        Raises
+        ------
+        InvalidParameter
+            If a parameter is out of range.
         """
         size = checks.count("size", size, least=1)
         return self.comparison.sure_gap(checked_confidence(confidence), size, positives=1)

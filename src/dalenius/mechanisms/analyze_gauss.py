@@ -46,6 +46,17 @@ class AnalyzeGauss(ScaledNoise):
     get exact discrete Gaussian noise there, as in `Gaussian`. The released matrix need not be positive:
     `positive` repairs that afterwards.
 
+    Parameters
+    ----------
+    sensitivity
+        The most that one record changes H, in Frobenius norm.
+    sigma
+        The standard deviation of the noise off the diagonal.
+    adjacency
+        The neighbouring relation that the sensitivity is stated for.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> import dalenius as dp
     >>> from dalenius.mechanisms import AnalyzeGauss
@@ -67,7 +78,23 @@ class AnalyzeGauss(ScaledNoise):
         return losses.gaussian(self.sigma, self.sensitivity * ROOT_HALF * (1 + 2.0**-52), self.adjacency)
 
     def release(self, value: Any) -> Reals:
-        """The matrix with symmetric noise, as doubles."""
+        """The matrix with symmetric noise.
+
+        Parameters
+        ----------
+        value
+            A square matrix, of which the upper triangle is read.
+
+        Returns
+        -------
+        ndarray
+            The matrix with symmetric noise, as doubles.
+
+        Raises
+        ------
+        InvalidParameter
+            If the value is not of the kind described.
+        """
         released: Reals = self.releases(value, 1)[0]
         return released
 
@@ -95,6 +122,23 @@ class AnalyzeGauss(ScaledNoise):
         """The nearest symmetric matrix (in Frobenius norm) whose eigenvalues are `least` or more.
 
         Post-processing: it looks at the released matrix alone and costs nothing.
+
+        Parameters
+        ----------
+        matrix
+            A square matrix.
+        least
+            The least eigenvalue of the result.
+
+        Returns
+        -------
+        ndarray
+            The matrix.
+
+        Raises
+        ------
+        InvalidParameter
+            If a parameter is out of range.
         """
         given = _matrix(matrix).astype(np.float64)
         least = checks.nonnegative("least", least)
@@ -111,6 +155,23 @@ class AnalyzeGauss(ScaledNoise):
         """The error that, with probability `confidence`, all entries of a `size` x `size` matrix stay within.
 
         Exact for independent entries: P(|N| <= x/(sigma sqrt 2))^size P(|N| <= x/sigma)^(size (size-1)/2).
+
+        Parameters
+        ----------
+        confidence
+            The probability, strictly between 0 and 1.
+        size
+            The number of rows of the matrix.
+
+        Returns
+        -------
+        float
+            The error of an entry.
+
+        Raises
+        ------
+        InvalidParameter
+            If a parameter is out of range.
         """
         coordinate_failure(confidence, size)  # checks both
         d, target = checks.count("size", size, least=1), math.log(confidence)
@@ -135,6 +196,23 @@ class AnalyzeGauss(ScaledNoise):
         sqrt(d) sigma (Slepian), and it is sqrt(2)-Lipschitz in independent normal numbers. Some 25 % above
         the true quantile, which is not known in closed form. (The printed tau = 12 for d = 50 belongs to
         another normalisation: 12 sqrt(2) is meant.)
+
+        Parameters
+        ----------
+        confidence
+            The probability, strictly between 0 and 1.
+        size
+            The number of rows of the matrix.
+
+        Returns
+        -------
+        float
+            The bound.
+
+        Raises
+        ------
+        InvalidParameter
+            If a parameter is out of range.
         """
         d = checks.count("size", size, least=1)
         coordinate_failure(confidence, d)

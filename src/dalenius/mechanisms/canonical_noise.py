@@ -51,6 +51,19 @@ class CanonicalNoise(RoundedNoise):
     inverting F at a uniform number of as many digits as it takes: in doubles with a proven error band, and
     in whole-number intervals where those cannot tell which grid step it falls into.
 
+    Parameters
+    ----------
+    sensitivity
+        The most that one record changes an entry of f(X).
+    guarantee
+        What one entry promises: TradeOff, GDP, PureDP or ApproxDP.
+    coordinates
+        The most entries that one record changes.
+    adjacency
+        The neighbouring relation that the sensitivity is stated for.
+
+    Examples
+    --------
     >>> import dalenius as dp
     >>> from dalenius.mechanisms import CanonicalNoise
     >>> m = CanonicalNoise(sensitivity=1, guarantee=dp.GDP(1.0))
@@ -75,6 +88,23 @@ class CanonicalNoise(RoundedNoise):
         """The error that, with probability `confidence`, every one of `size` coordinates stays within.
 
         The quantile of |N| times the sensitivity, plus one grid step.
+
+        Parameters
+        ----------
+        confidence
+            The probability, strictly between 0 and 1.
+        size
+            The number of coordinates.
+
+        Returns
+        -------
+        float
+            The error, in the units of the value.
+
+        Raises
+        ------
+        InvalidParameter
+            If a parameter is out of range.
         """
         t = coordinate_failure(confidence, size)
         return self._far(self._law.beyond(t / 2) * (1 + 1e-9))
@@ -89,7 +119,31 @@ class CanonicalNoise(RoundedNoise):
         size: int = 1,
         adjacency: Adjacency = ADD_REMOVE,
     ) -> CanonicalNoise:
-        """The smallest mu whose noise, that of GDP(mu), lets all of `size` coordinates stay within an error."""
+        """The smallest mu whose noise, that of GDP(mu), lets all coordinates stay within an error.
+
+        Parameters
+        ----------
+        within
+            The error that no coordinate may exceed.
+        confidence
+            The probability with which that must hold.
+        sensitivity
+            As for the mechanism.
+        size
+            The number of coordinates.
+        adjacency
+            The neighbouring relation that the sensitivity is stated for.
+
+        Returns
+        -------
+        CanonicalNoise
+            The mechanism, with a guarantee of GDP.
+
+        Raises
+        ------
+        InvalidParameter
+            If a parameter is out of range, or the mu would not be between 0.001 and 8.
+        """
         within = checks.positive("within", within)
         t = coordinate_failure(confidence, size)
 
@@ -117,7 +171,27 @@ class CanonicalNoise(RoundedNoise):
     def calibrated(
         cls, guarantee: Guarantee, *, sensitivity: float, adjacency: Adjacency = ADD_REMOVE
     ) -> CanonicalNoise:
-        """The noise made for this promise (one coordinate changes)."""
+        """The noise made for a guarantee, if one coordinate changes.
+
+        Parameters
+        ----------
+        guarantee
+            What one release must satisfy.
+        sensitivity
+            As for the mechanism.
+        adjacency
+            The neighbouring relation that the sensitivity is stated for.
+
+        Returns
+        -------
+        CanonicalNoise
+            The mechanism.
+
+        Raises
+        ------
+        InvalidParameter
+            If a parameter is out of range.
+        """
         return cls(sensitivity=sensitivity, guarantee=guarantee, adjacency=adjacency)
 
     @cached_property

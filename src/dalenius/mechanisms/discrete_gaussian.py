@@ -40,6 +40,19 @@ class DiscreteGaussian(ScaledIntegerNoise, NoiseOnIntegers):
     Where only one coordinate changes the loss is the exact law; else it is also bounded as nearly that of
     Gaussian noise (docs/mechanisms-on-a-grid.md, Lemma 3).
 
+    Parameters
+    ----------
+    sensitivity
+        The most that one record changes f, in l2 norm.
+    sigma
+        The parameter of the noise, about its standard deviation.
+    coordinates
+        The most coordinates that one record changes, if that is less than sensitivity^2.
+    adjacency
+        The neighbouring relation that the sensitivity is stated for.
+
+    Examples
+    --------
     >>> from dalenius.mechanisms import DiscreteGaussian
     >>> m = DiscreteGaussian(sensitivity=1, sigma=10.0)
     >>> type(m.release(41)).__name__, m.loss.zcdp() <= 0.0050000001
@@ -82,6 +95,23 @@ class DiscreteGaussian(ScaledIntegerNoise, NoiseOnIntegers):
 
         The least whole m with P(|k| <= m)^size >= confidence, found by summing the law; beyond sigma = 1e5
         from P(|k| > m) <= 2 (1 - Phi(m/sigma)), which is at most 1 larger.
+
+        Parameters
+        ----------
+        confidence
+            The probability, strictly between 0 and 1.
+        size
+            The number of coordinates.
+
+        Returns
+        -------
+        float
+            The error, in the units of the value.
+
+        Raises
+        ------
+        InvalidParameter
+            If a parameter is out of range.
         """
         t = coordinate_failure(confidence, size)
         bound = max(0, math.ceil(-float(ndtri(t / 2)) * self.sigma * (1 + 1e-13)))

@@ -33,6 +33,19 @@ class Exponential(Selection):
     drawn with as many bits as it takes to be certain of the winner: the law is exact. The scale is rounded
     up.
 
+    Parameters
+    ----------
+    sensitivity
+        The most that one record changes a single score.
+    epsilon
+        The privacy parameter; the release is epsilon-DP.
+    monotone
+        Whether a record moves no two scores in opposite directions (ADD_REMOVE only).
+    adjacency
+        The neighbouring relation that the sensitivity is stated for.
+
+    Examples
+    --------
     >>> from dalenius.mechanisms import Exponential
     >>> price = Exponential(sensitivity=4.02, epsilon=1.0)
     >>> prices, revenues = (1.00, 1.01, 4.01, 4.02), (4.00, 1.01, 4.01, 0.00)

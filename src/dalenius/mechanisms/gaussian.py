@@ -38,6 +38,17 @@ class Gaussian(ScaledNoise, NoiseOnReals):
     grid, wider by just as little as makes the stated loss an upper bound at every epsilon and delta
     (docs/mechanisms-on-a-grid.md). Integers of any size and doubles are taken exactly.
 
+    Parameters
+    ----------
+    sensitivity
+        The most that one record changes f, in l2 norm.
+    sigma
+        The standard deviation of the noise.
+    adjacency
+        The neighbouring relation that the sensitivity is stated for.
+
+    Examples
+    --------
     >>> import dalenius as dp
     >>> from dalenius.mechanisms import Gaussian
     >>> m = Gaussian.calibrated(dp.ApproxDP(1.0, 1e-5), sensitivity=1)
@@ -65,6 +76,23 @@ class Gaussian(ScaledNoise, NoiseOnReals):
         The two-sided normal quantile z of 1 - confidence^(1/size) times sigma, exact for independent
         coordinates; plus the grid: P(|k| > m) is at most twice the normal tail beyond m/s, so an error of
         more than s z + 3/2 steps is as rare. The nearest double to the answer adds its own rounding.
+
+        Parameters
+        ----------
+        confidence
+            The probability, strictly between 0 and 1.
+        size
+            The number of coordinates.
+
+        Returns
+        -------
+        float
+            The error, in the units of the value.
+
+        Raises
+        ------
+        InvalidParameter
+            If a parameter is out of range.
         """
         z = -float(ndtri(coordinate_failure(confidence, size) / 2))
         return float(self._grid.granularity) * (1.5 + self._units(size) * z * (1 + 1e-13))
@@ -85,6 +113,31 @@ class Gaussian(ScaledNoise, NoiseOnReals):
         2014, Theorem A.1) is accepted: its printed proof has a false step, its conclusion holds. From epsilon = 1
         on the formula proves nothing, and at 10 it is wrong: use `calibrated`, which needs less noise anyway.
 
+        Parameters
+        ----------
+        epsilon
+            Between 0 and 1, both excluded.
+        delta
+            Between 0 and 1, both excluded.
+        sensitivity
+            The most that one record changes f, in l2 norm.
+        constant
+            1.25 or more.
+        adjacency
+            The neighbouring relation that the sensitivity is stated for.
+
+        Returns
+        -------
+        Gaussian
+            The mechanism.
+
+        Raises
+        ------
+        InvalidParameter
+            If a parameter is out of range; an epsilon of 1 or more is.
+
+        Examples
+        --------
         >>> from dalenius.mechanisms import Gaussian
         >>> round(Gaussian.classical(0.5, 1e-5, sensitivity=1).sigma, 6)
         9.712078

@@ -36,6 +36,17 @@ class Geometric(ScaledIntegerNoise, NoiseOnIntegers):
     2012, with alpha = exp(-1/scale)). Beyond a sensitivity of 1e6 the loss is that of Laplace noise on a lattice,
     larger by 1/(4 scale^2) (docs/mechanisms-on-a-grid.md, Lemma 2).
 
+    Parameters
+    ----------
+    sensitivity
+        The most that one record changes f, in l1 norm; a whole number.
+    scale
+        The scale of the noise.
+    adjacency
+        The neighbouring relation that the sensitivity is stated for.
+
+    Examples
+    --------
     >>> from dalenius.mechanisms import Geometric
     >>> m = Geometric(sensitivity=1, scale=5.0)
     >>> m.loss.epsilon(delta=0.0)
@@ -69,6 +80,23 @@ class Geometric(ScaledIntegerNoise, NoiseOnIntegers):
 
         The least whole m with (1 - P(|k| > m))^size >= confidence, P(|k| > m) = 2 q^(m+1)/(1+q) for
         q = exp(-1/scale): exact, where a union bound has scale ln(size/(1 - confidence)).
+
+        Parameters
+        ----------
+        confidence
+            The probability, strictly between 0 and 1.
+        size
+            The number of coordinates.
+
+        Returns
+        -------
+        float
+            The error, in the units of the value.
+
+        Raises
+        ------
+        InvalidParameter
+            If a parameter is out of range.
         """
         t = coordinate_failure(confidence, size)
         q = math.exp(-1 / self.scale)

@@ -41,6 +41,17 @@ class Histogram(NoiseOnIntegers):
     `release` takes the counts, such as `numpy.bincount` gives for categories or `numpy.histogram` for
     public edges.
 
+    Parameters
+    ----------
+    scale
+        The scale of geometric noise.
+    sigma
+        The parameter of discrete Gaussian noise; give one of the two.
+    adjacency
+        The neighbouring relation: ADD_REMOVE or REPLACE_ONE.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> from dalenius.mechanisms import Histogram
     >>> m = Histogram(scale=2.0)
@@ -78,13 +89,42 @@ class Histogram(NoiseOnIntegers):
 
     @staticmethod
     def proportions(released: Any) -> NDArray[np.float64]:
-        """Released counts as proportions: cut off at 0 and made to sum to 1 (post-processing; biased)."""
+        """Released counts as proportions: cut off at 0 and made to sum to 1 (post-processing; biased).
+
+        Parameters
+        ----------
+        released
+            Released counts.
+
+        Returns
+        -------
+        ndarray
+            Numbers that are not negative and add up to 1.
+        """
         counts = np.maximum(np.asarray(released, dtype=np.float64), 0.0)
         total = float(counts.sum())
         return np.asarray(counts / total) if total > 0 else np.full(counts.shape, 1.0 / counts.size)
 
     def accuracy(self, confidence: float = 0.95, size: int = 1) -> float:
-        """The error that, with probability `confidence`, each of `size` counts stays within."""
+        """The error that, with probability `confidence`, each of `size` counts stays within.
+
+        Parameters
+        ----------
+        confidence
+            The probability, strictly between 0 and 1.
+        size
+            The number of cells.
+
+        Returns
+        -------
+        float
+            The error of a count.
+
+        Raises
+        ------
+        InvalidParameter
+            If a parameter is out of range.
+        """
         return self._one.accuracy(confidence, size)
 
     @classmethod
@@ -97,7 +137,31 @@ class Histogram(NoiseOnIntegers):
         noise: Noise = "geometric",
         adjacency: Adjacency = ADD_REMOVE,
     ) -> Histogram:
-        """The most noise with which all of `size` counts stay within an error."""
+        """The most noise with which all counts stay within an error.
+
+        Parameters
+        ----------
+        within
+            The error that no count may exceed.
+        confidence
+            The probability with which that must hold.
+        size
+            The number of cells.
+        noise
+            "geometric" or "gaussian".
+        adjacency
+            The neighbouring relation: ADD_REMOVE or REPLACE_ONE.
+
+        Returns
+        -------
+        Histogram
+            The mechanism.
+
+        Raises
+        ------
+        InvalidParameter
+            If a parameter is out of range.
+        """
         if _checked(noise) == "geometric":
             found = Geometric.for_accuracy(within, confidence, sensitivity=1, size=size)
             return cls(scale=found.scale, adjacency=adjacency)
@@ -108,7 +172,29 @@ class Histogram(NoiseOnIntegers):
     def calibrated(
         cls, guarantee: Guarantee, *, noise: Noise = "geometric", adjacency: Adjacency = ADD_REMOVE
     ) -> Histogram:
-        """The least noise that keeps a promise."""
+        """The least noise that keeps a guarantee.
+
+        Parameters
+        ----------
+        guarantee
+            What one release must satisfy.
+        noise
+            "geometric" or "gaussian".
+        adjacency
+            The neighbouring relation: ADD_REMOVE or REPLACE_ONE.
+
+        Returns
+        -------
+        Histogram
+            The mechanism.
+
+        Raises
+        ------
+        InvalidParameter
+            If a parameter is out of range.
+        CannotMeet
+            If no noise keeps the guarantee.
+        """
         noise = _checked(noise)
         found = calibrate(lambda x: _loss(noise, x, adjacency), guarantee)
 

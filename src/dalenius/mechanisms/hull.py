@@ -24,13 +24,28 @@ LEAST_SHARE = 1e-6
 
 @dataclass(frozen=True)
 class Hull:
-    """{z : |a_i . z| <= b_i for every row i and |z_j| <= w_j}, bounded and with 0 inside.
+    """A convex body {z : |a_i . z| <= b_i for every row i and |z_j| <= w_j}, bounded and with 0 inside.
 
     Make one with `Hull.of_vertices` (the convex hull of points and their negatives) or
     `Hull.of_half_spaces`. The numbers are taken exactly as they are, which is what makes a norm of it;
     `stretch` says how far a vertex given may lie outside, since half-spaces found from vertices are
     rounded.
 
+    Parameters
+    ----------
+    normals
+        The rows a_i.
+    offsets
+        The numbers b_i.
+    widths
+        The numbers w_j: a box around the body.
+    stretch
+        How far a vertex may lie outside.
+    share
+        The part of the box that the body fills.
+
+    Examples
+    --------
     >>> from dalenius.mechanisms import Hull
     >>> diamond = Hull.of_vertices([[1, 0], [0, 1]])
     >>> abs(diamond.norm([0.5, 0.5]) - 1) < 1e-9
@@ -45,7 +60,23 @@ class Hull:
 
     @classmethod
     def of_vertices(cls, vertices: Any) -> Hull:
-        """The convex hull of the points given and of their negatives."""
+        """The convex hull of the points given and of their negatives.
+
+        Parameters
+        ----------
+        vertices
+            A matrix with one point in each row.
+
+        Returns
+        -------
+        Hull
+            The body.
+
+        Raises
+        ------
+        InvalidParameter
+            If the points lie in a subspace, or the body fills too little of its bounding box.
+        """
         points = _matrix("vertices", vertices)
         both = np.concatenate((points, -points))
         widths = np.abs(points).max(axis=0) * (1 + 1e-9)
@@ -65,7 +96,25 @@ class Hull:
 
     @classmethod
     def of_half_spaces(cls, normals: Any, offsets: Any) -> Hull:
-        """{z : |normals z| <= offsets}, one row and one positive number each."""
+        """The body {z : |normals z| <= offsets}.
+
+        Parameters
+        ----------
+        normals
+            A matrix with one row for each half-space.
+        offsets
+            One positive number for each row.
+
+        Returns
+        -------
+        Hull
+            The body.
+
+        Raises
+        ------
+        InvalidParameter
+            If the body is not bounded, or fills too little of its bounding box.
+        """
         rows = _matrix("normals", normals)
         limits = np.asarray(offsets, dtype=np.float64).ravel()
         if limits.shape != rows.shape[:1] or not (np.isfinite(limits) & (limits > 0)).all():
@@ -85,7 +134,18 @@ class Hull:
         return len(self.widths)
 
     def norm(self, vector: Any) -> float:
-        """The least r with `vector` in r times the body, to within rounding."""
+        """The least r with `vector` in r times the body, to within rounding.
+
+        Parameters
+        ----------
+        vector
+            As many numbers as the body has dimensions.
+
+        Returns
+        -------
+        float
+            The norm.
+        """
         z = np.asarray(vector, dtype=np.float64)
         return float(max(np.max(np.abs(self.matrix @ z) / self.limits), np.max(np.abs(z) / self.widths)))
 

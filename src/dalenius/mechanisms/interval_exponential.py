@@ -46,6 +46,23 @@ class IntervalExponential(EpsilonMechanism):
     Loss: `bounded_range(epsilon)`, as for `Exponential` (McSherry and Talwar 2007, Theorem 6, with
     a uniform base measure).
 
+    Parameters
+    ----------
+    bounds
+        (lowest, highest): what is public about the values.
+    sensitivity
+        The most that one record changes u at any point.
+    epsilon
+        The privacy parameter; the release is epsilon-DP.
+    granularity
+        The spacing of the candidates; by default between 2^24 and 2^25 of them fill the interval.
+    monotone
+        Whether a record moves no two scores in opposite directions (ADD_REMOVE only).
+    adjacency
+        The neighbouring relation that the sensitivity is stated for.
+
+    Examples
+    --------
     >>> from dalenius.mechanisms import IntervalExponential
     >>> m = IntervalExponential(bounds=(0, 10), sensitivity=1, epsilon=1.0)
     >>> 2 <= m.release(([2.0, 3.0], [0.0, 500.0, 0.0])) <= 3
@@ -84,7 +101,23 @@ class IntervalExponential(EpsilonMechanism):
         return scale_for(self.sensitivity * (1 if self.monotone else 2), self.epsilon)
 
     def release(self, value: Any) -> float:
-        """One point of the interval; `value` is the pair (breaks, scores)."""
+        """One point of the interval.
+
+        Parameters
+        ----------
+        value
+            The pair (breaks, scores): increasing numbers, and one score more than there are breaks.
+
+        Returns
+        -------
+        float
+            A point of the interval.
+
+        Raises
+        ------
+        InvalidParameter
+            If the value is not of the kind described.
+        """
         return self.points.value(self._pieces(value).draw(self.scale))
 
     def releases(self, value: Any, times: int) -> Any:
@@ -109,8 +142,24 @@ class IntervalExponential(EpsilonMechanism):
     def accuracy(self, confidence: float = 0.95, width: float | None = None) -> float:
         """With this probability the score of the point drawn is within this much of the best one.
 
-        `width` is how much of the interval has the best score, if something is known of that; without it, one
-        candidate. Exact for the worst u (Awan 2025, Theorem 7.2, with what its last step gives away put back).
+        Exact for the worst u (Awan 2025, Theorem 7.2, with what its last step gives away put back).
+
+        Parameters
+        ----------
+        confidence
+            The probability, strictly between 0 and 1.
+        width
+            How much of the interval has the best score, if something is known of that; by default one candidate.
+
+        Returns
+        -------
+        float
+            The gap between the best score and that of the point drawn.
+
+        Raises
+        ------
+        InvalidParameter
+            If a parameter is out of range.
         """
         confidence = checked_confidence(confidence)
         best = 1 if width is None else self._best(width)

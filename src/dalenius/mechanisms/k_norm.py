@@ -60,6 +60,19 @@ class KNorm(ScaledNoise):
     whole ticks, drawn from the hull's bounding box by rejection with exact coins: keep it to about ten
     dimensions. docs/mechanisms-on-a-grid.md says why the stated loss is an upper bound.
 
+    Parameters
+    ----------
+    sensitivity
+        The most that one record changes f, in the norm.
+    scale
+        What the norm is divided by in the exponent.
+    norm
+        "l1", "l2", "linf" or a `Hull`.
+    adjacency
+        The neighbouring relation that the sensitivity is stated for.
+
+    Examples
+    --------
     >>> from dalenius.mechanisms import KNorm
     >>> m = KNorm(sensitivity=1, scale=2.0, norm="linf")
     >>> m.loss.epsilon(delta=0.0), m.release([1.0, 2.0, 3.0]).shape
@@ -87,7 +100,23 @@ class KNorm(ScaledNoise):
         return guarantee.epsilon if isinstance(guarantee, PureDP) else 0.0
 
     def release(self, value: Any) -> Any:
-        """The vector (an array of any shape, taken as one vector) with noise, as doubles."""
+        """The vector with noise.
+
+        Parameters
+        ----------
+        value
+            An array of any shape, taken as one vector.
+
+        Returns
+        -------
+        ndarray
+            The vector with noise, as doubles.
+
+        Raises
+        ------
+        InvalidParameter
+            If the value is not of the kind described.
+        """
         return self.releases(value, 1)[0]
 
     def releases(self, value: Any, times: int) -> Any:
@@ -106,6 +135,23 @@ class KNorm(ScaledNoise):
         "l2": each coordinate is the gamma norm times a coordinate of a uniform direction, with a union
         bound over coordinates. A hull: the gamma quantile of the norm times its widest extent, which is
         loose.
+
+        Parameters
+        ----------
+        confidence
+            The probability, strictly between 0 and 1.
+        size
+            The number of coordinates.
+
+        Returns
+        -------
+        float
+            The error, in the units of the value.
+
+        Raises
+        ------
+        InvalidParameter
+            If a parameter is out of range.
         """
         t = coordinate_failure(confidence, size)
         if self.norm == "l1":

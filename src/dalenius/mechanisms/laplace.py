@@ -32,6 +32,17 @@ class Laplace(ScaledNoise, NoiseOnReals):
     by just as little as makes the stated loss an upper bound (docs/mechanisms-on-a-grid.md). Integers of
     any size and doubles are taken exactly.
 
+    Parameters
+    ----------
+    sensitivity
+        The most that one record changes f, in l1 norm.
+    scale
+        The scale of the noise; its variance is 2 scale^2.
+    adjacency
+        The neighbouring relation that the sensitivity is stated for.
+
+    Examples
+    --------
     >>> import dalenius as dp
     >>> from dalenius.mechanisms import Laplace
     >>> m = Laplace(sensitivity=1, scale=2.0)
@@ -61,6 +72,23 @@ class Laplace(ScaledNoise, NoiseOnReals):
         (2014, Theorem 3.8) have the union bound scale ln(size/(1 - confidence)); plus the grid: P(|k| > m) = 2
         q^(m+1)/(1+q), so that an error of more than 1 + s t steps has probability at most exp(-t). The nearest
         double to the answer adds its own rounding.
+
+        Parameters
+        ----------
+        confidence
+            The probability, strictly between 0 and 1.
+        size
+            The number of coordinates.
+
+        Returns
+        -------
+        float
+            The error, in the units of the value.
+
+        Raises
+        ------
+        InvalidParameter
+            If a parameter is out of range.
         """
         exponent = -math.log(coordinate_failure(confidence, size))
         return float(self._grid.granularity) * (1 + self._units(size) * exponent) * (1 + 1e-14)

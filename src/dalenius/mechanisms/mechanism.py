@@ -10,7 +10,15 @@ from dalenius.calculus.loss import Loss
 
 
 class Neighbours(NamedTuple):
-    """Two inputs of `release` that one person's data can turn into each other."""
+    """Two inputs of `release` that one person's data can turn into each other.
+
+    Parameters
+    ----------
+    first
+        An input of `release`.
+    second
+        Another one.
+    """
 
     first: Any
     second: Any
@@ -26,13 +34,46 @@ class Mechanism(ABC):
 
     @abstractmethod
     def release(self, value: Any) -> Any:
-        """One private answer about `value`."""
+        """One private answer about `value`.
+
+        Parameters
+        ----------
+        value
+            What is to be protected; each mechanism says which kinds it takes.
+
+        Returns
+        -------
+        Any
+            What may be shown.
+
+        Raises
+        ------
+        InvalidParameter
+            If the value is not of a kind that the mechanism takes. The message never shows the value.
+        """
 
     def releases(self, value: Any, times: int) -> Sequence[Any]:
         """Independent private answers about one value, `times` of them along the first axis.
 
         What an audit runs: together they cost `loss * times`. A mechanism that can draw them at once overrides
         the loop.
+
+        Parameters
+        ----------
+        value
+            As for `release`.
+        times
+            The number of releases.
+
+        Returns
+        -------
+        sequence
+            The releases, along the first axis.
+
+        Raises
+        ------
+        InvalidParameter
+            If the value is not of the kind described.
         """
         return [self.release(value) for _ in range(times)]
 

@@ -37,6 +37,19 @@ class PermuteAndFlip(Selection):
 
     One choice: prefer this. Many choices under one budget of ZCDP or ApproxDP: `Exponential` is cheaper.
 
+    Parameters
+    ----------
+    sensitivity
+        The most that one record changes a single score.
+    epsilon
+        The privacy parameter; the release is epsilon-DP.
+    monotone
+        Whether a record moves no two scores in opposite directions (ADD_REMOVE only).
+    adjacency
+        The neighbouring relation that the sensitivity is stated for.
+
+    Examples
+    --------
     >>> from dalenius.mechanisms import Exponential, PermuteAndFlip
     >>> choose = PermuteAndFlip(sensitivity=1, epsilon=1.0)
     >>> choose.release([10.0, 200.0, 30.0])

@@ -50,6 +50,21 @@ class Quantile(EpsilonMechanism):
     taken to the nearest such part, distances beyond 2^23 ranks count as 2^23), the rest is as in
     `IntervalExponential`.
 
+    Parameters
+    ----------
+    level
+        Between 0 and 1, both excluded; 0.5 for a median.
+    bounds
+        (lowest, highest): what is public about the values.
+    epsilon
+        The privacy parameter; the release is epsilon-DP.
+    granularity
+        The spacing of the candidates; by default between 2^24 and 2^25 of them fill the interval.
+    adjacency
+        The neighbouring relation: ADD_REMOVE or REPLACE_ONE.
+
+    Examples
+    --------
     >>> from dalenius.mechanisms import Quantile
     >>> median = Quantile(level=0.5, bounds=(0, 150), epsilon=1.0)
     >>> ages = [20, 30, 30, 30, 40] * 400
@@ -98,7 +113,23 @@ class Quantile(EpsilonMechanism):
         return scale_for(2.0 * _parts(self.level, self.adjacency), self.epsilon)
 
     def release(self, value: Any) -> float:
-        """One private quantile of the numbers in `value`, one per record."""
+        """One private quantile.
+
+        Parameters
+        ----------
+        value
+            One number for each record; there may be none.
+
+        Returns
+        -------
+        float
+            A multiple of the granularity.
+
+        Raises
+        ------
+        InvalidParameter
+            If the value is not of the kind described.
+        """
         return self.points.value(self._line(value).draw())
 
     def releases(self, value: Any, times: int) -> Any:
@@ -115,6 +146,21 @@ class Quantile(EpsilonMechanism):
 
         Whatever the data, which must be lying on the grid (elsewhere the rank is that of the rounded data).
         Attained when all records coincide (Awan 2025, Theorem 7.6 in finite form, for any ties).
+
+        Parameters
+        ----------
+        confidence
+            The probability, strictly between 0 and 1.
+
+        Returns
+        -------
+        float
+            The error of the rank.
+
+        Raises
+        ------
+        InvalidParameter
+            If a parameter is out of range.
         """
         return self.scale * selection_error.sure_gap(
             "gumbel", checked_confidence(confidence), self.points.count

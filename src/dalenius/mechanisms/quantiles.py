@@ -74,6 +74,21 @@ class Quantiles(EpsilonMechanism):
 
     Every draw is exact, as in `Quantile`.
 
+    Parameters
+    ----------
+    levels
+        Increasing numbers between 0 and 1, both excluded.
+    bounds
+        (lowest, highest): what is public about the values.
+    epsilon
+        The privacy parameter of all quantiles together.
+    granularity
+        The spacing of the candidates; by default between 2^24 and 2^25 of them fill the interval.
+    adjacency
+        The neighbouring relation: ADD_REMOVE or REPLACE_ONE.
+
+    Examples
+    --------
     >>> from dalenius.mechanisms import Quantiles
     >>> deciles = Quantiles(levels=(0.25, 0.5, 0.75), bounds=(0, 100), epsilon=1.0)
     >>> ages = [20, 30, 30, 30, 40] * 4000
@@ -143,7 +158,23 @@ class Quantiles(EpsilonMechanism):
         return scale_for(float(steps * max(node.share, UNITS_PER_RANK - node.share)), self.epsilon_per_round)
 
     def release(self, value: Any) -> Reals:
-        """One private number per level."""
+        """Private quantiles at all levels.
+
+        Parameters
+        ----------
+        value
+            One number for each record; there may be none.
+
+        Returns
+        -------
+        ndarray
+            One number for each level, never decreasing.
+
+        Raises
+        ------
+        InvalidParameter
+            If the value is not of the kind described.
+        """
         data = self.points.nearest(records(value)) - self.points.lowest
         places = np.sort((data << SPREAD) + uniform_integers(0, 1 << SPREAD, len(data)))
         found = np.empty(len(self.levels), dtype=np.int64)
@@ -195,6 +226,23 @@ class Quantiles(EpsilonMechanism):
         Round by round a rank inherits a weighted mean of the errors on either side and adds its own, which is
         at most s log(places) + ... as for `Quantile` plus the most records that share a place. So this is a
         worst case over all data, far above what smooth data show.
+
+        Parameters
+        ----------
+        confidence
+            The probability, strictly between 0 and 1.
+        size
+            The most records there may be.
+
+        Returns
+        -------
+        float
+            The error of a rank.
+
+        Raises
+        ------
+        InvalidParameter
+            If a parameter is out of range.
         """
         failure = 1.0 - checked_confidence(confidence)
         size = checks.count("size", size, least=1)

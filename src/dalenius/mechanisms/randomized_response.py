@@ -30,7 +30,15 @@ MOST_COUNTED = 1 << 26
 
 
 class Proportions(NamedTuple):
-    """How common each answer is, and how sure one can be of it."""
+    """How common each answer is, and how sure one can be of it.
+
+    Parameters
+    ----------
+    estimate
+        One unbiased estimate for each answer.
+    variance
+        Unbiased estimates of their variances.
+    """
 
     estimate: NDArray[np.float64]
     variance: NDArray[np.float64]
@@ -47,6 +55,17 @@ class RandomizedResponse(Mechanism):
 
     `estimate` turns answers into unbiased proportions with their variance.
 
+    Parameters
+    ----------
+    epsilon
+        The privacy parameter; the release is epsilon-DP for each person.
+    k
+        The number of possible answers.
+    adjacency
+        REPLACE_ONE, as the number of answers is public.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> from dalenius.mechanisms import RandomizedResponse
     >>> m = RandomizedResponse(epsilon=1.0)
@@ -102,7 +121,23 @@ class RandomizedResponse(Mechanism):
         return float(1 - self._chance)
 
     def release(self, value: Any) -> Any:
-        """The answers (one integer, or an array with one person each), some of them changed."""
+        """The answers, some of them changed.
+
+        Parameters
+        ----------
+        value
+            One integer from 0 to k - 1, or an array with one for each person; for k = 2 truth values as well.
+
+        Returns
+        -------
+        int or ndarray
+            The answers, some of them changed.
+
+        Raises
+        ------
+        InvalidParameter
+            If the value is not of the kind described.
+        """
         truth = self._answers(value)
         other = (truth + np.asarray(uniform_integers(1, self.k, truth.shape))) % self.k
         released = np.where(np.asarray(bernoulli(self._chance, truth.shape)), other, truth)
@@ -119,6 +154,21 @@ class RandomizedResponse(Mechanism):
         (share - q)/(p - q) with p the chance of the truth and q of one certain lie. The variance is
         unbiased for people drawn at random from a population; for the people asked alone it is a little too
         large. Proportions may fall outside [0, 1]: cutting them off is allowed and biases them.
+
+        Parameters
+        ----------
+        answers
+            Released answers, at least two.
+
+        Returns
+        -------
+        Proportions
+            The estimates and their variances.
+
+        Raises
+        ------
+        InvalidParameter
+            If the value is not of the kind described.
         """
         if self.k > MOST_COUNTED:
             raise InvalidParameter(
@@ -136,6 +186,23 @@ class RandomizedResponse(Mechanism):
         """Variance of an estimated proportion, for people drawn from a population where it is `proportion`.
 
         For k = 2: (e^epsilon/(e^epsilon - 1)^2 + theta (1 - theta)) / people (Warner 1965).
+
+        Parameters
+        ----------
+        proportion
+            The true proportion.
+        people
+            The number of people asked.
+
+        Returns
+        -------
+        float
+            The variance.
+
+        Raises
+        ------
+        InvalidParameter
+            If a parameter is out of range.
         """
         theta = checks.probability("proportion", proportion)
         share = self._false + self._gain * theta
@@ -148,6 +215,23 @@ class RandomizedResponse(Mechanism):
         independent coins of bias p or q, sub-Gaussian with factor v(p) = (1 - 2p)/(2 ln((1-p)/p)) (Kearns and
         Saul 1998), at most 1/4; the bound is sqrt(2 v ln(2k/(1 - confidence))/size)/(p - q), with one
         answer instead of k when k = 2, as the other is its complement.
+
+        Parameters
+        ----------
+        confidence
+            The probability, strictly between 0 and 1.
+        size
+            The number of people asked.
+
+        Returns
+        -------
+        float
+            The error of a proportion.
+
+        Raises
+        ------
+        InvalidParameter
+            If a parameter is out of range.
         """
         confidence = checks.number("confidence", confidence, "a number strictly between 0 and 1")
         if not 0 < confidence < 1:
@@ -163,7 +247,31 @@ class RandomizedResponse(Mechanism):
     def for_accuracy(
         cls, within: float, confidence: float = 0.95, *, size: int, k: int = 2
     ) -> RandomizedResponse:
-        """The least epsilon with which proportions estimated from `size` people stay within an error."""
+        """The least epsilon with which estimated proportions stay within an error.
+
+        Parameters
+        ----------
+        within
+            The error that no proportion may exceed.
+        confidence
+            The probability with which that must hold.
+        size
+            The number of people asked.
+        k
+            The number of possible answers.
+
+        Returns
+        -------
+        RandomizedResponse
+            The mechanism.
+
+        Raises
+        ------
+        InvalidParameter
+            If a parameter is out of range.
+        CannotMeet
+            If no epsilon, or every epsilon, is that accurate.
+        """
         within = checks.positive("within", within)
 
         def enough(noise: float) -> bool:
@@ -177,7 +285,27 @@ class RandomizedResponse(Mechanism):
 
     @classmethod
     def calibrated(cls, guarantee: Guarantee, *, k: int = 2) -> RandomizedResponse:
-        """The fewest lies that keep a promise."""
+        """The fewest lies that keep a guarantee.
+
+        Parameters
+        ----------
+        guarantee
+            What one answer must satisfy.
+        k
+            The number of possible answers.
+
+        Returns
+        -------
+        RandomizedResponse
+            The mechanism.
+
+        Raises
+        ------
+        InvalidParameter
+            If a parameter is out of range.
+        CannotMeet
+            If nothing keeps the guarantee.
+        """
         if isinstance(guarantee, PureDP):
             return cls(epsilon=guarantee.epsilon, k=k)
         return cls(epsilon=calibrate(lambda e: losses.randomized_response(e, k), guarantee), k=k)

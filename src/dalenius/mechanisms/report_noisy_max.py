@@ -38,6 +38,21 @@ class ReportNoisyMax(Selection):
 
     The winner is certain: draws are refined with further bits until no rounding could change it.
 
+    Parameters
+    ----------
+    sensitivity
+        The most that one record changes a single score.
+    epsilon
+        The privacy parameter; the release is epsilon-DP.
+    monotone
+        Whether a record moves no two scores in opposite directions (ADD_REMOVE only).
+    adjacency
+        The neighbouring relation that the sensitivity is stated for.
+    noise
+        "laplace", "exponential" or "gumbel".
+
+    Examples
+    --------
     >>> from dalenius.mechanisms import ReportNoisyMax
     >>> condition = ReportNoisyMax(sensitivity=1, epsilon=1.0, noise="laplace")
     >>> condition.release([100, 300, 90], candidates=["asthma", "diabetes", "gout"])

@@ -62,6 +62,29 @@ class SparseVector(EpsilonMechanism):
     values, the end, or the fresh noise on numbers are not private; they are kept in the tests, where the
     audit must catch them.
 
+    Parameters
+    ----------
+    sensitivity
+        The most that one record changes a single value.
+    epsilon
+        The privacy parameter; the whole run is epsilon-DP.
+    count
+        How many values may be found above.
+    answer_share
+        The part of epsilon that pays for noisy values; 0 for indices alone.
+    fresh_threshold
+        Whether the threshold gets new noise after every value found above.
+    monotone
+        Whether a record moves no two values in opposite directions (ADD_REMOVE only).
+    noise
+        "exponential" or "laplace".
+    share
+        The part of epsilon that the threshold gets; by default what makes the noise least.
+    adjacency
+        The neighbouring relation that the sensitivity is stated for.
+
+    Examples
+    --------
     >>> from dalenius.mechanisms import SparseVector
     >>> m = SparseVector(sensitivity=1, epsilon=1.0, count=2)
     >>> m.release([0, 900, 0, 950, 1000], threshold=500)
@@ -140,12 +163,46 @@ class SparseVector(EpsilonMechanism):
         return replace(self, epsilon=epsilon).loss
 
     def start(self, threshold: float) -> Watch:
-        """Ask for one value at a time, each chosen after the answers before it."""
+        """Ask for one value at a time, each chosen after the answers before it.
+
+        Parameters
+        ----------
+        threshold
+            What each value is compared with; public.
+
+        Returns
+        -------
+        Watch
+            Takes one value at a time.
+
+        Raises
+        ------
+        InvalidParameter
+            If the value is not of the kind described.
+        """
         number = None if self.numbers is None else self.numbers.release
         return Watch(self.comparison, threshold, self.count, self.fresh_threshold, number)
 
     def release(self, value: Any, threshold: Any = 0.0) -> list[int] | dict[int, float]:
-        """The first `count` indices found above, with numbers a mapping from index to noisy value."""
+        """The values that reach the threshold.
+
+        Parameters
+        ----------
+        value
+            A sequence of numbers.
+        threshold
+            One public number, or one for each value.
+
+        Returns
+        -------
+        list or dict
+            The first `count` indices found above; with `answer_share`, a mapping from index to noisy value.
+
+        Raises
+        ------
+        InvalidParameter
+            If the values are not finite numbers, or thresholds not as many as values.
+        """
         gaps, values = self.comparison.above_by(value, threshold), reals("values", value)
         indices = self._above(gaps + self.comparison.noisy(len(gaps)))
         if self.numbers is None:
@@ -205,6 +262,23 @@ class SparseVector(EpsilonMechanism):
         Whatever is declared above is at least the threshold less this, whatever was passed over is at most
         the threshold plus this. Exact but for the grid with one threshold; with fresh ones each run may fail
         with an equal share of the probability. The error of numbers is `numbers.accuracy(confidence, count)`.
+
+        Parameters
+        ----------
+        confidence
+            The probability, strictly between 0 and 1.
+        size
+            The number of values.
+
+        Returns
+        -------
+        float
+            How far from the threshold a value may be judged wrongly.
+
+        Raises
+        ------
+        InvalidParameter
+            If a parameter is out of range.
         """
         confidence, size = checked_confidence(confidence), checks.count("size", size, least=1)
         if self.fresh_threshold:

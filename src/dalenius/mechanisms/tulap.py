@@ -40,6 +40,21 @@ class Tulap(RoundedNoise):
     Exact on the grid: the law of N is constant between grid points, so drawing K and a whole-numbered
     position in its cell is drawing N and cutting off its last digits. L is rounded up to the grid.
 
+    Parameters
+    ----------
+    sensitivity
+        The most that one record changes an entry of f.
+    epsilon
+        The epsilon of one entry.
+    delta
+        The delta of one entry; 0 for noise without bounds.
+    coordinates
+        The most entries that one record changes.
+    adjacency
+        The neighbouring relation that the sensitivity is stated for.
+
+    Examples
+    --------
     >>> from dalenius.mechanisms import Tulap
     >>> m = Tulap(sensitivity=1, epsilon=1.0, delta=0.01)
     >>> type(m.release(41)).__name__, round(m.width, 6)
@@ -77,6 +92,23 @@ class Tulap(RoundedNoise):
         """The error that, with probability `confidence`, every one of `size` coordinates stays within: exact.
 
         The quantile of |N| times the sensitivity, plus one grid step.
+
+        Parameters
+        ----------
+        confidence
+            The probability, strictly between 0 and 1.
+        size
+            The number of coordinates.
+
+        Returns
+        -------
+        float
+            The error, in the units of the value.
+
+        Raises
+        ------
+        InvalidParameter
+            If a parameter is out of range.
         """
         t = coordinate_failure(confidence, size)
         return self._far(self._beyond((t * (1 - self._cut) + self._cut) / 2))
@@ -85,7 +117,33 @@ class Tulap(RoundedNoise):
     def for_accuracy(
         cls, within: float, confidence: float = 0.95, *, sensitivity: float, size: int = 1, **options: Any
     ) -> Tulap:
-        """The least epsilon with which all of `size` coordinates stay within an error."""
+        """The least epsilon with which all coordinates stay within an error.
+
+        Parameters
+        ----------
+        within
+            The error that no coordinate may exceed.
+        confidence
+            The probability with which that must hold.
+        sensitivity
+            As for the mechanism.
+        size
+            The number of coordinates.
+        **options
+            The other parameters of the mechanism.
+
+        Returns
+        -------
+        Tulap
+            The mechanism.
+
+        Raises
+        ------
+        InvalidParameter
+            If a parameter is out of range.
+        CannotMeet
+            If no epsilon up to 600 is that accurate.
+        """
         within = checks.positive("within", within)
 
         def build(noise: float) -> Tulap:
@@ -112,7 +170,31 @@ class Tulap(RoundedNoise):
         coordinates: int = 1,
         adjacency: Adjacency = ADD_REMOVE,
     ) -> Tulap:
-        """The least noise of this kind that keeps a promise; all of it is used if one coordinate changes."""
+        """The least noise of this kind that keeps a guarantee; all of that is used if one coordinate changes.
+
+        Parameters
+        ----------
+        guarantee
+            What one release must satisfy.
+        sensitivity
+            As for the mechanism.
+        coordinates
+            As for the mechanism.
+        adjacency
+            The neighbouring relation that the sensitivity is stated for.
+
+        Returns
+        -------
+        Tulap
+            The mechanism.
+
+        Raises
+        ------
+        InvalidParameter
+            If a parameter is out of range.
+        CannotMeet
+            If no noise of this kind keeps the guarantee.
+        """
         coordinates = checks.count("coordinates", coordinates, least=1)
         delta = guarantee.delta if isinstance(guarantee, ApproxDP) else 0.0
         if isinstance(guarantee, PureDP | ApproxDP) and guarantee.epsilon == 0.0 and delta == 0.0:

@@ -75,7 +75,25 @@ class Watch:
         return self._asked
 
     def ask(self, value: Any) -> Any:
-        """True or False; with numbers, a noisy value or None. Nothing more after the last yes."""
+        """Whether a value reaches the threshold.
+
+        Parameters
+        ----------
+        value
+            A finite number.
+
+        Returns
+        -------
+        bool, float or None
+            Whether the value is above; where numbers are released, a noisy value or None.
+
+        Raises
+        ------
+        Stopped
+            If the last yes has been said, or in another process.
+        InvalidParameter
+            If the value is not a finite number.
+        """
         if self._forked:  # before the lock, which nobody here may ever give back
             raise Stopped(
                 "this watch was started in another process, which may still ask it; start another one here, "
@@ -101,7 +119,23 @@ class Watch:
         return self._number(value) if above else None
 
     def answers(self, values: Any) -> list[Any]:
-        """The answers to one value after the other, as long as there are any."""
+        """The answers to one value after the other, as long as there are any.
+
+        Parameters
+        ----------
+        values
+            A sequence of finite numbers.
+
+        Returns
+        -------
+        list
+            The answers, fewer than values if the watch stops before.
+
+        Raises
+        ------
+        InvalidParameter
+            If the value is not of the kind described.
+        """
         found: list[Any] = []
         for value in reals("values", values).tolist():
             if self.stopped:

@@ -28,13 +28,47 @@ class NoiseOnReals(Mechanism):
         """Noise of this shape, in grid steps, each entry part of a release of `size` coordinates."""
 
     def release(self, value: Any) -> Any:
-        """The value (a number, or an array of any shape) with noise in every coordinate, as doubles."""
+        """The value with noise in every coordinate.
+
+        Parameters
+        ----------
+        value
+            A finite number, or an array of any shape.
+
+        Returns
+        -------
+        float or ndarray
+            The value with noise in every coordinate, of the same shape, as doubles.
+
+        Raises
+        ------
+        InvalidParameter
+            If the value is empty, not numeric or not finite.
+        """
         numbers = real_numbers(value)
         result = self._noisy(numbers, numbers.shape)
         return result if numbers.ndim else float(result.item())
 
     def releases(self, value: Any, times: int) -> Any:
-        """`times` independent releases of one value, along the first axis."""
+        """`times` independent releases of one value, along the first axis.
+
+        Parameters
+        ----------
+        value
+            As for `release`.
+        times
+            The number of releases.
+
+        Returns
+        -------
+        ndarray
+            The releases, along the first axis.
+
+        Raises
+        ------
+        InvalidParameter
+            If the value is not of the kind described.
+        """
         numbers, times = real_numbers(value), checks.count("times", times)
         return self._noisy(numbers, (times, *numbers.shape))
 
@@ -50,9 +84,22 @@ class NoiseOnIntegers(Mechanism):
         """Noise of this shape."""
 
     def release(self, value: Any) -> Any:
-        """The value (an integer, or an array of integers) with noise in every coordinate.
+        """The value with noise in every coordinate.
 
-        One integer gives an integer of any size; an array gives int64, clamped to its range.
+        Parameters
+        ----------
+        value
+            An integer, or an array of integers.
+
+        Returns
+        -------
+        int or ndarray
+            One integer gives an integer of any size; an array gives int64, clamped to its range.
+
+        Raises
+        ------
+        InvalidParameter
+            If the value is empty or not of an integer type.
         """
         numbers = whole_numbers(value)
         if numbers.ndim == 0:
@@ -60,6 +107,24 @@ class NoiseOnIntegers(Mechanism):
         return noisy_integers(numbers, np.asarray(self._draw(numbers.shape)))
 
     def releases(self, value: Any, times: int) -> Any:
-        """`times` independent releases of one value, along the first axis."""
+        """`times` independent releases of one value, along the first axis.
+
+        Parameters
+        ----------
+        value
+            As for `release`.
+        times
+            The number of releases.
+
+        Returns
+        -------
+        ndarray
+            The releases, along the first axis.
+
+        Raises
+        ------
+        InvalidParameter
+            If the value is not of the kind described.
+        """
         numbers, times = whole_numbers(value), checks.count("times", times)
         return noisy_integers(numbers, np.asarray(self._draw((times, *numbers.shape))))

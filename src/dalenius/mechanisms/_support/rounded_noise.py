@@ -54,12 +54,46 @@ class RoundedNoise(Mechanism):
         return float(self._grid.granularity * (self._wide * Fraction(x) + 1)) * (1 + 1e-15)
 
     def release(self, value: Any) -> Any:
-        """The value (a number, or an array of any shape) with noise in every coordinate, as doubles."""
+        """The value with noise in every coordinate.
+
+        Parameters
+        ----------
+        value
+            A finite number, or an array of any shape.
+
+        Returns
+        -------
+        float or ndarray
+            The value with noise in every coordinate, of the same shape, as doubles.
+
+        Raises
+        ------
+        InvalidParameter
+            If the value is empty, not numeric or not finite.
+        """
         result = self.releases(value, 1)[0]
         return float(result) if np.ndim(value) == 0 else result
 
     def releases(self, value: Any, times: int) -> Any:
-        """`times` independent releases of one value, along the first axis."""
+        """`times` independent releases of one value, along the first axis.
+
+        Parameters
+        ----------
+        value
+            As for `release`.
+        times
+            The number of releases.
+
+        Returns
+        -------
+        ndarray
+            The releases, along the first axis.
+
+        Raises
+        ------
+        InvalidParameter
+            If the value is not of the kind described.
+        """
         numbers, times = real_numbers(value), checks.count("times", times)
         shape = (times, *numbers.shape)
         # The middle of the step.

@@ -67,11 +67,26 @@ class Selection(EpsilonMechanism):
         return scale_for(self.sensitivity * (1 if self.monotone else 2), self.epsilon)
 
     def release(self, value: Any, candidates: Sequence[Any] | None = None) -> Any:
-        """The index of the chosen candidate, or the candidate itself when a list of them is given.
+        """One of the candidates.
 
-        `value` holds one score per candidate, larger is better. The doubles are taken exactly as they are,
-        so the sensitivity must hold for them as computed: round scores to a grid (or use whole numbers) when
-        their computation rounds.
+        Parameters
+        ----------
+        value
+            One score for each candidate, larger is better. The doubles are taken exactly as they are, so the
+            sensitivity must hold for them as computed: round scores to a grid (or use whole numbers) when their
+            computation rounds.
+        candidates
+            What the scores are about, in the same order.
+
+        Returns
+        -------
+        int or Any
+            The index of the candidate chosen, or the candidate itself if they are given.
+
+        Raises
+        ------
+        InvalidParameter
+            If the scores are not finite numbers, or not as many as the candidates.
         """
         scores = reals("scores", value)
         if candidates is not None and len(candidates) != len(scores):
@@ -97,14 +112,47 @@ class Selection(EpsilonMechanism):
     def accuracy(self, confidence: float = 0.95, size: int = 2) -> float:
         """With this probability the chosen of `size` candidates scores within this much of the best.
 
-        Exact: for some scores the gap is larger with probability 1 - confidence (see `misses`).
+        Exact: for some scores the gap is larger with probability 1 - confidence (see `selection_error`).
+
+        Parameters
+        ----------
+        confidence
+            The probability, strictly between 0 and 1.
+        size
+            The number of candidates.
+
+        Returns
+        -------
+        float
+            The gap between the best score and the one chosen.
+
+        Raises
+        ------
+        InvalidParameter
+            If a parameter is out of range.
         """
         size = checks.count("size", size, least=1)
         gap = selection_error.sure_gap(self._noise, checked_confidence(confidence), size)
         return self.scale * gap * (1 + 4e-16)
 
     def expected_gap(self, size: int = 2) -> float:
-        """A bound on the expected difference between the best score and the chosen one, for any scores."""
+        """A bound on the expected difference between the best score and the chosen one, for any scores.
+
+        Parameters
+        ----------
+        size
+            The number of candidates.
+
+        Returns
+        -------
+        float
+            The bound.
+
+        Raises
+        ------
+        InvalidParameter
+            If a parameter is out of range.
+        """
         return self.scale * selection_error.expected_gap(self._noise, checks.count("size", size, least=1))
 
     # -- where the loss is largest ---------------------------------------------------------------------
