@@ -35,16 +35,10 @@ def lower_bound(
 ) -> Audit:
     """A lower bound on epsilon that holds whatever the mechanism does (Kairouz, Oh and Viswanath 2015).
 
-    `mechanism` is one of ours (then `pair` is its `worst_pair` unless given) or any function of one input,
-    whose output may be a number, an array, text, None, or nested tuples, lists, mappings and sets of these.
-    With `batched=True` the function is called as `mechanism(input, times)` and returns that many independent
-    outputs along the first axis. `statistics` are functions of one output that return a number: further
-    places to look for a difference.
-
-    Of a mechanism the batch `releases` is drawn on the worst pair `trials` times and on its other `pairs`
-    (longer inputs) a tenth as often; and each of its `ways` to a release (`release` itself; a watch that is
-    asked) is run on all of them `single` times (1 in 20 of `trials`, at most 2000, unless told; 0 for none),
-    twice in a row, so that noise used again shows. A function is run twice in a row as well (1 in 50).
+    Of a mechanism the batch `releases` is drawn on the worst pair `trials` times and on its other `pairs` (longer
+    inputs) a tenth as often; and each of its `ways` to a release (`release` itself; a watch that is asked) is run
+    on all of them `single` times, twice in a row, so that noise used again shows. A function is run twice in a row
+    as well (1 in 50).
 
     `trials` releases are drawn of each input. A quarter teaches scores (odds of repeated outputs, of bins, of
     last bits; distances to the inputs; a regression), a quarter chooses thresholds: the set expected to give
@@ -63,6 +57,39 @@ def lower_bound(
     independent, and what is asked about one input does not change with the other. A poor score costs
     tightness only.
 
+    Parameters
+    ----------
+    mechanism
+        One of `dalenius.mechanisms`, or any function of one input whose output is a number, an array, text, None,
+        or nested tuples, lists, mappings and sets of these.
+    pair
+        Two neighbouring inputs; by default the `pairs` of the mechanism. A plain function needs them.
+    trials
+        How many releases of each input are drawn.
+    delta
+        The delta at which epsilon is bounded.
+    confidence
+        The probability with which everything the audit says holds.
+    statistics
+        Functions of one output that return a number: further places to look for a difference.
+    batched
+        Whether a plain function is called as `mechanism(input, times)` and returns that many independent outputs
+        along the first axis.
+    single
+        How often each way to a single release is run; by default 1 in 20 of `trials`, at most 2000; 0 for none.
+
+    Returns
+    -------
+    Audit
+        The bounds, and the attacks that were measured.
+
+    Raises
+    ------
+    InvalidParameter
+        If a parameter is out of range, or an output cannot be read.
+
+    Examples
+    --------
     A survey in which half the answers come from a coin has epsilon = log 3:
 
     >>> import random

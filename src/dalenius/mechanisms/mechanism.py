@@ -18,6 +18,12 @@ class Neighbours(NamedTuple):
         An input of `release`.
     second
         Another one.
+
+    Examples
+    --------
+    >>> from dalenius.mechanisms import Laplace
+    >>> Laplace(sensitivity=2, scale=1.0).worst_pair
+    Neighbours(first=0.0, second=2.0)
     """
 
     first: Any
@@ -25,7 +31,15 @@ class Neighbours(NamedTuple):
 
 
 class Mechanism(ABC):
-    """A private release: what comes out, and what it costs."""
+    """A private release: what comes out, and what it costs.
+
+    Examples
+    --------
+    >>> from dalenius.mechanisms import Geometric, Mechanism
+    >>> m = Geometric(sensitivity=1, scale=2.0)
+    >>> isinstance(m, Mechanism), m.loss.epsilon(delta=0.0)
+    (True, 0.5)
+    """
 
     @property
     @abstractmethod

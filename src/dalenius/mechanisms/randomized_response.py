@@ -38,6 +38,13 @@ class Proportions(NamedTuple):
         One unbiased estimate for each answer.
     variance
         Unbiased estimates of their variances.
+
+    Examples
+    --------
+    >>> from dalenius.mechanisms import RandomizedResponse
+    >>> share = RandomizedResponse(epsilon=2.0).estimate([0, 1] * 500)
+    >>> share.estimate.round(6).tolist()
+    [0.5, 0.5]
     """
 
     estimate: NDArray[np.float64]

@@ -12,7 +12,20 @@ from dalenius.mechanisms._support.noisy_comparison import Comparison
 
 
 class Stopped(RuntimeError):
-    """A watch has given the last answer it had."""
+    """A watch has given the last answer it had.
+
+    Examples
+    --------
+    >>> from dalenius.mechanisms import AboveThreshold, Stopped
+    >>> watch = AboveThreshold(sensitivity=1, epsilon=1.0).start(threshold=0)
+    >>> watch.ask(1000)
+    True
+    >>> try:
+    ...     watch.ask(1000)
+    ... except Stopped:
+    ...     print("no more answers")
+    no more answers
+    """
 
 
 class _Home:
@@ -38,6 +51,13 @@ class Watch:
     cannot be copied or saved, and a forked child may not ask it: two copies would share their secret noise
     and be paid for once. Threads may share one; they are answered one after the other. While a question is
     being answered the watch counts as stopped, and if answering is cut short it stays so.
+
+    Examples
+    --------
+    >>> from dalenius.mechanisms import SparseVector
+    >>> watch = SparseVector(sensitivity=1, epsilon=1.0, count=2).start(threshold=500)
+    >>> watch.answers([0, 2000, 0, 3000, 4000])
+    [False, True, False, True]
     """
 
     def __init__(
