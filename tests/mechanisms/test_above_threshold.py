@@ -103,7 +103,7 @@ class TestAboveThreshold(MechanismContract):
 
     def test_exact_law_on_a_coarse_grid(self, case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
         """The loss with discrete noise, ties and all: every pair of neighbours, by summation."""
-        monkeypatch.setattr(noisy_comparison, "STEPS", 1)
+        monkeypatch.setattr(noisy_comparison, "SENSITIVITY_BITS", 1)
         m = replace(case.mechanism, sensitivity=1.0)
         assert m.comparison.steps == 2
         worst = 0.0
@@ -117,7 +117,7 @@ class TestAboveThreshold(MechanismContract):
         assert worst > 0.5 * m.epsilon
 
     def test_released_law_on_a_coarse_grid(self, case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(noisy_comparison, "STEPS", 1)
+        monkeypatch.setattr(noisy_comparison, "SENSITIVITY_BITS", 1)
         m = replace(case.mechanism, sensitivity=1.0)
         with bits("coarse", case.label):
             found = m.releases([0.0, 0.5, 2.0], 40_000)

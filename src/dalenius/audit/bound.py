@@ -19,7 +19,7 @@ from dalenius.core import checks
 from dalenius.errors import InvalidParameter
 from dalenius.mechanisms.mechanism import Mechanism
 
-LEAST_TRIALS = 100
+MIN_TRIALS = 100
 
 
 def lower_bound(
@@ -95,13 +95,13 @@ def lower_bound(
     >>> import random
     >>> def survey(bit):
     ...     return bit if random.random() < 0.5 else random.random() < 0.5
-    >>> found = lower_bound(survey, pair=(True, False), trials=20_000, confidence=1 - 1e-9)
-    >>> 0.8 < found.epsilon <= 1.0986123
+    >>> audit = lower_bound(survey, pair=(True, False), trials=20_000, confidence=1 - 1e-9)
+    >>> 0.8 < audit.epsilon <= 1.0986123
     True
-    >>> found.contradicts(0.7), found.contradicts(1.0986123)
+    >>> audit.contradicts(0.7), audit.contradicts(1.0986123)
     (True, False)
     """
-    trials = checks.count("trials", trials, LEAST_TRIALS)
+    trials = checks.count("trials", trials, MIN_TRIALS)
     delta = checks.failure_probability("delta", delta)
     confidence = checks.number("confidence", confidence, "a number above 0 and below 1")
     if not 0.0 < confidence < 1.0:
@@ -109,8 +109,8 @@ def lower_bound(
     pairs = _pairs(mechanism, pair)
     if single is not None:
         single = checks.count("single", single, 0)
-        if 0 < single < LEAST_TRIALS:
-            raise InvalidParameter(f"single is {single}; it must be 0 or {LEAST_TRIALS} or more.")
+        if 0 < single < MIN_TRIALS:
+            raise InvalidParameter(f"single is {single}; it must be 0 or {MIN_TRIALS} or more.")
     plan = subjects(mechanism, pairs, trials, single, batched)
     failure = 1.0 - confidence
     shares = [failure / 2 if len(plan) > 1 else failure, *(failure / 2 / (len(plan) - 1) for _ in plan[1:])]
@@ -118,12 +118,12 @@ def lower_bound(
     unseen: list[str] = []
     for subject, share in zip(plan, shares, strict=True):
         try:
-            found, missed = _attacks(subject, delta, share, statistics)
+            measured, missed = _attacks(subject, delta, share, statistics)
         except Exception as error:
             if not subject.optional:
                 raise
-            found, missed = [], [f"{subject.label} could not be run: {type(error).__name__}."]
-        attacks += found
+            measured, missed = [], [f"{subject.label} could not be run: {type(error).__name__}."]
+        attacks += measured
         unseen += missed
     for note in unseen:
         warnings.warn(note, UserWarning, stacklevel=2)
@@ -177,7 +177,7 @@ def _measured(
     label: str, rejections: Sequence[Rejection], shares: Sequence[float], first: Rows, second: Rows
 ) -> list[Attack]:
     """Each set measured on fresh draws; every score is worked out once."""
-    found: dict[int, Attack] = {}
+    attacks: dict[int, Attack] = {}
     for score in {id(r.score): r.score for r in rejections}.values():
         one, other = score(first), score(second)
         for k, r in enumerate(rejections):
@@ -185,8 +185,8 @@ def _measured(
                 accused, innocent = (one, other) if r.accuses == "first" else (other, one)
                 misses = len(accused) - r.count(accused)
                 when = f"{label}: {r.when}" if label else r.when
-                found[k] = Attack(r.accuses, when, r.count(innocent), misses, len(accused), shares[k])
-    return [found[k] for k in range(len(rejections))]
+                attacks[k] = Attack(r.accuses, when, r.count(innocent), misses, len(accused), shares[k])
+    return [attacks[k] for k in range(len(rejections))]
 
 
 def _pairs(mechanism: object, pair: object) -> list[tuple[Any, Any]]:

@@ -120,10 +120,10 @@ class Audit:
         well as, for the complementary attack on the other input, below (type II, type I): so it is below the
         lower convex hull of all these points.
         """
-        found = {(a.type_one, a.type_two) for a in self.attacks}
-        found |= {(two, one) for one, two in found}
+        corners = {(a.type_one, a.type_two) for a in self.attacks}
+        corners |= {(two, one) for one, two in corners}
         hull: list[tuple[float, float]] = []
-        for point in sorted(found | {(0.0, 1.0), (1.0, 0.0)}):
+        for point in sorted(corners | {(0.0, 1.0), (1.0, 0.0)}):
             while len(hull) > 1 and _turns_right(hull[-2], hull[-1], point):
                 hull.pop()
             hull.append(point)

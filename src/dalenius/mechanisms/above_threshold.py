@@ -152,22 +152,24 @@ class AboveThreshold(EpsilonMechanism):
         noisy = int(self.comparison.noisy_thresholds(1)[0])
         for start in range(0, len(gaps), AT_ONCE):
             part = gaps[start : start + AT_ONCE]
-            found = np.flatnonzero(part + self.comparison.noisy(len(part)) >= noisy)
-            if len(found):
-                return start + int(found[0])
+            above = np.flatnonzero(part + self.comparison.noisy(len(part)) >= noisy)
+            if len(above):
+                return start + int(above[0])
         return None
 
     def releases(self, value: Any, times: int) -> list[int | None]:
         """`times` independent answers for threshold 0: together they cost `loss * times`."""
         gaps, times = self.comparison.above_by(value, 0.0), checks.count("times", times)
-        rows, found = max(1, AT_ONCE // len(gaps)), []
+        rows, answers = max(1, AT_ONCE // len(gaps)), []
         for done in range(0, times, rows):
             n = min(rows, times - done)
             above = (
                 gaps + self.comparison.noisy((n, len(gaps))) >= self.comparison.noisy_thresholds(n)[:, None]
             )
-            found += [int(i) if any_ else None for i, any_ in zip(above.argmax(1), above.any(1), strict=True)]
-        return found
+            answers += [
+                int(i) if any_ else None for i, any_ in zip(above.argmax(1), above.any(1), strict=True)
+            ]
+        return answers
 
     def accuracy(self, confidence: float = 0.95, size: int = 1) -> float:
         """With this probability up to `size` values are all judged rightly to within this much.

@@ -143,13 +143,13 @@ class AnalyzeGauss(ScaledNoise):
         given = _matrix(matrix).astype(np.float64)
         least = checks.nonnegative("least", least)
         values, vectors = np.linalg.eigh((given + given.T) / 2)
-        found = (vectors * np.maximum(values, least)) @ vectors.T
-        found = (found + found.T) / 2
+        nearest = (vectors * np.maximum(values, least)) @ vectors.T
+        nearest = (nearest + nearest.T) / 2
         # Rounding may leave an eigenvalue a little below: lift all of them by as little.
         lift = 2.0**-52 * max(float(np.abs(values).max()), least)
-        while float(np.linalg.eigvalsh(found)[0]) < least:
-            found, lift = found + lift * np.eye(len(found)), 2 * lift
-        return np.asarray(found)
+        while float(np.linalg.eigvalsh(nearest)[0]) < least:
+            nearest, lift = nearest + lift * np.eye(len(nearest)), 2 * lift
+        return np.asarray(nearest)
 
     def accuracy(self, confidence: float = 0.95, size: int = 1) -> float:
         """The error that, with probability `confidence`, all entries of a `size` x `size` matrix stay within.

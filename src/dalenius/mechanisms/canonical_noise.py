@@ -25,7 +25,7 @@ from dalenius.mechanisms._support.grid_noise import coordinate_failure
 from dalenius.mechanisms._support.rounded_noise import RoundedNoise
 from dalenius.noise import Grid, uniform_integers
 
-DIGITS = 24
+GRID_BITS = 24
 """The sensitivity is 2^24 to 2^25 grid steps."""
 WORD = 62
 """Digits of a uniform number drawn at a time."""
@@ -196,7 +196,7 @@ class CanonicalNoise(RoundedNoise):
 
     @cached_property
     def _grid(self) -> Grid:
-        return Grid(Fraction(2) ** (math.frexp(self.sensitivity)[1] - 1 - DIGITS))
+        return Grid(Fraction(2) ** (math.frexp(self.sensitivity)[1] - 1 - GRID_BITS))
 
     @cached_property
     def _law(self) -> _Law:

@@ -23,7 +23,7 @@ from dalenius.mechanisms._support.scaled_noise import ScaledIntegerNoise
 from dalenius.mechanisms.mechanism import Neighbours
 from dalenius.noise import discrete_gaussian
 
-SUMMED = 1e5
+MAX_SUMMED_SIGMA = 1e5
 """Up to this sigma quantiles are found by summing the law."""
 
 
@@ -115,7 +115,7 @@ class DiscreteGaussian(ScaledIntegerNoise, NoiseOnIntegers):
         """
         t = coordinate_failure(confidence, size)
         bound = max(0, math.ceil(-float(ndtri(t / 2)) * self.sigma * (1 + 1e-13)))
-        if self.sigma > SUMMED:
+        if self.sigma > MAX_SUMMED_SIGMA:
             return float(bound)
         far = bound + math.ceil(10 * self.sigma) + 10
         weights = np.exp(-0.5 * (np.arange(far + 1.0) / self.sigma) ** 2)

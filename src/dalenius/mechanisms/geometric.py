@@ -23,7 +23,7 @@ from dalenius.mechanisms._support.scaled_noise import ScaledIntegerNoise
 from dalenius.mechanisms.mechanism import Neighbours
 from dalenius.noise import discrete_laplace
 
-ENUMERATED = 10**6
+MAX_ENUMERATED_SENSITIVITY = 10**6
 """Up to this sensitivity the loss is the exact discrete one."""
 
 
@@ -70,7 +70,7 @@ class Geometric(ScaledIntegerNoise, NoiseOnIntegers):
     @cached_property
     def loss(self) -> Loss:
         """The worst-case privacy loss of one release."""
-        if self.sensitivity <= ENUMERATED:
+        if self.sensitivity <= MAX_ENUMERATED_SENSITIVITY:
             return losses.geometric(self.scale, self.sensitivity, self.adjacency)
         s = Fraction(self.scale)
         return losses.laplace(1.0, float_up(self.sensitivity / s + 1 / (4 * s * s)), self.adjacency)

@@ -163,8 +163,8 @@ class Histogram(NoiseOnIntegers):
             If a parameter is out of range.
         """
         if _checked(noise) == "geometric":
-            found = Geometric.for_accuracy(within, confidence, sensitivity=1, size=size)
-            return cls(scale=found.scale, adjacency=adjacency)
+            geometric = Geometric.for_accuracy(within, confidence, sensitivity=1, size=size)
+            return cls(scale=geometric.scale, adjacency=adjacency)
         other = DiscreteGaussian.for_accuracy(within, confidence, sensitivity=1, size=size)
         return cls(sigma=other.sigma, adjacency=adjacency)
 
@@ -196,7 +196,7 @@ class Histogram(NoiseOnIntegers):
             If no noise keeps the guarantee.
         """
         noise = _checked(noise)
-        found = calibrate(lambda x: _loss(noise, x, adjacency), guarantee)
+        noise_size = calibrate(lambda x: _loss(noise, x, adjacency), guarantee)
 
         def build(x: float) -> Histogram:
             return (
@@ -205,7 +205,7 @@ class Histogram(NoiseOnIntegers):
                 else cls(sigma=x, adjacency=adjacency)
             )
 
-        return ensure_kept(build, found, guarantee)
+        return ensure_kept(build, noise_size, guarantee)
 
     @property
     def worst_pair(self) -> Neighbours:

@@ -18,7 +18,7 @@ from dalenius.errors import InvalidParameter
 Reals = NDArray[np.float64]
 Rows = tuple[tuple[float, ...], ...]
 
-LEAST_SHARE = 1e-6
+MIN_SHARE = 1e-6
 """A body must fill this much of its bounding box, or draws from it take too long."""
 
 
@@ -83,13 +83,13 @@ class Hull:
         if points.shape[1] == 1:
             return cls(((1.0,),), (float(widths[0]),), (float(widths[0]),))
         try:
-            found = ConvexHull(both)
+            hull = ConvexHull(both)
         except QhullError:
             raise InvalidParameter(
                 "vertices lie in a subspace; with their negatives they must span a body of full dimension."
             ) from None
-        normals, offsets = _half(found.equations[:, :-1], -found.equations[:, -1])
-        share = float(found.volume / np.prod(2 * widths))
+        normals, offsets = _half(hull.equations[:, :-1], -hull.equations[:, -1])
+        share = float(hull.volume / np.prod(2 * widths))
         body = cls(_rows(normals), tuple(offsets.tolist()), tuple(widths.tolist()), share=share)
         stretch = max(Fraction(1), *(body._gauge([Fraction(x) for x in row]) for row in points.tolist()))
         return cls(body.normals, body.offsets, body.widths, stretch, share)._checked()
@@ -195,10 +195,10 @@ class Hull:
         return max(*sides, *(abs(x) / Fraction(w) for x, w in zip(z, self.widths, strict=True)))
 
     def _checked(self) -> Hull:
-        if self.share < LEAST_SHARE:
+        if self.share < MIN_SHARE:
             raise InvalidParameter(
                 f"the body fills {self.share:.1e} of its bounding box; it must fill at least "
-                f"{LEAST_SHARE:g}. Choose coordinates along its axes, or a body with fewer dimensions."
+                f"{MIN_SHARE:g}. Choose coordinates along its axes, or a body with fewer dimensions."
             )
         return self
 
@@ -240,15 +240,15 @@ def _widths(rows: Reals, limits: Reals) -> Reals:
         unit = np.zeros(d)
         unit[j] = 1.0
         # min limits (p + n) subject to rows^T (p - n) = e_j, p, n >= 0
-        found = linprog(
+        solution = linprog(
             np.concatenate((limits, limits)),
             A_eq=np.concatenate((rows, -rows)).T,
             b_eq=unit,
             bounds=(0, None),
         )
-        if found.x is None:
+        if solution.x is None:
             raise InvalidParameter("the half-spaces leave a direction open; the body must be bounded.")
-        y = found.x[: len(rows)] - found.x[len(rows) :]
+        y = solution.x[: len(rows)] - solution.x[len(rows) :]
         highs[j], rests[j] = limits @ np.abs(y), np.abs(unit - rows.T @ y).sum()
     slack = float(rests.max()) * float(highs.max()) * 2
     if not slack < 1e-7 * float(highs.min()):

@@ -34,13 +34,13 @@ from dalenius.noise.norm_noise import norm_units
 
 Norm = Literal["l1", "l2", "linf"]
 
-TICKS, MOST_TICKS = 36, 54
+TICKS, MAX_TICKS = 36, 54
 """The smaller of sensitivity and scale is about 2^36 ticks of a hull's norm; the scale at most 2^54."""
 FINE, COARSE = 17, 12
 """Rounding to the grid costs a relative 2^-17 of noise; 2^-12 where more would need very fine grids."""
 WIDE = 34
 """Entries of up to about 2^34 grid steps are cheap to draw: doubles decide how nearly all of them round."""
-LEAST_WIDE, MOST_WIDE = 20, 46
+MIN_WIDE, MAX_WIDE = 20, 46
 """And so many they may have at all: entries, some sqrt(d) or d times as large, fit 62 bits."""
 
 
@@ -226,7 +226,7 @@ class _Rounded:
         corner = math.isqrt(size - 1) + 1 if norm == "l2" else 1
         ratio = _floor_log2(Fraction(scale) * corner / Fraction(sensitivity)) + 1
         spread = (corner if norm == "l2" else size).bit_length()
-        wide = min(max(min(ratio + FINE, WIDE - spread), ratio + COARSE, LEAST_WIDE), MOST_WIDE)
+        wide = min(max(min(ratio + FINE, WIDE - spread), ratio + COARSE, MIN_WIDE), MAX_WIDE)
         grid = Grid(Fraction(2) ** (_floor_log2(Fraction(scale)) - wide))
         steps = Fraction(grid.steps(sensitivity, size, norm))
         return cls(grid, norm, size, math.ceil(steps * Fraction(scale) / Fraction(sensitivity)))
@@ -252,7 +252,7 @@ class _Ticks:
     def of(cls, sensitivity: float, scale: float, hull: Hull) -> _Ticks:
         moved, noise = Fraction(sensitivity), Fraction(scale)
         least = _floor_log2(min(moved, noise))
-        tick = Fraction(2) ** max(least - TICKS, _floor_log2(noise) - MOST_TICKS)
+        tick = Fraction(2) ** max(least - TICKS, _floor_log2(noise) - MAX_TICKS)
         step = Fraction(2) ** (_floor_log2(tick / hull.corner))
         # Rounding moves the norm by at most step * corner <= tick.
         ticks = math.ceil(moved * hull.stretch / tick) + 1

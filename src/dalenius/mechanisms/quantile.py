@@ -25,7 +25,7 @@ from dalenius.mechanisms._support.interval_grid import IntervalGrid
 from dalenius.mechanisms._support.rank_draws import UNITS_PER_RANK, RankScores
 from dalenius.mechanisms.mechanism import Neighbours
 
-MOST_RECORDS = 1 << 31
+MAX_RECORDS = 1 << 31
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -203,7 +203,7 @@ def checked_level(name: str, level: object) -> float:
 def records(value: Any) -> Reals:
     """One number per record; there may be none."""
     data = reals("data", value, least=0)
-    if len(data) >= MOST_RECORDS:
+    if len(data) >= MAX_RECORDS:
         raise InvalidParameter("data has 2^31 records or more; split them up.")
     return data
 

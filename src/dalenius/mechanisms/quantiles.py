@@ -33,7 +33,7 @@ from dalenius.noise import uniform_integers
 
 AT_ONCE = 1 << 20
 """Candidates and records held in memory together."""
-SPREAD = 24
+TIE_BITS = 24
 """Every record is moved to one of 2^24 places within its grid step, at random, to break ties."""
 
 
@@ -145,12 +145,12 @@ class Quantiles(EpsilonMechanism):
 
     @property
     def _nodes(self) -> list[Node]:
-        found, waiting = [], [self._root]
+        nodes, waiting = [], [self._root]
         while waiting:
             node = waiting.pop()
-            found.append(node)
+            nodes.append(node)
             waiting += [child for child in (node.below, node.above) if child is not None]
-        return found
+        return nodes
 
     def _scale(self, node: Node) -> float:
         """In parts of ranks."""
@@ -176,49 +176,52 @@ class Quantiles(EpsilonMechanism):
             If the value is not of the kind described.
         """
         data = self.points.nearest(records(value)) - self.points.lowest
-        places = np.sort((data << SPREAD) + uniform_integers(0, 1 << SPREAD, len(data)))
-        found = np.empty(len(self.levels), dtype=np.int64)
-        self._search(self._root, places, 0, (self.points.count << SPREAD) - 1, found)
-        return self.points.values((found >> SPREAD) + self.points.lowest)
+        places = np.sort((data << TIE_BITS) + uniform_integers(0, 1 << TIE_BITS, len(data)))
+        chosen = np.empty(len(self.levels), dtype=np.int64)
+        self._search(self._root, places, 0, (self.points.count << TIE_BITS) - 1, chosen)
+        return self.points.values((chosen >> TIE_BITS) + self.points.lowest)
 
     def releases(self, value: Any, times: int) -> Any:
         """`times` independent answers, one row each: together they cost `loss * times`."""
         data, times = records(value), checks.count("times", times)
         at_once = AT_ONCE // (2 * len(data) + 1)
-        if at_once < 2 or self.points.count << SPREAD > EXACT:
+        if at_once < 2 or self.points.count << TIE_BITS > EXACT:
             return np.array([self.release(data) for _ in range(times)]).reshape(times, len(self.levels))
-        units = (self.points.nearest(data) - self.points.lowest) << SPREAD
-        found = np.empty((times, len(self.levels)), dtype=np.int64)
+        units = (self.points.nearest(data) - self.points.lowest) << TIE_BITS
+        chosen = np.empty((times, len(self.levels)), dtype=np.int64)
         for start in range(0, times, at_once):
-            part = found[start : start + at_once]
-            places = np.sort(units + uniform_integers(0, 1 << SPREAD, (len(part), len(units))), axis=1)
-            ends = np.zeros(len(part), dtype=np.int64), np.full(len(part), (self.points.count << SPREAD) - 1)
+            part = chosen[start : start + at_once]
+            places = np.sort(units + uniform_integers(0, 1 << TIE_BITS, (len(part), len(units))), axis=1)
+            ends = (
+                np.zeros(len(part), dtype=np.int64),
+                np.full(len(part), (self.points.count << TIE_BITS) - 1),
+            )
             self._search_many(self._root, places, *ends, np.arange(len(part)), part)
-        return self.points.values((found >> SPREAD) + self.points.lowest)
+        return self.points.values((chosen >> TIE_BITS) + self.points.lowest)
 
     def _search_many(
-        self, node: Node, places: Ints, first: Ints, last: Ints, rows: Ints, found: Ints
+        self, node: Node, places: Ints, first: Ints, last: Ints, rows: Ints, chosen: Ints
     ) -> None:
         here = RankScoreRows(places, first, last, places.shape[1] * node.share, self._scale(node)).draw()
-        found[rows, node.place] = here
+        chosen[rows, node.place] = here
         cuts = (places <= here[:, None]).sum(axis=1)
         for cut in np.unique(cuts):
             same = cuts == cut
             if node.below is not None:
                 below = places[same, :cut], first[same], here[same]
-                self._search_many(node.below, *below, rows[same], found)
+                self._search_many(node.below, *below, rows[same], chosen)
             if node.above is not None:
                 above = places[same, cut:], here[same], last[same]
-                self._search_many(node.above, *above, rows[same], found)
+                self._search_many(node.above, *above, rows[same], chosen)
 
-    def _search(self, node: Node, places: Ints, first: int, last: int, found: Ints) -> None:
+    def _search(self, node: Node, places: Ints, first: int, last: int, chosen: Ints) -> None:
         here = RankScores(places, first, last, len(places) * node.share, self._scale(node)).draw()
-        found[node.place] = here
+        chosen[node.place] = here
         cut = int(np.searchsorted(places, here, side="right"))
         if node.below is not None:
-            self._search(node.below, places[:cut], first, here, found)
+            self._search(node.below, places[:cut], first, here, chosen)
         if node.above is not None:
-            self._search(node.above, places[cut:], here, last, found)
+            self._search(node.above, places[cut:], here, last, chosen)
 
     def accuracy(self, confidence: float = 0.95, size: int = 1_000_000) -> float:
         """With this probability every rank is off by at most this much, for any data of up to `size` records.
@@ -247,7 +250,7 @@ class Quantiles(EpsilonMechanism):
         failure = 1.0 - checked_confidence(confidence)
         size = checks.count("size", size, least=1)
         each = 1.0 - failure * (1 - 2.0**-10) / len(self.levels)
-        gap = selection_error.sure_gap("gumbel", each, self.points.count << SPREAD)
+        gap = selection_error.sure_gap("gumbel", each, self.points.count << TIE_BITS)
         together = _fixed_error(size, failure)
 
         def worst(node: Node | None) -> float:
@@ -284,10 +287,10 @@ def _checked_levels(levels: object) -> tuple[float, ...]:
         raise InvalidParameter(
             f"levels is {levels!r}; it must be a list of numbers such as (0.25, 0.5, 0.75)."
         )
-    found = tuple(checked_level(f"levels[{i}]", level) for i, level in enumerate(levels))
-    if any(a >= b for a, b in pairwise(found)):
+    checked = tuple(checked_level(f"levels[{i}]", level) for i, level in enumerate(levels))
+    if any(a >= b for a, b in pairwise(checked)):
         raise InvalidParameter("levels must be increasing, each above the one before.")
-    return found
+    return checked
 
 
 def _tree(parts: list[int], left: int, right: int) -> Node | None:
@@ -319,6 +322,6 @@ def _most_together(size: int, failure: float) -> int:
     log_choose = 0.0
     for m in range(1, size + 1):
         log_choose += math.log(size - m + 1) - math.log(m)
-        if log_choose - SPREAD * math.log(2) * (m - 1) <= math.log(failure):
+        if log_choose - TIE_BITS * math.log(2) * (m - 1) <= math.log(failure):
             return m - 1
     return size

@@ -25,8 +25,8 @@ from dalenius.mechanisms.mechanism import Mechanism, Neighbours
 from dalenius.noise import bernoulli, uniform_integers
 from dalenius.noise.enclosure import exp_bounds
 
-MOST = 1 << 62
-MOST_COUNTED = 1 << 26
+MAX_ANSWERS = 1 << 62
+MAX_ESTIMATED = 1 << 26
 
 
 class Proportions(NamedTuple):
@@ -91,7 +91,7 @@ class RandomizedResponse(Mechanism):
         epsilon = checks.moderate("epsilon", checks.positive("epsilon", self.epsilon))
         object.__setattr__(self, "epsilon", epsilon)
         object.__setattr__(self, "k", checks.count("k", self.k, least=2))
-        if self.k > MOST:
+        if self.k > MAX_ANSWERS:
             raise InvalidParameter(f"k is {self.k}; it must be at most 2^62, so that answers fit 64 bits.")
         if self.adjacency is not REPLACE_ONE:
             raise InvalidParameter(
@@ -177,7 +177,7 @@ class RandomizedResponse(Mechanism):
         InvalidParameter
             If the value is not of the kind described.
         """
-        if self.k > MOST_COUNTED:
+        if self.k > MAX_ESTIMATED:
             raise InvalidParameter(
                 f"k is {self.k}; proportions are estimated for up to 2^26 different answers."
             )

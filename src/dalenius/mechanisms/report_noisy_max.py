@@ -15,7 +15,7 @@ from dalenius.mechanisms._support import selection_error
 from dalenius.mechanisms._support.float_arrays import Reals
 from dalenius.mechanisms._support.selection import Selection
 
-MOST_RIVALS = 300
+MAX_RIVALS = 300
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,5 +83,5 @@ class ReportNoisyMax(Selection):
         if self.noise == "exponential":
             return np.array([0.0, self.sensitivity * (1 if self.monotone else 2)])
         # Level with so many rivals that it must come from the tail, where the noise is exponential.
-        rivals = min(MOST_RIVALS, math.ceil(10 * math.exp(min(self.epsilon, 10.0))))
+        rivals = min(MAX_RIVALS, math.ceil(10 * math.exp(min(self.epsilon, 10.0))))
         return np.zeros(1 + rivals)

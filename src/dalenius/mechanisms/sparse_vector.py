@@ -213,15 +213,15 @@ class SparseVector(EpsilonMechanism):
         if not self.fresh_threshold:
             threshold = int(self.comparison.noisy_thresholds(1)[0])
             return [int(i) for i in np.flatnonzero(noisy >= threshold)[: self.count]]
-        found: list[int] = []
+        indices: list[int] = []
         start = 0
         for threshold in self.comparison.noisy_thresholds(self.count).tolist():
             later = np.flatnonzero(noisy[start:] >= threshold)
             if not len(later):
                 break
-            found.append(start + int(later[0]))
-            start = found[-1] + 1
-        return found
+            indices.append(start + int(later[0]))
+            start = indices[-1] + 1
+        return indices
 
     def releases(self, value: Any, times: int) -> list[list[int]] | list[dict[int, float]]:
         """`times` independent answers for threshold 0: together they cost `loss * times`."""
@@ -245,16 +245,16 @@ class SparseVector(EpsilonMechanism):
         noisy = gaps + self.comparison.noisy((times, len(gaps)))
         thresholds = self.comparison.noisy_thresholds((times, self.count if self.fresh_threshold else 1))
         places = np.arange(len(gaps))
-        found = np.full((times, self.count), -1, dtype=np.int64)
+        indices = np.full((times, self.count), -1, dtype=np.int64)
         last = np.full(times, -1)
         for k in range(self.count):
             above = (noisy >= thresholds[:, k if self.fresh_threshold else 0, None]) & (
                 places > last[:, None]
             )
             any_, first = above.any(axis=1), above.argmax(axis=1)
-            found[any_, k] = first[any_]
+            indices[any_, k] = first[any_]
             last = np.where(any_, first, len(gaps))
-        return found
+        return indices
 
     def accuracy(self, confidence: float = 0.95, size: int = 1) -> float:
         """With this probability up to `size` values are all judged rightly to within this much.

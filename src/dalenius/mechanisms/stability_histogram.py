@@ -275,11 +275,11 @@ def _counts(value: Any) -> dict[Any, int]:
             "to counts."
         )
     given = [(key, _count(n)) for key, n in _listed(value)]
-    found: dict[Any, int] = {}
+    counts: dict[Any, int] = {}
     for key, n in given:
         known = canonical(key)
-        found[known] = found.get(known, 0) + n
-    return {key: n for key, n in found.items() if n > 0}
+        counts[known] = counts.get(known, 0) + n
+    return {key: n for key, n in counts.items() if n > 0}
 
 
 def _listed(value: Any) -> list[tuple[Any, Any]]:

@@ -240,13 +240,13 @@ class Tulap(RoundedNoise):
         wide = self._wide
         edge = wide * Fraction(self.width) if self.delta > 0 else None
         last = None if edge is None else math.ceil(edge)
-        found = self._attempt(count)
+        cells = self._attempt(count)
         while last is not None:
-            outside = (found < -last) | (found >= last)
+            outside = (cells < -last) | (cells >= last)
             if not outside.any():
                 break
-            found[outside] = self._attempt(int(outside.sum()))
-        return found
+            cells[outside] = self._attempt(int(outside.sum()))
+        return cells
 
     def _attempt(self, count: int) -> NDArray[Any]:
         k = np.asarray(discrete_laplace(1 / Fraction(self.epsilon), count))

@@ -156,12 +156,12 @@ class Watch:
         InvalidParameter
             If the value is not of the kind described.
         """
-        found: list[Any] = []
+        answers: list[Any] = []
         for value in reals("values", values).tolist():
             if self.stopped:
                 break
-            found.append(self.ask(value))
-        return found
+            answers.append(self.ask(value))
+        return answers
 
     def __repr__(self) -> str:
         return f"Watch(asked={self._asked}, left={self._left})"

@@ -19,7 +19,7 @@ from dalenius.noise.source import words
 Noise = Literal["gumbel", "exponential", "laplace"]
 Floats = NDArray[np.float64]
 
-FAR = -1e300
+NEGLIGIBLE = -1e300
 
 
 def noisy_argmax(scores: Any, scale: Any, noise: Noise = "gumbel", base: Any = None) -> Any:
@@ -150,7 +150,7 @@ class _Contest:
             center = (rows * 0.5 - best * 0.5) / (self.nearest * 0.5)
         noise, error = self._noise(drawn)
         size = np.abs(center) + np.abs(noise)
-        far = center < FAR
+        far = center < NEGLIGIBLE
         if base is not None:
             with np.errstate(divide="ignore"):
                 logs = np.log(base)
@@ -161,7 +161,7 @@ class _Contest:
         with np.errstate(invalid="ignore"):
             low, high = value - error, value + error
         if far.any():
-            low[far], high[far] = -np.inf, FAR / 2
+            low[far], high[far] = -np.inf, NEGLIGIBLE / 2
         if base is not None:
             out = base == 0
             low[out], high[out] = -np.inf, -np.inf

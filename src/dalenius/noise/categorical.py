@@ -74,9 +74,9 @@ def _large(whole: list[int], total: int) -> Callable[[int], NDArray[Any]]:
 
     def draw(n: int) -> NDArray[Any]:
         drawn = words(n)
-        found = np.searchsorted(cuts, drawn, side="left")
-        undecided = cuts[np.minimum(found, len(cuts) - 1)] == drawn
-        return settled(found, undecided, lambda i: settle(LazyUniform(int(drawn[i]), 64)))
+        category = np.searchsorted(cuts, drawn, side="left")
+        undecided = cuts[np.minimum(category, len(cuts) - 1)] == drawn
+        return settled(category, undecided, lambda i: settle(LazyUniform(int(drawn[i]), 64)))
 
     return draw
 

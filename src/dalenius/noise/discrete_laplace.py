@@ -88,10 +88,10 @@ def _split(scale: Fraction) -> Callable[[int], NDArray[Any]]:
     size = geometric_sampler(scale)
 
     def draw(n: int) -> NDArray[Any]:
-        found = attempt(n)
-        while len(found) < n:
-            found = np.concatenate([found, attempt(n - len(found))])
-        return found
+        drawn = attempt(n)
+        while len(drawn) < n:
+            drawn = np.concatenate([drawn, attempt(n - len(drawn))])
+        return drawn
 
     def attempt(n: int) -> NDArray[Any]:
         values = size(n)

@@ -122,10 +122,10 @@ def remainders(scale: Fraction, digits: int) -> Callable[[int], NDArray[np.int64
     nearest = float(scale)
 
     def draw(n: int) -> NDArray[np.int64]:
-        found = _kept(n)
-        while len(found) < n:
-            found = np.concatenate([found, _kept(n - len(found))])
-        return found
+        kept = _kept(n)
+        while len(kept) < n:
+            kept = np.concatenate([kept, _kept(n - len(kept))])
+        return kept
 
     def _kept(n: int) -> NDArray[np.int64]:
         """A word is digits for r, then at least 18 digits v of the U that is to be below exp(-r/scale).

@@ -272,8 +272,8 @@ class Grid:
         # floor(x b / a + 1/2) = floor((2 x b + a) / (2 a)), in 64 bits where nothing can wrap
         largest = max(abs(int(values.max())), abs(int(values.min()))) if values.size else 0
         if 2 * largest * b + a < LARGEST and 2 * a < LARGEST:
-            found = values.astype(np.int64)
-            return found if a == b else (2 * b * found + a) // (2 * a)
+            whole = values.astype(np.int64)
+            return whole if a == b else (2 * b * whole + a) // (2 * a)
         return self._by_fractions(values.astype(object))
 
     def _floats(self, values: NDArray[np.float64]) -> NDArray[Any]:

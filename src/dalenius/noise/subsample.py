@@ -101,16 +101,16 @@ def fixed_subsample(n: int, m: int) -> Indices:
 
 def _distinct(n: int, m: int) -> Indices:
     """The first m different values of a uniform sequence: by symmetry every set of m is equally likely."""
-    found: Indices = np.empty(0, dtype=np.int64)
-    while len(found) < m:
-        missing = m - len(found)
+    chosen: Indices = np.empty(0, dtype=np.int64)
+    while len(chosen) < m:
+        missing = m - len(chosen)
         fresh = below(n, missing + missing // 8 + 8).view(np.int64)
         _, first = np.unique(fresh, return_index=True)
         fresh = fresh[np.sort(first)]
-        new = fresh[~np.isin(fresh, found, assume_unique=True)] if len(found) else fresh
-        found = np.concatenate([found, new[:missing]])
-    found.sort()
-    return found
+        new = fresh[~np.isin(fresh, chosen, assume_unique=True)] if len(chosen) else fresh
+        chosen = np.concatenate([chosen, new[:missing]])
+    chosen.sort()
+    return chosen
 
 
 def poisson_subsample(n: int, rate: Any) -> Indices:

@@ -71,10 +71,10 @@ def below(n: int, count: int) -> NDArray[np.uint64]:
     """
     if n & (n - 1) == 0:
         return words(count) >> np.uint64(65 - n.bit_length()) if n > 1 else np.zeros(count, dtype=np.uint64)
-    found = _try(n, count)
-    while len(found) < count:
-        found = np.concatenate([found, _try(n, count - len(found))])
-    return found
+    drawn = _try(n, count)
+    while len(drawn) < count:
+        drawn = np.concatenate([drawn, _try(n, count - len(drawn))])
+    return drawn
 
 
 def _try(n: int, count: int) -> NDArray[np.uint64]:

@@ -63,10 +63,10 @@ def least_epsilon(
     rest = error(build(1.0)) - fixed
     if rest <= 1e-12 * limit:
         raise CannotMeet("every epsilon is that accurate; there is nothing to calibrate.")
-    epsilon, found = rest / (limit - fixed), build(rest / (limit - fixed))
+    epsilon, mechanism = rest / (limit - fixed), build(rest / (limit - fixed))
     for _ in range(100):
-        if error(found) <= limit:
-            return found
+        if error(mechanism) <= limit:
+            return mechanism
         epsilon *= 1 + 1e-13
-        found = build(epsilon)
+        mechanism = build(epsilon)
     raise CannotMeet(f"no epsilon near {epsilon:g} is within {limit:g}.")

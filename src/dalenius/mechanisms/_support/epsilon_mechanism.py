@@ -68,13 +68,13 @@ class EpsilonMechanism(Mechanism):
         about = {name: options.pop(name) for name in cls._accuracy_options if name in options}
         make: Any = cls
         one: Any = make(epsilon=1.0, **options)
-        found: Self = least_epsilon(
+        mechanism: Self = least_epsilon(
             lambda epsilon: replace(one, epsilon=epsilon),
             lambda mechanism: mechanism.accuracy(confidence, **about),
             within,
             one._error_without_noise(confidence, **about),
         )
-        return found
+        return mechanism
 
     @classmethod
     def calibrated(cls, guarantee: Guarantee, **options: Any) -> Self:
@@ -101,5 +101,5 @@ class EpsilonMechanism(Mechanism):
         """
         make: Any = cls
         one: Any = make(epsilon=1.0, **options)
-        found: Self = replace(one, epsilon=affordable(guarantee, one._loss_at))
-        return found
+        mechanism: Self = replace(one, epsilon=affordable(guarantee, one._loss_at))
+        return mechanism

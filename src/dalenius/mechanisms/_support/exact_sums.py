@@ -31,9 +31,9 @@ Reals = NDArray[np.float64]
 
 LIMB = 40
 MASK = (1 << LIMB) - 1
-MOST_SHIFT = 78
+MAX_SHIFT = 78
 """Integers times 2^78 at most fit three limbs."""
-MOST_POWER = 800
+MAX_POWER = 800
 """On coarser grids everything is worked out 2^(power - 800) times smaller, lest a part of it overflows."""
 SIGN = np.int64(SMALLEST)
 
@@ -41,14 +41,14 @@ SIGN = np.int64(SMALLEST)
 def noisy_reals(grid: Grid, numbers: Numbers, noise: Numbers, offset: float = 0.0) -> Reals:
     """(floor(x/g + 1/2) + noise + offset) g as doubles, g a power of two; shapes broadcast, 0 <= offset < 1."""
     power = grid.granularity.numerator.bit_length() - grid.granularity.denominator.bit_length()
-    limbs = _limbs(numbers, min(power, MOST_POWER), max(0, power - MOST_POWER))
+    limbs = _limbs(numbers, min(power, MAX_POWER), max(0, power - MAX_POWER))
     if limbs is None or noise.dtype != np.int64:
         return _one_by_one(grid, numbers, noise, offset)
     high, middle, low = limbs
     low = low + (noise & MASK)
     middle = middle + (noise >> LIMB) + (low >> LIMB)
     carry, middle, low = middle >> LIMB, middle & MASK, low & MASK
-    small = min(power, MOST_POWER)
+    small = min(power, MAX_POWER)
     top = (
         np.ldexp((high + carry).astype(np.float64), 2 * LIMB + small)
         if high.dtype == np.int64
@@ -68,11 +68,11 @@ def _limbs(numbers: Numbers, power: int, more: int) -> tuple[NDArray[Any], Ints,
         halves = numbers >> np.uint64(power + more - 1) if power + more < 65 else np.zeros_like(numbers)
         high, middle, low = _of_integers((halves >> np.uint64(1)).view(np.int64), 0)
         return high, middle, low + (halves & np.uint64(1)).view(np.int64)
-    if numbers.dtype == np.uint64 and -power + 32 <= MOST_SHIFT:
+    if numbers.dtype == np.uint64 and -power + 32 <= MAX_SHIFT:
         upper = _of_integers((numbers >> np.uint64(32)).astype(np.int64), power - 32)
         lower = _of_integers((numbers & np.uint64(0xFFFFFFFF)).astype(np.int64), power)
         return upper[0] + lower[0], upper[1] + lower[1], upper[2] + lower[2]
-    if numbers.dtype.kind in "iu" and numbers.dtype != np.uint64 and -power <= MOST_SHIFT:
+    if numbers.dtype.kind in "iu" and numbers.dtype != np.uint64 and -power <= MAX_SHIFT:
         x = numbers.astype(np.int64)
         if power > 0:
             halves = x >> (power + more - 1) if power + more < 64 else np.zeros_like(x)

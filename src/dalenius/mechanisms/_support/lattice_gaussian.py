@@ -21,7 +21,7 @@ from dalenius.core.adjacency import Adjacency
 from dalenius.core.checks import float_up
 from dalenius.mechanisms._support.grid_noise import gaussian_mu
 
-ENUMERATED = 1e5
+MAX_ENUMERATED_SIGMA = 1e5
 """Up to this sigma the one-dimensional law is written out."""
 
 
@@ -34,7 +34,7 @@ def lattice_gaussian(sigma: float, squared: int, coordinates: int, adjacency: Ad
     sigma below 1 the profile comes from zCDP alone.
     """
     coordinates, whole = min(coordinates, squared), math.isqrt(squared)
-    if coordinates == 1 and sigma <= ENUMERATED and whole <= 10**6:
+    if coordinates == 1 and sigma <= MAX_ENUMERATED_SIGMA and whole <= 10**6:
         return losses.discrete_gaussian(sigma, whole, adjacency)
     rho = float_up(squared / (2 * Fraction(sigma) ** 2))
     # A move by d whole steps is d moves by 1, and moves in several coordinates add in quadrature.
@@ -44,7 +44,7 @@ def lattice_gaussian(sigma: float, squared: int, coordinates: int, adjacency: Ad
     )
     below: Pair = (
         DiscreteGaussianAtoms(sigma, whole)
-        if sigma <= ENUMERATED and whole <= 10**6
+        if sigma <= MAX_ENUMERATED_SIGMA and whole <= 10**6
         else GaussianPair(whole / sigma * (1 - 1e-9))
     )
     name = call("lattice_gaussian", sigma=sigma, squared=squared, coordinates=coordinates)

@@ -29,18 +29,23 @@ from dalenius.core.bisection import last_true
 from dalenius.errors import InvalidParameter, TooMuchNoise
 from dalenius.mechanisms._support.exact_arrays import array_of
 from dalenius.mechanisms._support.float_arrays import Reals, reals
-from dalenius.mechanisms._support.selection_error import FAR, SURE, integral, log_below
+from dalenius.mechanisms._support.selection_error import (
+    QUADRATURE_ALLOWANCE,
+    TAIL_SCALES,
+    integral,
+    log_below,
+)
 from dalenius.mechanisms.mechanism import Neighbours
 from dalenius.noise import Grid, discrete_laplace, geometric
 
 Noise = Literal["laplace", "exponential"]
 Ints = NDArray[np.int64]
 
-STEPS = 20
+SENSITIVITY_BITS = 20
 """The sensitivity is 2^20 to 2^21 grid steps, fewer where the noise is above 2^30 times the sensitivity."""
 LARGEST_NOISE = 50
 """Scales stay below 2^51 steps and values are clamped to 2^60, so that sums fit 64 bits."""
-FURTHEST = 1 << 60
+MAX_UNITS = 1 << 60
 
 
 def checked_noise(noise: object) -> Noise:
@@ -89,13 +94,13 @@ class Comparison:
                 "up to 2^50 times. Use a larger epsilon."
             )
         power = math.frexp(self.sensitivity)[1] - 1
-        return Grid(Fraction(2) ** (power - min(STEPS, spare)))
+        return Grid(Fraction(2) ** (power - min(SENSITIVITY_BITS, spare)))
 
     def units(self, values: Reals) -> Ints:
         """Values in grid steps, those beyond 2^60 steps clamped."""
-        far = float(min(FURTHEST * self.grid.granularity, Fraction(sys.float_info.max)))
+        far = float(min(MAX_UNITS * self.grid.granularity, Fraction(sys.float_info.max)))
         units = self.grid.to_units(np.clip(values, -far, far))
-        return np.asarray(np.clip(units, -FURTHEST, FURTHEST), dtype=np.int64)
+        return np.asarray(np.clip(units, -MAX_UNITS, MAX_UNITS), dtype=np.int64)
 
     def above_by(self, values: object, threshold: object) -> Ints:
         """By how many steps each value is above the threshold: one number, or one for each value."""
@@ -161,9 +166,12 @@ class Comparison:
             while self._wrong(high, size, positives) > wrong:
                 low, high = high, 2 * high
             _, high = last_true(
-                lambda gap: self._wrong(gap, size, positives) > wrong, low, high, relative=SURE / 4
+                lambda gap: self._wrong(gap, size, positives) > wrong,
+                low,
+                high,
+                relative=QUADRATURE_ALLOWANCE / 4,
             )
-        return self.sensitivity * (high * (1 + SURE) + self.slack)
+        return self.sensitivity * (high * (1 + QUADRATURE_ALLOWANCE) + self.slack)
 
     @property
     def slack(self) -> float:
@@ -193,7 +201,7 @@ class Comparison:
                 log_right += above * self._log_above((x * b1 - gap) / b2)
             return self._density(x) * -np.expm1(log_right)
 
-        ends = (-FAR, FAR) if self.noise == "laplace" else (-1.0, FAR)
+        ends = (-TAIL_SCALES, TAIL_SCALES) if self.noise == "laplace" else (-1.0, TAIL_SCALES)
         centre = 0.0 if self.noise == "laplace" else -b2 / b1
         kinks = (0.0, centre - gap / b1, centre + gap / b1)
         corners = sorted({*ends, *(x for x in kinks if ends[0] < x < ends[1])})

@@ -50,14 +50,14 @@ class Polytope:
 
     def draw(self, scale: float, count: int) -> NDArray[Any]:
         """So many independent vectors of scale s = `scale` ticks, one row each."""
-        found: list[NDArray[Any]] = []
+        batches: list[NDArray[Any]] = []
         missing = count
         while missing > 0:
             radius = radii(scale, self.dimension, self.batch(missing))
             rows = self.points(radius[radius >= FLAT])[:missing]
-            found.append(rows)
+            batches.append(rows)
             missing -= len(rows)
-        return np.concatenate(found) if found else np.empty((0, self.dimension), dtype=np.int64)
+        return np.concatenate(batches) if batches else np.empty((0, self.dimension), dtype=np.int64)
 
     def batch(self, missing: int) -> int:
         """How many proposals to make for so many draws."""

@@ -21,7 +21,7 @@ from dalenius.noise import bernoulli_exp
 
 UNITS_PER_RANK = 1 << 30
 """A rank has so many parts, and a level is taken to the nearest part of 1."""
-FURTHEST = 1 << 53
+MAX_DISTANCE = 1 << 53
 """Ranks further from the target than 2^23 count as that far: 1-Lipschitz, and doubles hold it exactly."""
 WINDOW = 60.0
 """Records within so many scales of the target are looked at one by one, the others when it comes to it."""
@@ -52,12 +52,12 @@ class RankScores:
 
     def draws(self, times: int) -> Ints:
         """`times` independent places."""
-        found = self._pieces.draws(self.scale, times)
+        places = self._pieces.draws(self.scale, times)
         low, high = self._near
-        for i in np.flatnonzero((found < low) | (found > high)):
-            if not self._kept(int(found[i])):
-                found[i] = self.draw()
-        return found
+        for i in np.flatnonzero((places < low) | (places > high)):
+            if not self._kept(int(places[i])):
+                places[i] = self.draw()
+        return places
 
     @cached_property
     def _window(self) -> tuple[int, int]:
@@ -105,11 +105,11 @@ class RankScores:
 
     def _distance(self, below: int, upto: int) -> int:
         return min(
-            max(below * UNITS_PER_RANK - self.target, self.target - upto * UNITS_PER_RANK, 0), FURTHEST
+            max(below * UNITS_PER_RANK - self.target, self.target - upto * UNITS_PER_RANK, 0), MAX_DISTANCE
         )
 
     def _scores(self, below: Ints, upto: Ints) -> Reals:
         distance = np.maximum(
             np.maximum(below * UNITS_PER_RANK - self.target, self.target - upto * UNITS_PER_RANK), 0
         )
-        return -np.minimum(distance, FURTHEST).astype(np.float64)
+        return -np.minimum(distance, MAX_DISTANCE).astype(np.float64)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Any, ClassVar, Literal, Self
 
@@ -127,7 +128,7 @@ class ScaledNoise(Mechanism):
         return float_up(Fraction(unit) * Fraction(sensitivity))
 
     @classmethod
-    def _family(cls, sensitivity: float, options: dict[str, Any]) -> Any:
+    def _family(cls, sensitivity: float, options: dict[str, Any]) -> Callable[[float], Self]:
         """The mechanism as a function of its noise."""
         make: Any = cls
         return lambda noise: make(sensitivity=sensitivity, **{cls._size: noise}, **options)
@@ -144,15 +145,14 @@ class ScaledIntegerNoise(ScaledNoise):
         build = cls._family(sensitivity, options)
 
         def accurate(noise: float) -> bool:
-            return bool(build(noise).accuracy(confidence, size) <= whole)
+            return build(noise).accuracy(confidence, size) <= whole
 
         low = high = max(whole, 0.3) / 2
         while not accurate(low):
             low /= 1.5
         while accurate(high):
             high *= 1.5
-        result: Self = build(last_true(accurate, low, high, relative=1e-12)[0])
-        return result
+        return build(last_true(accurate, low, high, relative=1e-12)[0])
 
     @classmethod
     def _least_noise(cls, guarantee: Guarantee, sensitivity: float, options: dict[str, Any]) -> float:

@@ -27,9 +27,9 @@ from dalenius.core.bisection import last_true
 Noise = Literal["laplace", "exponential", "gumbel"]
 
 NODES, WEIGHTS = (np.asarray(x, dtype=np.float64) for x in np.polynomial.legendre.leggauss(24))
-FAR = 50.0
+TAIL_SCALES = 50.0
 """Noise beyond this many scales is left out of integrals: less than 2e-22 of it."""
-SURE = 1e-9
+QUADRATURE_ALLOWANCE = 1e-9
 """Relative allowance for quadrature and rounding in a gap that is promised."""
 
 
@@ -54,8 +54,10 @@ def sure_gap(noise: Noise, confidence: float, size: int) -> float:
         return 0.0
     while miss(noise, high, size) > allowed:
         low, high = high, 2 * high
-    _, high = last_true(lambda gap: miss(noise, gap, size) > allowed, low, high, relative=SURE / 4)
-    return high * (1 + SURE)
+    _, high = last_true(
+        lambda gap: miss(noise, gap, size) > allowed, low, high, relative=QUADRATURE_ALLOWANCE / 4
+    )
+    return high * (1 + QUADRATURE_ALLOWANCE)
 
 
 def expected_gap(noise: Noise, size: int) -> float:
@@ -73,7 +75,7 @@ def expected_gap(noise: Noise, size: int) -> float:
     if noise == "gumbel":
         return float(lambertw((size - 1) / math.e).real) * (1 + 1e-14)
     if noise == "exponential":
-        return _largest_product(size) * (1 + SURE)
+        return _largest_product(size) * (1 + QUADRATURE_ALLOWANCE)
     harmonic = float((1.0 / np.arange(size, 0, -1)).sum())
     j = np.arange(1, min(size, 1100) + 1)
     return (harmonic - float((0.5**j / j).sum()) - 0.5 ** min(size, 1100) / size) * (1 + 1e-13)
@@ -114,7 +116,7 @@ def _laplace(gap: float, size: int) -> float:
     def integrand(x: NDArray[np.float64]) -> NDArray[np.float64]:
         return 0.5 * np.exp(-np.abs(x)) * -np.expm1((size - 1) * log_below(x + gap))
 
-    return integral(integrand, [-gap - FAR, -gap, 0.0, FAR + math.log(size)])
+    return integral(integrand, [-gap - TAIL_SCALES, -gap, 0.0, TAIL_SCALES + math.log(size)])
 
 
 def log_below(x: NDArray[np.float64]) -> NDArray[np.float64]:
