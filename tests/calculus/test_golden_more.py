@@ -18,8 +18,8 @@ from dalenius.learn import ExponentialMean, GradientMean, PoissonTries, one_numb
 from dalenius.learn.objective_perturbation import ObjectivePerturbation
 from dalenius.learn.pure_objective_perturbation import OUTPUT_SHARE, PureObjectivePerturbation
 from dalenius.mechanisms import Exponential, Laplace
-from dalenius.noise.seeded import seeded
 from tests.calculus.test_golden import printed
+from tests.noise.seeded import seeded
 
 # -- 6.4: the ridge of pure objective perturbation -------------------------------------------------
 

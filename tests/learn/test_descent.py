@@ -13,7 +13,7 @@ from dalenius.learn.curves import HuberHinge, Logistic
 from dalenius.learn.descent import NoisyDescent, descent_loss, samples
 from dalenius.learn.exact_sums import ExactSums
 from dalenius.learn.rows import Records, records
-from dalenius.noise.seeded import seeded
+from tests.noise.seeded import seeded
 
 CONFIDENCE = 1 - 1e-9
 

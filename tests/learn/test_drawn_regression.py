@@ -23,10 +23,10 @@ from dalenius.learn import (
 )
 from dalenius.learn.grid_draw import Boxes
 from dalenius.learn.grid_scores import PinballGradient, PinballRisk, SquaresGradient, SquaresRisk
-from dalenius.noise.seeded import seeded
 from tests.learn.contract import EXPECTED
 from tests.learn.test_regressors import Bounded, RegressorContract
 from tests.mechanisms.contract import follows
+from tests.noise.seeded import seeded
 
 TOP = 0.5
 KINDS: dict[str, tuple[Any, int]] = {

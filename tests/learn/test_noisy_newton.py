@@ -16,7 +16,7 @@ from dalenius.learn.curves import HuberHinge, Logistic
 from dalenius.learn.exact_sums import BITS
 from dalenius.learn.noisy_newton import NoisyNewton
 from dalenius.learn.rows import records
-from dalenius.noise.seeded import seeded
+from tests.noise.seeded import seeded
 
 
 def test_loss_is_what_runs() -> None:

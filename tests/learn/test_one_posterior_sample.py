@@ -15,10 +15,10 @@ from dalenius.errors import CannotMeet
 from dalenius.learn import PosteriorSampleRegression, one_posterior_sample
 from dalenius.learn.one_posterior_sample import plan, residual
 from dalenius.learn.posterior_sample import posterior, sample_delta
-from dalenius.noise.seeded import seeded
 from tests.learn.contract import EXPECTED, NOISE, RANDOM
 from tests.learn.test_regressors import Bounded, RegressorContract
 from tests.mechanisms.contract import follows
+from tests.noise.seeded import seeded
 
 
 class TestPosteriorSample(Bounded):

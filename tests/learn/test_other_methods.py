@@ -16,7 +16,7 @@ from dalenius.learn.curves import Huber, Logistic
 from dalenius.learn.objective_perturbation import ObjectivePerturbation
 from dalenius.learn.output_perturbation import OutputPerturbation
 from dalenius.learn.rows import records
-from dalenius.noise.seeded import seeded
+from tests.noise.seeded import seeded
 
 ONE = records(np.array([[1.0]]), np.array([1.0]), np.array([True]), 1.0, "clip")
 NONE = records(np.empty((0, 1)), np.empty(0), np.empty(0, dtype=bool), 1.0, "clip")

@@ -27,7 +27,7 @@ from dalenius.learn.grid_scores import (
 from dalenius.learn.linear_model import checked_guarantee
 from dalenius.learn.rows import Rows, checked_norm, records, training
 from dalenius.learn.targets import Bounds, Targets
-from dalenius.mechanisms.epsilons import affordable, scale_for
+from dalenius.mechanisms._support.epsilon_calibration import affordable, scale_for
 
 MOST_COEFFICIENTS = 4
 """The constant included: with every one more the draw takes several times as long."""
