@@ -17,7 +17,7 @@ from sklearn.base import BaseEstimator
 import dalenius as dp
 from dalenius.calculus.loss import Loss
 from dalenius.learn import GeometricTries, LogisticRegression, PrivateSearch, SubsampleAggregate
-from dalenius.learn import objective_perturbation as objective
+from dalenius.learn.methods import objective_perturbation as objective
 from dalenius.mechanisms import Gaussian, Geometric, KNorm
 from dalenius.noise import gaussian
 from dalenius.noise.seeded import seeded

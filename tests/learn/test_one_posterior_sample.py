@@ -12,9 +12,10 @@ from scipy.stats import norm
 
 import dalenius as dp
 from dalenius.errors import CannotMeet
-from dalenius.learn import PosteriorSampleRegression, one_posterior_sample
-from dalenius.learn.one_posterior_sample import plan, residual
-from dalenius.learn.posterior_sample import posterior, sample_delta
+from dalenius.learn import PosteriorSampleRegression
+from dalenius.learn.methods.posterior_sample import posterior, sample_delta
+from dalenius.learn.models import posterior_sample_regression
+from dalenius.learn.models.posterior_sample_regression import plan, residual
 from dalenius.noise.seeded import seeded
 from tests.learn.contract import EXPECTED, NOISE, RANDOM
 from tests.learn.test_regressors import Bounded, RegressorContract
@@ -56,7 +57,7 @@ class TestPosteriorSample(Bounded):
             ridge, precision = plan(*given)
             return ridge, 1e6 * precision
 
-        monkeypatch.setattr(one_posterior_sample, "plan", sharp)
+        monkeypatch.setattr(posterior_sample_regression, "plan", sharp)
         with seeded(4):
             found = dp.audit.lower_bound(
                 lambda data: self.released(self.build(promise, intercept_scale=0.0).fit(*data)),

@@ -12,10 +12,10 @@ from sklearn.linear_model import LinearRegression as Plain
 import dalenius as dp
 from dalenius.errors import InvalidParameter
 from dalenius.learn import HuberRegression, LogisticRegression, SubsampleAggregate
-from dalenius.learn.curves import Huber, Logistic
-from dalenius.learn.objective_perturbation import ObjectivePerturbation
-from dalenius.learn.output_perturbation import OutputPerturbation
-from dalenius.learn.rows import records
+from dalenius.learn.data.rows import records
+from dalenius.learn.methods.objective_perturbation import ObjectivePerturbation
+from dalenius.learn.methods.output_perturbation import OutputPerturbation
+from dalenius.learn.numerics.curves import Huber, Logistic
 from dalenius.noise.seeded import seeded
 
 ONE = records(np.array([[1.0]]), np.array([1.0]), np.array([True]), 1.0, "clip")

@@ -12,7 +12,7 @@ from scipy.stats import norm
 import dalenius as dp
 from dalenius.errors import CannotMeet
 from dalenius.learn import AdaptivePosteriorSampleRegression
-from dalenius.learn.posterior_sample import sample_delta
+from dalenius.learn.methods.posterior_sample import sample_delta
 from tests.learn.contract import EXPECTED, NOISE, RANDOM
 from tests.learn.test_regressors import Bounded, RegressorContract
 

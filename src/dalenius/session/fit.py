@@ -26,10 +26,10 @@ from dalenius.calculus.pairs.gaussian import GaussianPair
 from dalenius.core import checks
 from dalenius.core.adjacency import Adjacency
 from dalenius.errors import InvalidParameter
-from dalenius.learn.drawn_regression import DrawnRegression
-from dalenius.learn.public_bounds import PublicBounds
-from dalenius.learn.search import PrivateSearch
-from dalenius.learn.subsample_aggregate import SubsampleAggregate
+from dalenius.learn.models.exponential_regression import DrawnRegression
+from dalenius.learn.models.public_bounds import PublicBounds
+from dalenius.learn.models.search import PrivateSearch
+from dalenius.learn.models.subsample_aggregate import SubsampleAggregate
 from dalenius.session.cost import Kind
 from dalenius.tables import exact
 from dalenius.tables.aggregates import sum as sum_of
