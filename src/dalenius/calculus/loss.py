@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from scipy.optimize import minimize_scalar
 
 from dalenius.calculus.engines.accountant import Direction, Engine, merged
-from dalenius.calculus.pairs.pair import UNIT, Bounds, Pair, Reals, Terms
+from dalenius.calculus.pairs import divergences
+from dalenius.calculus.pairs.pair import UNIT, Bounds, Pair, Terms
 from dalenius.core import checks
 from dalenius.core.adjacency import ADD_REMOVE, Adjacency
 from dalenius.core.adjacency import adjacency as checked_adjacency
@@ -151,7 +150,7 @@ class Loss:
         order = checks.number("order", order, "a number from 1 up, or inf")
         if order < 1:
             raise InvalidParameter(f"order is {order}; it must be a number from 1 up, or inf.")
-        return max(_renyi(side, order) for side in self.directions)
+        return max(divergences.renyi(side.terms, order) for side in self.directions)
 
     def kl(self) -> float:
         """An upper bound on the Kullback-Leibler divergence, the expected privacy loss."""
@@ -163,11 +162,11 @@ class Loss:
 
     def zcdp(self) -> float:
         """The least rho (rounded up) with Renyi divergence <= rho * order at every order > 1; may be inf."""
-        return max(_zcdp(side) for side in self.directions)
+        return max(divergences.zcdp(side.terms) for side in self.directions)
 
     def gdp(self) -> float:
         """A mu for which the release is mu-GDP, exact for Gaussian losses; inf when none is known."""
-        return max(_gdp(side) for side in self.directions)
+        return max(divergences.gdp(side.terms) for side in self.directions)
 
     def tradeoff(self, alpha: float) -> float:
         """A lower bound on the type II error of every level-alpha test of whether a person is in the data.
@@ -308,72 +307,6 @@ def _engine(engine: object) -> Engine:
     if engine not in ("auto", "contour", "grid", "proof"):
         raise InvalidParameter(f"engine is {engine!r}; it must be 'auto', 'contour', 'grid' or 'proof'.")
     return engine
-
-
-def _renyi(side: Direction, order: float) -> float:
-    if side.reveals:
-        return math.inf
-    if not side.terms:
-        return 0.0
-    # Divergences grow with the order, so a larger one bounds this; near order 1 rounding is divided by less there.
-    least = checks.float_up(Fraction(order) - 1)
-    orders = np.geomspace(1e-9, 1.0, 37)
-    s = np.append(orders[orders > least], least if least >= 1e-9 else 1e-9)
-    return max(0.0, float((side.log_mgf(s) / s).min()) * (1 + 4 * UNIT))
-
-
-def _gdp(side: Direction) -> float:
-    if len(side.terms) == 1 and side.terms[0][1] == 1:
-        return side.terms[0][0].gdp
-    return math.hypot(*(math.sqrt(n) * pair.gdp for pair, n in side.terms)) * (
-        1 + UNIT * (8 + len(side.terms))
-    )
-
-
-def _zcdp(side: Direction) -> float:
-    """The least rho known: from the divergences, or term by term from the largest losses."""
-    by_reach = sum(n * min(pair.zcdp, pair.zcdp_by_reach) for pair, n in side.terms)
-    by_reach *= 1 + UNIT * (8 + 2 * len(side.terms))
-    return min(_steepest(side), math.inf if side.reveals else by_reach)
-
-
-def _steepest(side: Direction) -> float:
-    """sup over orders of D_order / order: each cell of an order grid by its right and left ends."""
-    if not side.terms:
-        return 0.0
-    slope = sum(n * pair.asymptote[0] for pair, n in side.terms)
-    rise = sum(n * pair.asymptote[1] for pair, n in side.terms)
-    if side.reveals or not math.isfinite(slope):
-        return math.inf
-    more = 1 + UNIT * (8 + 2 * len(side.terms))
-    known = sum(n * pair.zcdp for pair, n in side.terms)
-    if math.isfinite(known):
-        return known if len(side.terms) == 1 and side.terms[0][1] == 1 else known * more
-    far = min(max(1e3, 1e3 * rise / max(_renyi(side, 1.0), 1e-300)), 1e9)
-    edges = 1.0 + np.concatenate(([0.0], np.geomspace(1e-4, far, 400)))
-    best = (slope + rise / float(edges[-1])) * more
-
-    def divergence(orders: Reals) -> Reals:
-        """Of increasing orders; that of a larger one bounds that of a smaller."""
-        s = orders - 1.0
-        return np.minimum.accumulate((side.log_mgf(s) / s)[::-1])[::-1]
-
-    # Divergences grow with the order: on a cell, D / order is at most (D at the right) / (left end).
-    left, right = edges[:-1], edges[1:]
-    for _ in range(12):
-        bounds = divergence(right) * (1 + 8 * UNIT)
-        reached = max(best, float((bounds / right).max()))
-        bounds = bounds / left
-        open_ = bounds > reached * (1 + 1e-9)
-        best = max(best, float(bounds[~open_].max(initial=0.0)))
-        if not open_.any():
-            return best
-        left, right = left[open_], right[open_]
-        if len(left) > 2000:
-            break
-        cuts = left[:, None] + (right - left)[:, None] * np.linspace(0.0, 1.0, 9)
-        left, right = cuts[:, :-1].ravel(), cuts[:, 1:].ravel()
-    return max(best, float((divergence(right) * (1 + 8 * UNIT) / left).max()))
 
 
 def _largest(line: Any, top: float) -> float:

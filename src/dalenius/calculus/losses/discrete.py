@@ -10,11 +10,11 @@ import numpy as np
 from dalenius.calculus.loss import Loss, call
 from dalenius.calculus.pairs.atoms import (
     Atoms,
-    DiscreteGaussianAtoms,
     geometric_atoms,
     lattice_atoms,
     two_point_atoms,
 )
+from dalenius.calculus.pairs.discrete_gaussian import DiscreteGaussianAtoms
 from dalenius.calculus.pairs.pair import UNIT
 from dalenius.core import checks
 from dalenius.core.adjacency import ADD_REMOVE, Adjacency

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
-
 from dalenius.calculus.loss import Loss, checked
-from dalenius.calculus.losses.tables import bracket, finite_pair, single_pair
-from dalenius.calculus.pairs.atoms import Atoms, geometric_atoms, is_randomized_response
+from dalenius.calculus.losses.tables import finite_pair, single_pair, tabulated
 from dalenius.calculus.pairs.bracket import Bracket
 from dalenius.calculus.pairs.curves import repeated
-from dalenius.calculus.pairs.gaussian import GaussianPair
-from dalenius.calculus.pairs.laplace import LaplacePair
+from dalenius.calculus.pairs.known import GroupOf, worst_of
 from dalenius.calculus.pairs.pair import Pair
 from dalenius.core import checks
 from dalenius.core.adjacency import ADD_REMOVE, REPLACE_ONE, Adjacency
 from dalenius.core.adjacency import adjacency as checked_adjacency
 from dalenius.errors import AdjacencyMismatch, InvalidParameter, UnsupportedComposition
+
+MOST_STEPS = 64
+"""Longer chains of a tabulated step are refused: every step adds its rounding."""
 
 
 def group(loss: Loss, size: int) -> Loss:
@@ -91,32 +90,24 @@ def parallel(*losses: Loss) -> Loss:
     if len(distinct) == 1:
         return distinct[0]
     pairs = [single_pair(loss) for loss in distinct]
-    if all(isinstance(pair, GaussianPair) for pair in pairs):
-        return Loss.symmetric(max(pairs, key=lambda pair: pair.mu), ADD_REMOVE, name)  # type: ignore[union-attr,arg-type]
-    if all(isinstance(pair, LaplacePair) for pair in pairs):
-        return Loss.symmetric(max(pairs, key=lambda pair: pair.shift), ADD_REMOVE, name)  # type: ignore[union-attr,arg-type]
-    return Loss.symmetric(bracket(*distinct), ADD_REMOVE, name)
+    for worst in pairs:
+        if worst is not None and all(pair is not None and worst.dominates(pair) for pair in pairs):
+            return Loss.symmetric(worst, ADD_REMOVE, name)
+    known = worst_of(*(terms for loss in distinct for terms in (loss.terms_remove, loss.terms_add)))
+    return Loss.symmetric(Bracket(*tabulated(*distinct), known), ADD_REMOVE, name)
 
 
 def _chained(loss: Loss, size: int) -> Pair:
     pair = single_pair(loss)
-    # Log-concave location families: a chain of shifts is one long shift.
-    if isinstance(pair, GaussianPair):
-        return GaussianPair.of_square(size * size * pair.square)
-    if isinstance(pair, LaplacePair):
-        return LaplacePair(checks.float_up(size * Fraction(pair.shift)))
-    if isinstance(pair, Atoms) and is_randomized_response(pair):
-        return geometric_atoms(float(pair.loss[1]), size)
-    if size > 64:
+    closed = None if pair is None else pair.chained(size)
+    if closed is not None and (closed.has_law or size > MOST_STEPS):
+        return closed
+    if size > MOST_STEPS:
         raise UnsupportedComposition(
-            f"group size {size} is more than the 64 steps followed exactly for this loss; split the "
-            f"chain with two calls, "
-            "or bound the loss by pure() or gdp() first, whose groups are closed forms."
+            f"group size {size} is more than the {MOST_STEPS} steps followed exactly for this loss; split the chain "
+            "with two calls, or bound the loss by pure() or gdp() first, whose groups are closed forms."
         )
-    finite = finite_pair(loss)
-    if isinstance(finite, Bracket):
-        assert isinstance(finite.below, Atoms)
-        assert isinstance(finite.above, Atoms)
-        return Bracket(repeated(finite.below, size, "lower"), repeated(finite.above, size, "upper"))
-    assert isinstance(finite, Atoms)
-    return Bracket(repeated(finite, size, "lower"), repeated(finite, size, "upper"))
+    step = worst_of(loss.terms_remove, loss.terms_add)
+    below, above = finite_pair(loss)
+    ends = repeated(below, size, "lower"), repeated(above, size, "upper")
+    return Bracket(*ends, None if step is None else GroupOf(step, size))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import SupportsFloat
 
 from dalenius.calculus.loss import Loss, call
@@ -13,14 +12,6 @@ from dalenius.calculus.pairs.renyi import RenyiPair
 from dalenius.core import checks
 from dalenius.core.adjacency import ADD_REMOVE, Adjacency
 from dalenius.errors import InvalidParameter
-
-
-@dataclass(frozen=True)
-class _Linear:
-    rho: float
-
-    def __call__(self, order: float) -> float:
-        return self.rho * order
 
 
 def zcdp(rho: float, adjacency: Adjacency = ADD_REMOVE) -> Loss:
@@ -35,7 +26,7 @@ def zcdp(rho: float, adjacency: Adjacency = ADD_REMOVE) -> Loss:
     rho = checks.moderate("rho", checks.nonnegative("rho", rho), 1e8)
     if rho == 0:
         return Loss.zero(adjacency)
-    pair = RenyiPair(_Linear(rho), floor=GaussianPair(math.sqrt(2 * rho)), slope=rho)
+    pair = RenyiPair.zcdp_of(rho, floor=GaussianPair(math.sqrt(2 * rho)))
     return Loss.symmetric(pair, adjacency, call("zcdp", rho=rho))
 
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from dalenius.calculus.loss import Loss, checked
 from dalenius.calculus.losses.tables import finite_pair, single_pair
+from dalenius.calculus.pairs.bracket import Bracket
+from dalenius.calculus.pairs.known import worst_of
 from dalenius.calculus.pairs.pair import Pair, Terms
-from dalenius.calculus.pairs.renyi import RenyiPair
-from dalenius.calculus.pairs.sampled import sampled
-from dalenius.calculus.pairs.subset import subset
 from dalenius.core import checks
 from dalenius.core.adjacency import ADD_REMOVE, REPLACE_ONE
 from dalenius.errors import AdjacencyMismatch, InvalidParameter
@@ -40,7 +39,7 @@ def poisson_sampled(loss: Loss, rate: float) -> Loss:
         return loss
     remove, add = _one_pair_each(loss)
     name = f"poisson_sampled({loss.expression}, rate={rate:.12g})"
-    return Loss(((sampled(remove, rate, False), 1),), ((sampled(add, rate, True), 1),), loss.adjacency, name)
+    return Loss(((remove.sampled(rate, False), 1),), ((add.sampled(rate, True), 1),), loss.adjacency, name)
 
 
 def cp(loss: Loss, p: float) -> Loss:
@@ -69,9 +68,11 @@ def cp(loss: Loss, p: float) -> Loss:
     if p == 1.0:
         return loss
     pair = single_pair(loss)
-    if pair is None or isinstance(pair, RenyiPair):
-        pair = finite_pair(loss)
-    return Loss.symmetric(subset(pair, p), loss.adjacency, f"cp({loss.expression}, p={p:.12g})")
+    if pair is None or not pair.has_law:
+        pair = Bracket(*finite_pair(loss), worst_of(loss.terms_remove, loss.terms_add))
+    return Loss.symmetric(
+        pair.sampled(p, added=False).mirrored(), loss.adjacency, f"cp({loss.expression}, p={p:.12g})"
+    )
 
 
 def sampled_without_replacement(loss: Loss, m: int, n: int) -> Loss:
@@ -101,9 +102,9 @@ def _one_pair_each(loss: Loss) -> tuple[Pair, Pair]:
     """One pair per direction; a composition is first tabulated as one."""
 
     def alone(terms: Terms) -> bool:
-        return len(terms) == 1 and terms[0][1] == 1 and not isinstance(terms[0][0], RenyiPair)
+        return len(terms) == 1 and terms[0][1] == 1 and terms[0][0].has_law
 
     if alone(loss.terms_remove) and alone(loss.terms_add):
         return loss.terms_remove[0][0], loss.terms_add[0][0]
-    both = finite_pair(loss)
-    return both, both
+    ends = finite_pair(loss)
+    return Bracket(*ends, worst_of(loss.terms_remove)), Bracket(*ends, worst_of(loss.terms_add))

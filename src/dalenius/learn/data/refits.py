@@ -7,8 +7,9 @@ records and show one of the models. Its `loss_` is what one fit cost, and nobody
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from contextvars import ContextVar, Token
-from types import CodeType, FrameType, FunctionType
+from types import CodeType, FrameType
 from typing import Any, TypeVar
 
 from dalenius.calculus.loss import Loss
@@ -21,7 +22,7 @@ REPEATS_ROWS = "sklearn.ensemble"
 
 _open: ContextVar[Refits | None] = ContextVar("refits", default=None)
 _paying: set[CodeType] = set()
-Method = TypeVar("Method", bound=FunctionType)
+Method = TypeVar("Method", bound=Callable[..., Any])
 
 
 class Refits:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,7 @@ from dalenius.errors import InvalidParameter
 from dalenius.learn.data.parameters import checked_guarantee
 from dalenius.learn.data.refits import alone
 from dalenius.learn.data.rows import matrix, one_each
+from dalenius.learn.methods import isolated
 from dalenius.mechanisms import Gaussian, KNorm
 from dalenius.noise import uniform_integers
 
@@ -37,9 +38,9 @@ class SubsampleAggregate(MetaEstimatorMixin, BaseEstimator):  # type: ignore[mis
     >>> import numpy as np, dalenius as dp
     >>> from sklearn.linear_model import LinearRegression
     >>> rng = np.random.default_rng(0)
-    >>> X = rng.normal(size=(20_000, 2)); y = X @ [1.0, -1.0]
-    >>> fit = dp.learn.SubsampleAggregate(LinearRegression(), dp.ApproxDP(1.0, 1e-5), size=3, bound=2.0, parts=400)
-    >>> bool(abs(fit.fit(X, y).value_ - [1, -1, 0]).max() < 0.3)
+    >>> X = rng.normal(size=(2000, 2)); y = X @ [1.0, -1.0]
+    >>> fit = dp.learn.SubsampleAggregate(LinearRegression(), dp.ApproxDP(8.0, 1e-5), size=3, bound=2.0, parts=20)
+    >>> bool(abs(fit.fit(X, y).value_ - [1, -1, 0]).max() < 1.0)
     True
     """
 
@@ -52,6 +53,7 @@ class SubsampleAggregate(MetaEstimatorMixin, BaseEstimator):  # type: ignore[mis
         bound: float,
         parts: int = 100,
         extract: Extract | None = None,
+        timeout: float = 60.0,
     ) -> None:
         self.estimator = estimator
         self.guarantee = guarantee
@@ -59,9 +61,11 @@ class SubsampleAggregate(MetaEstimatorMixin, BaseEstimator):  # type: ignore[mis
         self.bound = bound
         self.parts = parts
         self.extract = extract
+        self.timeout = timeout
 
     def price(self) -> Loss:
         """What a fit will cost, whatever the data."""
+        self._task()
         return self._mechanism().loss
 
     def _mechanism(self) -> Gaussian | KNorm:
@@ -76,38 +80,29 @@ class SubsampleAggregate(MetaEstimatorMixin, BaseEstimator):  # type: ignore[mis
     def fit(self, X: Any, y: Any) -> Any:
         """Fit the parts on records X and labels y and release `value_`."""
         mechanism, size = self._mechanism(), checks.count("size", self.size, least=1)
+        parts, bound = checks.count("parts", self.parts, least=2), checks.positive("bound", self.bound)
+        task, timeout = self._task(), checks.positive("timeout", self.timeout)
         alone(self)
-        _silent(self.estimator)
         features = matrix(X)
         labels = one_each(y, len(features))
-        where = np.asarray(uniform_integers(0, self.parts, len(features)))
-        found = np.zeros((self.parts, size))
-        for part in range(self.parts):
-            chosen = where == part
-            vector = self._vector(features[chosen], labels[chosen], size)
+        where = np.asarray(uniform_integers(0, parts, len(features)))
+        chosen = ((features[where == part], labels[where == part]) for part in range(parts))
+        total = np.zeros(size, dtype=np.int64)
+        for vector in isolated.results(task, chosen, size, timeout):
             with np.errstate(all="ignore"):  # a warning would tell of one part
                 length = float(np.linalg.norm(vector))
-            found[part] = vector * min(1.0, self.bound / length * (1 - 1e-12)) if length > 0 else vector
-        # Rounded to a grid and added as integers, so that the other parts add up to the same in both worlds.
-        units = np.rint(found / self.bound * 2.0**40).astype(np.int64).sum(axis=0)
-        mean = units / 2.0**40 * self.bound / self.parts
+            short = vector * min(1.0, bound / length * (1 - 1e-12)) if length > 0 else vector
+            # Rounded to a grid and added as integers, so that the other parts add up to the same in both worlds.
+            total += np.rint(short / bound * 2.0**40).astype(np.int64)
+        mean = total / 2.0**40 * bound / parts
         self.value_: Reals = np.asarray(mechanism.release(mean))
         self.loss_ = mechanism.loss
         self.n_features_in_ = features.shape[1]
         return self
 
-    def _vector(self, x: Reals, y: Reals, size: int) -> Reals:
-        extract = _coefficients if self.extract is None else self.extract
-        before = np.random.get_state()  # noqa: NPY002
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # a warning would tell of one part
-                vector = np.ravel(np.asarray(extract(clone(self.estimator).fit(x, y)), dtype=np.float64))
-        except Exception:
-            return np.zeros(size)
-        finally:
-            np.random.set_state(before)  # noqa: NPY002 - how many numbers were drawn would tell of one part
-        return vector if vector.shape == (size,) and np.isfinite(vector).all() else np.zeros(size)
+    def _task(self) -> bytes:
+        _silent(self.estimator)
+        return isolated.packed(_Part(self.estimator, _coefficients if self.extract is None else self.extract))
 
     def predict(self, X: Any) -> Reals:
         """x.coef + intercept with the released numbers (linear models read off by default)."""
@@ -116,6 +111,17 @@ class SubsampleAggregate(MetaEstimatorMixin, BaseEstimator):  # type: ignore[mis
         return np.asarray(
             x @ self.value_[: x.shape[1]] + (self.value_[x.shape[1]] if self.size > x.shape[1] else 0.0)
         )
+
+
+@dataclass(frozen=True)
+class _Part:
+    """What is done with one part of the records."""
+
+    estimator: Any
+    extract: Extract
+
+    def __call__(self, x: Reals, y: Any) -> Any:
+        return self.extract(clone(self.estimator).fit(x, y))
 
 
 def _silent(estimator: Any) -> None:
