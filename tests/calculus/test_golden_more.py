@@ -1,6 +1,6 @@
-"""More numbers that the specification prints, of things that live on higher floors.
+"""More published numbers, of things that live on higher floors.
 
-Chapters are those of spec/foundations.md; "adaptive" is spec/adaptive.md. False alarms: one statistical test, six
+Chapters are those of Awan 2025 (lecture notes); "adaptive" is Redberg 2023. False alarms: one statistical test, six
 standard errors, below 1e-8; all else is exact. Each family of numbers is also shown to differ from a nearby mistake.
 """
 

@@ -105,7 +105,7 @@ def test_plan_keeps_its_delta_and_the_printed_one_does_not() -> None:
         ridge, precision = plan(epsilon, delta, 1.0, most, 5)
         far = residual(1.0, most, ridge)
         assert delta * 0.9 < sample_delta(epsilon, precision, far, 1 / ridge) <= delta
-    # Thesis Theorem 3.6.1 without the factor 2 under the root, solved for the precision.
+    # Theorem 3.6.1 of Redberg 2023 without the factor 2 under the root, solved for the precision.
     far, third = residual(1.0, most, ridge), (1 + math.log(2 / delta)) / (2 * ridge)
     a, b = far * math.sqrt(math.log(2 / delta) / ridge), far**2 / (2 * (ridge + 1))
     printed = ((-a + math.sqrt(a * a + 4 * b * (epsilon - third))) / (2 * b)) ** 2

@@ -21,8 +21,29 @@ def group(loss: Loss, size: int) -> Loss:
     """Loss towards a group: data sets that differ in up to `size` records.
 
     The trade-off function of a chain of neighbours is 1 - (1-f)^(size times composed) (Dong, Roth and Su
-    2022; seed 000 Theorem 13.3): size * mu for Gaussian, size * epsilon at most for pure DP, and better.
+    2022, section 2.5): size * mu for Gaussian, size * epsilon at most for pure DP, and better.
 
+    Parameters
+    ----------
+    loss
+        The loss of one release.
+    size
+        How many records, 1 or more.
+
+    Returns
+    -------
+    Loss
+        The loss between data sets that differ in up to `size` records.
+
+    Raises
+    ------
+    InvalidParameter
+        If `size` is not a count from 1 up.
+    UnsupportedComposition
+        If the group is too large for a loss without a closed form.
+
+    Examples
+    --------
     >>> import dalenius as dp
     >>> dp.losses.group(dp.losses.gdp(0.5), 2).gdp()
     1.0
@@ -37,9 +58,26 @@ def group(loss: Loss, size: int) -> Loss:
 def to_replace_one(loss: Loss) -> Loss:
     """The same release for replace-one neighbours: remove one record, then add another.
 
-    f-DP for add/remove gives f(1 - f)-DP for replacement (seed 000 Proposition 4.2), which is better than
+    f-DP for add/remove gives f(1 - f)-DP for replacement (Dong, Roth and Su 2022, section 2.5), which is better than
     doubling epsilon. The other way round nothing follows: the number of records may be revealed.
 
+    Parameters
+    ----------
+    loss
+        The loss of one release.
+
+    Returns
+    -------
+    Loss
+        The loss for replace-one neighbours.
+
+    Raises
+    ------
+    InvalidParameter
+        If this is not a loss.
+
+    Examples
+    --------
     >>> import dalenius as dp
     >>> round(dp.losses.to_replace_one(dp.losses.pure(1.0)).delta(0.0), 6)
     0.632121
@@ -53,7 +91,32 @@ def to_replace_one(loss: Loss) -> Loss:
 
 
 def to_adjacency(loss: Loss, adjacency: Adjacency) -> Loss:
-    """The loss restated for another neighbouring relation, where that follows."""
+    """The loss restated for another neighbouring relation, where that follows.
+
+    Parameters
+    ----------
+    loss
+        The loss of one release.
+    adjacency
+        The neighbouring relation wanted.
+
+    Returns
+    -------
+    Loss
+        The loss for that relation; the same one if it is stated for it already.
+
+    Raises
+    ------
+    AdjacencyMismatch
+        If an add/remove loss is asked of a replace-one loss, from which nothing follows.
+
+    Examples
+    --------
+    >>> import dalenius as dp
+    >>> loss = dp.losses.to_adjacency(dp.losses.gdp(1.0), dp.REPLACE_ONE)
+    >>> loss.gdp(), loss.adjacency
+    (2.0, REPLACE_ONE)
+    """
     loss = checked(loss, "to_adjacency")
     if loss.adjacency is checked_adjacency(adjacency):
         return loss
@@ -69,9 +132,28 @@ def to_adjacency(loss: Loss, adjacency: Adjacency) -> Loss:
 def parallel(*losses: Loss) -> Loss:
     """Loss of releases on disjoint parts of the data, each record in one part by a rule that sees it alone.
 
-    The worst part decides: pointwise the largest profile (seed 000 Proposition 4.3 and Remark 4.2).
-    Add/remove only: with replace-one the sizes of the parts are not protected.
+    The worst part decides: pointwise the largest profile (McSherry 2009; Smith, Asghar, Gioiosa, Mrabet, Gaspers and
+    Tyler 2022). Add/remove only: with replace-one the sizes of the parts are not protected.
 
+    Parameters
+    ----------
+    *losses
+        The losses of the releases, one for each part.
+
+    Returns
+    -------
+    Loss
+        The loss of all releases together.
+
+    Raises
+    ------
+    InvalidParameter
+        If there is no loss.
+    AdjacencyMismatch
+        If a loss is stated for replace-one neighbours.
+
+    Examples
+    --------
     >>> import dalenius as dp
     >>> dp.losses.parallel(dp.losses.gdp(0.5), dp.losses.gdp(1.0)).gdp()
     1.0

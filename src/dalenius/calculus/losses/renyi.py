@@ -19,6 +19,27 @@ def zcdp(rho: float, adjacency: Adjacency = ADD_REMOVE) -> Loss:
 
     (Bun and Steinke 2016.) Gaussian noise with mu^2/2 = rho attains it and gives the lower bounds.
 
+    Parameters
+    ----------
+    rho
+        The parameter of zero-concentrated differential privacy, 0 or more.
+    adjacency
+        The neighbouring relation that the loss is stated for: `dp.ADD_REMOVE` or `dp.REPLACE_ONE`.
+
+    Returns
+    -------
+    Loss
+        The worst loss that is rho-zCDP; nothing at all for rho = 0.
+
+    Raises
+    ------
+    InvalidParameter
+        If a parameter is outside what is allowed.
+    TooLittleNoise
+        If the loss would be so large that it promises nothing.
+
+    Examples
+    --------
     >>> import dalenius as dp
     >>> dp.losses.zcdp(0.5).epsilon(1e-5) < 0.5 + 2 * (0.5 * 11.513) ** 0.5
     True
@@ -35,6 +56,25 @@ def rdp(curve: Callable[[float], float], adjacency: Adjacency = ADD_REMOVE) -> L
 
     `curve` may return inf for orders where nothing is known. Mironov 2017.
 
+    Parameters
+    ----------
+    curve
+        From an order above 1 to a bound on the Renyi divergence of that order; inf where nothing is known.
+    adjacency
+        The neighbouring relation that the loss is stated for: `dp.ADD_REMOVE` or `dp.REPLACE_ONE`.
+
+    Returns
+    -------
+    Loss
+        The worst loss with these Renyi divergences.
+
+    Raises
+    ------
+    InvalidParameter
+        If `curve` is not a function, or does not return divergences.
+
+    Examples
+    --------
     >>> import dalenius as dp
     >>> loss = dp.losses.rdp(lambda order: 0.5 * order)
     >>> abs(loss.epsilon(1e-5) - dp.losses.zcdp(0.5).epsilon(1e-5)) < 1e-9

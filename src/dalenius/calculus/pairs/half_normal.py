@@ -16,7 +16,7 @@ from dalenius.calculus.theorems.gaussian import gaussian_delta_bounds
 
 @dataclass(frozen=True)
 class HalfNormalPair(Pair):
-    """L = offset + mu^2/2 + |N(0, mu^2)| under P (Lemma C.4.6 of the thesis, corrected).
+    """L = offset + mu^2/2 + |N(0, mu^2)| under P (Redberg 2023, Lemma C.4.6, corrected).
 
     M(s) = exp(s (offset + mu^2/2) + s^2 mu^2/2) 2 Phi(s mu). Q has mass E[exp(-L)] where P lives.
     """

@@ -28,6 +28,15 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 class Refits:
     """Inside `with Refits() as refits`, scikit-learn may fit private models many times; `refits.loss` is the sum.
 
+    Attributes
+    ----------
+    losses
+        What each fit so far cost.
+    loss
+        Their sum.
+
+    Examples
+    --------
     >>> import numpy as np, dalenius as dp
     >>> from sklearn.model_selection import cross_val_score
     >>> rng = np.random.default_rng(0)

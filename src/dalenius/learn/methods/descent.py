@@ -35,6 +35,28 @@ class Descent:
     With `rate` below 1 each step sees a Poisson sample of the records, with 1 all of them. The noise follows from the
     promise. Gradients need no clipping beyond what the models do: rows are clipped to `row_norm`, slopes to `knee`.
 
+    Parameters
+    ----------
+    steps
+        How many steps.
+    rate
+        The share of the records that a step sees, in (0, 1].
+    learning_rate
+        The length of a step.
+    optimiser
+        'adam' or 'momentum'.
+    momentum
+        How much of the past a step keeps, in [0, 1).
+    ridge
+        The strength of the regularisation, 0 or more.
+
+    Raises
+    ------
+    InvalidParameter
+        By `fit` of the model, if a parameter is outside what is allowed.
+
+    Examples
+    --------
     >>> import numpy as np, dalenius as dp
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(5000, 3)) / 2; y = (X[:, 0] > 0).astype(int)
@@ -57,7 +79,7 @@ class NoisyDescent:
 
     L = `gradient_bound` bounds the gradient f' |x| of one record (a GLM needs no clipping: rows are short and slopes
     bounded). With `rate` below 1 each step sees a fresh Poisson sample, and the loss is
-    `poisson_sampled(gaussian(noise_multiplier), rate) * steps`, which is what runs (Abadi et al. 2016; seed 000 A42,
+    `poisson_sampled(gaussian(noise_multiplier), rate) * steps`, which is what runs (Abadi et al. 2016,
     for add/remove neighbours, so noise is relative to L and not 2L). With `rate` 1 it is a Gaussian loss, so
     that promises of GDP and zCDP are kept exactly.
 

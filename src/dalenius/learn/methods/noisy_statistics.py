@@ -26,9 +26,10 @@ TOGETHER = 1 << 15
 class NoisyStatistics:
     """X^T X and X^T y of rows with norm <= row_bound and |y| <= 1, with Gaussian noise.
 
-    One record moves X^T X by |x|^2 in Frobenius norm, X^T y by |x| |y| (seed 000 A12 with Gaussian noise; Wang 2018).
-    mu is the Gaussian privacy of both together; `share` of mu^2 is spent on X^T X. Rows and targets are rounded to
-    grids each on its own, and their products are added exactly (blocks of 2^15 in doubles, blocks as integers).
+    One record moves X^T X by |x|^2 in Frobenius norm, X^T y by |x| |y| (Vu and Slavkovic 2009, with Gaussian noise;
+    Wang 2018). mu is the Gaussian privacy of both together; `share` of mu^2 is spent on X^T X. Rows and targets are
+    rounded to grids each on its own, and their products are added exactly (blocks of 2^15 in doubles, blocks as
+    integers).
     """
 
     mu: float

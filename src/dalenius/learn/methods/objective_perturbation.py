@@ -37,7 +37,7 @@ class ObjectivePerturbation:
     Add/remove adjacency. |f'||x| <= gradient_bound, f''|x|^2 <= smoothness. The point found is within
     tolerance/ridge of the minimum, and N(0, output_sigma^2 I) is added to it; the loss is
     `losses.approximate_minima(..., bound="sharp")` (docs/proofs/objective-perturbation.md; Iyengar et al. 2019 and
-    thesis Theorem 4.4.1 for the tolerance). All numbers are chosen from the guarantee alone.
+    Redberg 2023, Theorem 4.4.1, for the tolerance). All numbers are chosen from the guarantee alone.
 
     Floating point: b is an exactly rounded normal vector, off by at most 2^-41 sigma in each entry, which moves the
     gradient by as little and is part of the tolerance; the output noise is drawn exactly on a grid by
@@ -62,7 +62,7 @@ class ObjectivePerturbation:
 
     @classmethod
     def kifer(cls, guarantee: Guarantee, gradient_bound: float, smoothness: float) -> ObjectivePerturbation:
-        """The noise and the ridge of Kifer, Smith and Thakurta 2012 (thesis Theorem 4.2.8), for comparison.
+        """The noise and the ridge of Kifer, Smith and Thakurta 2012 (Redberg 2023, Theorem 4.2.8), for comparison.
 
         `loss` is our account of them, and smaller than what was asked for.
         """

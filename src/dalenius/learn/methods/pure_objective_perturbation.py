@@ -29,7 +29,7 @@ class PureObjectivePerturbation:
     """Releases a minimiser of sum f(x.theta; y) + (ridge/2)|theta|^2 + b.theta, b with density ~ exp(-|b|/scale).
 
     Add/remove adjacency, Euclidean norm; |f'||x| <= gradient_bound, f''|x|^2 <= smoothness (Chaudhuri, Monteleoni
-    and Sarwate 2011; seed 000 A23 and Theorem 6.1, for GLM losses). As in docs/proofs/objective-perturbation.md,
+    and Sarwate 2011; Awan and Slavkovic 2021, for GLM losses). As in docs/proofs/objective-perturbation.md,
     log p_Z'(theta) - log p_Z(theta) = (|b_Z| - |b_Z'|)/scale + log(1 + f'' x^T A^-1 x), and b_Z - b_Z' is the
     gradient of the extra record: the first part is at most gradient_bound/scale either way, the second between 0
     and log(1 + smoothness/ridge). So the exact minimiser is epsilon-DP with epsilon their sum.

@@ -47,6 +47,22 @@ class FixedTries(Tries):
 
     Costs the sum of the trials' losses, as if all of them were released. For `ZCDP`, `GDP` and `RDP`, which add up
     slowly, that is the least there is; for any promise it is if there are only two candidates.
+
+    Parameters
+    ----------
+    number
+        How many trials.
+
+    Raises
+    ------
+    InvalidParameter
+        If it is not a count from 1 up.
+
+    Examples
+    --------
+    >>> import dalenius as dp
+    >>> dp.learn.FixedTries(3).loss(dp.losses.gdp(1.0)).zcdp()
+    1.5
     """
 
     number: int
@@ -131,6 +147,24 @@ class NegativeBinomialTries(RandomTries):
 
     P(K = k) = (1-g)^k binom(k + eta - 1, k) / (g^-eta - 1). The smaller eta, the less the tuning costs and the more
     K varies. eta = 1 is geometric.
+
+    Parameters
+    ----------
+    mean
+        The mean number of trials, above 1.
+    eta
+        The shape, above 0.
+
+    Raises
+    ------
+    InvalidParameter
+        If a parameter is outside what is allowed.
+
+    Examples
+    --------
+    >>> import dalenius as dp
+    >>> dp.learn.NegativeBinomialTries(mean=10.0).draw() >= 1
+    True
     """
 
     mean: float = 10.0
@@ -172,6 +206,22 @@ class GeometricTries(NegativeBinomialTries):
     """P(K = k) = (1 - g)^(k-1) g for k >= 1, with mean 1/g = `mean`.
 
     Pure: three times the epsilon of a trial (Liu and Talwar 2019 Theorem 3.2). K is drawn exactly.
+
+    Parameters
+    ----------
+    mean
+        The mean number of trials, above 1.
+
+    Raises
+    ------
+    InvalidParameter
+        If the mean is not above 1.
+
+    Examples
+    --------
+    >>> import dalenius as dp
+    >>> round(dp.learn.GeometricTries(10.0).loss(dp.losses.pure(1.0)).epsilon(0.0), 9)
+    3.0
     """
 
     exact = True
@@ -202,7 +252,24 @@ class GeometricTries(NegativeBinomialTries):
 
 @dataclass(frozen=True)
 class PoissonTries(RandomTries):
-    """K ~ Poisson(mean); K = 0 must return something that does not depend on the data."""
+    """K ~ Poisson(mean); K = 0 must return something that does not depend on the data.
+
+    Parameters
+    ----------
+    mean
+        The mean number of trials, above 1.
+
+    Raises
+    ------
+    InvalidParameter
+        If the mean is not above 1.
+
+    Examples
+    --------
+    >>> import dalenius as dp
+    >>> dp.learn.PoissonTries(mean=10.0).draw() >= 0
+    True
+    """
 
     mean: float = 10.0
 

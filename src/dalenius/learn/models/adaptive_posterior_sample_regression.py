@@ -28,16 +28,53 @@ from dalenius.mechanisms import Gaussian
 
 
 class AdaptivePosteriorSampleRegression(BoundedRegression):
-    """One sample of N(theta*, (precision (X^T X + ridge))^-1), theta* the ridge solution (AdaOPS, Wang 2018; thesis
-    Alg 14).
+    """Linear regression by one sample of its posterior, as sharp as the data allow (AdaOPS, Wang 2018).
 
-    Add/remove neighbours, ApproxDP only. A quarter of epsilon releases the smallest eigenvalue of X^T X, from which
-    the ridge follows; a quarter log(1 + R |theta*|), which bounds residuals; half buys the sample, its precision
-    the largest allowed by the exact profile of the two posteriors (docs/proofs/posterior-sample.md) instead of the
-    printed bound, whose constant is too small to be private. Both releases are moved to the safe side by a normal
-    quantile; delta pays for the chance that this was not enough.
+    Released: one sample of N(theta*, (precision (X^T X + ridge))^-1), theta* being the ridge solution (Redberg 2023,
+    Algorithm 14). Add/remove neighbours, ApproxDP only. A quarter of epsilon releases the smallest eigenvalue of X^T
+    X, from which the ridge follows; a quarter log(1 + R |theta*|), which bounds residuals; half buys the sample, its
+    precision the largest allowed by the exact profile of the two posteriors (docs/proofs/posterior-sample.md) instead
+    of the printed bound, whose constant is too small to be private. Both releases are moved to the safe side by a
+    normal quantile; delta pays for the chance that this was not enough.
 
     Targets and rows are treated as in `LinearRegression`, which is usually more accurate; kept for comparison.
+
+    Parameters
+    ----------
+    guarantee
+        The promise that one fit keeps, such as `dp.ApproxDP(1.0, 1e-5)`.
+    target_bounds
+        The least and the largest target; public.
+    row_norm
+        Rows are brought to this Euclidean norm at most; public.
+    rows
+        'clip' shortens long rows; 'normalize' brings all to the norm.
+    intercept_scale
+        The constant column, in units of `row_norm`; 0 for no intercept.
+
+    Attributes
+    ----------
+    coef_
+        The coefficients.
+    intercept_
+        The intercept.
+    loss_
+        What the fit cost, whatever the data.
+
+    Raises
+    ------
+    InvalidParameter
+        By `fit`, if a parameter is outside what is allowed, or X or y is not a table and its labels.
+    CannotMeet
+        By `fit`, if the method cannot keep the promise.
+
+    Examples
+    --------
+    >>> import numpy as np, dalenius as dp
+    >>> X = np.linspace(-1, 1, 20_000)[:, None]; y = 10 + 5 * X[:, 0]
+    >>> model = dp.learn.AdaptivePosteriorSampleRegression(dp.ApproxDP(4.0, 1e-5), target_bounds=(0, 20)).fit(X, y)
+    >>> bool(model.score(X, y) > 0.8)
+    True
     """
 
     def __init__(

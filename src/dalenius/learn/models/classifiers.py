@@ -58,6 +58,43 @@ class LogisticRegression(_Binary):
     The slope of one record's log-loss is clipped to `knee` (Song et al. 2020): 1/2 instead of 1 halves the noise, and
     only records on the wrong side of the border feel it. `predict_proba` allows for it.
 
+    Parameters
+    ----------
+    guarantee
+        The promise that one fit keeps, such as `dp.ApproxDP(1.0, 1e-5)`.
+    classes
+        The two labels, the positive one second; public.
+    knee
+        The largest slope of one record's loss.
+    row_norm
+        Rows are brought to this Euclidean norm at most; public.
+    rows
+        'clip' shortens long rows; 'normalize' brings all to the norm.
+    intercept_scale
+        The constant column, in units of `row_norm`; 0 for no intercept.
+    noise_ratio
+        The noise in the objective, in units of what the Gaussian mechanism needs: more noise needs less ridge.
+    method
+        'auto', 'objective', 'kifer', 'descent' or 'output', or a `Descent`.
+
+    Attributes
+    ----------
+    coef_
+        The coefficients.
+    intercept_
+        The intercept.
+    loss_
+        What the fit cost, whatever the data.
+
+    Raises
+    ------
+    InvalidParameter
+        By `fit`, if a parameter is outside what is allowed, or X or y is not a table and its labels.
+    CannotMeet
+        By `fit`, if the method cannot keep the promise.
+
+    Examples
+    --------
     >>> import numpy as np, dalenius as dp
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(5000, 3)); y = (X[:, 0] > 0).astype(int)
@@ -99,7 +136,50 @@ class LogisticRegression(_Binary):
 class LinearSVC(_Binary):
     """A linear support vector machine (hinge with a rounded corner) by objective perturbation.
 
-    As `LogisticRegression`, with the Huber hinge of seed 000 chapter 6 in place of the log-loss.
+    As `LogisticRegression`, with the Huber hinge of Chaudhuri, Monteleoni and Sarwate 2011 in place of the log-loss.
+
+    Parameters
+    ----------
+    guarantee
+        The promise that one fit keeps, such as `dp.ApproxDP(1.0, 1e-5)`.
+    classes
+        The two labels, the positive one second; public.
+    width
+        How far the corner of the hinge is rounded.
+    row_norm
+        Rows are brought to this Euclidean norm at most; public.
+    rows
+        'clip' shortens long rows; 'normalize' brings all to the norm.
+    intercept_scale
+        The constant column, in units of `row_norm`; 0 for no intercept.
+    noise_ratio
+        The noise in the objective, in units of what the Gaussian mechanism needs: more noise needs less ridge.
+    method
+        'auto', 'objective', 'kifer', 'descent' or 'output', or a `Descent`.
+
+    Attributes
+    ----------
+    coef_
+        The coefficients.
+    intercept_
+        The intercept.
+    loss_
+        What the fit cost, whatever the data.
+
+    Raises
+    ------
+    InvalidParameter
+        By `fit`, if a parameter is outside what is allowed, or X or y is not a table and its labels.
+    CannotMeet
+        By `fit`, if the method cannot keep the promise.
+
+    Examples
+    --------
+    >>> import numpy as np, dalenius as dp
+    >>> X = np.random.default_rng(0).normal(size=(5000, 3)); y = (X[:, 0] > 0).astype(int)
+    >>> svc = dp.learn.LinearSVC(dp.ApproxDP(1.0, 1e-5), row_norm=3.0).fit(X, y)
+    >>> bool(svc.score(X, y) > 0.9)
+    True
     """
 
     def __init__(

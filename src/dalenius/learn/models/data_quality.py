@@ -27,6 +27,29 @@ class RowCheck:
     the four counts by 1 at most, and all together by 2 (in l1 norm by 4): Gaussian noise for that (Laplace for PureDP),
     add/remove neighbours. A model fits whatever the counts are; that they are large is worth knowing before that.
 
+    Parameters
+    ----------
+    model
+        The model whose declarations are checked.
+    guarantee
+        The promise that the check keeps.
+
+    Attributes
+    ----------
+    counts_
+        Noisy numbers of rows.
+    shares_
+        The same as shares of all rows.
+    loss_
+        What the fit cost, whatever the data.
+
+    Raises
+    ------
+    InvalidParameter
+        By `fit`, if a parameter is outside what is allowed, or X or y is not a table and its labels.
+
+    Examples
+    --------
     >>> import numpy as np, dalenius as dp
     >>> X = np.random.default_rng(0).normal(size=(5000, 2)); y = np.where(X[:, 0] > 0, 1, -1)
     >>> check = dp.learn.RowCheck(dp.learn.LogisticRegression(dp.ZCDP(0.1)), dp.ZCDP(0.001)).fit(X, y)

@@ -137,12 +137,43 @@ class GradientLeastSquares(_Squares):
 
     Score -|X^T (X theta - y)|, with rows of norm R at most, |y| <= 1, and R |theta| <= B = `coef_bound`. One record
     moves it by R (1 + B) at most, so theta is drawn with probability proportional to exp(-(epsilon / (2 R (1 + B)))
-    |X^T (X theta - y)|) on a grid with 2^20 steps per axis (seed 000 A29, A30). The factor 2 stays: the normaliser
+    |X^T (X theta - y)|) on a grid with 2^20 steps per axis (Reimherr and Awan 2019). The factor 2 stays: the normaliser
     depends on the data, through X^T X and through the ball. Loss `bounded_range(epsilon)`; the error falls like 1/n.
 
     The draw is exact (see `grid_draw`), for at most four coefficients, the constant included. Columns that are nearly
     multiples of each other make it slow. Targets and rows are treated as in `LinearRegression`.
 
+    Parameters
+    ----------
+    guarantee
+        The promise that one fit keeps, such as `dp.ApproxDP(1.0, 1e-5)`.
+    target_bounds
+        The least and the largest target; public.
+    coef_bound
+        The largest norm of the coefficients, for rows of norm 1 and targets in [-1, 1].
+    row_norm
+        Rows are brought to this Euclidean norm at most; public.
+    rows
+        'clip' shortens long rows; 'normalize' brings all to the norm.
+    intercept_scale
+        The constant column, in units of `row_norm`; 0 for no intercept.
+
+    Attributes
+    ----------
+    coef_
+        The coefficients.
+    intercept_
+        The intercept.
+    loss_
+        What the fit cost, whatever the data.
+
+    Raises
+    ------
+    InvalidParameter
+        By `fit`, if a parameter is outside what is allowed, or X or y is not a table and its labels.
+
+    Examples
+    --------
     >>> import numpy as np, dalenius as dp
     >>> X = np.linspace(-1, 1, 5000)[:, None]; y = 10 + 5 * X[:, 0]
     >>> model = dp.learn.GradientLeastSquares(dp.PureDP(1.0), target_bounds=(0, 20)).fit(X, y)
@@ -158,8 +189,46 @@ class ExponentialLeastSquares(_Squares):
     """Least squares with a few coefficients by the exponential mechanism. Add/remove neighbours.
 
     As `GradientLeastSquares`, but with the score -(1/2) |X theta - y|^2, which a record lowers by (1 + B)^2/2 at most
-    and never raises: theta has probability proportional to exp(-(epsilon/(1 + B)^2) |X theta - y|^2) (seed 000 A27,
-    A28), a posterior sample restricted to a ball. The error falls like n^-1/2 (Theorem 7.10): kept for comparison.
+    and never raises: theta has probability proportional to exp(-(epsilon/(1 + B)^2) |X theta - y|^2) (McSherry and
+    Talwar 2007), a posterior sample restricted to a ball. The error falls like n^-1/2 (Awan, Kenney, Reimherr and
+    Slavkovic 2019): kept for comparison.
+
+    Parameters
+    ----------
+    guarantee
+        The promise that one fit keeps, such as `dp.ApproxDP(1.0, 1e-5)`.
+    target_bounds
+        The least and the largest target; public.
+    coef_bound
+        The largest norm of the coefficients, for rows of norm 1 and targets in [-1, 1].
+    row_norm
+        Rows are brought to this Euclidean norm at most; public.
+    rows
+        'clip' shortens long rows; 'normalize' brings all to the norm.
+    intercept_scale
+        The constant column, in units of `row_norm`; 0 for no intercept.
+
+    Attributes
+    ----------
+    coef_
+        The coefficients.
+    intercept_
+        The intercept.
+    loss_
+        What the fit cost, whatever the data.
+
+    Raises
+    ------
+    InvalidParameter
+        By `fit`, if a parameter is outside what is allowed, or X or y is not a table and its labels.
+
+    Examples
+    --------
+    >>> import numpy as np, dalenius as dp
+    >>> X = np.linspace(-1, 1, 5000)[:, None]; y = 10 + 5 * X[:, 0]
+    >>> model = dp.learn.ExponentialLeastSquares(dp.PureDP(1.0), target_bounds=(0, 20)).fit(X, y)
+    >>> bool(model.score(X, y) > 0.5), model.loss_.epsilon(0.0)
+    (True, 1.0)
     """
 
     factor = 1
@@ -179,6 +248,39 @@ class GradientQuantileRegression(_Quantiles):
 
     The work of a draw grows with the number of records that differ times that of the boxes looked at.
 
+    Parameters
+    ----------
+    guarantee
+        The promise that one fit keeps, such as `dp.ApproxDP(1.0, 1e-5)`.
+    level
+        Which quantile, between 0 and 1.
+    target_bounds
+        The least and the largest target; public.
+    coef_bound
+        The largest norm of the coefficients, for rows of norm 1 and targets in [-1, 1].
+    row_norm
+        Rows are brought to this Euclidean norm at most; public.
+    rows
+        'clip' shortens long rows; 'normalize' brings all to the norm.
+    intercept_scale
+        The constant column, in units of `row_norm`; 0 for no intercept.
+
+    Attributes
+    ----------
+    coef_
+        The coefficients.
+    intercept_
+        The intercept.
+    loss_
+        What the fit cost, whatever the data.
+
+    Raises
+    ------
+    InvalidParameter
+        By `fit`, if a parameter is outside what is allowed, or X or y is not a table and its labels.
+
+    Examples
+    --------
     >>> import numpy as np, dalenius as dp
     >>> X = np.linspace(-1, 1, 2000)[:, None]; y = 10 + 5 * X[:, 0] + np.sin(1e4 * X[:, 0])
     >>> model = dp.learn.GradientQuantileRegression(dp.PureDP(1.0), target_bounds=(0, 20)).fit(X, y)
@@ -195,8 +297,47 @@ class ExponentialQuantileRegression(_Quantiles):
     """Quantile regression with a few coefficients by the exponential mechanism. Add/remove neighbours.
 
     As `GradientQuantileRegression`, but with the score -sum_i rho(y_i - x_i.theta), rho(r) = max(level r, (level - 1)
-    r), which a record lowers by m (1 + B) at most and never raises, so there is no factor 2 (seed 000 A27). Loss
-    `bounded_range(epsilon)`. The error falls like n^-1/2: kept for comparison, and for targets with ties.
+    r), which a record lowers by m (1 + B) at most and never raises, so there is no factor 2 (McSherry and Talwar
+    2007). Loss `bounded_range(epsilon)`. The error falls like n^-1/2: kept for comparison, and for targets with ties.
+
+    Parameters
+    ----------
+    guarantee
+        The promise that one fit keeps, such as `dp.ApproxDP(1.0, 1e-5)`.
+    level
+        Which quantile, between 0 and 1.
+    target_bounds
+        The least and the largest target; public.
+    coef_bound
+        The largest norm of the coefficients, for rows of norm 1 and targets in [-1, 1].
+    row_norm
+        Rows are brought to this Euclidean norm at most; public.
+    rows
+        'clip' shortens long rows; 'normalize' brings all to the norm.
+    intercept_scale
+        The constant column, in units of `row_norm`; 0 for no intercept.
+
+    Attributes
+    ----------
+    coef_
+        The coefficients.
+    intercept_
+        The intercept.
+    loss_
+        What the fit cost, whatever the data.
+
+    Raises
+    ------
+    InvalidParameter
+        By `fit`, if a parameter is outside what is allowed, or X or y is not a table and its labels.
+
+    Examples
+    --------
+    >>> import numpy as np, dalenius as dp
+    >>> X = np.linspace(-1, 1, 2000)[:, None]; y = 10 + 5 * X[:, 0]
+    >>> model = dp.learn.ExponentialQuantileRegression(dp.PureDP(4.0), target_bounds=(0, 20)).fit(X, y)
+    >>> model.loss_.epsilon(0.0)
+    4.0
     """
 
     factor = 1

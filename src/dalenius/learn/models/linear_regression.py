@@ -27,6 +27,41 @@ class LinearRegression(BoundedRegression):
     Gaussian noise. Everything after that is post-processing: the ridge makes up for what the noise does to the
     smallest eigenvalue, read off the noisy matrix itself, and `shrink` times the noise of X^T y.
 
+    Parameters
+    ----------
+    guarantee
+        The promise that one fit keeps, such as `dp.ApproxDP(1.0, 1e-5)`.
+    target_bounds
+        The least and the largest target; public.
+    row_norm
+        Rows are brought to this Euclidean norm at most; public.
+    rows
+        'clip' shortens long rows; 'normalize' brings all to the norm.
+    intercept_scale
+        The constant column, in units of `row_norm`; 0 for no intercept.
+    share
+        The share of mu^2 that X^T X gets, between 0 and 1.
+    shrink
+        How much ridge the noise of X^T y adds.
+
+    Attributes
+    ----------
+    coef_
+        The coefficients.
+    intercept_
+        The intercept.
+    loss_
+        What the fit cost, whatever the data.
+
+    Raises
+    ------
+    InvalidParameter
+        By `fit`, if a parameter is outside what is allowed, or X or y is not a table and its labels.
+    CannotMeet
+        By `fit`, if the method cannot keep the promise.
+
+    Examples
+    --------
     >>> import numpy as np, dalenius as dp
     >>> rng = np.random.default_rng(0)
     >>> X = rng.uniform(-1, 1, size=(5000, 2)) / 2; y = 10 + 20 * X[:, 0]

@@ -69,10 +69,31 @@ class GradientMean(OneNumber):
     """The mean of numbers in public bounds by the K-norm gradient mechanism. Add/remove neighbours.
 
     Released: theta with probability proportional to exp(-(epsilon / (2 width)) |sum_i (theta - x_i)|) on a grid of
-    2^-20 of the width (seed 000 A29, Theorem 7.11): one record moves the gradient by |theta - x| <= width, so this
-    is an exponential mechanism and costs `bounded_range(epsilon)`. The error falls like 1/n (Theorem 7.12). The
+    2^-20 of the width (Reimherr and Awan 2019): one record moves the gradient by |theta - x| <= width, so this
+    is an exponential mechanism and costs `bounded_range(epsilon)`. The error falls like 1/n. The
     draw is exact: a side by Gumbel noise, a geometric number of steps away, again if that is out of bounds.
 
+    Parameters
+    ----------
+    guarantee
+        The promise that one fit keeps, such as `dp.ApproxDP(1.0, 1e-5)`.
+    bounds
+        The least and the largest number; public.
+
+    Attributes
+    ----------
+    value_
+        The number released.
+    loss_
+        What the fit cost, whatever the data.
+
+    Raises
+    ------
+    InvalidParameter
+        By `fit`, if a parameter is outside what is allowed, or X or y is not a table and its labels.
+
+    Examples
+    --------
     >>> import dalenius as dp
     >>> mean = dp.learn.GradientMean(dp.PureDP(1.0), bounds=(0, 10)).fit([3.0] * 5000)
     >>> abs(mean.value_ - 3) < 0.1
@@ -94,10 +115,36 @@ class GradientMean(OneNumber):
 class ExponentialMean(OneNumber):
     """The mean of numbers in public bounds by the exponential mechanism for squared error. Add/remove neighbours.
 
-    Released: one of 4097 evenly spaced theta, with probability proportional to exp(-(epsilon/width^2) sum_i (theta
-    - x_i)^2) (seed 000 A27; a record only ever lowers the score, so there is no factor 2). Loss
-    `bounded_range(epsilon)`. Its error falls like n^-1/2 and no faster (Theorem 7.10): kept for comparison, use
-    `GradientMean`.
+    Released: one of 4097 evenly spaced theta, with probability proportional to exp(-(epsilon/width^2) sum_i (theta -
+    x_i)^2) (McSherry and Talwar 2007; a record only ever lowers the score, so there is no factor 2). Loss
+    `bounded_range(epsilon)`. Its error falls like n^-1/2 and no faster (Awan, Kenney, Reimherr and Slavkovic 2019):
+    kept for comparison, use `GradientMean`.
+
+    Parameters
+    ----------
+    guarantee
+        The promise that one fit keeps, such as `dp.ApproxDP(1.0, 1e-5)`.
+    bounds
+        The least and the largest number; public.
+
+    Attributes
+    ----------
+    value_
+        The number released.
+    loss_
+        What the fit cost, whatever the data.
+
+    Raises
+    ------
+    InvalidParameter
+        By `fit`, if a parameter is outside what is allowed, or X or y is not a table and its labels.
+
+    Examples
+    --------
+    >>> import dalenius as dp
+    >>> mean = dp.learn.ExponentialMean(dp.PureDP(1.0), bounds=(0, 10)).fit([3.0] * 5000)
+    >>> abs(mean.value_ - 3) < 1
+    True
     """
 
     def __init__(self, guarantee: Guarantee, *, bounds: Bounds = (0.0, 1.0)) -> None:

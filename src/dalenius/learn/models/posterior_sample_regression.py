@@ -30,17 +30,48 @@ from dalenius.mechanisms import Gaussian
 class PosteriorSampleRegression(BoundedRegression):
     """One sample of N(theta*, (precision (X^T X + ridge))^-1), theta* the ridge solution (OPS, Wang 2018).
 
-    Add/remove neighbours, ApproxDP only. Nothing is adapted to the data but for their number n, of which a twentieth of
-    epsilon releases an upper bound N. With rows of norm R at most and |y| <= 1, the leverage of a record is at most
-    R^2/ridge and, as (X^T X + ridge)^-1 X^T has norm 1/(2 sqrt(ridge)) at most, its residual at the solution without
-    it is at most 1 + (R/2) sqrt(N/ridge). The precision is the largest that these two allow, by the exact profile of
-    the two posteriors (docs/proofs/posterior-sample.md) instead of the printed bound (thesis Theorem 3.6.1), whose
-    constant is too small to be private. The ridge balances what the sample and the ridge itself are expected to
-    lose: (d log(1/delta) R^4 N / (2 epsilon^2))^(1/3), if not more is needed.
+    Add/remove neighbours, ApproxDP only. Nothing is adapted to the data but for their number n, of which a twentieth
+    of epsilon releases an upper bound N. With rows of norm R at most and |y| <= 1, the leverage of a record is at
+    most R^2/ridge and, as (X^T X + ridge)^-1 X^T has norm 1/(2 sqrt(ridge)) at most, its residual at the solution
+    without it is at most 1 + (R/2) sqrt(N/ridge). The precision is the largest that these two allow, by the exact
+    profile of the two posteriors (docs/proofs/posterior-sample.md) instead of the printed bound (Redberg 2023,
+    Theorem 3.6.1), whose constant is too small to be private. The ridge balances what the sample and the ridge itself
+    are expected to lose: (d log(1/delta) R^4 N / (2 epsilon^2))^(1/3), if not more is needed.
 
     delta pays for the chance that N was below n. Targets and rows are treated as in `LinearRegression`, which is more
     accurate; kept for comparison.
 
+    Parameters
+    ----------
+    guarantee
+        The promise that one fit keeps, such as `dp.ApproxDP(1.0, 1e-5)`.
+    target_bounds
+        The least and the largest target; public.
+    row_norm
+        Rows are brought to this Euclidean norm at most; public.
+    rows
+        'clip' shortens long rows; 'normalize' brings all to the norm.
+    intercept_scale
+        The constant column, in units of `row_norm`; 0 for no intercept.
+
+    Attributes
+    ----------
+    coef_
+        The coefficients.
+    intercept_
+        The intercept.
+    loss_
+        What the fit cost, whatever the data.
+
+    Raises
+    ------
+    InvalidParameter
+        By `fit`, if a parameter is outside what is allowed, or X or y is not a table and its labels.
+    CannotMeet
+        By `fit`, if the method cannot keep the promise.
+
+    Examples
+    --------
     >>> import numpy as np, dalenius as dp
     >>> X = np.linspace(-1, 1, 20_000)[:, None]; y = 10 + 5 * X[:, 0]
     >>> model = dp.learn.PosteriorSampleRegression(dp.ApproxDP(4.0, 1e-5), target_bounds=(0, 20)).fit(X, y)

@@ -19,6 +19,18 @@ class PublicBounds(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     `bounds` has a pair (lower, upper) for every column, known without looking at the data. `fit` looks at nothing.
 
+    Parameters
+    ----------
+    bounds
+        A pair (lower, upper) for every column; public.
+
+    Raises
+    ------
+    InvalidParameter
+        By `fit`, if a pair is not two numbers, the lower one first.
+
+    Examples
+    --------
     >>> import dalenius as dp
     >>> dp.learn.PublicBounds([(0, 10), (-5, 5)]).fit_transform([[10, 0], [99, -5]]).round(3).tolist()
     [[0.707, 0.0], [0.707, -0.707]]

@@ -19,9 +19,33 @@ class GradientQuantile(OneNumber):
 
     The pinball risk sum_i rho(x_i - theta) has the gradient #{x_i <= theta} - level n (at a tie, the shortest of its
     subgradients), which one record moves by m = max(level, 1 - level) at most. Released: theta on a grid of 2^-20 of
-    the width with probability proportional to exp(-(epsilon / (2 m)) |gradient|) (seed 000 A29): the private quantile
-    A26, drawn exactly by `mechanisms.Quantile`. Loss `bounded_range(epsilon)`. The error falls like 1/n.
+    the width with probability proportional to exp(-(epsilon / (2 m)) |gradient|) (Reimherr and Awan 2019): the
+    private quantile of Smith 2011, drawn exactly by `mechanisms.Quantile`. Loss `bounded_range(epsilon)`. The error
+    falls like 1/n.
 
+    Parameters
+    ----------
+    guarantee
+        The promise that one fit keeps, such as `dp.ApproxDP(1.0, 1e-5)`.
+    bounds
+        The least and the largest number; public.
+    level
+        Which quantile, between 0 and 1.
+
+    Attributes
+    ----------
+    value_
+        The number released.
+    loss_
+        What the fit cost, whatever the data.
+
+    Raises
+    ------
+    InvalidParameter
+        By `fit`, if a parameter is outside what is allowed, or X or y is not a table and its labels.
+
+    Examples
+    --------
     >>> import dalenius as dp
     >>> pay = [10.0 + k / 100 for k in range(2000)]
     >>> median = dp.learn.GradientQuantile(dp.PureDP(1.0), bounds=(0, 100)).fit(pay)
@@ -46,9 +70,39 @@ class GradientQuantile(OneNumber):
 class ExponentialQuantile(OneNumber):
     """The `level`-quantile of numbers in public bounds by the exponential mechanism. Add/remove neighbours.
 
-    Released: one of 4097 evenly spaced theta, with probability proportional to exp(-(epsilon/(m width)) sum_i rho(x_i -
-    theta)), rho(r) = max(level r, (level - 1) r), m = max(level, 1 - level) (seed 000 A27; a record only ever lowers
-    the score, so there is no factor 2). Loss `bounded_range(epsilon)`. The error falls like n^-1/2: for comparison.
+    Released: one of 4097 evenly spaced theta, with probability proportional to exp(-(epsilon/(m width)) sum_i rho(x_i
+    - theta)), rho(r) = max(level r, (level - 1) r), m = max(level, 1 - level) (McSherry and Talwar 2007; a record
+    only ever lowers the score, so there is no factor 2). Loss `bounded_range(epsilon)`. The error falls like n^-1/2:
+    for comparison.
+
+    Parameters
+    ----------
+    guarantee
+        The promise that one fit keeps, such as `dp.ApproxDP(1.0, 1e-5)`.
+    bounds
+        The least and the largest number; public.
+    level
+        Which quantile, between 0 and 1.
+
+    Attributes
+    ----------
+    value_
+        The number released.
+    loss_
+        What the fit cost, whatever the data.
+
+    Raises
+    ------
+    InvalidParameter
+        By `fit`, if a parameter is outside what is allowed, or X or y is not a table and its labels.
+
+    Examples
+    --------
+    >>> import dalenius as dp
+    >>> pay = [10.0 + k / 100 for k in range(2000)]
+    >>> median = dp.learn.ExponentialQuantile(dp.PureDP(1.0), bounds=(0, 100)).fit(pay)
+    >>> abs(median.value_ - 20) < 10
+    True
     """
 
     def __init__(self, guarantee: Guarantee, *, bounds: Bounds = (0.0, 1.0), level: float = 0.5) -> None:

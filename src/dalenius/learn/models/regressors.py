@@ -25,6 +25,43 @@ class HuberRegression(RegressorMixin, LinearModel):  # type: ignore[misc]
     in `LogisticRegression`: rows of norm `row_norm` at most, a constant column, noise and ridge from the guarantee.
     `coef_` and `intercept_` are in the units of the target.
 
+    Parameters
+    ----------
+    guarantee
+        The promise that one fit keeps, such as `dp.ApproxDP(1.0, 1e-5)`.
+    target_bounds
+        The least and the largest target; public.
+    knee
+        The largest slope of one record's loss.
+    row_norm
+        Rows are brought to this Euclidean norm at most; public.
+    rows
+        'clip' shortens long rows; 'normalize' brings all to the norm.
+    intercept_scale
+        The constant column, in units of `row_norm`; 0 for no intercept.
+    noise_ratio
+        The noise in the objective, in units of what the Gaussian mechanism needs: more noise needs less ridge.
+    method
+        'auto', 'objective', 'kifer', 'descent' or 'output', or a `Descent`.
+
+    Attributes
+    ----------
+    coef_
+        The coefficients.
+    intercept_
+        The intercept.
+    loss_
+        What the fit cost, whatever the data.
+
+    Raises
+    ------
+    InvalidParameter
+        By `fit`, if a parameter is outside what is allowed, or X or y is not a table and its labels.
+    CannotMeet
+        By `fit`, if the method cannot keep the promise.
+
+    Examples
+    --------
     >>> import numpy as np, dalenius as dp
     >>> rng = np.random.default_rng(0)
     >>> X = rng.uniform(-1, 1, size=(5000, 2)) / 2; y = 10 + 20 * X[:, 0]
@@ -76,6 +113,43 @@ class PoissonRegression(RegressorMixin, LinearModel):  # type: ignore[misc]
     Counts are clipped to [0, most]; the slope e^u - y of one record is clipped to [-knee, knee] (default: `most`),
     which leaves a convex loss with f'' <= most + knee. Counts that are negative or not numbers make a row absent.
 
+    Parameters
+    ----------
+    guarantee
+        The promise that one fit keeps, such as `dp.ApproxDP(1.0, 1e-5)`.
+    most
+        The largest count; public.
+    knee
+        The largest slope of one record's loss; `most` for None.
+    row_norm
+        Rows are brought to this Euclidean norm at most; public.
+    rows
+        'clip' shortens long rows; 'normalize' brings all to the norm.
+    intercept_scale
+        The constant column, in units of `row_norm`; 0 for no intercept.
+    noise_ratio
+        The noise in the objective, in units of what the Gaussian mechanism needs: more noise needs less ridge.
+    method
+        'auto', 'objective', 'kifer', 'descent' or 'output', or a `Descent`.
+
+    Attributes
+    ----------
+    coef_
+        The coefficients.
+    intercept_
+        The intercept.
+    loss_
+        What the fit cost, whatever the data.
+
+    Raises
+    ------
+    InvalidParameter
+        By `fit`, if a parameter is outside what is allowed, or X or y is not a table and its labels.
+    CannotMeet
+        By `fit`, if the method cannot keep the promise.
+
+    Examples
+    --------
     >>> import numpy as np, dalenius as dp
     >>> rng = np.random.default_rng(0)
     >>> X = rng.uniform(-1, 1, size=(20_000, 1)); y = rng.poisson(np.exp(0.5 + X[:, 0]))

@@ -79,6 +79,43 @@ class PrivateSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
 
     The trial's budget is the largest with which the whole keeps `guarantee`.
 
+    Parameters
+    ----------
+    estimator
+        A model of this package.
+    candidates
+        Dicts of parameters to try.
+    guarantee
+        The promise that the whole search keeps.
+    tries
+        How many trials there are; see above for None.
+    validation
+        A public pair (X, y) to score on; None to score on the private records.
+    scoring
+        From one prediction and its label to a score in [0, 1]; None for the usual ones.
+    score_share
+        The share of a trial's epsilon that pays for its score.
+
+    Attributes
+    ----------
+    best_estimator_
+        The model with the best score.
+    best_params_
+        Its candidate.
+    best_score_
+        Its mean score, with noise unless `validation` is given.
+    loss_
+        What the fit cost, whatever the data.
+
+    Raises
+    ------
+    InvalidParameter
+        By `fit`, if a parameter is outside what is allowed, or X or y is not a table and its labels.
+    CannotMeet
+        By `fit`, if the method cannot keep the promise.
+
+    Examples
+    --------
     >>> import numpy as np, dalenius as dp
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(5000, 3)); y = (X[:, 0] > 0).astype(int)

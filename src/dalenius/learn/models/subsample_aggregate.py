@@ -29,12 +29,48 @@ class SubsampleAggregate(MetaEstimatorMixin, BaseEstimator):  # type: ignore[mis
     """Fits `estimator` on `parts` disjoint random parts; releases the mean of what `extract` reads off, plus noise.
 
     Every record goes to one part, chosen independently and uniformly, so that adding or removing a record changes one
-    part only, and in it anything (seed 000 chapter 8; Nissim, Raskhodnikova and Smith 2007). The vector read off each
-    part (by default coef_ and intercept_) has `size` numbers and is scaled down to norm `bound`; a part that fails to
-    fit counts as zeros. One part moves the mean by 2 bound/parts: Gaussian noise for that, K-norm noise for PureDP.
+    part only, and in it anything (Nissim, Raskhodnikova and Smith 2007). The vector read off each part (by default
+    coef_ and intercept_) has `size` numbers and is scaled down to norm `bound`; a part that fails to fit counts as
+    zeros. One part moves the mean by 2 bound/parts: Gaussian noise for that, K-norm noise for PureDP.
 
-    Needs no property of the estimator at all. The price: a part must be large enough to learn from.
+    Needs no property of the estimator at all. The price: a part must be large enough to learn from. Each part is
+    fitted in a process of its own, which nothing but these numbers leaves: what the estimator prints, raises or
+    remembers is dropped with it. Files and connections are not watched: give records only to code that is trusted not
+    to use them.
 
+    Parameters
+    ----------
+    estimator
+        An estimator of scikit-learn's kind.
+    guarantee
+        The promise that one fit keeps, such as `dp.ApproxDP(1.0, 1e-5)`.
+    size
+        How many numbers `extract` returns.
+    bound
+        The largest norm of these numbers; public.
+    parts
+        How many parts the records are divided into.
+    extract
+        From a fitted estimator to its numbers; coef_ and intercept_ for None.
+    timeout
+        Seconds that one part may take; a part that takes longer counts as zeros.
+
+    Attributes
+    ----------
+    value_
+        The number released.
+    loss_
+        What the fit cost, whatever the data.
+
+    Raises
+    ------
+    InvalidParameter
+        By `fit`, if a parameter is outside what is allowed, or X or y is not a table and its labels.
+    InvalidParameter
+        By `price` and `fit`, if the estimator would show rows or cannot be sent to another process.
+
+    Examples
+    --------
     >>> import numpy as np, dalenius as dp
     >>> from sklearn.linear_model import LinearRegression
     >>> rng = np.random.default_rng(0)

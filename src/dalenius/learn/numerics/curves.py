@@ -92,7 +92,10 @@ class Logistic(Curve):
 
 @dataclass(frozen=True)
 class HuberHinge(Curve):
-    """The hinge (1 - z)_+ of z = (2y - 1) u, its corner rounded over |1 - z| <= width (seed 000 chapter 6)."""
+    """The hinge (1 - z)_+ of z = (2y - 1) u, its corner rounded over |1 - z| <= width.
+
+    (Chaudhuri, Monteleoni and Sarwate 2011.)
+    """
 
     width: float = 0.5
 
