@@ -14,12 +14,12 @@ from typing import Any, ClassVar
 import numpy as np
 import pandas as pd
 import pytest
+from dalenius.noise.seeded import seeded
 
 import dalenius as dp
+from dalenius.calculus.guarantees import filter_of
 from dalenius.core.adjacency import ADD_REMOVE, REPLACE_ONE, Adjacency
 from dalenius.errors import LedgerError, QueryRefused, Refused
-from dalenius.noise.seeded import seeded
-from dalenius.session.budget import filter_of
 from dalenius.session.explain import Explanation
 from dalenius.tables import exact
 from dalenius.tables.aggregates import KINDS, Aggregate, from_record

@@ -208,6 +208,7 @@ PRICES: Mapping[type[Guarantee], Callable[[Any], Price]] = {
 
 def price_of(budget: Guarantee) -> Price:
     """What a release with this budget may spend."""
+    budget = budget.as_pure() or budget
     rule = PRICES.get(type(budget))
     if rule is None:
         raise InvalidParameter(f"{budget!r} is not a price; use PureDP, ZCDP or GDP.")
