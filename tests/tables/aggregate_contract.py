@@ -14,7 +14,6 @@ from typing import Any, ClassVar
 import numpy as np
 import pandas as pd
 import pytest
-from dalenius.noise.seeded import seeded
 
 import dalenius as dp
 from dalenius.calculus.guarantees import filter_of
@@ -30,6 +29,7 @@ from dalenius.tables.released import Released, release
 from dalenius.tables.sensitivity import sensitivity
 from dalenius.tables.source import Source
 from dalenius.tables.sql import parse_aggregates
+from tests.noise.seeded import seeded
 
 KEYS = ["a", "b"]
 UNIT = dp.Unit("id", max_rows=3)

@@ -13,9 +13,9 @@ import pytest
 import dalenius as dp
 from dalenius.core.adjacency import ADD_REMOVE, REPLACE_ONE, Adjacency
 from dalenius.errors import QueryRefused
-from dalenius.noise.seeded import seeded
 from dalenius.tables.plan import plan
 from dalenius.tables.sql import parse_sql
+from tests.noise.seeded import seeded
 from tests.tables.aggregate_contract import PRICES, UNIT, AggregateContract, large, opened
 
 
