@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dalenius.errors import InvalidParameter
+from dalenius.tables.aggregates.aggregate import Inputs
 from dalenius.tables.plan import Plan
 from dalenius.tables.released import Released
 
@@ -42,10 +43,12 @@ class Explanation:
 
     def _errors(self, confidence: float, rows: float | None) -> dict[str, float | None]:
         typical = None if rows is None else self._typical(rows)
-        return {
-            name: aggregate.error(roles, self.plan.of, typical, confidence)
-            for name, aggregate, roles in self.plan.query.parts
-        }
+        found = {}
+        for name, aggregate, roles in self.plan.query.parts:
+            noises = {role: self.plan.of[measure] for role, measure in roles.items()}
+            inputs = None if typical is None else Inputs(roles, typical, 1 - confidence)
+            found[name] = aggregate.error(noises, inputs, confidence)
+        return found
 
     def _typical(self, rows: float) -> Released:
         """A group of so many rows, evenly spread over the bounds, without noise in its middle."""

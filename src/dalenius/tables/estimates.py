@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from dalenius.tables.aggregates.aggregate import Inputs
 from dalenius.tables.column import Column as Column
 from dalenius.tables.query import Query
 from dalenius.tables.released import Released
@@ -29,5 +30,5 @@ def columns(query: Query, released: Released, wanted: Wanted) -> list[Column]:
     return [
         column
         for name, aggregate, roles in query.parts
-        for column in aggregate.estimate(name, roles, released, failure, wanted.sampling)
+        for column in aggregate.estimate(name, Inputs(roles, released, failure, wanted.sampling))
     ]

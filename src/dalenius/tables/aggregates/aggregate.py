@@ -10,14 +10,16 @@ from __future__ import annotations
 import dataclasses
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from dalenius.core.checks import number
 from dalenius.errors import InvalidParameter
+from dalenius.tables.aggregates.records import Form
 from dalenius.tables.column import Column
 from dalenius.tables.gridding import Value, make_value
+from dalenius.tables.laws import Noisy
 from dalenius.tables.measures import Measure
 from dalenius.tables.schema import Nulls
 from dalenius.tables.terms import Term
@@ -45,6 +47,24 @@ class Argument(Protocol):
     def nulls(self) -> Nulls: ...
     @property
     def condition(self) -> bool: ...
+
+
+@dataclass(frozen=True, eq=False)
+class Inputs:
+    """What was released for an aggregate, and how its intervals are to be made.
+
+    failure: the chance that an interval may miss. sampling: intervals are for the population that the rows were drawn
+    from, where there is such a thing.
+    """
+
+    roles: Roles
+    released: Released
+    failure: float
+    sampling: bool = False
+
+    def __getitem__(self, role: str) -> Noisy:
+        """The noisy measure that plays a part."""
+        return self.released.measures[self.roles[role]]
 
 
 class Columns(Protocol):
@@ -78,6 +98,8 @@ class Aggregate(ABC):
     """The word for this kind in records and messages. It is written into ledgers and never changes."""
     sql_names: ClassVar[tuple[str, ...]]
     """The functions of SQL, and of the command line, that ask for it; in lower case."""
+    words: ClassVar[Mapping[str, Form]]
+    """What is recorded of it: every part by the word for it, which never changes either, and how it is written."""
     endings: ClassVar[tuple[str, ...]] = ("_error", "_low", "_high")
     """What is put after its name in the names of further columns."""
     unpriced: ClassVar[str] = (
@@ -100,40 +122,31 @@ class Aggregate(ABC):
         """The measures this aggregate is computed from, by the part each plays."""
 
     @abstractmethod
-    def estimate(
-        self, name: str, roles: Roles, released: Released, failure: float, sampling: bool
-    ) -> list[Column]:
-        """Its columns of the answer: post-processing of what was released.
+    def estimate(self, name: str, inputs: Inputs) -> list[Column]:
+        """Its columns of the answer: post-processing of what was released."""
 
-        failure: the chance that an interval may miss. sampling: intervals are for the population that the rows were
-        drawn from, where there is such a thing.
-        """
-
-    def error(
-        self,
-        roles: Roles,
-        noises: Mapping[Measure, Noise],
-        typical: Released | None,
-        confidence: float,
-    ) -> float | None:
+    def error(self, noises: Mapping[str, Noise], typical: Inputs | None, confidence: float) -> float | None:
         """What the estimate is off by at most, with this confidence, before anything is released.
 
-        typical: a group of which the rows are evenly spread over the bounds; None where its size is not known.
-        None: it cannot be told, for the reason in `unpriced`.
+        noises: by role. typical: what would be released of rows evenly spread over the bounds, with intervals of this
+        confidence; None where their number is not known. None: it cannot be said, for the reason in `unpriced`.
         """
-        if typical is None:
+        if typical is None or self.unpriced is not Aggregate.unpriced:
             return None
-        made = self.estimate("", roles, typical, 1 - confidence, sampling=False)
+        made = self.estimate("", typical)
         return max(float((column.high - column.low).max()) / 2 for column in made)
 
-    @abstractmethod
     def record(self) -> Record:
         """What identifies it, for the ledger: {"kind": tag, ...}, numbers as exact text."""
+        return {
+            "kind": self.tag,
+            **{word: form.write(getattr(self, word)) for word, form in self.words.items()},
+        }
 
     @classmethod
-    @abstractmethod
     def from_record(cls, content: Record) -> Aggregate:
         """What `record` wrote."""
+        return cls(**{word: form.read(content[word]) for word, form in cls.words.items()})
 
     @classmethod
     @abstractmethod
@@ -171,7 +184,7 @@ class Aggregate(ABC):
         undeclared = any(
             f.name == "nulls" and getattr(self, f.name) is None for f in dataclasses.fields(self)
         )
-        return dataclasses.replace(self, nulls="drop") if undeclared else self  # type: ignore[call-arg]
+        return replace(self, nulls="drop") if undeclared else self  # type: ignore[call-arg]
 
 
 def on_grid(argument: Argument, granularity: Fraction | None = None, halves: bool = True) -> Value:

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from dalenius.core.checks import number
 from dalenius.errors import InvalidParameter
-from dalenius.tables.aggregates.aggregate import Aggregate, Columns, Record, Roles, checked_text
+from dalenius.tables.aggregates.aggregate import Aggregate, Columns, Inputs, checked_text
 from dalenius.tables.aggregates.quantiles import DEPENDS_ON_DATA
-from dalenius.tables.aggregates.records import nulls_record, read_nulls
+from dalenius.tables.aggregates.records import NULLS, NUMBER, PLAIN
 from dalenius.tables.bins import listed_bins
 from dalenius.tables.column import Column
 from dalenius.tables.laws import reach
@@ -21,8 +20,6 @@ from dalenius.tables.measures import Measure, binned
 from dalenius.tables.schema import Nulls, nulls_of
 
 if TYPE_CHECKING:
-    from dalenius.tables.noises import Noise
-    from dalenius.tables.released import Released
     from dalenius.tables.sql.calls import Call
 
 EXPONENTS = range(-40, 61)
@@ -42,6 +39,7 @@ class FindBounds(Aggregate):
     sql_names = ("bounds",)
     endings = ("_lower", "_upper")
     unpriced = DEPENDS_ON_DATA
+    words: ClassVar = {"column": PLAIN, "share": NUMBER, "nulls": NULLS}
     explanation = "from noisy counts of magnitudes"
 
     @property
@@ -54,11 +52,9 @@ class FindBounds(Aggregate):
         argument = table.argument(self.column, (edges[0], edges[-1]), self.nulls, self.what)
         return {"bins": binned(listed_bins(argument.term, argument.text, edges, argument.nulls))}
 
-    def estimate(
-        self, name: str, roles: Roles, released: Released, failure: float, sampling: bool
-    ) -> list[Column]:
+    def estimate(self, name: str, inputs: Inputs) -> list[Column]:
         """The range of magnitudes that holds the share asked for, from bins that stand out of the noise."""
-        noisy, bins = released.measures[roles["bins"]], roles["bins"].bins
+        noisy, bins = inputs["bins"], inputs.roles["bins"].bins
         assert bins is not None
         edges = np.array(bins.edges)
         # With this threshold an empty bin is taken for a full one once in about a thousand releases.
@@ -72,23 +68,6 @@ class FindBounds(Aggregate):
         low, high = np.where(none, np.nan, edges[first]), np.where(none, np.nan, edges[last + 1])
         nan = np.full(len(low), np.nan)
         return [Column(f"{name}_lower", low, nan, nan, nan), Column(f"{name}_upper", high, nan, nan, nan)]
-
-    def error(
-        self, roles: Roles, noises: Mapping[Measure, Noise], typical: Released | None, confidence: float
-    ) -> None:
-        return None
-
-    def record(self) -> Record:
-        return {
-            "kind": self.tag,
-            "column": self.column,
-            "share": repr(self.share),
-            "nulls": nulls_record(self.nulls),
-        }
-
-    @classmethod
-    def from_record(cls, content: Record) -> FindBounds:
-        return bounds(content["column"], share=float(content["share"]), nulls=read_nulls(content["nulls"]))
 
     @classmethod
     def from_sql(cls, call: Call) -> FindBounds:

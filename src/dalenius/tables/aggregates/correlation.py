@@ -4,17 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from dalenius.tables import correlations
-from dalenius.tables.aggregates.aggregate import Roles
+from dalenius.tables.aggregates.aggregate import Inputs
 from dalenius.tables.aggregates.covariance import Covariance
 from dalenius.tables.aggregates.spread import TWO, deviations, spreads
 from dalenius.tables.column import Column
 from dalenius.tables.schema import Nulls
-
-if TYPE_CHECKING:
-    from dalenius.tables.released import Released
 
 
 @dataclass(frozen=True)
@@ -29,13 +25,11 @@ class Correlation(Covariance):
     def minor(self) -> tuple[str, ...]:
         return ()
 
-    def estimate(
-        self, name: str, roles: Roles, released: Released, failure: float, sampling: bool
-    ) -> list[Column]:
-        (x,), (y,) = roles["sum_x"].values, roles["sum_y"].values
-        xx, yy = spreads(roles, released, x, y)
-        xy = deviations(roles, released, x, y, TWO)
-        return [Column(name, *correlations.correlation(xx, yy, xy, failure, sampling))]
+    def estimate(self, name: str, inputs: Inputs) -> list[Column]:
+        (x,), (y,) = inputs.roles["sum_x"].values, inputs.roles["sum_y"].values
+        xx, yy = spreads(inputs, x, y)
+        xy = deviations(inputs, x, y, TWO)
+        return [Column(name, *correlations.correlation(xx, yy, xy, inputs.failure, inputs.sampling))]
 
 
 def correlation(

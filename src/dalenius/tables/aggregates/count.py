@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from dalenius.errors import QueryRefused
-from dalenius.tables.aggregates.aggregate import Columns, Record, Roles, checked_text
+from dalenius.tables.aggregates.aggregate import Columns, Inputs, checked_text
 from dalenius.tables.aggregates.direct import Direct, direct
-from dalenius.tables.aggregates.records import nulls_record, read_nulls
+from dalenius.tables.aggregates.records import NULLS, PLAIN
 from dalenius.tables.column import Column
 from dalenius.tables.measures import Measure
 from dalenius.tables.measures import count as rows
 from dalenius.tables.schema import Nulls, nulls_of
 
 if TYPE_CHECKING:
-    from dalenius.tables.released import Released
     from dalenius.tables.sql.calls import Call
 
 
@@ -28,6 +27,7 @@ class Count(Direct):
 
     tag = "count"
     sql_names = ("count",)
+    words: ClassVar = {"column": PLAIN, "nulls": NULLS}
     explanation = "a noisy count"
 
     @property
@@ -40,17 +40,8 @@ class Count(Direct):
     def _given(self, table: Columns, text: str) -> tuple[str, ...]:
         return table.present(text, self.nulls, self.what)
 
-    def estimate(
-        self, name: str, roles: Roles, released: Released, failure: float, sampling: bool
-    ) -> list[Column]:
-        return [direct(name, released.measures[roles["count"]], 1.0, failure, whole=True)]
-
-    def record(self) -> Record:
-        return {"kind": self.tag, "column": self.column, "nulls": nulls_record(self.nulls)}
-
-    @classmethod
-    def from_record(cls, content: Record) -> Count:
-        return count(content["column"], nulls=read_nulls(content["nulls"]))
+    def estimate(self, name: str, inputs: Inputs) -> list[Column]:
+        return [direct(name, inputs["count"], 1.0, inputs.failure, whole=True)]
 
     @classmethod
     def from_sql(cls, call: Call) -> Count:

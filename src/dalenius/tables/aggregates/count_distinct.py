@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, ClassVar, Self
 
 from dalenius.errors import QueryRefused
-from dalenius.tables.aggregates.aggregate import Columns, Record, Roles
+from dalenius.tables.aggregates.aggregate import Columns, Inputs
 from dalenius.tables.aggregates.direct import Direct, direct
 from dalenius.tables.column import Column
 from dalenius.tables.measures import Measure, units
 
 if TYPE_CHECKING:
-    from dalenius.tables.released import Released
     from dalenius.tables.sql.calls import Call
 
 
@@ -23,22 +22,14 @@ class CountDistinct(Direct):
     tag = "count_distinct"
     sql_names = ("count_distinct", "count distinct")
     arguments = ()
+    words: ClassVar = {}
     explanation = "a noisy count of units"
 
     def roles(self, table: Columns) -> dict[str, Measure]:
         return {"units": units()}
 
-    def estimate(
-        self, name: str, roles: Roles, released: Released, failure: float, sampling: bool
-    ) -> list[Column]:
-        return [direct(name, released.measures[roles["units"]], 1.0, failure, whole=True)]
-
-    def record(self) -> Record:
-        return {"kind": self.tag}
-
-    @classmethod
-    def from_record(cls, content: Record) -> Self:
-        return cls()
+    def estimate(self, name: str, inputs: Inputs) -> list[Column]:
+        return [direct(name, inputs["units"], 1.0, inputs.failure, whole=True)]
 
     @classmethod
     def from_sql(cls, call: Call) -> Self:

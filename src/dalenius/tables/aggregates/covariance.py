@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, ClassVar, Self
 
 from dalenius.errors import QueryRefused
 from dalenius.tables.aggregates.aggregate import (
     Aggregate,
     Bounds,
     Columns,
-    Record,
-    Roles,
+    Inputs,
     checked_text,
     on_grid,
 )
-from dalenius.tables.aggregates.records import bounds_record, nulls_record, read_bounds, read_nulls
+from dalenius.tables.aggregates.records import NULLS, NUMBERS, PLAIN
 from dalenius.tables.aggregates.spread import TWO, spread_column
 from dalenius.tables.column import Column
 from dalenius.tables.gridding import Value
@@ -25,7 +24,6 @@ from dalenius.tables.measures import count as rows
 from dalenius.tables.schema import Nulls, bounds_of, nulls_of
 
 if TYPE_CHECKING:
-    from dalenius.tables.released import Released
     from dalenius.tables.sql.calls import Call
 
 
@@ -41,6 +39,7 @@ class Covariance(Aggregate):
 
     tag = "covariance"
     sql_names = ("covariance", "covar_samp")
+    words: ClassVar = {"x": PLAIN, "y": PLAIN, "x_bounds": NUMBERS, "y_bounds": NUMBERS, "nulls": NULLS}
     explanation = "from a noisy count, sums and sum of products"
 
     @classmethod
@@ -85,25 +84,8 @@ class Covariance(Aggregate):
         y = on_grid(table.argument(self.y, self.y_bounds, self.nulls, self.what))
         return x, y
 
-    def estimate(
-        self, name: str, roles: Roles, released: Released, failure: float, sampling: bool
-    ) -> list[Column]:
-        return [spread_column(name, roles, released, TWO, failure, sampling)]
-
-    def record(self) -> Record:
-        return {
-            "kind": self.tag,
-            "x": self.x,
-            "y": self.y,
-            "x_bounds": bounds_record(self.x_bounds),
-            "y_bounds": bounds_record(self.y_bounds),
-            "nulls": nulls_record(self.nulls),
-        }
-
-    @classmethod
-    def from_record(cls, content: Record) -> Self:
-        x_bounds, y_bounds = read_bounds(content["x_bounds"]), read_bounds(content["y_bounds"])
-        return cls.of(content["x"], content["y"], x_bounds, y_bounds, read_nulls(content["nulls"]))
+    def estimate(self, name: str, inputs: Inputs) -> list[Column]:
+        return [spread_column(name, inputs, TWO)]
 
     @classmethod
     def from_sql(cls, call: Call) -> Self:

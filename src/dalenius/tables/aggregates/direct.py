@@ -7,24 +7,20 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dalenius.tables.aggregates.aggregate import Aggregate, Roles
+from dalenius.tables.aggregates.aggregate import Aggregate, Inputs
 from dalenius.tables.column import Column
 from dalenius.tables.laws import Noisy, reach
-from dalenius.tables.measures import Measure
 
 if TYPE_CHECKING:
     from dalenius.tables.noises import Noise
-    from dalenius.tables.released import Released
 
 
 class Direct(Aggregate):
     """An aggregate of one measure, which errs by the noise of that measure whatever the group."""
 
-    def error(
-        self, roles: Roles, noises: Mapping[Measure, Noise], typical: Released | None, confidence: float
-    ) -> float | None:
-        (measure,) = roles.values()
-        return noises[measure].accuracy(confidence) * float(measure.granularity)
+    def error(self, noises: Mapping[str, Noise], typical: Inputs | None, confidence: float) -> float | None:
+        (noise,) = noises.values()
+        return noise.accuracy(confidence) * float(noise.measure.granularity)
 
 
 def direct(

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from dalenius.core.checks import count
 from dalenius.errors import InvalidParameter, QueryRefused
-from dalenius.tables.aggregates.aggregate import Bounds, Columns, Record, Roles, checked_text, numbers
+from dalenius.tables.aggregates.aggregate import Bounds, Columns, Inputs, Roles, checked_text, numbers
 from dalenius.tables.aggregates.direct import Direct, direct
-from dalenius.tables.aggregates.records import bounds_record, nulls_record, read_bounds, read_nulls
+from dalenius.tables.aggregates.records import NULLS, NUMBERS, PLAIN
 from dalenius.tables.bins import equal_bins, listed_bins
 from dalenius.tables.column import Column
 from dalenius.tables.measures import Measure, binned
 from dalenius.tables.schema import Nulls, bounds_of, nulls_of
 
 if TYPE_CHECKING:
-    from dalenius.tables.released import Released
     from dalenius.tables.sql.calls import Call
 
 BINS = 10
@@ -36,6 +35,7 @@ class Histogram(Direct):
 
     tag = "histogram"
     sql_names = ("histogram",)
+    words: ClassVar = {"column": PLAIN, "bins": PLAIN, "bounds": NUMBERS, "edges": NUMBERS, "nulls": NULLS}
     explanation = "a noisy count in each bin"
 
     @property
@@ -55,34 +55,16 @@ class Histogram(Direct):
     def width(self, roles: Roles) -> int:
         return roles["bins"].size
 
-    def estimate(
-        self, name: str, roles: Roles, released: Released, failure: float, sampling: bool
-    ) -> list[Column]:
-        noisy, bins = released.measures[roles["bins"]], roles["bins"].bins
+    def estimate(self, name: str, inputs: Inputs) -> list[Column]:
+        noisy, bins = inputs["bins"], inputs.roles["bins"].bins
         assert bins is not None
         edges, found = bins.edges, []
         for k in range(bins.size):
             close = "]" if k == bins.size - 1 else ")"
             part = replace(noisy, values=noisy.values[:, k])
             label = f"{name}[{edges[k]:g}, {edges[k + 1]:g}{close}"
-            found.append(direct(label, part, 1.0, failure, whole=True))
+            found.append(direct(label, part, 1.0, inputs.failure, whole=True))
         return found
-
-    def record(self) -> Record:
-        return {
-            "kind": self.tag,
-            "column": self.column,
-            "bins": self.bins,
-            "bounds": bounds_record(self.bounds),
-            "edges": bounds_record(self.edges),
-            "nulls": nulls_record(self.nulls),
-        }
-
-    @classmethod
-    def from_record(cls, content: Record) -> Histogram:
-        bounds, edges = read_bounds(content["bounds"]), read_bounds(content["edges"])
-        nulls = read_nulls(content["nulls"])
-        return histogram(content["column"], content["bins"], bounds, edges=edges, nulls=nulls)
 
     @classmethod
     def from_sql(cls, call: Call) -> Histogram:

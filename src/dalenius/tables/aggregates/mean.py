@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from dalenius.tables.aggregates.aggregate import Columns, Roles
+from dalenius.tables.aggregates.aggregate import Columns, Inputs
 from dalenius.tables.aggregates.of_one import OfOneNumber
 from dalenius.tables.aggregates.spread import half_width, where
 from dalenius.tables.column import Column
@@ -20,9 +20,6 @@ from dalenius.tables.measures import count as rows
 from dalenius.tables.ratios import interval
 from dalenius.tables.schema import Nulls
 from dalenius.tables.shares import at_ends, share
-
-if TYPE_CHECKING:
-    from dalenius.tables.released import Released
 
 Reals = npt.NDArray[Any]
 
@@ -41,37 +38,35 @@ class Mean(OfOneNumber):
         found = {"count": rows(*needed(value)), "sum": centred_sum(value)}
         return found if value.binary else found | {"square": product(value, value)}
 
-    def estimate(
-        self, name: str, roles: Roles, released: Released, failure: float, sampling: bool
-    ) -> list[Column]:
-        return [mean_column(name, roles, released, failure, sampling)]
+    def estimate(self, name: str, inputs: Inputs) -> list[Column]:
+        return [mean_column(name, inputs)]
 
 
-def mean_column(name: str, roles: Roles, released: Released, failure: float, sampling: bool) -> Column:
+def mean_column(name: str, inputs: Inputs) -> Column:
     """S/N from the middle of the bounds; half a step is allowed for rounding.
 
     sampling: the mean of a population; its variance is estimated from the sum of squares. Values that are 0 or 1
     have the interval of a share instead.
     """
-    (value,) = roles["sum"].values
+    (value,) = inputs.roles["sum"].values
     half = half_width(value)
-    top, bottom = scaled(released.measures[roles["sum"]], 1 / half), released.measures[roles["count"]]
+    top, bottom = scaled(inputs["sum"], 1 / half), inputs["count"]
     within = value.low / half, value.high / half
     s, n = top.values, bottom.values
     usable = n > max(1.0, bottom.sigma)
     ratio = np.clip(np.where(usable, s / np.where(usable, n, 1.0), 0.0), *within)
     c = (np.full(len(s), top.variance), np.zeros(len(s)), np.full(len(s), bottom.variance))
-    if sampling:
-        square = scaled(released.measures[roles["square"]], half**-2) if "square" in roles else None
+    if inputs.sampling:
+        square = scaled(inputs["square"], half**-2) if "square" in inputs.roles else None
         drawn = _drawn(top, bottom, square, ratio)
         c = (c[0] + drawn[0], c[1] + drawn[1], c[2] + drawn[2])
     error = np.sqrt(np.maximum(c[0] + c[1] * ratio + c[2] * ratio**2, 0.0))
     error = np.where(usable, np.minimum(error / np.where(usable, n, 1.0), 1.0), 1.0)
-    edge = released.measures[roles["sum"]].edge / half
-    low, high = interval(s, n, c, lambda m: top.fourth + m**4 * bottom.fourth, failure, within, edge)
-    if sampling:
+    edge = inputs["sum"].edge / half
+    low, high = interval(s, n, c, lambda m: top.fourth + m**4 * bottom.fourth, inputs.failure, within, edge)
+    if inputs.sampling:
         ends = at_ends(top, bottom, square)
-        low, high = where(ends, share(top, bottom, failure), (low, high))
+        low, high = where(ends, share(top, bottom, inputs.failure), (low, high))
     low, high = np.minimum(low, ratio), np.maximum(high, ratio)
     rounding = 0.0 if value.exact else 0.5
     worth = float(value.granularity)

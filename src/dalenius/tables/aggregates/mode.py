@@ -6,14 +6,14 @@ import datetime
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from dalenius.errors import QueryRefused
-from dalenius.tables.aggregates.aggregate import Columns, Record, Roles, checked_text
+from dalenius.tables.aggregates.aggregate import Columns, Inputs, checked_text
 from dalenius.tables.aggregates.direct import Direct
-from dalenius.tables.aggregates.records import constant_record, nulls_record, read_constant, read_nulls
+from dalenius.tables.aggregates.records import CONSTANTS, NULLS, PLAIN
 from dalenius.tables.bins import equal_bins
 from dalenius.tables.column import Column
 from dalenius.tables.kinds import KEYS, fits
@@ -22,7 +22,6 @@ from dalenius.tables.measures import Measure, fullest
 from dalenius.tables.schema import Constant, Impute, Nulls, categories_of, nulls_of
 
 if TYPE_CHECKING:
-    from dalenius.tables.released import Released
     from dalenius.tables.sql.calls import Call
 
 MOST = 256
@@ -44,6 +43,7 @@ class Mode(Direct):
     tag = "mode"
     sql_names = ("mode",)
     endings = ("_short",)
+    words: ClassVar = {"column": PLAIN, "categories": CONSTANTS, "nulls": NULLS}
     explanation = "the category whose count with noise is largest; the error is in rows"
 
     @property
@@ -77,31 +77,14 @@ class Mode(Direct):
             )
         return listed
 
-    def estimate(
-        self, name: str, roles: Roles, released: Released, failure: float, sampling: bool
-    ) -> list[Column]:
+    def estimate(self, name: str, inputs: Inputs) -> list[Column]:
         """The category, and how many rows it may have less than the most frequent one, but for this chance."""
-        chosen, labels = released.measures[roles["fullest"]], roles["fullest"].labels
+        chosen, labels = inputs["fullest"], inputs.roles["fullest"].labels
         values = np.empty(len(chosen.values), dtype=object)
         values[:] = [labels[int(k)] for k in chosen.values]
         nan = np.full(len(values), np.nan)
-        short = np.full(len(values), float(math.floor(reach(chosen, failure)[1])))
+        short = np.full(len(values), float(math.floor(reach(chosen, inputs.failure)[1])))
         return [Column(name, values, nan, nan, nan), Column(f"{name}_short", short, nan, nan, nan)]
-
-    def record(self) -> Record:
-        listed = self.categories
-        return {
-            "kind": self.tag,
-            "column": self.column,
-            "categories": None if listed is None else [constant_record(value) for value in listed],
-            "nulls": nulls_record(self.nulls),
-        }
-
-    @classmethod
-    def from_record(cls, content: Record) -> Mode:
-        listed = content["categories"]
-        categories = None if listed is None else [read_constant(value) for value in listed]
-        return mode(content["column"], categories, nulls=read_nulls(content["nulls"]))
 
     @classmethod
     def from_sql(cls, call: Call) -> Mode:

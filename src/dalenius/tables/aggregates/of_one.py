@@ -5,22 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, ClassVar, Self
 
 from dalenius.tables.aggregates.aggregate import (
     Aggregate,
     Bounds,
     Columns,
-    Record,
     checked_text,
     on_grid,
 )
-from dalenius.tables.aggregates.records import (
-    bounds_record,
-    nulls_record,
-    read_bounds,
-    read_nulls,
-)
+from dalenius.tables.aggregates.records import NULLS, NUMBERS, PLAIN, STEP
 from dalenius.tables.gridding import Value, power_of_two
 from dalenius.tables.schema import Nulls, bounds_of, nulls_of
 
@@ -36,6 +30,8 @@ class OfOneNumber(Aggregate):
     bounds: Bounds | None = None
     nulls: Nulls | None = None
     granularity: Fraction | None = None
+
+    words: ClassVar = {"column": PLAIN, "bounds": NUMBERS, "nulls": NULLS, "granularity": STEP}
 
     @classmethod
     def of(
@@ -63,21 +59,6 @@ class OfOneNumber(Aggregate):
         """The column on its grid."""
         argument = table.argument(self.column, self.bounds, self.nulls, self.what)
         return on_grid(argument, self.granularity, halves)
-
-    def record(self) -> Record:
-        return {
-            "kind": self.tag,
-            "column": self.column,
-            "bounds": bounds_record(self.bounds),
-            "nulls": nulls_record(self.nulls),
-            "granularity": None if self.granularity is None else str(self.granularity),
-        }
-
-    @classmethod
-    def from_record(cls, content: Record) -> Self:
-        step = content["granularity"]
-        nulls, granularity = read_nulls(content["nulls"]), None if step is None else Fraction(step)
-        return cls.of(content["column"], read_bounds(content["bounds"]), nulls, granularity)
 
     @classmethod
     def from_sql(cls, call: Call) -> Self:

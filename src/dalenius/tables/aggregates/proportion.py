@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, ClassVar, Self
 
 from dalenius.errors import QueryRefused
-from dalenius.tables.aggregates.aggregate import Aggregate, Columns, Record, Roles, checked_text, on_grid
+from dalenius.tables.aggregates.aggregate import Aggregate, Columns, Inputs, checked_text, on_grid
 from dalenius.tables.aggregates.mean import mean_column
-from dalenius.tables.aggregates.records import nulls_record, read_nulls
+from dalenius.tables.aggregates.records import NULLS, PLAIN
 from dalenius.tables.column import Column
 from dalenius.tables.measures import Measure, centred_sum, needed
 from dalenius.tables.measures import count as rows
 from dalenius.tables.schema import Nulls, nulls_of
 
 if TYPE_CHECKING:
-    from dalenius.tables.released import Released
     from dalenius.tables.sql.calls import Call
 
 
@@ -28,6 +27,7 @@ class Proportion(Aggregate):
 
     tag = "proportion"
     sql_names = ("proportion",)
+    words: ClassVar = {"condition": PLAIN, "nulls": NULLS}
     explanation = "a noisy sum over a noisy count"
 
     @classmethod
@@ -46,17 +46,8 @@ class Proportion(Aggregate):
         value = on_grid(argument)
         return {"count": rows(*needed(value)), "sum": centred_sum(value)}
 
-    def estimate(
-        self, name: str, roles: Roles, released: Released, failure: float, sampling: bool
-    ) -> list[Column]:
-        return [mean_column(name, roles, released, failure, sampling)]
-
-    def record(self) -> Record:
-        return {"kind": self.tag, "condition": self.condition, "nulls": nulls_record(self.nulls)}
-
-    @classmethod
-    def from_record(cls, content: Record) -> Self:
-        return cls.of(content["condition"], read_nulls(content["nulls"]))
+    def estimate(self, name: str, inputs: Inputs) -> list[Column]:
+        return [mean_column(name, inputs)]
 
     @classmethod
     def from_sql(cls, call: Call) -> Self:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from dalenius.core.checks import count
 from dalenius.errors import InvalidParameter
@@ -12,12 +12,12 @@ from dalenius.tables.aggregates.aggregate import (
     Aggregate,
     Bounds,
     Columns,
-    Record,
+    Inputs,
     Roles,
     checked_text,
     numbers,
 )
-from dalenius.tables.aggregates.records import bounds_record, nulls_record, read_bounds, read_nulls
+from dalenius.tables.aggregates.records import NULLS, NUMBERS, PLAIN
 from dalenius.tables.bins import fine_bins
 from dalenius.tables.column import Column
 from dalenius.tables.measures import Measure, binned
@@ -25,8 +25,6 @@ from dalenius.tables.ranks import quantile as quantile_of
 from dalenius.tables.schema import Nulls, bounds_of, nulls_of
 
 if TYPE_CHECKING:
-    from dalenius.tables.noises import Noise
-    from dalenius.tables.released import Released
     from dalenius.tables.sql.calls import Call
 
 QUANTILE_BINS = 2**14
@@ -51,6 +49,7 @@ class Quantiles(Aggregate):
     tag = "quantiles"
     sql_names = ("median", "quantile", "percentile_cont", "percentile_disc")
     unpriced = DEPENDS_ON_DATA
+    words: ClassVar = {"column": PLAIN, "levels": NUMBERS, "bounds": NUMBERS, "nulls": NULLS, "bins": PLAIN}
     explanation = "from noisy counts of fine bins, at several resolutions"
 
     @property
@@ -72,37 +71,14 @@ class Quantiles(Aggregate):
     def width(self, roles: Roles) -> int:
         return len(self.levels)
 
-    def estimate(
-        self, name: str, roles: Roles, released: Released, failure: float, sampling: bool
-    ) -> list[Column]:
-        ranks, bins = released.ranks[roles["bins"], self.levels], roles["bins"].bins
+    def estimate(self, name: str, inputs: Inputs) -> list[Column]:
+        ranks, bins = inputs.released.ranks[inputs.roles["bins"], self.levels], inputs.roles["bins"].bins
         assert bins is not None
         found = []
         for k, level in enumerate(self.levels):
             label = name if len(self.levels) == 1 else f"{name}_{level:g}"
-            found.append(Column(label, *quantile_of(ranks, bins, k, level, failure, sampling)))
+            found.append(Column(label, *quantile_of(ranks, bins, k, level, inputs.failure, inputs.sampling)))
         return found
-
-    def error(
-        self, roles: Roles, noises: Mapping[Measure, Noise], typical: Released | None, confidence: float
-    ) -> None:
-        return None
-
-    def record(self) -> Record:
-        return {
-            "kind": self.tag,
-            "column": self.column,
-            "levels": bounds_record(self.levels),
-            "bounds": bounds_record(self.bounds),
-            "nulls": nulls_record(self.nulls),
-            "bins": self.bins,
-        }
-
-    @classmethod
-    def from_record(cls, content: Record) -> Quantiles:
-        levels, bounds = map(float, content["levels"]), read_bounds(content["bounds"])
-        nulls = read_nulls(content["nulls"])
-        return quantiles(content["column"], levels, bounds, nulls=nulls, bins=content["bins"])
 
     @classmethod
     def from_sql(cls, call: Call) -> Quantiles:

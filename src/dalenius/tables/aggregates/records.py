@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Callable, Mapping
-from typing import Any
+from fractions import Fraction
+from typing import Any, NamedTuple
 
 from dalenius.errors import LedgerError
 from dalenius.tables.kinds import kind_of_value
-from dalenius.tables.schema import Impute, Nulls
+from dalenius.tables.schema import Impute, Nulls, nulls_of
 
 
 def bounds_record(bounds: tuple[float, ...] | None) -> list[str] | None:
@@ -28,7 +29,11 @@ def nulls_record(nulls: Nulls | None) -> Any:
 
 def read_nulls(content: Any) -> Any:
     """What `nulls_record` wrote."""
-    return Impute(read_constant(content["impute"])) if isinstance(content, Mapping) else content
+    return (
+        Impute(read_constant(content["impute"]))
+        if isinstance(content, Mapping)
+        else nulls_of(content, "a record")
+    )
 
 
 def constant_record(value: Any) -> dict[str, Any]:
@@ -60,3 +65,30 @@ _READ: Mapping[str, Callable[[Any], Any]] = {
     "text": str,
     "date": datetime.date.fromisoformat,
 }
+
+
+class Form(NamedTuple):
+    """How a part is written, and read again."""
+
+    write: Callable[[Any], Any]
+    read: Callable[[Any], Any]
+
+
+def _none_or(f: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    return lambda value: None if value is None else f(value)
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+PLAIN = Form(_same, _same)
+"""Text, whole numbers and null."""
+NUMBER = Form(repr, float)
+NUMBERS = Form(bounds_record, read_bounds)
+STEP = Form(_none_or(str), _none_or(Fraction))
+NULLS = Form(nulls_record, read_nulls)
+CONSTANTS = Form(
+    _none_or(lambda values: [constant_record(value) for value in values]),
+    _none_or(lambda values: tuple(read_constant(value) for value in values)),
+)

@@ -5,16 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
-from dalenius.tables.aggregates.aggregate import Roles
+from dalenius.tables.aggregates.aggregate import Inputs
 from dalenius.tables.aggregates.spread import ONE, spread_column
 from dalenius.tables.aggregates.variance import Variance
 from dalenius.tables.column import Column
 from dalenius.tables.schema import Nulls
-
-if TYPE_CHECKING:
-    from dalenius.tables.released import Released
 
 
 @dataclass(frozen=True)
@@ -25,10 +21,8 @@ class Std(Variance):
     sql_names = ("std", "stddev", "stddev_samp")
     explanation = "the root of the variance"
 
-    def estimate(
-        self, name: str, roles: Roles, released: Released, failure: float, sampling: bool
-    ) -> list[Column]:
-        return [spread_column(name, roles, released, ONE, failure, sampling, root=True)]
+    def estimate(self, name: str, inputs: Inputs) -> list[Column]:
+        return [spread_column(name, inputs, ONE, root=True)]
 
 
 def std(

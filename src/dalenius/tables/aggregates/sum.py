@@ -5,17 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
-from dalenius.tables.aggregates.aggregate import Columns, Roles
+from dalenius.tables.aggregates.aggregate import Columns, Inputs
 from dalenius.tables.aggregates.direct import Direct, direct
 from dalenius.tables.aggregates.of_one import OfOneNumber
 from dalenius.tables.column import Column
 from dalenius.tables.measures import Measure, total
 from dalenius.tables.schema import Nulls
-
-if TYPE_CHECKING:
-    from dalenius.tables.released import Released
 
 
 @dataclass(frozen=True)
@@ -29,15 +25,13 @@ class Sum(Direct, OfOneNumber):
     def roles(self, table: Columns) -> dict[str, Measure]:
         return {"sum": total(self.value(table, halves=False))}
 
-    def estimate(
-        self, name: str, roles: Roles, released: Released, failure: float, sampling: bool
-    ) -> list[Column]:
-        (value,) = roles["sum"].values
+    def estimate(self, name: str, inputs: Inputs) -> list[Column]:
+        (value,) = inputs.roles["sum"].values
         step = float(value.granularity)
         largest = max(abs(value.lower), abs(value.upper))
         # Half a step for each of 2^36 rows; a coarser grid was asked for, and then the sum is of the rounded values.
         rounding = 0.0 if value.exact else min(2.0**35 * step, largest * 2.0**-11)
-        return [direct(name, released.measures[roles["sum"]], step, failure, rounding)]
+        return [direct(name, inputs["sum"], step, inputs.failure, rounding)]
 
 
 def sum(

@@ -5,18 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
-from dalenius.tables.aggregates.aggregate import Columns, Roles
+from dalenius.tables.aggregates.aggregate import Columns, Inputs
 from dalenius.tables.aggregates.of_one import OfOneNumber
 from dalenius.tables.aggregates.spread import ONE, spread_column
 from dalenius.tables.column import Column
 from dalenius.tables.measures import Measure, centred_sum, needed, product
 from dalenius.tables.measures import count as rows
 from dalenius.tables.schema import Nulls
-
-if TYPE_CHECKING:
-    from dalenius.tables.released import Released
 
 
 @dataclass(frozen=True)
@@ -31,10 +28,8 @@ class Variance(OfOneNumber):
         value = self.value(table)
         return {"count": rows(*needed(value)), "sum": centred_sum(value), "square": product(value, value)}
 
-    def estimate(
-        self, name: str, roles: Roles, released: Released, failure: float, sampling: bool
-    ) -> list[Column]:
-        return [spread_column(name, roles, released, ONE, failure, sampling)]
+    def estimate(self, name: str, inputs: Inputs) -> list[Column]:
+        return [spread_column(name, inputs, ONE)]
 
 
 def variance(
