@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, Self
 from dalenius.errors import QueryRefused
 from dalenius.tables.aggregates.aggregate import Columns, Inputs
 from dalenius.tables.aggregates.direct import Direct, direct
+from dalenius.tables.aggregates.records import Form
 from dalenius.tables.column import Column
 from dalenius.tables.measures import Measure, units
 
@@ -22,7 +23,7 @@ class CountDistinct(Direct):
     tag = "count_distinct"
     sql_names = ("count_distinct", "count distinct")
     arguments = ()
-    words: ClassVar = {}
+    words: ClassVar[dict[str, Form]] = {}
     explanation = "a noisy count of units"
 
     def roles(self, table: Columns) -> dict[str, Measure]:
