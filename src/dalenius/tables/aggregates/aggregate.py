@@ -102,10 +102,8 @@ class Aggregate(ABC):
     """What is recorded of it: every part by the word for it, which never changes either, and how it is written."""
     endings: ClassVar[tuple[str, ...]] = ("_error", "_low", "_high")
     """What is put after its name in the names of further columns."""
-    unpriced: ClassVar[str] = (
-        "depends on how many rows a group has; say so: within(..., rows=1000), or --rows 1000."
-    )
-    """Why `error` has no answer, where it has none."""
+    priced: ClassVar[bool] = True
+    """Whether its error can be foretold, at least from the number of rows."""
 
     @property
     @abstractmethod
@@ -131,10 +129,20 @@ class Aggregate(ABC):
         noises: by role. typical: what would be released of rows evenly spread over the bounds, with intervals of this
         confidence; None where their number is not known. None: it cannot be said, for the reason in `unpriced`.
         """
-        if typical is None or self.unpriced is not Aggregate.unpriced:
+        if typical is None or not self.priced:
             return None
         made = self.estimate("", typical)
         return max(float((column.high - column.low).max()) / 2 for column in made)
+
+    @property
+    def unpriced(self) -> str:
+        """Why `error` has no answer, where it has none."""
+        if self.priced:
+            return "depends on how many rows a group has; say so: within(..., rows=1000), or --rows 1000."
+        return (
+            "depends on the data: how many values lie near it. It has no price by accuracy; choose a budget, and see "
+            "how wide the interval comes out."
+        )
 
     def record(self) -> Record:
         """What identifies it, for the ledger: {"kind": tag, ...}, numbers as exact text."""

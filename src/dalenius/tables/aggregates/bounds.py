@@ -11,7 +11,6 @@ import numpy as np
 from dalenius.core.checks import number
 from dalenius.errors import InvalidParameter
 from dalenius.tables.aggregates.aggregate import Aggregate, Columns, Inputs, checked_text
-from dalenius.tables.aggregates.quantiles import DEPENDS_ON_DATA
 from dalenius.tables.aggregates.records import NULLS, NUMBER, PLAIN
 from dalenius.tables.bins import listed_bins
 from dalenius.tables.column import Column
@@ -38,7 +37,7 @@ class FindBounds(Aggregate):
     tag = "bounds"
     sql_names = ("bounds",)
     endings = ("_lower", "_upper")
-    unpriced = DEPENDS_ON_DATA
+    priced = False
     words: ClassVar = {"column": PLAIN, "share": NUMBER, "nulls": NULLS}
     explanation = "from noisy counts of magnitudes"
 

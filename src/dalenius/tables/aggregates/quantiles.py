@@ -30,11 +30,6 @@ if TYPE_CHECKING:
 QUANTILE_BINS = 2**14
 """Quantiles are read from at most so many bins, unless asked otherwise."""
 
-DEPENDS_ON_DATA = (
-    "depends on the data: how many values lie near it. It has no price by accuracy; choose a budget, and see how wide "
-    "the interval comes out."
-)
-
 
 @dataclass(frozen=True)
 class Quantiles(Aggregate):
@@ -48,7 +43,7 @@ class Quantiles(Aggregate):
 
     tag = "quantiles"
     sql_names = ("median", "quantile", "percentile_cont", "percentile_disc")
-    unpriced = DEPENDS_ON_DATA
+    priced = False
     words: ClassVar = {"column": PLAIN, "levels": NUMBERS, "bounds": NUMBERS, "nulls": NULLS, "bins": PLAIN}
     explanation = "from noisy counts of fine bins, at several resolutions"
 
