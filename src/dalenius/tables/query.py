@@ -249,7 +249,8 @@ def _query(
             if name + ending in (*aggregates, *columns):
                 problems.add(
                     InvalidParameter(
-                        f"{name + ending!r} is what a part of {name!r} is called in the answer; rename one of the two."
+                        f"{name + ending!r} is what the error or interval of {name!r} is called in the answer; "
+                        "rename one of the two."
                     )
                 )
         roles.append(_roles(aggregate, scope, problems))

@@ -10,7 +10,8 @@
 - SELECT lists grouping columns and aggregates: COUNT(*), COUNT(x), COUNT(DISTINCT id) of the unit's id, SUM,
   AVG or MEAN, VARIANCE, STDDEV, COVARIANCE or COVAR_SAMP, CORR, MEDIAN, QUANTILE(x, level),
   PERCENTILE_CONT(level) WITHIN GROUP (ORDER BY x), PROPORTION(condition). Bounds follow the argument,
-  AVG(income, 0, 250000), or come from the schema; HISTOGRAM(x, bins, lower, upper) likewise.
+  AVG(income, 0, 250000), or come from the schema; HISTOGRAM(x, bins, lower, upper) likewise. MODE(x) is of the
+  schema's categories, MODE(x, 'a', 'b') of those listed.
 - The groups are public: from the schema's categories, or the keys given beside the text.
 
 `parse_aggregates("n = count(), pay = mean(income, 0, 250000)")` reads a list of aggregates alone.
