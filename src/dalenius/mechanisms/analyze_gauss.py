@@ -109,7 +109,7 @@ class AnalyzeGauss(ScaledNoise):
         noise = np.zeros((times, d, d), dtype=np.int64)
         apart = np.asarray(discrete_gaussian(s, (times, len(rows))))
         along = np.asarray(discrete_gaussian(_root_two(s), (times, d)))
-        if apart.dtype != np.int64 or along.dtype != np.int64:  # beyond 2^62, which no one will see
+        if apart.dtype != np.int64 or along.dtype != np.int64:  # beyond 2^62: never seen in practice
             noise = noise.astype(object)
         noise[:, rows, columns] = apart
         noise[:, columns, rows] = apart

@@ -142,7 +142,7 @@ class IntervalExponential(EpsilonMechanism):
     def accuracy(self, confidence: float = 0.95, width: float | None = None) -> float:
         """With this probability the score of the point drawn is within this much of the best one.
 
-        Exact for the worst u (Awan 2025, Theorem 7.2, with what its last step gives away put back).
+        Exact for the worst u (Awan 2025, Theorem 7.2, without the slack of its last step).
 
         Parameters
         ----------

@@ -41,7 +41,7 @@ FINE, COARSE = 17, 12
 WIDE = 34
 """Entries of up to about 2^34 grid steps are cheap to draw: doubles decide how nearly all of them round."""
 MIN_WIDE, MAX_WIDE = 20, 46
-"""And so many they may have at all: entries, some sqrt(d) or d times as large, fit 62 bits."""
+"""The limits of that number: entries, up to sqrt(d) or d times as large, fit 62 bits."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,7 +49,7 @@ class KNorm(ScaledNoise):
     """Releases the vector f(X) + V with density proportional to exp(-||V||_K / scale).
 
     Neighbours (`adjacency`) move f by at most `sensitivity` in the norm: "l1", "l2", "linf", or a `Hull` whose unit
-    ball is given by vertices or half-spaces. sensitivity/scale-DP (Hardt and Talwar 2010), and no more telling than
+    ball is given by vertices or half-spaces. sensitivity/scale-DP (Hardt and Talwar 2010), and no less private than
     Laplace noise of that scale on one number, which is the loss: going from one answer to the other in n equal
     steps, each step is (sensitivity/(scale n))-DP, and the trade-off curve of such a chain tends to that of the
     Laplace mechanism (Dong, Roth and Su 2022, on group privacy; Awan 2025, Lemma 11 and Theorem 13.3).
