@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import _check_feature_names, check_is_fitted
 
-from dalenius.calculus.guarantees import GDP, ApproxDP, Guarantee, PureDP
+from dalenius.calculus.guarantees import GDP, Guarantee
 from dalenius.calculus.loss import Loss
 from dalenius.core import checks
 from dalenius.errors import CannotMeet, InvalidParameter
@@ -131,7 +131,7 @@ def plan(
     if method == "output":
         return OutputPerturbation.calibrated(guarantee, gradient_bound, smoothness)
     if method != "descent":
-        if isinstance(guarantee, PureDP) or (isinstance(guarantee, ApproxDP) and guarantee.delta == 0):
+        if guarantee.as_pure() is not None:
             return PureObjectivePerturbation.calibrated(guarantee, gradient_bound, smoothness, noise_ratio)
         if method == "objective" or not isinstance(guarantee, GDP):
             try:

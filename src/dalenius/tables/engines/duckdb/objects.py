@@ -19,8 +19,8 @@ from uuid import UUID
 
 import numpy as np
 
+from dalenius.tables.engines.duckdb.guessing import mostly_whole
 from dalenius.tables.kinds import KINDS, MOST, Kind
-from dalenius.tables.opening.guessing import mostly_whole
 
 OTHER = "other"
 ORDER = ("text", *KINDS, OTHER)

@@ -15,32 +15,36 @@ from typing import Any
 import numpy as np
 
 from dalenius.errors import SourceError
-from dalenius.tables.opening import duckdb
-from dalenius.tables.opening.csv import valid
-from dalenius.tables.opening.objects import from_objects
-from dalenius.tables.opening.opened import Clean, Opened
+from dalenius.tables.engines.duckdb import connection
+from dalenius.tables.engines.duckdb.cleaning import clean
+from dalenius.tables.engines.duckdb.csv import valid
+from dalenius.tables.engines.duckdb.objects import from_objects
+from dalenius.tables.engines.engine import Engine
+from dalenius.tables.engines.opened import MOMENTS, Clean, Opened
 from dalenius.tables.schema import Schema
 
+PACKAGES = ("pandas", "polars", "pyarrow")
 SECOND: Mapping[str, int] = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 START, END = -62_135_596_800, 253_402_214_400
 """Seconds from 1970 to the first day of the year 1, and to the last of the year 9999."""
 
 
-def open_frame(data: Any, module: str, schema: Schema) -> Opened:
+def open_frame(engine: Engine, data: Any, schema: Schema) -> Opened:
     """Register the columns with an embedded DuckDB."""
     import pyarrow as pa
 
+    module = type(data).__module__.partition(".")[0]
     columns = _from_pandas(data, schema) if module == "pandas" else _from_arrow(data, module, schema)
     names = [name for name, _, _ in columns]
     if len(set(names)) != len(names):
         raise SourceError("the frame has two columns of the same name; rename one.")
     forms = [form(column, f"r{i}") for i, (_, column, _) in enumerate(columns)]
     table = pa.table([held for held, _ in forms], names=[f"r{i}" for i in range(len(forms))])
-    backend = duckdb.connect()
+    backend = connection.connect()
     if not forms:
         raise SourceError("the frame has no columns.")
     backend.con.register("data", table)
-    opened = duckdb.cleaned(backend, "data", "data", names, [clean for _, clean in forms])
+    opened = engine.cleaned(backend, "data", "data", names=names, forms=[form for _, form in forms])
     full = {name for name, _, full in columns if full}
     fields = tuple(replace(f, nullable=f.nullable and f.name not in full) for f in opened.fields)
     return replace(opened, fields=fields)
@@ -115,21 +119,21 @@ def form(column: Any, x: str) -> tuple[Any, Clean]:
     if is_.is_dictionary(dtype) or is_.is_run_end_encoded(dtype):
         return form(_plain(column), x)
     if is_.is_boolean(dtype) or is_.is_integer(dtype):
-        return column, duckdb.clean(_integer(dtype), x)
+        return column, clean(_integer(dtype), x)
     if is_.is_floating(dtype):
         wide = column.cast(pa.float32()) if is_.is_float16(dtype) else column
-        return wide, duckdb.clean("DOUBLE" if is_.is_float64(dtype) else "FLOAT", x)
+        return wide, clean("DOUBLE" if is_.is_float64(dtype) else "FLOAT", x)
     if is_.is_decimal(dtype):
         if dtype.precision > 38:
-            return column.cast(pa.float64()), duckdb.clean("DOUBLE", x)
+            return column.cast(pa.float64()), clean("DOUBLE", x)
         wide = (
             column if is_.is_decimal128(dtype) else column.cast(pa.decimal128(dtype.precision, dtype.scale))
         )
-        return wide, duckdb.clean(f"DECIMAL({dtype.precision},{dtype.scale})", x)
+        return wide, clean(f"DECIMAL({dtype.precision},{dtype.scale})", x)
     if is_.is_string(dtype) or is_.is_large_string(dtype) or is_.is_string_view(dtype):
-        return _valid(column), duckdb.clean("VARCHAR", x)
+        return _valid(column), clean("VARCHAR", x)
     if is_.is_date32(dtype):
-        return column, duckdb.clean("DATE", x)
+        return column, clean("DATE", x)
     if is_.is_date64(dtype):
         return _units(column), Clean("date", "date", f"CAST({_moment(x, 'ms')} AS DATE)")
     if is_.is_timestamp(dtype) and dtype.tz is None:
@@ -191,6 +195,6 @@ def _moment(x: str, unit: str) -> str:
     else:
         micros = f"{x} * {10**6 // second}"
     return (
-        f"CASE WHEN {x} < {first} THEN {duckdb.START} WHEN {x} > {last} THEN {duckdb.END} "
+        f"CASE WHEN {x} < {first} THEN {MOMENTS[0]} WHEN {x} > {last} THEN {MOMENTS[1]} "
         f"WHEN {x} IS NOT NULL THEN make_timestamp({micros}) END"
     )

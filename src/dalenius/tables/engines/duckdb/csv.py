@@ -25,11 +25,12 @@ from pathlib import Path
 from typing import Any
 
 from dalenius.errors import SourceError
+from dalenius.tables.engines.duckdb import connection
+from dalenius.tables.engines.duckdb.guessing import SAMPLE, clean_as, guessed, read_as
+from dalenius.tables.engines.duckdb.records import Cutter
+from dalenius.tables.engines.engine import Engine
+from dalenius.tables.engines.opened import Opened, numbers, selected, text
 from dalenius.tables.kinds import Kind
-from dalenius.tables.opening import duckdb
-from dalenius.tables.opening.guessing import SAMPLE, clean_as, guessed, read_as
-from dalenius.tables.opening.opened import Opened, numbers, selected
-from dalenius.tables.opening.records import Cutter
 from dalenius.tables.schema import Schema
 
 ENDINGS = (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".csv.zst")
@@ -46,9 +47,9 @@ STAND_IN = "\u0100"
 """A sign that is no byte."""
 
 
-def open_csv(path: str, schema: Schema, called: str) -> Opened:
+def open_csv(engine: Engine, path: str, schema: Schema, called: str) -> Opened:
     """A CSV file, or several of the same columns."""
-    backend = duckdb.connect()
+    backend = connection.connect()
     files = list(_files(path, backend))
     separator, names = _head(path, files[0])
     for file in files[1:]:
@@ -59,13 +60,13 @@ def open_csv(path: str, schema: Schema, called: str) -> Opened:
     kinds = _kinds(backend, names, first, schema)
     rows = _kept(backend, itertools.chain([] if first is None else [first], batches), kinds)
     fields = tuple(clean_as(kind, "").field(name) for kind, name in zip(kinds, names, strict=True))
-    return Opened(rows, "duckdb", called, fields, backend)
+    return Opened(rows, engine, called, fields, backend)
 
 
 def _files(path: str, backend: Any) -> Iterator[Any]:
     """Something to open each file by: its path, or what is in it where only the engine can fetch it."""
     if "://" in path:
-        for (content,) in duckdb.run(backend, f"SELECT content FROM read_blob({duckdb.text(path)})"):
+        for (content,) in connection.run(backend, f"SELECT content FROM read_blob({text(path)})"):
             yield bytes(content)
     elif Path(path).is_file():
         yield path
@@ -200,17 +201,19 @@ def _kept(backend: Any, batches: Iterator[Any], kinds: Sequence[Kind]) -> Any:
     import pyarrow as pa
 
     number = next(numbers)
-    file, place = duckdb.spill() / f"{number}.table", f"csv_{number}"
+    file, place = connection.spill() / f"{number}.table", f"csv_{number}"
     schema = pa.schema([(f"r{i}", pa.string()) for i in range(len(kinds))])
     pieces = (batch for table in batches for batch in table.to_batches())
-    duckdb.run(backend, f"ATTACH {duckdb.text(str(file))} AS {place}")
-    duckdb.run(backend, "SET force_compression = 'uncompressed'")  # it is read a few times, not kept
+    connection.run(backend, f"ATTACH {text(str(file))} AS {place}")
+    connection.run(backend, "SET force_compression = 'uncompressed'")  # it is read a few times, not kept
     backend.con.register("records", pa.RecordBatchReader.from_batches(schema, pieces))
     values = ", ".join(f"{read_as(kind, f'nullif(r{i}, {EMPTY})')} AS r{i}" for i, kind in enumerate(kinds))
     cleans = selected([clean_as(kind, f"r{i}") for i, kind in enumerate(kinds)])
-    duckdb.run(backend, f"CREATE TABLE {place}.clean AS SELECT {cleans} FROM (SELECT {values} FROM records)")
+    connection.run(
+        backend, f"CREATE TABLE {place}.clean AS SELECT {cleans} FROM (SELECT {values} FROM records)"
+    )
     backend.con.unregister("records")
-    duckdb.run(backend, f"CHECKPOINT {place}")
+    connection.run(backend, f"CHECKPOINT {place}")
     with contextlib.suppress(OSError):  # a system that does not part with open files removes it at the end
         os.unlink(file)
-    return backend.table("clean", database=(place, "main"))
+    return connection.table(backend, "clean", place, "main")

@@ -1,4 +1,4 @@
-"""Which boxes a loss belongs to: a shift of epsilon, a mu^2 and a delta.
+"""Which boxes a loss fits: a shift of epsilon, a mu^2 and a delta; the sides of an ApproxDP budget.
 
 A release is (C, m, d)-good if for neighbours with laws P, Q, both ways round, and all x > 0
 
@@ -11,15 +11,27 @@ adaptively part by part; docs/proofs/shifted-gaussian-budget.md has the proofs, 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import NamedTuple
 
 import numpy as np
 from scipy.special import ndtri
 
 from dalenius.calculus.engines.accountant import Direction
+from dalenius.calculus.guarantees.amounts import rounded_up
+from dalenius.calculus.guarantees.filter import worse
+from dalenius.calculus.guarantees.gdp import square
+from dalenius.calculus.guarantees.pure import has_largest, largest
 from dalenius.calculus.loss import Loss
-from dalenius.calculus.pairs.pair import Reals
+from dalenius.calculus.losses import pure
+from dalenius.calculus.pairs.gaussian import GaussianPair
+from dalenius.calculus.pairs.pair import Pair, Reals, Terms
+from dalenius.errors import InvalidParameter
+
+SHIFTS = 32
+"""So many ways of dividing a price between the reserve and mu^2 are looked at, evenly spaced."""
 
 CELLS = 64
 """The profile is looked at in this many places on either side of epsilon 0; the chords err by its square."""
@@ -32,6 +44,98 @@ CLOSEST = 1e-9
 
 ROUND = 1e-14
 """More than the handful of roundings between the profile and a line, relative to positive numbers."""
+
+
+class Box(NamedTuple):
+    """A release that is (shift, square, delta)-good."""
+
+    square: Fraction
+    delta: Fraction = Fraction(0)
+    shift: Fraction = Fraction(0)
+
+
+def boxes(loss: Loss, delta: float | None, reserve: Fraction, room: Fraction) -> Iterator[Box]:
+    """The boxes a loss certainly fits; `room` is what is left of the reserve, and `delta` what may be spent.
+
+    - (0, mu^2, 0) when it has a finite mu. Otherwise its terms without one are (e, d)-DP for the d given, or for the
+      least possible d; whatever is (e, d)-DP is dominated by "with probability d revealed, else randomized
+      response" (Kairouz, Oh and Viswanath 2015), so it is (0, mu(e)^2, d)-good with the mu of e-DP;
+    - with a d that is given, (C, m, d) for the least m that `Polygon` certifies, for a choice of C; most losses, and
+      objective perturbation above all, have far less than mu(e)^2 even with C = 0;
+    - with a reserve, (e, mu^2, 0): the terms with a largest loss pay it, Gaussian noise pays its mu^2.
+    """
+    yield _by_mu(loss, delta)
+    if delta and (_wild(loss.terms_remove) or _wild(loss.terms_add)):
+        yield from _by_profile(loss, delta, room)
+    if reserve:
+        yield from _by_largest(loss, delta)
+
+
+def _by_mu(loss: Loss, delta: float | None) -> Box:
+    """(0, mu^2, d), term by term where that can be."""
+    tame = worse(loss, lambda pair: square(pair) if math.isfinite(pair.gdp) else Fraction(0))
+    wild_remove, wild_add = _wild(loss.terms_remove), _wild(loss.terms_add)
+    if not wild_remove and not wild_add:
+        return Box(tame, Fraction(delta or 0))  # a delta that is not needed, but was named, is charged
+    if delta is None and loss.is_symmetric:
+        # Term by term: n releases that are (e, d)-DP each cost n times one of them.
+        amount, extra = tame, Fraction(0)
+        for pair, n in wild_remove:
+            single = Loss(((pair, 1),), ((pair, 1),), loss.adjacency, "one of them")
+            one = _wild_box(single, None)
+            amount, extra = amount + n * one.square, extra + n * one.delta
+        return Box(amount, extra)
+    together = _wild_box(Loss(wild_remove, wild_add, loss.adjacency, "those without a mu"), delta)
+    return Box(tame + together.square, together.delta)
+
+
+def _wild_box(loss: Loss, delta: float | None) -> Box:
+    """(mu(e)^2, d) of a loss that is (e, d)-DP and has no mu."""
+    least = loss.delta_at_infinity()
+    # The least delta is a sum of rounded products; a hair more is a bound on it in any case.
+    at = least * (1 + 1e-12) if delta is None else delta
+    epsilon = loss.epsilon(at) if at > 0 else math.inf
+    if math.isinf(epsilon):
+        what = "mu" if delta is None else f"epsilon at delta {delta:g}"
+        advice = (
+            f"It needs a delta of at least {least:.6g}; pass one to cost(loss, delta=...)."
+            if least > 0
+            else "State how much delta it may use: cost(loss, delta=...)."
+        )
+        raise InvalidParameter(
+            f"the release has no finite {what}, so a budget of kind approx cannot pay for it. {advice}"
+        )
+    pairs = pure(epsilon, loss.adjacency).terms_remove
+    return Box(sum((n * square(pair) for pair, n in pairs), Fraction(0)), Fraction(at))
+
+
+def _by_profile(loss: Loss, delta: float, room: Fraction) -> Iterator[Box]:
+    """(C, m, d) for several C: from nothing to all there is, or all there is any use for."""
+    polygon = Polygon.above(loss, delta)
+    if polygon is None:
+        return
+    most = min(room, rounded_up(Fraction(polygon.last)))
+    for shift in sorted({rounded_up(most * step / SHIFTS) for step in range(SHIFTS + 1)}):
+        found = polygon.square(shift)
+        if found is not None:
+            yield Box(found, Fraction(delta), shift)
+
+
+def _by_largest(loss: Loss, delta: float | None) -> Iterator[Box]:
+    """(largest loss of all other terms, mu^2 of Gaussian ones, 0), where there is a largest."""
+    terms = (*loss.terms_remove, *loss.terms_add)
+    if all(_is_gaussian(pair) or has_largest(pair) for pair, _ in terms):
+        mu = worse(loss, lambda pair: square(pair) if _is_gaussian(pair) else Fraction(0))
+        shift = worse(loss, lambda pair: Fraction(0) if _is_gaussian(pair) else largest(pair))
+        yield Box(mu, Fraction(delta or 0), shift)
+
+
+def _is_gaussian(pair: Pair) -> bool:
+    return isinstance(pair, GaussianPair)
+
+
+def _wild(terms: Terms) -> Terms:
+    return tuple((pair, n) for pair, n in terms if math.isinf(pair.gdp))
 
 
 @dataclass(frozen=True)

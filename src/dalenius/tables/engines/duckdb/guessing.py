@@ -13,9 +13,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from dalenius.tables.engines.duckdb import connection
+from dalenius.tables.engines.duckdb.cleaning import clean
+from dalenius.tables.engines.opened import Clean, text
 from dalenius.tables.kinds import Kind
-from dalenius.tables.opening import duckdb
-from dalenius.tables.opening.opened import Clean
 
 SAMPLE = 10_000
 FEW = 20
@@ -46,7 +47,7 @@ def read_as(kind: Kind, x: str) -> str:
 
 def clean_as(kind: Kind, x: str) -> Clean:
     """The clean form of what `read_as` gives."""
-    return duckdb.clean(FORMS[kind], x)
+    return clean(FORMS[kind], x)
 
 
 def guessed(backend: Any, sample: Any, size: int) -> list[Kind]:
@@ -69,9 +70,9 @@ def _guess(backend: Any, x: str) -> Kind:
     for kind, form in list(FORMS.items())[1:]:
         fits = f"TRY_CAST({x} AS {form}) IS NOT NULL"
         if kind in SHAPES:
-            fits = f"regexp_full_match({x}, {duckdb.text(SHAPES[kind])}) AND {fits}"
+            fits = f"regexp_full_match({x}, {text(SHAPES[kind])}) AND {fits}"
         parts.append(f"count(CASE WHEN {fits} THEN 1 END)")
-    ((there, whole, number, *others),) = duckdb.run(backend, f"SELECT {', '.join(parts)} FROM sample")
+    ((there, whole, number, *others),) = connection.run(backend, f"SELECT {', '.join(parts)} FROM sample")
     if there == 0:
         return "text"
     if 10 * number >= 9 * there:

@@ -15,9 +15,11 @@ from pathlib import Path
 from typing import Any
 
 from dalenius.errors import SourceError
-from dalenius.tables.opening import duckdb
-from dalenius.tables.opening.frames import form
-from dalenius.tables.opening.opened import Clean, Opened
+from dalenius.tables.engines.duckdb import connection
+from dalenius.tables.engines.duckdb.cleaning import clean
+from dalenius.tables.engines.duckdb.frames import form
+from dalenius.tables.engines.engine import Engine
+from dalenius.tables.engines.opened import Clean, Opened, name, text
 
 ENDINGS = (".parquet", ".pq")
 
@@ -29,11 +31,11 @@ SCHEMA = """
 """
 
 
-def open_parquet(path: str, called: str) -> Opened:
+def open_parquet(engine: Engine, path: str, called: str) -> Opened:
     """A Parquet file, or several of the same columns."""
-    backend = duckdb.connect()
+    backend = connection.connect()
     files: dict[str, list[tuple[Any, ...]]] = {}
-    for file, *told in duckdb.run(backend, SCHEMA.format(path=duckdb.text(path))):
+    for file, *told in connection.run(backend, SCHEMA.format(path=text(path))):
         files.setdefault(file, []).append(tuple(told))
     schemas = list(files.values())
     names = _names(schemas[0])
@@ -49,19 +51,19 @@ def open_parquet(path: str, called: str) -> Opened:
             "apart."
         )
     if wide and "://" not in path:
-        return _by_arrow(backend, path, called)
-    relation = f"read_parquet({duckdb.text(path)}, utf8_validation = 'replace', can_have_nan = true)"
-    told = duckdb.described(backend, relation)
-    parts = [name for name, _ in told[len(names) :]]  # from the names of folders
-    cleans = [_apart(duckdb.clean(dtype, f"r{i}")) for i, (_, dtype) in enumerate(told)]
-    return duckdb.cleaned(backend, relation, called, names + parts, cleans)
+        return _by_arrow(engine, backend, path, called)
+    relation = f"read_parquet({text(path)}, utf8_validation = 'replace', can_have_nan = true)"
+    told = engine.described(backend, relation)
+    parts = [column.name for column in told[len(names) :]]  # from the names of folders
+    forms = [_apart(clean(column.dtype, f"r{i}")) for i, column in enumerate(told)]
+    return engine.cleaned(backend, relation, called, names=names + parts, forms=forms)
 
 
-def _apart(clean: Clean) -> Clean:
+def _apart(form: Clean) -> Clean:
     """Text as an id: what may have been mended is nobody's, since it may look like another's."""
-    if clean.kind != "text" or clean.dtype != "string":
-        return clean
-    return replace(clean, identity=f"CASE WHEN contains({clean.sql}, '?') THEN NULL ELSE {clean.sql} END")
+    if form.kind != "text" or form.dtype != "string":
+        return form
+    return replace(form, identity=f"CASE WHEN contains({form.sql}, '?') THEN NULL ELSE {form.sql} END")
 
 
 def _names(schema: list[tuple[Any, ...]]) -> list[str]:
@@ -81,7 +83,7 @@ def _after(schema: list[tuple[Any, ...]], at: int) -> int:
     return at
 
 
-def _by_arrow(backend: Any, path: str, called: str) -> Opened:
+def _by_arrow(engine: Engine, backend: Any, path: str, called: str) -> Opened:
     import pyarrow as pa
     from pyarrow import dataset
 
@@ -89,14 +91,14 @@ def _by_arrow(backend: Any, path: str, called: str) -> Opened:
     told = dataset.dataset(files, format="parquet").schema
     forms = [form(pa.chunked_array([], f.type), f"r{i}") for i, f in enumerate(told)]
     types, values = [], []
-    for i, (field, (held, clean)) in enumerate(zip(told, forms, strict=True)):
-        texts = clean.kind == "text"
+    for i, (field, (held, read)) in enumerate(zip(told, forms, strict=True)):
+        texts = read.kind == "text"
         if (
-            clean.kind is not None
+            read.kind is not None
         ):  # the reader casts as a frame is cast; text is read as bytes, and decoded below
             types.append(field.with_type(pa.binary() if texts else held.type))
-        column = duckdb.name(field.name)
-        values.append(f"{DECODED.format(column) if texts else column if clean.kind else 'NULL'} AS r{i}")
+        column = name(field.name)
+        values.append(f"{DECODED.format(column) if texts else column if read.kind else 'NULL'} AS r{i}")
     backend.con.register("data", dataset.dataset(files, schema=pa.schema(types), format="parquet"))
     relation = f"(SELECT {', '.join(values)} FROM data)"
-    return duckdb.cleaned(backend, relation, called, told.names, [clean for _, clean in forms])
+    return engine.cleaned(backend, relation, called, names=told.names, forms=[read for _, read in forms])
