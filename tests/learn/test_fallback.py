@@ -13,7 +13,7 @@ import pytest
 
 import dalenius as dp
 from dalenius.learn import LogisticRegression
-from dalenius.learn import objective_perturbation as objective
+from dalenius.learn.methods import objective_perturbation as objective
 from tests.noise.seeded import seeded
 
 PROMISES = [dp.ApproxDP(1.0, 1e-5), dp.PureDP(1.0)]

@@ -10,7 +10,7 @@ import pytest
 import dalenius as dp
 from dalenius.errors import InvalidParameter
 from dalenius.learn import ExponentialMean, GradientMean
-from dalenius.learn.one_number import draw_by_gradient
+from dalenius.learn.models.mean import draw_by_gradient
 from tests.mechanisms.contract import follows
 from tests.noise.seeded import seeded
 

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar
-
-import numpy as np
 
 from dalenius.calculus import losses
 from dalenius.calculus.loss import Loss, call
-from dalenius.calculus.pairs.atoms import DiscreteGaussianAtoms
 from dalenius.calculus.pairs.bracket import Bracket
+from dalenius.calculus.pairs.discrete_gaussian import DiscreteGaussianAtoms
 from dalenius.calculus.pairs.discrete_mu import discrete_gaussian_mu
 from dalenius.calculus.pairs.gaussian import GaussianPair
-from dalenius.calculus.pairs.pair import Pair, Reals
+from dalenius.calculus.pairs.pair import Pair
 from dalenius.calculus.pairs.renyi import RenyiPair
 from dalenius.core.adjacency import Adjacency
 from dalenius.core.checks import float_up
@@ -49,43 +45,5 @@ def lattice_gaussian(sigma: float, squared: int, coordinates: int, adjacency: Ad
     )
     name = call("lattice_gaussian", sigma=sigma, squared=squared, coordinates=coordinates)
     if sigma < 1 or mu > 1e4:
-        return Loss.symmetric(_Curve(_Linear(rho), below, rho, mu), adjacency, name)
-    return Loss.symmetric(_NearGaussian(below, GaussianPair(mu), rho), adjacency, name)
-
-
-@dataclass(frozen=True)
-class _Linear:
-    rho: float
-
-    def __call__(self, order: float) -> float:
-        return self.rho * order
-
-
-@dataclass(frozen=True)
-class _Curve(RenyiPair):
-    """A Renyi curve of which a mu is known, too."""
-
-    mu: float = math.inf
-
-    @property
-    def gdp(self) -> float:
-        return self.mu
-
-
-@dataclass(frozen=True)
-class _NearGaussian(Bracket):
-    """A bracket whose Renyi divergences are those of a Gaussian pair with mu^2/2 = rho, or less."""
-
-    rho: float
-    renyi_is_tighter: ClassVar[bool] = True
-
-    @property
-    def zcdp(self) -> float:
-        return self.rho
-
-    @property
-    def asymptote(self) -> tuple[float, float]:
-        return self.rho, 0.0
-
-    def renyi_log_mgf(self, s: Reals) -> Reals:
-        return np.asarray(s * (1 + s) * self.rho)
+        return Loss.symmetric(RenyiPair.zcdp_of(rho, below, mu), adjacency, name)
+    return Loss.symmetric(Bracket(below, GaussianPair(mu), RenyiPair.zcdp_of(rho)), adjacency, name)
