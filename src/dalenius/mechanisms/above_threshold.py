@@ -158,7 +158,25 @@ class AboveThreshold(EpsilonMechanism):
         return None
 
     def releases(self, value: Any, times: int) -> list[int | None]:
-        """`times` independent answers for threshold 0: together they cost `loss * times`."""
+        """`times` independent answers for threshold 0: together they cost `loss * times`.
+
+        Parameters
+        ----------
+        value
+            As for `release`.
+        times
+            The number of releases.
+
+        Returns
+        -------
+        list
+            The releases, along the first axis.
+
+        Raises
+        ------
+        InvalidParameter
+            If the value is not of the kind described.
+        """
         gaps, times = self.comparison.above_by(value, 0.0), checks.count("times", times)
         rows, answers = max(1, AT_ONCE // len(gaps)), []
         for done in range(0, times, rows):

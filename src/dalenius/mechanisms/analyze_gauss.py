@@ -99,7 +99,25 @@ class AnalyzeGauss(ScaledNoise):
         return released
 
     def releases(self, value: Any, times: int) -> Any:
-        """`times` independent releases of one matrix, along the first axis."""
+        """`times` independent releases of one matrix, along the first axis.
+
+        Parameters
+        ----------
+        value
+            As for `release`.
+        times
+            The number of releases.
+
+        Returns
+        -------
+        ndarray
+            The releases, along the first axis.
+
+        Raises
+        ------
+        InvalidParameter
+            If the value is not of the kind described.
+        """
         matrix, times = _matrix(value), checks.count("times", times)
         d = len(matrix)
         s = grid_noise.discrete_gaussian_sigma(

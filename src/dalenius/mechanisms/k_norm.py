@@ -120,7 +120,25 @@ class KNorm(ScaledNoise):
         return self.releases(value, 1)[0]
 
     def releases(self, value: Any, times: int) -> Any:
-        """`times` independent releases of one vector, along the first axis."""
+        """`times` independent releases of one vector, along the first axis.
+
+        Parameters
+        ----------
+        value
+            As for `release`.
+        times
+            The number of releases.
+
+        Returns
+        -------
+        ndarray
+            The releases, along the first axis.
+
+        Raises
+        ------
+        InvalidParameter
+            If the value is not of the kind described.
+        """
         numbers, times = real_numbers(value), checks.count("times", times)
         size = self._dimension(numbers)
         if self.norm == "l1":
