@@ -23,10 +23,10 @@ from dalenius.errors import InvalidParameter
 from dalenius.mechanisms._support.exact_arrays import real_numbers
 from dalenius.mechanisms._support.exact_sums import noisy_reals
 from dalenius.mechanisms._support.grid_noise import coordinate_failure
+from dalenius.mechanisms._support.hull import Hull
 from dalenius.mechanisms._support.neighbouring_vectors import spread
 from dalenius.mechanisms._support.polytope_noise import Polytope
 from dalenius.mechanisms._support.scaled_noise import ScaledNoise
-from dalenius.mechanisms.hull import Hull
 from dalenius.mechanisms.laplace import Laplace
 from dalenius.mechanisms.mechanism import Neighbours
 from dalenius.noise import Grid

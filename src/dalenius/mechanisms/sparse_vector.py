@@ -25,9 +25,9 @@ from dalenius.mechanisms._support.epsilon_mechanism import EpsilonMechanism
 from dalenius.mechanisms._support.float_arrays import reals
 from dalenius.mechanisms._support.noisy_comparison import Comparison, Noise, checked_noise, checked_share
 from dalenius.mechanisms._support.selection import checked_monotone
+from dalenius.mechanisms._support.threshold_watch import Watch
 from dalenius.mechanisms.laplace import Laplace
 from dalenius.mechanisms.mechanism import Neighbours
-from dalenius.mechanisms.watch import Watch
 
 AT_ONCE = 1 << 20
 

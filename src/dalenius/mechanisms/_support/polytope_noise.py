@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dalenius.mechanisms.hull import Hull
+from dalenius.mechanisms._support.hull import Hull
 from dalenius.noise import geometric, uniform_integers
 
 FLAT = 1 << 16
