@@ -19,6 +19,7 @@ from dalenius.learn.public_bounds import PublicBounds
 from dalenius.learn.refits import Refits
 from dalenius.learn.regressors import HuberRegression, PoissonRegression
 from dalenius.learn.row_check import RowCheck
+from dalenius.learn.saved import from_json, load, save, to_json
 from dalenius.learn.search import PrivateSearch
 from dalenius.learn.subsample_aggregate import SubsampleAggregate
 from dalenius.learn.tries import FixedTries, GeometricTries, NegativeBinomialTries, PoissonTries
@@ -49,4 +50,8 @@ __all__ = [
     "Refits",
     "RowCheck",
     "SubsampleAggregate",
+    "from_json",
+    "load",
+    "save",
+    "to_json",
 ]

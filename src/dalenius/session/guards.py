@@ -190,7 +190,7 @@ TABLES = f"""
 CREATE SCHEMA dalenius;
 CREATE TABLE dalenius.entries (
     seq bigint PRIMARY KEY,
-    kind text NOT NULL CHECK (kind IN ('open', 'account', 'charge', 'answer')),
+    kind text NOT NULL CHECK (kind IN ('open', 'account', 'charge', 'answer', 'close')),
     account bigint NOT NULL,
     key text NOT NULL,
     body text NOT NULL,

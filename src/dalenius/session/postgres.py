@@ -18,12 +18,12 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from dalenius.errors import InvalidParameter, LedgerDamaged, LedgerError
 from dalenius.session.address import WRITE, Address
-from dalenius.session.entries import Entry
+from dalenius.session.entries import SCHEMA, Entry
 from dalenius.session.guards import GRANT, TABLES, TRIGGERS, UPGRADE
 from dalenius.session.store import Rows, Store
 
@@ -78,6 +78,11 @@ class PostgresRows(Rows):
         else:  # a ledger of an earlier version
             super().add(entry)
 
+    def set_version(self, version: int) -> None:
+        self.run("ALTER TABLE dalenius.head DISABLE TRIGGER head_follows")
+        self.run("UPDATE dalenius.head SET version = %s", (version,))
+        self.run("ALTER TABLE dalenius.head ENABLE TRIGGER head_follows")
+
 
 class PostgresStore(Store):
     """A database, any number of processes on any number of machines."""
@@ -93,13 +98,15 @@ class PostgresStore(Store):
         with self._transaction("READ ONLY") as rows:
             return _has_ledger(rows)
 
-    def create(self, first: Entry) -> None:
-        """Create the tables and the first entry; if there is a ledger by then, leave that one."""
+    def create(self, entries: Iterable[Entry], version: int) -> None:
         with self._transaction("READ WRITE") as rows:
             rows.run(f"SELECT pg_advisory_xact_lock({CREATING})")
             if not _has_ledger(rows):
                 rows.run(TABLES)
-                rows.add(first)
+                for entry in entries:
+                    rows.add(entry)
+                if version != SCHEMA:
+                    rows.set_version(version)
         self.close()  # what the server can do is asked again when it is connected again
 
     def grant(self, role: str) -> None:

@@ -16,7 +16,9 @@ from dalenius.errors import InvalidParameter
 
 
 @dataclass(frozen=True)
-class _Linear:
+class Linear:
+    """rho times the order."""
+
     rho: float
 
     def __call__(self, order: float) -> float:
@@ -35,8 +37,12 @@ def zcdp(rho: float, adjacency: Adjacency = ADD_REMOVE) -> Loss:
     rho = checks.moderate("rho", checks.nonnegative("rho", rho), 1e8)
     if rho == 0:
         return Loss.zero(adjacency)
-    pair = RenyiPair(_Linear(rho), floor=GaussianPair(math.sqrt(2 * rho)), slope=rho)
-    return Loss.symmetric(pair, adjacency, call("zcdp", rho=rho))
+    return Loss.symmetric(zcdp_pair(rho), adjacency, call("zcdp", rho=rho))
+
+
+def zcdp_pair(rho: float) -> RenyiPair:
+    """All that rho-zCDP says, in one pair."""
+    return RenyiPair(Linear(rho), floor=GaussianPair(math.sqrt(2 * rho)), slope=rho)
 
 
 def rdp(curve: Callable[[float], float], adjacency: Adjacency = ADD_REMOVE) -> Loss:

@@ -279,11 +279,11 @@ class DiscreteGaussianAtoms(Atoms):
             blur=4 * UNIT * (offset + spacing * reach),  # spacing and offset are rounded
         )
         self.mu = steps / sigma
-        self._sigma, self._steps = sigma, steps
+        self.sigma, self.steps = sigma, steps
 
     @cached_property
     def gdp(self) -> float:
-        return discrete_gaussian_mu(self._sigma, self._steps)
+        return discrete_gaussian_mu(self.sigma, self.steps)
 
     @property
     def zcdp(self) -> float:
