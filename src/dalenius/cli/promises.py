@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from dalenius.cli.loss_expressions import single_number
 from dalenius.cli.problems import GrammarError, quoted, suggestion
-from dalenius.cli.tokens import single_number
 from dalenius.errors import InvalidParameter
 
 if TYPE_CHECKING:

@@ -15,13 +15,13 @@ Real = SupportsFloat | SupportsIndex
 def number(name: str, value: object, allowed: str = "a finite number") -> float:
     """A finite float; booleans and text are refused."""
     if isinstance(value, bool | str | bytes | bytearray):
-        raise InvalidParameter(f"{name} is {value!r}; it must be {allowed}.")
+        raise InvalidParameter.of(name, f"{name} is {value!r}; it must be {allowed}.")
     try:
         result = float(value)  # type: ignore[arg-type]
     except (TypeError, ValueError, OverflowError):
-        raise InvalidParameter(f"{name} is {value!r}; it must be {allowed}.") from None
+        raise InvalidParameter.of(name, f"{name} is {value!r}; it must be {allowed}.") from None
     if not math.isfinite(result):
-        raise InvalidParameter(f"{name} is {result}; it must be {allowed}.")
+        raise InvalidParameter.of(name, f"{name} is {result}; it must be {allowed}.")
     return result
 
 
@@ -49,16 +49,16 @@ def count(name: str, value: object, least: int = 0) -> int:
     """A whole number, at least `least`; a float that is not whole is refused, never rounded."""
     allowed = f"a whole number, {least} or more"
     if isinstance(value, bool):
-        raise InvalidParameter(f"{name} is {value!r}; it must be {allowed}.")
+        raise InvalidParameter.of(name, f"{name} is {value!r}; it must be {allowed}.")
     try:
         result = operator.index(value)  # type: ignore[arg-type]
     except TypeError:
         exact = number(name, value, allowed)
         if exact != math.floor(exact):
-            raise InvalidParameter(f"{name} is {exact}; it must be {allowed}.") from None
+            raise InvalidParameter.of(name, f"{name} is {exact}; it must be {allowed}.") from None
         result = int(exact)
     if result < least:
-        raise InvalidParameter(f"{name} is {result}; it must be {allowed}.")
+        raise InvalidParameter.of(name, f"{name} is {result}; it must be {allowed}.")
     return result
 
 
@@ -79,9 +79,10 @@ def float_up(exact: Fraction) -> float:
 def moderate(name: str, value: float, most: float = 1e4) -> float:
     """A loss that still promises something: beyond `most` the units are surely wrong, and floats give out."""
     if value > most:
-        raise TooLittleNoise(
+        raise TooLittleNoise.of(
+            name,
             f"{name} is {value:g}; it must be at most {most:g}. So large a loss promises nothing: check "
-            "the units of the noise and of the sensitivity."
+            "the units of the noise and of the sensitivity.",
         )
     return value
 
@@ -89,5 +90,7 @@ def moderate(name: str, value: float, most: float = 1e4) -> float:
 def _within(name: str, value: object, allowed: str, holds: object, why: str) -> float:
     result = number(name, value, allowed)
     if not holds(result):  # type: ignore[operator]
-        raise InvalidParameter(f"{name} is {result}; it must be {allowed}.{' ' + why if why else ''}")
+        raise InvalidParameter.of(
+            name, f"{name} is {result}; it must be {allowed}.{' ' + why if why else ''}"
+        )
     return result
