@@ -14,7 +14,7 @@ import json
 import math
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -188,7 +188,7 @@ def _read(record: JSON) -> Any:
     ((kind, value),) = record.items()
     if kind == "mapping":
         return {_read(key): _read(part) for key, part in value}
-    known = {
+    known: dict[str, Callable[[Any], Any]] = {
         "number": float,
         "text": str,
         "array": _read_array,

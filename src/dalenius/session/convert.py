@@ -26,10 +26,10 @@ from typing import Any
 
 from dalenius.errors import InvalidParameter, LedgerDamaged, LedgerError
 from dalenius.session.entries import CLOSED, FIRST, SCHEMA, START, Entry, digest, now
-from dalenius.session.ledger import PATIENCE, new_store, other_version
+from dalenius.session.ledger import BATCH, PATIENCE, new_store, other_version
 from dalenius.session.memory import Memory
 from dalenius.session.store import Rows, Store
-from dalenius.session.verify import BATCH, Verification, verified
+from dalenius.session.verify import Verification, verified
 from dalenius.session.version1 import body_of
 
 

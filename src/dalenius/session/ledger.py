@@ -453,7 +453,7 @@ def _not_removed(store: Store) -> None:
         )
 
 
-def _shares(shares: Shares | None) -> dict[str, Fraction] | None:
+def _shares(shares: Any) -> dict[str, Fraction] | None:
     if shares is None:
         return None
     if not isinstance(shares, Mapping) or not shares:

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 from dalenius.errors import InvalidParameter, LedgerDamaged, LedgerError
 from dalenius.session.address import WRITE, Address
 from dalenius.session.entries import SCHEMA, Entry
-from dalenius.session.guards import GRANT, TABLES, TRIGGERS, UPGRADE
+from dalenius.session.guards import GRANT, TABLES, TRIGGERS
 from dalenius.session.store import Rows, Store
 
 if TYPE_CHECKING:
@@ -110,12 +110,10 @@ class PostgresStore(Store):
         self.close()  # what the server can do is asked again when it is connected again
 
     def grant(self, role: str) -> None:
-        """Let a role spend: look, charge and answer, and nothing else. Ledgers of earlier versions get the guards."""
+        """Let a role spend: look, charge and answer, and nothing else."""
         from psycopg import sql
 
         with self._transaction("READ WRITE") as rows:
-            if not rows.guarded:
-                rows.run(UPGRADE)
             rows.run(sql.SQL(GRANT).format(role=sql.Identifier(role)).as_string(rows.connection))
         self.close()
 

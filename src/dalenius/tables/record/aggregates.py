@@ -15,6 +15,10 @@ def _same(value: JSON) -> JSON:
     return value
 
 
+def _whole(value: int | None) -> int | None:
+    return None if value is None else int(value)
+
+
 def _exact(value: float | Fraction | None) -> str | None:
     return None if value is None else exact(value)
 
@@ -44,7 +48,7 @@ AGGREGATES: dict[str, tuple[type[kinds.Aggregate], Words]] = {
         kinds.Histogram,
         {
             "column": _same,
-            "bins": _same,
+            "bins": _whole,
             "bounds": bounds_record,
             "edges": bounds_record,
             "nulls": nulls_record,
@@ -57,7 +61,7 @@ AGGREGATES: dict[str, tuple[type[kinds.Aggregate], Words]] = {
             "levels": bounds_record,
             "bounds": bounds_record,
             "nulls": nulls_record,
-            "bins": _same,
+            "bins": _whole,
         },
     ),
     "bounds": (kinds.FindBounds, {"column": _same, "share": _exact, "nulls": nulls_record}),

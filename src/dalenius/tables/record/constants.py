@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+from collections.abc import Callable
 from typing import Any
 
 from dalenius.core.record import JSON, exact, unknown
@@ -27,7 +28,7 @@ def constant_record(value: Any) -> dict[str, JSON]:
     raise TypeError(f"a {type(value).__name__} is no constant of a question; this is a defect")
 
 
-READ = {
+READ: dict[str, Callable[[Any], Any]] = {
     "bool": bool,
     "integer": int,
     "number": float,
