@@ -112,6 +112,7 @@ class _Conversion:
         if not self.memory.closings:
             if self.new.exists():
                 raise InvalidParameter(f"there is something at {self.new.label!r} already; name a new place.")
+            self.new.check_room()
             self._close()
         closing = self.memory.closings[0]
         if closing["place_digest"] != digest(self.new.place):

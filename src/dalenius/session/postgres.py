@@ -98,6 +98,12 @@ class PostgresStore(Store):
         with self._transaction("READ ONLY") as rows:
             return _has_ledger(rows)
 
+    def check_room(self) -> None:
+        with self._transaction("READ ONLY") as rows:
+            ((allowed,),) = rows.run("SELECT has_database_privilege(current_database(), 'CREATE')")
+        if not allowed:
+            raise LedgerError(f"this user may not create a schema in {self.label}; have its owner do it.")
+
     def create(self, entries: Iterable[Entry], version: int) -> None:
         with self._transaction("READ WRITE") as rows:
             rows.run(f"SELECT pg_advisory_xact_lock({CREATING})")

@@ -140,10 +140,16 @@ class SqliteStore(Store):
         # Not `Path.exists`: a link that leads nowhere is not a place for a new ledger.
         return os.path.lexists(self.path)
 
+    def check_room(self) -> None:
+        folder = self.path.parent
+        if not folder.is_dir():
+            raise LedgerError(f"the ledger's folder {str(folder)!r} does not exist; create it first.")
+        if not os.access(folder, os.W_OK):
+            raise LedgerError(f"the ledger's folder {str(folder)!r} may not be written; name another place.")
+
     def create(self, entries: Iterable[Entry], version: int) -> None:
         path = self.path
-        if not path.parent.is_dir():
-            raise LedgerError(f"the ledger's folder {str(path.parent)!r} does not exist; create it first.")
+        self.check_room()
         draft = path.with_name(f".{path.name}.new-{os.getpid()}-{secrets.token_hex(4)}")
         try:
             with _clear(str(path)), _gate.inside(time.monotonic() + self.patience):

@@ -175,6 +175,10 @@ class Store(ABC):
         """Whether there is a ledger."""
 
     @abstractmethod
+    def check_room(self) -> None:
+        """Refuse a place where no ledger can be made: before another one is closed for it."""
+
+    @abstractmethod
     def create(self, entries: Iterable[Entry], version: int) -> None:
         """Put a new ledger there, whole, with these entries; if there is one by then, leave that one."""
 
