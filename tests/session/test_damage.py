@@ -70,7 +70,7 @@ def test_one_that_does_not_check_is_caught(
     assert cheaper != now.content
     changed = damage.Damage("price", cheaper, now)
     assert ends(damage.run(iter([changed]), tmp_path)) == {"refused"}
-    monkeypatch.setattr(Entry, "is_intact", True)
+    monkeypatch.setattr(Entry, "is_of", lambda entry, version: True)
     monkeypatch.setattr("dalenius.session.memory._refuse", lambda problem: None)
     found = damage.run(iter([changed]), tmp_path)
     assert {(who, end) for _, who, end in found if who != "open"} == {

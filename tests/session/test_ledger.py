@@ -501,13 +501,13 @@ class TestReport:
         for i in range(5):
             account.ask(f"q{i}", rho("0.1"), lambda: "[1]")
         heading, *lines, ending = [json.loads(line) for line in exported(account.ledger)]
-        assert heading == {"format": "dalenius ledger", "schema": 1, "ledger": account.ledger.id}
+        assert heading == {"format": "dalenius ledger", "schema": 2, "ledger": account.ledger.id}
         assert len(lines) == 12
         previous = "0" * 64
         for seq, line in enumerate(lines, start=1):
             parts = [
                 "dalenius ledger",
-                1,
+                2,
                 seq,
                 *(line[k] for k in ("kind", "account", "key", "body")),
                 previous,

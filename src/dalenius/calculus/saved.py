@@ -71,7 +71,10 @@ def pair_record(pair: Pair) -> dict[str, JSON]:
     for tag, kind in PAIRS.items():
         if type(pair) is kind.type:
             return {"kind": tag, **kind.write(pair)}
-    raise CannotBeWritten(f"a loss of kind {type(pair).__name__} cannot be written down.")
+    raise CannotBeWritten(
+        f"a loss that holds a {type(pair).__name__} cannot be written down. Bound it first by one that can: "
+        "losses.gdp(loss.gdp()) or losses.approx(loss.epsilon(delta), delta)."
+    )
 
 
 def read_pair(record: Mapping[str, JSON]) -> Pair:
