@@ -69,7 +69,9 @@ def test_every_model_is_there(models: dict[str, Any]) -> None:
 
 def test_a_model_of_a_session_is_saved(tmp_path: Path) -> None:
     people = {"age": np.arange(18, 90), "pay": np.arange(72)}
-    session = dp.Session(people, unit=dp.Unit.rows(), budget=dp.ApproxDP(2.0, 1e-5), schema=dp.Schema(nulls="never"))
+    session = dp.Session(
+        people, unit=dp.Unit.rows(), budget=dp.ApproxDP(2.0, 1e-5), schema=dp.Schema(nulls="never")
+    )
     made = session.fit(learn.LogisticRegression(GDP), {"age": (18, 90)}, "pay >= 36")
     learn.save(made, tmp_path / "model.json")
     again = learn.load(tmp_path / "model.json")

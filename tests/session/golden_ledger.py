@@ -179,7 +179,7 @@ def cases() -> dict[str, Case]:
                     learn.LinearSVC(zcdp),
                     learn.HuberRegression(zcdp),
                     learn.PoissonRegression(zcdp, most=90.0),
-                    learn.LogisticRegression(zcdp, method=learn.Descent(steps=5, rate=0.5)),
+                    learn.LogisticRegression(zcdp, method=learn.Descent(steps=5)),
                     learn.SubsampleAggregate(LinearRegression(), zcdp, size=3, bound=50.0, parts=10),
                 ),
             },

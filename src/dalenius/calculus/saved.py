@@ -12,17 +12,22 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from dalenius.calculus.pairs.atoms import Atoms, DiscreteGaussianAtoms, Lattice
+from dalenius.calculus.pairs.atoms import Atoms, Lattice
 from dalenius.calculus.pairs.bounded_range import BoundedRangePair
 from dalenius.calculus.pairs.bracket import Bracket
+from dalenius.calculus.pairs.discrete_gaussian import DiscreteGaussianAtoms
 from dalenius.calculus.pairs.gaussian import GaussianPair
 from dalenius.calculus.pairs.half_normal import ChiPair, HalfNormalPair
+from dalenius.calculus.pairs.known import GroupOf, WorstOf
 from dalenius.calculus.pairs.laplace import LaplacePair
 from dalenius.calculus.pairs.pair import Pair, Terms
 from dalenius.calculus.pairs.rectified import RectifiedPair
-from dalenius.calculus.pairs.renyi import RenyiPair
+from dalenius.calculus.pairs.renyi import Linear, RenyiPair
 from dalenius.calculus.pairs.sampled import SampledPair
+from dalenius.calculus.pairs.sampled_gaussian import SampledGaussianPair
 from dalenius.calculus.pairs.subset import SubsetPair
+from dalenius.calculus.pairs.subset_gaussian import SubsetGaussianPair
+from dalenius.core.adjacency import adjacency_record, read_adjacency
 from dalenius.core.record import JSON, CannotBeWritten, exact, unknown
 from dalenius.errors import InvalidParameter
 
@@ -34,8 +39,6 @@ FORMAT, VERSION = "dalenius loss", 1
 
 def loss_record(loss: Loss) -> dict[str, JSON]:
     """A loss in words: for each direction its pairs, and how often each occurs."""
-    from dalenius.calculus.record import adjacency_record
-
     return {
         "adjacency": adjacency_record(loss.adjacency),
         "expression": loss.expression,
@@ -47,7 +50,6 @@ def loss_record(loss: Loss) -> dict[str, JSON]:
 def read_loss(record: Mapping[str, JSON]) -> Loss:
     """The loss that `loss_record` wrote."""
     from dalenius.calculus.loss import Loss
-    from dalenius.calculus.record import read_adjacency
 
     try:
         remove, add = (_read_terms(record[side]) for side in ("remove", "add"))
@@ -69,7 +71,7 @@ def _read_terms(records: list[JSON]) -> Terms:
 def pair_record(pair: Pair) -> dict[str, JSON]:
     """One ordered pair of distributions."""
     for tag, kind in PAIRS.items():
-        if type(pair) is kind.type:
+        if type(pair) in kind.types:
             return {"kind": tag, **kind.write(pair)}
     raise CannotBeWritten(
         f"a loss that holds a {type(pair).__name__} cannot be written down. Bound it first by one that can: "
@@ -86,7 +88,7 @@ def read_pair(record: Mapping[str, JSON]) -> Pair:
 
 
 class _Kind(NamedTuple):
-    type: type[Pair]
+    types: tuple[type[Pair], ...]
     write: Callable[[Any], dict[str, JSON]]
     read: Callable[[Mapping[str, JSON]], Pair]
 
@@ -100,7 +102,7 @@ def _numbers(type: type[Pair], **words: str) -> _Kind:
     def read(record: Mapping[str, JSON]) -> Pair:
         return type(**{name: float(record[word]) for word, name in words.items()})
 
-    return _Kind(type, write, read)
+    return _Kind((type,), write, read)
 
 
 def _chi(pair: ChiPair) -> dict[str, JSON]:
@@ -137,20 +139,18 @@ def _read_atoms(record: Mapping[str, JSON]) -> Atoms:
 
 
 def _renyi(pair: RenyiPair) -> dict[str, JSON]:
-    from dalenius.calculus.losses.renyi import Linear
-
     if not isinstance(pair.curve, Linear):
         raise CannotBeWritten(
             "this loss rests on a function, a curve of Renyi divergences, and a function cannot be written down. "
             "Bound it first by one that can: losses.zcdp(loss.zcdp()) or losses.approx(loss.epsilon(delta), delta)."
         )
-    return {"rho": exact(pair.curve.rho)}
+    floor = None if pair.floor is None else pair_record(pair.floor)
+    return {"rho": exact(pair.curve.rho), "floor": floor, "mu": exact(pair.mu)}
 
 
 def _read_renyi(record: Mapping[str, JSON]) -> Pair:
-    from dalenius.calculus.losses.renyi import zcdp_pair
-
-    return zcdp_pair(float(record["rho"]))
+    floor = None if record["floor"] is None else read_pair(record["floor"])
+    return RenyiPair.zcdp_of(float(record["rho"]), floor, float(record["mu"]))
 
 
 def _discrete(pair: DiscreteGaussianAtoms) -> dict[str, JSON]:
@@ -162,19 +162,39 @@ def _sampled(pair: SampledPair) -> dict[str, JSON]:
 
 
 def _read_sampled(record: Mapping[str, JSON]) -> SampledPair:
-    return SampledPair(read_pair(record["base"]), float(record["rate"]), bool(record["added"]))
+    base, rate, added = read_pair(record["base"]), float(record["rate"]), bool(record["added"])
+    if isinstance(base, GaussianPair):
+        return SampledGaussianPair(base, rate, added)
+    return SampledPair(base, rate, added)
 
 
 def _read_subset(record: Mapping[str, JSON]) -> SubsetPair:
     inner = read_pair(record["inner"])
     if not isinstance(inner, SampledPair):
         raise InvalidParameter("this dalenius loss is not written as we write them.")
-    return SubsetPair(inner)
+    return SubsetGaussianPair(inner) if isinstance(inner, SampledGaussianPair) else SubsetPair(inner)
+
+
+def _bracket(pair: Bracket) -> dict[str, JSON]:
+    known = None if pair.known is None else pair_record(pair.known)
+    return {"below": pair_record(pair.below), "above": pair_record(pair.above), "known": known}
+
+
+def _read_bracket(record: Mapping[str, JSON]) -> Bracket:
+    known = None if record["known"] is None else read_pair(record["known"])
+    return Bracket(read_pair(record["below"]), read_pair(record["above"]), known)
+
+
+def _read_group(record: Mapping[str, JSON]) -> GroupOf:
+    step = read_pair(record["step"])
+    if not isinstance(step, WorstOf):
+        raise InvalidParameter("this dalenius loss is not written as we write them.")
+    return GroupOf(step, int(record["size"]))
 
 
 PAIRS: dict[str, _Kind] = {
     "gaussian": _Kind(
-        GaussianPair,
+        (GaussianPair,),
         lambda pair: {"square": exact(pair.square)},
         lambda record: GaussianPair.of_square(Fraction(record["square"])),
     ),
@@ -183,23 +203,29 @@ PAIRS: dict[str, _Kind] = {
     "half_normal": _numbers(HalfNormalPair, offset="offset", mu="mu"),
     "rectified": _numbers(RectifiedPair, offset="offset", mu="mu"),
     "chi": _Kind(
-        ChiPair,
+        (ChiPair,),
         _chi,
         lambda record: ChiPair(float(record["offset"]), float(record["mu"]), int(record["dimension"])),
     ),
-    "atoms": _Kind(Atoms, _atoms, _read_atoms),
+    "atoms": _Kind((Atoms,), _atoms, _read_atoms),
     "discrete_gaussian": _Kind(
-        DiscreteGaussianAtoms,
+        (DiscreteGaussianAtoms,),
         _discrete,
         lambda record: DiscreteGaussianAtoms(float(record["sigma"]), int(record["sensitivity"])),
     ),
-    "zcdp": _Kind(RenyiPair, _renyi, _read_renyi),
-    "sampled": _Kind(SampledPair, _sampled, _read_sampled),
-    "subset": _Kind(SubsetPair, lambda pair: {"inner": pair_record(pair.inner)}, _read_subset),
-    "bracket": _Kind(
-        Bracket,
-        lambda pair: {"below": pair_record(pair.below), "above": pair_record(pair.above)},
-        lambda record: Bracket(read_pair(record["below"]), read_pair(record["above"])),
+    "zcdp": _Kind((RenyiPair,), _renyi, _read_renyi),
+    "sampled": _Kind((SampledPair, SampledGaussianPair), _sampled, _read_sampled),
+    "subset": _Kind(
+        (SubsetPair, SubsetGaussianPair), lambda pair: {"inner": pair_record(pair.inner)}, _read_subset
+    ),
+    "bracket": _Kind((Bracket,), _bracket, _read_bracket),
+    "worst_of": _Kind(
+        (WorstOf,),
+        lambda pair: {"sums": [_terms_record(terms) for terms in pair.sums]},
+        lambda record: WorstOf(tuple(_read_terms(terms) for terms in record["sums"])),
+    ),
+    "group_of": _Kind(
+        (GroupOf,), lambda pair: {"step": pair_record(pair.step), "size": pair.size}, _read_group
     ),
 }
 """The tag of each pair, never changed; a class may be renamed."""

@@ -22,8 +22,7 @@ from typing import Any
 import numpy as np
 from sklearn.pipeline import Pipeline
 
-from dalenius.calculus.guarantees import Guarantee
-from dalenius.calculus.record import guarantee_record, read_guarantee
+from dalenius.calculus.guarantees import Guarantee, TradeOff, from_record
 from dalenius.calculus.saved import loss_record, read_loss
 from dalenius.core.record import JSON, CannotBeWritten, exact, headed, opened, unknown
 from dalenius.errors import InvalidParameter
@@ -176,7 +175,7 @@ def _record(value: Any, arrays: bool) -> JSON:
     if isinstance(value, np.ndarray):
         return {"array": _array_record(value, arrays)}
     if isinstance(value, Guarantee):
-        return {"guarantee": guarantee_record(value)}
+        return {"guarantee": _guarantee_record(value)}
     return {"model": model_record(value, arrays=arrays)}
 
 
@@ -192,12 +191,18 @@ def _read(record: JSON) -> Any:
         "number": float,
         "text": str,
         "array": _read_array,
-        "guarantee": read_guarantee,
+        "guarantee": from_record,
         "model": read_model,
     }
     if kind not in known:
         raise unknown("a parameter", kind, InvalidParameter)
     return known[kind](value)
+
+
+def _guarantee_record(guarantee: Guarantee) -> dict[str, JSON]:
+    if isinstance(guarantee, TradeOff):
+        raise CannotBeWritten("a promise that is a function, TradeOff(f), cannot be written down.")
+    return dict(guarantee.record())
 
 
 def _scalar(value: Any) -> Any:
@@ -242,7 +247,7 @@ def released_record(fitted: Any) -> dict[str, JSON]:
         return {
             "best": best,
             "score": None if math.isnan(score) else exact(score),
-            "guarantee": guarantee_record(fitted.best_estimator_.guarantee),
+            "guarantee": _guarantee_record(fitted.best_estimator_.guarantee),
             "model": released_record(fitted.best_estimator_),
         }
     found = {word: getattr(fitted, name) for word, name in RELEASED.items() if hasattr(fitted, name)}
@@ -255,7 +260,7 @@ def restore(model: Any, record: Mapping[str, JSON]) -> Any:
 
     if tag_of(model) == "private_search":
         params = model.candidates[record["best"]]
-        best = clone(model.estimator).set_params(**params, guarantee=read_guarantee(record["guarantee"]))
+        best = clone(model.estimator).set_params(**params, guarantee=from_record(record["guarantee"]))
         model.best_params_, model.best_estimator_ = params, best
         model.best_score_ = math.nan if record["score"] is None else float(record["score"])
         return restore(best, record["model"])

@@ -20,16 +20,13 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dalenius.calculus.guarantees import ApproxDP, Guarantee
-from dalenius.calculus.record import adjacency_record, guarantee_record, read_adjacency, read_guarantee
+from dalenius.calculus.guarantees import Filter, Guarantee, filter_of, from_record
 from dalenius.core import checks
-from dalenius.core.adjacency import ADD_REMOVE, Adjacency
+from dalenius.core.adjacency import ADD_REMOVE, Adjacency, adjacency_record, read_adjacency
 from dalenius.errors import InvalidParameter, LedgerDamaged, LedgerError
 from dalenius.session import postgres
 from dalenius.session.account import Account, listed
 from dalenius.session.address import is_address, read_address
-from dalenius.session.budget import ApproxFilter, Filter, filter_of
-from dalenius.session.cost import decimal
 from dalenius.session.entries import CLOSED, FIRST, KINDS, SCHEMA, START, Entry, Kind, digest, now
 from dalenius.session.memory import Memory, is_known, memory_of
 from dalenius.session.sqlite import SqliteStore
@@ -134,7 +131,7 @@ class Ledger:
         another unit or other shares is refused. `shares` gives each analyst a fraction of the budget (of
         epsilon, rho, mu^2, or mu^2 and delta); together at most 1. In an account with shares only those
         analysts may spend, each up to their share; without, anybody may, and `analyst` is a note. `reserve`, for
-        ApproxDP, is the part of epsilon set aside (`budget.ApproxFilter`); left out, it is what the account has,
+        ApproxDP, is the part of epsilon set aside (`calculus.guarantees.approx`); left out, it is what the account has,
         and nothing in a new one. `place` is kept with a new account: where the data is, as `session.opening`
         checks it.
         """
@@ -146,9 +143,10 @@ class Ledger:
         parts = _shares(shares)
         with self.reading() as rows:
             entry = rows.first("account", 0, digest(dataset))
-        if reserve is None and entry is not None and isinstance(budget, ApproxDP):
-            reserve = entry.content()["reserve"]
         filter = filter_of(budget, adjacency, reserve or 0)
+        if reserve is None and entry is not None:
+            body = entry.content()
+            filter = filter.like({"kind": body["promise"]["kind"], "reserve": body["reserve"] or 0})
         terms = account_terms(dataset, filter, unit)
         if entry is None:
             entry = self._opened(terms, filter, parts, place)
@@ -361,11 +359,10 @@ def read_account(ledger: Ledger, entry: Entry, analyst: str | None) -> Account:
 
 def account_terms(dataset: str, filter: Filter, unit: str | Unit) -> dict[str, Any]:
     """What an account fixes for ever, in the words of its entry."""
-    reserve = filter.reserve if isinstance(filter, ApproxFilter) else Fraction(0)
     return {
         "dataset": dataset,
-        "promise": guarantee_record(filter.promise),
-        "reserve": decimal(reserve) if reserve else None,
+        "promise": filter.promise.record(),
+        "reserve": filter.written().get("reserve"),
         "adjacency": adjacency_record(filter.adjacency),
         "unit": unit.record() if isinstance(unit, Unit) else unit,
     }
@@ -379,7 +376,7 @@ def unit_text(unit: Any) -> str:
 def read_filter(body: Mapping[str, Any]) -> Filter:
     """The filter of an account's body."""
     try:
-        promise = read_guarantee(body["promise"])
+        promise = from_record(body["promise"])
         return filter_of(promise, read_adjacency(body["adjacency"]), body["reserve"] or 0)
     except (KeyError, TypeError, ValueError):
         raise LedgerDamaged("an account of the ledger is not written as we write them.") from None

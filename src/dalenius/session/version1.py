@@ -11,10 +11,12 @@ import ast
 from collections.abc import Mapping
 from typing import Any
 
-from dalenius.calculus.record import GUARANTEES
 from dalenius.errors import InvalidParameter, LedgerDamaged
 from dalenius.session.entries import Entry
 from dalenius.tables.unit import Unit
+
+WORDS = {"pure": ("epsilon",), "approx": ("epsilon", "delta"), "zcdp": ("rho",), "gdp": ("mu",)}
+"""The numbers of each promise, which were written in this order."""
 
 ADJACENCIES = {"ADD_REMOVE": "add_remove", "REPLACE_ONE": "replace_one"}
 
@@ -37,7 +39,7 @@ def account_of(body: Mapping[str, Any]) -> dict[str, Any]:
     """The body of an account."""
     try:
         promise = body["promise"]
-        words = GUARANTEES[promise["kind"]][1]
+        words = WORDS[promise["kind"]]
         numbers = dict(zip(words, promise["values"], strict=True))
         return {
             "dataset": body["dataset"],

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from dalenius.calculus.guarantees import Guarantee
-from dalenius.calculus.record import adjacency_record, guarantee_record
-from dalenius.core.adjacency import Adjacency
+from dalenius.core.adjacency import Adjacency, adjacency_record
 from dalenius.core.record import JSON, headed
 from dalenius.tables.query import Query
 from dalenius.tables.record.question import query_record
@@ -17,15 +16,13 @@ FORMAT, VERSION = "dalenius question", 2
 
 def release_question(query: Query, price: Guarantee, unit: Unit, adjacency: Adjacency) -> str:
     """One question at its price."""
-    return _written(
-        "release", unit, adjacency, {"query": query_record(query), "price": guarantee_record(price)}
-    )
+    return _written("release", unit, adjacency, {"query": query_record(query), "price": price.record()})
 
 
 def plan_question(queries: Mapping[str, Query], price: Guarantee, unit: Unit, adjacency: Adjacency) -> str:
     """Several questions, each by its name, at one price for all."""
     asked = {name: query_record(query) for name, query in queries.items()}
-    return _written("release_all", unit, adjacency, {"queries": asked, "price": guarantee_record(price)})
+    return _written("release_all", unit, adjacency, {"queries": asked, "price": price.record()})
 
 
 def fit_question(model: Mapping[str, JSON], query: Query, unit: Unit, adjacency: Adjacency) -> str:
