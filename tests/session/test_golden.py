@@ -63,6 +63,29 @@ def test_every_question_is_answered_from_the_record(golden: tuple[Ledger, Any], 
         assert session.account.balance() == before, asked
 
 
+def test_answers_stay_when_the_code_changes(
+    golden: tuple[Ledger, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another grid, other ranks, other names of classes: the same questions, and the same numbers."""
+    from dalenius.tables import aggregates, gridding, ranks, tree
+
+    monkeypatch.setattr(gridding, "STEPS", 20)
+    monkeypatch.setattr(gridding, "SUM_STEPS", 30)
+    monkeypatch.setattr(ranks, "SIDE", 20)
+    for module in (aggregates, gridding, ranks, tree):
+        for kind in [thing for thing in vars(module).values() if isinstance(thing, type)]:
+            if kind.__module__.startswith("dalenius."):
+                monkeypatch.setattr(kind, "__name__", "Renamed")
+                monkeypatch.setattr(kind, "__qualname__", "Renamed")
+    ledger, told = golden
+    case = cases()["zcdp, persons"]
+    session = case.session("zcdp, persons", ledger)
+    before = session.account.balance()
+    for asked, question in case.questions.items():
+        same(numbers(question(session)), told["zcdp, persons"][asked])
+    assert session.account.balance() == before
+
+
 def test_a_file_that_was_moved(golden: tuple[Ledger, Any], tmp_path: Path) -> None:
     ledger, told = golden
     people().to_csv(tmp_path / "moved.csv", index=False)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import datetime as real_datetime
 import doctest
 import importlib
 import json
 import multiprocessing
 import os
+import pickle
 import sys
 import threading
 import traceback
@@ -820,3 +822,36 @@ class TestSpenders:
     def test_a_file_has_no_roles(self, tmp_path: Path) -> None:
         with pytest.raises(InvalidParameter, match="chmod"):
             opened(str(tmp_path / "people.ledger")).ledger.grant("ana")
+
+
+class TestWrongTypes:
+    """What is not a ledger, a checkpoint or shares is refused with the fix, never by a bare exception."""
+
+    @pytest.mark.parametrize("where", [5, None, b"people.ledger", 1.5, [], "  ", "a\0b", "a\ud800"])
+    def test_places(self, where: object) -> None:
+        with pytest.raises(InvalidParameter, match="the ledger"):
+            Ledger.open(where)  # type: ignore[arg-type]
+        with pytest.raises(InvalidParameter, match="the ledger"):
+            verify(where)  # type: ignore[arg-type]
+        if where is not None:
+            with pytest.raises(InvalidParameter, match="the ledger"):
+                dp.Session({"x": [1]}, unit=dp.Unit.rows(), budget=dp.ZCDP(1.0), ledger=where, name="x")  # type: ignore[arg-type]
+
+    @pytest.mark.parametrize("text", [5, b"1:aa", ["1"], "\u0661:" + "a" * 64])
+    def test_checkpoints(self, tmp_path: Path, text: object) -> None:
+        with pytest.raises(InvalidParameter, match="SEQ:HASH"):
+            Ledger.open(tmp_path / "x.ledger", checkpoint=text)  # type: ignore[arg-type]
+
+    @pytest.mark.parametrize("shares", [["ana"], "ana", 5, {}])
+    def test_shares(self, tmp_path: Path, shares: object) -> None:
+        with pytest.raises(InvalidParameter, match="shares must name"):
+            Ledger.open(tmp_path / "x.ledger").account("x", dp.ZCDP(1.0), shares=shares)  # type: ignore[arg-type]
+
+    def test_copies(self, tmp_path: Path) -> None:
+        session = dp.Session(
+            {"x": [1]}, unit=dp.Unit.rows(), budget=dp.ZCDP(1.0), ledger=tmp_path / "x.ledger", name="x"
+        )
+        for thing in (Ledger.open(tmp_path / "y.ledger"), session):
+            for way in (pickle.dumps, copy.copy, copy.deepcopy):
+                with pytest.raises(TypeError, match="cannot be pickled or copied"):
+                    way(thing)
