@@ -19,6 +19,7 @@ from dalenius.calculus.guarantees.cost import Cost
 from dalenius.calculus.loss import Loss
 from dalenius.calculus.losses import total
 from dalenius.core.adjacency import ADD_REMOVE, Adjacency
+from dalenius.core.checks import confidence as _confidence
 from dalenius.core.checks import shown
 from dalenius.errors import CannotMeet, InvalidParameter, QueryRefused, TooLittleNoise, TooMuchNoise
 from dalenius.session.account import Account
@@ -28,7 +29,6 @@ from dalenius.session.ledger import Ledger
 from dalenius.session.opening import SessionAccount, Terms, dataset_name
 from dalenius.tables import exact
 from dalenius.tables.answer import Answer
-from dalenius.tables.answer import checked_confidence as _confidence
 from dalenius.tables.discovery import Discovery, discovery
 from dalenius.tables.estimates import Wanted
 from dalenius.tables.keys import Discover
@@ -134,6 +134,10 @@ class Session:
         if not isinstance(unit, Unit):
             raise InvalidParameter(
                 f"unit is {unit!r}; it must be dp.Unit.rows() or dp.Unit('id', max_rows=...)."
+            )
+        if not isinstance(schema, Schema | Mapping | str | Path | None):
+            raise InvalidParameter(
+                f"schema is {shown(schema)}; it must be a dp.Schema, a mapping of columns to facts, or a file."
             )
         facts = Schema(dict(schema)) if isinstance(schema, Mapping) else schema
         self.source = data if isinstance(data, Source) else Source.open(data, table=table, schema=facts)

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from dalenius.core.checks import confidence as checked_confidence
 from dalenius.errors import InvalidParameter
 from dalenius.tables.column import Column
 from dalenius.tables.estimates import Wanted, columns
@@ -220,12 +221,6 @@ class Answer:
         if self.free:
             cost = f"from the record of {self.given}, free now; it cost {self.cost}."
         return f"{100 * self.wanted.confidence:g} % intervals ({kind}) cover the {what}; {cost}"
-
-
-def checked_confidence(value: float) -> float:
-    if not 0 < value < 1:
-        raise InvalidParameter(f"confidence is {value!r}; it must be a number strictly between 0 and 1.")
-    return float(value)
 
 
 def _plain(values: Any, whole: bool = False) -> list[Any]:

@@ -42,6 +42,7 @@ from dalenius.calculus.guarantees.guarantee import Guarantee, either
 from dalenius.calculus.loss import Loss, checked
 from dalenius.calculus.pairs.pair import Pair
 from dalenius.core.adjacency import ADD_REMOVE, Adjacency
+from dalenius.core.checks import shown
 from dalenius.errors import AdjacencyMismatch, InvalidParameter
 
 Reserve = float | str | Fraction
@@ -184,7 +185,7 @@ def without_reserve(reserve: Reserve) -> None:
     """Refuse to set aside a part of epsilon where there is none."""
     if reserve_as_written(reserve) or isinstance(reserve, bool):
         raise InvalidParameter(
-            f"reserve is {reserve!r}, and only an ApproxDP budget sets epsilon aside; leave it out."
+            f"reserve is {shown(reserve)}, and only an ApproxDP budget sets epsilon aside; leave it out."
         )
 
 
@@ -194,5 +195,5 @@ def reserve_as_written(reserve: Reserve) -> Fraction:
         return declared(reserve) if isinstance(reserve, float) else Fraction(reserve)
     except (TypeError, ValueError, ZeroDivisionError):
         raise InvalidParameter(
-            f"reserve is {reserve!r}; it must be a part of epsilon, such as 0.5."
+            f"reserve is {shown(reserve)}; it must be a part of epsilon, such as 0.5."
         ) from None
