@@ -217,7 +217,7 @@ class TestTradeOff(GuaranteeContract):
     record = None
     text = None
     refused = (lambda: dp.TradeOff(1.0), lambda: dp.TradeOff(lambda a: a))  # type: ignore[arg-type]
-    own_excess = 1.0  # log ratio of deltas, in the tail: f is known by chords, its worst loss by others on the other side
+    own_excess = 1.0  # a log ratio in the tail: f and its worst loss are known by chords, on either side
 
     def test_calibrated_noise_keeps_it_and_a_hundredth_less_does_not(self) -> None:
         assert self.promise.holds(losses.gaussian(1.02))
