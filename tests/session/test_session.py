@@ -291,7 +291,7 @@ def test_the_price_that_was_found_pays(people: pd.DataFrame, budget: dp.Guarante
     assert s.explain(q, price).error() <= 50
     assert s.release(q, price).cost == repr(price.budget)
     assert s.release(q, price.budget).free
-    assert s.sql("SELECT COUNT(*) AS n FROM people", price).free
+    assert s.sql("SELECT COUNT(*) AS n FROM data", price).free
     assert set(s.release_all({"one": q}, price)) == {"one"}
 
 

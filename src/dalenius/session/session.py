@@ -329,9 +329,8 @@ class Session:
         Examples
         --------
         >>> import dalenius as dp, pandas as pd
-        >>> people = pd.DataFrame({"age": [30] * 100})
-        >>> s = dp.Session(people, unit=dp.Unit.rows(), budget=dp.ZCDP(0.5), name="people")
-        >>> s.sql("SELECT COUNT(*) AS n FROM people", dp.ZCDP(0.1)).free
+        >>> s = dp.Session(pd.DataFrame({"age": [30] * 100}), unit=dp.Unit.rows(), budget=dp.ZCDP(0.5))
+        >>> s.sql("SELECT COUNT(*) AS n FROM data", dp.ZCDP(0.1)).free
         False
         """
         from dalenius.tables.sql import parse_sql

@@ -153,8 +153,10 @@ class Column:
         object.__setattr__(self, "nulls", nulls_of(nulls, "a column"))
         if type is not None and type not in KINDS:
             meant = MEANT.get(str(type).lower())
-            hint = f"; write {meant!r}" if meant else f"; it must be one of {', '.join(KINDS)}"
-            raise InvalidParameter(f"the type of a column is {type!r}{hint}.")
+            hint = f": write {meant!r}" if meant else ""
+            raise InvalidParameter(
+                f"the type of a column is {type!r}; it must be one of {', '.join(KINDS)}{hint}."
+            )
         object.__setattr__(self, "type", type)
 
     def __repr__(self) -> str:

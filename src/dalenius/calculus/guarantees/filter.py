@@ -36,7 +36,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, ClassVar
 
-from dalenius.calculus.guarantees.amounts import declared, rounded_down
+from dalenius.calculus.guarantees.amounts import declared, declared_at_least, declared_at_most, rounded_down
 from dalenius.calculus.guarantees.cost import Cost
 from dalenius.calculus.guarantees.guarantee import Guarantee, either
 from dalenius.calculus.loss import Loss, checked
@@ -50,7 +50,11 @@ Reserve = float | str | Fraction
 
 @dataclass(frozen=True)
 class Filter(ABC):
-    """A budget that stays valid when questions and their prices are chosen after seeing answers."""
+    """A budget that stays valid when questions and their prices are chosen after seeing answers.
+
+    Costs are amounts of the number that leads the promise, as epsilon and rho add; a kind where something else adds says
+    how that is converted.
+    """
 
     promise: Guarantee
     """What the people in the data are promised about everything released under this budget."""
@@ -70,16 +74,15 @@ class Filter(ABC):
     # -- what there is ------------------------------------------------------------------------------
 
     @property
-    @abstractmethod
     def limit(self) -> Cost:
         """The whole budget, rounded down."""
+        return self._limit(declared(self.promise.size or 0.0))
 
     @property
     def nothing(self) -> Cost:
         """The cost of not looking at the data."""
         return self._cost(Fraction(0))
 
-    @abstractmethod
     def spent(self, cost: Cost) -> Guarantee:
         """This total cost as a promise, rounded up: the one of a budget that ends there.
 
@@ -87,17 +90,18 @@ class Filter(ABC):
         looking at the answers it says what was charged, and no more: what holds then is `promise`. (For PureDP both
         are the same, since the likelihood ratio of each transcript is at most its own sum.)
         """
+        return self.promise.of_size(declared_at_least(cost.amount))
 
-    @abstractmethod
     def left(self, cost: Cost) -> Guarantee:
         """The promise that a release may still use, when this cost is left; rounded down.
 
         A release whose own loss keeps it fits.
         """
+        return self.promise.of_size(declared_at_most(cost.amount))
 
     def budget_left(self, cost: Cost) -> Guarantee:
         """The largest price a release may be given, when this cost is left: it then spends all of it."""
-        return self.left(cost)
+        return self.promise if cost.amount == self.limit.amount else self.left(cost)
 
     def written(self) -> dict[str, object]:
         """The promise in the words of the ledger: its numbers as they were declared."""
@@ -153,9 +157,9 @@ class Filter(ABC):
         """What is charged for a model whose loss may have no price of its own: part of `allowance` then helps out."""
         return self.cost(loss, room=room)
 
-    @abstractmethod
     def budget(self, amount: float) -> Guarantee:
         """The price of a release that costs this amount: what a search for the least price walks along."""
+        return self.promise.of_size(amount)
 
     def group(self, loss: Loss, steps: int, adjacency: Adjacency) -> Loss | None:
         """The loss towards somebody so many steps away where this currency has a rule of its own for it."""
