@@ -24,6 +24,32 @@ def calibrate(family: Callable[[float], Loss], guarantee: Guarantee, start: floa
     grows or only shrinks with it; which of the two is found out. The promise is verified on the value
     returned, with certified bounds. A family that is not monotone is refused where that shows.
 
+    Parameters
+    ----------
+    family
+        From a positive number (a noise scale, an epsilon, a sampling rate ...) to a loss that only grows or only
+        shrinks with it.
+    guarantee
+        The promise to keep.
+    start
+        Where to begin to look.
+
+    Returns
+    -------
+    float
+        The parameter; `guarantee.holds(family(x))` is true for it.
+
+    Raises
+    ------
+    InvalidParameter
+        If `family` is not a function to losses, or `guarantee` not a promise.
+    CannotMeet
+        If no parameter keeps the promise, or every one does.
+    NotMonotone
+        If the loss is seen to go up and down.
+
+    Examples
+    --------
     >>> import dalenius as dp
     >>> sigma = dp.calibrate(lambda s: dp.losses.gaussian(sigma=s), dp.ApproxDP(1.0, 1e-5))
     >>> round(sigma, 6)

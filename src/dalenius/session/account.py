@@ -155,8 +155,15 @@ class Account:
             body = charged.content()
             return Reply(str(body["answer"]), None, body.get("time"))
         answer = None
-        with contextlib.suppress(Exception):
+        try:
             answer = _checked_answer(compute())
+        except Exception:
+            pass
+        except (
+            BaseException
+        ):  # Ctrl-C and its like come from outside: they pass, and the charge has no answer
+            self._fail(charged)
+            raise
         if answer is None:
             self._fail(charged)
             raise EngineFailed(FAILED)

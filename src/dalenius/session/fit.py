@@ -24,10 +24,10 @@ from dalenius.calculus.loss import Loss
 from dalenius.calculus.losses import group, pure, to_adjacency
 from dalenius.core.adjacency import Adjacency
 from dalenius.errors import InvalidParameter
-from dalenius.learn.drawn_regression import DrawnRegression
-from dalenius.learn.public_bounds import PublicBounds
-from dalenius.learn.search import PrivateSearch
-from dalenius.learn.subsample_aggregate import SubsampleAggregate
+from dalenius.learn.models.exponential_regression import DrawnRegression
+from dalenius.learn.models.public_bounds import PublicBounds
+from dalenius.learn.models.search import PrivateSearch
+from dalenius.learn.models.subsample_aggregate import SubsampleAggregate
 from dalenius.tables import exact
 from dalenius.tables.aggregates import sum as sum_of
 from dalenius.tables.canonical import NoCanonicalText, canonical

@@ -65,7 +65,7 @@ class Impute:
 Nulls: TypeAlias = Literal["drop", "never"] | Impute
 
 Records: TypeAlias = Literal["quoted", "lines"]
-"""What one record of a CSV file is; see `dalenius.tables.opening.records`."""
+"""What one record of a CSV file is; see `dalenius.tables.engines.duckdb.records`."""
 
 MEANT: Mapping[str, Kind] = {
     **dict.fromkeys(("int", "int64", "bigint", "whole"), "integer"),
