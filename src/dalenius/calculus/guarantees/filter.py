@@ -52,8 +52,8 @@ Reserve = float | str | Fraction
 class Filter(ABC):
     """A budget that stays valid when questions and their prices are chosen after seeing answers.
 
-    Costs are amounts of the number that leads the promise, as epsilon and rho add; a kind where something else adds says
-    how that is converted.
+    Costs are amounts of the number that leads the promise, as epsilon and rho add; a kind where something else adds
+    says how that is converted.
     """
 
     promise: Guarantee
