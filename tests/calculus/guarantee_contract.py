@@ -6,9 +6,9 @@ import json
 import math
 import pickle
 from collections.abc import Callable
-from dataclasses import FrozenInstanceError
+from dataclasses import FrozenInstanceError, replace
 from fractions import Fraction
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import pytest
 
@@ -68,6 +68,9 @@ class GuaranteeContract:
         own = self.promise.loss()
         assert self.promise.excess(own) <= self.own_excess
         assert not self.promise.holds(own + self.family(1.0))
+        if self.promise.size is not None:
+            more: Any = {str(self.promise.leading): self.promise.size * 1.005}
+            assert not self.promise.holds(replace(self.promise, **more).loss())  # type: ignore[type-var]
         assert self.promise.loss(dp.REPLACE_ONE).adjacency is dp.REPLACE_ONE
 
     def test_the_measure_decides(self) -> None:

@@ -15,7 +15,9 @@ import pytest
 import dalenius as dp
 from dalenius import losses
 from dalenius.calculus.guarantees import KINDS as REGISTERED
-from dalenius.calculus.guarantees import from_record
+from dalenius.calculus.guarantees import Measure, from_record
+from dalenius.calculus.guarantees.amounts import declared, declared_at_least
+from dalenius.calculus.guarantees.zcdp import ZCDPFilter
 from tests.calculus.guarantee_contract import FilterContract, GuaranteeContract
 
 G1 = dp.theorems.gaussian_tradeoff(1.0)
@@ -231,6 +233,40 @@ def test_every_kind_has_its_contract() -> None:
         if k.startswith("Test") and issubclass(t, GuaranteeContract)
     }
     assert tested == set(REGISTERED)
+
+
+@pytest.mark.parametrize(
+    ("planted", "noticed_by"),
+    [
+        (
+            (ZCDPFilter, "limit", property(lambda b: b._limit(2 * declared(b.promise.rho)))),
+            "spent_and_left_are_within",
+        ),
+        (
+            (ZCDPFilter, "left", lambda b, cost: dp.ZCDP(declared_at_least(cost.amount))),
+            "costs_are_rounded_up_and",
+        ),
+        ((ZCDPFilter, "price", lambda b, budget: budget), "a_wrong_price_is_refused"),
+        ((ZCDPFilter, "charge", lambda b, loss, budget, room: b.nothing), "the_whole_total_may_be_spent"),
+        ((dp.ZCDP, "divided", lambda z, parts: dp.ZCDP(z.rho / parts**0.5)), "parts_together_keep"),
+        (
+            (dp.ZCDP, "measure", lambda z, loss: Measure("rho", 0.99 * loss.zcdp(), z.rho)),
+            "its_own_loss_is_at",
+        ),
+        ((dp.ZCDP, "record", lambda z: {"kind": "zcdp", "rho": f"{z.rho:.3f}"}), "record"),
+        ((dp.ZCDP, "text", property(lambda z: f"zcdp:{z.rho:.0e}")), "text"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_the_contract_notices_mistakes(
+    planted: tuple[type, str, Any], noticed_by: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    contract = TestZCDP()
+    (check,) = (getattr(contract, name) for name in dir(contract) if name.startswith(f"test_{noticed_by}"))
+    check()
+    monkeypatch.setattr(*planted)
+    with pytest.raises((AssertionError, pytest.fail.Exception)):
+        check()
 
 
 def test_an_unknown_kind_is_an_error() -> None:
