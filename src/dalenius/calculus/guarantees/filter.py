@@ -50,11 +50,7 @@ Reserve = float | str | Fraction
 
 @dataclass(frozen=True)
 class Filter(ABC):
-    """A budget that stays valid when questions and their prices are chosen after seeing answers.
-
-    Costs are amounts of the number that leads the promise, as epsilon and rho add; a kind where something else adds
-    says how that is converted.
-    """
+    """A budget that stays valid when questions and their prices are chosen after seeing answers."""
 
     promise: Guarantee
     """What the people in the data are promised about everything released under this budget."""
@@ -74,15 +70,16 @@ class Filter(ABC):
     # -- what there is ------------------------------------------------------------------------------
 
     @property
+    @abstractmethod
     def limit(self) -> Cost:
         """The whole budget, rounded down."""
-        return self._limit(declared(self.promise.size or 0.0))
 
     @property
     def nothing(self) -> Cost:
         """The cost of not looking at the data."""
         return self._cost(Fraction(0))
 
+    @abstractmethod
     def spent(self, cost: Cost) -> Guarantee:
         """This total cost as a promise, rounded up: the one of a budget that ends there.
 
@@ -90,14 +87,13 @@ class Filter(ABC):
         looking at the answers it says what was charged, and no more: what holds then is `promise`. (For PureDP both
         are the same, since the likelihood ratio of each transcript is at most its own sum.)
         """
-        return self.promise.of_size(declared_at_least(cost.amount))
 
+    @abstractmethod
     def left(self, cost: Cost) -> Guarantee:
         """The promise that a release may still use, when this cost is left; rounded down.
 
         A release whose own loss keeps it fits.
         """
-        return self.promise.of_size(declared_at_most(cost.amount))
 
     def budget_left(self, cost: Cost) -> Guarantee:
         """The largest price a release may be given, when this cost is left: it then spends all of it."""
@@ -157,9 +153,9 @@ class Filter(ABC):
         """What is charged for a model whose loss may have no price of its own: part of `allowance` then helps out."""
         return self.cost(loss, room=room)
 
+    @abstractmethod
     def budget(self, amount: float) -> Guarantee:
         """The price of a release that costs this amount: what a search for the least price walks along."""
-        return self.promise.of_size(amount)
 
     def group(self, loss: Loss, steps: int, adjacency: Adjacency) -> Loss | None:
         """The loss towards somebody so many steps away where this currency has a rule of its own for it."""
@@ -177,6 +173,24 @@ class Filter(ABC):
         return InvalidParameter(
             f"the release has no finite {what}, so a budget of kind {self.kind} cannot pay for it. {advice}"
         )
+
+
+@dataclass(frozen=True)
+class AdditiveFilter(Filter):
+    """The number that leads the promise is itself what adds."""
+
+    @property
+    def limit(self) -> Cost:
+        return self._limit(declared(self.promise.size or 0.0))
+
+    def spent(self, cost: Cost) -> Guarantee:
+        return self.promise.of_size(declared_at_least(cost.amount))
+
+    def left(self, cost: Cost) -> Guarantee:
+        return self.promise.of_size(declared_at_most(cost.amount))
+
+    def budget(self, amount: float) -> Guarantee:
+        return self.promise.of_size(amount)
 
 
 def worse(loss: Loss, price: Callable[[Pair], Fraction]) -> Fraction:

@@ -39,7 +39,7 @@ class Guarantee(ABC):
     """A promise about a release, comparable with the loss that keeps it or not.
 
     A kind says `tag`, `parameters`, `leading`, `view`, `measure`, `loss` and `noisier`; one that can be a budget also
-    `currency` and `filter`. What it does not say is refused with an error that names the fix.
+    `currency`, `filter` and `divided`. What it does not say is refused with an error that names the fix.
     """
 
     tag: ClassVar[str]
@@ -125,9 +125,7 @@ class Guarantee(ABC):
 
     def divided(self, parts: float) -> Guarantee:
         """The promise that so many releases can each be given, to keep this one together."""
-        if self.size is None:
-            raise InvalidParameter(f"{self!r} cannot be divided between releases; use {budgets()}.")
-        return self.of_size(self.size / parts)
+        raise InvalidParameter(f"{self!r} cannot be divided between releases; use {budgets()}.")
 
     def as_pure(self) -> PureDP | None:
         """The same promise as PureDP, where it is one."""

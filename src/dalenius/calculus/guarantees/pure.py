@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import ClassVar
 
 from dalenius.calculus.guarantees.cost import Cost, Currency
-from dalenius.calculus.guarantees.filter import Filter, Reserve, without_reserve, worse
+from dalenius.calculus.guarantees.filter import AdditiveFilter, Reserve, without_reserve, worse
 from dalenius.calculus.guarantees.guarantee import Guarantee, Measure
 from dalenius.calculus.loss import Loss
 from dalenius.calculus.losses import pure
@@ -62,12 +62,15 @@ class PureDP(Guarantee):
     def as_pure(self) -> PureDP:
         return self
 
+    def divided(self, parts: float) -> PureDP:
+        return PureDP(self.epsilon / parts)
+
     def noisier(self, share: float) -> PureDP:
         return PureDP(self.epsilon * share)
 
 
 @dataclass(frozen=True)
-class PureFilter(Filter):
+class PureFilter(AdditiveFilter):
     """PureDP(epsilon): the epsilons add.
 
     Theorem (basic composition is a filter: Rogers, Roth, Ullman and Vadhan 2016, "Privacy Odometers and

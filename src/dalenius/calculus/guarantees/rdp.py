@@ -70,6 +70,9 @@ class RDP(Guarantee):
     def strict(self) -> RDP:
         return RDP(self.order, exactly_at_most(declared(self.epsilon)))  # a lower order would promise less
 
+    def divided(self, parts: float) -> RDP:
+        return RDP(self.order, self.epsilon / parts)
+
     def noisier(self, share: float) -> RDP:
         return RDP(self.order, self.epsilon * share**2)
 

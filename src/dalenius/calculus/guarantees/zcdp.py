@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import ClassVar
 
 from dalenius.calculus.guarantees.cost import Cost, Currency
-from dalenius.calculus.guarantees.filter import Filter, Reserve, without_reserve, worse
+from dalenius.calculus.guarantees.filter import AdditiveFilter, Reserve, without_reserve, worse
 from dalenius.calculus.guarantees.guarantee import Guarantee, Measure
 from dalenius.calculus.loss import Loss
 from dalenius.calculus.losses import zcdp
@@ -63,12 +63,15 @@ class ZCDP(Guarantee):
     def gaussian_square(self) -> float:
         return 2 * self.rho
 
+    def divided(self, parts: float) -> ZCDP:
+        return ZCDP(self.rho / parts)
+
     def noisier(self, share: float) -> ZCDP:
         return ZCDP(self.rho * share**2)
 
 
 @dataclass(frozen=True)
-class ZCDPFilter(Filter):
+class ZCDPFilter(AdditiveFilter):
     """ZCDP(rho): the rhos add.
 
     Theorem (Feldman and Zrnic 2021, "Individual Privacy Accounting via a Renyi Filter", arXiv 2008.11193, for
