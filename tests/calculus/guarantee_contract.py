@@ -20,6 +20,7 @@ from dalenius.calculus.loss import Loss
 from dalenius.cli.promises import read_promise
 from dalenius.errors import BudgetExceeded, InvalidParameter, LedgerError
 from dalenius.session.ledger import Ledger
+from dalenius.tables.noises import price_of
 
 GRAIN = Fraction(1, GRAINS)
 SCALES = (8.0, 4.0, 2.0, 1.0, 0.5)
@@ -139,7 +140,7 @@ class GuaranteeContract:
         with pytest.raises(InvalidParameter, match=r"it must be PureDP\(epsilon\), .*GDP\(mu\)\. \w+"):
             filter_of(self.promise)
         with pytest.raises(InvalidParameter, match="is not a price"):
-            self.promise.gaussian_square()
+            price_of(self.promise)
 
 
 class FilterContract(GuaranteeContract):

@@ -149,7 +149,7 @@ class Column:
         type: Kind | None = None,
     ) -> None:
         object.__setattr__(self, "bounds", None if bounds is None else bounds_of(bounds, "a column"))
-        object.__setattr__(self, "categories", None if categories is None else _categories(categories))
+        object.__setattr__(self, "categories", None if categories is None else categories_of(categories))
         object.__setattr__(self, "nulls", nulls_of(nulls, "a column"))
         if type is not None and type not in KINDS:
             meant = MEANT.get(str(type).lower())
@@ -286,7 +286,8 @@ def _misfits(column: Column, kind: Kind | None) -> Iterator[str]:
         yield f"{column.nulls.value!r} to impute"
 
 
-def _categories(given: Iterable[Constant]) -> tuple[Constant, ...]:
+def categories_of(given: Iterable[Constant]) -> tuple[Constant, ...]:
+    """A list of public categories, checked: different constants of one type."""
     if isinstance(given, str) or not isinstance(given, Iterable):
         raise InvalidParameter(f"categories are {shown(given)}; they must be a list.")
     values = tuple(given)

@@ -68,9 +68,6 @@ class GDP(Guarantee):
     def divided(self, parts: float) -> GDP:
         return GDP(self.mu / parts**0.5)
 
-    def gaussian_square(self) -> float:
-        return self.mu**2
-
     def noisier(self, share: float) -> GDP:
         return GDP(self.mu * share)
 

@@ -60,9 +60,6 @@ class ZCDP(Guarantee):
         checks.moderate("rho", self.rho)
         return ZCDPFilter(self, adjacency)
 
-    def gaussian_square(self) -> float:
-        return 2 * self.rho
-
     def divided(self, parts: float) -> ZCDP:
         return ZCDP(self.rho / parts)
 
