@@ -13,9 +13,9 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any, Literal
 
+from dalenius.core import record
 from dalenius.errors import InvalidParameter, QueryRefused
 from dalenius.tables.aggregates import Aggregate
-from dalenius.tables.canonical import canonical
 from dalenius.tables.expressions import parse, quoted
 from dalenius.tables.keys import Discover, Keys, checked_kinds, group_kind, public_keys
 from dalenius.tables.kinds import Field, is_text
@@ -218,7 +218,9 @@ class Query:
 
     def canonical(self) -> str:
         """A text that identifies the question: the same for the same question, another for any other."""
-        return canonical(self)
+        from dalenius.tables.record.question import query_record
+
+        return record.text(query_record(self))
 
 
 def _query(
