@@ -160,7 +160,9 @@ class Account:
             answer = _checked_answer(compute())
         except Exception:
             pass
-        except BaseException:  # Ctrl-C and its like come from outside: they pass, and the charge has no answer
+        except (
+            BaseException
+        ):  # Ctrl-C and its like come from outside: they pass, and the charge has no answer
             self._fail(charged)
             raise
         if answer is None:
