@@ -62,7 +62,9 @@ def number(x: float) -> Any:
 
 def tame(x: Any) -> Any:
     """Within what arithmetic is given."""
-    return ibis.cases((x <= number(-1e30), number(-1e30)), (x > number(1e30), number(1e30)), else_=x)
+    large, small = number(1e30), number(1e-30)
+    steps = [(x <= number(-1e30), number(-1e30)), (x <= number(-1e-30), x), (x < small, number(0.0))]
+    return ibis.cases(*steps, (x <= large, x), (x > large, large))
 
 
 def over(i: Any, rank: Any) -> Any:
