@@ -62,8 +62,8 @@ def number(x: float) -> Any:
 
 def tame(x: Any) -> Any:
     """Within what arithmetic is given."""
-    large, small = number(1e30), number(1e-30)
-    steps = [(x <= number(-1e30), number(-1e30)), (x <= number(-1e-30), x), (x < small, number(0.0))]
+    large, small = number(1e18), number(1e-30)
+    steps = [(x <= number(-1e18), number(-1e18)), (x <= number(-1e-30), x), (x < small, number(0.0))]
     return ibis.cases(*steps, (x <= large, x), (x > large, large))
 
 
