@@ -182,7 +182,7 @@ class TestCalibrate:
         ],
     )
     def test_the_printed_value_keeps_the_promise(self, text: str, promise: str) -> None:
-        wanted = read_promise(promise).guarantee
+        wanted = read_promise(promise)
         first, *_, last = run("calibrate", text, "--for", promise).splitlines()
         name, shown = first.split(" = ")
         assert wanted.holds(evaluate(parse(text), {name: float(shown)}))

@@ -25,12 +25,13 @@ from dalenius.cli.loss_expressions import (
     single_number,
 )
 from dalenius.cli.problems import GrammarError, quoted
-from dalenius.cli.promises import Promise, read_promise
+from dalenius.cli.promises import read_promise
 from dalenius.core import decimals
 from dalenius.errors import InvalidParameter
 
 if TYPE_CHECKING:
     from dalenius.calculus.engines.accountant import Engine
+    from dalenius.calculus.guarantees import Guarantee
     from dalenius.calculus.loss import Loss
     from dalenius.calculus.pairs.pair import Bounds
 
@@ -246,7 +247,7 @@ def calibrate(
                     "variable": name,
                     "value": value,
                     "rounded": rounded,
-                    "promise": {"kind": wanted.kind, "values": list(wanted.values)},
+                    "promise": {"kind": wanted.tag, "values": list(wanted.numbers.values())},
                     "verified": {
                         "quantity": found.quantity,
                         "upper": found.upper,
@@ -284,7 +285,7 @@ def _variable(tree: Expression) -> str:
     return names[0].id
 
 
-def _solved(tree: Expression, name: str, wanted: Promise) -> float:
+def _solved(tree: Expression, name: str, wanted: Guarantee) -> float:
     from dalenius.calculus.calibrate import calibrate as solve
 
     # The search takes a refused parameter for "not private enough". Where every value is refused the fault
@@ -298,14 +299,14 @@ def _solved(tree: Expression, name: str, wanted: Promise) -> float:
             problems.append(problem)
     else:
         raise problems[0]
-    return solve(lambda x: evaluate(tree, {name: x}), wanted.guarantee)
+    return solve(lambda x: evaluate(tree, {name: x}), wanted)
 
 
-def _rounded_safely(tree: Expression, name: str, value: float, wanted: Promise) -> float:
+def _rounded_safely(tree: Expression, name: str, value: float, wanted: Guarantee) -> float:
     """The value at the digits shown, on the side that keeps the promise; verified, not assumed."""
     for text in (decimals.rounded_up(value), decimals.rounded_down(value)):
         try:
-            if wanted.guarantee.holds(evaluate(tree, {name: float(text)})):
+            if wanted.holds(evaluate(tree, {name: float(text)})):
                 return float(text)
         except InvalidParameter:
             continue  # rounded to outside what the family allows, such as a rate above 1

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from dalenius.tables.query import Query
 
 Data = Annotated[
-    str, typer.Argument(metavar="DATA", help="A CSV or Parquet file, a DuckDB file or a postgresql:// URL.")
+    str, typer.Argument(metavar="DATA", help="A CSV, Parquet, DuckDB or SQLite file, or a postgresql:// URL.")
 ]
 Table = Annotated[str | None, typer.Option("--table", help="The table, in a database.")]
 UnitColumn = Annotated[
@@ -127,7 +127,7 @@ class Opened:
             unit=Unit.rows()
             if self.unit is None
             else Unit(self.unit, max_rows=self.max_rows, max_groups=self.max_groups),
-            budget=None if promised is None else read_promise(promised).guarantee,
+            budget=None if promised is None else read_promise(promised),
             ledger=ledger,
             name=self.name,
             moved=self.moved,
@@ -173,7 +173,7 @@ class Shown:
     def release(self, session: Session, query: Query, budget: str, data: str) -> None:
         """Pay, answer and print."""
         with working(f"Asking {data}"):
-            answer = session.release(query, read_promise(budget).guarantee, confidence=self.confidence)
+            answer = session.release(query, read_promise(budget), confidence=self.confidence)
         _show(session, answer.at(simultaneous=self.simultaneous), self.html, self.as_json)
 
 

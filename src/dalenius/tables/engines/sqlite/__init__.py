@@ -148,9 +148,8 @@ class SQLite(Engine):
         return builtin("dalenius_digest", "binary", returns="int64")(text.cast("binary"))
 
     def hexadecimal(self, text: Any) -> Any:
-        return ibis.cases(
-            (text.notnull(), builtin("hex", "string", returns="string")(text))
-        )  # of null it is ''
+        digits = builtin("hex", "string", returns="string")(text)
+        return ibis.cases((text.notnull(), digits))  # of null they would be none, and not null
 
     def length(self, text: Any) -> Any:
         return builtin("length", "binary", returns="int64")(text.cast("binary"))
