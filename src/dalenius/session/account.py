@@ -159,8 +159,8 @@ class Account:
             answer = _checked_answer(compute())
         except Exception:
             pass
-        except BaseException:
-            self._fail(charged)  # Ctrl-C and its like come from outside: they pass, and the charge has no answer
+        except BaseException:  # Ctrl-C and its like, which come from outside, pass
+            self._fail(charged)
             raise
         if answer is None:
             self._fail(charged)
