@@ -215,10 +215,8 @@ def _keys(keys: list[list[Any]]) -> JSON:
 def _answer(query: dict[str, Any], answer: dict[str, Any], price: Mapping[str, str]) -> dict[str, JSON]:
     """The measures that version 1 wrote into the question, and the numbers in their order."""
     measures: dict[str, Any] = {}
-    plain, levels = (
-        set(),
-        {},
-    )  # which are used for more than quantiles, and which quantiles are read from which
+    plain: set[str] = set()  # which are used for more than quantiles
+    levels: dict[str, dict[Any, None]] = {}  # which quantiles are read from which
     roles = []
     for (_, aggregate), parts in zip(query["aggregates"], query["roles"], strict=True):
         told = {}
