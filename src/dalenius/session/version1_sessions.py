@@ -251,6 +251,7 @@ def _measure(measure: dict[str, Any]) -> dict[str, JSON]:
         "given": measure["given"],
         "origin": measure["origin"],
         "bins": None if measure["bins"] is None else _bins(measure["bins"]["Bins"]),
+        "labels": [],
     }
 
 

@@ -17,7 +17,8 @@ from dalenius.core.record import JSON, exact, unknown
 from dalenius.errors import LedgerError
 from dalenius.tables import tree
 from dalenius.tables.keys import Key
-from dalenius.tables.laws import Noisy
+from dalenius.tables.laws import Law, Noisy, Normal, TwoSidedExponential, TwoSidedGeometric
+from dalenius.tables.noises import LargestOfMany
 from dalenius.tables.query import Query
 from dalenius.tables.ranks import Ranks
 from dalenius.tables.record.constants import bounds_record, constant_record, read_constant
@@ -76,29 +77,38 @@ def read_keys(records: Iterable[Iterable[JSON]]) -> list[Key]:
     return [tuple(read_constant(part) for part in key) for key in records]
 
 
-def _law_record(gaussian: bool, whole: bool, sigma: float) -> dict[str, JSON]:
+LAWS: dict[str, type[Law]] = {law.tag: law for law in (Normal, TwoSidedExponential, TwoSidedGeometric)}
+"""The laws that are told by their standard deviation alone."""
+
+
+def _law_record(law: Law) -> dict[str, JSON]:
     """sigma is the standard deviation, whatever the law."""
-    return {"kind": "gaussian" if gaussian else "geometric" if whole else "laplace", "sigma": exact(sigma)}
+    told = {"kind": law.tag, "sigma": exact(law.sigma)}
+    if isinstance(law, LargestOfMany):
+        return {**told, "noise": law.noise, "scale": exact(law.scale), "bins": law.size}
+    return told
 
 
-def _read_law(record: Mapping[str, JSON]) -> tuple[float, bool, bool]:
-    if record["kind"] not in ("gaussian", "geometric", "laplace"):
+def _read_law(record: Mapping[str, JSON]) -> Law:
+    sigma = float(record["sigma"])
+    if record["kind"] == LargestOfMany.tag:
+        return LargestOfMany(sigma, record["noise"], float(record["scale"]), record["bins"])
+    if record["kind"] not in LAWS:
         raise unknown("noise", record["kind"], LedgerError)
-    return float(record["sigma"]), record["kind"] == "gaussian", record["kind"] == "geometric"
+    return LAWS[record["kind"]](sigma)
 
 
 def _noisy_record(noisy: Noisy | None) -> dict[str, JSON] | None:
     if noisy is None:
         return None
     return {
-        "law": _law_record(noisy.gaussian, noisy.whole, noisy.sigma),
+        "law": _law_record(noisy.law),
         "values": _written(noisy.values),
     }
 
 
 def _read_noisy(record: Mapping[str, JSON]) -> Noisy:
-    sigma, gaussian, whole = _read_law(record["law"])
-    return Noisy(_read(record["values"]), sigma, gaussian, whole)
+    return Noisy(_read(record["values"]), _read_law(record["law"]))
 
 
 def _ranks_record(levels: tuple[float, ...], ranks: Ranks) -> dict[str, JSON]:
@@ -106,7 +116,7 @@ def _ranks_record(levels: tuple[float, ...], ranks: Ranks) -> dict[str, JSON]:
     side = ranks.offsets.shape[1] // 2
     return {
         "levels": bounds_record(levels),
-        "law": _law_record(ranks.gaussian, False, ranks.sigma),
+        "law": _law_record((Normal if ranks.gaussian else TwoSidedExponential)(ranks.sigma)),
         "blocks": tree.FAN,
         "total": _written(ranks.total),
         "best": ranks.best.tolist(),
@@ -118,11 +128,11 @@ def _ranks_record(levels: tuple[float, ...], ranks: Ranks) -> dict[str, JSON]:
 def _read_ranks(record: Mapping[str, JSON]) -> Ranks:
     if record["blocks"] != tree.FAN:
         raise unknown("quantiles", f"blocks of {record['blocks']!r}", LedgerError)
-    sigma, gaussian, _ = _read_law(record["law"])
+    law = _read_law(record["law"])
     total, side = _read(record["total"]), _read(record["offsets"])
     offsets = np.concatenate((-side[:, ::-1], np.zeros((len(total), 1)), side), axis=1)
     best, reached = (np.array(record[word], dtype=np.int64) for word in ("best", "reached"))
-    return Ranks(total, sigma, gaussian, best, offsets, reached)
+    return Ranks(total, law.sigma, law.gaussian, best, offsets, reached)
 
 
 def _written(values: Any) -> JSON:

@@ -5,11 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from fractions import Fraction
 
-from dalenius.core.record import JSON, exact
+from dalenius.core.record import JSON, exact, unknown
+from dalenius.errors import LedgerError
 from dalenius.tables.bins import Bins
 from dalenius.tables.gridding import Value
-from dalenius.tables.measures import Measure
-from dalenius.tables.record.constants import bounds_record, nulls_record, read_nulls
+from dalenius.tables.measures import KINDS, Measure
+from dalenius.tables.record.constants import (
+    bounds_record,
+    constant_record,
+    nulls_record,
+    read_constant,
+    read_nulls,
+)
 
 
 def measure_record(measure: Measure) -> dict[str, JSON]:
@@ -20,17 +27,20 @@ def measure_record(measure: Measure) -> dict[str, JSON]:
         "given": list(measure.given),
         "origin": measure.origin,
         "bins": None if measure.bins is None else _bins_record(measure.bins),
+        "labels": [constant_record(label) for label in measure.labels],
     }
 
 
 def read_measure(record: Mapping[str, JSON]) -> Measure:
     """The measure that `measure_record` wrote."""
-    return Measure(
-        record["kind"],
-        tuple(_read_value(value) for value in record["values"]),
-        tuple(record["given"]),
-        record["origin"],
-        None if record["bins"] is None else _read_bins(record["bins"]),
+    if record["kind"] not in KINDS:
+        raise unknown("a measure", record["kind"], LedgerError)
+    return KINDS[record["kind"]](
+        values=tuple(_read_value(value) for value in record["values"]),
+        given=tuple(record["given"]),
+        origin=record["origin"],
+        bins=None if record["bins"] is None else _read_bins(record["bins"]),
+        labels=tuple(read_constant(label) for label in record["labels"]),
     )
 
 

@@ -17,7 +17,6 @@ from dalenius.tables.keys import Discover, Keys
 from dalenius.tables.kinds import Field
 from dalenius.tables.public import PublicTable
 from dalenius.tables.query import Query, Table
-from dalenius.tables.record.aggregates import aggregate_record
 from dalenius.tables.record.constants import bounds_record, constant_record, nulls_record
 from dalenius.tables.schema import Column, Schema
 from dalenius.tables.steps import Compute, Filter, Join, Step
@@ -29,9 +28,7 @@ def query_record(query: Query) -> dict[str, JSON]:
         "table": table_record(query.table),
         "group_by": list(query.columns),
         "keys": keys_record(query.keys),
-        "aggregates": [
-            {"name": name, "aggregate": aggregate_record(asked)} for name, asked in query.aggregates
-        ],
+        "aggregates": [{"name": name, "aggregate": asked.record()} for name, asked in query.aggregates],
     }
 
 
