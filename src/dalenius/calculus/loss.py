@@ -109,9 +109,8 @@ class Loss:
             return NotImplemented
         if other.adjacency is not self.adjacency:
             raise AdjacencyMismatch(
-                f"one loss is stated for {self.adjacency.value}, the other for {other.adjacency.value}; "
-                f"they cannot be "
-                "added. Restate both for the same relation, or convert an add/remove loss with "
+                f"one loss is stated for {self.adjacency.value}, the other for {other.adjacency.value}; they cannot "
+                "be added. Restate both for the same relation, or convert an add/remove loss with "
                 "losses.to_replace_one(loss)."
             )
         remove, add = self.terms_remove + other.terms_remove, self.terms_add + other.terms_add

@@ -80,8 +80,8 @@ def moderate(name: str, value: float, most: float = 1e4) -> float:
     """A loss that still promises something: beyond `most` the units are surely wrong, and floats give out."""
     if value > most:
         raise TooLittleNoise(
-            f"{name} is {value:g}; it must be at most {most:g}. So large a loss promises nothing: check "
-            "the units of the noise and of the sensitivity."
+            f"{name} is {value:g}; it must be at most {most:g}. So large a loss promises nothing: check the units of "
+            "the noise and of the sensitivity."
         )
     return value
 

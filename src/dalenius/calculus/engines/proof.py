@@ -52,8 +52,8 @@ def check(pair: Pair, beside_revealing: bool) -> None:
         )
     if not pair.is_provable:
         raise UnsupportedComposition(
-            "a part of this loss was tabulated in floating point, so nothing can be proved about it; its brackets from "
-            "engine='auto' allow for the rounding."
+            "a part of this loss was tabulated in floating point, so nothing can be proved about it; its brackets "
+            "from engine='auto' allow for the rounding."
         )
 
 
@@ -79,9 +79,8 @@ def _enclosed(flint: Any, terms: Sum, epsilon: float) -> Bounds:
     scattered = line is not None and line.atoms is not None and common_spacing(line.atoms) is None
     if line is None or scattered or line.nodes[-1] > MOST_NODES or _work(line) > MOST_WORK:
         raise UnsupportedComposition(
-            "this sum needs the lattice engine, which is not proved in ball arithmetic; its brackets "
-            "from engine='grid' are "
-            "certified up to the rounding of double precision."
+            "this sum needs the lattice engine, which is not proved in ball arithmetic; its brackets from "
+            "engine='grid' are certified up to the rounding of double precision."
         )
     value, slack = _on_line(flint, line, epsilon)
     total = value

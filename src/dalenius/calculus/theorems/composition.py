@@ -228,8 +228,8 @@ def inverse_advanced(epsilon: float, k: int, slack: float) -> Step:
     total_epsilon, total_delta = advanced(step, k, slack, failure)
     if total_epsilon > epsilon:
         raise CannotMeet(
-            f"{k} steps of {step} recompose to epsilon {total_epsilon}, above the {epsilon} asked for: the "
-            f"corollary fails at slack {slack}. Use a smaller slack, or optimal_homogeneous_epsilon."
+            f"{k} steps of {step} recompose to epsilon {total_epsilon}, above the {epsilon} asked for: the corollary "
+            f"fails at slack {slack}. Use a smaller slack, or optimal_homogeneous_epsilon."
         )
     return Step(step, failure, total_epsilon, total_delta)
 
@@ -547,8 +547,8 @@ def _with_failures(failed: float, loss: float) -> float:
 def _refuse_unreachable(failed: float, total_delta: float) -> None:
     if failed > total_delta:
         raise CannotMeet(
-            f"the deltas of the steps alone come to {failed}, above total_delta {total_delta}; no epsilon is "
-            "large enough. Raise total_delta or lower the deltas of the steps."
+            f"the deltas of the steps alone come to {failed}, above total_delta {total_delta}; no epsilon is large "
+            "enough. Raise total_delta or lower the deltas of the steps."
         )
 
 

@@ -133,8 +133,8 @@ def matrix(values: Any, columns: int | None = None, model: str = "this model") -
             found = np.array([number(value) for value in given.ravel()]).reshape(given.shape)
     if found.ndim != 2 or found.shape[1] == 0:
         raise InvalidParameter(
-            f"X has {found.ndim} dimensions; it must have two, rows and at least one column. "
-            "Reshape your data: X.reshape(-1, 1) makes one column of a list."
+            f"X has {found.ndim} dimensions; it must have two, rows and at least one column. Reshape your data: "
+            "X.reshape(-1, 1) makes one column of a list."
         )
     if columns is not None and found.shape[1] != columns:
         raise InvalidParameter(
@@ -205,8 +205,8 @@ def labels_of(values: Any, rows: int, numeric: bool | None = None) -> Any:
     text = bool(kind) and (kind in "US" or name.startswith("str"))
     if text and numeric is True:
         raise InvalidParameter(
-            "y is an array of text where numbers were declared; say what the labels are, such as "
-            "classes=('no', 'yes'), or make numbers of it."
+            "y is an array of text where numbers were declared; say what the labels are, such as classes=('no', "
+            "'yes'), or make numbers of it."
         )
     if bool(kind) and kind in "biuf" and numeric is False:
         raise InvalidParameter(

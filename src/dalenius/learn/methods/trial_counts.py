@@ -16,6 +16,7 @@ from dalenius.calculus.guarantees import RDP, ZCDP, ApproxDP, Guarantee, PureDP
 from dalenius.calculus.loss import Loss
 from dalenius.calculus.pairs.pair import Reals
 from dalenius.core import checks
+from dalenius.core.bisection import last_true
 from dalenius.errors import CannotMeet, InvalidParameter
 from dalenius.learn.methods.best_of import BestOf
 from dalenius.noise import categorical, geometric
@@ -176,13 +177,10 @@ class NegativeBinomialTries(RandomTries):
 
     @cached_property
     def g(self) -> float:
-        low, high = 1e-12, 1 - 1e-12
-        for _ in range(200):
-            middle = math.sqrt(low * high)
-            low, high = (
-                (middle, high) if negative_binomial_mean(self.eta, middle) > self.mean else (low, middle)
-            )
-        return low
+        def is_too_small(log_g: float) -> bool:
+            return negative_binomial_mean(self.eta, math.exp(log_g)) > self.mean
+
+        return math.exp(last_true(is_too_small, math.log(1e-12), math.log1p(-1e-12))[0])
 
     def draw(self) -> int:
         k = np.arange(1, int(60 * self.mean / min(self.eta, 1.0)) + 2000)

@@ -56,8 +56,8 @@ class ExactSums:
         grid = Grid.fine(sensitivity, sigma)
         if grid.granularity > 1:  # the sums would show between its steps
             raise InvalidParameter(
-                f"the promise asks for {noise_multiplier:.3g} times as much noise as one record can move the gradient; "
-                "so much cannot be added exactly. Ask for a weaker promise, or for fewer steps."
+                f"the promise asks for {noise_multiplier:.3g} times as much noise as one record can move the "
+                "gradient; so much cannot be added exactly. Ask for a weaker promise, or for fewer steps."
             )
         self.shift = float(1 / grid.granularity)
         self.noise = self._drawn(on_grid.gaussian_units(sensitivity, sigma, records.size, grid), steps)

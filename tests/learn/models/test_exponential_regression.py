@@ -18,14 +18,13 @@ from dalenius.learn import (
     ExponentialQuantileRegression,
     GradientLeastSquares,
     GradientQuantileRegression,
-    grid_draw,
-    grid_scores,
 )
+from dalenius.learn.numerics import grid_draw, grid_scores
 from dalenius.learn.numerics.grid_draw import Boxes
 from dalenius.learn.numerics.grid_scores import PinballGradient, PinballRisk, SquaresGradient, SquaresRisk
 from dalenius.noise.seeded import seeded
 from tests.learn.contract import EXPECTED
-from tests.learn.test_regressors import Bounded, RegressorContract
+from tests.learn.models.test_regressors import Bounded, RegressorContract
 from tests.mechanisms.contract import follows
 
 TOP = 0.5

@@ -18,7 +18,7 @@ from dalenius.learn.models import posterior_sample_regression
 from dalenius.learn.models.posterior_sample_regression import plan, residual
 from dalenius.noise.seeded import seeded
 from tests.learn.contract import EXPECTED, NOISE, RANDOM
-from tests.learn.test_regressors import Bounded, RegressorContract
+from tests.learn.models.test_regressors import Bounded, RegressorContract
 from tests.mechanisms.contract import follows
 
 
