@@ -51,7 +51,7 @@ class Step(NamedTuple):
 
 
 def basic(epsilons: Iterable[float], deltas: Iterable[float] | None = None) -> tuple[float, float]:
-    """Basic composition: epsilons and deltas add (Dwork, McSherry, Nissim, Smith 2006; Awan 2025, Thm 3.3).
+    """Basic composition: epsilons and deltas add (Dwork, McSherry, Nissim and Smith 2006; Awan 2025, Thm 3.3).
 
     Parameters
     ----------

@@ -9,7 +9,7 @@ and does not raise M (data processing). So the least M at a given delta is attai
 
 M is jointly convex in (P, Q), hence in (p, delta), so m is convex, m(0) = 1 is its minimum, and m
 increases. Hence D_a(P||Q) <= r forces H_gamma(P||Q) <= delta exactly when m(delta) >= e^((a-1) r): no
-further convex hull is needed, and the bound is attained (Asoodeh, Liao, Calmon, Kosut and Sankar 2021).
+further convex hull is needed, and the bound is attained (Asoodeh et al. 2021).
 
 Put p = delta s. The derivative of M in p has the sign of
     x^(a-1) (s-a)/(s-1) - y^(a-1) (a - (a-1) y/gamma),   x = p/q,  y = (1-p)/(1-q),

@@ -69,7 +69,7 @@ class FixedTries(Tries):
     number: int
 
     def __post_init__(self) -> None:
-        checks.count("number", self.number, least=1)
+        object.__setattr__(self, "number", checks.count("number", self.number, least=1))
 
     def draw(self) -> int:
         return self.number
@@ -172,8 +172,8 @@ class NegativeBinomialTries(RandomTries):
     eta: float = 0.5
 
     def __post_init__(self) -> None:
-        _mean_above_one(self.mean)
-        checks.positive("eta", self.eta)
+        object.__setattr__(self, "mean", _mean_above_one(self.mean))
+        object.__setattr__(self, "eta", checks.positive("eta", self.eta))
 
     @cached_property
     def g(self) -> float:
@@ -272,7 +272,7 @@ class PoissonTries(RandomTries):
     mean: float = 10.0
 
     def __post_init__(self) -> None:
-        _mean_above_one(self.mean)
+        object.__setattr__(self, "mean", _mean_above_one(self.mean))
 
     def draw(self) -> int:
         k = np.arange(0, int(self.mean + 20 * math.sqrt(self.mean) + 60))
@@ -305,8 +305,10 @@ def negative_binomial_mean(eta: float, g: float) -> float:
     return eta * (1 - g) / (g * -math.expm1(eta * math.log(g)))
 
 
-def _mean_above_one(mean: object) -> None:
-    if not 1 < checks.number("mean", mean) < 1e6:
+def _mean_above_one(mean: object) -> float:
+    number = checks.number("mean", mean)
+    if not 1 < number < 1e6:
         raise InvalidParameter(
-            f"mean is {mean}; the mean number of trials must be above 1 and below a million."
+            f"mean is {number}; the mean number of trials must be above 1 and below a million."
         )
+    return number
