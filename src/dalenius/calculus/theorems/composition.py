@@ -415,12 +415,12 @@ def optimal_heterogeneous_epsilon(
     left = (total_delta - failed) / (1 - failed) * (1 - 8 * ULP)
     if not left > 0:
         return enough
-    found = min(enough, epsilon_from_renyi(_renyi_of(costs), left, "improved"))
+    best = min(enough, epsilon_from_renyi(_renyi_of(costs), left, "improved"))
     if len(costs) <= MAX_LATTICE_STEPS:
         rounded, _ = lattice(costs)
-        if rounded.delta(found) <= left:
-            return smallest(lambda epsilon: rounded.delta(epsilon) <= left, 0.0, found)
-    return found
+        if rounded.delta(best) <= left:
+            return smallest(lambda epsilon: rounded.delta(epsilon) <= left, 0.0, best)
+    return best
 
 
 def group(epsilon: float, delta: float, size: int) -> tuple[float, float]:

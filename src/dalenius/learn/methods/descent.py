@@ -129,10 +129,10 @@ class NoisyDescent:
     ) -> NoisyDescent:
         """The least noise with which the whole run keeps a promise."""
         steps, rate = checks.count("steps", steps, least=1), _checked_rate(rate)
-        found = calibrate(
+        noise = calibrate(
             lambda s: descent_loss(s, rate, steps), guarantee, start=math.sqrt(steps) * rate + 0.5
         )
-        return cls(steps, rate, found, gradient_bound, **options)  # type: ignore[arg-type]
+        return cls(steps, rate, noise, gradient_bound, **options)  # type: ignore[arg-type]
 
     @property
     def loss(self) -> Loss:

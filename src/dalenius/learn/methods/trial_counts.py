@@ -123,8 +123,8 @@ class RandomTries(Tries):
     def _renyi(self, trial: Loss) -> Reals:
         """Divergences at ORDERS; they grow with the order, so that a higher one may be the better bound."""
         bases = np.array([(a - 1) * trial.renyi(float(a)) for a in ORDERS])
-        found = (bases + math.log(self.mean)) / (ORDERS - 1) + self.extra(trial, bases)
-        return np.asarray(np.minimum.accumulate(found[::-1])[::-1] * (1 + 1e-12))
+        divergences = (bases + math.log(self.mean)) / (ORDERS - 1) + self.extra(trial, bases)
+        return np.asarray(np.minimum.accumulate(divergences[::-1])[::-1] * (1 + 1e-12))
 
     def _rho(self, trials: tuple[Loss, ...], divergences: Reals) -> float:
         """The largest divergence over its order: at the left end of each interval with the divergence of the right."""
@@ -193,8 +193,8 @@ class NegativeBinomialTries(RandomTries):
 
     def extra(self, trial: Loss, bases: Reals) -> Reals:
         """(1 + eta) times the least of (1 - 1/b) D_b + log(1/g)/b over orders b (their Theorem 2)."""
-        found = bases / ORDERS - math.log(self.g) / ORDERS
-        return np.full(len(ORDERS), (1 + self.eta) * min(float(found.min()), -math.log(self.g)))
+        bounds = bases / ORDERS - math.log(self.g) / ORDERS
+        return np.full(len(ORDERS), (1 + self.eta) * min(float(bounds.min()), -math.log(self.g)))
 
     def most_extra(self, trial: Loss) -> float:
         return -(1 + self.eta) * math.log(self.g)

@@ -18,7 +18,7 @@ from dalenius.learn.data.parameters import checked_guarantee, checked_norm, cons
 from dalenius.learn.data.rows import Rows, records, training
 from dalenius.learn.data.targets import Bounds, Targets
 from dalenius.learn.models.bounded_regression import BoundedRegression
-from dalenius.learn.numerics.grid_draw import BITS, draw
+from dalenius.learn.numerics.grid_draw import AXIS_BITS, draw
 from dalenius.learn.numerics.grid_scores import (
     FINE,
     LEVEL,
@@ -75,14 +75,14 @@ class DrawnRegression(BoundedRegression):
         ball = checks.positive("coef_bound", self.coef_bound)
         if ball < LEAST_BOUND:
             raise InvalidParameter(f"coef_bound is {ball}; it must be {LEAST_BOUND} or more.")
-        found, usable = targets.to_unit(y, len(features))
-        data = records(features, found, usable, norm, self.rows, constant)
+        labels, usable = targets.to_unit(y, len(features))
+        data = records(features, labels, usable, norm, self.rows, constant)
         longest = math.hypot(norm, constant) * (1 + 1e-12)
         score = build(
             np.rint(data.rows() * (2.0**FINE / longest)), np.rint(data.labels * (2.0**FINE / ball)), 1 / ball
         )
         whole = draw(score, data.size, scale_for(self.factor * score.change, epsilon))
-        theta = whole * (2.0**-BITS * ball / longest)
+        theta = whole * (2.0**-AXIS_BITS * ball / longest)
         return self._set(theta, features.shape[1], bounded_range(epsilon))
 
 

@@ -113,8 +113,8 @@ class PosteriorSampleRegression(BoundedRegression):
         norm = checked_norm(self.row_norm)
         constant = constant_column(norm, self.intercept_scale)
         count, epsilon, delta, rounding = self._shares()
-        found, usable = targets.to_unit(y, len(features))
-        data = records(features, found, usable, norm, self.rows, constant)
+        labels, usable = targets.to_unit(y, len(features))
+        data = records(features, labels, usable, norm, self.rows, constant)
         square = (norm**2 + constant**2) * (1 + 1e-9)
 
         safe = -float(ndtri(delta)) * count.sigma * SLACK

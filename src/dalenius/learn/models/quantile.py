@@ -62,8 +62,8 @@ class GradientQuantile(OneNumber):
         """Draw the quantile of x."""
         low, high = self._limits()
         mechanism = Quantile(level=self.level, bounds=(0, STEPS), granularity=1, epsilon=self._epsilon())
-        found = mechanism.release(self._units(x))
-        self.value_, self.loss_ = low + found * (high - low) / STEPS, mechanism.loss
+        place = mechanism.release(self._units(x))
+        self.value_, self.loss_ = low + place * (high - low) / STEPS, mechanism.loss
         return self
 
 
