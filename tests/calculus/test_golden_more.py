@@ -20,8 +20,8 @@ from dalenius.learn.methods.objective_perturbation import ObjectivePerturbation
 from dalenius.learn.methods.pure_objective_perturbation import OUTPUT_SHARE, PureObjectivePerturbation
 from dalenius.learn.models import mean as mean_module
 from dalenius.mechanisms import Exponential, Laplace
-from dalenius.noise.seeded import seeded
 from tests.calculus.test_golden import printed
+from tests.noise.seeded import seeded
 
 # -- 6.4: the ridge of pure objective perturbation -------------------------------------------------
 

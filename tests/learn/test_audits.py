@@ -22,7 +22,7 @@ from dalenius.learn.methods import isolated
 from dalenius.learn.methods import objective_perturbation as objective
 from dalenius.mechanisms import Gaussian, Geometric, KNorm
 from dalenius.noise import gaussian
-from dalenius.noise.seeded import seeded
+from tests.noise.seeded import seeded
 
 ONE = np.array([[1.0]]), np.array([1])
 NONE = np.empty((0, 1)), np.empty(0, dtype=int)

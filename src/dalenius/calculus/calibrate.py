@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import replace
 from itertools import combinations
 
-from dalenius.calculus.guarantees import ApproxDP, Guarantee
+from dalenius.calculus.guarantees import Guarantee
 from dalenius.calculus.loss import Loss
 from dalenius.calculus.pairs.pair import Bounds
 from dalenius.core import checks
@@ -68,17 +67,9 @@ def calibrate(family: Callable[[float], Loss], guarantee: Guarantee, start: floa
     return search.narrow(good, bad)
 
 
-def _with_room(guarantee: Guarantee) -> Guarantee:
-    """A hair less, so that `epsilon(delta)`, which is solved to 1e-12, does not come out above what was asked for."""
-    if isinstance(guarantee, ApproxDP) and guarantee.delta > 0:
-        room = min(4e-11 * max(1.0, guarantee.epsilon), 1e-9 * guarantee.epsilon)
-        return replace(guarantee, epsilon=guarantee.epsilon - room)
-    return guarantee
-
-
 class _Search:
     def __init__(self, family: Callable[[float], Loss], guarantee: Guarantee) -> None:
-        self.family, self.guarantee, self.target = family, guarantee, _with_room(guarantee)
+        self.family, self.guarantee, self.target = family, guarantee, guarantee.tightened()
         self.seen: dict[float, float] = {}
         self.brackets: dict[float, Bounds] = {}
 

@@ -13,7 +13,7 @@ from dalenius.learn.data.rows import Records, records
 from dalenius.learn.methods.descent import NoisyDescent, descent_loss, samples
 from dalenius.learn.numerics.curves import HuberHinge, Logistic
 from dalenius.learn.numerics.exact_sums import ExactSums
-from dalenius.noise.seeded import seeded
+from tests.noise.seeded import seeded
 
 CONFIDENCE = 1 - 1e-9
 

@@ -16,7 +16,7 @@ from dalenius.learn.methods import noisy_newton
 from dalenius.learn.methods.noisy_newton import NoisyNewton
 from dalenius.learn.numerics.curves import HuberHinge, Logistic
 from dalenius.learn.numerics.exact_sums import ROW_BITS
-from dalenius.noise.seeded import seeded
+from tests.noise.seeded import seeded
 
 
 def test_loss_is_what_runs() -> None:

@@ -22,10 +22,10 @@ from dalenius.learn import (
 from dalenius.learn.numerics import grid_draw, grid_scores
 from dalenius.learn.numerics.grid_draw import Boxes
 from dalenius.learn.numerics.grid_scores import PinballGradient, PinballRisk, SquaresGradient, SquaresRisk
-from dalenius.noise.seeded import seeded
 from tests.learn.contract import EXPECTED
 from tests.learn.models.test_regressors import Bounded, RegressorContract
 from tests.mechanisms.contract import follows
+from tests.noise.seeded import seeded
 
 TOP = 0.5
 KINDS: dict[str, tuple[Any, int]] = {

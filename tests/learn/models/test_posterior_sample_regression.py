@@ -16,10 +16,10 @@ from dalenius.learn import PosteriorSampleRegression
 from dalenius.learn.methods.posterior_sample import posterior, sample_delta
 from dalenius.learn.models import posterior_sample_regression
 from dalenius.learn.models.posterior_sample_regression import plan, residual
-from dalenius.noise.seeded import seeded
 from tests.learn.contract import EXPECTED, NOISE, RANDOM
 from tests.learn.models.test_regressors import Bounded, RegressorContract
 from tests.mechanisms.contract import follows
+from tests.noise.seeded import seeded
 
 
 class TestPosteriorSample(Bounded):

@@ -15,9 +15,9 @@ from dalenius.errors import InvalidParameter
 from dalenius.learn import ExponentialQuantile, GradientQuantile
 from dalenius.learn.models import quantile
 from dalenius.learn.models.quantile import _risks
-from dalenius.mechanisms.ranks import PARTS
-from dalenius.noise.seeded import seeded
+from dalenius.mechanisms._support.rank_draws import PARTS
 from tests.mechanisms.contract import follows
+from tests.noise.seeded import seeded
 
 KINDS = (GradientQuantile, ExponentialQuantile)
 DATA = np.array([0.0, 0.25, 0.25, 0.5, 1.0, 1.0, 0.75] * 3)

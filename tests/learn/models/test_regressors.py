@@ -12,8 +12,8 @@ from dalenius.errors import InvalidParameter
 from dalenius.learn import HuberRegression, LinearRegression, PoissonRegression
 from dalenius.learn.data.rows import records
 from dalenius.learn.methods.noisy_statistics import NoisyStatistics
-from dalenius.noise.seeded import seeded
 from tests.learn.contract import EXPECTED, NOISE, RANDOM, EstimatorContract
+from tests.noise.seeded import seeded
 
 
 class RegressorContract(EstimatorContract):

@@ -22,7 +22,7 @@ from dalenius.learn import (
     PrivateSearch,
 )
 from dalenius.learn.methods.trial_counts import Tries, negative_binomial_mean
-from dalenius.noise.seeded import seeded
+from tests.noise.seeded import seeded
 
 CANDIDATES = [{"row_norm": 1.0}, {"row_norm": 2.0}]
 

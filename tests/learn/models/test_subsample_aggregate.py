@@ -11,7 +11,7 @@ from sklearn.linear_model import LinearRegression as Plain
 import dalenius as dp
 from dalenius.errors import InvalidParameter
 from dalenius.learn import SubsampleAggregate
-from dalenius.noise.seeded import seeded
+from tests.noise.seeded import seeded
 
 
 class TestSubsampleAggregate:

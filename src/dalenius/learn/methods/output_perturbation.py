@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dalenius.calculus.guarantees import ApproxDP, Guarantee, PureDP
+from dalenius.calculus.guarantees import Guarantee
 from dalenius.calculus.loss import Loss
 from dalenius.calculus.pairs.pair import Reals
 from dalenius.learn.data.rows import Records
@@ -39,8 +39,9 @@ class OutputPerturbation:
     @classmethod
     def calibrated(cls, guarantee: Guarantee, gradient_bound: float, smoothness: float) -> OutputPerturbation:
         """The ridge grows with the noise the promise needs; both follow from the promise alone."""
-        if isinstance(guarantee, PureDP) or (isinstance(guarantee, ApproxDP) and guarantee.delta == 0):
-            noise = KNorm.calibrated(PureDP(guarantee.epsilon), sensitivity=1.0).scale * (1 + 1e-12)
+        pure = guarantee.as_pure()
+        if pure is not None:
+            noise = KNorm.calibrated(pure, sensitivity=1.0).scale * (1 + 1e-12)
             ridge = RIDGE * smoothness * math.sqrt(noise)
             moved = gradient_bound * (1 + 2 * TOLERANCE) / ridge
             return cls(ridge, gradient_bound, KNorm(sensitivity=moved, scale=moved * noise))

@@ -6,7 +6,7 @@ from dataclasses import asdict
 from functools import lru_cache
 from typing import Literal, Protocol, get_args
 
-from dalenius.calculus.guarantees import GDP, ApproxDP, Guarantee, PureDP
+from dalenius.calculus.guarantees import GDP, Guarantee
 from dalenius.calculus.loss import Loss
 from dalenius.calculus.pairs.pair import Reals
 from dalenius.errors import CannotMeet, InvalidParameter
@@ -51,7 +51,7 @@ def plan(
     if method == "output":
         return OutputPerturbation.calibrated(guarantee, gradient_bound, smoothness)
     if method != "descent":
-        if isinstance(guarantee, PureDP) or (isinstance(guarantee, ApproxDP) and guarantee.delta == 0):
+        if guarantee.as_pure() is not None:
             return PureObjectivePerturbation.calibrated(guarantee, gradient_bound, smoothness, noise_ratio)
         if method == "objective" or not isinstance(guarantee, GDP):
             try:

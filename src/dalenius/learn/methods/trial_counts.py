@@ -12,7 +12,7 @@ import numpy as np
 from scipy.special import gammaln
 
 from dalenius.calculus import losses
-from dalenius.calculus.guarantees import RDP, ZCDP, ApproxDP, Guarantee, PureDP
+from dalenius.calculus.guarantees import RDP, ApproxDP, Guarantee
 from dalenius.calculus.loss import Loss
 from dalenius.calculus.pairs.pair import Reals
 from dalenius.core import checks
@@ -103,18 +103,19 @@ class RandomTries(Tries):
 
     def loss(self, *trials: Loss, promise: Guarantee | None = None) -> Loss:
         """By the profile of the trials (`best_of`); for ZCDP and RDP promises by their Renyi divergences."""
-        strict = isinstance(promise, PureDP) or (isinstance(promise, ApproxDP) and promise.delta == 0)
-        if not self.exact and (strict or isinstance(promise, ZCDP | RDP)):
+        strict = promise is not None and promise.as_pure() is not None
+        view = None if promise is None else promise.view
+        if not self.exact and (strict or view == "divergence"):
             raise CannotMeet(
                 f"{type(self).__name__} draws from a table and cannot keep {promise}; use FixedTries or GeometricTries."
             )
-        if isinstance(promise, ZCDP | RDP):
+        if view == "divergence":
             divergences = np.max([self._renyi(loss) for loss in trials], axis=0)
             if isinstance(promise, RDP):
                 return losses.rdp(_Table(tuple(divergences.tolist())), trials[0].adjacency)
             return losses.zcdp(self._rho(trials, divergences), trials[0].adjacency)
-        at = promise.epsilon if isinstance(promise, ApproxDP | PureDP) else 0.0
-        return BestOf(trials, self.log_weight).loss(repr(self), at)
+        at = promise.size if promise is not None and view == "profile" else None
+        return BestOf(trials, self.log_weight).loss(repr(self), at or 0.0)
 
     def keeps(self, promise: ApproxDP, trials: tuple[Loss, ...]) -> bool:
         """Whether the loss will keep the promise, looking at its epsilon only."""

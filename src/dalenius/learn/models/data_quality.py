@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dalenius.calculus.guarantees import ApproxDP, Guarantee, PureDP
+from dalenius.calculus.guarantees import Guarantee
 from dalenius.calculus.loss import Loss
 from dalenius.errors import InvalidParameter
 from dalenius.learn.data.parameters import checked_guarantee, checked_norm
@@ -100,6 +100,7 @@ class RowCheck:
 
 @lru_cache(maxsize=64)
 def _noise(promise: Guarantee) -> Gaussian | Laplace:
-    if isinstance(promise, PureDP) or (isinstance(promise, ApproxDP) and promise.delta == 0):
-        return Laplace.calibrated(PureDP(promise.epsilon), sensitivity=4.0)
+    pure = promise.as_pure()
+    if pure is not None:
+        return Laplace.calibrated(pure, sensitivity=4.0)
     return Gaussian.calibrated(promise, sensitivity=2.0)

@@ -27,7 +27,7 @@ from dalenius.learn.numerics.grid_scores import (
     SquaresGradient,
     SquaresRisk,
 )
-from dalenius.mechanisms.epsilons import affordable, scale_for
+from dalenius.mechanisms._support.epsilon_calibration import affordable, scale_for
 
 MOST_COEFFICIENTS = 4
 """The constant included: with every one more the draw takes several times as long."""

@@ -21,7 +21,7 @@ from dalenius.learn.data.refits import alone
 from dalenius.learn.data.rows import listed
 from dalenius.learn.data.targets import Bounds, numbers
 from dalenius.mechanisms import Exponential
-from dalenius.mechanisms.epsilons import affordable, scale_for
+from dalenius.mechanisms._support.epsilon_calibration import affordable, scale_for
 from dalenius.noise import bernoulli_exp, geometric, noisy_argmax, uniform_integers
 
 STEPS = 1 << 20

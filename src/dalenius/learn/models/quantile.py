@@ -10,8 +10,8 @@ from dalenius.calculus.guarantees import Guarantee
 from dalenius.learn.data.targets import Bounds
 from dalenius.learn.models.mean import CANDIDATES, STEPS, OneNumber
 from dalenius.mechanisms import Exponential, Quantile
+from dalenius.mechanisms._support.rank_draws import UNITS_PER_RANK as PARTS
 from dalenius.mechanisms.quantile import checked_level
-from dalenius.mechanisms.ranks import PARTS
 
 
 class GradientQuantile(OneNumber):

@@ -13,7 +13,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from dalenius.calculus.guarantees import GDP, RDP, ZCDP, ApproxDP, Guarantee, PureDP, TradeOff
+from dalenius.calculus.guarantees import ApproxDP, Guarantee
 from dalenius.calculus.loss import Loss
 from dalenius.calculus.pairs.pair import Reals
 from dalenius.core import checks
@@ -44,21 +44,11 @@ class _Trial:
     @classmethod
     def of(cls, promise: Guarantee, amount: float, share: float, public: bool) -> _Trial:
         """A trial that promises `amount` in the manner of the whole, and a share of it for the score."""
-        slack = promise.delta / 10 if isinstance(promise, ApproxDP) else 0.0
-        fit: Guarantee
-        part: Guarantee
-        if isinstance(promise, PureDP) or (isinstance(promise, ApproxDP) and promise.delta == 0):
-            fit, part = PureDP(amount), PureDP(amount * share)
-        elif isinstance(promise, ApproxDP):
-            fit, part = ApproxDP(amount, slack), ApproxDP(amount * share, slack)
-        elif isinstance(promise, ZCDP):
-            fit, part = ZCDP(amount), ZCDP(amount * share**2)
-        elif isinstance(promise, RDP):
-            fit, part = RDP(promise.order, amount), RDP(promise.order, amount * share**2)
-        else:
-            fit, part = GDP(amount), GDP(amount * share)
-        kind: Any = Laplace if isinstance(fit, PureDP) else Gaussian
-        return cls(fit, None if public else kind.calibrated(part, sensitivity=float(SCORE_UNITS)))
+        fit = promise.of_size(amount)
+        if public:
+            return cls(fit, None)
+        kind: type[Gaussian | Laplace] = Gaussian if fit.as_pure() is None else Laplace
+        return cls(fit, kind.calibrated(fit.noisier(share), sensitivity=float(SCORE_UNITS)))
 
 
 class PrivateSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
@@ -273,10 +263,10 @@ class PrivateSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
 
     def _tries(self, promise: Guarantee) -> Tries:
         number = len(self.candidates)
-        slow = not isinstance(promise, PureDP | ApproxDP)
+        slow = promise.view != "profile"
         if self.tries is None:
             return FixedTries(number) if slow or number <= 2 else GeometricTries()
-        if isinstance(self.tries, RandomTries) and isinstance(promise, GDP | TradeOff):
+        if isinstance(self.tries, RandomTries) and promise.view == "trade-off":
             raise CannotMeet(
                 f"the best of a random number of trials cannot be shown to keep {promise}; use FixedTries({number})."
             )
@@ -302,16 +292,14 @@ def _share_of_all(promise: Guarantee, tries: Tries, share: float) -> float | Non
     if not isinstance(tries, FixedTries):
         return None
     parts = tries.number * (1 + share**2) * (1 + 1e-6)
-    if isinstance(promise, ZCDP):
-        return promise.rho / parts
-    if isinstance(promise, RDP):
-        return promise.epsilon / parts
-    return promise.mu / math.sqrt(parts) if isinstance(promise, GDP) else None
+    if promise.view == "profile" or promise.size is None:
+        return None
+    return promise.divided(parts).size
 
 
 def _largest(kept: Callable[[float], bool], promise: Guarantee) -> float:
     """The largest amount, to a thousandth, with which the promise is kept."""
-    start = next((v for n in ("epsilon", "rho", "mu") if (v := getattr(promise, n, None))), 1.0) / 2
+    start = (promise.size or 1.0) / 2
     good, bad = 0.0, start
     while kept(bad):
         good, bad = bad, 2 * bad

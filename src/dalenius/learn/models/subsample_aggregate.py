@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
-from dalenius.calculus.guarantees import ApproxDP, Guarantee, PureDP
+from dalenius.calculus.guarantees import Guarantee
 from dalenius.calculus.loss import Loss
 from dalenius.calculus.pairs.pair import Reals
 from dalenius.core import checks
@@ -109,8 +109,9 @@ class SubsampleAggregate(MetaEstimatorMixin, BaseEstimator):  # type: ignore[mis
         moved = (
             2 * checks.positive("bound", self.bound) / checks.count("parts", self.parts, least=2) * (1 + 1e-9)
         )
-        if isinstance(promise, PureDP) or (isinstance(promise, ApproxDP) and promise.delta == 0):
-            return KNorm.calibrated(PureDP(promise.epsilon), sensitivity=moved)
+        pure = promise.as_pure()
+        if pure is not None:
+            return KNorm.calibrated(pure, sensitivity=moved)
         return Gaussian.calibrated(promise, sensitivity=moved)
 
     def fit(self, X: Any, y: Any) -> Any:

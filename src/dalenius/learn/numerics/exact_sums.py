@@ -14,7 +14,7 @@ from dalenius.errors import InvalidParameter
 from dalenius.learn.data.rows import Records
 from dalenius.learn.numerics.curves import Curve
 from dalenius.learn.numerics.rounded_rows import Blocks, WholeRows
-from dalenius.mechanisms import on_grid
+from dalenius.mechanisms._support import grid_noise
 from dalenius.noise import Grid, discrete_gaussian
 
 ROW_BITS = 18
@@ -60,7 +60,9 @@ class ExactSums:
                 "gradient; so much cannot be added exactly. Ask for a weaker promise, or for fewer steps."
             )
         self.shift = float(1 / grid.granularity)
-        self.noise = self._drawn(on_grid.gaussian_units(sensitivity, sigma, records.size, grid), steps)
+        self.noise = self._drawn(
+            grid_noise.discrete_gaussian_sigma(sensitivity, sigma, records.size, grid), steps
+        )
         wide = float(len(records) + 1) * 2.0 ** (2 * ROW_BITS + 2) * self.shift >= 2.0**61
         self.integers: Any = object if wide else np.int64
         self.blocks = WholeRows(records, self.reach * 2.0**-ROW_BITS, keep=whole)

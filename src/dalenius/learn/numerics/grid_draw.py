@@ -88,7 +88,7 @@ def nearest(corner: Ints, side: Ints) -> Ints:
 
 
 def draw(score: Score, size: int, scale: float) -> Ints:
-    """A grid point of the unit ball with probability proportional to exp(score/scale), as whole numbers of 2^-AXIS_BITS."""
+    """A grid point of the unit ball, in units of 2^-AXIS_BITS, with probability proportional to exp(score/scale)."""
     whole_cube = np.zeros((1, size), dtype=np.int64), np.full((1, size), 1 << AXIS_BITS, dtype=np.int64)
     boxes, most = Boxes(score, *whole_cube), MOST_BOXES
     while True:
