@@ -10,7 +10,7 @@ from dalenius.calculus.guarantees import Guarantee
 from dalenius.learn.data.targets import Bounds
 from dalenius.learn.models.mean import CANDIDATES, STEPS, OneNumber
 from dalenius.mechanisms import Exponential, Quantile
-from dalenius.mechanisms._support.rank_draws import UNITS_PER_RANK as PARTS
+from dalenius.mechanisms._support.rank_draws import UNITS_PER_RANK
 from dalenius.mechanisms.quantile import checked_level
 
 
@@ -115,11 +115,11 @@ class ExponentialQuantile(OneNumber):
         (low, high), epsilon, level = self._limits(), self._epsilon(), checked_level("level", self.level)
         units = np.sort(self._units(x))
         places = np.arange(CANDIDATES + 1) * (STEPS // CANDIDATES)
-        risks = _risks(units, places, round(level * PARTS))
+        risks = _risks(units, places, round(level * UNITS_PER_RANK))
         best = min(risks)
         # Exact integers, less the least of them; a double then errs by 2^-53 of a score, and the slack of the
         # sensitivity covers that for up to 2^31 records.
-        scores = np.array([float(best - risk) / PARTS for risk in risks])
+        scores = np.array([float(best - risk) / UNITS_PER_RANK for risk in risks])
         sensitivity = max(level, 1 - level) * STEPS * (1 + 2.0**-20)
         choose = Exponential(sensitivity=sensitivity, epsilon=epsilon, monotone=True)
         self.value_ = low + int(places[int(choose.release(scores))]) * (high - low) / STEPS
@@ -133,4 +133,6 @@ def _risks(units: Any, places: Any, part: int) -> list[int]:
     below = np.searchsorted(units, places, side="right")
     under = places * below - sums[below]
     over = sums[-1] - sums[below] - places * (len(units) - below)
-    return [part * o + (PARTS - part) * u for o, u in zip(over.tolist(), under.tolist(), strict=True)]
+    return [
+        part * o + (UNITS_PER_RANK - part) * u for o, u in zip(over.tolist(), under.tolist(), strict=True)
+    ]
