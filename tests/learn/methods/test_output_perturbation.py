@@ -50,6 +50,7 @@ class TestOutputPerturbation:
 
 
 class TestPlantedMistakes:
+    @pytest.mark.slow
     def test_too_little_noise_in_the_objective_is_caught(self) -> None:
         """An audit of the same release with a fifth of the noise contradicts the claim; with all of it, never."""
         plan = ObjectivePerturbation.calibrated(dp.ApproxDP(1.0, 1e-2), 1.0, 1.0)

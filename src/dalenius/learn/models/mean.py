@@ -29,11 +29,12 @@ STEPS = 1 << 20
 CANDIDATES = 1 << 12
 
 
-class OneNumber(BaseEstimator):  # type: ignore[misc]
+class ScalarEstimator(BaseEstimator):  # type: ignore[misc]
     """Numbers in public bounds, on a grid, and a promise kept by an exponential mechanism."""
 
-    guarantee: Guarantee
-    bounds: Bounds
+    def __init__(self, guarantee: Guarantee, *, bounds: Bounds = (0.0, 1.0)) -> None:
+        self.guarantee = guarantee
+        self.bounds = bounds
 
     def price(self) -> Loss:
         """What a fit will cost, whatever the data."""
@@ -65,7 +66,7 @@ class OneNumber(BaseEstimator):  # type: ignore[misc]
         return np.rint((values - low) / (high - low) * STEPS).astype(np.int64)
 
 
-class GradientMean(OneNumber):
+class GradientMean(ScalarEstimator):
     """The mean of numbers in public bounds by the K-norm gradient mechanism. Add/remove neighbours.
 
     Released: theta with probability proportional to exp(-(epsilon / (2 width)) |sum_i (theta - x_i)|) on a grid of
@@ -100,10 +101,6 @@ class GradientMean(OneNumber):
     True
     """
 
-    def __init__(self, guarantee: Guarantee, *, bounds: Bounds = (0.0, 1.0)) -> None:
-        self.guarantee = guarantee
-        self.bounds = bounds
-
     def fit(self, x: Any, y: None = None) -> Any:
         """Draw the mean of x."""
         (low, high), epsilon, units = self._limits(), self._epsilon(), self._units(x)
@@ -112,7 +109,7 @@ class GradientMean(OneNumber):
         return self
 
 
-class ExponentialMean(OneNumber):
+class ExponentialMean(ScalarEstimator):
     """The mean of numbers in public bounds by the exponential mechanism for squared error. Add/remove neighbours.
 
     Released: one of 4097 evenly spaced theta, with probability proportional to exp(-(epsilon/width^2) sum_i (theta -
@@ -146,10 +143,6 @@ class ExponentialMean(OneNumber):
     >>> abs(mean.value_ - 3) < 1
     True
     """
-
-    def __init__(self, guarantee: Guarantee, *, bounds: Bounds = (0.0, 1.0)) -> None:
-        self.guarantee = guarantee
-        self.bounds = bounds
 
     def fit(self, x: Any, y: None = None) -> Any:
         """Draw the mean of x."""

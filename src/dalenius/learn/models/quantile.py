@@ -8,13 +8,19 @@ import numpy as np
 
 from dalenius.calculus.guarantees import Guarantee
 from dalenius.learn.data.targets import Bounds
-from dalenius.learn.models.mean import CANDIDATES, STEPS, OneNumber
+from dalenius.learn.models.mean import CANDIDATES, STEPS, ScalarEstimator
 from dalenius.mechanisms import Exponential, Quantile
 from dalenius.mechanisms._support.rank_draws import UNITS_PER_RANK
 from dalenius.mechanisms.quantile import checked_level
 
 
-class GradientQuantile(OneNumber):
+class _Quantile(ScalarEstimator):
+    def __init__(self, guarantee: Guarantee, *, bounds: Bounds = (0.0, 1.0), level: float = 0.5) -> None:
+        super().__init__(guarantee, bounds=bounds)
+        self.level = level
+
+
+class GradientQuantile(_Quantile):
     """The `level`-quantile of numbers in public bounds by the K-norm gradient mechanism. Add/remove neighbours.
 
     The pinball risk sum_i rho(x_i - theta) has the gradient #{x_i <= theta} - level n (at a tie, the shortest of its
@@ -53,11 +59,6 @@ class GradientQuantile(OneNumber):
     True
     """
 
-    def __init__(self, guarantee: Guarantee, *, bounds: Bounds = (0.0, 1.0), level: float = 0.5) -> None:
-        self.guarantee = guarantee
-        self.bounds = bounds
-        self.level = level
-
     def fit(self, x: Any, y: None = None) -> Any:
         """Draw the quantile of x."""
         low, high = self._limits()
@@ -67,7 +68,7 @@ class GradientQuantile(OneNumber):
         return self
 
 
-class ExponentialQuantile(OneNumber):
+class ExponentialQuantile(_Quantile):
     """The `level`-quantile of numbers in public bounds by the exponential mechanism. Add/remove neighbours.
 
     Released: one of 4097 evenly spaced theta, with probability proportional to exp(-(epsilon/(m width)) sum_i rho(x_i
@@ -104,11 +105,6 @@ class ExponentialQuantile(OneNumber):
     >>> abs(median.value_ - 20) < 10
     True
     """
-
-    def __init__(self, guarantee: Guarantee, *, bounds: Bounds = (0.0, 1.0), level: float = 0.5) -> None:
-        self.guarantee = guarantee
-        self.bounds = bounds
-        self.level = level
 
     def fit(self, x: Any, y: None = None) -> Any:
         """Draw the quantile of x."""

@@ -13,7 +13,7 @@ from dalenius.calculus.pairs.pair import Reals
 from dalenius.errors import InvalidParameter
 from dalenius.learn.data.rows import Records
 from dalenius.learn.numerics.curves import Curve
-from dalenius.learn.numerics.rounded_rows import Blocks, WholeRows
+from dalenius.learn.numerics.rounded_rows import Blocks, RoundedRows
 from dalenius.mechanisms._support import grid_noise
 from dalenius.noise import Grid, discrete_gaussian
 
@@ -65,7 +65,7 @@ class ExactSums:
         )
         wide = float(len(records) + 1) * 2.0 ** (2 * ROW_BITS + 2) * self.shift >= 2.0**61
         self.integers: Any = object if wide else np.int64
-        self.blocks = WholeRows(records, self.reach * 2.0**-ROW_BITS, keep=whole)
+        self.blocks = RoundedRows(records, self.reach * 2.0**-ROW_BITS, keep=whole)
 
     def on_grid(self, theta: Reals) -> Reals:
         """theta rounded so that products with rows are exact: to 2^-31 of its own size."""
