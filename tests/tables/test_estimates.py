@@ -15,7 +15,7 @@ import pytest
 import dalenius as dp
 from dalenius.tables import exact, tree
 from dalenius.tables.estimates import Wanted, columns
-from dalenius.tables.laws import Noisy
+from dalenius.tables.laws import Noisy, Normal
 from dalenius.tables.plan import Plan, plan
 from dalenius.tables.query import Query
 from dalenius.tables.ranks import read
@@ -46,7 +46,7 @@ def question(source: Source, **aggregates: object) -> Query:
 def truth(source: Source, made: Plan) -> Released:
     """The same answer without noise."""
     table = exact.evaluate(source, made.query, made.unit)
-    measures = {m: Noisy(table[m].astype(float), 1e-9, True) for m in made.query.measures}
+    measures = {m: Noisy(table[m].astype(float), Normal(1e-9)) for m in made.query.measures}
     ranks = {}
     for noise in made.noises:
         for levels in asked(made, noise):

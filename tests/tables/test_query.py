@@ -303,7 +303,7 @@ def test_a_unit_is_in_no_more_groups_than_it_has_rows() -> None:
     assert Unit("id", max_rows=2).max_groups == 2
     assert Unit.rows().is_row
     assert not Unit("id", max_rows=1).is_row
-    assert std("x", (0, 1)).name == "std"
+    assert std("x", (0, 1)).tag == "std"
     assert count_distinct() == count_distinct()
 
 

@@ -5,19 +5,19 @@ from __future__ import annotations
 import datetime
 import json
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from dalenius.tables import tree
-from dalenius.tables.aggregates import Quantiles
 from dalenius.tables.exact import ExactTable
 from dalenius.tables.keys import Key
 from dalenius.tables.laws import Noisy as Noisy
 from dalenius.tables.measures import Measure
-from dalenius.tables.plan import Noise, Plan
+from dalenius.tables.noises import Noise
+from dalenius.tables.plan import Plan
 from dalenius.tables.ranks import Ranks, read
 
 Reals = npt.NDArray[Any]
@@ -55,7 +55,7 @@ class Released:
         plain = [noise for noise in plan.noises if counted(plan, noise)]
         measures = {
             noise.measure: Noisy(
-                np.array(kept["values"], dtype=float), kept["sigma"], kept["gaussian"], noise.is_whole
+                np.array(kept["values"], dtype=float), replace(noise.law, sigma=kept["sigma"])
             )
             for noise, kept in zip(plain, content["measures"], strict=True)
         }
@@ -74,35 +74,28 @@ def release(plan: Plan, exact: ExactTable) -> Released:
     for noise in plan.noises:
         counts, sets = exact[noise.measure], asked(plan, noise)
         parts = tree.coarser(counts) if sets else [counts]
-        noisy = [np.asarray(noise.mechanism.release(part), dtype=float) for part in parts]
+        noisy = [noise.release(part) for part in parts]
         if counted(plan, noise):
             values = noisy[0][:, : noise.measure.size] if sets else noisy[0]
-            measures[noise.measure] = Noisy(values, noise.sigma, noise.is_gaussian, noise.is_whole)
+            measures[noise.measure] = noise.noisy(values)
         if sets:
             counts = tree.consistent(noisy)
         for levels in sets:
             ranks[noise.measure, levels] = read(
-                counts, noise.measure.size, levels, noise.sigma, noise.is_gaussian
+                counts, noise.measure.size, levels, noise.sigma, noise.law.gaussian
             )
     return Released(exact.columns, list(exact.keys), measures, ranks)
 
 
 def counted(plan: Plan, noise: Noise) -> bool:
     """Whether this measure is used for more than quantiles."""
-    return any(
-        not isinstance(aggregate, Quantiles) and any(measure == noise.measure for _, measure in roles)
-        for (_, aggregate), roles in zip(plan.query.aggregates, plan.query.roles, strict=True)
-    )
+    return any(not aggregate.ranks for aggregate in plan.query.users(noise.measure))
 
 
 def asked(plan: Plan, noise: Noise) -> list[tuple[float, ...]]:
     """The sets of levels whose quantiles are read from these bins."""
-    found = [
-        aggregate.levels
-        for (_, aggregate), roles in zip(plan.query.aggregates, plan.query.roles, strict=True)
-        if isinstance(aggregate, Quantiles) and any(measure == noise.measure for _, measure in roles)
-    ]
-    return list(dict.fromkeys(found))
+    found = (aggregate.ranks for aggregate in plan.query.users(noise.measure))
+    return [levels for levels in dict.fromkeys(found) if levels]
 
 
 def _written_ranks(levels: tuple[float, ...], ranks: Ranks) -> dict[str, Any]:
@@ -129,7 +122,7 @@ def _read_ranks(kept: dict[str, Any], noise: Noise) -> Ranks:
         reached = np.moveaxis(np.concatenate((low[::-1], best[1:2], high)), 0, -1)
         best, sigma = best[1], noise.sigma
     offsets = np.concatenate((-side[:, ::-1], np.zeros((len(total), 1)), side), axis=1)
-    return Ranks(total, sigma, noise.is_gaussian, best, offsets, reached)
+    return Ranks(total, sigma, noise.law.gaussian, best, offsets, reached)
 
 
 def written_keys(keys: list[Key]) -> list[list[Any]]:

@@ -140,7 +140,7 @@ class Column:
         type: Kind | None = None,
     ) -> None:
         object.__setattr__(self, "bounds", None if bounds is None else bounds_of(bounds, "a column"))
-        object.__setattr__(self, "categories", None if categories is None else _categories(categories))
+        object.__setattr__(self, "categories", None if categories is None else categories_of(categories))
         object.__setattr__(self, "nulls", nulls_of(nulls, "a column"))
         if type is not None and type not in KINDS:
             raise InvalidParameter(f"the type of a column is {type!r}; it must be one of {', '.join(KINDS)}.")
@@ -267,8 +267,9 @@ def _misfits(column: Column, kind: Kind | None) -> Iterator[str]:
         yield f"{column.nulls.value!r} to impute"
 
 
-def _categories(given: Iterable[Constant]) -> tuple[Constant, ...]:
-    if isinstance(given, str):
+def categories_of(given: Iterable[Constant]) -> tuple[Constant, ...]:
+    """A list of public categories, checked: different constants of one type."""
+    if isinstance(given, str) or not isinstance(given, Iterable):
         raise InvalidParameter(f"categories are {given!r}; they must be a list.")
     values = tuple(given)
     kinds = {kind_of_value(value) for value in values}

@@ -1,4 +1,4 @@
-"""From a wish (a promise to keep, an accuracy to reach) to the epsilon that grants it."""
+"""The epsilon that keeps a guarantee or reaches an accuracy."""
 
 from __future__ import annotations
 
