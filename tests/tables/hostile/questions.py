@@ -81,6 +81,21 @@ class Question:
     sql: str | None = None
     public: Mapping[str, Any] = field(default_factory=dict)
 
+    @property
+    def labels(self) -> list[str]:
+        """What kind of question it is, for a tally: aggregates, steps, unit, keys, language."""
+        keys = "discovered keys" if self.keys == "discover" else "listed keys" if self.by else "no groups"
+        unit = "unit: a row" if self.unit.is_row else "unit: an id"
+        if self.sql is not None:
+            calls = [name for name, call in {**_SPELLED, **_COUNTED}.items() if f"{call}(" in self.sql]
+            steps = ["public join"] * (" JOIN " in self.sql) + ["filter"] * (" WHERE " in self.sql)
+            return [*calls, *steps, keys, unit, "in SQL"]
+        steps = [
+            {"filter": "filter", "compute": "computed column"}.get(step[0], "public join")
+            for step in self.steps
+        ]
+        return [*dict.fromkeys((*(name for name, _, _ in self.aggregates), *steps)), keys, unit, "in Python"]
+
     def ask(self, table: Table) -> Query:
         """The question, built against a table; whatever is refused is refused here, before any charge."""
         keys = discover() if self.keys == "discover" else self.keys
@@ -348,6 +363,9 @@ _SPELLED = {
     "median": "MEDIAN",
     "histogram": "HISTOGRAM",
 }
+
+
+_COUNTED = {"count": "COUNT", "proportion": "PROPORTION"}
 
 
 def _in_sql(draw: st.DrawFn, writer: _Writer, unit: Unit, schema: Schema) -> Question:

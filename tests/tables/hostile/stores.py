@@ -1,9 +1,15 @@
-"""The rows of a world inside an engine: a frame, a Parquet file or a CSV file in DuckDB, PostgreSQL, Spark."""
+"""The tables of a world inside an engine, one after the other.
+
+A store is opened for a world and then holds its table or one of its neighbours. Where the product would read the
+same statement from the same relation (a frame, a file, a table), only the rows are exchanged under one Source. Where
+opening itself reads rows (CSV files, columns of Python objects) every table is opened anew: see `opened_anew`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+import datetime
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -12,130 +18,166 @@ import pyarrow.parquet as pq
 
 from dalenius.tables import Source
 from dalenius.tables.opening import frames
-from tests.tables.hostile.rows import COLUMNS, ROLES, Raw, Row
+from tests.tables.hostile.rows import COLUMNS, ROLES, Raw, World, fitted
 
-Store = Callable[[Sequence[Row], Mapping[str, str]], Any]
-"""A context manager: the rows, with columns of these names, as a Source."""
+Hold = Callable[[int | None], Source]
+"""Puts the table (None) or a neighbour into the engine; valid until the next one is put there."""
+
+Store = Callable[[World], AbstractContextManager[Hold]]
+
+
+class NotStorable(Exception):
+    """An engine has no place for a value: no case."""
+
 
 TYPES = {
     "int64": pa.int64(),
     "int32": pa.int32(),
     "int16": pa.int16(),
+    "uint64": pa.uint64(),
     "float64": pa.float64(),
     "float32": pa.float32(),
+    "float16": pa.float16(),
     "string": pa.string(),
+    "large_string": pa.large_string(),
+    "dictionary": pa.dictionary(pa.int32(), pa.string()),
     "bool": pa.bool_(),
     "date32": pa.date32(),
-    "timestamp[us]": pa.timestamp("us"),
+    "date64": pa.date64(),
+    **{f"timestamp[{unit}]": pa.timestamp(unit) for unit in ("s", "ms", "us", "ns")},
     "decimal128(18, 4)": pa.decimal128(18, 4),
+    "decimal128(38, 4)": pa.decimal128(38, 4),
+    "decimal256(50, 4)": pa.decimal256(50, 4),
 }
 
 
-def arrow(rows: Sequence[Row], names: Mapping[str, str]) -> pa.Table:
+def arrow(world: World, number: int | None) -> pa.Table:
     """The rows as they are, text that is none and dates that are none included."""
-    columns = [_array([row[n] for row in rows], TYPES[COLUMNS[role].arrow]) for n, role in enumerate(ROLES)]
-    return pa.Table.from_arrays(columns, names=[names[role] for role in ROLES])
+    rows = world.table(number)
+    columns = [_array([row[n] for row in rows], world.types[role]) for n, role in enumerate(ROLES)]
+    return pa.Table.from_arrays(columns, names=[world.names[role] for role in ROLES])
 
 
-def _array(values: list[Any], kind: pa.DataType) -> pa.Array:
-    if pa.types.is_string(kind):  # built from its buffers: what is not UTF-8 could not be converted
-        return pa.array(values, pa.binary()).view(kind)
-    if pa.types.is_date32(kind):
+def _array(values: list[Any], form: str) -> pa.Array:
+    kind = TYPES[form]
+    values = [fitted(value, form) for value in values]
+    if form == "dictionary":
+        return _array(values, "string").dictionary_encode()
+    if form.endswith("string"):  # built from its buffers: what is not UTF-8 could not be converted
+        return pa.array(values, pa.large_binary() if form == "large_string" else pa.binary()).view(kind)
+    if form == "date32":
         return pa.array(values, pa.int32()).view(kind)
-    if pa.types.is_timestamp(kind):
+    if form == "date64" or form.startswith("timestamp"):
         return pa.array(values, pa.int64()).view(kind)
+    if form == "float16":
+        return pa.array(values, pa.float32()).cast(kind)
     return pa.array(values, kind)
 
 
-class Reused:
-    """A frame whose rows are exchanged under one Source, so that each question is compiled once.
+@contextmanager
+def frame(world: World) -> Iterator[Hold]:
+    """A frame in memory, as open_frame forms it."""
+    source = Source.open(arrow(world, None))
 
-    Compiling is most of the work of a question about a few rows.
-    """
-
-    def __init__(self) -> None:
-        self.opened: dict[tuple[str, ...], Source] = {}
-
-    @contextmanager
-    def __call__(self, rows: Sequence[Row], names: Mapping[str, str]) -> Iterator[Source]:
-        called = tuple(names[role] for role in ROLES)
-        table = arrow(rows, names)
-        if called not in self.opened:
-            self.opened[called] = Source.open(table)
-            remember_compiled(self.opened[called]._backend)
-        source = self.opened[called]
+    def hold(number: int | None) -> Source:
+        table = arrow(world, number)
         held = [frames.form(column, f"r{n}")[0] for n, column in enumerate(table.columns)]
         source._backend.con.register("data", pa.table(held, names=[f"r{n}" for n in range(len(held))]))
-        yield source
+        return source
 
-
-def remember_compiled(backend: Any) -> None:
-    """Let a connection of Ibis compile every expression once."""
-    compile_, known = backend.compile, {}
-
-    def remembered(expression: Any, **options: Any) -> Any:
-        key = expression.op(), repr(sorted(options.items(), key=str))
-        if key not in known:
-            known.clear() if len(known) > 200 else None
-            known[key] = compile_(expression, **options)
-        return known[key]
-
-    backend.compile = remembered
-
-
-@contextmanager
-def frame(rows: Sequence[Row], names: Mapping[str, str]) -> Iterator[Source]:
-    source = Source.open(arrow(rows, names))
-    try:
-        yield source
-    finally:
-        source.close()
+    yield hold
+    source.close()
 
 
 def parquet(folder: Path) -> Store:
-    """In a file, whose statistics DuckDB uses."""
+    """In a file, whose statistics and dictionaries DuckDB uses."""
 
     @contextmanager
-    def store(rows: Sequence[Row], names: Mapping[str, str]) -> Iterator[Source]:
-        path = folder / f"data{len(list(folder.iterdir()))}.parquet"
-        pq.write_table(arrow(rows, names), path, row_group_size=4)
-        source = Source.open(path)
-        object.__setattr__(source, "name", "data")
-        try:
-            yield source
-        finally:
+    def store(world: World) -> Iterator[Hold]:
+        path, source = folder / "data.parquet", None
+
+        def hold(number: int | None) -> Source:
+            nonlocal source
+            write_parquet(world, number, path)
+            if source is None:
+                source = called_data(Source.open(path))
+                source._backend.con.execute("SET enable_external_file_cache = false")
+            return source
+
+        yield hold
+        if source is not None:
             source.close()
-            path.unlink()
+
+    return store
+
+
+def write_parquet(world: World, number: int | None, path: Path) -> Path:
+    small = 4 if world.equal == 1 else 1000
+    try:
+        pq.write_table(arrow(world, number), path, row_group_size=small, use_dictionary=world.equal > 1)
+    except pa.ArrowInvalid:  # a moment that the format has no place for
+        raise NotStorable from None
+    return path
+
+
+def called_data(source: Source) -> Source:
+    """Under the name that questions in SQL have for it."""
+    object.__setattr__(source, "name", "data")
+    return source
+
+
+def opened_anew(put: Callable[[World, int | None], Any], **options: Any) -> Store:
+    """Whatever `put` makes of the rows, opened for every table."""
+
+    @contextmanager
+    def store(world: World) -> Iterator[Hold]:
+        opened: list[Source] = []
+
+        def hold(number: int | None) -> Source:
+            while opened:
+                opened.pop().close()
+            given = put(world, number)
+            given, more = given if isinstance(given, tuple) else (given, {})
+            opened.append(called_data(Source.open(given, **options, **more)))
+            return opened[-1]
+
+        yield hold
+        while opened:
+            opened.pop().close()
 
     return store
 
 
 def postgres(url: str) -> Store:
     @contextmanager
-    def store(rows: Sequence[Row], names: Mapping[str, str]) -> Iterator[Source]:
+    def store(world: World) -> Iterator[Hold]:
         import psycopg
 
         columns = ", ".join(
-            '"' + names[role].replace('"', '""') + '" ' + COLUMNS[role].postgres for role in ROLES
+            '"' + world.names[role].replace('"', '""') + '" ' + COLUMNS[role].postgres for role in ROLES
         )
         with psycopg.connect(url, autocommit=True) as connection:
             connection.execute("DROP TABLE IF EXISTS data")
             connection.execute(f"CREATE TABLE data ({columns})")
-            with connection.cursor() as cursor, cursor.copy("COPY data FROM STDIN") as copy:
-                for row in rows:
-                    copy.write_row([_spelled(value, role) for role, value in zip(ROLES, row, strict=True)])
-        source = Source.open(url, table="data")
-        try:
-            yield source
-        finally:
+            source = Source.open(url, table="data")
+
+            def hold(number: int | None) -> Source:
+                connection.execute("TRUNCATE data")
+                with connection.cursor() as cursor, cursor.copy("COPY data FROM STDIN") as copy:
+                    for row in world.table(number):
+                        copy.write_row([spelled(value, role) for role, value in zip(ROLES, row, strict=True)])
+                if world.equal > 1:
+                    connection.execute("ANALYZE data")
+                return source
+
+            yield hold
             source.close()
 
     return store
 
 
-def _spelled(value: Any, role: str) -> str | None:
-    import datetime
-
+def spelled(value: Any, role: str) -> str | None:
+    """A value as text; of moments beyond Python's calendar there is none here."""
     if value is None:
         return None
     if isinstance(value, Raw):
@@ -150,10 +192,12 @@ def _spelled(value: Any, role: str) -> str | None:
 
 
 def spark(session: Any, folder: Path) -> Store:
-    @contextmanager
-    def store(rows: Sequence[Row], names: Mapping[str, str]) -> Iterator[Source]:
-        path = folder / f"spark{len(list(folder.iterdir()))}.parquet"
-        pq.write_table(arrow(rows, names), path)
-        yield Source.open(session.read.parquet(str(path)))
+    """In a file; every table is another DataFrame of the same session."""
+    places = iter(range(10**9))
 
-    return store
+    def put(world: World, number: int | None) -> Any:
+        path = folder / f"spark{next(places)}.parquet"
+        pq.write_table(arrow(world, number), path)
+        return session.read.parquet(str(path))
+
+    return opened_anew(put)
