@@ -67,6 +67,7 @@ def _quoting(patch: pytest.MonkeyPatch) -> None:
         return table
 
     _after(patch, change)
+    patch.setattr(exact, "sealed", lambda action: action())
 
 
 def _arrays(table: ExactTable) -> list[Any]:
