@@ -155,8 +155,10 @@ def nasty(random: Random, row: Row, records: str) -> bytes:
             fields[position] += random.choice(SEPARATING)
         elif drawn < 0.5 and records == "lines":
             fields[position] = random.choice(QUOTING)
-    if random.random() < 0.1:
+    if random.random() < 0.2:
         fields = fields[: random.randint(3, len(fields))]
+        if records == "lines" and random.random() < 0.5:
+            fields[-1] = b'"cut off'
     return b",".join(fields)
 
 

@@ -108,7 +108,7 @@ COLUMNS: Mapping[str, Column] = {
     "who": Column(
         "string",
         "text",
-        tuple(t.encode() for t in ("ann", "bob", "cyn", "dee", "\ufffd", "?", "a?")),
+        tuple(t.encode() for t in ("ann", "bob", "cyn", ",dee", "\ufffd", "?", "a?")),
         tuple(t.encode() for t in TEXT),
         ODD_TEXT,
     ),
@@ -160,7 +160,7 @@ COLUMNS: Mapping[str, Column] = {
     "k": Column(
         "string",
         "text",
-        tuple(t.encode() for t in ("p", "q", "é", "\ufffd", "?")),
+        tuple(t.encode() for t in ("p", "q", "é", ",p", "\ufffd", "?")),
         tuple(t.encode() for t in TEXT),
         ODD_TEXT,
     ),
@@ -267,7 +267,7 @@ def worlds(
     random: Random,
     engine: str,
     names: int | None = None,
-    units: int = 24,
+    units: int = 32,
     equal: int = 1,
     forms: bool = True,
 ) -> World:
