@@ -156,7 +156,7 @@ def nasty(random: Random, row: Row, records: str) -> bytes:
         elif drawn < 0.5 and records == "lines":
             fields[position] = random.choice(QUOTING)
     if random.random() < 0.2:
-        fields = fields[: random.randint(3, len(fields))]
+        fields = fields[: random.choice((random.randint(3, len(fields)), len(fields)))]
         if records == "lines" and random.random() < 0.5:
             fields[-1] = b'"cut off'
     return b",".join(fields)

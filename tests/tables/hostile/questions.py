@@ -187,7 +187,9 @@ class _Writer:
         if shape == "texts":
             return f"{self.column(self.texts)} IN ('p', {self.pick(_TEXTS)})"
         if shape == "like":
-            return f"{self.column(self.texts)} LIKE '{self.pick(('a%', '%a', '%é%', 'p', '%1%'))}'"
+            return (
+                f"{self.column(self.texts)} LIKE '{self.pick(('a%', '%a', '%é%', 'p', '%1%', '?%', 'a?%'))}'"
+            )
         if shape == "null":
             what = self.pick((self.column(self.numeric), self.column(self.texts), quoted(self.names["day"])))
             return f"{what} IS {self.pick(('', 'NOT '))}NULL"
@@ -235,7 +237,7 @@ _CONDITIONS = (
     "AND",
     "OR",
 )
-_TEXTS = ("'p'", "'é'", "''", "'a'", "'o''b\"\\'", "'1e5'", "'\ufffd'")
+_TEXTS = ("'?'", "'a?'", "'p'", "'é'", "''", "'a'", "'o''b\"\\'", "'1e5'", "'\ufffd'")
 
 
 def _schema(draw: st.DrawFn, names: Mapping[str, str]) -> Schema:

@@ -160,7 +160,7 @@ COLUMNS: Mapping[str, Column] = {
     "k": Column(
         "string",
         "text",
-        tuple(t.encode() for t in ("p", "q", "é", ",p", "\ufffd", "?")),
+        tuple(t.encode() for t in ("p", "q", "é", ",p", "\np", "\ufffd", "?")),
         tuple(t.encode() for t in TEXT),
         ODD_TEXT,
     ),
@@ -277,12 +277,9 @@ def worlds(
     types.
     """
     roles = list(COLUMNS.values())
-    ordinary = [(*c.ordinary, None) for c in roles]
     trouble = [_trouble(c, engine) for c in roles]
-    base = tuple(
-        tuple(random.choice(pool) for pool in ordinary)
-        for _ in range(random.choice((0, 1, 3, 8, 12)) if equal == 1 else random.choice((1, 3)))
-    )
+    count = random.choice((0, 1, 3, 8, 12)) if equal == 1 else random.choice((1, 2, 3))
+    base = tuple(_base_row(random, roles, trouble, odd=0.6 if equal > 1 else 0.2) for _ in range(count))
     neighbours = []
     for number in range(units):
         count = random.randint(1, 4) if number % 3 == 2 else 1
@@ -298,6 +295,14 @@ def worlds(
         types |= {role: random.choice(some) for role, some in FORMS.items() if random.random() < 0.2}
     position = random.randrange(len(NAMES)) if names is None else names
     return World(NAMES[position], types, base, tuple(neighbours), equal, random.getrandbits(32))
+
+
+def _base_row(random: Random, roles: Sequence[Column], trouble: Sequence[tuple[Any, ...]], odd: float) -> Row:
+    """A row of the table itself: ordinary but for some values now and then, and of somebody ordinary."""
+    nasty = random.random() < odd
+    who = tuple(random.choice((*column.ordinary, None)) for column in roles[:2])
+    pools = list(zip(roles, trouble, strict=True))[2:]
+    return (*who, *(_value(random, column, some if nasty else ()) for column, some in pools))
 
 
 def _value(random: Random, column: Column, trouble: tuple[Any, ...]) -> Any:
