@@ -22,7 +22,7 @@ given, what is allowed and what to do; nothing decides by reading one.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 
 class DaleniusError(Exception):
@@ -34,7 +34,16 @@ class Refused(DaleniusError, ValueError):
 
 
 class InvalidParameter(Refused):
-    """A value outside what the mathematics allows."""
+    """A value outside what is allowed. parameter: the name of what was given, where one is to blame."""
+
+    parameter: str | None = None
+
+    @classmethod
+    def of(cls, parameter: str, message: str) -> Self:
+        """The error, with the name of the parameter that is to blame."""
+        error = cls(message)
+        error.parameter = parameter
+        return error
 
 
 class AdjacencyMismatch(InvalidParameter):

@@ -16,8 +16,7 @@ from typer.testing import CliRunner
 import dalenius as dp
 from dalenius.cli import main as program
 from dalenius.cli import show
-from dalenius.cli.evaluate import evaluate, read_loss
-from dalenius.cli.grammar import parse
+from dalenius.cli.loss_expressions import evaluate, parse, read_loss
 from dalenius.cli.promises import read_promise
 from dalenius.core import decimals
 
@@ -97,7 +96,7 @@ class TestOutside:
         done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
         assert done.returncode == 0
         assert "Exit codes:" in done.stdout
-        assert "poisson(rate, loss)" in done.stdout
+        assert "dalenius losses" in done.stdout
         assert done.stdout.splitlines()[-1] == "[]"
 
 
@@ -183,7 +182,7 @@ class TestCalibrate:
         ],
     )
     def test_the_printed_value_keeps_the_promise(self, text: str, promise: str) -> None:
-        wanted = read_promise(promise).guarantee
+        wanted = read_promise(promise)
         first, *_, last = run("calibrate", text, "--for", promise).splitlines()
         name, shown = first.split(" = ")
         assert wanted.holds(evaluate(parse(text), {name: float(shown)}))
@@ -212,7 +211,7 @@ class TestCalibrate:
             ("gaussian(s) + laplace(-1)", "scale is -1.0"),
             ("gaussian(nan)", "finite numbers"),
             ("gaussian(s) + approx(1, 0.1)", "no parameter from"),
-            ("gaussian(1) * n", "no number of repetitions"),
+            ("gaussian(1) * n", "whole numbers of repetitions"),
             ("rr(1, k)", "k must be written as a whole number"),
         ],
     )

@@ -20,7 +20,7 @@ from sklearn.utils.estimator_checks import check_estimator
 
 import dalenius as dp
 from dalenius.errors import InvalidParameter
-from dalenius.noise.seeded import seeded
+from tests.noise.seeded import seeded
 
 CONFIDENCE = 1 - 1e-9
 

@@ -16,7 +16,7 @@ from sklearn.pipeline import make_pipeline
 
 import dalenius as dp
 from dalenius.errors import InvalidParameter
-from dalenius.noise.seeded import seeded
+from tests.noise.seeded import seeded
 
 MODEL = dp.learn.LogisticRegression(dp.ZCDP(0.1))
 

@@ -16,8 +16,8 @@ from dalenius.noise.contest import Contestant, winner
 from dalenius.noise.exponential import exponentials
 from dalenius.noise.interval import exponential
 from dalenius.noise.lazy import LazyUniform
-from dalenius.noise.seeded import ListedSource, seeded, using
 from tests.noise.goodness import WrongLaw, check_events
+from tests.noise.seeded import ListedSource, seeded, using
 
 N = 100_000
 

@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.linear_model import Ridge
 
 import dalenius as dp
-from dalenius.session.budget import filter_of
+from dalenius.calculus.guarantees import filter_of
 from dalenius.session.fit import Fitting
 from dalenius.tables import exact
 

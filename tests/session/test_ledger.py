@@ -24,10 +24,11 @@ import pytest
 
 import dalenius as dp
 from dalenius import losses
+from dalenius.calculus.guarantees.amounts import GRAINS
+from dalenius.calculus.guarantees.cost import Cost
 from dalenius.errors import AdjacencyMismatch, BudgetExceeded, EngineFailed, InvalidParameter, LedgerError
 from dalenius.session import entries
 from dalenius.session.account import Ticket
-from dalenius.session.cost import GRAINS, Cost
 from dalenius.session.ledger import Ledger
 from dalenius.session.report import exported, overview
 from dalenius.session.store import Rows
@@ -538,7 +539,7 @@ def test_a_server_that_is_not_there() -> None:
         Ledger.open("postgresql://u:secret@127.0.0.1:1/x", patience=2)
 
 
-@pytest.mark.parametrize("room", ["cost", "budget", "entries", "ledger", "account"])
+@pytest.mark.parametrize("room", ["entries", "ledger", "account", "session"])
 def test_examples_in_docstrings(room: str) -> None:
     found = doctest.testmod(importlib.import_module(f"dalenius.session.{room}"), optionflags=doctest.ELLIPSIS)
     assert found.failed == 0

@@ -11,8 +11,8 @@ import pandas as pd
 import pytest
 
 import dalenius as dp
-from dalenius.noise.seeded import seeded
 from dalenius.tables import exact
+from tests.noise.seeded import seeded
 
 
 @pytest.fixture(scope="module")

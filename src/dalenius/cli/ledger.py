@@ -249,7 +249,7 @@ def _account(account: dict[str, Any]) -> tuple[str, ...]:
 
 
 def _numbers(promise: dict[str, float], digits: int = decimals.DIGITS, up: bool = True) -> str:
-    from dalenius.session.cost import shown
+    from dalenius.calculus.guarantees.amounts import shown
 
     return ", ".join(f"{name} {shown(Decimal(repr(value)), digits, up)}" for name, value in promise.items())
 
@@ -267,10 +267,10 @@ def _analyst(account: dict[str, Any], who: dict[str, Any]) -> tuple[str, ...]:
 def _short(kind: str, exact: dict[str, str], up: bool) -> str:
     from fractions import Fraction
 
-    from dalenius.session.cost import Cost
+    from dalenius.calculus.guarantees.cost import Cost
 
-    parts = {name: Fraction(value) for name, value in exact.items()}
-    return Cost(kind, **parts).text(decimals.DIGITS, up)  # type: ignore[arg-type]
+    parts: dict[str, Any] = {name: Fraction(value) for name, value in exact.items()}
+    return Cost(kind, **parts).text(decimals.DIGITS, up)
 
 
 def _verification(found: Verification) -> dict[str, Any]:

@@ -16,7 +16,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from dalenius.calculus.guarantees import Guarantee
+from dalenius.calculus.guarantees import Filter, Guarantee
+from dalenius.calculus.guarantees.cost import Cost
 from dalenius.calculus.loss import Loss
 from dalenius.errors import (
     BudgetExceeded,
@@ -25,8 +26,6 @@ from dalenius.errors import (
     LedgerDamaged,
     LedgerError,
 )
-from dalenius.session.budget import Filter
-from dalenius.session.cost import Cost
 from dalenius.session.entries import Entry, digest, now
 from dalenius.session.store import Rows
 from dalenius.tables.failure import FAILED
@@ -156,8 +155,15 @@ class Account:
             body = charged.content()
             return Reply(str(body["answer"]), None, body.get("time"))
         answer = None
-        with contextlib.suppress(Exception):
+        try:
             answer = _checked_answer(compute())
+        except Exception:
+            pass
+        except (
+            BaseException
+        ):  # Ctrl-C and its like come from outside: they pass, and the charge has no answer
+            self._fail(charged)
+            raise
         if answer is None:
             self._fail(charged)
             raise EngineFailed(FAILED)

@@ -42,7 +42,6 @@ from numpy.typing import NDArray
 from dalenius.errors import InvalidParameter, QueryRefused
 from dalenius.tables.bins import Bins
 from dalenius.tables.bounding import SEED, UNIT, bounded
-from dalenius.tables.engines import engine_of
 from dalenius.tables.engines.engine import LIMIT, fits
 from dalenius.tables.failure import sealed
 from dalenius.tables.gridding import Value
@@ -149,7 +148,7 @@ def prepared(source: Source, query: Query, unit: Unit) -> Evaluation:
 class Evaluation:
     def __init__(self, source: Source, query: Query, unit: Unit) -> None:
         self.source, self.query, self.unit = source, query, unit
-        self.engine = engine_of(source.engine)
+        self.engine = source.engine
         wanted = dict.fromkeys(query.measures)
         if isinstance(query.keys, Discover):
             wanted |= {units(): None}
@@ -215,7 +214,7 @@ class Evaluation:
         assert self.unit.column is not None
         x, kind = scope.identity(self.unit.column)
         field = scope.fields[self.unit.column]
-        if field.nullable or field.mended:
+        if field.missing or field.mended:
             scope.rows = scope.rows.filter(x.notnull())
             x, kind = scope.identity(self.unit.column)
         return {UNIT: x, SEED: self.engine.integer(kind, x)}

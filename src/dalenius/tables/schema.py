@@ -65,7 +65,7 @@ class Impute:
 Nulls: TypeAlias = Literal["drop", "never"] | Impute
 
 Records: TypeAlias = Literal["quoted", "lines"]
-"""What one record of a CSV file is; see `dalenius.tables.opening.records`."""
+"""What one record of a CSV file is; see `dalenius.tables.engines.duckdb.records`."""
 
 HOW_TO_DECLARE = (
     'declare nulls="drop" (rows without a value are left out), impute(constant), or nulls="never" '

@@ -21,7 +21,7 @@ class Statements:
 
     def over(self, source: Source) -> Source | Rows:
         """Something to fetch the same statements from, of the rows of this source."""
-        if source.engine == "duckdb":
+        if source.engine.name == "duckdb":
             return Rows(self, source)
         self._remember(source)
         return source

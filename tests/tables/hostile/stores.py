@@ -8,8 +8,11 @@ opening itself reads rows (CSV files, columns of Python objects) every table is 
 from __future__ import annotations
 
 import datetime
+import math
+import sqlite3
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +20,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from dalenius.tables import Source
-from dalenius.tables.opening import frames
+from dalenius.tables.engines.duckdb import frames
 from tests.tables.hostile.rows import COLUMNS, ROLES, Raw, World, fitted
 
 Hold = Callable[[int | None], Source]
@@ -174,6 +177,68 @@ def postgres(url: str) -> Store:
             source.close()
 
     return store
+
+
+SQLITE = {
+    "int6": "INTEGER",
+    "int3": "INTEGER",
+    "int1": "INTEGER",
+    "floa": "REAL",
+    "deci": "NUMERIC",
+    "stri": "TEXT",
+    "bool": "BOOLEAN",
+    "date": "DATE",
+}
+
+
+def sqlite(folder: Path) -> Store:
+    """In columns that hold whatever they are given: what is no date, and text that is none, stay what they are."""
+
+    @contextmanager
+    def store(world: World) -> Iterator[Hold]:
+        path = folder / "data.sqlite"
+        path.unlink(missing_ok=True)
+        kinds = [SQLITE.get(COLUMNS[role].arrow[:4], "TIMESTAMP") for role in ROLES]
+        named = [world.names[role].replace('"', '""') for role in ROLES]
+        columns = ", ".join(f'"{name}" {kind}' for name, kind in zip(named, kinds, strict=True))
+        marks = ", ".join("CAST(? AS TEXT)" if kind == "TEXT" else "?" for kind in kinds)
+        with closing(sqlite3.connect(path)) as held:
+            held.execute(f"CREATE TABLE data ({columns})")
+            source = Source.open(path, table="data")
+
+            def hold(number: int | None) -> Source:
+                first, own, last = world.parts(number)
+                rows = [[_held(v, role) for v, role in zip(row, ROLES, strict=True)] for row in (*first, *own, *last)]
+                for at in range(len(first), len(first) + len(own)):
+                    random = world.random(number, at)
+                    for position in range(2, len(ROLES)):
+                        if random.random() < 0.3:
+                            rows[at][position] = random.choice(ANYTHING)
+                with held:
+                    held.execute("DELETE FROM data")
+                    held.executemany(f"INSERT INTO data VALUES ({marks})", rows)
+                return source
+
+            yield hold
+            source.close()
+
+    return store
+
+
+ANYTHING = (
+    *(0, 1, 2**63 - 1, -(2**63), 0.5, math.inf, -math.inf, 1e308, 5e-324, "", "p", "1e5", "nan", "2020-01-01", "\x00"),
+    *(b"", b"\xff", b"p", b"\x00", "2020-02-30", "9999-12-31 23:59:59.999999", "0000-00-00", "10000-01-01", "x" * 70_000),
+)
+"""Any column of SQLite may hold any of these."""
+
+
+def _held(value: Any, role: str) -> Any:
+    if role in ("day", "moment") and value is not None:
+        try:
+            return spelled(value, role)
+        except OverflowError:  # beyond the calendar there is no spelling
+            return value
+    return float(value) if isinstance(value, Decimal) else value
 
 
 def spelled(value: Any, role: str) -> str | None:
