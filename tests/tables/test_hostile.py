@@ -76,6 +76,12 @@ def test_postgres(postgres_server: PostgresServer) -> None:
     assert tried(engines({"duckdb": stores.frame, "postgres": held}), 3, 7) > 50
 
 
+def test_sqlite(tmp_path: Path) -> None:
+    held, same = stores.sqlite(tmp_path), stores.sqlite(tmp_path, anything=False)
+    assert tried(neighbours(held, "duckdb", names=0, forms=False), 3, 12) > 200
+    assert tried(engines({"duckdb": stores.frame, "sqlite": same}), 2, 13) > 50
+
+
 @pytest.fixture(scope="module")
 def spark() -> Iterator[Any]:
     try:

@@ -21,7 +21,7 @@ from tests.tables.hostile.judge import Tally
 from tests.tables.hostile.leaks import LEAKS
 from tests.tables.hostile.worker import part
 
-CASES = {"spark": 1_000, "postgres": 10_000, "duckdb": 100_000}
+CASES = {"spark": 1_000, "postgres": 10_000, "sqlite": 10_000, "duckdb": 100_000}
 
 
 def main() -> None:

@@ -104,7 +104,7 @@ def run(attempt: Try, count: int, number: int, tally: Tally) -> Leak | None:
     return None
 
 
-WORLDS = {"duckdb": 3, "postgres": 2, "spark": 1}
+WORLDS = {"duckdb": 3, "postgres": 2, "sqlite": 3, "spark": 1}
 """In one batch."""
 
 SHARES: Mapping[str, Mapping[str, float]] = {
@@ -121,6 +121,7 @@ SHARES: Mapping[str, Mapping[str, float]] = {
         "whole sessions": 0.01,
     },
     "postgres": {"tables": 0.8, "tables of equal rows": 0.05, "the same integers as DuckDB": 0.15},
+    "sqlite": {"files": 0.7, "files of equal rows": 0.1, "the same integers as DuckDB": 0.2},
     "spark": {"Parquet files": 0.6, "the same integers as DuckDB": 0.4},
 }
 """What part of an engine's cases goes where."""
@@ -144,6 +145,14 @@ def attempts(engine: str) -> Iterator[dict[str, Try]]:
                     engines({"duckdb": stores.frame, "postgres": held}),
                 )
                 yield dict(zip(SHARES[engine], tried, strict=True))
+        elif engine == "sqlite":
+            held = stores.sqlite(folder)
+            tried = (
+                neighbours(held, "duckdb", names=0, forms=False),
+                neighbours(held, "duckdb", names=0, equal=EQUAL, forms=False, units=16),
+                engines({"duckdb": stores.frame, "sqlite": stores.sqlite(folder, anything=False)}),
+            )
+            yield dict(zip(SHARES[engine], tried, strict=True))
         else:
             from tests.tables.engines import spark_session
 

@@ -108,7 +108,7 @@ def quoted(text: bytes) -> bytes:
 
 
 def csv(folder: Path, records: str) -> Store:
-    """records: the rule of the schema, see `dalenius.tables.opening.records`."""
+    """records: the rule of the schema, see `dalenius.tables.engines.duckdb.records`."""
 
     def put(world: World, number: int | None) -> Any:
         path = written(world, number, records, folder / f"{records}.csv")

@@ -191,8 +191,11 @@ SQLITE = {
 }
 
 
-def sqlite(folder: Path) -> Store:
-    """In columns that hold whatever they are given: what is no date, and text that is none, stay what they are."""
+def sqlite(folder: Path, anything: bool = True) -> Store:
+    """In columns that hold whatever they are given: what is no date, and text that is none, stay what they are.
+
+    anything: whether values of any type may stand in any column of a nasty row.
+    """
 
     @contextmanager
     def store(world: World) -> Iterator[Hold]:
@@ -208,11 +211,14 @@ def sqlite(folder: Path) -> Store:
 
             def hold(number: int | None) -> Source:
                 first, own, last = world.parts(number)
-                rows = [[_held(v, role) for v, role in zip(row, ROLES, strict=True)] for row in (*first, *own, *last)]
+                rows = [
+                    [_held(v, role) for v, role in zip(row, ROLES, strict=True)]
+                    for row in (*first, *own, *last)
+                ]
                 for at in range(len(first), len(first) + len(own)):
                     random = world.random(number, at)
                     for position in range(2, len(ROLES)):
-                        if random.random() < 0.3:
+                        if anything and random.random() < 0.3:
                             rows[at][position] = random.choice(ANYTHING)
                 with held:
                     held.execute("DELETE FROM data")
@@ -226,8 +232,34 @@ def sqlite(folder: Path) -> Store:
 
 
 ANYTHING = (
-    *(0, 1, 2**63 - 1, -(2**63), 0.5, math.inf, -math.inf, 1e308, 5e-324, "", "p", "1e5", "nan", "2020-01-01", "\x00"),
-    *(b"", b"\xff", b"p", b"\x00", "2020-02-30", "9999-12-31 23:59:59.999999", "0000-00-00", "10000-01-01", "x" * 70_000),
+    *(
+        0,
+        1,
+        2**63 - 1,
+        -(2**63),
+        0.5,
+        math.inf,
+        -math.inf,
+        1e308,
+        5e-324,
+        "",
+        "p",
+        "1e5",
+        "nan",
+        "2020-01-01",
+        "\x00",
+    ),
+    *(
+        b"",
+        b"\xff",
+        b"p",
+        b"\x00",
+        "2020-02-30",
+        "9999-12-31 23:59:59.999999",
+        "0000-00-00",
+        "10000-01-01",
+        "x" * 70_000,
+    ),
 )
 """Any column of SQLite may hold any of these."""
 
