@@ -30,56 +30,57 @@ def tried(attempt: Try, worlds: int, seed: int) -> int:
     leak = run(attempt, worlds, seed, tally)
     if leak is not None:
         raise leak
+    print(tally.total, "cases")
     return tally.total
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(3))
 def test_frames(seed: int) -> None:
-    assert tried(neighbours(stores.frame, "duckdb"), 6, seed) > 300
+    assert tried(neighbours(stores.frame, "duckdb"), 3, seed) > 250
 
 
 def test_parquet(tmp_path: Path) -> None:
-    assert tried(neighbours(stores.parquet(tmp_path), "duckdb"), 6, 5) > 300
+    assert tried(neighbours(stores.parquet(tmp_path), "duckdb"), 2, 5) > 100
 
 
 def test_parquet_of_equal_rows(tmp_path: Path) -> None:
     """Statistics and dictionaries of a file, which one odd row changes."""
-    assert tried(neighbours(stores.parquet(tmp_path), "duckdb", equal=EQUAL), 5, 6) > 200
+    assert tried(neighbours(stores.parquet(tmp_path), "duckdb", equal=EQUAL), 2, 6) > 100
 
 
 @pytest.mark.parametrize("records", ["lines", "quoted"])
 def test_csv(records: str, tmp_path: Path) -> None:
-    assert tried(neighbours(lines.csv(tmp_path, records), "duckdb", forms=False), 3, 7) > 100
+    assert tried(neighbours(lines.csv(tmp_path, records), "duckdb", forms=False), 1, 7) > 50
 
 
 @pytest.mark.parametrize("equal", [1, EQUAL])
 def test_database_files(equal: int, tmp_path: Path) -> None:
     held = databases.database(tmp_path)
-    assert tried(neighbours(held, "duckdb", names=0, equal=equal), 2, 8) > 60
+    assert tried(neighbours(held, "duckdb", names=0, equal=equal), 1, 8) > 50
 
 
 def test_given_connections() -> None:
-    assert tried(neighbours(databases.given(), "duckdb", names=0), 4, 9) > 150
+    assert tried(neighbours(databases.given(), "duckdb", names=0), 2, 9) > 100
 
 
 def test_columns_of_objects() -> None:
-    assert tried(neighbours(objects.objects, "duckdb", forms=False), 4, 10) > 150
+    assert tried(neighbours(objects.objects, "duckdb", forms=False), 1, 10) > 50
 
 
 def test_whole_sessions(tmp_path: Path) -> None:
-    assert tried(whole("duckdb", tmp_path), 6, 11) > 15
+    assert tried(whole("duckdb", tmp_path), 5, 11) > 10
 
 
 def test_postgres(postgres_server: PostgresServer) -> None:
     held = stores.postgres(postgres_server.fresh())
-    assert tried(neighbours(held, "postgres"), 3, 6) > 100
-    assert tried(engines({"duckdb": stores.frame, "postgres": held}), 3, 7) > 50
+    assert tried(neighbours(held, "postgres"), 2, 6) > 100
+    assert tried(engines({"duckdb": stores.frame, "postgres": held}), 1, 7) > 20
 
 
 def test_sqlite(tmp_path: Path) -> None:
     held, same = stores.sqlite(tmp_path), stores.sqlite(tmp_path, anything=False)
-    assert tried(neighbours(held, "duckdb", names=0, forms=False), 3, 12) > 200
-    assert tried(engines({"duckdb": stores.frame, "sqlite": same}), 2, 13) > 50
+    assert tried(neighbours(held, "duckdb", names=0, forms=False), 2, 12) > 100
+    assert tried(engines({"duckdb": stores.frame, "sqlite": same}), 1, 13) > 20
 
 
 @pytest.fixture(scope="module")
