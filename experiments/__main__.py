@@ -1,6 +1,6 @@
 """python -m experiments --data DIR [--seeds N] [--only NAME]: writes experiments/RESULTS.md.
 
-python -m experiments coverage [--replicates N]: writes experiments/COVERAGE.md.
+python -m experiments coverage [--replicates N] [--jobs N]: writes experiments/COVERAGE.md.
 """
 
 from __future__ import annotations
@@ -39,9 +39,10 @@ def main() -> None:
     parser.add_argument("--only", choices=PARTS, action="append")
     parser.add_argument("what", nargs="?", choices=("coverage",))
     parser.add_argument("--replicates", type=int, default=coverage.REPLICATES)
+    parser.add_argument("--jobs", type=int, default=1)
     asked = parser.parse_args()
     if asked.what == "coverage":
-        coverage.main(HERE / "COVERAGE.md", asked.replicates)
+        coverage.main(HERE / "COVERAGE.md", asked.replicates, asked.jobs)
         return
     (HERE / "parts").mkdir(exist_ok=True)
     for part in asked.only or PARTS:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from dalenius.tables import populations
 from dalenius.tables.aggregates import (
     Aggregate,
     Correlation,
@@ -33,7 +34,6 @@ from dalenius.tables.query import Query
 from dalenius.tables.ranks import quantile
 from dalenius.tables.ratios import interval
 from dalenius.tables.released import Released
-from dalenius.tables.shares import at_ends, share, share_variance
 
 Reals = npt.NDArray[Any]
 Roles = dict[str, Measure]
@@ -61,8 +61,19 @@ def columns(query: Query, released: Released, wanted: Wanted) -> list[Column]:
     failure = wanted.failure(max(1, width * len(released.keys)))
     found: list[Column] = []
     for (name, aggregate), roles in zip(query.aggregates, query.roles, strict=True):
-        found += _columns(name, aggregate, dict(roles), released, failure, wanted.sampling)
+        made = _columns(name, aggregate, dict(roles), released, failure, wanted.sampling)
+        found += [_within(query, aggregate, column) for column in made]
     return found
+
+
+def _within(query: Query, aggregate: Aggregate, column: Column) -> Column:
+    """A quantile within the declared bounds, which the outer bins may pass."""
+    if not isinstance(aggregate, Quantiles):
+        return column
+    scope = query.table._scope()
+    bounds = scope.argument(aggregate.column, aggregate.bounds, aggregate.nulls, aggregate.name).bounds
+    estimate, low, high = (np.clip(x, *bounds) for x in (column.estimate, column.low, column.high))
+    return replace(column, estimate=estimate, low=low, high=high)
 
 
 def _width(aggregate: Aggregate, roles: Roles) -> int:
@@ -136,10 +147,10 @@ def _mean(name: str, roles: Roles, released: Released, failure: float, sampling:
     error = np.sqrt(np.maximum(c[0] + c[1] * ratio + c[2] * ratio**2, 0.0))
     error = np.where(usable, np.minimum(error / np.where(usable, n, 1.0), 1.0), 1.0)
     edge = released.measures[roles["sum"]].edge / half
-    low, high = interval(s, n, c, lambda m: top.fourth + m**4 * bottom.fourth, failure, within, edge)
     if sampling:
-        ends = at_ends(top, bottom, square)
-        low, high = _where(ends, share(top, bottom, failure), (low, high))
+        low, high = populations.mean(top, bottom, square, drawn, failure, edge)
+    else:
+        low, high = interval(s, n, c, lambda m: top.fourth + m**4 * bottom.fourth, failure, within, edge)
     low, high = np.minimum(low, ratio), np.maximum(high, ratio)
     rounding = 0.0 if value.exact else 0.5
     worth = float(value.granularity)
@@ -164,10 +175,6 @@ def _drawn(top: Noisy, bottom: Noisy, square: Noisy | None, ratio: Reals) -> tup
     wilson = (n * share, 0.0 * n, -n * share)
     first, second, third = ((1 - ends) * a + ends * b for a, b in zip(student, wilson, strict=True))
     return first, second, third
-
-
-def _where(some: Reals, yes: tuple[Reals, Reals], no: tuple[Reals, Reals]) -> tuple[Reals, Reals]:
-    return np.where(some, yes[0], no[0]), np.where(some, yes[1], no[1])
 
 
 def _squares(top: Noisy, bottom: Noisy, square: Noisy | None, ratio: Reals) -> Reals:
@@ -210,10 +217,10 @@ def _covariance(
     variance = np.maximum(c[0] + c[1] * ratio + c[2] * ratio**2, 0.0)
     error = np.where(usable, np.sqrt(variance) / np.where(usable, bottom, 1.0), 4.0)
     edge = released.measures[roles["square" if one else "product"]].edge / (_half(x) * _half(y)) * parts.size
-    low, high = interval(top, bottom, c, parts.fourth, failure, within, edge)
     if sampling and one:
-        ends = at_ends(parts.x, parts.n, None if x.binary else parts.product)
-        low, high = _where(ends, share_variance(parts.x, parts.n, failure), (low, high))
+        low, high = populations.variance(parts, x.binary, failure, edge)
+    else:
+        low, high = interval(top, bottom, c, parts.fourth, failure, within, edge)
     # A value is off by half a step, which moves a (co)variance by as much of the other's deviation, twice.
     rounding = sum((0.0 if v.exact else 1.0) * np.sqrt(2.0) / _half(v) for v in (x, y))
     low, high = np.clip(low - rounding, *within), np.clip(high + rounding, *within)
