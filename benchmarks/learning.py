@@ -20,9 +20,9 @@ from benchmarks.learning_design import COLUMNS, design
 from benchmarks.report import clock, table
 from benchmarks.timing import Timing
 from benchmarks.timing import timed as timed_after
-from dalenius.learn.curves import Logistic
-from dalenius.learn.descent import NoisyDescent
-from dalenius.learn.rows import records
+from dalenius.learn.data.rows import records
+from dalenius.learn.methods.descent import NoisyDescent
+from dalenius.learn.numerics.curves import Logistic
 
 WORKER = Path(__file__).with_name("learning_peers.py")
 TIMEOUT = 600.0

@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 from scipy import stats
+from tests.noise.seeded import seeded
 
 import dalenius as dp
-from dalenius.noise.seeded import seeded
 from dalenius.tables.aggregates import Aggregate
 from dalenius.tables.column import Column
 from dalenius.tables.estimates import Wanted, columns

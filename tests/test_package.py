@@ -39,8 +39,10 @@ def test_public_name_resolves(name: str) -> None:
     assert name in dir(dalenius)
 
 
-def test_lazy_names_are_the_public_names() -> None:
-    assert {*dalenius._MODULES, *dalenius._HOMES, "__version__"} == set(dalenius.__all__)
+def test_every_line_of_the_stub_is_read() -> None:
+    stub = Path(dalenius.__file__ + "i").read_text()
+    lines = [line for line in stub.splitlines() if line and not line.startswith("#")]
+    assert len(lines) == len(dalenius.__all__)
 
 
 @pytest.mark.parametrize("first", ["dalenius.calculus.calibrate", "dalenius"])

@@ -1,137 +1,31 @@
 """Differential privacy from one front door: `import dalenius as dp`.
 
-Importing this loads nothing heavy; a room is opened when one of its names is first used.
+Importing this loads nothing heavy; a room is opened when one of its names is first used. The names stand in
+`__init__.pyi`, once, where type checkers read them too.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import re
+from importlib import import_module
 
 __version__ = "0.1.0"
 
-__all__ = [
-    "ADD_REMOVE",
-    "GDP",
-    "RDP",
-    "REPLACE_ONE",
-    "ZCDP",
-    "Adjacency",
-    "ApproxDP",
-    "Guarantee",
-    "Ledger",
-    "Loss",
-    "PureDP",
-    "Schema",
-    "Session",
-    "TradeOff",
-    "Unit",
-    "__version__",
-    "audit",
-    "bounds",
-    "calibrate",
-    "correlation",
-    "count",
-    "count_distinct",
-    "covariance",
-    "discover",
-    "errors",
-    "histogram",
-    "impute",
-    "learn",
-    "losses",
-    "mean",
-    "mechanisms",
-    "median",
-    "proportion",
-    "quantile",
-    "quantiles",
-    "std",
-    "sum",
-    "theorems",
-    "variance",
-    "within",
-]
+_STUB = __loader__.get_data(f"{__file__}i").decode()  # from wherever this file was read, an archive included
+_HOMES = {name: home for home, name in re.findall(r"^from (\S+) import (\w+) as \2$", _STUB, re.MULTILINE)}
+__all__ = ["__version__", *sorted(_HOMES)]
 
-if TYPE_CHECKING:
-    from dalenius import audit, errors, learn, losses, mechanisms
-    from dalenius.calculus import theorems
-    from dalenius.calculus.adjacency import ADD_REMOVE, REPLACE_ONE, Adjacency
-    from dalenius.calculus.calibrate import calibrate
-    from dalenius.calculus.guarantees import GDP, RDP, ZCDP, ApproxDP, Guarantee, PureDP, TradeOff
-    from dalenius.calculus.loss import Loss
-    from dalenius.session.accuracy import within
-    from dalenius.session.ledger import Ledger
-    from dalenius.session.session import Session
-    from dalenius.tables.aggregates import (
-        bounds,
-        correlation,
-        count,
-        count_distinct,
-        covariance,
-        histogram,
-        mean,
-        median,
-        proportion,
-        quantile,
-        quantiles,
-        std,
-        sum,
-        variance,
-    )
-    from dalenius.tables.keys import discover
-    from dalenius.tables.schema import Schema, impute
-    from dalenius.tables.unit import Unit
-else:
-    # Only at run time: a type checker that saw this __getattr__ would accept any misspelt name.
-    _MODULES = {
-        "audit": "dalenius.audit",
-        "errors": "dalenius.errors",
-        "learn": "dalenius.learn",
-        "losses": "dalenius.losses",
-        "mechanisms": "dalenius.mechanisms",
-        "theorems": "dalenius.calculus.theorems",
-    }
-    _MEMBERS = {
-        "dalenius.calculus.adjacency": ("ADD_REMOVE", "REPLACE_ONE", "Adjacency"),
-        "dalenius.calculus.calibrate": ("calibrate",),
-        "dalenius.calculus.guarantees": ("GDP", "RDP", "ZCDP", "ApproxDP", "Guarantee", "PureDP", "TradeOff"),
-        "dalenius.calculus.loss": ("Loss",),
-        "dalenius.session.accuracy": ("within",),
-        "dalenius.session.ledger": ("Ledger",),
-        "dalenius.session.session": ("Session",),
-        "dalenius.tables.aggregates": (
-            "bounds",
-            "correlation",
-            "count",
-            "count_distinct",
-            "covariance",
-            "histogram",
-            "mean",
-            "median",
-            "proportion",
-            "quantile",
-            "quantiles",
-            "std",
-            "sum",
-            "variance",
-        ),
-        "dalenius.tables.keys": ("discover",),
-        "dalenius.tables.schema": ("Schema", "impute"),
-        "dalenius.tables.unit": ("Unit",),
-    }
-    _HOMES = {name: home for home, names in _MEMBERS.items() for name in names}
 
-    def __getattr__(name: str) -> object:
-        from importlib import import_module
-
-        if name in _MODULES:
-            value = import_module(_MODULES[name])
-        elif name in _HOMES:
-            value = getattr(import_module(_HOMES[name]), name)
-        else:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        globals()[name] = value
-        return value
+def __getattr__(name: str) -> object:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    home = import_module(_HOMES[name])
+    if home.__name__ == __name__ or not hasattr(home, name):  # a room, not something in one
+        value: object = import_module(f"{home.__name__}.{name}")
+    else:
+        value = getattr(home, name)
+    globals()[name] = value
+    return value
 
 
 def __dir__() -> list[str]:

@@ -23,7 +23,7 @@ import pytest
 import dalenius as dp
 from dalenius import mechanisms
 from dalenius.audit import lower_bound
-from dalenius.noise.seeded import seeded
+from tests.noise.seeded import seeded
 
 SURE = 1 - 1e-9
 SINGLE = 200
@@ -64,6 +64,8 @@ LISTED = [
     Listed("Gaussian", {"sensitivity": 1, "sigma": 1.0}, 0.6, 1e-3, pair=(np.zeros(3), np.full(3, 3**-0.5))),
     Listed("DiscreteGaussian", {"sensitivity": 1, "sigma": 1.0}, 0.6, 1e-3),
     Listed("DiscreteGaussian", {"sensitivity": math.sqrt(2), "sigma": 1.5}, 0.55, 1e-3),
+    Listed("Staircase", {"sensitivity": 1, "epsilon": 1.0}, 0.88),
+    Listed("Staircase", {"sensitivity": 1, "epsilon": 3.0, "objective": "squared"}, 0.9),
     Listed("Tulap", {"sensitivity": 1, "epsilon": 1.0}, 0.93),
     Listed("Tulap", {"sensitivity": 1, "epsilon": 1.0, "delta": 0.05}, 0.93, 0.05),
     Listed("CanonicalNoise", {"sensitivity": 1, "guarantee": dp.GDP(1.0)}, 0.6, 1e-3),
@@ -120,6 +122,7 @@ PLANTED: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "ReportNoisyMax": (ONE, {"epsilon": 2.0}),
     "SparseVector": ({**ONE, "count": 2}, {"epsilon": 2.0}),
     "StabilityHistogram": ({"scale": 2.0, "threshold": 12}, {"scale": 1.0}),
+    "Staircase": ({"sensitivity": 1, "epsilon": 0.5}, {"epsilon": 1.0}),
     "Tulap": ({"sensitivity": 1, "epsilon": 0.5}, {"epsilon": 1.0}),
 }
 """What is claimed, and what is done instead: half the noise."""

@@ -30,9 +30,9 @@ from hypothesis import strategies as st
 
 import dalenius as dp
 from dalenius import losses
-from dalenius.calculus.errors import UnsupportedComposition
 from dalenius.calculus.loss import Loss
 from dalenius.calculus.pairs.pair import Bounds
+from dalenius.errors import UnsupportedComposition
 
 Side = Literal["remove", "add"]
 SIDES: tuple[Side, ...] = ("remove", "add")
@@ -402,7 +402,7 @@ class LossContract:
         for level, error in zip(levels[1:-1], errors[1:-1], strict=True):
             for (
                 epsilon
-            ) in self.epsilons:  # (epsilon, delta)-DP as a statement on tests (seed 000 Theorem 3.4)
+            ) in self.epsilons:  # (epsilon, delta)-DP as a statement on tests (Wasserman and Zhou 2010)
                 bounds = loss.delta_bounds(epsilon)
                 assert error >= 1 - bounds.upper - math.exp(epsilon) * level - 1e-6
                 assert error >= math.exp(-epsilon) * (1 - bounds.upper - level) - 1e-6

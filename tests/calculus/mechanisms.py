@@ -176,7 +176,7 @@ class PoissonSampled:
 
 @dataclass(frozen=True)
 class NoisyMinimiser:
-    """The dominating pair of objective perturbation (thesis Lemma C.4.6 with its sign corrected).
+    """The dominating pair of objective perturbation (Redberg 2023, Lemma C.4.6, with its sign corrected).
 
     P is the norm r of N(0, sigma^2 I_d), Q has density (1 - smoothness/ridge)^d exp(-(r + L)^2/(2 sigma^2))
     where P has exp(-r^2/(2 sigma^2)), and the rest of its mass where P has none.

@@ -11,7 +11,7 @@ import pytest
 
 import dalenius as dp
 from dalenius import losses
-from dalenius.calculus.errors import (
+from dalenius.errors import (
     AdjacencyMismatch,
     CannotMeet,
     InvalidParameter,
@@ -244,7 +244,7 @@ def test_other_refusals() -> None:
     refused(lambda: losses.parallel(), "at least one")
     refused(lambda: losses.parallel(GAUSS, 1.0), "1.0", "losses")
     refused(lambda: losses.discrete_gaussian(1e6), "sigma is 1000000.0", "1e5", "coarser")
-    refused(lambda: losses.group(losses.zcdp(0.1), 100), "100", "64", error=UnsupportedComposition)
+    refused(lambda: losses.group(losses.bounded_range(0.1), 100), "100", "64", error=UnsupportedComposition)
     refused(lambda: GAUSS.delta_bounds(1.0, engine="fast"), "engine is 'fast'", "'grid'")
     refused(lambda: GAUSS.epsilon_bounds(1e-5, engine=None), "engine is None", "'auto'")
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import dalenius as dp
 from dalenius import losses
-from dalenius.calculus.errors import CannotMeet, NotMonotone
+from dalenius.errors import CannotMeet, NotMonotone
 from tests.calculus.contract import quickly
 
 Family = Callable[[float], dp.Loss]

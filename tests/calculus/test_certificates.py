@@ -23,8 +23,6 @@ from dalenius.calculus.pairs.gaussian import GaussianPair
 from dalenius.calculus.pairs.half_normal import ChiPair, HalfNormalPair
 from dalenius.calculus.pairs.laplace import LaplacePair
 from dalenius.calculus.pairs.pair import Bounds, Pair
-from dalenius.calculus.pairs.sampled import SampledPair
-from dalenius.calculus.pairs.subset import SubsetPair
 from dalenius.calculus.pairs.tabulate import symmetric_above, symmetric_below
 
 losses = dp.losses
@@ -252,16 +250,16 @@ def test_chi_cells_in_one_dimension() -> None:
         (LaplacePair(3.0), 2.5),
         (HalfNormalPair(0.05, 0.2), 0.7),
         (BoundedRangePair(2.0), 1.0),
-        (SampledPair(GaussianPair(1.0), 1e-3, True), 1e-4),
-        (SampledPair(LaplacePair(2.0), 0.1, False), 0.3),
-        (SampledPair(LaplacePair(1e-9), 0.1, False), 3e-11),
-        (SampledPair(LaplacePair(1e-9), 0.1, True), 3e-11),
-        (SampledPair(LaplacePair(60.0), 1e-30, False), 1e-5),
-        (SubsetPair(SampledPair(GaussianPair(0.5), 0.05, False)), 0.05),
+        (GaussianPair(1.0).sampled(1e-3, True), 1e-4),
+        (LaplacePair(2.0).sampled(0.1, False), 0.3),
+        (LaplacePair(1e-9).sampled(0.1, False), 3e-11),
+        (LaplacePair(1e-9).sampled(0.1, True), 3e-11),
+        (LaplacePair(60.0).sampled(1e-30, False), 1e-5),
+        (GaussianPair(0.5).sampled(0.05, False).mirrored(), 0.05),
         (GaussianPair(50.0), 1400.0),  # exp(epsilon) is no float
         (LaplacePair(800.0), 790.0),
-        (SampledPair(LaplacePair(800.0), 0.5, False), 795.0),
-        (SampledPair(LaplacePair(800.0), 0.5, True), 0.6),
+        (LaplacePair(800.0).sampled(0.5, False), 795.0),
+        (LaplacePair(800.0).sampled(0.5, True), 0.6),
         (BoundedRangePair(800.0), 795.0),
     ],
 )
@@ -312,7 +310,7 @@ def test_trapezoid_error(mu: float, rate: float, c: float, added: bool, reach: f
 def test_what_is_left_beside_the_atoms() -> None:
     """|M| below its own atom does not make M^n - A^n vanish: the atom and the remainder are bounded apart."""
     mu, rate, c, n = 6.35, 0.0114, 0.114, 2
-    pair = SubsetPair(SampledPair(GaussianPair(mu), rate, False))
+    pair = GaussianPair(mu).sampled(rate, False).mirrored()
     assert pair.atomic is not None
     at = np.array([c])
     share = math.exp(float((pair.atomic.log_mgf(at) - pair.log_mgf(at))[0]))

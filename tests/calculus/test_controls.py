@@ -17,7 +17,7 @@ from scipy.special import ndtr
 import dalenius as dp
 from dalenius import losses
 
-P, Q = np.array([0.9, 0.1]), np.array([0.5, 0.5])  # without the record, with it (spec 14.4)
+P, Q = np.array([0.9, 0.1]), np.array([0.5, 0.5])  # without the record, with it
 
 
 def hockey_stick(p: np.ndarray, q: np.ndarray, alpha: float) -> float:
@@ -57,7 +57,7 @@ def test_remove_pair_alone() -> None:
 
 
 def test_add_pair_alone() -> None:
-    """For sampled Gaussian noise it is the other way round (spec 11.4)."""
+    """For sampled Gaussian noise it is the other way round."""
     loss = losses.poisson_sampled(losses.gaussian(1.0), 0.01) * 1000
     add = loss.add.epsilon(1e-5)
     assert add.upper == pytest.approx(1.4166, abs=2e-3)
@@ -71,7 +71,7 @@ def test_sampling_without_secrecy() -> None:
 
 
 def test_noise_relative_to_the_other_sensitivity() -> None:
-    """Spec 11.5: sigma C for add/remove and sigma 2C for replace-one are not the same sigma.
+    """sigma C for add/remove and sigma 2C for replace-one are not the same sigma.
 
     A run with noise sigma * C whose replace-one sensitivity is 2C is twice as telling per step as the
     accountant is told when sigma is entered as if it were relative to 2C.
@@ -130,7 +130,7 @@ def test_central_limit_is_below_the_truth(rate: float, sigma: float, steps: int,
 
 
 def test_gaussian_with_the_printed_sign() -> None:
-    """Theorem 3.3.3 of the thesis prints + epsilon sigma / D in its second term: less than nothing."""
+    """Theorem 3.3.3 of Redberg 2023 prints + epsilon sigma / D in its second term: less than nothing."""
     sigma, epsilon = 1.0, 1.0
     printed = ndtr(1 / (2 * sigma) - epsilon * sigma) - math.exp(epsilon) * ndtr(
         -1 / (2 * sigma) + epsilon * sigma
@@ -141,7 +141,7 @@ def test_gaussian_with_the_printed_sign() -> None:
 
 @pytest.mark.parametrize(("epsilon", "exact"), [(10.0, 2.14e-5), (20.0, 1.45e-3)])
 def test_classical_gaussian_beyond_one(epsilon: float, exact: float) -> None:
-    """Spec 9.4: sqrt(2 log(1.32/delta)) / epsilon is not enough noise once epsilon is large."""
+    """sqrt(2 log(1.32/delta)) / epsilon is not enough noise once epsilon is large."""
     sigma = math.sqrt(2 * math.log(1.32 / 1e-5)) / epsilon
     found = losses.gaussian(sigma).delta_bounds(epsilon)
     assert found.lower > 1e-5
@@ -214,7 +214,7 @@ def gaussian_profile(epsilon: float, mu: float) -> float:
 
 
 def test_sign_of_the_log_determinant() -> None:
-    """Theorem 4.3.1 prints epsilon - log(1 - beta/lambda): below the lower bound of the thesis itself."""
+    """Theorem 4.3.1 of Redberg 2023 prints epsilon - log(1 - beta/lambda): below its own lower bound."""
     sigma, smoothness, ridge, epsilon = 5.0, 1.0, 20.0, 1.0
     literal = 2 * gaussian_profile(epsilon - math.log(1 - smoothness / ridge), 1 / sigma)
     lower = gaussian_profile(epsilon, 1 / sigma)
@@ -259,7 +259,7 @@ def test_wrong_tilt_of_the_dominating_pair() -> None:
 
 
 def test_smoothness_without_the_bias_column() -> None:
-    """Spec 4.6: with a bias feature both L = sqrt 2 and beta = 1/2; beta = 1/4 understates the loss."""
+    """With a bias feature both L = sqrt 2 and beta = 1/2; beta = 1/4 understates the loss."""
     right = losses.objective_perturbation(5.0, 4.0, math.sqrt(2), 0.5)
     forgot = losses.objective_perturbation(5.0, 4.0, math.sqrt(2), 0.25)
     assert forgot.epsilon(1e-5) < right.epsilon_bounds(1e-5).lower - 0.05

@@ -11,8 +11,6 @@ import dalenius as dp
 from dalenius.calculus.pairs.gaussian import GaussianPair
 from dalenius.calculus.pairs.mixture import transform
 from dalenius.calculus.pairs.pair import Pair
-from dalenius.calculus.pairs.sampled import SampledPair
-from dalenius.calculus.pairs.subset import SubsetPair
 
 
 def modulus(mu: float, rate: float, added: bool, c: float, t: np.ndarray) -> np.ndarray:
@@ -46,7 +44,7 @@ CASES = [
 def test_the_envelope_of_a_sampled_gaussian_is_above_its_transform(
     mu: float, rate: float, added: bool, c: float, times: int
 ) -> None:
-    pair = SampledPair(GaussianPair(mu), rate, added)
+    pair = GaussianPair(mu).sampled(rate, added)
     edges = np.geomspace(1e-3, 3e3, 120)
     bound = pair.envelope(c, edges, times)
     inside = np.sqrt(edges[:-1] * edges[1:])
@@ -57,7 +55,7 @@ def test_the_envelope_of_a_sampled_gaussian_is_above_its_transform(
 
 def test_the_envelope_says_something() -> None:
     """Raised to the 1000th power it cuts the line where the transform itself has become negligible."""
-    pair = SampledPair(GaussianPair(1.0), 0.01, False)
+    pair = GaussianPair(1.0).sampled(0.01, False)
     edges = np.geomspace(1.0, 1e4, 200)
     bound = pair.envelope(6.6, edges, 1000)
     true = modulus(1.0, 0.01, False, 6.6, edges)
@@ -68,7 +66,7 @@ def test_the_envelope_says_something() -> None:
 
 def test_the_envelope_of_a_subset_is_above_its_transform() -> None:
     for mu, rate, c, times in ((1.0, 0.01, 5.0, 1000), (2.0, 0.3, 1.0, 20)):
-        pair = SubsetPair(SampledPair(GaussianPair(mu), rate, False))
+        pair = GaussianPair(mu).sampled(rate, False).mirrored()
         edges = np.geomspace(1e-2, 3e2, 80)
         bound = pair.envelope(c, edges, times)
         inside = np.sqrt(edges[:-1] * edges[1:])

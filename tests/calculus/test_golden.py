@@ -1,6 +1,6 @@
-"""Every number about losses that the specification prints, to the digits it prints.
+"""Published numbers about losses, to the digits that are printed.
 
-Chapters and tables are those of spec/foundations.md; "4.4" is spec/adaptive.md, part 4.
+Chapters and tables are those of Awan 2025 (lecture notes); "4.4" is chapter 4 of Redberg 2023.
 """
 
 from __future__ import annotations
@@ -517,7 +517,7 @@ def test_approximate_minima_adds_a_gaussian() -> None:
     ],
 )
 def test_calibration_of_the_experiments(epsilon: float, noise: float, sigma: float, ridge: float) -> None:
-    """Section 4.5: the Renyi route of the thesis meets its target at these; the profile needs less ridge."""
+    """Section 4.5: the Renyi route of Redberg 2023 meets its target at these; the profile needs less ridge."""
     bound, target = math.sqrt(2), dp.ApproxDP(epsilon, 1e-5)
     assert dp.theorems.analytic_gaussian_sigma(epsilon, 1e-5, bound) == pytest.approx(noise, rel=1e-4)
     loss = losses.approximate_minima(sigma, ridge, bound, 0.5, tolerance=0.01, output_sigma=0.15)

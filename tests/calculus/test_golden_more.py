@@ -1,6 +1,6 @@
-"""More numbers that the specification prints, of things that live on higher floors.
+"""More published numbers, of things that live on higher floors.
 
-Chapters are those of spec/foundations.md; "adaptive" is spec/adaptive.md. False alarms: one statistical test, six
+Chapters are those of Awan 2025 (lecture notes); "adaptive" is Redberg 2023. False alarms: one statistical test, six
 standard errors, below 1e-8; all else is exact. Each family of numbers is also shown to differ from a nearby mistake.
 """
 
@@ -14,12 +14,14 @@ import pytest
 
 import dalenius as dp
 from dalenius import losses
-from dalenius.learn import ExponentialMean, GradientMean, PoissonTries, one_number, tries
-from dalenius.learn.objective_perturbation import ObjectivePerturbation
-from dalenius.learn.pure_objective_perturbation import OUTPUT_SHARE, PureObjectivePerturbation
+from dalenius.learn import ExponentialMean, GradientMean, PoissonTries
+from dalenius.learn.methods import trial_counts
+from dalenius.learn.methods.objective_perturbation import ObjectivePerturbation
+from dalenius.learn.methods.pure_objective_perturbation import OUTPUT_SHARE, PureObjectivePerturbation
+from dalenius.learn.models import mean as mean_module
 from dalenius.mechanisms import Exponential, Laplace
-from dalenius.noise.seeded import seeded
 from tests.calculus.test_golden import printed
+from tests.noise.seeded import seeded
 
 # -- 6.4: the ridge of pure objective perturbation -------------------------------------------------
 
@@ -77,7 +79,7 @@ def test_exponential_mean_is_as_wide_as_printed(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(Exponential, "release", release)
     for epsilon in (0.5, 1.0):
         ExponentialMean(dp.PureDP(epsilon)).fit(HALVES)
-    places = np.linspace(0, 1, one_number.CANDIDATES + 1)
+    places = np.linspace(0, 1, mean_module.CANDIDATES + 1)
     right, other = (deviation(places, scores / scale) for scores, scale in seen)
     assert right == pytest.approx(0.0316228, abs=2e-7)
     assert other == pytest.approx(0.0316228 / math.sqrt(2), abs=2e-7)
@@ -91,11 +93,11 @@ def test_gradient_mean_is_as_wide_as_printed(monkeypatch: pytest.MonkeyPatch) ->
         seen.append(args)
         return 0
 
-    monkeypatch.setattr(one_number, "draw_by_gradient", draw)
+    monkeypatch.setattr(mean_module, "draw_by_gradient", draw)
     GradientMean(dp.PureDP(1.0)).fit(HALVES)
     ((slope, level, low, high, scale),) = seen
     k = np.arange(low, high + 1)
-    assert deviation(k / one_number.STEPS, -np.abs(slope * k - level) / scale) == pytest.approx(
+    assert deviation(k / mean_module.STEPS, -np.abs(slope * k - level) / scale) == pytest.approx(
         0.0028284, abs=1e-7
     )
 
@@ -134,7 +136,7 @@ def test_mean_number_of_tries(mean: float, least: int, off: float, monkeypatch: 
         seen.append(weights / weights.sum())
         return 0
 
-    monkeypatch.setattr(tries, "categorical", draw)
+    monkeypatch.setattr(trial_counts, "categorical", draw)
     for shifted in (mean, mean - 2 * off, mean + 2 * off):
         PoissonTries(shifted).draw()
     here, below, above = (float(law[least:].sum()) for law in seen)

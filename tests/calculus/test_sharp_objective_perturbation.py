@@ -53,7 +53,7 @@ def test_exact_profiles_stay_below(kind: str, seed: int) -> None:
 
 
 def test_the_factor_two_is_real() -> None:
-    """Spec part 4.4: a Huber loss, no other data, L = 1, sigma = 5, beta = 1, lambda = 20."""
+    """A Huber loss, no other data, L = 1, sigma = 5, beta = 1, lambda = 20."""
     loss = dp.losses.objective_perturbation(5, 20, 1, 1, bound="sharp")
     for epsilon, add in ((0.1, 7.0597e-3), (0.5, 9.3101e-5), (1.0, 3.5093e-8)):
         assert loss.add.delta(epsilon).upper >= add * (1 - 1e-4)  # printed with five digits

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dalenius.calculus import written
 from dalenius.cli import show
+from dalenius.core import decimals
 
 FLOATS = st.floats(allow_nan=False, allow_infinity=False)
 
@@ -18,7 +18,7 @@ FLOATS = st.floats(allow_nan=False, allow_infinity=False)
 @given(FLOATS, st.integers(1, 20))
 def test_rounding_is_outward_and_tight(value: float, digits: int) -> None:
     exact = Decimal(value)
-    low, high = Decimal(written.rounded_down(value, digits)), Decimal(written.rounded_up(value, digits))
+    low, high = Decimal(decimals.rounded_down(value, digits)), Decimal(decimals.rounded_up(value, digits))
     assert low <= exact <= high
     # At most one unit in the last digit shown.
     if value != 0:
@@ -27,7 +27,7 @@ def test_rounding_is_outward_and_tight(value: float, digits: int) -> None:
 
 @given(FLOATS)
 def test_exact_reads_back(value: float) -> None:
-    assert float(written.exact(value)) == value
+    assert float(decimals.exact(value)) == value
 
 
 @pytest.mark.parametrize(
@@ -48,14 +48,14 @@ def test_exact_reads_back(value: float) -> None:
     ],
 )
 def test_examples(value: float, low: str, high: str) -> None:
-    assert (written.rounded_down(value), written.rounded_up(value)) == (low, high)
+    assert (decimals.rounded_down(value), decimals.rounded_up(value)) == (low, high)
 
 
 @pytest.mark.parametrize(
     ("value", "text"), [(1e-5, "1e-5"), (3.0, "3"), (1.5e-10, "1.5e-10"), (0.25, "0.25"), (1e15, "1e15")]
 )
 def test_exact(value: float, text: str) -> None:
-    assert written.exact(value) == text
+    assert decimals.exact(value) == text
 
 
 def test_tables_are_plain_without_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:

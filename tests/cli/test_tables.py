@@ -11,10 +11,10 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner, Result
 
-from dalenius.calculus.errors import InvalidParameter
 from dalenius.cli.main import app
 from dalenius.cli.people import people
 from dalenius.cli.pictures import ranges
+from dalenius.errors import InvalidParameter
 from dalenius.tables.sql import parse_aggregates
 
 
@@ -115,7 +115,6 @@ def test_prices_are_free(data: Path, tmp_path: Path) -> None:
         (("--agg", "n=mean(income)", "--budget", "zcdp:0.1"), "bounds"),
         (("--agg", "n=count()", "--budget", "zcdp:0.1", "--group-by", "state"), "keys"),
         (("--agg", "n=count()", "--budget", "zcdp:0.1", "--group-by", "state", "--keys", "CA,CA"), "twice"),
-        (("--agg", "n=count()", "--budget", "zcdp:9", "--total", "zcdp:1"), "left"),
         (("--agg", "n=count()", "--budget", "pure:1", "--total", "zcdp:1"), "ZCDP"),
     ],
 )
@@ -124,6 +123,13 @@ def test_bad_input_is_one_sentence(data: Path, tmp_path: Path, words: tuple[str,
     assert found.exit_code == 2
     assert fix in found.output
     assert "Traceback" not in found.output
+
+
+def test_too_little_left_has_a_code_of_its_own(data: Path, tmp_path: Path) -> None:
+    words = ("--agg", "n=count()", "--budget", "zcdp:9", "--total", "zcdp:1")
+    found = run("query", data, *words, "--ledger", tmp_path / "L")
+    assert found.exit_code == 4
+    assert "rho 1 is left" in found.output
 
 
 def test_nothing_is_evaluated() -> None:

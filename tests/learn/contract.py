@@ -19,8 +19,8 @@ from sklearn.base import clone
 from sklearn.utils.estimator_checks import check_estimator
 
 import dalenius as dp
-from dalenius.calculus.errors import InvalidParameter
-from dalenius.noise.seeded import seeded
+from dalenius.errors import InvalidParameter
+from tests.noise.seeded import seeded
 
 CONFIDENCE = 1 - 1e-9
 

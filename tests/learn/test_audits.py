@@ -6,7 +6,8 @@ attacked twice: as it is, where the attack must stay within the claim, and with 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import pickle
+from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Any
 
@@ -17,10 +18,11 @@ from sklearn.base import BaseEstimator
 import dalenius as dp
 from dalenius.calculus.loss import Loss
 from dalenius.learn import GeometricTries, LogisticRegression, PrivateSearch, SubsampleAggregate
-from dalenius.learn import objective_perturbation as objective
+from dalenius.learn.methods import isolated
+from dalenius.learn.methods import objective_perturbation as objective
 from dalenius.mechanisms import Gaussian, Geometric, KNorm
 from dalenius.noise import gaussian
-from dalenius.noise.seeded import seeded
+from tests.noise.seeded import seeded
 
 ONE = np.array([[1.0]]), np.array([1])
 NONE = np.empty((0, 1)), np.empty(0, dtype=int)
@@ -45,6 +47,10 @@ class Anyone(BaseEstimator):  # type: ignore[misc]
         return self
 
 
+def in_this_process(task: bytes, parts: Any, size: int, timeout: float) -> Iterator[Any]:
+    return (np.asarray(pickle.loads(task)(*part)) for part in parts)
+
+
 AGGREGATES = [(dp.ApproxDP(1.0, 1e-2), Gaussian), (dp.PureDP(1.0), KNorm)]
 
 
@@ -59,8 +65,9 @@ def test_subsample_aggregate(promise: Any, kind: Any, wrong: bool, monkeypatch: 
     mechanism = model._mechanism()
     if wrong:
         mechanism = kind.calibrated(promise, sensitivity=1.0 / 6)
-    # Worked out once, not in every fit.
+    # Worked out once, not in every fit; and thousands of fits without a process for each.
     monkeypatch.setattr(SubsampleAggregate, "_mechanism", lambda self: mechanism)
+    monkeypatch.setattr(isolated, "results", in_this_process)
     found = attacked(lambda data: model.fit(*data).value_, 1200, delta)
     assert (found > claimed.epsilon(delta)) is wrong
 

@@ -9,13 +9,13 @@ import pytest
 from sklearn.base import clone
 
 import dalenius as dp
-from dalenius.calculus.errors import CannotMeet, InvalidParameter
+from dalenius.errors import CannotMeet, InvalidParameter
 from dalenius.learn import Descent, LinearSVC, LogisticRegression
-from dalenius.learn.noisy_newton import NoisyNewton
-from dalenius.learn.objective_perturbation import ObjectivePerturbation
-from dalenius.learn.pure_objective_perturbation import PureObjectivePerturbation
-from dalenius.noise.seeded import seeded
+from dalenius.learn.methods.noisy_newton import NoisyNewton
+from dalenius.learn.methods.objective_perturbation import ObjectivePerturbation
+from dalenius.learn.methods.pure_objective_perturbation import PureObjectivePerturbation
 from tests.learn.contract import EXPECTED, NOISE, PUBLIC, RANDOM, EstimatorContract
+from tests.noise.seeded import seeded
 
 EVERYTHING = (
     dp.ApproxDP(1.0, 1e-5),

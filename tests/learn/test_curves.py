@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dalenius.calculus.errors import InvalidParameter
-from dalenius.learn.curves import ClippedPoisson, Curve, Huber, HuberHinge, Logistic
+from dalenius.errors import InvalidParameter
+from dalenius.learn.numerics.curves import ClippedPoisson, Curve, Huber, HuberHinge, Logistic
 
 CURVES: tuple[tuple[Curve, tuple[float, ...]], ...] = (
     (Logistic(), (0.0, 1.0)),

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 import dalenius as dp
-from dalenius.calculus.errors import InvalidParameter
-from dalenius.learn.curves import HuberHinge, Logistic
-from dalenius.learn.descent import NoisyDescent, descent_loss, samples
-from dalenius.learn.exact_sums import ExactSums
-from dalenius.learn.rows import Records, records
-from dalenius.noise.seeded import seeded
+from dalenius.errors import InvalidParameter
+from dalenius.learn.data.rows import Records, records
+from dalenius.learn.methods.descent import NoisyDescent, descent_loss, samples
+from dalenius.learn.numerics.curves import HuberHinge, Logistic
+from dalenius.learn.numerics.exact_sums import ExactSums
+from tests.noise.seeded import seeded
 
 CONFIDENCE = 1 - 1e-9
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import dalenius as dp
-from dalenius.calculus.errors import InvalidParameter
+from dalenius.errors import InvalidParameter
 from dalenius.learn import (
     ExponentialLeastSquares,
     ExponentialQuantileRegression,
@@ -21,12 +21,12 @@ from dalenius.learn import (
     grid_draw,
     grid_scores,
 )
-from dalenius.learn.grid_draw import Boxes
-from dalenius.learn.grid_scores import PinballGradient, PinballRisk, SquaresGradient, SquaresRisk
-from dalenius.noise.seeded import seeded
+from dalenius.learn.numerics.grid_draw import Boxes
+from dalenius.learn.numerics.grid_scores import PinballGradient, PinballRisk, SquaresGradient, SquaresRisk
 from tests.learn.contract import EXPECTED
 from tests.learn.test_regressors import Bounded, RegressorContract
 from tests.mechanisms.contract import follows
+from tests.noise.seeded import seeded
 
 TOP = 0.5
 KINDS: dict[str, tuple[Any, int]] = {

@@ -13,8 +13,8 @@ import pytest
 
 import dalenius as dp
 from dalenius.learn import LogisticRegression
-from dalenius.learn import objective_perturbation as objective
-from dalenius.noise.seeded import seeded
+from dalenius.learn.methods import objective_perturbation as objective
+from tests.noise.seeded import seeded
 
 PROMISES = [dp.ApproxDP(1.0, 1e-5), dp.PureDP(1.0)]
 

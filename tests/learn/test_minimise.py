@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 
 import dalenius as dp
-from dalenius.learn.curves import ClippedPoisson, Curve, Huber, HuberHinge, Logistic
-from dalenius.learn.minimise import Objective, left_over, minimiser
-from dalenius.learn.objective_perturbation import ObjectivePerturbation
-from dalenius.learn.pure_objective_perturbation import PureObjectivePerturbation
-from dalenius.learn.rows import Records
-from dalenius.noise.seeded import seeded
+from dalenius.learn.data.rows import Records
+from dalenius.learn.methods.objective_perturbation import ObjectivePerturbation
+from dalenius.learn.methods.pure_objective_perturbation import PureObjectivePerturbation
+from dalenius.learn.numerics.curves import ClippedPoisson, Curve, Huber, HuberHinge, Logistic
+from dalenius.learn.numerics.minimise import Objective, left_over, minimiser
+from tests.noise.seeded import seeded
 
 CURVES: list[Curve] = [Logistic(0.5), Logistic(1.0), Huber(0.5), HuberHinge(0.5), ClippedPoisson(3.0, 2.0)]
 

@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 
 import dalenius as dp
-from dalenius.learn import noisy_newton
-from dalenius.learn.curves import HuberHinge, Logistic
-from dalenius.learn.exact_sums import BITS
-from dalenius.learn.noisy_newton import NoisyNewton
-from dalenius.learn.rows import records
-from dalenius.noise.seeded import seeded
+from dalenius.learn.data.rows import records
+from dalenius.learn.methods import noisy_newton
+from dalenius.learn.methods.noisy_newton import NoisyNewton
+from dalenius.learn.numerics.curves import HuberHinge, Logistic
+from dalenius.learn.numerics.exact_sums import BITS
+from tests.noise.seeded import seeded
 
 
 def test_loss_is_what_runs() -> None:

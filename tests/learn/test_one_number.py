@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 import dalenius as dp
-from dalenius.calculus.errors import InvalidParameter
+from dalenius.errors import InvalidParameter
 from dalenius.learn import ExponentialMean, GradientMean
-from dalenius.learn.one_number import draw_by_gradient
-from dalenius.noise.seeded import seeded
+from dalenius.learn.models.mean import draw_by_gradient
 from tests.mechanisms.contract import follows
+from tests.noise.seeded import seeded
 
 KINDS = (GradientMean, ExponentialMean)
 

@@ -11,14 +11,15 @@ from scipy.linalg import cholesky
 from scipy.stats import norm
 
 import dalenius as dp
-from dalenius.calculus.errors import CannotMeet
-from dalenius.learn import PosteriorSampleRegression, one_posterior_sample
-from dalenius.learn.one_posterior_sample import plan, residual
-from dalenius.learn.posterior_sample import posterior, sample_delta
-from dalenius.noise.seeded import seeded
+from dalenius.errors import CannotMeet
+from dalenius.learn import PosteriorSampleRegression
+from dalenius.learn.methods.posterior_sample import posterior, sample_delta
+from dalenius.learn.models import posterior_sample_regression
+from dalenius.learn.models.posterior_sample_regression import plan, residual
 from tests.learn.contract import EXPECTED, NOISE, RANDOM
 from tests.learn.test_regressors import Bounded, RegressorContract
 from tests.mechanisms.contract import follows
+from tests.noise.seeded import seeded
 
 
 class TestPosteriorSample(Bounded):
@@ -56,7 +57,7 @@ class TestPosteriorSample(Bounded):
             ridge, precision = plan(*given)
             return ridge, 1e6 * precision
 
-        monkeypatch.setattr(one_posterior_sample, "plan", sharp)
+        monkeypatch.setattr(posterior_sample_regression, "plan", sharp)
         with seeded(4):
             found = dp.audit.lower_bound(
                 lambda data: self.released(self.build(promise, intercept_scale=0.0).fit(*data)),
@@ -104,7 +105,7 @@ def test_plan_keeps_its_delta_and_the_printed_one_does_not() -> None:
         ridge, precision = plan(epsilon, delta, 1.0, most, 5)
         far = residual(1.0, most, ridge)
         assert delta * 0.9 < sample_delta(epsilon, precision, far, 1 / ridge) <= delta
-    # Thesis Theorem 3.6.1 without the factor 2 under the root, solved for the precision.
+    # Theorem 3.6.1 of Redberg 2023 without the factor 2 under the root, solved for the precision.
     far, third = residual(1.0, most, ridge), (1 + math.log(2 / delta)) / (2 * ridge)
     a, b = far * math.sqrt(math.log(2 / delta) / ridge), far**2 / (2 * (ridge + 1))
     printed = ((-a + math.sqrt(a * a + 4 * b * (epsilon - third))) / (2 * b)) ** 2

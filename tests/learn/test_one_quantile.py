@@ -11,12 +11,13 @@ import numpy as np
 import pytest
 
 import dalenius as dp
-from dalenius.calculus.errors import InvalidParameter
-from dalenius.learn import ExponentialQuantile, GradientQuantile, one_quantile
-from dalenius.learn.one_quantile import _risks
-from dalenius.mechanisms.ranks import PARTS
-from dalenius.noise.seeded import seeded
+from dalenius.errors import InvalidParameter
+from dalenius.learn import ExponentialQuantile, GradientQuantile
+from dalenius.learn.models import quantile
+from dalenius.learn.models.quantile import _risks
+from dalenius.mechanisms._support.rank_draws import PARTS
 from tests.mechanisms.contract import follows
+from tests.noise.seeded import seeded
 
 KINDS = (GradientQuantile, ExponentialQuantile)
 DATA = np.array([0.0, 0.25, 0.25, 0.5, 1.0, 1.0, 0.75] * 3)
@@ -38,9 +39,9 @@ def scores(kind: Any, x: np.ndarray, level: float) -> np.ndarray:
 @pytest.mark.parametrize("level", [0.5, 0.8])
 def test_law(kind: Any, level: float, monkeypatch: pytest.MonkeyPatch) -> None:
     """On a grid of nine points; half the epsilon is rejected."""
-    monkeypatch.setattr(one_quantile, "STEPS", 8)
-    monkeypatch.setattr(one_quantile, "CANDIDATES", 8)
-    monkeypatch.setattr("dalenius.learn.one_number.STEPS", 8)
+    monkeypatch.setattr(quantile, "STEPS", 8)
+    monkeypatch.setattr(quantile, "CANDIDATES", 8)
+    monkeypatch.setattr("dalenius.learn.models.mean.STEPS", 8)
     model = kind(dp.PureDP(1.0), level=level)
     with seeded(3):
         drawn = np.array([model.fit(DATA).value_ for _ in range(2000)])

@@ -10,9 +10,9 @@ import pytest
 from scipy.stats import norm
 
 import dalenius as dp
-from dalenius.calculus.errors import CannotMeet
+from dalenius.errors import CannotMeet
 from dalenius.learn import AdaptivePosteriorSampleRegression
-from dalenius.learn.posterior_sample import sample_delta
+from dalenius.learn.methods.posterior_sample import sample_delta
 from tests.learn.contract import EXPECTED, NOISE, RANDOM
 from tests.learn.test_regressors import Bounded, RegressorContract
 
@@ -60,5 +60,5 @@ def test_bound_covers_every_smaller_pair() -> None:
 
 
 def test_printed_bound_is_caught() -> None:
-    """Thesis Theorem 3.6.1 as printed claims delta = 1e-6 here; the truth is more than ten times that."""
+    """Theorem 3.6.1 of Redberg 2023 as printed claims delta = 1e-6 here; the truth is more than ten times that."""
     assert sample_delta(4.3163, 250, 2, 1 / 1000) == pytest.approx(1.33e-5, rel=0.02)

@@ -15,8 +15,8 @@ from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import make_pipeline
 
 import dalenius as dp
-from dalenius.calculus.errors import InvalidParameter
-from dalenius.noise.seeded import seeded
+from dalenius.errors import InvalidParameter
+from tests.noise.seeded import seeded
 
 MODEL = dp.learn.LogisticRegression(dp.ZCDP(0.1))
 

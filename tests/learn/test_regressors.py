@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 import dalenius as dp
-from dalenius.calculus.errors import InvalidParameter
+from dalenius.errors import InvalidParameter
 from dalenius.learn import HuberRegression, LinearRegression, PoissonRegression
-from dalenius.learn.linear_regression import NoisyStatistics
-from dalenius.learn.rows import records
-from dalenius.noise.seeded import seeded
+from dalenius.learn.data.rows import records
+from dalenius.learn.methods.noisy_statistics import NoisyStatistics
 from tests.learn.contract import EXPECTED, NOISE, RANDOM, EstimatorContract
+from tests.noise.seeded import seeded
 
 
 class RegressorContract(EstimatorContract):

@@ -32,10 +32,10 @@ import numpy as np
 import pytest
 from scipy.stats import beta
 
-from dalenius.calculus.errors import InvalidParameter
 from dalenius.calculus.guarantees import Guarantee
+from dalenius.errors import InvalidParameter
 from dalenius.mechanisms.mechanism import Mechanism
-from dalenius.noise.seeded import seeded
+from tests.noise.seeded import seeded
 
 FALSE_ALARM = 1e-10
 DRAWS = 60_000

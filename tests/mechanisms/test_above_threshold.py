@@ -14,8 +14,9 @@ import numpy as np
 import pytest
 
 import dalenius as dp
-from dalenius.calculus.errors import CannotMeet, InvalidParameter
-from dalenius.mechanisms import AboveThreshold, Stopped, comparison
+from dalenius.errors import CannotMeet, InvalidParameter
+from dalenius.mechanisms import AboveThreshold, Stopped
+from dalenius.mechanisms._support import noisy_comparison
 from tests.mechanisms.choices import cumulative, first_above, spread
 from tests.mechanisms.contract import NUMBERS_OUT_OF_RANGE, Case, MechanismContract, bits, frequency
 
@@ -102,7 +103,7 @@ class TestAboveThreshold(MechanismContract):
 
     def test_exact_law_on_a_coarse_grid(self, case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
         """The loss with discrete noise, ties and all: every pair of neighbours, by summation."""
-        monkeypatch.setattr(comparison, "STEPS", 1)
+        monkeypatch.setattr(noisy_comparison, "SENSITIVITY_BITS", 1)
         m = replace(case.mechanism, sensitivity=1.0)
         assert m.comparison.steps == 2
         worst = 0.0
@@ -116,7 +117,7 @@ class TestAboveThreshold(MechanismContract):
         assert worst > 0.5 * m.epsilon
 
     def test_released_law_on_a_coarse_grid(self, case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(comparison, "STEPS", 1)
+        monkeypatch.setattr(noisy_comparison, "SENSITIVITY_BITS", 1)
         m = replace(case.mechanism, sensitivity=1.0)
         with bits("coarse", case.label):
             found = m.releases([0.0, 0.5, 2.0], 40_000)
@@ -153,7 +154,7 @@ def watch(m: AboveThreshold, values: Any) -> int | None:
     return None
 
 
-def discrete_law(units: Any, c: comparison.Comparison) -> np.ndarray:
+def discrete_law(units: Any, c: noisy_comparison.Comparison) -> np.ndarray:
     """Which of these multiples of half a sensitivity is first, by adding up over the threshold's noise."""
     reach = 4000
     s1, s2 = float(c.threshold_noise * c.steps), float(c.query_noise * c.steps)

@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 import dalenius as dp
-from dalenius.calculus.errors import InvalidParameter
+from dalenius.errors import InvalidParameter
 from dalenius.mechanisms import AnalyzeGauss, Gaussian
 from tests.mechanisms.contract import NUMBERS_OUT_OF_RANGE, Case, MechanismContract, bits, follows
 from tests.mechanisms.quadrature import hockey_stick
@@ -105,7 +105,7 @@ class TestTheEnsemble:
 
     @pytest.mark.parametrize(("epsilon", "sigma"), [(0.1, 6.42)])
     def test_golden_sigma(self, epsilon: float, sigma: float) -> None:
-        """Spec adaptive 2.5: rho = 1e-6, beta = 1/4; sigma_3, and lambda >= 2 sigma_3 12.97."""
+        """Redberg (2023), section 2.5: rho = 1e-6, beta = 1/4; sigma_3, and lambda >= 2 sigma_3 12.97."""
         m = AnalyzeGauss.calibrated(dp.ApproxDP(epsilon, 1e-6), sensitivity=0.25)
         assert m.sigma == pytest.approx(sigma, abs=0.005)
         for epsilon_3, least in ((0.1, 166.0), (0.25, 70.7), (1.0, 19.4)):

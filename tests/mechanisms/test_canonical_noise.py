@@ -9,7 +9,7 @@ import pytest
 from scipy.special import ndtr, ndtri
 
 import dalenius as dp
-from dalenius.calculus.errors import InvalidParameter
+from dalenius.errors import InvalidParameter
 from dalenius.mechanisms import CanonicalNoise
 from dalenius.mechanisms.canonical_noise import _chords, _curve, _Law
 from tests.mechanisms.contract import NUMBERS_OUT_OF_RANGE, Case, MechanismContract, bits

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import dalenius as dp
-from dalenius.calculus.errors import InvalidParameter
 from dalenius.calculus.pairs.discrete_mu import discrete_gaussian_mu
+from dalenius.errors import InvalidParameter
 from dalenius.mechanisms import DiscreteGaussian, Histogram
 from tests.mechanisms.contract import NUMBERS_OUT_OF_RANGE, Case, MechanismContract
 from tests.mechanisms.quadrature import enumerated

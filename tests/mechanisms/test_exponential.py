@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import dalenius as dp
-from dalenius.calculus.errors import CannotMeet, InvalidParameter
+from dalenius.errors import CannotMeet, InvalidParameter
 from dalenius.mechanisms import Exponential
 from tests.mechanisms.choices import cumulative, softmax, spread, worst_delta
 from tests.mechanisms.contract import NUMBERS_OUT_OF_RANGE, Case, MechanismContract, bits
@@ -191,7 +191,7 @@ class TestExponential(SelectionContract):
     )
 
     def test_pumpkins(self) -> None:
-        """Seed 000 Example 7.1, numbers of the spec."""
+        """Awan (2025), Example 7.1."""
         m = Exponential(sensitivity=4.02, epsilon=1.0)
         law = softmax([4.00, 1.01, 4.01, 0.00], 1 / m.scale)
         assert law == pytest.approx([0.30314829, 0.20899944, 0.30352558, 0.18432669], abs=5e-9)
@@ -200,7 +200,7 @@ class TestExponential(SelectionContract):
         assert np.abs(np.bincount(drawn) / 60_000 - law).max() < math.sqrt(math.log(2e10) / 120_000)
 
     def test_two_conditions(self) -> None:
-        """Seed 000 Example 7.2: A - B = 10."""
+        """Awan (2025), Example 7.2: A - B = 10."""
         m = Exponential(sensitivity=1, epsilon=1.0)
         assert softmax([0, 10], 1 / m.scale)[0] == pytest.approx(0.0066928509, abs=5e-11)
         assert 2 * math.exp(-5) == pytest.approx(0.0134758940, abs=5e-11)  # the printed bound on it
@@ -227,7 +227,7 @@ class TestExponential(SelectionContract):
         assert Exponential.calibrated(dp.ZCDP(0.125), sensitivity=1).epsilon == pytest.approx(1.0, rel=1e-8)
 
     def test_expected_gap_is_attained(self) -> None:
-        """And below (2 Delta/epsilon) log k, seed 000 exercise 7.3: 1.3862944, 4.6051702, 13.8155106."""
+        """And below (2 Delta/epsilon) log k, Awan (2025), exercise 7.3: 1.3862944, 4.6051702, 13.8155106."""
         m = Exponential(sensitivity=1, epsilon=1.0)
         for k, bound in ((2, 1.3862944), (10, 4.6051702), (1000, 13.8155106)):
             assert 2 * math.log(k) == pytest.approx(bound, abs=5e-8)

@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 import dalenius as dp
-from dalenius.calculus.errors import InvalidParameter
+from dalenius.errors import InvalidParameter
 from dalenius.mechanisms import Gaussian
 from tests.mechanisms.contract import NUMBERS_OUT_OF_RANGE, Case, MechanismContract
 from tests.mechanisms.quadrature import hockey_stick
@@ -56,7 +56,7 @@ class TestGaussian(MechanismContract):
 
 
 class TestCalibration:
-    """Seed 000 chapter 9: epsilon, delta, sigma(1.32), sigma(1.25), analytic sigma, delta at the first."""
+    """Awan (2025), chapter 9: epsilon, delta, sigma(1.32), sigma(1.25), analytic sigma, delta at the first."""
 
     table = (
         (1.0, 1e-5, 4.85603896, 4.84480526, 3.73063163, 3.8704e-8),

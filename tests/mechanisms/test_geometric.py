@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import dalenius as dp
-from dalenius.calculus.errors import InvalidParameter
+from dalenius.errors import InvalidParameter
 from dalenius.mechanisms import Geometric
 from tests.mechanisms.contract import NUMBERS_OUT_OF_RANGE, Case, MechanismContract, bits
 from tests.mechanisms.quadrature import enumerated
@@ -24,7 +24,7 @@ def case(sensitivity: int, scale: float, **more: Any) -> Case:
 
 
 def law(scale: float, centre: int, k: np.ndarray) -> np.ndarray:
-    """Seed 001, Definition 2.6, with alpha = exp(1/scale)."""
+    """Ghosh, Roughgarden and Sundararajan (2012), with alpha = exp(-1/scale)."""
     alpha = math.exp(1 / scale)
     return (alpha - 1) / (alpha + 1) * alpha ** -np.abs(k - centre).astype(float)
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import dalenius as dp
-from dalenius.calculus.errors import InvalidParameter
+from dalenius.errors import InvalidParameter
 from dalenius.mechanisms import Histogram
 from tests.mechanisms.contract import NUMBERS_OUT_OF_RANGE, Case, MechanismContract
 from tests.mechanisms.quadrature import enumerated
@@ -82,7 +82,7 @@ class TestHistogram(MechanismContract):
 
 
 def test_sensitivities() -> None:
-    """Seed 000 A8, seed 004 A10: 1 for add/remove, 2 in l1 and sqrt(2) in l2 for replacement, any cells."""
+    """1 for add/remove, 2 in l1 and sqrt(2) in l2 for replacement, any cells."""
     assert Histogram.calibrated(dp.PureDP(1.0)).scale == pytest.approx(1.0, rel=1e-8)
     assert Histogram.calibrated(dp.PureDP(1.0), adjacency=dp.REPLACE_ONE).scale == pytest.approx(
         2.0, rel=1e-8

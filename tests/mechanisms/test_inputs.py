@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dalenius.calculus.errors import InvalidParameter
+from dalenius.errors import InvalidParameter
 from dalenius.mechanisms import AboveThreshold, SparseVector
 from tests.audit.test_mechanisms import LISTED
 

@@ -12,9 +12,10 @@ import pytest
 from scipy import stats
 
 import dalenius as dp
-from dalenius.calculus.errors import InvalidParameter
-from dalenius.mechanisms import Hull, KNorm, Laplace, k_norm_noise
-from dalenius.mechanisms.k_norm_noise import Polytope
+from dalenius.errors import InvalidParameter
+from dalenius.mechanisms import Hull, KNorm, Laplace
+from dalenius.mechanisms._support import polytope_noise
+from dalenius.mechanisms._support.polytope_noise import Polytope
 from dalenius.noise.norm_noise import norm_units
 from tests.mechanisms.contract import (
     FALSE_ALARM,
@@ -88,7 +89,7 @@ class TestKNorm(MechanismContract):
         return KNorm.for_accuracy(within, confidence, sensitivity=case.sensitivity, size=size, norm=case.norm)
 
     def draws(self, case: Case, mechanism: Any, n: int) -> np.ndarray:
-        """The norm of the noise; spec A9: gamma distributed, of mean d * scale whatever the norm."""
+        """The norm of the noise (Hardt and Talwar 2010): gamma distributed, of mean d * scale whatever the norm."""
         return length(case.norm, mechanism.releases(np.zeros(case.size), n))
 
     def cdf(self, case: Case, x: np.ndarray) -> np.ndarray:
@@ -137,7 +138,7 @@ class TestTheNoise:
 
     @pytest.fixture(autouse=True)
     def _steep(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(k_norm_noise, "FLAT", 0)
+        monkeypatch.setattr(polytope_noise, "FLAT", 0)
 
     @staticmethod
     def heights(body: Any, points: np.ndarray) -> np.ndarray:
@@ -308,7 +309,7 @@ def test_one_norm_is_laplace() -> None:
 
 
 def test_expected_norm() -> None:
-    """Spec A9: E||V||_K = d * scale for every norm."""
+    """Hardt and Talwar (2010): E||V||_K = d * scale for every norm."""
     for norm, size in (("l1", 3), ("l2", 3), ("linf", 3), (HEXAGON, 2)):
         with bits("expected"):
             drawn = KNorm(sensitivity=1, scale=1.5, norm=norm).releases(np.zeros(size), 20_000)  # type: ignore[arg-type]

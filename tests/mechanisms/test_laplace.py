@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 import dalenius as dp
-from dalenius.calculus.errors import InvalidParameter
+from dalenius.errors import InvalidParameter
 from dalenius.mechanisms import Laplace
 from tests.mechanisms.contract import NUMBERS_OUT_OF_RANGE, Case, MechanismContract, bits
 from tests.mechanisms.quadrature import hockey_stick
@@ -65,7 +65,7 @@ def test_seed_001() -> None:
 
 
 def test_one_proportion() -> None:
-    """Seed 000 A8: n = 1000, epsilon = 1, theta = .3: variance p(1-p)/n + 2/(n epsilon)^2 = 2.12e-4."""
+    """A proportion: n = 1000, epsilon = 1, theta = .3: variance p(1-p)/n + 2/(n epsilon)^2 = 2.12e-4."""
     m = Laplace.calibrated(dp.PureDP(1.0), sensitivity=1 / 1000)
     assert 0.3 * 0.7 / 1000 + 2 * m.scale**2 == pytest.approx(2.12e-4, rel=1e-9)
 

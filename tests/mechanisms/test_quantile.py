@@ -13,9 +13,10 @@ import numpy as np
 import pytest
 
 import dalenius as dp
-from dalenius.calculus.errors import InvalidParameter
-from dalenius.mechanisms import Quantile, ranks
-from dalenius.mechanisms.ranks import Line
+from dalenius.errors import InvalidParameter
+from dalenius.mechanisms import Quantile
+from dalenius.mechanisms._support import rank_draws
+from dalenius.mechanisms._support.rank_draws import RankScores
 from tests.mechanisms.choices import cumulative, softmax, spread, worst_delta
 from tests.mechanisms.contract import NUMBERS_OUT_OF_RANGE, Case, MechanismContract, bits, follows, frequency
 
@@ -124,7 +125,7 @@ def test_one_half_of_the_noise_under_add_remove() -> None:
 
 
 def test_tiny_case_of_chapter_7() -> None:
-    """A26: z = (1, 2, 3, 4) on [-5, 5], epsilon 1, replace one."""
+    """Awan (2025), chapter 7: z = (1, 2, 3, 4) on [-5, 5], epsilon 1, replace one."""
     m = Quantile(level=0.5, bounds=(-5, 5), epsilon=1.0, adjacency=dp.REPLACE_ONE)
     chances = [0.4609809, 0.1266715, 0.2088460, 0.1266715, 0.0768301]
     with bits("chapter 7"):
@@ -165,10 +166,10 @@ def test_equal_values_are_found() -> None:
 
 @pytest.mark.parametrize("window", [1e-9, 0.5, 60.0])
 def test_lumping_far_records_does_not_change_the_law(window: float, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ranks, "WINDOW", window)
+    monkeypatch.setattr(rank_draws, "WINDOW", window)
     places = np.sort(np.random.default_rng(3).integers(0, 40, 60))
-    target, scale = 20 * ranks.PARTS, 6.0 * ranks.PARTS
-    line = Line(places, 0, 40, target, scale)
+    target, scale = 20 * rank_draws.UNITS_PER_RANK, 6.0 * rank_draws.UNITS_PER_RANK
+    line = RankScores(places, 0, 40, target, scale)
     assert (line._window == (0, 60)) == (window == 60.0)
     with bits("window", window):
         drawn = line.draws(4_000).astype(float)
@@ -180,7 +181,7 @@ def test_lumping_far_records_does_not_change_the_law(window: float, monkeypatch:
 
 
 def test_distances_beyond_doubles_are_clamped() -> None:
-    line = Line(np.zeros(0, dtype=np.int64), 0, 5, 0, 1.0)
+    line = RankScores(np.zeros(0, dtype=np.int64), 0, 5, 0, 1.0)
     assert line._distance(1 << 40, 1 << 40) == 1 << 53
     far = line._scores(np.array([1 << 31]), np.array([1 << 31]))
     assert far[0] == -(2.0**53)

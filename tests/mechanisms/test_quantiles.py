@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import dalenius as dp
-from dalenius.calculus.errors import InvalidParameter
+from dalenius.errors import InvalidParameter
 from dalenius.mechanisms import Quantile, Quantiles, quantiles
 from tests.mechanisms.choices import softmax
 from tests.mechanisms.contract import NUMBERS_OUT_OF_RANGE, Case, MechanismContract, bits
@@ -103,7 +103,7 @@ def test_no_path_is_longer_than_the_rounds() -> None:
 
 @pytest.mark.parametrize("replaced", [False, True])
 def test_law_without_spreading(replaced: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(quantiles, "SPREAD", 0)
+    monkeypatch.setattr(quantiles, "TIE_BITS", 0)
     m = Quantiles(
         levels=LEVELS,
         bounds=(0, 3),

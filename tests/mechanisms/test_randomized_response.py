@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import dalenius as dp
-from dalenius.calculus.errors import CannotMeet, InvalidParameter
+from dalenius.errors import CannotMeet, InvalidParameter
 from dalenius.mechanisms import RandomizedResponse
 from tests.mechanisms.contract import NUMBERS_OUT_OF_RANGE, Case, MechanismContract, bits, frequency
 from tests.mechanisms.quadrature import enumerated
@@ -24,7 +24,7 @@ def case(epsilon: float, k: int) -> Case:
 
 
 def law(epsilon: float, k: int, truth: int) -> np.ndarray:
-    """Seed 000 A6 for k answers."""
+    """Randomized response with k answers, written out."""
     p = np.full(k, 1 / (math.exp(epsilon) + k - 1))
     p[truth] = math.exp(epsilon) / (math.exp(epsilon) + k - 1)
     return p
@@ -91,7 +91,7 @@ class TestRandomizedResponse(MechanismContract):
 
 
 class TestGoldenNumbers:
-    """Seed 000 chapter 3.4: epsilon, p, chance of the truth, extra variance."""
+    """Awan (2025), section 3.4: epsilon, p, chance of the truth, extra variance."""
 
     table = (
         (0.1, 0.95004163, 0.52497919, 99.91670832),

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import dalenius as dp
-from dalenius.calculus.errors import InvalidParameter
+from dalenius.errors import InvalidParameter
 from dalenius.mechanisms import AboveThreshold, Laplace, SparseVector, Stopped
 from tests.mechanisms.choices import above_pattern
 from tests.mechanisms.contract import NUMBERS_OUT_OF_RANGE, Case, MechanismContract, bits, follows, frequency

@@ -16,9 +16,9 @@ import pandas as pd
 import pytest
 
 import dalenius as dp
-from dalenius.calculus.errors import CannotMeet, InvalidParameter
+from dalenius.errors import CannotMeet, InvalidParameter
 from dalenius.mechanisms import StabilityHistogram
-from dalenius.mechanisms.keys import canonical
+from dalenius.mechanisms._support.canonical_keys import canonical
 from tests.mechanisms.contract import NUMBERS_OUT_OF_RANGE, Case, MechanismContract, bits, frequency
 
 

@@ -8,7 +8,7 @@ import pytest
 from scipy import stats
 
 import dalenius as dp
-from dalenius.calculus.errors import CannotMeet, InvalidParameter
+from dalenius.errors import CannotMeet, InvalidParameter
 from dalenius.mechanisms import Tulap
 from tests.mechanisms.contract import NUMBERS_OUT_OF_RANGE, Case, MechanismContract, bits
 from tests.mechanisms.quadrature import enumerated

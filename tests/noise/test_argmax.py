@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 from scipy.integrate import trapezoid
 
-from dalenius.calculus.errors import InvalidParameter
+from dalenius.errors import InvalidParameter
 from dalenius.noise import argmax, noisy_argmax
 from dalenius.noise.contest import Contestant, winner
 from dalenius.noise.exponential import exponentials
 from dalenius.noise.interval import exponential
 from dalenius.noise.lazy import LazyUniform
-from dalenius.noise.seeded import ListedSource, seeded, using
 from tests.noise.goodness import WrongLaw, check_events
+from tests.noise.seeded import ListedSource, seeded, using
 
 N = 100_000
 

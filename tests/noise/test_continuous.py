@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dalenius.calculus.errors import InvalidParameter
+from dalenius.errors import InvalidParameter
 from dalenius.noise import gamma, gaussian, goe, norm_noise, rounding, sphere
 from dalenius.noise.lazy import LazyUniform
 from dalenius.noise.normal import certified_pair, normals
-from dalenius.noise.seeded import ListedSource, seeded, using
 from tests.noise.goodness import WrongLaw, check_continuous, check_events
+from tests.noise.seeded import ListedSource, seeded, using
 
 N = 100_000
 

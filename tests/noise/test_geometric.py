@@ -11,12 +11,12 @@ import mpmath
 import numpy as np
 import pytest
 
-from dalenius.calculus.errors import InvalidParameter
+from dalenius.errors import InvalidParameter
 from dalenius.noise import discrete_laplace, geometric
 from dalenius.noise.geometric import levels
 from dalenius.noise.lazy import LazyUniform, level, rational, two_sided_level
-from dalenius.noise.seeded import ListedSource, seeded, using
 from tests.noise.goodness import WrongLaw, check_events, check_integers
+from tests.noise.seeded import ListedSource, seeded, using
 
 N = 200_000
 SCALES = [0.05, 0.4, 1.0, Fraction(10, 3), 10.0, 137.5, 1000]

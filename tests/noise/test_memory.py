@@ -21,7 +21,7 @@ from dalenius.noise import (
     poisson_subsample,
     uniform_integers,
 )
-from dalenius.noise.seeded import seeded
+from tests.noise.seeded import seeded
 
 SMALL, LARGE = 400_000, 4_000_000
 SCORES = np.zeros((LARGE // 10, 10))

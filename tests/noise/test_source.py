@@ -1,9 +1,11 @@
-"""Bits: fresh, used once, not shared across threads or forks; seeded only where a test says so."""
+"""Bits: fresh, used once, not shared across threads or forks, and from one source only."""
 
 from __future__ import annotations
 
 import multiprocessing
 import os
+import subprocess
+import sys
 import threading
 
 import numpy as np
@@ -12,8 +14,7 @@ import pytest
 import dalenius
 from dalenius import noise
 from dalenius.noise import source, uniform_integers
-from dalenius.noise.seeded import ListedSource, seeded, using
-from dalenius.noise.source import BLOCK, SystemSource, word, words
+from dalenius.noise.source import BLOCK, SystemSource, words
 
 
 def test_words_are_uniform_bits() -> None:
@@ -115,47 +116,18 @@ def test_a_child_may_draw_while_the_parent_held_the_lock() -> None:
         assert fresh._next == 3
 
 
-class TestSeeded:
-    def test_repeats(self) -> None:
-        with seeded(1):
-            first = words(10)
-        with seeded(1):
-            assert (words(10) == first).all()
-        with seeded(2):
-            assert not (words(10) == first).any()
+def test_draws_differ() -> None:
+    assert uniform_integers(0, 2**62, 4).tolist() != uniform_integers(0, 2**62, 4).tolist()
 
-    def test_ends_with_its_block(self) -> None:
-        with pytest.raises(RuntimeError, match="out"), seeded(1):
-            raise RuntimeError("out")
-        assert source.current.get() is source.SYSTEM
 
-    def test_nests(self) -> None:
-        with seeded(1):
-            outer = words(4)
-        with seeded(1):
-            start = words(2)
-            with seeded(5):
-                words(100)
-            rest = words(2)
-        assert (np.concatenate([start, rest]) == outer).all()
-
-    def test_another_thread_keeps_the_system_source(self) -> None:
-        seen: list[object] = []
-        with seeded(1):
-            thread = threading.Thread(target=lambda: seen.append(source.current.get()))
-            thread.start()
-            thread.join()
-        assert seen == [source.SYSTEM]
-
-    def test_is_not_public(self) -> None:
-        assert not {"seeded", "SeededSource", "words", "source"} & set(noise.__all__)
-        assert "seeded" not in dalenius.__all__
-
-    def test_listed_words_come_first(self) -> None:
-        with using(ListedSource([5, 6, 7])):
-            assert words(2).tolist() == [5, 6]
-            assert word() == 7
-            assert len(words(10)) == 10
-
-    def test_without_a_seed_draws_differ(self) -> None:
-        assert uniform_integers(0, 2**62, 4).tolist() != uniform_integers(0, 2**62, 4).tolist()
+def test_the_package_has_no_other_source() -> None:
+    """No name of the room leads to another source, and no part of the package to a seeded one."""
+    assert not {"seeded", "SeededSource", "words", "source"} & set(noise.__all__)
+    assert "seeded" not in dalenius.__all__
+    seen = (
+        "import dalenius.noise.source as s, sys; "
+        "print(sorted(k for k, v in vars(s).items() if hasattr(v, 'words')), "
+        "any('seeded' in name for name in sys.modules), 'words' in vars(s.SYSTEM))"
+    )
+    result = subprocess.run([sys.executable, "-c", seen], capture_output=True, text=True, check=True)
+    assert result.stdout.split("\n")[0] == "['SYSTEM', 'SystemSource'] False False"

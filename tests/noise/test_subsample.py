@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dalenius.calculus.errors import InvalidParameter
+from dalenius.errors import InvalidParameter
 from dalenius.noise import fixed_subsample, permutation, poisson_subsample
-from dalenius.noise.seeded import ListedSource, seeded, using
 from tests.noise.goodness import WrongLaw, check_events
+from tests.noise.seeded import ListedSource, seeded, using
 
 N = 20_000
 

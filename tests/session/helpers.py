@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 import dalenius as dp
+from dalenius.calculus.guarantees.cost import Cost
 from dalenius.session.account import Account
-from dalenius.session.cost import Cost
 from dalenius.session.ledger import Ledger
 
 

@@ -67,9 +67,9 @@ def test_one_sentence(
     with monkeypatch.context() as patch:
         for place, word in ((exact, "evaluate"), (exact, "rows"), (room, "release")):
             patch.setattr(place, word, lambda *_: (_ for _ in ()).throw(problem))
-        with pytest.raises(dp.errors.QueryFailed) as caught:
+        with pytest.raises(dp.errors.EngineFailed) as caught:
             ASKED[asked](s)
-    assert (type(caught.value), caught.value.args) == (dp.errors.QueryFailed, (FAILED,))
+    assert (type(caught.value), caught.value.args) == (dp.errors.EngineFailed, (FAILED,))
     assert caught.value.__cause__ is None
     assert caught.value.__context__ is None
     assert "41732" not in "".join(traceback.format_exception(caught.value))
@@ -96,7 +96,7 @@ def test_the_record_of_a_failure_says_nothing_else(tmp_path: Path) -> None:
         def fails(problem: Exception = problem) -> str:
             raise problem
 
-        with pytest.raises(dp.errors.QueryFailed):
+        with pytest.raises(dp.errors.EngineFailed):
             account.ask("q", dp.losses.gaussian(2.0), fails)
         told = [json.loads(line) for line in exported(ledger)]
         (entry,) = (json.loads(line["body"]) for line in told if line.get("kind") == "answer")

@@ -10,11 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import dalenius as dp
-from dalenius.errors import InvalidParameter
-from dalenius.session.budget import strict
-from dalenius.session.cost import (
+from dalenius.calculus.guarantees.amounts import (
     GRAINS,
-    Cost,
     decimal,
     declared,
     declared_at_least,
@@ -24,6 +21,8 @@ from dalenius.session.cost import (
     rounded_down,
     rounded_up,
 )
+from dalenius.calculus.guarantees.cost import Cost
+from dalenius.errors import InvalidParameter
 
 fractions = st.fractions(min_value=0, max_value=10**6, max_denominator=10**40)
 floats = st.floats(min_value=0, max_value=1e6, allow_subnormal=True)
@@ -93,7 +92,7 @@ def test_ten_times_a_twentieth_is_a_half() -> None:
 
 @pytest.mark.parametrize("rho", [0.05, 0.1, 0.3, 0.7, 1e-3])
 def test_strict_promises_are_not_above_what_was_written(rho: float) -> None:
-    found = strict(dp.ZCDP(rho))
+    found = dp.ZCDP(rho).strict()
     assert isinstance(found, dp.ZCDP)
     assert Fraction(found.rho) <= declared(rho) <= declared(math.nextafter(rho, 1))
     assert found.rho >= math.nextafter(rho, 0)

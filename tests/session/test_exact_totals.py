@@ -10,8 +10,8 @@ import pandas as pd
 import pytest
 
 import dalenius as dp
+from dalenius.calculus.guarantees import filter_of
 from dalenius.calculus.losses import gaussian
-from dalenius.session.budget import filter_of
 
 FRAME = pd.DataFrame({"g": ["a", "b"] * 50, "x": range(100)})
 FACTS = dp.Schema({"g": {"categories": ["a", "b"]}, "x": {"bounds": (0, 100)}}, nulls="never")
@@ -61,7 +61,7 @@ def test_the_noise_keeps_the_price(total: dp.ApproxDP) -> None:
     s = session(total)
     s.release(s.table.agg(n=dp.count(), x=dp.mean("x")), total)
     spent = s.account.balance().total
-    made = s._plan(s.table.agg(n=dp.count(), x=dp.mean("x")), total)
+    made = s._plan(s.table.agg(n=dp.count(), x=dp.mean("x")), s._price_of(total))
     assert filter_of(total).cost(made.loss).amount <= spent.amount <= filter_of(total).limit.amount
     assert made.loss.delta(total.epsilon) <= total.delta / 2
     assert gaussian(float(spent.amount) ** -0.5 * (1 + 1e-12)).delta(total.epsilon) <= total.delta / 2

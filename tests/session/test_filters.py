@@ -22,11 +22,12 @@ from scipy.special import ndtr
 
 import dalenius as dp
 from dalenius import losses
+from dalenius.calculus.guarantees import Filter, filter_of
+from dalenius.calculus.guarantees.amounts import GRAINS, declared
+from dalenius.calculus.guarantees.cost import Cost
 from dalenius.calculus.loss import Loss
 from dalenius.calculus.theorems.gaussian import gaussian_delta
 from dalenius.errors import AdjacencyMismatch, InvalidParameter
-from dalenius.session.budget import Filter, filter_of, strict
-from dalenius.session.cost import GRAINS, Cost, declared
 
 Law = list[tuple[float, float]]
 """Probabilities of the outcomes under the two neighbours."""
@@ -462,10 +463,10 @@ class TestBalance:
         for _ in range(4):
             left = budget.left(total.below(budget.limit))
             part = type(left)(*(v / 2 if i == 0 else v for i, v in enumerate(vars(left).values())))
-            cost = budget.cost(family(dp.calibrate(family, strict(part))))
+            cost = budget.cost(family(dp.calibrate(family, part.strict())))
             total = total + cost
             assert total.fits(budget.limit)
-        scale = dp.calibrate(family, strict(budget.left(total.below(budget.limit))))
+        scale = dp.calibrate(family, budget.left(total.below(budget.limit)).strict())
         total = total + budget.cost(family(scale))
         assert total.fits(budget.limit)
         assert float(total.amount) > 0.999 * float(budget.limit.amount)
@@ -475,7 +476,7 @@ class TestBalance:
         if not isinstance(promise, dp.PureDP | dp.ZCDP):
             return
         budget = filter_of(promise)
-        part = strict(type(promise)(0.03))
+        part = type(promise)(0.03).strict()
         family = losses.laplace if isinstance(promise, dp.PureDP) else losses.gaussian
         cost = budget.cost(family(dp.calibrate(family, part)))
         total = budget.nothing

@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.linear_model import Ridge
 
 import dalenius as dp
-from dalenius.session.budget import filter_of
+from dalenius.calculus.guarantees import filter_of
 from dalenius.session.fit import Fitting
 from dalenius.tables import exact
 
@@ -86,7 +86,7 @@ def test_the_charge_stays_when_the_fit_fails(people: pd.DataFrame, monkeypatch: 
         raise RuntimeError("the power went out")
 
     monkeypatch.setattr(exact, "rows", fails)
-    with pytest.raises(dp.errors.QueryFailed):
+    with pytest.raises(dp.errors.EngineFailed):
         asked.fit(dp.learn.LogisticRegression(dp.ZCDP(0.2)), FEATURES, "pay >= 74000")
     assert asked.remaining.rho == pytest.approx(0.3, rel=1e-6)  # type: ignore[attr-defined]
 

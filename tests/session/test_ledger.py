@@ -24,10 +24,11 @@ import pytest
 
 import dalenius as dp
 from dalenius import losses
-from dalenius.errors import AdjacencyMismatch, BudgetExceeded, InvalidParameter, LedgerError, QueryFailed
+from dalenius.calculus.guarantees.amounts import GRAINS
+from dalenius.calculus.guarantees.cost import Cost
+from dalenius.errors import AdjacencyMismatch, BudgetExceeded, EngineFailed, InvalidParameter, LedgerError
 from dalenius.session import entries
 from dalenius.session.account import Ticket
-from dalenius.session.cost import GRAINS, Cost
 from dalenius.session.ledger import Ledger
 from dalenius.session.report import exported, overview
 from dalenius.session.store import Rows
@@ -90,7 +91,7 @@ class TestCharging:
 
     def test_a_failed_computation_keeps_its_charge(self, place: str) -> None:
         account = opened(place)
-        with pytest.raises(QueryFailed, match="after it was charged"):
+        with pytest.raises(EngineFailed, match="after it was charged"):
             account.ask("q", rho("0.25"), lambda: str(1 // 0))
         assert account.spent == dp.ZCDP(0.25)
         assert account.recorded("q") is None
@@ -101,7 +102,7 @@ class TestCharging:
 
     def test_what_is_no_answer_keeps_its_charge_and_is_not_released(self, place: str) -> None:
         account = opened(place)
-        with pytest.raises(QueryFailed):
+        with pytest.raises(EngineFailed):
             account.ask("q", rho("0.25"), lambda: "forty-one")
         with pytest.raises(InvalidParameter, match="not JSON"):
             account.record(account.charge("q", rho("0")), "forty-one")
@@ -538,7 +539,7 @@ def test_a_server_that_is_not_there() -> None:
         Ledger.open("postgresql://u:secret@127.0.0.1:1/x", patience=2)
 
 
-@pytest.mark.parametrize("room", ["cost", "budget", "entries", "ledger", "account"])
+@pytest.mark.parametrize("room", ["entries", "ledger", "account", "session"])
 def test_examples_in_docstrings(room: str) -> None:
     found = doctest.testmod(importlib.import_module(f"dalenius.session.{room}"), optionflags=doctest.ELLIPSIS)
     assert found.failed == 0

@@ -11,8 +11,8 @@ import pandas as pd
 import pytest
 
 import dalenius as dp
-from dalenius.noise.seeded import seeded
 from dalenius.tables import exact
+from tests.noise.seeded import seeded
 
 
 @pytest.fixture(scope="module")
@@ -88,7 +88,7 @@ def test_a_crash_keeps_the_charge(people: pd.DataFrame, monkeypatch: pytest.Monk
     s = session(people, dp.ZCDP(0.1))
     with monkeypatch.context() as patch:
         patch.setattr(exact, "evaluate", lambda *_: (_ for _ in ()).throw(RuntimeError("power cut")))
-        with pytest.raises(dp.errors.QueryFailed):
+        with pytest.raises(dp.errors.EngineFailed):
             s.release(s.table.agg(n=dp.count()), dp.ZCDP(0.05))
     assert s.remaining == dp.ZCDP(0.05)
 

@@ -20,12 +20,13 @@ from scipy.special import ndtr
 
 import dalenius as dp
 from dalenius import losses
+from dalenius.calculus.guarantees import filter_of
+from dalenius.calculus.guarantees.amounts import declared
+from dalenius.calculus.guarantees.cost import Cost
+from dalenius.calculus.guarantees.shifted import Polygon
 from dalenius.errors import InvalidParameter
-from dalenius.session.budget import filter_of
-from dalenius.session.cost import Cost, declared
 from dalenius.session.ledger import Ledger
 from dalenius.session.report import overview
-from dalenius.session.shifted import Polygon
 from dalenius.session.verify import verify
 from tests.session.test_filters import interactive, profile, transcript
 

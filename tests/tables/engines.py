@@ -14,9 +14,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import dalenius as dp
-from dalenius.noise.seeded import seeded
 from dalenius.tables import Query, Source, Table, Unit, exact
 from dalenius.tables.answer import Answer
+from tests.noise.seeded import seeded
 from tests.tables import nasty, reference
 
 

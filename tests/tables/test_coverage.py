@@ -19,13 +19,13 @@ from experiments import coverage, simulated
 from scipy import stats
 
 import dalenius as dp
-from dalenius.noise.seeded import seeded
 from dalenius.tables import exact as engine
 from dalenius.tables.column import Column
 from dalenius.tables.estimates import Wanted, columns
 from dalenius.tables.plan import Plan, plan
 from dalenius.tables.released import Released, release
 from dalenius.tables.source import Source
+from tests.noise.seeded import seeded
 from tests.tables.test_estimates import truth
 
 TABLES, ROWS = 1000, 300

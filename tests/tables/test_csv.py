@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 import dalenius as dp
-from dalenius.calculus.errors import SourceError
+from dalenius.errors import SourceError
 from dalenius.tables import Source, exact
-from dalenius.tables.opening.duckdb import spill
+from dalenius.tables.engines.duckdb.connection import spill
 from dalenius.tables.schema import Records
 
 PLAIN = "".join(f"{i},x\n" for i in range(20_000))

@@ -11,13 +11,13 @@ import pyarrow as pa
 import pytest
 
 import dalenius as dp
-from dalenius.calculus.adjacency import ADD_REMOVE
 from dalenius.calculus.guarantees import GDP
+from dalenius.core.adjacency import ADD_REMOVE
 from dalenius.mechanisms import Gaussian
-from dalenius.noise.seeded import seeded
 from dalenius.tables import Schema, Source, Unit, count, discover, exact, histogram, mean
 from dalenius.tables.discovery import Discovery, discovery
 from dalenius.tables.keys import LONGEST, read_key
+from tests.noise.seeded import seeded
 from tests.servers.postgres import PostgresServer
 
 SCHEMA = Schema(nulls="drop")

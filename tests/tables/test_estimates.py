@@ -13,7 +13,6 @@ import pandas as pd
 import pytest
 
 import dalenius as dp
-from dalenius.noise.seeded import seeded
 from dalenius.tables import exact, tree
 from dalenius.tables.estimates import Wanted, columns
 from dalenius.tables.laws import Noisy
@@ -22,6 +21,7 @@ from dalenius.tables.query import Query
 from dalenius.tables.ranks import read
 from dalenius.tables.released import Released, asked, release
 from dalenius.tables.source import Source
+from tests.noise.seeded import seeded
 
 GROUPS = 400
 PRICES = [dp.ZCDP(0.5), dp.PureDP(1.0), dp.GDP(1.0)]

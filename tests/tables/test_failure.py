@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from dalenius.errors import QueryFailed
+from dalenius.errors import EngineFailed
 from dalenius.tables import Schema, Source, Unit, count, exact, histogram, mean
 from dalenius.tables.failure import FAILED, sealed
 
@@ -27,7 +27,7 @@ def test_every_failure_looks_alike(problem: Exception) -> None:
     def action() -> None:
         raise problem
 
-    with pytest.raises(QueryFailed) as caught:
+    with pytest.raises(EngineFailed) as caught:
         sealed(action)
     assert str(caught.value) == FAILED
     assert caught.value.__cause__ is None
@@ -61,7 +61,7 @@ def test_engines_and_what_they_send_fail_alike(
         table.agg(m=mean("x", (0, 1)), h=histogram("x", 3, (0, 1))),
         table.group_by("k", keys=["a"]).agg(n=count(), m=mean("x", (0, 9))),
     ):
-        with pytest.raises(QueryFailed) as caught:
+        with pytest.raises(EngineFailed) as caught:
             read(source, query, Unit.rows())
         assert str(caught.value) == FAILED
         assert caught.value.__context__ is None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
 from typing import Any
 
 import ibis
@@ -11,8 +10,7 @@ import pyarrow as pa
 import pytest
 
 from dalenius.errors import QueryRefused, SourceError
-from dalenius.tables import Field, Schema, Source, Unit, exact, mean, sum, variance
-from dalenius.tables.collations import usable
+from dalenius.tables import Schema, Source, Unit, exact, mean, sum, variance
 from dalenius.tables.engines import KNOWN, engine_of, total
 from dalenius.tables.engines.engine import LIMIT, fits
 
@@ -66,9 +64,6 @@ def test_what_the_owner_computes_is_the_owners() -> None:
 def test_an_unknown_engine_is_no_other() -> None:
     with pytest.raises(SourceError, match="'trino' is not an engine"):
         engine_of("trino")
-    text = (Field("s", "string", "text", True),)
-    with pytest.raises(SourceError, match="how trino compares text is not known"):
-        usable(text, SimpleNamespace(name="trino"), ROWS, None)
 
 
 # Sums: their type is a matter of the bounds, and they cannot overflow.

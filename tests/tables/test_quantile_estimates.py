@@ -15,12 +15,12 @@ import pandas as pd
 import pytest
 
 import dalenius as dp
-from dalenius.noise.seeded import seeded
 from dalenius.tables import exact, tree
 from dalenius.tables.estimates import Column, Wanted, columns
 from dalenius.tables.plan import Plan, plan
 from dalenius.tables.released import Released, release
 from dalenius.tables.source import Source
+from tests.noise.seeded import seeded
 
 GROUPS = 300
 PRICES = [dp.PureDP(1.0), dp.ZCDP(0.5)]

@@ -8,8 +8,8 @@ from collections import Counter
 
 import pytest
 
-from dalenius.tables.opening.csv import _columns
-from dalenius.tables.opening.records import Cutter
+from dalenius.tables.engines.duckdb.csv import _columns
+from dalenius.tables.engines.duckdb.records import Cutter
 from dalenius.tables.schema import Records
 
 Row = tuple[bytes, ...]

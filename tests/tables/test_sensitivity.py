@@ -10,7 +10,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dalenius.calculus.adjacency import ADD_REMOVE, REPLACE_ONE, Adjacency
+from dalenius.core.adjacency import ADD_REMOVE, REPLACE_ONE, Adjacency
 from dalenius.tables.measures import Measure, units
 from dalenius.tables.sensitivity import Sensitivity, sensitivity
 from dalenius.tables.unit import Unit

@@ -21,18 +21,36 @@ class Attack:
 
     Its type I error is the probability to accuse when the output is a release of the other input, its type II
     error the probability not to accuse when it should.
+
+    Parameters
+    ----------
+    accuses
+        Which input is accused, "first" or "second".
+    when
+        The rejection set, in words.
+    alarms
+        Accusations among `trials` releases of the other input.
+    misses
+        Releases of the accused input, out of `trials`, that were not accused.
+    trials
+        The number of releases of each input.
+    failure
+        The probability with which one of the two bounds may be wrong; half of it each.
+
+    Examples
+    --------
+    >>> from dalenius.audit import Attack
+    >>> attack = Attack('first', 'output >= 0', alarms=10, misses=20, trials=1000, failure=0.05)
+    >>> 3.9 < attack.epsilon() < 4.0
+    True
     """
 
     accuses: Literal["first", "second"]
     when: str
-    """The rejection set, in words."""
     alarms: int
-    """Accusations among `trials` releases of the other input."""
     misses: int
-    """Releases of the accused input, out of `trials`, that were not accused."""
     trials: int
     failure: float
-    """The probability with which one of the two bounds below may be wrong; half of it each."""
 
     @cached_property
     def type_one(self) -> float:
@@ -45,18 +63,39 @@ class Attack:
         return upper(self.misses, self.trials, self.failure / 2)
 
     def epsilon(self, delta: float = 0.0) -> float:
-        """No (epsilon, delta)-DP release has errors this small unless epsilon is at least this (A14).
+        """No (epsilon, delta)-DP release has errors this small unless epsilon is at least this.
 
         Power is at most e^epsilon (type I) + delta, and 1 - type I at most e^epsilon (type II) + delta: the
-        two branches of Theorem 3.4, or the same inequality for the rejection set and for its complement. Both
-        get weaker as the errors grow, so upper bounds on the errors do.
+        definition for the rejection set and for its complement (Wasserman and Zhou 2010, Theorem 2.4; Kairouz, Oh
+        and Viswanath 2015, Theorem 2.1). Both get weaker as the errors grow, so upper bounds on the errors do.
+
+        Parameters
+        ----------
+        delta
+            The delta.
+
+        Returns
+        -------
+        float
+            A certified lower bound.
         """
         return max(
             _log_odds(self.type_one, self.type_two, delta), _log_odds(self.type_two, self.type_one, delta)
         )
 
     def delta(self, epsilon: float) -> float:
-        """No (epsilon, delta)-DP release has errors this small unless delta is at least this."""
+        """No (epsilon, delta)-DP release has errors this small unless delta is at least this.
+
+        Parameters
+        ----------
+        epsilon
+            The epsilon.
+
+        Returns
+        -------
+        float
+            A certified lower bound.
+        """
         factor = math.exp(min(epsilon, 700.0)) * (1 + LOG_SLACK)
         one, two = self.type_one, self.type_two
         return max(0.0, 1.0 - one - factor * two - 1e-15, 1.0 - two - factor * one - 1e-15)

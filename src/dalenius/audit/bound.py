@@ -15,11 +15,11 @@ from dalenius.audit.result import Audit
 from dalenius.audit.rows import Layout, Rows, Statistic
 from dalenius.audit.scores.learn import learn
 from dalenius.audit.subjects import Subject, subjects
-from dalenius.calculus import checks
-from dalenius.calculus.errors import InvalidParameter
+from dalenius.core import checks
+from dalenius.errors import InvalidParameter
 from dalenius.mechanisms.mechanism import Mechanism
 
-LEAST_TRIALS = 100
+MIN_TRIALS = 100
 
 
 def lower_bound(
@@ -33,18 +33,12 @@ def lower_bound(
     batched: bool = False,
     single: int | None = None,
 ) -> Audit:
-    """A lower bound on epsilon that holds whatever the mechanism does (spec A14, from Theorem 3.4).
+    """A lower bound on epsilon that holds whatever the mechanism does (Kairouz, Oh and Viswanath 2015).
 
-    `mechanism` is one of ours (then `pair` is its `worst_pair` unless given) or any function of one input,
-    whose output may be a number, an array, text, None, or nested tuples, lists, mappings and sets of these.
-    With `batched=True` the function is called as `mechanism(input, times)` and returns that many independent
-    outputs along the first axis. `statistics` are functions of one output that return a number: further
-    places to look for a difference.
-
-    Of a mechanism the batch `releases` is drawn on the worst pair `trials` times and on its other `pairs`
-    (longer inputs) a tenth as often; and each of its `ways` to a release (`release` itself; a watch that is
-    asked) is run on all of them `single` times (1 in 20 of `trials`, at most 2000, unless told; 0 for none),
-    twice in a row, so that noise used again shows. A function is run twice in a row as well (1 in 50).
+    Of a mechanism the batch `releases` is drawn on the worst pair `trials` times and on its other `pairs` (longer
+    inputs) a tenth as often; and each of its `ways` to a release (`release` itself; a watch that is asked) is run
+    on all of them `single` times, twice in a row, so that noise used again shows. A function is run twice in a row
+    as well (1 in 50).
 
     `trials` releases are drawn of each input. A quarter teaches scores (odds of repeated outputs, of bins, of
     last bits; distances to the inputs; a regression), a quarter chooses thresholds: the set expected to give
@@ -63,18 +57,51 @@ def lower_bound(
     independent, and what is asked about one input does not change with the other. A poor score costs
     tightness only.
 
+    Parameters
+    ----------
+    mechanism
+        One of `dalenius.mechanisms`, or any function of one input whose output is a number, an array, text, None,
+        or nested tuples, lists, mappings and sets of these.
+    pair
+        Two neighbouring inputs; by default the `pairs` of the mechanism. A plain function needs them.
+    trials
+        How many releases of each input are drawn.
+    delta
+        The delta at which epsilon is bounded.
+    confidence
+        The probability with which everything the audit says holds.
+    statistics
+        Functions of one output that return a number: further places to look for a difference.
+    batched
+        Whether a plain function is called as `mechanism(input, times)` and returns that many independent outputs
+        along the first axis.
+    single
+        How often each way to a single release is run; by default 1 in 20 of `trials`, at most 2000; 0 for none.
+
+    Returns
+    -------
+    Audit
+        The bounds, and the attacks that were measured.
+
+    Raises
+    ------
+    InvalidParameter
+        If a parameter is out of range, or an output cannot be read.
+
+    Examples
+    --------
     A survey in which half the answers come from a coin has epsilon = log 3:
 
     >>> import random
     >>> def survey(bit):
     ...     return bit if random.random() < 0.5 else random.random() < 0.5
-    >>> found = lower_bound(survey, pair=(True, False), trials=20_000, confidence=1 - 1e-9)
-    >>> 0.8 < found.epsilon <= 1.0986123
+    >>> audit = lower_bound(survey, pair=(True, False), trials=20_000, confidence=1 - 1e-9)
+    >>> 0.8 < audit.epsilon <= 1.0986123
     True
-    >>> found.contradicts(0.7), found.contradicts(1.0986123)
+    >>> audit.contradicts(0.7), audit.contradicts(1.0986123)
     (True, False)
     """
-    trials = checks.count("trials", trials, LEAST_TRIALS)
+    trials = checks.count("trials", trials, MIN_TRIALS)
     delta = checks.failure_probability("delta", delta)
     confidence = checks.number("confidence", confidence, "a number above 0 and below 1")
     if not 0.0 < confidence < 1.0:
@@ -82,8 +109,8 @@ def lower_bound(
     pairs = _pairs(mechanism, pair)
     if single is not None:
         single = checks.count("single", single, 0)
-        if 0 < single < LEAST_TRIALS:
-            raise InvalidParameter(f"single is {single}; it must be 0 or {LEAST_TRIALS} or more.")
+        if 0 < single < MIN_TRIALS:
+            raise InvalidParameter(f"single is {single}; it must be 0 or {MIN_TRIALS} or more.")
     plan = subjects(mechanism, pairs, trials, single, batched)
     failure = 1.0 - confidence
     shares = [failure / 2 if len(plan) > 1 else failure, *(failure / 2 / (len(plan) - 1) for _ in plan[1:])]
@@ -91,12 +118,12 @@ def lower_bound(
     unseen: list[str] = []
     for subject, share in zip(plan, shares, strict=True):
         try:
-            found, missed = _attacks(subject, delta, share, statistics)
+            measured, missed = _attacks(subject, delta, share, statistics)
         except Exception as error:
             if not subject.optional:
                 raise
-            found, missed = [], [f"{subject.label} could not be run: {type(error).__name__}."]
-        attacks += found
+            measured, missed = [], [f"{subject.label} could not be run: {type(error).__name__}."]
+        attacks += measured
         unseen += missed
     for note in unseen:
         warnings.warn(note, UserWarning, stacklevel=2)
@@ -150,7 +177,7 @@ def _measured(
     label: str, rejections: Sequence[Rejection], shares: Sequence[float], first: Rows, second: Rows
 ) -> list[Attack]:
     """Each set measured on fresh draws; every score is worked out once."""
-    found: dict[int, Attack] = {}
+    attacks: dict[int, Attack] = {}
     for score in {id(r.score): r.score for r in rejections}.values():
         one, other = score(first), score(second)
         for k, r in enumerate(rejections):
@@ -158,8 +185,8 @@ def _measured(
                 accused, innocent = (one, other) if r.accuses == "first" else (other, one)
                 misses = len(accused) - r.count(accused)
                 when = f"{label}: {r.when}" if label else r.when
-                found[k] = Attack(r.accuses, when, r.count(innocent), misses, len(accused), shares[k])
-    return [found[k] for k in range(len(rejections))]
+                attacks[k] = Attack(r.accuses, when, r.count(innocent), misses, len(accused), shares[k])
+    return [attacks[k] for k in range(len(rejections))]
 
 
 def _pairs(mechanism: object, pair: object) -> list[tuple[Any, Any]]:

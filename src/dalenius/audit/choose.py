@@ -20,7 +20,7 @@ SLOPES = (0.0, 0.1, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 7.0
 """Epsilons for each of which the best set is sought: corners of the trade-off curve."""
 THRESHOLDS = 256
 SCREENED, SCREEN_ROWS = 3, 25_000
-LEAST_Z = 3.0
+MIN_Z = 3.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,13 +70,13 @@ def choose(
     if len(scores) > SCREENED:
         # Most scores are hopeless; a few draws show it.
         some = slice(SCREEN_ROWS)
-        found = [c for score in scores for c in _candidates(score, first[some], second[some], failure)]
-        kept = {id(c.score) for goal in goals for _, _, c in _ranked(found, goal)[:SCREENED]}
+        candidates = [c for score in scores for c in _candidates(score, first[some], second[some], failure)]
+        kept = {id(c.score) for goal in goals for _, _, c in _ranked(candidates, goal)[:SCREENED]}
         scores = [score for score in scores if id(score) in kept]
-    found = [c for score in scores for c in _candidates(score, first, second, failure)]
+    candidates = [c for score in scores for c in _candidates(score, first, second, failure)]
     best: dict[tuple[int, float, Side], Rejection] = {}
     for goal in goals:
-        _, k, c = _ranked(found, goal)[0]
+        _, k, c = _ranked(candidates, goal)[0]
         best.setdefault((id(c.score), float(c.thresholds[k]), c.accuses), c.rejection(k))
     primary, *rest = best.values()
     return primary, rest
@@ -95,10 +95,10 @@ class _Goal:
         return np.log(np.maximum(1 - two - self.delta, 1e-300)) - np.log(one)
 
 
-def _ranked(found: Sequence[_Candidates], goal: _Goal) -> list[tuple[float, int, _Candidates]]:
+def _ranked(candidates: Sequence[_Candidates], goal: _Goal) -> list[tuple[float, int, _Candidates]]:
     """Every candidate's best threshold for a goal, its errors taken either way round; the best first."""
     ranked = []
-    for c in found:
+    for c in candidates:
         gains = np.maximum(goal.gain(c.type_one, c.type_two), goal.gain(c.type_two, c.type_one))
         k = int(np.argmax(gains))
         ranked.append((float(gains[k]), k, c))
@@ -109,7 +109,7 @@ def _candidates(score: Score, first: Rows, second: Rows, failure: float) -> list
     a, b = np.sort(score(first)), np.sort(score(second))
     thresholds = _thresholds(np.sort(np.concatenate([a, b])))
     low_a, low_b = (np.searchsorted(x, thresholds, side="left") for x in (a, b))
-    z = max(LEAST_Z, -float(ndtri(failure)))
+    z = max(MIN_Z, -float(ndtri(failure)))
     return [
         _Candidates(
             score, "first", thresholds, _wilson(len(b) - low_b, len(b), z), _wilson(low_a, len(a), z)

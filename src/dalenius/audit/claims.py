@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dalenius.calculus.errors import InvalidParameter
 from dalenius.calculus.guarantees import GDP, ApproxDP, Guarantee, PureDP, TradeOff
 from dalenius.calculus.loss import Loss
+from dalenius.errors import InvalidParameter
 from dalenius.mechanisms.mechanism import Mechanism
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from dalenius.calculus.errors import InvalidParameter
+from dalenius.errors import InvalidParameter
 
 Release = Callable[..., Any]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from dalenius.audit.result import Audit
-from dalenius.calculus.written import rounded_down, rounded_up
+from dalenius.core.decimals import rounded_down, rounded_up
 
 
 def explain(audit: Audit) -> str:

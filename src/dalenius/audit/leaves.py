@@ -13,8 +13,8 @@ import numpy as np
 Path = tuple[Any, ...]
 
 EXACT = 1 << 53
-DIGITS = (1 << 20) - 1
-MOST_WORDS, MOST_NUMBERS = 100, 8
+LOW_BITS = (1 << 20) - 1
+MAX_WORDS, MAX_NUMBERS = 100, 8
 WORD, NUMBER = re.compile(r"\w+"), re.compile(r"-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?")
 
 
@@ -46,12 +46,12 @@ def leaves(output: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
     else:
         yield path, output
         if isinstance(output, int | np.integer) and not -EXACT <= output <= EXACT:
-            yield (*path, "last digits"), int(output) & DIGITS
+            yield (*path, "last digits"), int(output) & LOW_BITS
 
 
-def contrasts(found: Iterable[tuple[Path, Any]]) -> Iterator[tuple[Path, Any]]:
+def contrasts(entries: Iterable[tuple[Path, Any]]) -> Iterator[tuple[Path, Any]]:
     """Of two outputs in a row: the difference and the sum of numbers at the same place."""
-    known = {path: leaf for path, leaf in found if is_number(leaf)}
+    known = {path: leaf for path, leaf in entries if is_number(leaf)}
     for path, one in known.items():
         other = known.get((1, *path[1:])) if path and path[0] == 0 else None
         if other is not None:
@@ -81,15 +81,15 @@ def common_words(texts: Iterable[str | bytes]) -> tuple[str, ...]:
     total = 0
     for total, text in enumerate(texts, 1):  # noqa: B007
         counts.update(set(WORD.findall(as_text(text))))
-    return tuple(word for word, n in counts.most_common(MOST_WORDS) if n >= max(2, total // 100))
+    return tuple(word for word, n in counts.most_common(MAX_WORDS) if n >= max(2, total // 100))
 
 
 def written(text: str | bytes, path: Path, words: Iterable[str]) -> Iterator[tuple[Path, Any]]:
     """What is written in a text: its length, the numbers in it, and which of these words."""
     plain = as_text(text)
     yield (*path, "length"), len(plain)
-    for i, found in enumerate(NUMBER.findall(plain)[:MOST_NUMBERS]):
-        yield (*path, "number", i), float(found)
+    for i, number in enumerate(NUMBER.findall(plain)[:MAX_NUMBERS]):
+        yield (*path, "number", i), float(number)
     inside = set(WORD.findall(plain))
     for word in words:
         yield (*path, "word", word), word in inside

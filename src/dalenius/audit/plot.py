@@ -8,7 +8,7 @@ import numpy as np
 
 from dalenius.audit.result import Audit
 from dalenius.calculus.loss import Loss
-from dalenius.calculus.written import rounded_down
+from dalenius.core.decimals import rounded_down
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

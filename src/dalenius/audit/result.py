@@ -10,10 +10,10 @@ import numpy as np
 
 from dalenius.audit.attack import Attack
 from dalenius.audit.claims import Claim, as_loss, refuted
-from dalenius.calculus import checks
-from dalenius.calculus.errors import InvalidParameter
 from dalenius.calculus.loss import Loss
-from dalenius.calculus.written import rounded_down
+from dalenius.core import checks
+from dalenius.core.decimals import rounded_down
+from dalenius.errors import InvalidParameter
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -25,22 +25,40 @@ class Audit:
 
     With probability at least `confidence` over the draws, everything it says holds at once: the failure
     probabilities of its attacks add up to 1 - confidence.
+
+    Parameters
+    ----------
+    subject
+        What was audited, in words.
+    attacks
+        The first is the one chosen for `epsilon`; the others trace the trade-off curve.
+    trials
+        Releases of each input, half of them to find the attacks and half to measure them; an attack that looks at
+        other releases (one at a time, of other inputs) has its own number.
+    level
+        The delta at which `epsilon` is stated.
+    confidence
+        The probability with which everything the audit says holds.
+    claim
+        The loss that the mechanism itself claims, if it is one of `dalenius.mechanisms`.
+    unseen
+        What of the outputs no attack could compare, in sentences.
+
+    Examples
+    --------
+    >>> import dalenius as dp
+    >>> audit = dp.audit.lower_bound(dp.mechanisms.Laplace(sensitivity=1, scale=1.0), trials=20_000)
+    >>> audit.contradicts(), audit.contradicts(dp.PureDP(0.1)), audit.epsilon <= 1.0
+    (False, True, True)
     """
 
     subject: str
-    """What was audited, in words."""
     attacks: tuple[Attack, ...]
-    """The first is the one chosen for `epsilon`; the others trace the trade-off curve."""
     trials: int
-    """Releases of each input, half of them to find the attacks and half to measure them; an attack that looks at
-    other releases (one at a time, of other inputs) has its own number."""
     level: float
-    """The delta at which `epsilon` is stated."""
     confidence: float
     claim: Loss | None = None
-    """The loss the mechanism itself claims, if it is one of ours."""
     unseen: tuple[str, ...] = ()
-    """What of the outputs no attack could compare, in sentences."""
 
     @cached_property
     def epsilon(self) -> float:
@@ -48,12 +66,44 @@ class Audit:
         return self.epsilon_at(self.level)
 
     def epsilon_at(self, delta: float) -> float:
-        """The release is not (e, delta)-DP for any e below this."""
+        """The release is not (e, delta)-DP for any e below this.
+
+        Parameters
+        ----------
+        delta
+            The delta.
+
+        Returns
+        -------
+        float
+            A certified lower bound.
+
+        Raises
+        ------
+        InvalidParameter
+            If delta is not in [0, 1).
+        """
         delta = checks.failure_probability("delta", delta)
         return max(attack.epsilon(delta) for attack in self.attacks)
 
     def delta(self, epsilon: float) -> float:
-        """The release is not (epsilon, d)-DP for any d below this."""
+        """The release is not (epsilon, d)-DP for any d below this.
+
+        Parameters
+        ----------
+        epsilon
+            The epsilon.
+
+        Returns
+        -------
+        float
+            A certified lower bound.
+
+        Raises
+        ------
+        InvalidParameter
+            If epsilon is negative.
+        """
         epsilon = checks.nonnegative("epsilon", epsilon)
         return max(attack.delta(epsilon) for attack in self.attacks)
 
@@ -70,26 +120,57 @@ class Audit:
         well as, for the complementary attack on the other input, below (type II, type I): so it is below the
         lower convex hull of all these points.
         """
-        found = {(a.type_one, a.type_two) for a in self.attacks}
-        found |= {(two, one) for one, two in found}
+        corners = {(a.type_one, a.type_two) for a in self.attacks}
+        corners |= {(two, one) for one, two in corners}
         hull: list[tuple[float, float]] = []
-        for point in sorted(found | {(0.0, 1.0), (1.0, 0.0)}):
+        for point in sorted(corners | {(0.0, 1.0), (1.0, 0.0)}):
             while len(hull) > 1 and _turns_right(hull[-2], hull[-1], point):
                 hull.pop()
             hull.append(point)
         return tuple(hull)
 
     def tradeoff(self, alpha: float) -> float:
-        """The release is not f-DP for any f above this at alpha: the errors of some attack are that small."""
+        """The release is not f-DP for any f above this at alpha: the errors of some attack are that small.
+
+        Parameters
+        ----------
+        alpha
+            A type I error, in [0, 1].
+
+        Returns
+        -------
+        float
+            A certified upper bound on the type II error of the best attack.
+
+        Raises
+        ------
+        InvalidParameter
+            If alpha is not in [0, 1].
+        """
         alpha = checks.probability("alpha", alpha)
         one, two = zip(*self.points, strict=True)
         return min(1.0, float(np.interp(alpha, one, two)) + 1e-15)
 
     def contradicts(self, claim: Claim | None = None) -> bool:
-        """Whether the draws refute a claim: a loss, a guarantee, or an epsilon (of pure DP).
+        """Whether the draws refute a claim.
 
-        Without an argument, the claim is the mechanism's own loss. A true claim is refuted with probability
+        A true claim is refuted with probability
         at most 1 - confidence; a claim that is not refuted is not thereby proved.
+
+        Parameters
+        ----------
+        claim
+            A loss, a guarantee, a mechanism, or an epsilon of pure DP; by default the mechanism's own loss.
+
+        Returns
+        -------
+        bool
+            Whether the draws refute the claim.
+
+        Raises
+        ------
+        InvalidParameter
+            If there is no claim, or it is of another kind.
         """
         if claim is None:
             claim = self.claim
@@ -107,13 +188,37 @@ class Audit:
         )
 
     def explain(self) -> str:
-        """What was done and what it shows, in plain sentences."""
+        """What was done and what it shows, in plain sentences.
+
+        Returns
+        -------
+        str
+            Some lines of text.
+        """
         from dalenius.audit.explain import explain
 
         return explain(self)
 
     def plot(self, path: str | None = None, claim: Claim | None = None) -> Figure:
-        """Draw the bound on the trade-off curve beside the claim's curve (needs the `plot` extra)."""
+        """Draw the bound on the trade-off curve beside the curve of the claim.
+
+        Parameters
+        ----------
+        path
+            Where the picture is saved; None to save nothing.
+        claim
+            What is drawn beside it; by default the mechanism's own loss.
+
+        Returns
+        -------
+        Figure
+            A figure of matplotlib.
+
+        Raises
+        ------
+        ImportError
+            If matplotlib is not installed (the `plot` extra).
+        """
         from dalenius.audit.plot import plot
 
         return plot(self, path, self.claim if claim is None else as_loss(claim))

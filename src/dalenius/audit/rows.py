@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dalenius.audit.leaves import (
-    DIGITS,
     EXACT,
+    LOW_BITS,
     Path,
     as_float,
     common_words,
@@ -26,7 +26,7 @@ from dalenius.audit.leaves import (
     leaves,
     written,
 )
-from dalenius.calculus.errors import InvalidParameter
+from dalenius.errors import InvalidParameter
 
 Reals = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -34,9 +34,9 @@ Label = tuple[str, Any]
 Statistic = Callable[[Any], float]
 
 UNSEEN, NUMBER, MISSING, NAN, FIRST_LABEL = -1, 0, 1, 2, 3
-MOST_COLUMNS = 512
-MOST_KNOWN = 10_000
-MOST_FORMS = 64
+MAX_COLUMNS = 512
+MAX_KNOWN = 10_000
+MAX_FORMS = 64
 FORM = ("its form",)
 SIMPLE = frozenset({int, float, bool, str, bytes, type(None)})
 
@@ -92,10 +92,10 @@ class Layout:
 
     @classmethod
     def learn(cls, *samples: Sequence[Any], opaque: bool = False, twice: bool = False) -> Layout:
-        """From some draws of each input; `opaque` outputs, which say nothing here, are refused unless told."""
+        """From some draws of each input; outputs that cannot be read are refused unless `opaque`."""
         forms = sorted({shown for sample in samples for shown in _forms(sample)})
         labels = {("form", shown): FIRST_LABEL + k for k, shown in enumerate(forms)}
-        if not 1 < len(labels) <= MOST_FORMS:
+        if not 1 < len(labels) <= MAX_FORMS:
             labels = {}
         arrays = [_plain(sample) for sample in samples]
         shapes = {None if array is None else array.shape[1:] for array in arrays}
@@ -114,7 +114,7 @@ class Layout:
         if wide:
             paths += [(*index, "last digits") for index in np.ndindex(shape)]
         kept = None
-        if len(paths) > MOST_COLUMNS:
+        if len(paths) > MAX_COLUMNS:
             kept = _most_telling([_spread(array[:2000], twice, wide) for array in arrays])
             paths = [paths[j] for j in kept]
         return cls((*paths, FORM) if labels else tuple(paths), labels, shape, kept, twice, wide)
@@ -131,7 +131,7 @@ class Layout:
                 if (key := _key(output)) is not None:
                     if key in known:
                         continue
-                    if len(known) < MOST_KNOWN:
+                    if len(known) < MAX_KNOWN:
                         known.add(key)
                 for path, leaf in _seen(output, twice):
                     if not opaque:
@@ -142,11 +142,13 @@ class Layout:
                     if isinstance(leaf, str | bytes):
                         texts[path].append(leaf)
         total = sum(len(sample) for sample in samples)
-        words = {path: common_words(found) for path, found in texts.items() if _seldom_repeats(found, total)}
-        for path, found in texts.items():
-            for text in found if path in words else ():
+        words = {
+            path: common_words(values) for path, values in texts.items() if _seldom_repeats(values, total)
+        }
+        for path, values in texts.items():
+            for text in values if path in words else ():
                 counts.update(sub for sub, _ in written(text, path, words[path]))
-        commonest = [path for path, _ in counts.most_common(MOST_COLUMNS)]
+        commonest = [path for path, _ in counts.most_common(MAX_COLUMNS)]
         paths = tuple(sorted((path for path in commonest if path != FORM), key=repr))
         form_path = (FORM,) if counts[FORM] else ()
         return cls(paths + form_path, labels, None, None, twice, texts=words)
@@ -187,7 +189,7 @@ class Layout:
                 if (same := known.get(key)) is not None:
                     values[i], codes[i] = values[same], codes[same]
                     continue
-                if len(known) < MOST_KNOWN:
+                if len(known) < MAX_KNOWN:
                     known[key] = i
             for path, leaf in _seen(output, self.twice, self.texts):
                 j = column.get(path)
@@ -221,7 +223,7 @@ def _spread(array: NDArray[Any], twice: bool, wide: bool) -> Reals:
         one, other = (x.astype(np.float64) for x in np.split(flat, 2, axis=1))
         parts += [other - one, other + one]
     if wide:
-        parts.append((flat.astype(np.int64, copy=False) & DIGITS).astype(np.float64))
+        parts.append((flat.astype(np.int64, copy=False) & LOW_BITS).astype(np.float64))
     return np.concatenate(parts, axis=1)
 
 
@@ -233,11 +235,11 @@ def _beyond(array: NDArray[Any]) -> bool:
 def _seen(
     output: Any, twice: bool, texts: Mapping[Path, tuple[str, ...]] | None = None
 ) -> Iterator[tuple[Path, Any]]:
-    found = list(leaves(output))
-    yield from found
+    entries = list(leaves(output))
+    yield from entries
     if twice:
-        yield from contrasts(found)
-    for path, leaf in found if texts else ():
+        yield from contrasts(entries)
+    for path, leaf in entries if texts else ():
         if texts and path in texts and isinstance(leaf, str | bytes):
             yield from written(leaf, path, texts[path])
 
@@ -250,9 +252,9 @@ def _forms(sample: Sequence[Any], each: bool = False) -> Sequence[str] | set[str
     return list(map(form, sample)) if each else set(map(form, sample))
 
 
-def _seldom_repeats(found: list[str | bytes], total: int) -> bool:
+def _seldom_repeats(values: list[str | bytes], total: int) -> bool:
     """Texts, of which known ones were counted once: whether most draws brought a new one."""
-    return len(set(found)) > max(20, total // 4)
+    return len(set(values)) > max(20, total // 4)
 
 
 def _plain(sample: Any) -> NDArray[Any] | None:
@@ -280,7 +282,7 @@ def _most_telling(samples: list[Reals]) -> Ints:
     one, other = (sample.reshape(len(sample), -1) for sample in samples)
     spread = np.nan_to_num(one.std(axis=0) + other.std(axis=0)) + 1e-300
     apart = np.nan_to_num(np.abs(one.mean(axis=0) - other.mean(axis=0)) / spread)
-    return np.sort(np.argsort(-apart, kind="stable")[:MOST_COLUMNS])
+    return np.sort(np.argsort(-apart, kind="stable")[:MAX_COLUMNS])
 
 
 def _key(output: Any) -> str | None:

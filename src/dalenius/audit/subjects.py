@@ -11,8 +11,8 @@ from dalenius.mechanisms.mechanism import Mechanism
 
 Draw = Callable[[Any, int], Sequence[Any]]
 
-LEAST, MOST = 200, 2000
-"""Of draws one at a time, unless told otherwise."""
+MIN_SINGLE, MAX_SINGLE = 200, 2000
+"""Of draws one at a time, by default."""
 
 
 @dataclass(frozen=True)
@@ -44,23 +44,23 @@ def subjects(
     of their own. Noise that is used again, or again with its sign turned, shows in the difference or the sum.
     """
     own = isinstance(mechanism, Mechanism)
-    usual = max(LEAST, min(MOST, trials // 20)) if own else max(LEAST // 2, trials // 50)
+    usual = max(MIN_SINGLE, min(MAX_SINGLE, trials // 20)) if own else max(MIN_SINGLE // 2, trials // 50)
     few = min(trials, usual) if single is None else single
-    some = min(trials, max(LEAST, trials // 10))
+    some = min(trials, max(MIN_SINGLE, trials // 10))
     if not isinstance(mechanism, Mechanism):
-        found = [Subject("", _batch(mechanism) if batched else _loop(mechanism), pairs[0], trials)]
+        plan = [Subject("", _batch(mechanism) if batched else _loop(mechanism), pairs[0], trials)]
         again = _batch_again if batched else _loop_again
-        return [*found, again("twice in a row", mechanism, pairs[0], few)] if few else found
-    found = [Subject("", _batch(mechanism.releases), pairs[0], trials)]
+        return [*plan, again("twice in a row", mechanism, pairs[0], few)] if few else plan
+    plan = [Subject("", _batch(mechanism.releases), pairs[0], trials)]
     for k, pair in enumerate(pairs):
         name = f", pair {k + 1}" if k else ""
         if k:
-            found.append(Subject(f"releases{name}", _batch(mechanism.releases), pair, some))
+            plan.append(Subject(f"releases{name}", _batch(mechanism.releases), pair, some))
         if few:
-            found.append(_batch_again(f"releases{name}, twice in a row", mechanism.releases, pair, few))
+            plan.append(_batch_again(f"releases{name}, twice in a row", mechanism.releases, pair, few))
             for way, release in mechanism.ways.items():
-                found.append(_loop_again(f"{way}{name}, twice in a row", release, pair, few))
-    return [replace(subject, optional=subject.inputs is not pairs[0]) for subject in found]
+                plan.append(_loop_again(f"{way}{name}, twice in a row", release, pair, few))
+    return [replace(subject, optional=subject.inputs is not pairs[0]) for subject in plan]
 
 
 def _loop(release: Release) -> Draw:

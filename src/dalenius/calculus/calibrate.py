@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import replace
 from itertools import combinations
 
-from dalenius.calculus import checks
-from dalenius.calculus.errors import CannotMeet, InvalidParameter, NotMonotone
-from dalenius.calculus.guarantees import ApproxDP, Guarantee
+from dalenius.calculus.guarantees import Guarantee
 from dalenius.calculus.loss import Loss
 from dalenius.calculus.pairs.pair import Bounds
+from dalenius.core import checks
+from dalenius.errors import CannotMeet, InvalidParameter, NotMonotone
 
 SMALLEST, LARGEST = 1e-12, 1e12
 PRECISION = 1e-9
@@ -25,6 +24,32 @@ def calibrate(family: Callable[[float], Loss], guarantee: Guarantee, start: floa
     grows or only shrinks with it; which of the two is found out. The promise is verified on the value
     returned, with certified bounds. A family that is not monotone is refused where that shows.
 
+    Parameters
+    ----------
+    family
+        From a positive number (a noise scale, an epsilon, a sampling rate ...) to a loss that only grows or only
+        shrinks with it.
+    guarantee
+        The promise to keep.
+    start
+        Where to begin to look.
+
+    Returns
+    -------
+    float
+        The parameter; `guarantee.holds(family(x))` is true for it.
+
+    Raises
+    ------
+    InvalidParameter
+        If `family` is not a function to losses, or `guarantee` not a promise.
+    CannotMeet
+        If no parameter keeps the promise, or every one does.
+    NotMonotone
+        If the loss is seen to go up and down.
+
+    Examples
+    --------
     >>> import dalenius as dp
     >>> sigma = dp.calibrate(lambda s: dp.losses.gaussian(sigma=s), dp.ApproxDP(1.0, 1e-5))
     >>> round(sigma, 6)
@@ -42,17 +67,9 @@ def calibrate(family: Callable[[float], Loss], guarantee: Guarantee, start: floa
     return search.narrow(good, bad)
 
 
-def _with_room(guarantee: Guarantee) -> Guarantee:
-    """A hair less, so that `epsilon(delta)`, which is solved to 1e-12, does not come out above what was asked for."""
-    if isinstance(guarantee, ApproxDP) and guarantee.delta > 0:
-        room = min(4e-11 * max(1.0, guarantee.epsilon), 1e-9 * guarantee.epsilon)
-        return replace(guarantee, epsilon=guarantee.epsilon - room)
-    return guarantee
-
-
 class _Search:
     def __init__(self, family: Callable[[float], Loss], guarantee: Guarantee) -> None:
-        self.family, self.guarantee, self.target = family, guarantee, _with_room(guarantee)
+        self.family, self.guarantee, self.target = family, guarantee, guarantee.tightened()
         self.seen: dict[float, float] = {}
         self.brackets: dict[float, Bounds] = {}
 

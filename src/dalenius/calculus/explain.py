@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import math
 from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal
+from typing import TYPE_CHECKING
 
-from dalenius.calculus.adjacency import ADD_REMOVE
-from dalenius.calculus.loss import Loss
-from dalenius.calculus.written import rounded_up
+from dalenius.core.adjacency import ADD_REMOVE
+from dalenius.core.decimals import rounded_up
+
+if TYPE_CHECKING:
+    from dalenius.calculus.loss import Loss
 
 WIDE = Context(prec=30, Emax=MAX_EMAX, Emin=MIN_EMIN)
 """Room for exp of any loss: floats end at e^709."""

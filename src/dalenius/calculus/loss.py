@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from scipy.optimize import minimize_scalar
 
-from dalenius.calculus import checks
-from dalenius.calculus.adjacency import ADD_REMOVE, Adjacency
-from dalenius.calculus.adjacency import adjacency as checked_adjacency
 from dalenius.calculus.engines.accountant import Direction, Engine, merged
-from dalenius.calculus.errors import AdjacencyMismatch, InvalidParameter
-from dalenius.calculus.pairs.pair import UNIT, Bounds, Pair, Reals, Terms
+from dalenius.calculus.pairs import divergences
+from dalenius.calculus.pairs.pair import UNIT, Bounds, Pair, Terms
+from dalenius.core import checks
+from dalenius.core.adjacency import ADD_REMOVE, Adjacency
+from dalenius.core.adjacency import adjacency as checked_adjacency
+from dalenius.errors import AdjacencyMismatch, InvalidParameter
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -30,6 +29,24 @@ class Loss:
     bound on the safe side, numerical error included.
 
     Make one with the functions in `dalenius.losses`.
+
+    Parameters
+    ----------
+    remove
+        The pairs of the remove direction and how often each occurs.
+    add
+        The same for the add direction.
+    adjacency
+        The neighbouring relation.
+    expression
+        How the loss was made, as text.
+
+    Examples
+    --------
+    >>> import dalenius as dp
+    >>> run = dp.losses.gaussian(sigma=2.0) * 10 + dp.losses.laplace(scale=5.0)
+    >>> round(run.epsilon(delta=1e-6), 4)
+    8.3753
     """
 
     __slots__ = ("__dict__", "adjacency", "expression", "terms_add", "terms_remove")
@@ -42,13 +59,45 @@ class Loss:
 
     @classmethod
     def symmetric(cls, pair: Pair, adjacency: Adjacency, expression: str) -> Loss:
-        """A loss whose two directions have the same worst pair."""
+        """A loss whose two directions have the same worst pair.
+
+        Parameters
+        ----------
+        pair
+            The worst pair.
+        adjacency
+            The neighbouring relation that the loss is stated for: `dp.ADD_REMOVE` or `dp.REPLACE_ONE`.
+        expression
+            How the loss was made, as text.
+
+        Returns
+        -------
+        Loss
+            The loss.
+        """
         terms = ((pair, 1),)
         return cls(terms, terms, adjacency, expression)
 
     @classmethod
     def zero(cls, adjacency: Adjacency = ADD_REMOVE) -> Loss:
-        """The loss of a release that does not look at the data."""
+        """The loss of a release that does not look at the data.
+
+        Parameters
+        ----------
+        adjacency
+            The neighbouring relation that the loss is stated for: `dp.ADD_REMOVE` or `dp.REPLACE_ONE`.
+
+        Returns
+        -------
+        Loss
+            The loss.
+
+        Examples
+        --------
+        >>> import dalenius as dp
+        >>> dp.Loss.zero().epsilon(0.0)
+        0.0
+        """
         return cls((), (), adjacency, "nothing()")
 
     # -- composition ------------------------------------------------------------------------------
@@ -118,17 +167,93 @@ class Loss:
     # -- (epsilon, delta) -------------------------------------------------------------------------
 
     def delta_bounds(self, epsilon: float, engine: Engine = "auto") -> Bounds:
-        """Certified (lower, upper) bounds on the least delta at this epsilon."""
+        """Certified (lower, upper) bounds on the least delta at this epsilon.
+
+        Parameters
+        ----------
+        epsilon
+            Any finite number.
+        engine
+            'auto' picks the quickest; 'contour', 'grid' and 'proof' (ball arithmetic) ask for one of them.
+
+        Returns
+        -------
+        Bounds
+            (lower, upper).
+
+        Raises
+        ------
+        InvalidParameter
+            If epsilon is not a finite number or there is no such engine.
+        UnsupportedComposition
+            If engine='proof' has nothing to say about this loss.
+
+        Examples
+        --------
+        >>> import dalenius as dp
+        >>> low, high = dp.losses.gaussian(sigma=1.0).delta_bounds(1.0)
+        >>> low < 0.12693673750664397 < high
+        True
+        """
         epsilon = checks.number("epsilon", epsilon)
         found = [side.delta(epsilon, _engine(engine)) for side in self.directions]
         return Bounds(max(b.lower for b in found), max(b.upper for b in found))
 
     def delta(self, epsilon: float) -> float:
-        """The least delta such that the release is (epsilon, delta)-DP, rounded up."""
+        """The least delta such that the release is (epsilon, delta)-DP, rounded up.
+
+        Parameters
+        ----------
+        epsilon
+            Any finite number.
+
+        Returns
+        -------
+        float
+            The upper bound of :meth:`delta_bounds`.
+
+        Raises
+        ------
+        InvalidParameter
+            If epsilon is not a finite number.
+
+        Examples
+        --------
+        >>> import dalenius as dp
+        >>> round(dp.losses.gaussian(sigma=1.0).delta(1.0), 6)
+        0.126937
+        """
         return self.delta_bounds(epsilon).upper
 
     def epsilon_bounds(self, delta: float, engine: Engine = "auto") -> Bounds:
-        """Certified (lower, upper) bounds on the least epsilon >= 0 at this delta."""
+        """Certified (lower, upper) bounds on the least epsilon >= 0 at this delta.
+
+        Parameters
+        ----------
+        delta
+            The probability of failure, in [0, 1).
+        engine
+            'auto' picks the quickest; 'contour', 'grid' and 'proof' (ball arithmetic) ask for one of them.
+
+        Returns
+        -------
+        Bounds
+            (lower, upper); inf where no epsilon will do.
+
+        Raises
+        ------
+        InvalidParameter
+            If delta is not in [0, 1) or there is no such engine.
+        UnsupportedComposition
+            If engine='proof' has nothing to say about this loss.
+
+        Examples
+        --------
+        >>> import dalenius as dp
+        >>> low, high = dp.losses.gaussian(sigma=1.0).epsilon_bounds(1e-5)
+        >>> high - low < 1e-9
+        True
+        """
         delta = checks.failure_probability("delta", delta)
         lower = upper = 0.0
         for side in self.directions:
@@ -139,41 +264,154 @@ class Loss:
         return Bounds(lower, upper)
 
     def epsilon(self, delta: float) -> float:
-        """The least epsilon such that the release is (epsilon, delta)-DP, rounded up; may be inf."""
+        """The least epsilon such that the release is (epsilon, delta)-DP, rounded up; may be inf.
+
+        Parameters
+        ----------
+        delta
+            The probability of failure, in [0, 1).
+
+        Returns
+        -------
+        float
+            The upper bound of :meth:`epsilon_bounds`.
+
+        Raises
+        ------
+        InvalidParameter
+            If delta is not in [0, 1).
+
+        Examples
+        --------
+        >>> import dalenius as dp
+        >>> round(dp.losses.gaussian(sigma=1.0).epsilon(1e-5), 6)
+        4.377178
+        """
         return self.epsilon_bounds(delta).upper
 
     # -- divergences ------------------------------------------------------------------------------
 
     def renyi(self, order: float) -> float:
-        """An upper bound on the Renyi divergence of this order (1 is KL, inf the largest loss)."""
+        """An upper bound on the Renyi divergence of this order (1 is KL, inf the largest loss).
+
+        Parameters
+        ----------
+        order
+            From 1 (Kullback-Leibler) to inf (the largest loss).
+
+        Returns
+        -------
+        float
+            The bound; inf where none is known.
+
+        Raises
+        ------
+        InvalidParameter
+            If the order is below 1.
+
+        Examples
+        --------
+        >>> import dalenius as dp
+        >>> round(dp.losses.gaussian(sigma=1.0).renyi(8.0), 6)
+        4.0
+        """
         if order == math.inf:
             return self.epsilon(0.0)
         order = checks.number("order", order, "a number from 1 up, or inf")
         if order < 1:
             raise InvalidParameter(f"order is {order}; it must be a number from 1 up, or inf.")
-        return max(_renyi(side, order) for side in self.directions)
+        return max(divergences.renyi(side.terms, order) for side in self.directions)
 
     def kl(self) -> float:
-        """An upper bound on the Kullback-Leibler divergence, the expected privacy loss."""
+        """An upper bound on the Kullback-Leibler divergence, the expected privacy loss.
+
+        Returns
+        -------
+        float
+            The bound; inf where none is known.
+
+        Examples
+        --------
+        >>> import dalenius as dp
+        >>> round(dp.losses.gaussian(sigma=1.0).kl(), 6)
+        0.5
+        """
         return self.renyi(1.0)
 
     def total_variation(self) -> float:
-        """The largest difference in probability any event can show: delta at epsilon 0."""
+        """The largest difference in probability any event can show: delta at epsilon 0.
+
+        Returns
+        -------
+        float
+            In [0, 1], rounded up.
+
+        Examples
+        --------
+        >>> import dalenius as dp
+        >>> round(dp.losses.gaussian(sigma=1.0).total_variation(), 6)
+        0.382925
+        """
         return self.delta(0.0)
 
     def zcdp(self) -> float:
-        """The least rho (rounded up) with Renyi divergence <= rho * order at every order > 1; may be inf."""
-        return max(_zcdp(side) for side in self.directions)
+        """The least rho (rounded up) with Renyi divergence <= rho * order at every order > 1; may be inf.
+
+        Returns
+        -------
+        float
+            rho.
+
+        Examples
+        --------
+        >>> import dalenius as dp
+        >>> (dp.losses.gaussian(sigma=1.0) * 3).zcdp()
+        1.5
+        """
+        return max(divergences.zcdp(side.terms) for side in self.directions)
 
     def gdp(self) -> float:
-        """A mu for which the release is mu-GDP, exact for Gaussian losses; inf when none is known."""
-        return max(_gdp(side) for side in self.directions)
+        """A mu for which the release is mu-GDP, exact for Gaussian losses; inf when none is known.
+
+        Returns
+        -------
+        float
+            mu.
+
+        Examples
+        --------
+        >>> import dalenius as dp
+        >>> (dp.losses.gaussian(sigma=1.0) * 4).gdp()
+        2.0
+        """
+        return max(divergences.gdp(side.terms) for side in self.directions)
 
     def tradeoff(self, alpha: float) -> float:
         """A lower bound on the type II error of every level-alpha test of whether a person is in the data.
 
         f(alpha) = sup over epsilon >= 0 of 1 - delta - e^epsilon alpha and e^-epsilon (1 - delta - alpha):
         every epsilon gives a valid bound, so the search needs no certificate.
+
+        Parameters
+        ----------
+        alpha
+            The type I error of the tests.
+
+        Returns
+        -------
+        float
+            In [0, 1], rounded down.
+
+        Raises
+        ------
+        InvalidParameter
+            If alpha is not in [0, 1].
+
+        Examples
+        --------
+        >>> import dalenius as dp
+        >>> round(dp.losses.gaussian(sigma=1.0).tradeoff(0.05), 6)
+        0.740489
         """
         alpha = checks.probability("alpha", alpha)
         if alpha in (0.0, 1.0):
@@ -194,7 +432,19 @@ class Loss:
         return max(0.0, best * (1 - 1e-14) - 16 * UNIT)
 
     def delta_at_infinity(self) -> float:
-        """The delta that no epsilon removes: the probability of an outcome only one neighbour can give."""
+        """The delta that no epsilon removes: the probability of an outcome only one neighbour can give.
+
+        Returns
+        -------
+        float
+            In [0, 1].
+
+        Examples
+        --------
+        >>> import dalenius as dp
+        >>> dp.losses.approx(1.0, 1e-6).delta_at_infinity()
+        1e-06
+        """
         return max(side.infinite for side in self.directions) if self.directions else 0.0
 
     # -- what it means for one person ----------------------------------------------------------------
@@ -203,11 +453,44 @@ class Loss:
         """The most by which seeing the release raises the chance to guess rightly whether a person is in.
 
         True positive rate minus false positive rate of the best attack: the total variation.
+
+        Returns
+        -------
+        float
+            In [0, 1], rounded up.
+
+        Examples
+        --------
+        >>> import dalenius as dp
+        >>> round(dp.losses.pure(1.0).membership_advantage(), 6)
+        0.462117
         """
         return self.total_variation()
 
     def power(self, level: float) -> float:
-        """The best attack's true positive rate at this false positive rate."""
+        """The best attack's true positive rate at this false positive rate.
+
+        Parameters
+        ----------
+        level
+            The false positive rate.
+
+        Returns
+        -------
+        float
+            In [0, 1], rounded up.
+
+        Raises
+        ------
+        InvalidParameter
+            If the level is not in [0, 1].
+
+        Examples
+        --------
+        >>> import dalenius as dp
+        >>> round(dp.losses.pure(1.0).power(0.01), 6)
+        0.027183
+        """
         return 1.0 - self.tradeoff(checks.probability("level", level))
 
     def posterior(self, prior: float, delta: float = 1e-6) -> float:
@@ -215,6 +498,29 @@ class Loss:
 
         The bound holds except with probability `delta` over the release; with delta=0 it always
         holds (and is 1 for losses without a largest value, such as Gaussian noise).
+
+        Parameters
+        ----------
+        prior
+            How sure the attacker is before the release.
+        delta
+            The chance that the bound does not hold.
+
+        Returns
+        -------
+        float
+            A probability, rounded up.
+
+        Raises
+        ------
+        InvalidParameter
+            If a probability is outside [0, 1].
+
+        Examples
+        --------
+        >>> import dalenius as dp
+        >>> round(dp.losses.pure(1.0).posterior(0.5, delta=0.0), 6)
+        0.731059
         """
         prior = checks.probability("prior", prior)
         delta = checks.failure_probability("delta", delta)
@@ -227,6 +533,27 @@ class Loss:
         """A bound the privacy loss exceeds with probability at most delta.
 
         P(L > x) <= delta(e) / (1 - exp(e - x)) for every e < x.
+
+        Parameters
+        ----------
+        delta
+            The probability of failure, in [0, 1).
+
+        Returns
+        -------
+        float
+            The bound; inf where there is none.
+
+        Raises
+        ------
+        InvalidParameter
+            If delta is not in [0, 1).
+
+        Examples
+        --------
+        >>> import dalenius as dp
+        >>> dp.losses.laplace(scale=2.0).tail(0.0)
+        0.5
         """
         delta = checks.failure_probability("delta", delta)
         largest = (
@@ -245,13 +572,56 @@ class Loss:
         return max(0.0, min(largest, min(reach(x) for x in (0.02, 0.05, 0.1, 0.2, 0.4))))
 
     def explain(self, delta: float = 1e-6) -> str:
-        """What this loss means for one person, in plain sentences."""
+        """What this loss means for one person, in plain sentences.
+
+        Parameters
+        ----------
+        delta
+            The probability of failure, in [0, 1).
+
+        Returns
+        -------
+        str
+            Several lines.
+
+        Raises
+        ------
+        InvalidParameter
+            If delta is not in [0, 1).
+
+        Examples
+        --------
+        >>> import dalenius as dp
+        >>> print(dp.Loss.zero().explain())
+        This release does not depend on the data at all: nothing about anyone can be learned from it.
+        """
         from dalenius.calculus.explain import explain
 
         return explain(self, delta)
 
     def plot(self, path: str | None = None) -> Figure:
-        """Draw the privacy profile and the trade-off curve (needs the `plot` extra)."""
+        """Draw the privacy profile and the trade-off curve (needs the `plot` extra).
+
+        Parameters
+        ----------
+        path
+            Where to save the picture; not saved for None.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            The figure.
+
+        Raises
+        ------
+        ImportError
+            If matplotlib is not installed.
+
+        Examples
+        --------
+        >>> import dalenius as dp
+        >>> figure = dp.losses.gaussian(sigma=1.0).plot()  # doctest: +SKIP
+        """
         from dalenius.calculus.plot import plot
 
         return plot(self, path)
@@ -279,7 +649,29 @@ def checked(loss: object, where: str) -> Loss:
 
 
 def total(losses: Iterable[Loss]) -> Loss:
-    """The loss of releasing all of them."""
+    """The loss of releasing all of them.
+
+    Parameters
+    ----------
+    losses
+        The losses.
+
+    Returns
+    -------
+    Loss
+        The sum; nothing at all for no losses.
+
+    Raises
+    ------
+    AdjacencyMismatch
+        If the losses are stated for different neighbouring relations.
+
+    Examples
+    --------
+    >>> import dalenius as dp
+    >>> dp.losses.total([dp.losses.pure(0.5), dp.losses.pure(0.25)]).epsilon(0.0)
+    0.75
+    """
     result: Loss | None = None
     for loss in losses:
         result = loss if result is None else result + loss
@@ -308,72 +700,6 @@ def _engine(engine: object) -> Engine:
     if engine not in ("auto", "contour", "grid", "proof"):
         raise InvalidParameter(f"engine is {engine!r}; it must be 'auto', 'contour', 'grid' or 'proof'.")
     return engine
-
-
-def _renyi(side: Direction, order: float) -> float:
-    if side.reveals:
-        return math.inf
-    if not side.terms:
-        return 0.0
-    # Divergences grow with the order, so a larger one bounds this; near order 1 rounding is divided by less there.
-    least = checks.float_up(Fraction(order) - 1)
-    orders = np.geomspace(1e-9, 1.0, 37)
-    s = np.append(orders[orders > least], least if least >= 1e-9 else 1e-9)
-    return max(0.0, float((side.log_mgf(s) / s).min()) * (1 + 4 * UNIT))
-
-
-def _gdp(side: Direction) -> float:
-    if len(side.terms) == 1 and side.terms[0][1] == 1:
-        return side.terms[0][0].gdp
-    return math.hypot(*(math.sqrt(n) * pair.gdp for pair, n in side.terms)) * (
-        1 + UNIT * (8 + len(side.terms))
-    )
-
-
-def _zcdp(side: Direction) -> float:
-    """The least rho known: from the divergences, or term by term from the largest losses."""
-    by_reach = sum(n * min(pair.zcdp, pair.zcdp_by_reach) for pair, n in side.terms)
-    by_reach *= 1 + UNIT * (8 + 2 * len(side.terms))
-    return min(_steepest(side), math.inf if side.reveals else by_reach)
-
-
-def _steepest(side: Direction) -> float:
-    """sup over orders of D_order / order: each cell of an order grid by its right and left ends."""
-    if not side.terms:
-        return 0.0
-    slope = sum(n * pair.asymptote[0] for pair, n in side.terms)
-    rise = sum(n * pair.asymptote[1] for pair, n in side.terms)
-    if side.reveals or not math.isfinite(slope):
-        return math.inf
-    more = 1 + UNIT * (8 + 2 * len(side.terms))
-    known = sum(n * pair.zcdp for pair, n in side.terms)
-    if math.isfinite(known):
-        return known if len(side.terms) == 1 and side.terms[0][1] == 1 else known * more
-    far = min(max(1e3, 1e3 * rise / max(_renyi(side, 1.0), 1e-300)), 1e9)
-    edges = 1.0 + np.concatenate(([0.0], np.geomspace(1e-4, far, 400)))
-    best = (slope + rise / float(edges[-1])) * more
-
-    def divergence(orders: Reals) -> Reals:
-        """Of increasing orders; that of a larger one bounds that of a smaller."""
-        s = orders - 1.0
-        return np.minimum.accumulate((side.log_mgf(s) / s)[::-1])[::-1]
-
-    # Divergences grow with the order: on a cell, D / order is at most (D at the right) / (left end).
-    left, right = edges[:-1], edges[1:]
-    for _ in range(12):
-        bounds = divergence(right) * (1 + 8 * UNIT)
-        reached = max(best, float((bounds / right).max()))
-        bounds = bounds / left
-        open_ = bounds > reached * (1 + 1e-9)
-        best = max(best, float(bounds[~open_].max(initial=0.0)))
-        if not open_.any():
-            return best
-        left, right = left[open_], right[open_]
-        if len(left) > 2000:
-            break
-        cuts = left[:, None] + (right - left)[:, None] * np.linspace(0.0, 1.0, 9)
-        left, right = cuts[:, :-1].ravel(), cuts[:, 1:].ravel()
-    return max(best, float((divergence(right) * (1 + 8 * UNIT) / left).max()))
 
 
 def _largest(line: Any, top: float) -> float:

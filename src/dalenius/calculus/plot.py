@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dalenius.calculus.loss import Loss
-
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+    from dalenius.calculus.loss import Loss
 
 INK, BLUE, GREY = "#1b1f24", "#1f6feb", "#8c959f"
 

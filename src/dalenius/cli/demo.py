@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dalenius.calculus.errors import InvalidParameter
 from dalenius.cli import pictures
 from dalenius.cli.frame import EXIT_CODES, clear_errors
+from dalenius.errors import InvalidParameter
 
 if TYPE_CHECKING:
     from dalenius.tables.answer import Answer

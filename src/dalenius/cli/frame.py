@@ -8,27 +8,41 @@ from typing import Annotated
 
 import typer
 
-from dalenius.calculus.errors import InvalidParameter
 from dalenius.cli.show import harmless
+from dalenius.errors import BudgetExceeded, DaleniusError, EngineFailed, LedgerDamaged, LedgerError
 
-UNEXPECTED, BAD_INPUT = 1, 2
+UNEXPECTED, REFUSED, DAMAGED, OVERSPENT, NO_LEDGER, FAILED = 1, 2, 3, 4, 5, 6
+
+CODES: tuple[tuple[type[DaleniusError], int], ...] = (
+    (LedgerDamaged, DAMAGED),
+    (LedgerError, NO_LEDGER),
+    (BudgetExceeded, OVERSPENT),
+    (EngineFailed, FAILED),
+)
+"""Every other error is a refusal."""
 
 EXIT_CODES = """\b
 Exit codes:
   0  done
   1  something unexpected went wrong (please report it)
-  2  the input was refused; one message on stderr says why"""
+  2  the input was refused; one message on stderr says why
+  3  the ledger is damaged: it is not what was written
+  4  not enough is left of the budget; nothing was charged
+  5  the ledger could not be used; nothing was released
+  6  the engine could not answer; the question was charged"""
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object with full precision.")]
 
 
 @contextmanager
 def clear_errors() -> Iterator[None]:
-    """Bad input ends with one message and exit code 2, never with a traceback."""
+    """What goes wrong ends with one message and the exit code of its kind, never with a traceback."""
+    code = REFUSED
     try:
         yield
-    except InvalidParameter as problem:
+    except DaleniusError as problem:
         message = str(problem)
+        code = next((code for kind, code in CODES if isinstance(problem, kind)), REFUSED)
     except ImportError as problem:
         # The calculus raises a nameless one, with the fix in it, for an extra that is not installed.
         if problem.name is not None:
@@ -41,4 +55,4 @@ def clear_errors() -> Iterator[None]:
     else:
         return
     typer.echo(f"Error: {harmless(message)}", err=True)
-    raise typer.Exit(BAD_INPUT)
+    raise typer.Exit(code)

@@ -11,22 +11,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dalenius.calculus import written
-from dalenius.calculus.errors import InvalidParameter
 from dalenius.cli import show as screen
-from dalenius.cli.frame import EXIT_CODES, AsJson, clear_errors
+from dalenius.cli.frame import DAMAGED, EXIT_CODES, AsJson, clear_errors
+from dalenius.core import decimals
+from dalenius.errors import InvalidParameter
 
 if TYPE_CHECKING:
     from dalenius.session.verify import Verification
 
-NOT_SOUND = 3
-
-VERIFY_CODES = f"""{EXIT_CODES}
-  3  the ledger was read, and it is not sound"""
-
 app = typer.Typer(
     help="Look at a ledger: what was spent, whether it is sound, all of it as text; and who may spend.",
-    epilog=VERIFY_CODES,
+    epilog=EXIT_CODES,
     rich_markup_mode=None,
     no_args_is_help=True,
 )
@@ -83,7 +78,7 @@ def show(where: Where, checkpoint: Expected = None, as_json: AsJson = False) -> 
             screen.table(("dataset", "analyst", "share", "spent", "left"), rows)
 
 
-@app.command(epilog=VERIFY_CODES)
+@app.command(epilog=EXIT_CODES)
 def verify(
     where: Where,
     checkpoint: Expected = None,
@@ -123,7 +118,7 @@ def verify(
             for problem in found.problems:
                 screen.say(f"- {problem}")
     if not found.ok:
-        raise typer.Exit(NOT_SOUND)
+        raise typer.Exit(DAMAGED)
 
 
 @app.command(epilog=EXIT_CODES)
@@ -253,8 +248,8 @@ def _account(account: dict[str, Any]) -> tuple[str, ...]:
     )
 
 
-def _numbers(promise: dict[str, float], digits: int = written.DIGITS, up: bool = True) -> str:
-    from dalenius.session.cost import shown
+def _numbers(promise: dict[str, float], digits: int = decimals.DIGITS, up: bool = True) -> str:
+    from dalenius.calculus.guarantees.amounts import shown
 
     return ", ".join(f"{name} {shown(Decimal(repr(value)), digits, up)}" for name, value in promise.items())
 
@@ -272,10 +267,10 @@ def _analyst(account: dict[str, Any], who: dict[str, Any]) -> tuple[str, ...]:
 def _short(kind: str, exact: dict[str, str], up: bool) -> str:
     from fractions import Fraction
 
-    from dalenius.session.cost import Cost
+    from dalenius.calculus.guarantees.cost import Cost
 
-    parts = {name: Fraction(value) for name, value in exact.items()}
-    return Cost(kind, **parts).text(written.DIGITS, up)  # type: ignore[arg-type]
+    parts: dict[str, Any] = {name: Fraction(value) for name, value in exact.items()}
+    return Cost(kind, **parts).text(decimals.DIGITS, up)
 
 
 def _verification(found: Verification) -> dict[str, Any]:

@@ -11,19 +11,27 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from dalenius.calculus import written
-from dalenius.calculus.errors import InvalidParameter
 from dalenius.cli import demo, ledger, show, tables
-from dalenius.cli.evaluate import evaluate, free_names, read_loss
 from dalenius.cli.frame import EXIT_CODES, UNEXPECTED, AsJson, clear_errors
-from dalenius.cli.grammar import Expression, parse
+from dalenius.cli.loss_expressions import (
+    ALIASES,
+    Expression,
+    evaluate,
+    forms,
+    free_names,
+    parse,
+    read_loss,
+    signature,
+    single_number,
+)
 from dalenius.cli.problems import GrammarError, quoted
-from dalenius.cli.promises import Promise, read_promise
-from dalenius.cli.tokens import single_number
-from dalenius.cli.vocabulary import FORMS
+from dalenius.cli.promises import read_promise
+from dalenius.core import decimals
+from dalenius.errors import InvalidParameter
 
 if TYPE_CHECKING:
     from dalenius.calculus.engines.accountant import Engine
+    from dalenius.calculus.guarantees import Guarantee
     from dalenius.calculus.loss import Loss
     from dalenius.calculus.pairs.pair import Bounds
 
@@ -35,17 +43,15 @@ Losses are written like this:
   poisson(0.01, gaussian(1.0)) * 10000 + laplace(2)
 "+" is one release after another, "* 100" repeats one a hundred times.
 Parameters come in order or by name: gaussian(sigma=2, sensitivity=1).
-A transformer takes its loss and its numbers in either order."""
-
-NAMES = "\b\nNames:\n" + "\n".join(f"  {form.signature}" for form in FORMS.values())
+A transformer takes its loss and its numbers in either order.
+`dalenius losses` lists the names."""
 
 # No rich help: the same plain text on a terminal, in a file and in a test, and no import of rich to get it.
 app = typer.Typer(
     help="Differential privacy: what a computation costs, the noise it needs, what it means for a person.",
-    epilog=f"{LANGUAGE}\n\n{NAMES}\n\n{EXIT_CODES}",
+    epilog=f"{LANGUAGE}\n\n{EXIT_CODES}",
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
-    add_completion=False,
     no_args_is_help=True,
 )
 app.add_typer(ledger.app, name="ledger")
@@ -85,6 +91,18 @@ def _top(
     ] = False,
 ) -> None:
     """Options that belong to no command."""
+
+
+@app.command(epilog=EXIT_CODES)
+def losses() -> None:
+    """The names that an expression may use, with their parameters."""
+    from dalenius import losses as known
+
+    rows = []
+    for name in sorted(forms()):
+        meaning = (getattr(known, ALIASES.get(name, name)).__doc__ or "").strip().splitlines()[0]
+        rows.append((signature(name), meaning))
+    show.table(("name", "meaning"), rows)
 
 
 # -- account -----------------------------------------------------------------------------------------
@@ -147,7 +165,7 @@ def account(
                     (given, f"{found} at least", f"{found} at most", "worse direction"), _cells(given, rows)
                 )
                 show.say()
-        low, high = written.rounded_down(variation.lower), written.rounded_up(variation.upper)
+        low, high = decimals.rounded_down(variation.lower), decimals.rounded_up(variation.upper)
         show.say(f"Total variation: at least {low}, at most {high}")
 
 
@@ -167,9 +185,9 @@ def _line(given: str, at: float, bounds: Bounds, loss: Loss) -> dict[str, Any]:
 def _cells(given: str, rows: Sequence[Mapping[str, Any]]) -> list[tuple[str, ...]]:
     return [
         (
-            written.exact(row[given]),
-            written.rounded_down(row["lower"]),
-            written.rounded_up(row["upper"]),
+            decimals.exact(row[given]),
+            decimals.rounded_down(row["lower"]),
+            decimals.rounded_up(row["upper"]),
             _direction(row["worse_direction"]),
         )
         for row in rows
@@ -229,7 +247,7 @@ def calibrate(
                     "variable": name,
                     "value": value,
                     "rounded": rounded,
-                    "promise": {"kind": wanted.kind, "values": list(wanted.values)},
+                    "promise": {"kind": wanted.tag, "values": list(wanted.numbers.values())},
                     "verified": {
                         "quantity": found.quantity,
                         "upper": found.upper,
@@ -238,14 +256,16 @@ def calibrate(
                 }
             )
             return
-        show.say(f"{name} = {written.exact(rounded)}")
+        show.say(f"{name} = {decimals.exact(rounded)}")
         show.say()
         _print_about(loss)
-        high = written.rounded_up(found.upper)
+        high = decimals.rounded_up(found.upper)
         # The promise itself is a bound too; it reads better than one digit above it.
         if float(high) > found.promised >= found.upper:
-            high = written.exact(found.promised)
-        show.say(f"Verified: {found.quantity} is at most {high} (promised: {written.exact(found.promised)}).")
+            high = decimals.exact(found.promised)
+        show.say(
+            f"Verified: {found.quantity} is at most {high} (promised: {decimals.exact(found.promised)})."
+        )
 
 
 def _variable(tree: Expression) -> str:
@@ -257,15 +277,15 @@ def _variable(tree: Expression) -> str:
         message = (
             "there is nothing to find: put a name such as sigma in place of the number to be calibrated."
         )
-        raise GrammarError(message, tree.text, tree.root.start, tree.root.end)
+        raise tree.error(message, tree.root)
     if len(names) > 1:
-        words = ", ".join(name.name for name in names)
+        words = ", ".join(name.id for name in names)
         message = f"only one parameter can be found at a time, and these have no value: {words}."
-        raise GrammarError(message, tree.text, names[1].start, names[1].end)
-    return names[0].name
+        raise tree.error(message, names[1])
+    return names[0].id
 
 
-def _solved(tree: Expression, name: str, wanted: Promise) -> float:
+def _solved(tree: Expression, name: str, wanted: Guarantee) -> float:
     from dalenius.calculus.calibrate import calibrate as solve
 
     # The search takes a refused parameter for "not private enough". Where every value is refused the fault
@@ -279,14 +299,14 @@ def _solved(tree: Expression, name: str, wanted: Promise) -> float:
             problems.append(problem)
     else:
         raise problems[0]
-    return solve(lambda x: evaluate(tree, {name: x}), wanted.guarantee)
+    return solve(lambda x: evaluate(tree, {name: x}), wanted)
 
 
-def _rounded_safely(tree: Expression, name: str, value: float, wanted: Promise) -> float:
+def _rounded_safely(tree: Expression, name: str, value: float, wanted: Guarantee) -> float:
     """The value at the digits shown, on the side that keeps the promise; verified, not assumed."""
-    for text in (written.rounded_up(value), written.rounded_down(value)):
+    for text in (decimals.rounded_up(value), decimals.rounded_down(value)):
         try:
-            if wanted.guarantee.holds(evaluate(tree, {name: float(text)})):
+            if wanted.holds(evaluate(tree, {name: float(text)})):
                 return float(text)
         except InvalidParameter:
             continue  # rounded to outside what the family allows, such as a rate above 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from difflib import get_close_matches
 
-from dalenius.calculus.errors import InvalidParameter
+from dalenius.errors import InvalidParameter
 
 WIDTH = 96
 """Longest excerpt shown: it fits a terminal together with its margin."""

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dalenius.calculus.errors import InvalidParameter
-from dalenius.cli.frame import EXIT_CODES, AsJson, clear_errors
+from dalenius.cli.frame import EXIT_CODES, AsJson
+from dalenius.cli.options import with_shared_options
 from dalenius.cli.promises import read_promise
 from dalenius.cli.show import plain_number, working
+from dalenius.errors import InvalidParameter
 
 if TYPE_CHECKING:
     from dalenius.session.ledger import Ledger
@@ -85,33 +87,97 @@ Simultaneous = Annotated[bool, typer.Option("--simultaneous", help="Intervals th
 Html = Annotated[Path | None, typer.Option("--html", metavar="FILE", help="Write the answer as a page, too.")]
 
 
-def query(
-    data: Data,
-    agg: Agg,
-    budget: Budget,
-    ledger: LedgerAt,
-    table: Table = None,
-    unit: UnitColumn = None,
-    max_rows: MaxRows = 1,
-    max_groups: MaxGroups = None,
-    where: Where = None,
-    group_by: GroupBy = None,
-    keys: Keys = None,
-    keys_from: KeysFrom = None,
-    discover: Discovered = False,
-    total: Total = None,
-    schema: Description = None,
-    nulls: Missing = "drop",
-    name: Name = None,
-    moved: Moved = False,
-    analyst: Analyst = None,
-    checkpoint: Checkpoint = None,
-    no_create: NoCreate = False,
-    confidence: Confidence = 0.95,
-    simultaneous: Simultaneous = False,
-    html: Html = None,
-    as_json: AsJson = False,
-) -> None:
+@dataclass(frozen=True, kw_only=True)
+class Opened:
+    """Which data, whose budget: the options that all commands on tables share."""
+
+    data: Data
+    ledger: LedgerAt
+    table: Table = None
+    unit: UnitColumn = None
+    max_rows: MaxRows = 1
+    max_groups: MaxGroups = None
+    total: Total = None
+    schema: Description = None
+    nulls: Missing = "drop"
+    name: Name = None
+    moved: Moved = False
+    analyst: Analyst = None
+    checkpoint: Checkpoint = None
+    no_create: NoCreate = False
+
+    def session(self, budget: str | None = None) -> Session:
+        """The data with its account in the ledger; where it has none yet, one that the first charge opens."""
+        try:
+            from dalenius.session.opening import dataset_name
+            from dalenius.session.session import Session
+            from dalenius.tables import Schema, Source, Unit
+        except ModuleNotFoundError:
+            raise InvalidParameter("tables need Ibis and DuckDB: pip install 'dalenius[tables]'.") from None
+        ledger = opened_ledger(self.ledger, self.checkpoint, self.no_create)
+        facts = Schema.load(self.schema) if self.schema is not None else Schema()
+        if facts.nulls is None:
+            facts = Schema(dict(facts.columns), nulls=self.nulls)  # type: ignore[arg-type]
+        source = Source.open(self.data, table=self.table, schema=facts)
+        label = dataset_name(source, self.name, needed=True)
+        known = not isinstance(ledger, str) and any(account.dataset == label for account in ledger.accounts())
+        promised = self.total or (None if known else budget)
+        return Session(
+            source,
+            unit=Unit.rows()
+            if self.unit is None
+            else Unit(self.unit, max_rows=self.max_rows, max_groups=self.max_groups),
+            budget=None if promised is None else read_promise(promised),
+            ledger=ledger,
+            name=self.name,
+            moved=self.moved,
+            analyst=self.analyst,
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asked:
+    """What is asked: the options of `query` and `price`."""
+
+    agg: Agg
+    where: Where = None
+    group_by: GroupBy = None
+    keys: Keys = None
+    keys_from: KeysFrom = None
+    discover: Discovered = False
+
+    def of(self, session: Session) -> Query:
+        """The question."""
+        return _question(
+            session, self.where, self.group_by, self.keys, self.keys_from, self.discover, self.agg
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Shown:
+    """How an answer is shown: the options of `query` and `sql`."""
+
+    confidence: Confidence = 0.95
+    simultaneous: Simultaneous = False
+    html: Html = None
+    as_json: AsJson = False
+
+    def check(self) -> None:
+        """Say before anything is paid that the page cannot be written."""
+        html = self.html
+        if html is not None and (html.is_dir() or not html.absolute().parent.is_dir()):
+            raise InvalidParameter(
+                f"{html} cannot be written: its folder is not there, or it is one; name another file."
+            )
+
+    def release(self, session: Session, query: Query, budget: str, data: str) -> None:
+        """Pay, answer and print."""
+        with working(f"Asking {data}"):
+            answer = session.release(query, read_promise(budget), confidence=self.confidence)
+        _show(session, answer.at(simultaneous=self.simultaneous), self.html, self.as_json)
+
+
+def query(opened: Opened, asked: Asked, budget: Budget, shown: Shown) -> None:
     """Aggregates by group, with intervals.
 
     Counting is exact, inside the engine; then noise is added and the budget in the ledger is charged. The
@@ -120,32 +186,13 @@ def query(
     \b
     JSON keys: keys, columns (one list per column), cost, free, given, remaining.
     """
-    with clear_errors():
-        _writable(html)
-        session = _session(
-            data,
-            table,
-            unit,
-            max_rows,
-            max_groups,
-            budget,
-            total,
-            opened_ledger(ledger, checkpoint, no_create),
-            schema,
-            nulls,
-            name,
-            moved,
-            analyst,
-        )
-        price = read_promise(budget).guarantee
-        asked = _question(session, where, group_by, keys, keys_from, discover, agg)
-        with working(f"Asking {data}"):
-            answer = session.release(asked, price, confidence=confidence).at(simultaneous=simultaneous)
-        _show(session, answer, html, as_json)
+    shown.check()
+    session = opened.session(budget)
+    shown.release(session, asked.of(session), budget, opened.data)
 
 
 def sql(
-    data: Data,
+    opened: Opened,
     text: Annotated[
         str,
         typer.Argument(
@@ -153,57 +200,22 @@ def sql(
         ),
     ],
     budget: Budget,
-    ledger: LedgerAt,
-    table: Table = None,
-    unit: UnitColumn = None,
-    max_rows: MaxRows = 1,
-    max_groups: MaxGroups = None,
+    shown: Shown,
     keys: Keys = None,
-    total: Total = None,
-    schema: Description = None,
-    nulls: Missing = "drop",
-    name: Name = None,
-    moved: Moved = False,
-    analyst: Analyst = None,
-    checkpoint: Checkpoint = None,
-    no_create: NoCreate = False,
-    confidence: Confidence = 0.95,
-    simultaneous: Simultaneous = False,
-    html: Html = None,
-    as_json: AsJson = False,
 ) -> None:
     """The answer to a SELECT of aggregates; anything else is refused, with the reason."""
-    with clear_errors():
-        from dalenius.tables.sql import grouped_by, parse_sql
+    from dalenius.tables.sql import grouped_by, parse_sql
 
-        _writable(html)
-        session = _session(
-            data,
-            table,
-            unit,
-            max_rows,
-            max_groups,
-            budget,
-            total,
-            opened_ledger(ledger, checkpoint, no_create),
-            schema,
-            nulls,
-            name,
-            moved,
-            analyst,
-        )
-        listed = None if keys is None else _listed(session, grouped_by(text), keys)
-        price = read_promise(budget).guarantee
-        asked = parse_sql(text, session.table, public={}, keys=listed, unit=session.unit.column)
-        with working(f"Asking {data}"):
-            answer = session.release(asked, price, confidence=confidence).at(simultaneous=simultaneous)
-        _show(session, answer, html, as_json)
+    shown.check()
+    session = opened.session(budget)
+    listed = None if keys is None else _listed(session, grouped_by(text), keys)
+    asked = parse_sql(text, session.table, public={}, keys=listed, unit=session.unit.column)
+    shown.release(session, asked, budget, opened.data)
 
 
 def price(
-    data: Data,
-    agg: Agg,
-    ledger: LedgerAt,
+    opened: Opened,
+    asked: Asked,
     within: Annotated[
         float, typer.Option("--within", metavar="ERROR", help="The error that is small enough.")
     ],
@@ -212,52 +224,20 @@ def price(
         str | None, typer.Option("--column", help="The aggregate meant. [default: all]")
     ] = None,
     rows: Annotated[float | None, typer.Option("--rows", help="How many rows a group has.")] = None,
-    table: Table = None,
-    unit: UnitColumn = None,
-    max_rows: MaxRows = 1,
-    max_groups: MaxGroups = None,
-    where: Where = None,
-    group_by: GroupBy = None,
-    keys: Keys = None,
-    keys_from: KeysFrom = None,
-    total: Total = None,
-    schema: Description = None,
-    nulls: Missing = "drop",
-    name: Name = None,
-    moved: Moved = False,
-    analyst: Analyst = None,
-    checkpoint: Checkpoint = None,
-    no_create: NoCreate = False,
     as_json: AsJson = False,
 ) -> None:
     """The cheapest budget that is accurate enough; nothing is spent and no row is read."""
-    with clear_errors():
-        from dalenius.session.accuracy import within as accuracy
+    from dalenius.session.accuracy import within as accuracy
 
-        session = _session(
-            data,
-            table,
-            unit,
-            max_rows,
-            max_groups,
-            None,
-            total,
-            opened_ledger(ledger, checkpoint, no_create),
-            schema,
-            nulls,
-            name,
-            moved,
-            analyst,
-        )
-        asked = _question(session, where, group_by, keys, keys_from, False, agg)
-        found = session.price(asked, accuracy(within, confidence, column=column, rows=rows))
-        if as_json:
-            print(json.dumps({"budget": repr(found.budget), "affordable": found.affordable}))
-            return
-        print(
-            f"{found.budget!r}"
-            + ("" if found.affordable else f", more than the {session.remaining!r} that is left")
-        )
+    session = opened.session()
+    found = session.price(asked.of(session), accuracy(within, confidence, column=column, rows=rows))
+    if as_json:
+        print(json.dumps({"budget": repr(found.budget), "affordable": found.affordable}))
+        return
+    print(
+        f"{found.budget!r}"
+        + ("" if found.affordable else f", more than the {session.remaining!r} that is left")
+    )
 
 
 def opened_ledger(where: str, checkpoint: str | None, no_create: bool) -> str | Ledger:
@@ -269,54 +249,6 @@ def opened_ledger(where: str, checkpoint: str | None, no_create: bool) -> str | 
     if checkpoint is not None or no_create:
         return Ledger.open(where, create=False, checkpoint=read_expected(checkpoint))
     return existing_ledger(where) or where
-
-
-def _session(
-    data: str,
-    table: str | None,
-    unit: str | None,
-    max_rows: int,
-    max_groups: int | None,
-    budget: str | None,
-    total: str | None,
-    ledger: str | Ledger,
-    schema: Path | None,
-    nulls: str,
-    name: str | None,
-    moved: bool,
-    analyst: str | None,
-) -> Session:
-    """The data with its account in the ledger; where it has none yet, one that the first charge opens."""
-    try:
-        from dalenius.session.opening import dataset_name
-        from dalenius.session.session import Session
-        from dalenius.tables import Schema, Source, Unit
-    except ModuleNotFoundError:
-        raise InvalidParameter("tables need Ibis and DuckDB: pip install 'dalenius[tables]'.") from None
-    facts = Schema.load(schema) if schema is not None else Schema()
-    if facts.nulls is None:
-        facts = Schema(dict(facts.columns), nulls=nulls)  # type: ignore[arg-type]
-    source = Source.open(data, table=table, schema=facts)
-    label = dataset_name(source, name, needed=True)
-    known = not isinstance(ledger, str) and any(account.dataset == label for account in ledger.accounts())
-    told = total or (None if known else budget)
-    return Session(
-        source,
-        unit=Unit.rows() if unit is None else Unit(unit, max_rows=max_rows, max_groups=max_groups),
-        budget=None if told is None else read_promise(told).guarantee,
-        ledger=ledger,
-        name=name,
-        moved=moved,
-        analyst=analyst,
-    )
-
-
-def _writable(html: Path | None) -> None:
-    """Say so before anything is paid."""
-    if html is not None and (html.is_dir() or not html.absolute().parent.is_dir()):
-        raise InvalidParameter(
-            f"{html} cannot be written: its folder is not there, or it is one; name another file."
-        )
 
 
 def _listed(session: Session, column: str | None, keys: str) -> list[Any]:
@@ -404,8 +336,18 @@ def _frame(path: Path) -> Any:
 
 
 def _show(session: Session, answer: Answer, html: Path | None, as_json: bool) -> None:
+    _print(session, answer, as_json)
     if html is not None:
-        html.write_text(f"<!doctype html><meta charset=utf-8>{answer.to_html()}", encoding="utf-8")
+        try:
+            html.write_text(f"<!doctype html><meta charset=utf-8>{answer.to_html()}", encoding="utf-8")
+        except OSError as problem:
+            raise InvalidParameter(
+                f"{html} could not be written ({problem.strerror}). The answer is in the ledger: the same command "
+                "again costs nothing."
+            ) from None
+
+
+def _print(session: Session, answer: Answer, as_json: bool) -> None:
     if as_json:
         found = {
             "keys": [list(map(str, key)) for key in answer.keys],
@@ -436,4 +378,4 @@ def _without_nan(value: Any) -> Any:
 def add_to(app: typer.Typer) -> None:
     """Put the commands into the program."""
     for command in (query, sql, price):
-        app.command(epilog=EXIT_CODES)(command)
+        app.command(epilog=EXIT_CODES)(with_shared_options(command))

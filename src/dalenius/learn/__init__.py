@@ -2,26 +2,31 @@
 
 from __future__ import annotations
 
-from dalenius.learn.classifiers import LinearSVC, LogisticRegression
-from dalenius.learn.descent import Descent
-from dalenius.learn.drawn_regression import (
+from dalenius.learn.data.refits import Refits
+from dalenius.learn.methods.descent import Descent
+from dalenius.learn.methods.trial_counts import (
+    FixedTries,
+    GeometricTries,
+    NegativeBinomialTries,
+    PoissonTries,
+)
+from dalenius.learn.models.adaptive_posterior_sample_regression import AdaptivePosteriorSampleRegression
+from dalenius.learn.models.classifiers import LinearSVC, LogisticRegression
+from dalenius.learn.models.data_quality import RowCheck
+from dalenius.learn.models.exponential_regression import (
     ExponentialLeastSquares,
     ExponentialQuantileRegression,
     GradientLeastSquares,
     GradientQuantileRegression,
 )
-from dalenius.learn.linear_regression import LinearRegression
-from dalenius.learn.one_number import ExponentialMean, GradientMean
-from dalenius.learn.one_posterior_sample import PosteriorSampleRegression
-from dalenius.learn.one_quantile import ExponentialQuantile, GradientQuantile
-from dalenius.learn.posterior_sample import AdaptivePosteriorSampleRegression
-from dalenius.learn.public_bounds import PublicBounds
-from dalenius.learn.refits import Refits
-from dalenius.learn.regressors import HuberRegression, PoissonRegression
-from dalenius.learn.row_check import RowCheck
-from dalenius.learn.search import PrivateSearch
-from dalenius.learn.subsample_aggregate import SubsampleAggregate
-from dalenius.learn.tries import FixedTries, GeometricTries, NegativeBinomialTries, PoissonTries
+from dalenius.learn.models.linear_regression import LinearRegression
+from dalenius.learn.models.mean import ExponentialMean, GradientMean
+from dalenius.learn.models.posterior_sample_regression import PosteriorSampleRegression
+from dalenius.learn.models.public_bounds import PublicBounds
+from dalenius.learn.models.quantile import ExponentialQuantile, GradientQuantile
+from dalenius.learn.models.regressors import HuberRegression, PoissonRegression
+from dalenius.learn.models.search import PrivateSearch
+from dalenius.learn.models.subsample_aggregate import SubsampleAggregate
 
 __all__ = [
     "AdaptivePosteriorSampleRegression",

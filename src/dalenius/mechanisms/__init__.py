@@ -9,17 +9,18 @@ from dalenius.mechanisms.gaussian import Gaussian
 from dalenius.mechanisms.geometric import Geometric
 from dalenius.mechanisms.histogram import Histogram
 from dalenius.mechanisms.hull import Hull
-from dalenius.mechanisms.interval import IntervalExponential
+from dalenius.mechanisms.interval_exponential import IntervalExponential
 from dalenius.mechanisms.k_norm import KNorm
 from dalenius.mechanisms.laplace import Laplace
 from dalenius.mechanisms.mechanism import Mechanism, Neighbours
-from dalenius.mechanisms.noisy_max import ReportNoisyMax
 from dalenius.mechanisms.permute_and_flip import PermuteAndFlip
 from dalenius.mechanisms.quantile import Quantile
 from dalenius.mechanisms.quantiles import Quantiles
 from dalenius.mechanisms.randomized_response import Proportions, RandomizedResponse
+from dalenius.mechanisms.report_noisy_max import ReportNoisyMax
 from dalenius.mechanisms.sparse_vector import SparseVector
 from dalenius.mechanisms.stability_histogram import StabilityHistogram
+from dalenius.mechanisms.staircase import Staircase
 from dalenius.mechanisms.tulap import Tulap
 from dalenius.mechanisms.watch import Stopped, Watch
 
@@ -46,6 +47,7 @@ __all__ = [
     "ReportNoisyMax",
     "SparseVector",
     "StabilityHistogram",
+    "Staircase",
     "Stopped",
     "Tulap",
     "Watch",

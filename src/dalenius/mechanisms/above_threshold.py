@@ -6,27 +6,28 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
-from dalenius.calculus import checks
-from dalenius.calculus.adjacency import ADD_REMOVE, Adjacency
-from dalenius.calculus.adjacency import adjacency as checked_adjacency
-from dalenius.calculus.guarantees import Guarantee
 from dalenius.calculus.loss import Loss
 from dalenius.calculus.losses import pure
-from dalenius.mechanisms.comparison import Comparison, Noise, checked_noise, checked_share
-from dalenius.mechanisms.epsilons import affordable, checked_confidence, checked_epsilon, least_epsilon
-from dalenius.mechanisms.mechanism import Mechanism, Neighbours
-from dalenius.mechanisms.selection import checked_monotone
+from dalenius.core import checks
+from dalenius.core.adjacency import ADD_REMOVE, Adjacency
+from dalenius.mechanisms._support.epsilon_calibration import (
+    checked_confidence,
+)
+from dalenius.mechanisms._support.epsilon_mechanism import EpsilonMechanism
+from dalenius.mechanisms._support.noisy_comparison import Comparison, Noise, checked_noise, checked_share
+from dalenius.mechanisms._support.selection import checked_monotone
+from dalenius.mechanisms.mechanism import Neighbours
 from dalenius.mechanisms.watch import Watch
 
 AT_ONCE = 1 << 20
 
 
 @dataclass(frozen=True, kw_only=True)
-class AboveThreshold(Mechanism):
+class AboveThreshold(EpsilonMechanism):
     """Which of a sequence of values is the first to reach a threshold, whatever their number.
 
     `sensitivity` bounds how far one record moves any single value; the threshold is public. With e1 + e2 =
@@ -51,6 +52,23 @@ class AboveThreshold(Mechanism):
     inequalities in `comparison`. (Dwork and Roth 2014, Algorithm 1; Lyu, Su and Li 2017, Algorithm 7 with c =
     1; Liu et al. 2024 for one-sided noise.)
 
+    Parameters
+    ----------
+    sensitivity
+        The most that one record changes a single value.
+    epsilon
+        The privacy parameter; the whole run is epsilon-DP.
+    monotone
+        Whether a record moves no two values in opposite directions (ADD_REMOVE only).
+    noise
+        "exponential" or "laplace".
+    share
+        The part of epsilon that the threshold gets; by default what makes the noise least.
+    adjacency
+        The neighbouring relation that the sensitivity is stated for.
+
+    Examples
+    --------
     >>> from dalenius.mechanisms import AboveThreshold
     >>> m = AboveThreshold(sensitivity=1, epsilon=1.0)
     >>> m.release([0, 10, 500, 600], threshold=250)
@@ -72,8 +90,7 @@ class AboveThreshold(Mechanism):
     def __post_init__(self) -> None:
         set_ = object.__setattr__
         set_(self, "sensitivity", checks.positive("sensitivity", self.sensitivity))
-        set_(self, "epsilon", checked_epsilon(self.epsilon))
-        set_(self, "adjacency", checked_adjacency(self.adjacency))
+        super().__post_init__()
         set_(self, "monotone", checked_monotone(self.monotone, self.adjacency))
         set_(self, "noise", checked_noise(self.noise))
         set_(self, "share", checked_share(self.share, 1 if self.monotone else 2))
@@ -88,66 +105,100 @@ class AboveThreshold(Mechanism):
             self.noise, self.sensitivity, 1 / (epsilon * share), moves / (epsilon * (1 - share))
         )
 
-    @cached_property
-    def loss(self) -> Loss:
-        """The worst-case privacy loss of one answer, however many values it took."""
-        return pure(self.epsilon, self.adjacency)
+    def _loss_at(self, epsilon: float) -> Loss:
+        return pure(epsilon, self.adjacency)
 
     def start(self, threshold: float) -> Watch:
-        """Ask for one value at a time, each chosen after the answers before it; stops at the first yes."""
+        """Ask for one value at a time, each chosen after the answers before it; stops at the first yes.
+
+        Parameters
+        ----------
+        threshold
+            What each value is compared with; public.
+
+        Returns
+        -------
+        Watch
+            Takes one value at a time.
+
+        Raises
+        ------
+        InvalidParameter
+            If the value is not of the kind described.
+        """
         return Watch(self.comparison, threshold, positives=1)
 
     def release(self, value: Any, threshold: Any = 0.0) -> int | None:
-        """The index of the first value at or above the threshold (one number, or one for each value)."""
+        """The first value that reaches the threshold.
+
+        Parameters
+        ----------
+        value
+            A sequence of numbers.
+        threshold
+            One public number, or one for each value.
+
+        Returns
+        -------
+        int or None
+            The index of the first value found at or above the threshold.
+
+        Raises
+        ------
+        InvalidParameter
+            If the values are not finite numbers, or thresholds not as many as values.
+        """
         gaps = self.comparison.above_by(value, threshold)
         noisy = int(self.comparison.noisy_thresholds(1)[0])
         for start in range(0, len(gaps), AT_ONCE):
             part = gaps[start : start + AT_ONCE]
-            found = np.flatnonzero(part + self.comparison.noisy(len(part)) >= noisy)
-            if len(found):
-                return start + int(found[0])
+            above = np.flatnonzero(part + self.comparison.noisy(len(part)) >= noisy)
+            if len(above):
+                return start + int(above[0])
         return None
 
     def releases(self, value: Any, times: int) -> list[int | None]:
         """`times` independent answers for threshold 0: together they cost `loss * times`."""
         gaps, times = self.comparison.above_by(value, 0.0), checks.count("times", times)
-        rows, found = max(1, AT_ONCE // len(gaps)), []
+        rows, answers = max(1, AT_ONCE // len(gaps)), []
         for done in range(0, times, rows):
             n = min(rows, times - done)
             above = (
                 gaps + self.comparison.noisy((n, len(gaps))) >= self.comparison.noisy_thresholds(n)[:, None]
             )
-            found += [int(i) if any_ else None for i, any_ in zip(above.argmax(1), above.any(1), strict=True)]
-        return found
+            answers += [
+                int(i) if any_ else None for i, any_ in zip(above.argmax(1), above.any(1), strict=True)
+            ]
+        return answers
 
     def accuracy(self, confidence: float = 0.95, size: int = 1) -> float:
         """With this probability up to `size` values are all judged rightly to within this much.
 
         Whatever is declared above is at least the threshold less this, whatever was passed over is at most
         the threshold plus this. Exact but for the grid: for some values the probability is no larger.
+
+        Parameters
+        ----------
+        confidence
+            The probability, strictly between 0 and 1.
+        size
+            The number of values.
+
+        Returns
+        -------
+        float
+            How far from the threshold a value may be judged wrongly.
+
+        Raises
+        ------
+        InvalidParameter
+            If a parameter is out of range.
         """
         size = checks.count("size", size, least=1)
         return self.comparison.sure_gap(checked_confidence(confidence), size, positives=1)
 
-    @classmethod
-    def for_accuracy(
-        cls, within: float, confidence: float = 0.95, *, sensitivity: float, size: int = 1, **options: Any
-    ) -> Self:
-        """The least epsilon at which up to `size` values are judged rightly to within this much."""
-        one = cls(sensitivity=sensitivity, epsilon=1.0, **options)
-        return least_epsilon(
-            lambda epsilon: cls(sensitivity=sensitivity, epsilon=epsilon, **options),
-            lambda mechanism: mechanism.accuracy(confidence, size),
-            within,
-            one.sensitivity * one.comparison.slack,
-        )
-
-    @classmethod
-    def calibrated(cls, guarantee: Guarantee, *, sensitivity: float, **options: Any) -> Self:
-        """The largest epsilon that keeps the promise."""
-        relation = options.get("adjacency", ADD_REMOVE)
-        epsilon = affordable(guarantee, lambda e: pure(e, relation))
-        return cls(sensitivity=sensitivity, epsilon=epsilon, **options)
+    def _error_without_noise(self, confidence: float, **options: Any) -> float:
+        return self.sensitivity * self.comparison.slack
 
     @property
     def worst_pair(self) -> Neighbours:

@@ -12,16 +12,18 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_ndtr
 
-from dalenius.calculus import checks, losses
-from dalenius.calculus.adjacency import ADD_REMOVE, Adjacency
-from dalenius.calculus.errors import InvalidParameter
-from dalenius.calculus.guarantees import Guarantee
+from dalenius.calculus import losses
 from dalenius.calculus.loss import Loss
-from dalenius.mechanisms import on_grid
-from dalenius.mechanisms.mechanism import Mechanism, Neighbours
-from dalenius.mechanisms.search import least_noise, most_noise
-from dalenius.mechanisms.sums import noisy_reals
-from dalenius.mechanisms.values import Numbers, real_numbers
+from dalenius.core import checks
+from dalenius.core.adjacency import ADD_REMOVE, Adjacency
+from dalenius.core.bisection import last_true
+from dalenius.errors import InvalidParameter
+from dalenius.mechanisms._support import grid_noise
+from dalenius.mechanisms._support.exact_arrays import Numbers, real_numbers
+from dalenius.mechanisms._support.exact_sums import noisy_reals
+from dalenius.mechanisms._support.grid_noise import coordinate_failure
+from dalenius.mechanisms._support.scaled_noise import ScaledNoise
+from dalenius.mechanisms.mechanism import Neighbours
 from dalenius.noise import Grid, discrete_gaussian
 
 Reals = NDArray[np.float64]
@@ -30,19 +32,31 @@ ROOT_HALF = math.nextafter(math.sqrt(0.5), math.inf)
 
 
 @dataclass(frozen=True, kw_only=True)
-class AnalyzeGauss(Mechanism):
+class AnalyzeGauss(ScaledNoise):
     """Releases the symmetric matrix H + (Z + Z^T)/sqrt(2), Z with independent entries N(0, sigma^2).
 
     That is N(0, sigma^2) off the diagonal and N(0, 2 sigma^2) on it. Neighbours (`adjacency`) move H by at
     most `sensitivity` in Frobenius norm: the largest ||x||^2 for a sum of x x^T. Off-diagonal entries occur
     twice in that norm, so the loss is that of Gaussian noise for a sensitivity of `sensitivity`/sqrt(2)
-    (seed 003 Theorem A.4.1, with the exact Gaussian profile); the usual Analyze-Gauss, which puts the noise
+    (Redberg 2023, Theorem A.4.1, with the exact Gaussian profile); the usual Analyze-Gauss (Dwork,
+    Talwar, Thakurta and Zhang 2014), which puts the noise
     of the diagonal everywhere, has twice the variance off it for the same loss.
 
     Only the upper triangle of H is read; the other half is its mirror image. The entries go to a grid and
     get exact discrete Gaussian noise there, as in `Gaussian`. The released matrix need not be positive:
     `positive` repairs that afterwards.
 
+    Parameters
+    ----------
+    sensitivity
+        The most that one record changes H, in Frobenius norm.
+    sigma
+        The standard deviation of the noise off the diagonal.
+    adjacency
+        The neighbouring relation that the sensitivity is stated for.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> import dalenius as dp
     >>> from dalenius.mechanisms import AnalyzeGauss
@@ -57,21 +71,30 @@ class AnalyzeGauss(Mechanism):
     sensitivity: float
     sigma: float
     adjacency: Adjacency = ADD_REMOVE
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "sensitivity", checks.positive("sensitivity", self.sensitivity))
-        object.__setattr__(
-            self, "sigma", checks.positive("sigma", self.sigma, "Noise of scale 0 hides nothing.")
-        )
-        on_grid.sane("sigma", self.sigma, self.sensitivity)
-        _ = self.loss
+    _size = "sigma"
 
     @cached_property
     def loss(self) -> Loss:
         return losses.gaussian(self.sigma, self.sensitivity * ROOT_HALF * (1 + 2.0**-52), self.adjacency)
 
     def release(self, value: Any) -> Reals:
-        """The matrix with symmetric noise, as doubles."""
+        """The matrix with symmetric noise.
+
+        Parameters
+        ----------
+        value
+            A square matrix, of which the upper triangle is read.
+
+        Returns
+        -------
+        ndarray
+            The matrix with symmetric noise, as doubles.
+
+        Raises
+        ------
+        InvalidParameter
+            If the value is not of the kind described.
+        """
         released: Reals = self.releases(value, 1)[0]
         return released
 
@@ -79,7 +102,9 @@ class AnalyzeGauss(Mechanism):
         """`times` independent releases of one matrix, along the first axis."""
         matrix, times = _matrix(value), checks.count("times", times)
         d = len(matrix)
-        s = on_grid.gaussian_units(self.sensitivity * ROOT_HALF, self.sigma, self._rounding(d), self._grid)
+        s = grid_noise.discrete_gaussian_sigma(
+            self.sensitivity * ROOT_HALF, self.sigma, self._rounding(d), self._grid
+        )
         rows, columns = np.triu_indices(d, 1)
         noise = np.zeros((times, d, d), dtype=np.int64)
         apart = np.asarray(discrete_gaussian(s, (times, len(rows))))
@@ -97,37 +122,71 @@ class AnalyzeGauss(Mechanism):
         """The nearest symmetric matrix (in Frobenius norm) whose eigenvalues are `least` or more.
 
         Post-processing: it looks at the released matrix alone and costs nothing.
+
+        Parameters
+        ----------
+        matrix
+            A square matrix.
+        least
+            The least eigenvalue of the result.
+
+        Returns
+        -------
+        ndarray
+            The matrix.
+
+        Raises
+        ------
+        InvalidParameter
+            If a parameter is out of range.
         """
         given = _matrix(matrix).astype(np.float64)
         least = checks.nonnegative("least", least)
         values, vectors = np.linalg.eigh((given + given.T) / 2)
-        found = (vectors * np.maximum(values, least)) @ vectors.T
-        found = (found + found.T) / 2
+        nearest = (vectors * np.maximum(values, least)) @ vectors.T
+        nearest = (nearest + nearest.T) / 2
         # Rounding may leave an eigenvalue a little below: lift all of them by as little.
         lift = 2.0**-52 * max(float(np.abs(values).max()), least)
-        while float(np.linalg.eigvalsh(found)[0]) < least:
-            found, lift = found + lift * np.eye(len(found)), 2 * lift
-        return np.asarray(found)
+        while float(np.linalg.eigvalsh(nearest)[0]) < least:
+            nearest, lift = nearest + lift * np.eye(len(nearest)), 2 * lift
+        return np.asarray(nearest)
 
     def accuracy(self, confidence: float = 0.95, size: int = 1) -> float:
         """The error that, with probability `confidence`, all entries of a `size` x `size` matrix stay within.
 
         Exact for independent entries: P(|N| <= x/(sigma sqrt 2))^size P(|N| <= x/sigma)^(size (size-1)/2).
+
+        Parameters
+        ----------
+        confidence
+            The probability, strictly between 0 and 1.
+        size
+            The number of rows of the matrix.
+
+        Returns
+        -------
+        float
+            The error of an entry.
+
+        Raises
+        ------
+        InvalidParameter
+            If a parameter is out of range.
         """
-        on_grid.share(confidence, size)  # checks both
+        coordinate_failure(confidence, size)  # checks both
         d, target = checks.count("size", size, least=1), math.log(confidence)
 
         def log_chance(x: float) -> float:
             inside = np.log(-np.expm1(math.log(2) + log_ndtr(np.array([-x / math.sqrt(2), -x]))))
             return float(d * inside[0] + d * (d - 1) / 2 * inside[1])
 
-        low, high = 0.0, 1.0
+        high = 1.0
         while log_chance(high) < target:
             high *= 2
-        while high - low > 1e-13 * high:
-            middle = (low + high) / 2
-            low, high = (low, middle) if log_chance(middle) >= target else (middle, high)
-        s = on_grid.gaussian_units(self.sensitivity * ROOT_HALF, self.sigma, self._rounding(d), self._grid)
+        _, high = last_true(lambda x: log_chance(x) < target, 0.0, high, relative=1e-13)
+        s = grid_noise.discrete_gaussian_sigma(
+            self.sensitivity * ROOT_HALF, self.sigma, self._rounding(d), self._grid
+        )
         return float(self._grid.granularity) * (1.5 + s * high * (1 + 1e-12))
 
     def spectral_accuracy(self, confidence: float = 0.95, size: int = 1) -> float:
@@ -137,41 +196,30 @@ class AnalyzeGauss(Mechanism):
         sqrt(d) sigma (Slepian), and it is sqrt(2)-Lipschitz in independent normal numbers. Some 25 % above
         the true quantile, which is not known in closed form. (The printed tau = 12 for d = 50 belongs to
         another normalisation: 12 sqrt(2) is meant.)
+
+        Parameters
+        ----------
+        confidence
+            The probability, strictly between 0 and 1.
+        size
+            The number of rows of the matrix.
+
+        Returns
+        -------
+        float
+            The bound.
+
+        Raises
+        ------
+        InvalidParameter
+            If a parameter is out of range.
         """
         d = checks.count("size", size, least=1)
-        on_grid.share(confidence, d)
+        coordinate_failure(confidence, d)
         grid = float(self._grid.granularity) * 2 * d
         return (
             self.sigma * 1.000001 * (2 * math.sqrt(d) + 2 * math.sqrt(math.log(2 / (1 - confidence)))) + grid
         )
-
-    @classmethod
-    def for_accuracy(
-        cls,
-        within: float,
-        confidence: float = 0.95,
-        *,
-        sensitivity: float,
-        size: int = 1,
-        adjacency: Adjacency = ADD_REMOVE,
-    ) -> AnalyzeGauss:
-        """The most noise with which all entries of a `size` x `size` matrix stay within an error."""
-
-        def build(sigma: float) -> AnalyzeGauss:
-            return cls(sensitivity=sensitivity, sigma=sigma, adjacency=adjacency)
-
-        unit = build(checks.positive("sensitivity", sensitivity)).accuracy(confidence, size)
-        guess = checks.positive("within", within) * sensitivity / unit
-        return most_noise(build, within, confidence, size, guess)
-
-    @classmethod
-    def calibrated(
-        cls, guarantee: Guarantee, *, sensitivity: float, adjacency: Adjacency = ADD_REMOVE
-    ) -> AnalyzeGauss:
-        """The least noise that keeps a promise."""
-        sensitivity = checks.positive("sensitivity", sensitivity)
-        sigma = least_noise(lambda s: cls(sensitivity=1.0, sigma=s).loss, guarantee, sensitivity)
-        return cls(sensitivity=sensitivity, sigma=sigma, adjacency=adjacency)
 
     @property
     def worst_pair(self) -> Neighbours:

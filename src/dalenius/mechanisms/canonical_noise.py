@@ -14,19 +14,18 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
-from dalenius.calculus import checks
-from dalenius.calculus.adjacency import ADD_REMOVE, Adjacency
-from dalenius.calculus.errors import InvalidParameter
 from dalenius.calculus.guarantees import GDP, ApproxDP, Guarantee, PureDP, TradeOff
 from dalenius.calculus.loss import Loss
 from dalenius.calculus.pairs.tabulate import lower_hull
-from dalenius.mechanisms import on_grid
-from dalenius.mechanisms.canonical import NoiseInCells
-from dalenius.mechanisms.mechanism import Neighbours, at_the_end, spread
-from dalenius.mechanisms.search import bisected
+from dalenius.core import checks
+from dalenius.core.adjacency import ADD_REMOVE, Adjacency
+from dalenius.core.bisection import last_true
+from dalenius.errors import InvalidParameter
+from dalenius.mechanisms._support.grid_noise import coordinate_failure
+from dalenius.mechanisms._support.rounded_noise import RoundedNoise
 from dalenius.noise import Grid, uniform_integers
 
-DIGITS = 24
+GRID_BITS = 24
 """The sensitivity is 2^24 to 2^25 grid steps."""
 WORD = 62
 """Digits of a uniform number drawn at a time."""
@@ -36,7 +35,7 @@ SMALLEST, LARGEST = 1e-3, 8.0
 
 
 @dataclass(frozen=True, kw_only=True)
-class CanonicalNoise(NoiseInCells):
+class CanonicalNoise(RoundedNoise):
     """Releases f(X) + sensitivity * N, N the canonical noise of a promise: that is kept, and no more.
 
     `guarantee` is TradeOff(f) with f = f^-1, GDP(mu), PureDP or ApproxDP. N has the distribution function F
@@ -52,6 +51,19 @@ class CanonicalNoise(NoiseInCells):
     inverting F at a uniform number of as many digits as it takes: in doubles with a proven error band, and
     in whole-number intervals where those cannot tell which grid step it falls into.
 
+    Parameters
+    ----------
+    sensitivity
+        The most that one record changes an entry of f(X).
+    guarantee
+        What one entry promises: TradeOff, GDP, PureDP or ApproxDP.
+    coordinates
+        The most entries that one record changes.
+    adjacency
+        The neighbouring relation that the sensitivity is stated for.
+
+    Examples
+    --------
     >>> import dalenius as dp
     >>> from dalenius.mechanisms import CanonicalNoise
     >>> m = CanonicalNoise(sensitivity=1, guarantee=dp.GDP(1.0))
@@ -65,8 +77,7 @@ class CanonicalNoise(NoiseInCells):
     adjacency: Adjacency = ADD_REMOVE
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "sensitivity", checks.positive("sensitivity", self.sensitivity))
-        object.__setattr__(self, "coordinates", checks.count("coordinates", self.coordinates, least=1))
+        super().__post_init__()
         _ = self._law, self.loss
 
     @cached_property
@@ -77,8 +88,25 @@ class CanonicalNoise(NoiseInCells):
         """The error that, with probability `confidence`, every one of `size` coordinates stays within.
 
         The quantile of |N| times the sensitivity, plus one grid step.
+
+        Parameters
+        ----------
+        confidence
+            The probability, strictly between 0 and 1.
+        size
+            The number of coordinates.
+
+        Returns
+        -------
+        float
+            The error, in the units of the value.
+
+        Raises
+        ------
+        InvalidParameter
+            If a parameter is out of range.
         """
-        t = on_grid.share(confidence, size)
+        t = coordinate_failure(confidence, size)
         return self._far(self._law.beyond(t / 2) * (1 + 1e-9))
 
     @classmethod
@@ -91,9 +119,33 @@ class CanonicalNoise(NoiseInCells):
         size: int = 1,
         adjacency: Adjacency = ADD_REMOVE,
     ) -> CanonicalNoise:
-        """The smallest mu whose noise, that of GDP(mu), lets all of `size` coordinates stay within an error."""
+        """The smallest mu whose noise, that of GDP(mu), lets all coordinates stay within an error.
+
+        Parameters
+        ----------
+        within
+            The error that no coordinate may exceed.
+        confidence
+            The probability with which that must hold.
+        sensitivity
+            As for the mechanism.
+        size
+            The number of coordinates.
+        adjacency
+            The neighbouring relation that the sensitivity is stated for.
+
+        Returns
+        -------
+        CanonicalNoise
+            The mechanism, with a guarantee of GDP.
+
+        Raises
+        ------
+        InvalidParameter
+            If a parameter is out of range, or the mu would not be between 0.001 and 8.
+        """
         within = checks.positive("within", within)
-        t = on_grid.share(confidence, size)
+        t = coordinate_failure(confidence, size)
 
         def build(noise: float) -> CanonicalNoise:
             return cls(sensitivity=sensitivity, guarantee=GDP(1 / noise), adjacency=adjacency)
@@ -113,29 +165,38 @@ class CanonicalNoise(NoiseInCells):
         high = 1.25 * low
         while near(high):
             low, high = high, 1.25 * high
-        return build(bisected(near, low, high))
+        return build(last_true(near, low, high, relative=1e-12)[0])
 
     @classmethod
     def calibrated(
         cls, guarantee: Guarantee, *, sensitivity: float, adjacency: Adjacency = ADD_REMOVE
     ) -> CanonicalNoise:
-        """The noise made for this promise (one coordinate changes)."""
+        """The noise made for a guarantee, if one coordinate changes.
+
+        Parameters
+        ----------
+        guarantee
+            What one release must satisfy.
+        sensitivity
+            As for the mechanism.
+        adjacency
+            The neighbouring relation that the sensitivity is stated for.
+
+        Returns
+        -------
+        CanonicalNoise
+            The mechanism.
+
+        Raises
+        ------
+        InvalidParameter
+            If a parameter is out of range.
+        """
         return cls(sensitivity=sensitivity, guarantee=guarantee, adjacency=adjacency)
-
-    @property
-    def pairs(self) -> tuple[Neighbours, ...]:
-        moved = spread if self.coordinates > 1 else at_the_end
-        return self.worst_pair, moved(self.sensitivity)
-
-    @property
-    def worst_pair(self) -> Neighbours:
-        if self.coordinates == 1:
-            return Neighbours(0.0, self.sensitivity)
-        return Neighbours(np.zeros(self.coordinates), np.full(self.coordinates, self.sensitivity))
 
     @cached_property
     def _grid(self) -> Grid:
-        return Grid(Fraction(2) ** (math.frexp(self.sensitivity)[1] - 1 - DIGITS))
+        return Grid(Fraction(2) ** (math.frexp(self.sensitivity)[1] - 1 - GRID_BITS))
 
     @cached_property
     def _law(self) -> _Law:
@@ -167,11 +228,7 @@ def _chords(f: Callable[[float], float]) -> tuple[NDArray[np.float64], NDArray[n
 
     Every vertex lies on or above f, so its mirror image lies on or above f^-1 = f, and so do chords.
     """
-    low, high = 0.0, 0.5
-    while high - low > 1e-15:
-        middle = (low + high) / 2
-        low, high = (middle, high) if f(middle) > middle else (low, middle)
-    c = high
+    _, c = last_true(lambda a: f(a) > a, 0.0, 0.5, steps=49)
     if c < 1e-6 or c > 0.5 - 1e-9:
         raise InvalidParameter(
             f"the curve meets the diagonal at {c:g}; it must do so between 1e-6 (nothing is protected) and "

@@ -11,25 +11,24 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtri
 
-from dalenius.calculus import checks
-from dalenius.calculus.adjacency import ADD_REMOVE, Adjacency
-from dalenius.calculus.calibrate import calibrate
-from dalenius.calculus.errors import InvalidParameter
-from dalenius.calculus.guarantees import Guarantee
 from dalenius.calculus.loss import Loss
-from dalenius.mechanisms import on_grid
-from dalenius.mechanisms.additive import NoiseOnIntegers
-from dalenius.mechanisms.lattice_gaussian import lattice_gaussian
-from dalenius.mechanisms.mechanism import Neighbours, at_the_end, spread
-from dalenius.mechanisms.search import bisected, kept
+from dalenius.core import checks
+from dalenius.core.adjacency import ADD_REMOVE, Adjacency
+from dalenius.errors import InvalidParameter
+from dalenius.mechanisms._support.additive_noise import NoiseOnIntegers
+from dalenius.mechanisms._support.grid_noise import coordinate_failure
+from dalenius.mechanisms._support.lattice_gaussian import lattice_gaussian
+from dalenius.mechanisms._support.neighbouring_vectors import at_the_end, spread
+from dalenius.mechanisms._support.scaled_noise import ScaledIntegerNoise
+from dalenius.mechanisms.mechanism import Neighbours
 from dalenius.noise import discrete_gaussian
 
-SUMMED = 1e5
+MAX_SUMMED_SIGMA = 1e5
 """Up to this sigma quantiles are found by summing the law."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class DiscreteGaussian(NoiseOnIntegers):
+class DiscreteGaussian(ScaledIntegerNoise, NoiseOnIntegers):
     """Releases f(X) + k for whole-numbered f, P(k) proportional to exp(-k^2/(2 sigma^2)), per coordinate.
 
     Neighbours (`adjacency`) move f by at most `sensitivity` in l2 norm: math.sqrt(2) for one unit moved
@@ -41,6 +40,19 @@ class DiscreteGaussian(NoiseOnIntegers):
     Where only one coordinate changes the loss is the exact law; else it is also bounded as nearly that of
     Gaussian noise (docs/mechanisms-on-a-grid.md, Lemma 3).
 
+    Parameters
+    ----------
+    sensitivity
+        The most that one record changes f, in l2 norm.
+    sigma
+        The parameter of the noise, about its standard deviation.
+    coordinates
+        The most coordinates that one record changes, if that is less than sensitivity^2.
+    adjacency
+        The neighbouring relation that the sensitivity is stated for.
+
+    Examples
+    --------
     >>> from dalenius.mechanisms import DiscreteGaussian
     >>> m = DiscreteGaussian(sensitivity=1, sigma=10.0)
     >>> type(m.release(41)).__name__, m.loss.zcdp() <= 0.0050000001
@@ -51,17 +63,21 @@ class DiscreteGaussian(NoiseOnIntegers):
     sigma: float
     coordinates: int | None = None
     adjacency: Adjacency = ADD_REMOVE
+    _size = "sigma"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "sensitivity", _sensitivity(self.sensitivity))
-        object.__setattr__(
-            self, "sigma", checks.positive("sigma", self.sigma, "Noise of scale 0 hides nothing.")
-        )
         if self.coordinates is not None:
             object.__setattr__(self, "coordinates", checks.count("coordinates", self.coordinates, least=1))
-        on_grid.sane("sigma", self.sigma, self.sensitivity)
-        checks.moderate("sensitivity / sigma", self.sensitivity / self.sigma)
-        _ = self.loss
+        super().__post_init__()
+
+    @staticmethod
+    def _checked_sensitivity(value: object) -> float:
+        sensitivity = checks.positive("sensitivity", value)
+        if _squared(sensitivity) < 1:
+            raise InvalidParameter(
+                f"sensitivity is {sensitivity}; whole numbers that move at all move by 1 or more."
+            )
+        return sensitivity
 
     @property
     def squared(self) -> int:
@@ -70,71 +86,42 @@ class DiscreteGaussian(NoiseOnIntegers):
 
     @cached_property
     def loss(self) -> Loss:
-        return _loss(self.sigma, self.squared, self.coordinates, self.adjacency)
+        """The worst-case privacy loss of one release."""
+        checks.moderate("sensitivity / sigma", self.sensitivity / self.sigma)
+        return lattice_gaussian(self.sigma, self.squared, self.coordinates or self.squared, self.adjacency)
 
     def accuracy(self, confidence: float = 0.95, size: int = 1) -> float:
         """The error that, with probability `confidence`, every one of `size` coordinates stays within.
 
         The least whole m with P(|k| <= m)^size >= confidence, found by summing the law; beyond sigma = 1e5
         from P(|k| > m) <= 2 (1 - Phi(m/sigma)), which is at most 1 larger.
+
+        Parameters
+        ----------
+        confidence
+            The probability, strictly between 0 and 1.
+        size
+            The number of coordinates.
+
+        Returns
+        -------
+        float
+            The error, in the units of the value.
+
+        Raises
+        ------
+        InvalidParameter
+            If a parameter is out of range.
         """
-        t = on_grid.share(confidence, size)
+        t = coordinate_failure(confidence, size)
         bound = max(0, math.ceil(-float(ndtri(t / 2)) * self.sigma * (1 + 1e-13)))
-        if self.sigma > SUMMED:
+        if self.sigma > MAX_SUMMED_SIGMA:
             return float(bound)
         far = bound + math.ceil(10 * self.sigma) + 10
         weights = np.exp(-0.5 * (np.arange(far + 1.0) / self.sigma) ** 2)
         beyond = np.cumsum(weights[:0:-1])[::-1]  # of 1.., 2.., ...
         tail = 2 * beyond / (1 + 2 * beyond[0])
         return float(np.argmax(np.append(tail, 0.0) <= t * (1 - 1e-12)))
-
-    @classmethod
-    def for_accuracy(
-        cls,
-        within: float,
-        confidence: float = 0.95,
-        *,
-        sensitivity: float,
-        size: int = 1,
-        coordinates: int | None = None,
-        adjacency: Adjacency = ADD_REMOVE,
-    ) -> DiscreteGaussian:
-        """The most noise with which all of `size` coordinates stay within an error."""
-        whole = math.floor(checks.nonnegative("within", within))
-        z = -float(ndtri(on_grid.share(confidence, size) / 2))
-
-        def build(sigma: float) -> DiscreteGaussian:
-            return cls(sensitivity=sensitivity, sigma=sigma, coordinates=coordinates, adjacency=adjacency)
-
-        def holds(sigma: float) -> bool:
-            return build(sigma).accuracy(confidence, size) <= whole
-
-        low = high = max(whole, 0.3) / z
-        while not holds(low):
-            low /= 1.5
-        while holds(high):
-            high *= 1.5
-        return build(bisected(holds, low, high))
-
-    @classmethod
-    def calibrated(
-        cls,
-        guarantee: Guarantee,
-        *,
-        sensitivity: float,
-        coordinates: int | None = None,
-        adjacency: Adjacency = ADD_REMOVE,
-    ) -> DiscreteGaussian:
-        """The least noise that keeps a promise."""
-        squared = _squared(_sensitivity(sensitivity))
-        sigma = calibrate(
-            lambda s: _loss(s, squared, coordinates, adjacency), guarantee, start=math.sqrt(squared)
-        )
-        return kept(
-            lambda s: cls(sensitivity=sensitivity, sigma=s, coordinates=coordinates, adjacency=adjacency),
-            sigma,
-            guarantee,
-        )
 
     @property
     def pairs(self) -> tuple[Neighbours, ...]:
@@ -158,19 +145,6 @@ class DiscreteGaussian(NoiseOnIntegers):
         return discrete_gaussian(self.sigma, shape)
 
 
-def _sensitivity(value: object) -> float:
-    sensitivity = checks.positive("sensitivity", value)
-    if _squared(sensitivity) < 1:
-        raise InvalidParameter(
-            f"sensitivity is {sensitivity}; whole numbers that move at all move by 1 or more."
-        )
-    return sensitivity
-
-
 def _squared(sensitivity: float) -> int:
     # math.sqrt(3) is a little below the root of 3: a rounding more makes its square 3 again.
     return math.floor(Fraction(sensitivity) ** 2 * (1 + Fraction(1, 10**12)))
-
-
-def _loss(sigma: float, squared: int, coordinates: int | None, adjacency: Adjacency) -> Loss:
-    return lattice_gaussian(sigma, squared, coordinates or squared, adjacency)

@@ -7,12 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dalenius.calculus.adjacency import Adjacency
 from dalenius.calculus.loss import Loss
 from dalenius.calculus.losses import bounded_range
-from dalenius.mechanisms import misses
-from dalenius.mechanisms.doubles import Reals
-from dalenius.mechanisms.selection import Selection
+from dalenius.mechanisms._support import selection_error
+from dalenius.mechanisms._support.float_arrays import Reals
+from dalenius.mechanisms._support.selection import Selection
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,15 +24,28 @@ class Exponential(Selection):
     `monotone=True`, for add/remove neighbours only: adding a record moves no two scores in opposite
     directions (counts, sums of nonnegative terms). The factor 2 drops.
 
-    Loss: epsilon-DP (seed 000 Theorem 7.1) and more: log p_i/p'_i is (u_i - u'_i) epsilon / (2 sensitivity)
-    minus a constant, so over the outcomes it varies by at most epsilon, which is `bounded_range(epsilon)`.
-    With monotone scores all u_i - u'_i lie in [0, sensitivity], or all in [-sensitivity, 0]: with twice the
-    exponent the range is again at most epsilon.
+    Loss: epsilon-DP (McSherry and Talwar 2007, Theorem 6) and more: log p_i/p'_i is (u_i - u'_i) epsilon / (2
+    sensitivity) minus a constant, so over the outcomes it varies by at most epsilon, which is
+    `bounded_range(epsilon)` (Dong, Durfee and Rogers 2020). With monotone scores all u_i - u'_i lie in [0,
+    sensitivity], or all in [-sensitivity, 0]: with twice the exponent the range is again at most epsilon.
 
-    Sampling: the largest of u_i plus Gumbel noise of scale 2 sensitivity/epsilon (seed 000 Proposition 7.1),
+    Sampling: the largest of u_i plus Gumbel noise of scale 2 sensitivity/epsilon (the Gumbel-max trick),
     drawn with as many bits as it takes to be certain of the winner: the law is exact. The scale is rounded
     up.
 
+    Parameters
+    ----------
+    sensitivity
+        The most that one record changes a single score.
+    epsilon
+        The privacy parameter; the release is epsilon-DP.
+    monotone
+        Whether a record moves no two scores in opposite directions (ADD_REMOVE only).
+    adjacency
+        The neighbouring relation that the sensitivity is stated for.
+
+    Examples
+    --------
     >>> from dalenius.mechanisms import Exponential
     >>> price = Exponential(sensitivity=4.02, epsilon=1.0)
     >>> prices, revenues = (1.00, 1.01, 4.01, 4.02), (4.00, 1.01, 4.01, 0.00)
@@ -46,12 +58,11 @@ class Exponential(Selection):
     """
 
     @property
-    def _noise(self) -> misses.Noise:
+    def _noise(self) -> selection_error.Noise:
         return "gumbel"
 
-    @staticmethod
-    def _loss(epsilon: float, adjacency: Adjacency, noise: misses.Noise) -> Loss:
-        return bounded_range(epsilon, adjacency)
+    def _loss_at(self, epsilon: float) -> Loss:
+        return bounded_range(epsilon, self.adjacency)
 
     def _before(self) -> Reals:
         # Odds of exp(-epsilon)/10 turn into odds of 1/10: a log ratio of epsilon less log(1.1).

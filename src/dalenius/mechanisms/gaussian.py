@@ -4,38 +4,51 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
 from scipy.special import ndtri
 
-from dalenius.calculus import checks, losses
-from dalenius.calculus.adjacency import ADD_REMOVE, Adjacency
-from dalenius.calculus.errors import InvalidParameter
+from dalenius.calculus import losses
 from dalenius.calculus.guarantees import GDP, Guarantee
 from dalenius.calculus.loss import Loss
-from dalenius.mechanisms import on_grid
-from dalenius.mechanisms.additive import NoiseOnReals
-from dalenius.mechanisms.mechanism import Neighbours, spread
-from dalenius.mechanisms.search import least_noise, most_noise
+from dalenius.core import checks
+from dalenius.core.adjacency import ADD_REMOVE, Adjacency
+from dalenius.errors import InvalidParameter
+from dalenius.mechanisms._support import grid_noise
+from dalenius.mechanisms._support.additive_noise import NoiseOnReals
+from dalenius.mechanisms._support.grid_noise import coordinate_failure
+from dalenius.mechanisms._support.neighbouring_vectors import spread
+from dalenius.mechanisms._support.scaled_noise import ScaledNoise
+from dalenius.mechanisms.mechanism import Neighbours
 from dalenius.noise import Grid, discrete_gaussian
 
 
 @dataclass(frozen=True, kw_only=True)
-class Gaussian(NoiseOnReals):
+class Gaussian(ScaledNoise, NoiseOnReals):
     """Releases f(X) + N(0, sigma^2), independent in every coordinate.
 
     Neighbours (`adjacency`) move f by at most `sensitivity` in l2 norm. The release is exactly
-    sensitivity/sigma-GDP (seed 000 Theorem 13.1), whatever the number of coordinates.
+    sensitivity/sigma-GDP (Dong, Roth and Su 2022), whatever the number of coordinates.
 
-    `calibrated` gives the least sigma for any promise, for any epsilon (the analytic calibration, seed 000
-    A35); `classical` the textbook formula, which is larger and holds below epsilon = 1 only.
+    `calibrated` gives the least sigma for any promise, for any epsilon (the analytic calibration of Balle
+    and Wang 2018, Theorem 8); `classical` the textbook formula, which is larger and holds below epsilon = 1 only.
 
     Numbers are put on a grid of about 2^-40 of the noise and discrete Gaussian noise is drawn exactly on that
     grid, wider by just as little as makes the stated loss an upper bound at every epsilon and delta
     (docs/mechanisms-on-a-grid.md). Integers of any size and doubles are taken exactly.
 
+    Parameters
+    ----------
+    sensitivity
+        The most that one record changes f, in l2 norm.
+    sigma
+        The standard deviation of the noise.
+    adjacency
+        The neighbouring relation that the sensitivity is stated for.
+
+    Examples
+    --------
     >>> import dalenius as dp
     >>> from dalenius.mechanisms import Gaussian
     >>> m = Gaussian.calibrated(dp.ApproxDP(1.0, 1e-5), sensitivity=1)
@@ -46,18 +59,16 @@ class Gaussian(NoiseOnReals):
     sensitivity: float
     sigma: float
     adjacency: Adjacency = ADD_REMOVE
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "sensitivity", checks.positive("sensitivity", self.sensitivity))
-        object.__setattr__(
-            self, "sigma", checks.positive("sigma", self.sigma, "Noise of scale 0 hides nothing.")
-        )
-        on_grid.sane("sigma", self.sigma, self.sensitivity)
-        _ = self.loss
+    _size = "sigma"
 
     @cached_property
     def loss(self) -> Loss:
+        """The worst-case privacy loss of one release."""
         return losses.gaussian(self.sigma, self.sensitivity, self.adjacency)
+
+    @staticmethod
+    def _closed_form(guarantee: Guarantee) -> float:
+        return guarantee.mu if isinstance(guarantee, GDP) else 0.0
 
     def accuracy(self, confidence: float = 0.95, size: int = 1) -> float:
         """The error that, with probability `confidence`, every one of `size` coordinates stays within.
@@ -65,41 +76,26 @@ class Gaussian(NoiseOnReals):
         The two-sided normal quantile z of 1 - confidence^(1/size) times sigma, exact for independent
         coordinates; plus the grid: P(|k| > m) is at most twice the normal tail beyond m/s, so an error of
         more than s z + 3/2 steps is as rare. The nearest double to the answer adds its own rounding.
+
+        Parameters
+        ----------
+        confidence
+            The probability, strictly between 0 and 1.
+        size
+            The number of coordinates.
+
+        Returns
+        -------
+        float
+            The error, in the units of the value.
+
+        Raises
+        ------
+        InvalidParameter
+            If a parameter is out of range.
         """
-        z = -float(ndtri(on_grid.share(confidence, size) / 2))
+        z = -float(ndtri(coordinate_failure(confidence, size) / 2))
         return float(self._grid.granularity) * (1.5 + self._units(size) * z * (1 + 1e-13))
-
-    @classmethod
-    def for_accuracy(
-        cls,
-        within: float,
-        confidence: float = 0.95,
-        *,
-        sensitivity: float,
-        size: int = 1,
-        adjacency: Adjacency = ADD_REMOVE,
-    ) -> Gaussian:
-        """The most noise with which all of `size` coordinates stay within an error."""
-        guess = checks.positive("within", within) / -float(ndtri(on_grid.share(confidence, size) / 2))
-        return most_noise(
-            lambda sigma: cls(sensitivity=sensitivity, sigma=sigma, adjacency=adjacency),
-            within,
-            confidence,
-            size,
-            guess,
-        )
-
-    @classmethod
-    def calibrated(
-        cls, guarantee: Guarantee, *, sensitivity: float, adjacency: Adjacency = ADD_REMOVE
-    ) -> Gaussian:
-        """The least noise that keeps a promise."""
-        sensitivity = checks.positive("sensitivity", sensitivity)
-        if isinstance(guarantee, GDP) and guarantee.mu > 0:
-            sigma = on_grid.up(Fraction(sensitivity) / Fraction(guarantee.mu))
-        else:
-            sigma = least_noise(losses.gaussian, guarantee, sensitivity)
-        return cls(sensitivity=sensitivity, sigma=sigma, adjacency=adjacency)
 
     @classmethod
     def classical(
@@ -113,10 +109,35 @@ class Gaussian(NoiseOnReals):
     ) -> Gaussian:
         """sigma = c sensitivity/epsilon with c^2 = 2 ln(constant/delta): (epsilon, delta)-DP for epsilon < 1.
 
-        Seed 000 Theorem 9.3, whose proof needs the constant 1.32 and c >= 3/2; the usual 1.25 is accepted
-        (its printed proof has a false step, its conclusion holds). From epsilon = 1 on the formula proves
-        nothing, and at 10 it is wrong: use `calibrated`, which needs less noise anyway.
+        Awan (2025), Theorem 9.3, whose proof needs the constant 1.32 and c >= 3/2; the usual 1.25 (Dwork and Roth
+        2014, Theorem A.1) is accepted: its printed proof has a false step, its conclusion holds. From epsilon = 1
+        on the formula proves nothing, and at 10 it is wrong: use `calibrated`, which needs less noise anyway.
 
+        Parameters
+        ----------
+        epsilon
+            Between 0 and 1, both excluded.
+        delta
+            Between 0 and 1, both excluded.
+        sensitivity
+            The most that one record changes f, in l2 norm.
+        constant
+            1.25 or more.
+        adjacency
+            The neighbouring relation that the sensitivity is stated for.
+
+        Returns
+        -------
+        Gaussian
+            The mechanism.
+
+        Raises
+        ------
+        InvalidParameter
+            If a parameter is out of range; an epsilon of 1 or more is.
+
+        Examples
+        --------
         >>> from dalenius.mechanisms import Gaussian
         >>> round(Gaussian.classical(0.5, 1e-5, sensitivity=1).sigma, 6)
         9.712078
@@ -152,4 +173,4 @@ class Gaussian(NoiseOnReals):
         return discrete_gaussian(self._units(size), shape)
 
     def _units(self, size: int) -> float:
-        return on_grid.gaussian_units(self.sensitivity, self.sigma, size, self._grid)
+        return grid_noise.discrete_gaussian_sigma(self.sensitivity, self.sigma, size, self._grid)

@@ -9,19 +9,21 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from dalenius.calculus import checks, losses
-from dalenius.calculus.adjacency import ADD_REMOVE, REPLACE_ONE, Adjacency
-from dalenius.calculus.adjacency import adjacency as checked_adjacency
+from dalenius.calculus import losses
 from dalenius.calculus.calibrate import calibrate
-from dalenius.calculus.errors import InvalidParameter
 from dalenius.calculus.guarantees import Guarantee
 from dalenius.calculus.loss import Loss
-from dalenius.mechanisms.additive import NoiseOnIntegers
+from dalenius.core import checks
+from dalenius.core.adjacency import ADD_REMOVE, REPLACE_ONE, Adjacency
+from dalenius.core.adjacency import adjacency as checked_adjacency
+from dalenius.errors import InvalidParameter
+from dalenius.mechanisms._support.additive_noise import NoiseOnIntegers
+from dalenius.mechanisms._support.lattice_gaussian import lattice_gaussian
+from dalenius.mechanisms._support.neighbouring_vectors import at_the_end
+from dalenius.mechanisms._support.noise_calibration import ensure_kept
 from dalenius.mechanisms.discrete_gaussian import DiscreteGaussian
 from dalenius.mechanisms.geometric import Geometric
-from dalenius.mechanisms.lattice_gaussian import lattice_gaussian
-from dalenius.mechanisms.mechanism import Neighbours, at_the_end
-from dalenius.mechanisms.search import kept
+from dalenius.mechanisms.mechanism import Neighbours
 
 Noise = Literal["geometric", "gaussian"]
 
@@ -30,15 +32,26 @@ Noise = Literal["geometric", "gaussian"]
 class Histogram(NoiseOnIntegers):
     """Releases the counts of disjoint cells, each with whole-numbered noise of its own.
 
-    Give `scale` for geometric noise or `sigma` for discrete Gaussian noise. The cells are public and each
-    record is counted in one of them at most. Adding or removing a record moves one count by 1; replacing
-    one (`adjacency=REPLACE_ONE`) moves two, the loss of which is exactly that of two such counts: l1
-    sensitivity 2, l2 sensitivity sqrt(2), however many cells there are (seed 000 A8; seed 004 writes k
-    epsilon, which is loose).
+    Give `scale` for geometric noise or `sigma` for discrete Gaussian noise. The cells are public and each record is
+    counted in one of them at most. Adding or removing a record moves one count by 1; replacing one
+    (`adjacency=REPLACE_ONE`) moves two, the loss of which is exactly that of two such counts: l1 sensitivity 2, l2
+    sensitivity sqrt(2), however many cells there are (Dwork and Roth 2014, section
+    3.3; Avella Medina 2025 has k epsilon, which is loose).
 
     `release` takes the counts, such as `numpy.bincount` gives for categories or `numpy.histogram` for
     public edges.
 
+    Parameters
+    ----------
+    scale
+        The scale of geometric noise.
+    sigma
+        The parameter of discrete Gaussian noise; give one of the two.
+    adjacency
+        The neighbouring relation: ADD_REMOVE or REPLACE_ONE.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> from dalenius.mechanisms import Histogram
     >>> m = Histogram(scale=2.0)
@@ -76,13 +89,42 @@ class Histogram(NoiseOnIntegers):
 
     @staticmethod
     def proportions(released: Any) -> NDArray[np.float64]:
-        """Released counts as proportions: cut off at 0 and made to sum to 1 (post-processing; biased)."""
+        """Released counts as proportions: cut off at 0 and made to sum to 1 (post-processing; biased).
+
+        Parameters
+        ----------
+        released
+            Released counts.
+
+        Returns
+        -------
+        ndarray
+            Numbers that are not negative and add up to 1.
+        """
         counts = np.maximum(np.asarray(released, dtype=np.float64), 0.0)
         total = float(counts.sum())
         return np.asarray(counts / total) if total > 0 else np.full(counts.shape, 1.0 / counts.size)
 
     def accuracy(self, confidence: float = 0.95, size: int = 1) -> float:
-        """The error that, with probability `confidence`, each of `size` counts stays within."""
+        """The error that, with probability `confidence`, each of `size` counts stays within.
+
+        Parameters
+        ----------
+        confidence
+            The probability, strictly between 0 and 1.
+        size
+            The number of cells.
+
+        Returns
+        -------
+        float
+            The error of a count.
+
+        Raises
+        ------
+        InvalidParameter
+            If a parameter is out of range.
+        """
         return self._one.accuracy(confidence, size)
 
     @classmethod
@@ -95,10 +137,34 @@ class Histogram(NoiseOnIntegers):
         noise: Noise = "geometric",
         adjacency: Adjacency = ADD_REMOVE,
     ) -> Histogram:
-        """The most noise with which all of `size` counts stay within an error."""
+        """The most noise with which all counts stay within an error.
+
+        Parameters
+        ----------
+        within
+            The error that no count may exceed.
+        confidence
+            The probability with which that must hold.
+        size
+            The number of cells.
+        noise
+            "geometric" or "gaussian".
+        adjacency
+            The neighbouring relation: ADD_REMOVE or REPLACE_ONE.
+
+        Returns
+        -------
+        Histogram
+            The mechanism.
+
+        Raises
+        ------
+        InvalidParameter
+            If a parameter is out of range.
+        """
         if _checked(noise) == "geometric":
-            found = Geometric.for_accuracy(within, confidence, sensitivity=1, size=size)
-            return cls(scale=found.scale, adjacency=adjacency)
+            geometric = Geometric.for_accuracy(within, confidence, sensitivity=1, size=size)
+            return cls(scale=geometric.scale, adjacency=adjacency)
         other = DiscreteGaussian.for_accuracy(within, confidence, sensitivity=1, size=size)
         return cls(sigma=other.sigma, adjacency=adjacency)
 
@@ -106,9 +172,31 @@ class Histogram(NoiseOnIntegers):
     def calibrated(
         cls, guarantee: Guarantee, *, noise: Noise = "geometric", adjacency: Adjacency = ADD_REMOVE
     ) -> Histogram:
-        """The least noise that keeps a promise."""
+        """The least noise that keeps a guarantee.
+
+        Parameters
+        ----------
+        guarantee
+            What one release must satisfy.
+        noise
+            "geometric" or "gaussian".
+        adjacency
+            The neighbouring relation: ADD_REMOVE or REPLACE_ONE.
+
+        Returns
+        -------
+        Histogram
+            The mechanism.
+
+        Raises
+        ------
+        InvalidParameter
+            If a parameter is out of range.
+        CannotMeet
+            If no noise keeps the guarantee.
+        """
         noise = _checked(noise)
-        found = calibrate(lambda x: _loss(noise, x, adjacency), guarantee)
+        noise_size = calibrate(lambda x: _loss(noise, x, adjacency), guarantee)
 
         def build(x: float) -> Histogram:
             return (
@@ -117,7 +205,7 @@ class Histogram(NoiseOnIntegers):
                 else cls(sigma=x, adjacency=adjacency)
             )
 
-        return kept(build, found, guarantee)
+        return ensure_kept(build, noise_size, guarantee)
 
     @property
     def worst_pair(self) -> Neighbours:

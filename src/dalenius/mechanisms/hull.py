@@ -13,24 +13,39 @@ from numpy.typing import NDArray
 from scipy.optimize import linprog
 from scipy.spatial import ConvexHull, HalfspaceIntersection, QhullError
 
-from dalenius.calculus.errors import InvalidParameter
+from dalenius.errors import InvalidParameter
 
 Reals = NDArray[np.float64]
 Rows = tuple[tuple[float, ...], ...]
 
-LEAST_SHARE = 1e-6
+MIN_SHARE = 1e-6
 """A body must fill this much of its bounding box, or draws from it take too long."""
 
 
 @dataclass(frozen=True)
 class Hull:
-    """{z : |a_i . z| <= b_i for every row i and |z_j| <= w_j}, bounded and with 0 inside.
+    """A convex body {z : |a_i . z| <= b_i for every row i and |z_j| <= w_j}, bounded and with 0 inside.
 
     Make one with `Hull.of_vertices` (the convex hull of points and their negatives) or
     `Hull.of_half_spaces`. The numbers are taken exactly as they are, which is what makes a norm of it;
     `stretch` says how far a vertex given may lie outside, since half-spaces found from vertices are
     rounded.
 
+    Parameters
+    ----------
+    normals
+        The rows a_i.
+    offsets
+        The numbers b_i.
+    widths
+        The numbers w_j: a box around the body.
+    stretch
+        How far a vertex may lie outside.
+    share
+        The part of the box that the body fills.
+
+    Examples
+    --------
     >>> from dalenius.mechanisms import Hull
     >>> diamond = Hull.of_vertices([[1, 0], [0, 1]])
     >>> abs(diamond.norm([0.5, 0.5]) - 1) < 1e-9
@@ -45,27 +60,61 @@ class Hull:
 
     @classmethod
     def of_vertices(cls, vertices: Any) -> Hull:
-        """The convex hull of the points given and of their negatives."""
+        """The convex hull of the points given and of their negatives.
+
+        Parameters
+        ----------
+        vertices
+            A matrix with one point in each row.
+
+        Returns
+        -------
+        Hull
+            The body.
+
+        Raises
+        ------
+        InvalidParameter
+            If the points lie in a subspace, or the body fills too little of its bounding box.
+        """
         points = _matrix("vertices", vertices)
         both = np.concatenate((points, -points))
         widths = np.abs(points).max(axis=0) * (1 + 1e-9)
         if points.shape[1] == 1:
             return cls(((1.0,),), (float(widths[0]),), (float(widths[0]),))
         try:
-            found = ConvexHull(both)
+            hull = ConvexHull(both)
         except QhullError:
             raise InvalidParameter(
                 "vertices lie in a subspace; with their negatives they must span a body of full dimension."
             ) from None
-        normals, offsets = _half(found.equations[:, :-1], -found.equations[:, -1])
-        share = float(found.volume / np.prod(2 * widths))
+        normals, offsets = _half(hull.equations[:, :-1], -hull.equations[:, -1])
+        share = float(hull.volume / np.prod(2 * widths))
         body = cls(_rows(normals), tuple(offsets.tolist()), tuple(widths.tolist()), share=share)
         stretch = max(Fraction(1), *(body._gauge([Fraction(x) for x in row]) for row in points.tolist()))
         return cls(body.normals, body.offsets, body.widths, stretch, share)._checked()
 
     @classmethod
     def of_half_spaces(cls, normals: Any, offsets: Any) -> Hull:
-        """{z : |normals z| <= offsets}, one row and one positive number each."""
+        """The body {z : |normals z| <= offsets}.
+
+        Parameters
+        ----------
+        normals
+            A matrix with one row for each half-space.
+        offsets
+            One positive number for each row.
+
+        Returns
+        -------
+        Hull
+            The body.
+
+        Raises
+        ------
+        InvalidParameter
+            If the body is not bounded, or fills too little of its bounding box.
+        """
         rows = _matrix("normals", normals)
         limits = np.asarray(offsets, dtype=np.float64).ravel()
         if limits.shape != rows.shape[:1] or not (np.isfinite(limits) & (limits > 0)).all():
@@ -85,7 +134,18 @@ class Hull:
         return len(self.widths)
 
     def norm(self, vector: Any) -> float:
-        """The least r with `vector` in r times the body, to within rounding."""
+        """The least r with `vector` in r times the body, to within rounding.
+
+        Parameters
+        ----------
+        vector
+            As many numbers as the body has dimensions.
+
+        Returns
+        -------
+        float
+            The norm.
+        """
         z = np.asarray(vector, dtype=np.float64)
         return float(max(np.max(np.abs(self.matrix @ z) / self.limits), np.max(np.abs(z) / self.widths)))
 
@@ -135,10 +195,10 @@ class Hull:
         return max(*sides, *(abs(x) / Fraction(w) for x, w in zip(z, self.widths, strict=True)))
 
     def _checked(self) -> Hull:
-        if self.share < LEAST_SHARE:
+        if self.share < MIN_SHARE:
             raise InvalidParameter(
                 f"the body fills {self.share:.1e} of its bounding box; it must fill at least "
-                f"{LEAST_SHARE:g}. Choose coordinates along its axes, or a body with fewer dimensions."
+                f"{MIN_SHARE:g}. Choose coordinates along its axes, or a body with fewer dimensions."
             )
         return self
 
@@ -180,15 +240,15 @@ def _widths(rows: Reals, limits: Reals) -> Reals:
         unit = np.zeros(d)
         unit[j] = 1.0
         # min limits (p + n) subject to rows^T (p - n) = e_j, p, n >= 0
-        found = linprog(
+        solution = linprog(
             np.concatenate((limits, limits)),
             A_eq=np.concatenate((rows, -rows)).T,
             b_eq=unit,
             bounds=(0, None),
         )
-        if found.x is None:
+        if solution.x is None:
             raise InvalidParameter("the half-spaces leave a direction open; the body must be bounded.")
-        y = found.x[: len(rows)] - found.x[len(rows) :]
+        y = solution.x[: len(rows)] - solution.x[len(rows) :]
         highs[j], rests[j] = limits @ np.abs(y), np.abs(unit - rows.T @ y).sum()
     slack = float(rests.max()) * float(highs.max()) * 2
     if not slack < 1e-7 * float(highs.min()):

@@ -12,46 +12,47 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import betainc, gammaincinv
 
-from dalenius.calculus import checks, losses
-from dalenius.calculus.adjacency import ADD_REMOVE, Adjacency
-from dalenius.calculus.errors import InvalidParameter
+from dalenius.calculus import losses
 from dalenius.calculus.guarantees import Guarantee, PureDP
 from dalenius.calculus.loss import Loss
-from dalenius.mechanisms import on_grid
+from dalenius.core import checks
+from dalenius.core.adjacency import ADD_REMOVE, Adjacency
+from dalenius.core.bisection import last_true
+from dalenius.core.checks import float_up
+from dalenius.errors import InvalidParameter
+from dalenius.mechanisms._support.exact_arrays import real_numbers
+from dalenius.mechanisms._support.exact_sums import noisy_reals
+from dalenius.mechanisms._support.grid_noise import coordinate_failure
+from dalenius.mechanisms._support.neighbouring_vectors import spread
+from dalenius.mechanisms._support.polytope_noise import Polytope
+from dalenius.mechanisms._support.scaled_noise import ScaledNoise
 from dalenius.mechanisms.hull import Hull
-from dalenius.mechanisms.k_norm_noise import Polytope
 from dalenius.mechanisms.laplace import Laplace
-from dalenius.mechanisms.mechanism import Mechanism, Neighbours, spread
-from dalenius.mechanisms.search import least_noise, most_noise
-from dalenius.mechanisms.sums import noisy_reals
-from dalenius.mechanisms.values import real_numbers
+from dalenius.mechanisms.mechanism import Neighbours
 from dalenius.noise import Grid
 from dalenius.noise.norm_noise import norm_units
 
 Norm = Literal["l1", "l2", "linf"]
 
-TICKS, MOST_TICKS = 36, 54
+TICKS, MAX_TICKS = 36, 54
 """The smaller of sensitivity and scale is about 2^36 ticks of a hull's norm; the scale at most 2^54."""
 FINE, COARSE = 17, 12
 """Rounding to the grid costs a relative 2^-17 of noise; 2^-12 where more would need very fine grids."""
 WIDE = 34
 """Entries of up to about 2^34 grid steps are cheap to draw: doubles decide how nearly all of them round."""
-LEAST_WIDE, MOST_WIDE = 20, 46
+MIN_WIDE, MAX_WIDE = 20, 46
 """And so many they may have at all: entries, some sqrt(d) or d times as large, fit 62 bits."""
-RATIO = 1e9
-"""The most noise for a sensitivity of 1: beyond it the units are surely wrong."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class KNorm(Mechanism):
+class KNorm(ScaledNoise):
     """Releases the vector f(X) + V with density proportional to exp(-||V||_K / scale).
 
-    Neighbours (`adjacency`) move f by at most `sensitivity` in the norm: "l1", "l2", "linf", or a `Hull`
-    whose unit ball is given by vertices or half-spaces. sensitivity/scale-DP (Hardt and Talwar 2010; seed
-    000 A9), and no more telling than Laplace noise of that scale on one number, which is the loss: going
-    from one answer to the other in n equal steps, each step is (sensitivity/(scale n))-DP, and the
-    trade-off curve of such a chain tends to that of the Laplace mechanism (seed 000 Lemma 11 and Theorem
-    13.3).
+    Neighbours (`adjacency`) move f by at most `sensitivity` in the norm: "l1", "l2", "linf", or a `Hull` whose unit
+    ball is given by vertices or half-spaces. sensitivity/scale-DP (Hardt and Talwar 2010), and no more telling than
+    Laplace noise of that scale on one number, which is the loss: going from one answer to the other in n equal
+    steps, each step is (sensitivity/(scale n))-DP, and the trade-off curve of such a chain tends to that of the
+    Laplace mechanism (Dong, Roth and Su 2022, on group privacy; Awan 2025, Lemma 11 and Theorem 13.3).
 
     Exact on a grid, in any dimension: for "l2" and "linf" a continuous vector is rounded exactly to the grid
     the data is on, which is post-processing of the mechanism above. For "l1" it is `Laplace`. For a hull the
@@ -59,6 +60,19 @@ class KNorm(Mechanism):
     whole ticks, drawn from the hull's bounding box by rejection with exact coins: keep it to about ten
     dimensions. docs/mechanisms-on-a-grid.md says why the stated loss is an upper bound.
 
+    Parameters
+    ----------
+    sensitivity
+        The most that one record changes f, in the norm.
+    scale
+        What the norm is divided by in the exponent.
+    norm
+        "l1", "l2", "linf" or a `Hull`.
+    adjacency
+        The neighbouring relation that the sensitivity is stated for.
+
+    Examples
+    --------
     >>> from dalenius.mechanisms import KNorm
     >>> m = KNorm(sensitivity=1, scale=2.0, norm="linf")
     >>> m.loss.epsilon(delta=0.0), m.release([1.0, 2.0, 3.0]).shape
@@ -69,26 +83,40 @@ class KNorm(Mechanism):
     scale: float
     norm: Norm | Hull = "l2"
     adjacency: Adjacency = ADD_REMOVE
+    _max_ratio = 1e9
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "sensitivity", checks.positive("sensitivity", self.sensitivity))
-        object.__setattr__(
-            self, "scale", checks.positive("scale", self.scale, "Noise of scale 0 hides nothing.")
-        )
         if not isinstance(self.norm, Hull) and self.norm not in ("l1", "l2", "linf"):
             raise InvalidParameter(f"norm is {self.norm!r}; it must be 'l1', 'l2', 'linf' or a Hull.")
-        if self.scale / self.sensitivity > RATIO:
-            raise InvalidParameter(
-                f"scale is {self.scale:g}, more than {RATIO:g} times the sensitivity; check the units of both."
-            )
-        _ = self.loss
+        super().__post_init__()
 
     @cached_property
     def loss(self) -> Loss:
+        """The worst-case privacy loss of one release."""
         return losses.laplace(self.scale, self.sensitivity, self.adjacency)
 
+    @staticmethod
+    def _closed_form(guarantee: Guarantee) -> float:
+        return guarantee.epsilon if isinstance(guarantee, PureDP) else 0.0
+
     def release(self, value: Any) -> Any:
-        """The vector (an array of any shape, taken as one vector) with noise, as doubles."""
+        """The vector with noise.
+
+        Parameters
+        ----------
+        value
+            An array of any shape, taken as one vector.
+
+        Returns
+        -------
+        ndarray
+            The vector with noise, as doubles.
+
+        Raises
+        ------
+        InvalidParameter
+            If the value is not of the kind described.
+        """
         return self.releases(value, 1)[0]
 
     def releases(self, value: Any, times: int) -> Any:
@@ -107,50 +135,30 @@ class KNorm(Mechanism):
         "l2": each coordinate is the gamma norm times a coordinate of a uniform direction, with a union
         bound over coordinates. A hull: the gamma quantile of the norm times its widest extent, which is
         loose.
+
+        Parameters
+        ----------
+        confidence
+            The probability, strictly between 0 and 1.
+        size
+            The number of coordinates.
+
+        Returns
+        -------
+        float
+            The error, in the units of the value.
+
+        Raises
+        ------
+        InvalidParameter
+            If a parameter is out of range.
         """
-        t = on_grid.share(confidence, size)
+        t = coordinate_failure(confidence, size)
         if self.norm == "l1":
             return self._laplace.accuracy(confidence, size)
         plan = self._plan(checks.count("size", size, least=1))
         steps = plan.reach * (1 + 1e-7) * self._quantile(confidence, t, size) + 2
         return float(plan.grid.granularity * Fraction(steps))
-
-    @classmethod
-    def for_accuracy(
-        cls,
-        within: float,
-        confidence: float = 0.95,
-        *,
-        sensitivity: float,
-        size: int = 1,
-        norm: Norm | Hull = "l2",
-        adjacency: Adjacency = ADD_REMOVE,
-    ) -> KNorm:
-        """The most noise with which all of `size` coordinates stay within an error."""
-
-        def build(scale: float) -> KNorm:
-            return cls(sensitivity=sensitivity, scale=scale, norm=norm, adjacency=adjacency)
-
-        unit = build(checks.positive("sensitivity", sensitivity)).accuracy(confidence, size)
-        guess = checks.positive("within", within) * sensitivity / unit
-        return most_noise(build, within, confidence, size, guess)
-
-    @classmethod
-    def calibrated(
-        cls,
-        guarantee: Guarantee,
-        *,
-        sensitivity: float,
-        norm: Norm | Hull = "l2",
-        adjacency: Adjacency = ADD_REMOVE,
-    ) -> KNorm:
-        """The least noise that keeps a promise."""
-        sensitivity = checks.positive("sensitivity", sensitivity)
-        if isinstance(guarantee, PureDP) and guarantee.epsilon > 0:
-            scale = on_grid.up(Fraction(sensitivity) / Fraction(guarantee.epsilon))
-        else:
-            scale = least_noise(losses.laplace, guarantee, sensitivity)
-        return cls(sensitivity=sensitivity, scale=scale, norm=norm, adjacency=adjacency)
 
     @property
     def worst_pair(self) -> Neighbours:
@@ -218,7 +226,7 @@ class _Rounded:
         corner = math.isqrt(size - 1) + 1 if norm == "l2" else 1
         ratio = _floor_log2(Fraction(scale) * corner / Fraction(sensitivity)) + 1
         spread = (corner if norm == "l2" else size).bit_length()
-        wide = min(max(min(ratio + FINE, WIDE - spread), ratio + COARSE, LEAST_WIDE), MOST_WIDE)
+        wide = min(max(min(ratio + FINE, WIDE - spread), ratio + COARSE, MIN_WIDE), MAX_WIDE)
         grid = Grid(Fraction(2) ** (_floor_log2(Fraction(scale)) - wide))
         steps = Fraction(grid.steps(sensitivity, size, norm))
         return cls(grid, norm, size, math.ceil(steps * Fraction(scale) / Fraction(sensitivity)))
@@ -244,13 +252,13 @@ class _Ticks:
     def of(cls, sensitivity: float, scale: float, hull: Hull) -> _Ticks:
         moved, noise = Fraction(sensitivity), Fraction(scale)
         least = _floor_log2(min(moved, noise))
-        tick = Fraction(2) ** max(least - TICKS, _floor_log2(noise) - MOST_TICKS)
+        tick = Fraction(2) ** max(least - TICKS, _floor_log2(noise) - MAX_TICKS)
         step = Fraction(2) ** (_floor_log2(tick / hull.corner))
         # Rounding moves the norm by at most step * corner <= tick.
         ticks = math.ceil(moved * hull.stretch / tick) + 1
         hops = math.isqrt(ticks)
         hop = -(-ticks // hops) + 2
-        units = on_grid.up((hops + 1) * hop * noise / moved)
+        units = float_up((hops + 1) * hop * noise / moved)
         return cls(Grid(step), Polytope(hull, int(tick / step)), units)
 
     @property
@@ -281,10 +289,7 @@ def _coordinate(t: float, size: int) -> float:
         inside = np.where(radius > x, (x / np.maximum(radius, x)) ** 2, 1.0)
         return float(mass @ (1.0 - betainc(0.5, (size - 1) / 2, inside)))
 
-    low, high = 0.0, float(gammaincinv(size, 1 - min(t, 0.5) / 2)) * 2
+    high = float(gammaincinv(size, 1 - min(t, 0.5) / 2)) * 2
     while tail(high) > t:
         high *= 2
-    while high - low > 1e-9 * high:
-        middle = (low + high) / 2
-        low, high = (middle, high) if tail(middle) > t else (low, middle)
-    return high
+    return last_true(lambda x: tail(x) > t, 0.0, high, relative=1e-9)[1]

@@ -4,33 +4,45 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
-from dalenius.calculus import checks, losses
-from dalenius.calculus.adjacency import ADD_REMOVE, Adjacency
+from dalenius.calculus import losses
 from dalenius.calculus.guarantees import Guarantee, PureDP
 from dalenius.calculus.loss import Loss
-from dalenius.mechanisms import on_grid
-from dalenius.mechanisms.additive import NoiseOnReals
-from dalenius.mechanisms.mechanism import Neighbours, spread
-from dalenius.mechanisms.search import least_noise, most_noise
+from dalenius.core.adjacency import ADD_REMOVE, Adjacency
+from dalenius.mechanisms._support import grid_noise
+from dalenius.mechanisms._support.additive_noise import NoiseOnReals
+from dalenius.mechanisms._support.grid_noise import coordinate_failure
+from dalenius.mechanisms._support.neighbouring_vectors import spread
+from dalenius.mechanisms._support.scaled_noise import ScaledNoise
+from dalenius.mechanisms.mechanism import Neighbours
 from dalenius.noise import Grid, discrete_laplace
 
 
 @dataclass(frozen=True, kw_only=True)
-class Laplace(NoiseOnReals):
+class Laplace(ScaledNoise, NoiseOnReals):
     """Releases f(X) + Laplace noise of this scale, independent in every coordinate.
 
     Neighbours (`adjacency`) move f by at most `sensitivity` in l1 norm. The release is
-    sensitivity/scale-DP; its loss is the exact law, which composes better (seed 000 Theorem 3.2, seed 001
-    Theorem 2.5).
+    sensitivity/scale-DP; its loss is the exact law, which composes better (Dwork, McSherry, Nissim
+    and Smith 2006; Dwork and Roth 2014, Theorem 3.6).
 
     Numbers are put on a grid of about 2^-40 of the noise and the noise is drawn exactly on that grid, wider
     by just as little as makes the stated loss an upper bound (docs/mechanisms-on-a-grid.md). Integers of
     any size and doubles are taken exactly.
 
+    Parameters
+    ----------
+    sensitivity
+        The most that one record changes f, in l1 norm.
+    scale
+        The scale of the noise; its variance is 2 scale^2.
+    adjacency
+        The neighbouring relation that the sensitivity is stated for.
+
+    Examples
+    --------
     >>> import dalenius as dp
     >>> from dalenius.mechanisms import Laplace
     >>> m = Laplace(sensitivity=1, scale=2.0)
@@ -44,60 +56,42 @@ class Laplace(NoiseOnReals):
     scale: float
     adjacency: Adjacency = ADD_REMOVE
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "sensitivity", checks.positive("sensitivity", self.sensitivity))
-        object.__setattr__(
-            self, "scale", checks.positive("scale", self.scale, "Noise of scale 0 hides nothing.")
-        )
-        on_grid.sane("scale", self.scale, self.sensitivity)
-        _ = self.loss
-
     @cached_property
     def loss(self) -> Loss:
+        """The worst-case privacy loss of one release."""
         return losses.laplace(self.scale, self.sensitivity, self.adjacency)
+
+    @staticmethod
+    def _closed_form(guarantee: Guarantee) -> float:
+        return guarantee.epsilon if isinstance(guarantee, PureDP) else 0.0
 
     def accuracy(self, confidence: float = 0.95, size: int = 1) -> float:
         """The error that, with probability `confidence`, every one of `size` coordinates stays within.
 
-        -scale ln(1 - confidence^(1/size)), exact for independent coordinates where seed 001 Theorem 2.5 has
-        the union bound scale ln(size/(1 - confidence)); plus the grid: P(|k| > m) = 2 q^(m+1)/(1+q), so that
-        an error of more than 1 + s t steps has probability at most exp(-t). The nearest double to the answer
-        adds its own rounding.
+        -scale ln(1 - confidence^(1/size)), exact for independent coordinates where Dwork and Roth
+        (2014, Theorem 3.8) have the union bound scale ln(size/(1 - confidence)); plus the grid: P(|k| > m) = 2
+        q^(m+1)/(1+q), so that an error of more than 1 + s t steps has probability at most exp(-t). The nearest
+        double to the answer adds its own rounding.
+
+        Parameters
+        ----------
+        confidence
+            The probability, strictly between 0 and 1.
+        size
+            The number of coordinates.
+
+        Returns
+        -------
+        float
+            The error, in the units of the value.
+
+        Raises
+        ------
+        InvalidParameter
+            If a parameter is out of range.
         """
-        exponent = -math.log(on_grid.share(confidence, size))
+        exponent = -math.log(coordinate_failure(confidence, size))
         return float(self._grid.granularity) * (1 + self._units(size) * exponent) * (1 + 1e-14)
-
-    @classmethod
-    def for_accuracy(
-        cls,
-        within: float,
-        confidence: float = 0.95,
-        *,
-        sensitivity: float,
-        size: int = 1,
-        adjacency: Adjacency = ADD_REMOVE,
-    ) -> Laplace:
-        """The most noise with which all of `size` coordinates stay within an error."""
-        guess = checks.positive("within", within) / -math.log(on_grid.share(confidence, size))
-        return most_noise(
-            lambda scale: cls(sensitivity=sensitivity, scale=scale, adjacency=adjacency),
-            within,
-            confidence,
-            size,
-            guess,
-        )
-
-    @classmethod
-    def calibrated(
-        cls, guarantee: Guarantee, *, sensitivity: float, adjacency: Adjacency = ADD_REMOVE
-    ) -> Laplace:
-        """The least noise that keeps a promise."""
-        sensitivity = checks.positive("sensitivity", sensitivity)
-        if isinstance(guarantee, PureDP) and guarantee.epsilon > 0:
-            scale = on_grid.up(Fraction(sensitivity) / Fraction(guarantee.epsilon))
-        else:
-            scale = least_noise(losses.laplace, guarantee, sensitivity)
-        return cls(sensitivity=sensitivity, scale=scale, adjacency=adjacency)
 
     @property
     def worst_pair(self) -> Neighbours:
@@ -115,4 +109,4 @@ class Laplace(NoiseOnReals):
         return discrete_laplace(self._units(size), shape)
 
     def _units(self, size: int) -> float:
-        return on_grid.laplace_units(self.sensitivity, self.scale, size, self._grid)
+        return grid_noise.discrete_laplace_scale(self.sensitivity, self.scale, size, self._grid)

@@ -6,21 +6,40 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
 from dalenius.calculus.loss import Loss
 
 
 class Neighbours(NamedTuple):
-    """Two inputs of `release` that one person's data can turn into each other."""
+    """Two inputs of `release` that one person's data can turn into each other.
+
+    Parameters
+    ----------
+    first
+        An input of `release`.
+    second
+        Another one.
+
+    Examples
+    --------
+    >>> from dalenius.mechanisms import Laplace
+    >>> Laplace(sensitivity=2, scale=1.0).worst_pair
+    Neighbours(first=0.0, second=2.0)
+    """
 
     first: Any
     second: Any
 
 
 class Mechanism(ABC):
-    """A private release: what comes out, and what it costs."""
+    """A private release: what comes out, and what it costs.
+
+    Examples
+    --------
+    >>> from dalenius.mechanisms import Geometric, Mechanism
+    >>> m = Geometric(sensitivity=1, scale=2.0)
+    >>> isinstance(m, Mechanism), m.loss.epsilon(delta=0.0)
+    (True, 0.5)
+    """
 
     @property
     @abstractmethod
@@ -29,13 +48,46 @@ class Mechanism(ABC):
 
     @abstractmethod
     def release(self, value: Any) -> Any:
-        """One private answer about `value`."""
+        """One private answer about `value`.
+
+        Parameters
+        ----------
+        value
+            What is to be protected; each mechanism says which kinds it takes.
+
+        Returns
+        -------
+        Any
+            What may be shown.
+
+        Raises
+        ------
+        InvalidParameter
+            If the value is not of a kind that the mechanism takes. The message never shows the value.
+        """
 
     def releases(self, value: Any, times: int) -> Sequence[Any]:
         """Independent private answers about one value, `times` of them along the first axis.
 
         What an audit runs: together they cost `loss * times`. A mechanism that can draw them at once overrides
         the loop.
+
+        Parameters
+        ----------
+        value
+            As for `release`.
+        times
+            The number of releases.
+
+        Returns
+        -------
+        sequence
+            The releases, along the first axis.
+
+        Raises
+        ------
+        InvalidParameter
+            If the value is not of the kind described.
         """
         return [self.release(value) for _ in range(times)]
 
@@ -53,23 +105,3 @@ class Mechanism(ABC):
     def ways(self) -> Mapping[str, Callable[[Any], Any]]:
         """Every way to get one private answer about a value; an audit runs each of them."""
         return {"release": self.release}
-
-
-LONG = 12
-"""Coordinates of a longer input."""
-
-
-def spread(by: Any, kind: type = float) -> Neighbours:
-    """Vectors of which the first and the last coordinate differ, each by this much."""
-    return _moved([0, -1], by, kind)
-
-
-def at_the_end(by: Any, kind: type = float) -> Neighbours:
-    """Vectors of which the last coordinate differs by this much."""
-    return _moved([-1], by, kind)
-
-
-def _moved(places: list[int], by: Any, kind: type) -> Neighbours:
-    after: NDArray[Any] = np.zeros(LONG, dtype=kind)
-    after[places] = by
-    return Neighbours(np.zeros(LONG, dtype=kind), after)

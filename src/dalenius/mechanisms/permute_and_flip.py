@@ -6,12 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dalenius.calculus.adjacency import Adjacency
 from dalenius.calculus.loss import Loss
 from dalenius.calculus.losses import laplace
-from dalenius.mechanisms import misses
-from dalenius.mechanisms.doubles import Reals
-from dalenius.mechanisms.selection import Selection
+from dalenius.mechanisms._support import selection_error
+from dalenius.mechanisms._support.float_arrays import Reals
+from dalenius.mechanisms._support.selection import Selection
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,6 +37,19 @@ class PermuteAndFlip(Selection):
 
     One choice: prefer this. Many choices under one budget of ZCDP or ApproxDP: `Exponential` is cheaper.
 
+    Parameters
+    ----------
+    sensitivity
+        The most that one record changes a single score.
+    epsilon
+        The privacy parameter; the release is epsilon-DP.
+    monotone
+        Whether a record moves no two scores in opposite directions (ADD_REMOVE only).
+    adjacency
+        The neighbouring relation that the sensitivity is stated for.
+
+    Examples
+    --------
     >>> from dalenius.mechanisms import Exponential, PermuteAndFlip
     >>> choose = PermuteAndFlip(sensitivity=1, epsilon=1.0)
     >>> choose.release([10.0, 200.0, 30.0])
@@ -47,12 +59,11 @@ class PermuteAndFlip(Selection):
     """
 
     @property
-    def _noise(self) -> misses.Noise:
+    def _noise(self) -> selection_error.Noise:
         return "exponential"
 
-    @staticmethod
-    def _loss(epsilon: float, adjacency: Adjacency, noise: misses.Noise) -> Loss:
-        return laplace(1.0, epsilon, adjacency)
+    def _loss_at(self, epsilon: float) -> Loss:
+        return laplace(1.0, epsilon, self.adjacency)
 
     def _before(self) -> Reals:
         # From behind by epsilon scales to level: chances exp(-epsilon)/2 and 1/2.

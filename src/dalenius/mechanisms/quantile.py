@@ -5,36 +5,32 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
-from dalenius.calculus import checks
-from dalenius.calculus.adjacency import ADD_REMOVE, Adjacency
-from dalenius.calculus.adjacency import adjacency as checked_adjacency
-from dalenius.calculus.errors import InvalidParameter
-from dalenius.calculus.guarantees import Guarantee
 from dalenius.calculus.loss import Loss
 from dalenius.calculus.losses import bounded_range
-from dalenius.mechanisms import misses
-from dalenius.mechanisms.doubles import Reals, reals
-from dalenius.mechanisms.epsilons import (
-    affordable,
+from dalenius.core import checks
+from dalenius.core.adjacency import ADD_REMOVE, Adjacency
+from dalenius.errors import InvalidParameter
+from dalenius.mechanisms._support import selection_error
+from dalenius.mechanisms._support.epsilon_calibration import (
     checked_confidence,
-    checked_epsilon,
-    least_epsilon,
     scale_for,
 )
-from dalenius.mechanisms.mechanism import Mechanism, Neighbours
-from dalenius.mechanisms.points import Points
-from dalenius.mechanisms.ranks import PARTS, Line
+from dalenius.mechanisms._support.epsilon_mechanism import EpsilonMechanism
+from dalenius.mechanisms._support.float_arrays import Reals, reals
+from dalenius.mechanisms._support.interval_grid import IntervalGrid
+from dalenius.mechanisms._support.rank_draws import UNITS_PER_RANK, RankScores
+from dalenius.mechanisms.mechanism import Neighbours
 
-MOST_RECORDS = 1 << 31
+MAX_RECORDS = 1 << 31
 
 
 @dataclass(frozen=True, kw_only=True)
-class Quantile(Mechanism):
-    """The `level`-quantile of a column of numbers by the exponential mechanism (seed 000 A26).
+class Quantile(EpsilonMechanism):
+    """The `level`-quantile of a column of numbers by the exponential mechanism (Smith 2011).
 
     `release(data)` takes one number per record, clamps it to the public `bounds` and rounds it to the nearest
     multiple of the public `granularity`; no records at all is a legal input. With n records, of which l are
@@ -54,6 +50,21 @@ class Quantile(Mechanism):
     taken to the nearest such part, distances beyond 2^23 ranks count as 2^23), the rest is as in
     `IntervalExponential`.
 
+    Parameters
+    ----------
+    level
+        Between 0 and 1, both excluded; 0.5 for a median.
+    bounds
+        (lowest, highest): what is public about the values.
+    epsilon
+        The privacy parameter; the release is epsilon-DP.
+    granularity
+        The spacing of the candidates; by default between 2^24 and 2^25 of them fill the interval.
+    adjacency
+        The neighbouring relation: ADD_REMOVE or REPLACE_ONE.
+
+    Examples
+    --------
     >>> from dalenius.mechanisms import Quantile
     >>> median = Quantile(level=0.5, bounds=(0, 150), epsilon=1.0)
     >>> ages = [20, 30, 30, 30, 40] * 400
@@ -68,79 +79,91 @@ class Quantile(Mechanism):
     epsilon: float
     granularity: Any = None
     adjacency: Adjacency = ADD_REMOVE
+    _accuracy_options = ()
 
     def __post_init__(self) -> None:
         set_ = object.__setattr__
         set_(self, "level", checked_level("level", self.level))
-        points = Points.of(self.bounds, self.granularity)
+        points = IntervalGrid.of(self.bounds, self.granularity)
         set_(self, "bounds", points.bounds)
         set_(self, "granularity", points.granularity)
-        set_(self, "epsilon", checked_epsilon(self.epsilon))
-        set_(self, "adjacency", checked_adjacency(self.adjacency))
+        super().__post_init__()
         _ = self.scale
 
     @cached_property
-    def points(self) -> Points:
+    def points(self) -> IntervalGrid:
         """The candidates."""
-        return Points.of(self.bounds, self.granularity)
+        return IntervalGrid.of(self.bounds, self.granularity)
 
-    @cached_property
-    def loss(self) -> Loss:
-        """The worst-case privacy loss of one quantile."""
-        return bounded_range(self.epsilon, self.adjacency)
+    def _loss_at(self, epsilon: float) -> Loss:
+        return bounded_range(epsilon, self.adjacency)
 
     @property
     def sensitivity(self) -> float:
         """How far one record moves the score of a candidate, in ranks."""
-        return _parts(self.level, self.adjacency) / PARTS
+        return _parts(self.level, self.adjacency) / UNITS_PER_RANK
 
     @property
     def scale(self) -> float:
         """What distances in ranks are divided by in the exponent."""
-        return self._scale / PARTS
+        return self._scale / UNITS_PER_RANK
 
     @cached_property
     def _scale(self) -> float:
         return scale_for(2.0 * _parts(self.level, self.adjacency), self.epsilon)
 
     def release(self, value: Any) -> float:
-        """One private quantile of the numbers in `value`, one per record."""
+        """One private quantile.
+
+        Parameters
+        ----------
+        value
+            One number for each record; there may be none.
+
+        Returns
+        -------
+        float
+            A multiple of the granularity.
+
+        Raises
+        ------
+        InvalidParameter
+            If the value is not of the kind described.
+        """
         return self.points.value(self._line(value).draw())
 
     def releases(self, value: Any, times: int) -> Any:
         """`times` independent ones: together they cost `loss * times`."""
         return self.points.values(self._line(value).draws(checks.count("times", times)))
 
-    def _line(self, value: Any) -> Line:
+    def _line(self, value: Any) -> RankScores:
         places = np.sort(self.points.nearest(records(value)))
-        target = len(places) * round(self.level * PARTS)
-        return Line(places, self.points.lowest, self.points.highest, target, self._scale)
+        target = len(places) * round(self.level * UNITS_PER_RANK)
+        return RankScores(places, self.points.lowest, self.points.highest, target, self._scale)
 
     def accuracy(self, confidence: float = 0.95) -> float:
         """With this probability the answer is a quantile of the data at a rank off by at most this much.
 
         Whatever the data, which must be lying on the grid (elsewhere the rank is that of the rounded data).
-        Attained when all records coincide (seed 000 Theorem 7.6 in finite form, for any ties).
+        Attained when all records coincide (Awan 2025, Theorem 7.6 in finite form, for any ties).
+
+        Parameters
+        ----------
+        confidence
+            The probability, strictly between 0 and 1.
+
+        Returns
+        -------
+        float
+            The error of the rank.
+
+        Raises
+        ------
+        InvalidParameter
+            If a parameter is out of range.
         """
-        return self.scale * misses.sure_gap("gumbel", checked_confidence(confidence), self.points.count)
-
-    @classmethod
-    def for_accuracy(
-        cls, within: float, confidence: float = 0.95, *, bounds: tuple[float, float], **options: Any
-    ) -> Self:
-        """The least epsilon at which the rank is off by at most this much."""
-        return least_epsilon(
-            lambda epsilon: cls(bounds=bounds, epsilon=epsilon, **options),
-            lambda mechanism: mechanism.accuracy(confidence),
-            within,
-        )
-
-    @classmethod
-    def calibrated(cls, guarantee: Guarantee, *, bounds: tuple[float, float], **options: Any) -> Self:
-        """The largest epsilon that keeps the promise."""
-        relation = options.get("adjacency", ADD_REMOVE)
-        return cls(
-            bounds=bounds, epsilon=affordable(guarantee, lambda e: bounded_range(e, relation)), **options
+        return self.scale * selection_error.sure_gap(
+            "gumbel", checked_confidence(confidence), self.points.count
         )
 
     @property
@@ -171,20 +194,20 @@ class Quantile(Mechanism):
 def checked_level(name: str, level: object) -> float:
     """A number between 0 and 1, taken to the nearest multiple of 2^-30."""
     allowed = "a number between 0 and 1, both excluded"
-    part = round(checks.number(name, level, allowed) * PARTS)
-    if not 0 < part < PARTS:
+    part = round(checks.number(name, level, allowed) * UNITS_PER_RANK)
+    if not 0 < part < UNITS_PER_RANK:
         raise InvalidParameter(f"{name} is {level}; it must be {allowed}.")
-    return part / PARTS
+    return part / UNITS_PER_RANK
 
 
 def records(value: Any) -> Reals:
     """One number per record; there may be none."""
     data = reals("data", value, least=0)
-    if len(data) >= MOST_RECORDS:
+    if len(data) >= MAX_RECORDS:
         raise InvalidParameter("data has 2^31 records or more; split them up.")
     return data
 
 
 def _parts(level: float, adjacency: Adjacency) -> int:
-    part = round(level * PARTS)
-    return max(part, PARTS - part) if adjacency is ADD_REMOVE else PARTS
+    part = round(level * UNITS_PER_RANK)
+    return max(part, UNITS_PER_RANK - part) if adjacency is ADD_REMOVE else UNITS_PER_RANK

@@ -8,36 +8,32 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from dalenius.calculus import checks
-from dalenius.calculus.adjacency import ADD_REMOVE, Adjacency
-from dalenius.calculus.adjacency import adjacency as checked_adjacency
-from dalenius.calculus.errors import InvalidParameter
-from dalenius.calculus.guarantees import Guarantee
 from dalenius.calculus.loss import Loss
 from dalenius.calculus.losses import bounded_range
-from dalenius.mechanisms import misses
-from dalenius.mechanisms.doubles import Reals
-from dalenius.mechanisms.epsilons import (
-    affordable,
+from dalenius.core import checks
+from dalenius.core.adjacency import ADD_REMOVE, Adjacency
+from dalenius.errors import InvalidParameter
+from dalenius.mechanisms._support import selection_error
+from dalenius.mechanisms._support.batched_rank_draws import RankScoreRows
+from dalenius.mechanisms._support.epsilon_calibration import (
     checked_confidence,
-    checked_epsilon,
-    least_epsilon,
     scale_for,
 )
-from dalenius.mechanisms.lines import Lines
-from dalenius.mechanisms.mechanism import Mechanism, Neighbours
-from dalenius.mechanisms.points import EXACT, Ints, Points
+from dalenius.mechanisms._support.epsilon_mechanism import EpsilonMechanism
+from dalenius.mechanisms._support.float_arrays import Reals
+from dalenius.mechanisms._support.interval_grid import EXACT, IntervalGrid, Ints
+from dalenius.mechanisms._support.rank_draws import UNITS_PER_RANK, RankScores
+from dalenius.mechanisms.mechanism import Neighbours
 from dalenius.mechanisms.quantile import Quantile, checked_level, records
-from dalenius.mechanisms.ranks import PARTS, Line
 from dalenius.noise import uniform_integers
 
 AT_ONCE = 1 << 20
 """Candidates and records held in memory together."""
-SPREAD = 24
+TIE_BITS = 24
 """Every record is moved to one of 2^24 places within its grid step, at random, to break ties."""
 
 
@@ -51,7 +47,7 @@ class Node(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Quantiles(Mechanism):
+class Quantiles(EpsilonMechanism):
     """Quantiles at several levels by halving: the middle one, then one on either side of it, and so on.
 
     (Kaplan, Schnapp and Stemmer 2022; one exponential mechanism per quantile, on the records and the interval
@@ -78,6 +74,21 @@ class Quantiles(Mechanism):
 
     Every draw is exact, as in `Quantile`.
 
+    Parameters
+    ----------
+    levels
+        Increasing numbers between 0 and 1, both excluded.
+    bounds
+        (lowest, highest): what is public about the values.
+    epsilon
+        The privacy parameter of all quantiles together.
+    granularity
+        The spacing of the candidates; by default between 2^24 and 2^25 of them fill the interval.
+    adjacency
+        The neighbouring relation: ADD_REMOVE or REPLACE_ONE.
+
+    Examples
+    --------
     >>> from dalenius.mechanisms import Quantiles
     >>> deciles = Quantiles(levels=(0.25, 0.5, 0.75), bounds=(0, 100), epsilon=1.0)
     >>> ages = [20, 30, 30, 30, 40] * 4000
@@ -96,7 +107,7 @@ class Quantiles(Mechanism):
     def __post_init__(self) -> None:
         set_ = object.__setattr__
         set_(self, "levels", _checked_levels(self.levels))
-        points = Points.of(self.bounds, self.granularity)
+        points = IntervalGrid.of(self.bounds, self.granularity)
         if points.count > 1 << 37:
             raise InvalidParameter(
                 f"granularity is {float(points.granularity):g}; for several quantiles there must be at most "
@@ -104,15 +115,14 @@ class Quantiles(Mechanism):
             )
         set_(self, "bounds", points.bounds)
         set_(self, "granularity", points.granularity)
-        set_(self, "epsilon", checked_epsilon(self.epsilon))
-        set_(self, "adjacency", checked_adjacency(self.adjacency))
+        super().__post_init__()
         for node in self._nodes:
             self._scale(node)
 
     @cached_property
-    def points(self) -> Points:
+    def points(self) -> IntervalGrid:
         """What may be released."""
-        return Points.of(self.bounds, self.granularity)
+        return IntervalGrid.of(self.bounds, self.granularity)
 
     @property
     def rounds(self) -> int:
@@ -124,77 +134,94 @@ class Quantiles(Mechanism):
         """epsilon / rounds, rounded down."""
         return _share(self.epsilon, self.rounds)
 
-    @cached_property
-    def loss(self) -> Loss:
-        """The worst-case privacy loss of all quantiles together."""
-        return _loss(self.epsilon, self.rounds, self.adjacency)
+    def _loss_at(self, epsilon: float) -> Loss:
+        return bounded_range(_share(epsilon, self.rounds), self.adjacency) * self.rounds
 
     @cached_property
     def _root(self) -> Node:
-        root = _tree([round(level * PARTS) for level in self.levels], -1, len(self.levels))
+        root = _tree([round(level * UNITS_PER_RANK) for level in self.levels], -1, len(self.levels))
         assert root is not None
         return root
 
     @property
     def _nodes(self) -> list[Node]:
-        found, waiting = [], [self._root]
+        nodes, waiting = [], [self._root]
         while waiting:
             node = waiting.pop()
-            found.append(node)
+            nodes.append(node)
             waiting += [child for child in (node.below, node.above) if child is not None]
-        return found
+        return nodes
 
     def _scale(self, node: Node) -> float:
         """In parts of ranks."""
         steps = 2 if self.adjacency is ADD_REMOVE else 4
-        return scale_for(float(steps * max(node.share, PARTS - node.share)), self.epsilon_per_round)
+        return scale_for(float(steps * max(node.share, UNITS_PER_RANK - node.share)), self.epsilon_per_round)
 
     def release(self, value: Any) -> Reals:
-        """One private number per level."""
+        """Private quantiles at all levels.
+
+        Parameters
+        ----------
+        value
+            One number for each record; there may be none.
+
+        Returns
+        -------
+        ndarray
+            One number for each level, never decreasing.
+
+        Raises
+        ------
+        InvalidParameter
+            If the value is not of the kind described.
+        """
         data = self.points.nearest(records(value)) - self.points.lowest
-        places = np.sort((data << SPREAD) + uniform_integers(0, 1 << SPREAD, len(data)))
-        found = np.empty(len(self.levels), dtype=np.int64)
-        self._search(self._root, places, 0, (self.points.count << SPREAD) - 1, found)
-        return self.points.values((found >> SPREAD) + self.points.lowest)
+        places = np.sort((data << TIE_BITS) + uniform_integers(0, 1 << TIE_BITS, len(data)))
+        chosen = np.empty(len(self.levels), dtype=np.int64)
+        self._search(self._root, places, 0, (self.points.count << TIE_BITS) - 1, chosen)
+        return self.points.values((chosen >> TIE_BITS) + self.points.lowest)
 
     def releases(self, value: Any, times: int) -> Any:
         """`times` independent answers, one row each: together they cost `loss * times`."""
         data, times = records(value), checks.count("times", times)
         at_once = AT_ONCE // (2 * len(data) + 1)
-        if at_once < 2 or self.points.count << SPREAD > EXACT:
+        if at_once < 2 or self.points.count << TIE_BITS > EXACT:
             return np.array([self.release(data) for _ in range(times)]).reshape(times, len(self.levels))
-        units = (self.points.nearest(data) - self.points.lowest) << SPREAD
-        found = np.empty((times, len(self.levels)), dtype=np.int64)
+        units = (self.points.nearest(data) - self.points.lowest) << TIE_BITS
+        chosen = np.empty((times, len(self.levels)), dtype=np.int64)
         for start in range(0, times, at_once):
-            part = found[start : start + at_once]
-            places = np.sort(units + uniform_integers(0, 1 << SPREAD, (len(part), len(units))), axis=1)
-            ends = np.zeros(len(part), dtype=np.int64), np.full(len(part), (self.points.count << SPREAD) - 1)
+            part = chosen[start : start + at_once]
+            places = np.sort(units + uniform_integers(0, 1 << TIE_BITS, (len(part), len(units))), axis=1)
+            ends = (
+                np.zeros(len(part), dtype=np.int64),
+                np.full(len(part), (self.points.count << TIE_BITS) - 1),
+            )
             self._search_many(self._root, places, *ends, np.arange(len(part)), part)
-        return self.points.values((found >> SPREAD) + self.points.lowest)
+        return self.points.values((chosen >> TIE_BITS) + self.points.lowest)
 
     def _search_many(
-        self, node: Node, places: Ints, first: Ints, last: Ints, rows: Ints, found: Ints
+        self, node: Node, places: Ints, first: Ints, last: Ints, rows: Ints, chosen: Ints
     ) -> None:
-        here = Lines(places, first, last, places.shape[1] * node.share, self._scale(node)).draw()
-        found[rows, node.place] = here
+        here = RankScoreRows(places, first, last, places.shape[1] * node.share, self._scale(node)).draw()
+        chosen[rows, node.place] = here
         cuts = (places <= here[:, None]).sum(axis=1)
         for cut in np.unique(cuts):
             same = cuts == cut
             if node.below is not None:
                 below = places[same, :cut], first[same], here[same]
-                self._search_many(node.below, *below, rows[same], found)
+                self._search_many(node.below, *below, rows[same], chosen)
             if node.above is not None:
                 above = places[same, cut:], here[same], last[same]
-                self._search_many(node.above, *above, rows[same], found)
+                self._search_many(node.above, *above, rows[same], chosen)
 
-    def _search(self, node: Node, places: Ints, first: int, last: int, found: Ints) -> None:
-        here = Line(places, first, last, len(places) * node.share, self._scale(node)).draw()
-        found[node.place] = here
+    def _search(self, node: Node, places: Ints, first: int, last: int, chosen: Ints) -> None:
+        here = RankScores(places, first, last, len(places) * node.share, self._scale(node)).draw()
+        chosen[node.place] = here
         cut = int(np.searchsorted(places, here, side="right"))
         if node.below is not None:
-            self._search(node.below, places[:cut], first, here, found)
+            self._search(node.below, places[:cut], first, here, chosen)
         if node.above is not None:
-            self._search(node.above, places[cut:], here, last, found)
+            self._search(node.above, places[cut:], here, last, chosen)
 
     def accuracy(self, confidence: float = 0.95, size: int = 1_000_000) -> float:
         """With this probability every rank is off by at most this much, for any data of up to `size` records.
@@ -202,56 +229,49 @@ class Quantiles(Mechanism):
         Round by round a rank inherits a weighted mean of the errors on either side and adds its own, which is
         at most s log(places) + ... as for `Quantile` plus the most records that share a place. So this is a
         worst case over all data, far above what smooth data show.
+
+        Parameters
+        ----------
+        confidence
+            The probability, strictly between 0 and 1.
+        size
+            The most records there may be.
+
+        Returns
+        -------
+        float
+            The error of a rank.
+
+        Raises
+        ------
+        InvalidParameter
+            If a parameter is out of range.
         """
         failure = 1.0 - checked_confidence(confidence)
         size = checks.count("size", size, least=1)
         each = 1.0 - failure * (1 - 2.0**-10) / len(self.levels)
-        gap = misses.sure_gap("gumbel", each, self.points.count << SPREAD)
+        gap = selection_error.sure_gap("gumbel", each, self.points.count << TIE_BITS)
         together = _fixed_error(size, failure)
 
         def worst(node: Node | None) -> float:
             if node is None:
                 return 0.0
-            return self._scale(node) / PARTS * gap + together + max(worst(node.below), worst(node.above))
+            return (
+                self._scale(node) / UNITS_PER_RANK * gap
+                + together
+                + max(worst(node.below), worst(node.above))
+            )
 
         return worst(self._root)
 
-    @classmethod
-    def for_accuracy(
-        cls,
-        within: float,
-        confidence: float = 0.95,
-        *,
-        levels: Sequence[float],
-        bounds: tuple[float, float],
-        size: int = 1_000_000,
-        **options: Any,
-    ) -> Self:
-        """The least epsilon at which every rank is off by at most this much, for up to `size` records."""
-        one = cls(levels=tuple(levels), bounds=bounds, epsilon=1.0, **options)
-        fixed = one.rounds * _fixed_error(
-            checks.count("size", size, least=1), 1 - checked_confidence(confidence)
-        )
-        return least_epsilon(
-            lambda epsilon: cls(levels=one.levels, bounds=bounds, epsilon=epsilon, **options),
-            lambda mechanism: mechanism.accuracy(confidence, size),
-            within,
-            fixed,
-        )
-
-    @classmethod
-    def calibrated(
-        cls, guarantee: Guarantee, *, levels: Sequence[float], bounds: tuple[float, float], **options: Any
-    ) -> Self:
-        """The largest epsilon that keeps the promise."""
-        one = cls(levels=tuple(levels), bounds=bounds, epsilon=1.0, **options)
-        epsilon = affordable(guarantee, lambda e: _loss(e, one.rounds, one.adjacency))
-        return cls(levels=one.levels, bounds=bounds, epsilon=epsilon, **options)
+    def _error_without_noise(self, confidence: float, size: int = 1_000_000, **options: Any) -> float:
+        failure = 1.0 - checked_confidence(confidence)
+        return self.rounds * _fixed_error(checks.count("size", size, least=1), failure)
 
     @property
     def worst_pair(self) -> Neighbours:
         """Where the first round is at its worst; later rounds add to it."""
-        level = self._root.share / PARTS
+        level = self._root.share / UNITS_PER_RANK
         first = Quantile(
             level=level,
             bounds=self.bounds,
@@ -267,10 +287,10 @@ def _checked_levels(levels: object) -> tuple[float, ...]:
         raise InvalidParameter(
             f"levels is {levels!r}; it must be a list of numbers such as (0.25, 0.5, 0.75)."
         )
-    found = tuple(checked_level(f"levels[{i}]", level) for i, level in enumerate(levels))
-    if any(a >= b for a, b in pairwise(found)):
+    checked = tuple(checked_level(f"levels[{i}]", level) for i, level in enumerate(levels))
+    if any(a >= b for a, b in pairwise(checked)):
         raise InvalidParameter("levels must be increasing, each above the one before.")
-    return found
+    return checked
 
 
 def _tree(parts: list[int], left: int, right: int) -> Node | None:
@@ -279,8 +299,8 @@ def _tree(parts: list[int], left: int, right: int) -> Node | None:
         return None
     middle = (left + right) // 2
     low = parts[left] if left >= 0 else 0
-    high = parts[right] if right < len(parts) else PARTS
-    share = round(Fraction(parts[middle] - low, high - low) * PARTS)
+    high = parts[right] if right < len(parts) else UNITS_PER_RANK
+    share = round(Fraction(parts[middle] - low, high - low) * UNITS_PER_RANK)
     return Node(middle, share, _tree(parts, left, middle), _tree(parts, middle, right))
 
 
@@ -289,13 +309,9 @@ def _share(epsilon: float, rounds: int) -> float:
     return share if Fraction(share) * rounds <= Fraction(epsilon) else math.nextafter(share, 0.0)
 
 
-def _loss(epsilon: float, rounds: int, adjacency: Adjacency) -> Loss:
-    return bounded_range(_share(epsilon, rounds), adjacency) * rounds
-
-
 def _fixed_error(size: int, failure: float) -> float:
     """Ranks a round may be off whatever the epsilon: records that share a place, a share that is rounded."""
-    return _most_together(size, failure * 2.0**-10) + size / PARTS
+    return _most_together(size, failure * 2.0**-10) + size / UNITS_PER_RANK
 
 
 def _most_together(size: int, failure: float) -> int:
@@ -306,6 +322,6 @@ def _most_together(size: int, failure: float) -> int:
     log_choose = 0.0
     for m in range(1, size + 1):
         log_choose += math.log(size - m + 1) - math.log(m)
-        if log_choose - SPREAD * math.log(2) * (m - 1) <= math.log(failure):
+        if log_choose - TIE_BITS * math.log(2) * (m - 1) <= math.log(failure):
             return m - 1
     return size

@@ -11,24 +11,41 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dalenius.calculus import checks, losses
-from dalenius.calculus.adjacency import REPLACE_ONE, Adjacency
+from dalenius.calculus import losses
 from dalenius.calculus.calibrate import calibrate
-from dalenius.calculus.errors import CannotMeet, InvalidParameter
 from dalenius.calculus.guarantees import Guarantee, PureDP
 from dalenius.calculus.loss import Loss
-from dalenius.mechanisms.mechanism import Mechanism, Neighbours, at_the_end
-from dalenius.mechanisms.search import bisected
-from dalenius.mechanisms.values import whole_numbers
+from dalenius.core import checks
+from dalenius.core.adjacency import REPLACE_ONE, Adjacency
+from dalenius.core.bisection import last_true
+from dalenius.errors import CannotMeet, InvalidParameter
+from dalenius.mechanisms._support.exact_arrays import whole_numbers
+from dalenius.mechanisms._support.neighbouring_vectors import at_the_end
+from dalenius.mechanisms.mechanism import Mechanism, Neighbours
 from dalenius.noise import bernoulli, uniform_integers
 from dalenius.noise.enclosure import exp_bounds
 
-MOST = 1 << 62
-MOST_COUNTED = 1 << 26
+MAX_ANSWERS = 1 << 62
+MAX_ESTIMATED = 1 << 26
 
 
 class Proportions(NamedTuple):
-    """How common each answer is, and how sure one can be of it."""
+    """How common each answer is, and how sure one can be of it.
+
+    Parameters
+    ----------
+    estimate
+        One unbiased estimate for each answer.
+    variance
+        Unbiased estimates of their variances.
+
+    Examples
+    --------
+    >>> from dalenius.mechanisms import RandomizedResponse
+    >>> share = RandomizedResponse(epsilon=2.0).estimate([0, 1] * 500)
+    >>> share.estimate.round(6).tolist()
+    [0.5, 0.5]
+    """
 
     estimate: NDArray[np.float64]
     variance: NDArray[np.float64]
@@ -40,11 +57,22 @@ class RandomizedResponse(Mechanism):
 
     Which other one is uniform. An array holds the answers of different people; one person's answer may
     change, and the number of answers is public (`adjacency` is REPLACE_ONE). Local: each person can do it
-    alone. epsilon-DP, and the loss is the exact law (seed 000 Theorem 3.1, A6: its p is twice the
-    probability of a lie). The coin is exact; its bias is a fraction just above the one written.
+    alone. epsilon-DP, and the loss is the exact law (Warner 1965; for k answers Kairouz, Oh and Viswanath
+    2016). The coin is exact; its bias is a fraction just above the one written.
 
-    `estimate` turns answers into unbiased proportions with their variance (seed 000 A7).
+    `estimate` turns answers into unbiased proportions with their variance.
 
+    Parameters
+    ----------
+    epsilon
+        The privacy parameter; the release is epsilon-DP for each person.
+    k
+        The number of possible answers.
+    adjacency
+        REPLACE_ONE, as the number of answers is public.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> from dalenius.mechanisms import RandomizedResponse
     >>> m = RandomizedResponse(epsilon=1.0)
@@ -63,7 +91,7 @@ class RandomizedResponse(Mechanism):
         epsilon = checks.moderate("epsilon", checks.positive("epsilon", self.epsilon))
         object.__setattr__(self, "epsilon", epsilon)
         object.__setattr__(self, "k", checks.count("k", self.k, least=2))
-        if self.k > MOST:
+        if self.k > MAX_ANSWERS:
             raise InvalidParameter(f"k is {self.k}; it must be at most 2^62, so that answers fit 64 bits.")
         if self.adjacency is not REPLACE_ONE:
             raise InvalidParameter(
@@ -100,7 +128,23 @@ class RandomizedResponse(Mechanism):
         return float(1 - self._chance)
 
     def release(self, value: Any) -> Any:
-        """The answers (one integer, or an array with one person each), some of them changed."""
+        """The answers, some of them changed.
+
+        Parameters
+        ----------
+        value
+            One integer from 0 to k - 1, or an array with one for each person; for k = 2 truth values as well.
+
+        Returns
+        -------
+        int or ndarray
+            The answers, some of them changed.
+
+        Raises
+        ------
+        InvalidParameter
+            If the value is not of the kind described.
+        """
         truth = self._answers(value)
         other = (truth + np.asarray(uniform_integers(1, self.k, truth.shape))) % self.k
         released = np.where(np.asarray(bernoulli(self._chance, truth.shape)), other, truth)
@@ -117,8 +161,23 @@ class RandomizedResponse(Mechanism):
         (share - q)/(p - q) with p the chance of the truth and q of one certain lie. The variance is
         unbiased for people drawn at random from a population; for the people asked alone it is a little too
         large. Proportions may fall outside [0, 1]: cutting them off is allowed and biases them.
+
+        Parameters
+        ----------
+        answers
+            Released answers, at least two.
+
+        Returns
+        -------
+        Proportions
+            The estimates and their variances.
+
+        Raises
+        ------
+        InvalidParameter
+            If the value is not of the kind described.
         """
-        if self.k > MOST_COUNTED:
+        if self.k > MAX_ESTIMATED:
             raise InvalidParameter(
                 f"k is {self.k}; proportions are estimated for up to 2^26 different answers."
             )
@@ -133,7 +192,24 @@ class RandomizedResponse(Mechanism):
     def variance(self, proportion: float, people: int) -> float:
         """Variance of an estimated proportion, for people drawn from a population where it is `proportion`.
 
-        For k = 2: (e^epsilon/(e^epsilon - 1)^2 + theta (1 - theta)) / people (seed 000 A7).
+        For k = 2: (e^epsilon/(e^epsilon - 1)^2 + theta (1 - theta)) / people (Warner 1965).
+
+        Parameters
+        ----------
+        proportion
+            The true proportion.
+        people
+            The number of people asked.
+
+        Returns
+        -------
+        float
+            The variance.
+
+        Raises
+        ------
+        InvalidParameter
+            If a parameter is out of range.
         """
         theta = checks.probability("proportion", proportion)
         share = self._false + self._gain * theta
@@ -146,6 +222,23 @@ class RandomizedResponse(Mechanism):
         independent coins of bias p or q, sub-Gaussian with factor v(p) = (1 - 2p)/(2 ln((1-p)/p)) (Kearns and
         Saul 1998), at most 1/4; the bound is sqrt(2 v ln(2k/(1 - confidence))/size)/(p - q), with one
         answer instead of k when k = 2, as the other is its complement.
+
+        Parameters
+        ----------
+        confidence
+            The probability, strictly between 0 and 1.
+        size
+            The number of people asked.
+
+        Returns
+        -------
+        float
+            The error of a proportion.
+
+        Raises
+        ------
+        InvalidParameter
+            If a parameter is out of range.
         """
         confidence = checks.number("confidence", confidence, "a number strictly between 0 and 1")
         if not 0 < confidence < 1:
@@ -161,7 +254,31 @@ class RandomizedResponse(Mechanism):
     def for_accuracy(
         cls, within: float, confidence: float = 0.95, *, size: int, k: int = 2
     ) -> RandomizedResponse:
-        """The least epsilon with which proportions estimated from `size` people stay within an error."""
+        """The least epsilon with which estimated proportions stay within an error.
+
+        Parameters
+        ----------
+        within
+            The error that no proportion may exceed.
+        confidence
+            The probability with which that must hold.
+        size
+            The number of people asked.
+        k
+            The number of possible answers.
+
+        Returns
+        -------
+        RandomizedResponse
+            The mechanism.
+
+        Raises
+        ------
+        InvalidParameter
+            If a parameter is out of range.
+        CannotMeet
+            If no epsilon, or every epsilon, is that accurate.
+        """
         within = checks.positive("within", within)
 
         def enough(noise: float) -> bool:
@@ -171,11 +288,31 @@ class RandomizedResponse(Mechanism):
             raise CannotMeet(f"no epsilon up to 600 gives an error within {within:g}; ask more people.")
         if enough(1e6):
             raise CannotMeet("an epsilon of 1e-6 is accurate enough; there is nothing to choose.")
-        return cls(epsilon=1 / bisected(enough, 1 / 600, 1e6), k=k)
+        return cls(epsilon=1 / last_true(enough, 1 / 600, 1e6, relative=1e-12)[0], k=k)
 
     @classmethod
     def calibrated(cls, guarantee: Guarantee, *, k: int = 2) -> RandomizedResponse:
-        """The fewest lies that keep a promise."""
+        """The fewest lies that keep a guarantee.
+
+        Parameters
+        ----------
+        guarantee
+            What one answer must satisfy.
+        k
+            The number of possible answers.
+
+        Returns
+        -------
+        RandomizedResponse
+            The mechanism.
+
+        Raises
+        ------
+        InvalidParameter
+            If a parameter is out of range.
+        CannotMeet
+            If nothing keeps the guarantee.
+        """
         if isinstance(guarantee, PureDP):
             return cls(epsilon=guarantee.epsilon, k=k)
         return cls(epsilon=calibrate(lambda e: losses.randomized_response(e, k), guarantee), k=k)

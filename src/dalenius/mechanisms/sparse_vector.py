@@ -11,27 +11,29 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from dalenius.calculus import checks
-from dalenius.calculus.adjacency import ADD_REMOVE, Adjacency
-from dalenius.calculus.adjacency import adjacency as checked_adjacency
-from dalenius.calculus.errors import InvalidParameter
 from dalenius.calculus.guarantees import Guarantee
 from dalenius.calculus.loss import Loss
 from dalenius.calculus.losses import pure
-from dalenius.mechanisms.comparison import Comparison, Noise, checked_noise, checked_share
-from dalenius.mechanisms.doubles import reals
-from dalenius.mechanisms.epsilons import affordable, checked_confidence, checked_epsilon, least_epsilon
+from dalenius.core import checks
+from dalenius.core.adjacency import ADD_REMOVE, Adjacency
+from dalenius.core.checks import float_up
+from dalenius.errors import InvalidParameter
+from dalenius.mechanisms._support.epsilon_calibration import (
+    checked_confidence,
+)
+from dalenius.mechanisms._support.epsilon_mechanism import EpsilonMechanism
+from dalenius.mechanisms._support.float_arrays import reals
+from dalenius.mechanisms._support.noisy_comparison import Comparison, Noise, checked_noise, checked_share
+from dalenius.mechanisms._support.selection import checked_monotone
 from dalenius.mechanisms.laplace import Laplace
-from dalenius.mechanisms.mechanism import Mechanism, Neighbours
-from dalenius.mechanisms.on_grid import up
-from dalenius.mechanisms.selection import checked_monotone
+from dalenius.mechanisms.mechanism import Neighbours
 from dalenius.mechanisms.watch import Watch
 
 AT_ONCE = 1 << 20
 
 
 @dataclass(frozen=True, kw_only=True)
-class SparseVector(Mechanism):
+class SparseVector(EpsilonMechanism):
     """Which of a sequence of values reach a threshold, until `count` have; with noisy values if wanted.
 
     `sensitivity` bounds how far one record moves any single value; values below the threshold cost nothing,
@@ -60,6 +62,29 @@ class SparseVector(Mechanism):
     values, the end, or the fresh noise on numbers are not private; they are kept in the tests, where the
     audit must catch them.
 
+    Parameters
+    ----------
+    sensitivity
+        The most that one record changes a single value.
+    epsilon
+        The privacy parameter; the whole run is epsilon-DP.
+    count
+        How many values may be found above.
+    answer_share
+        The part of epsilon that pays for noisy values; 0 for indices alone.
+    fresh_threshold
+        Whether the threshold gets new noise after every value found above.
+    monotone
+        Whether a record moves no two values in opposite directions (ADD_REMOVE only).
+    noise
+        "exponential" or "laplace".
+    share
+        The part of epsilon that the threshold gets; by default what makes the noise least.
+    adjacency
+        The neighbouring relation that the sensitivity is stated for.
+
+    Examples
+    --------
     >>> from dalenius.mechanisms import SparseVector
     >>> m = SparseVector(sensitivity=1, epsilon=1.0, count=2)
     >>> m.release([0, 900, 0, 950, 1000], threshold=500)
@@ -82,7 +107,7 @@ class SparseVector(Mechanism):
     def __post_init__(self) -> None:
         set_ = object.__setattr__
         set_(self, "sensitivity", checks.positive("sensitivity", self.sensitivity))
-        set_(self, "epsilon", checked_epsilon(self.epsilon))
+        super().__post_init__()
         set_(self, "count", checks.count("count", self.count, least=1))
         part = checks.number("answer_share", self.answer_share, "a number from 0 up to 0.999")
         if not 0 <= part <= 0.999:
@@ -90,7 +115,6 @@ class SparseVector(Mechanism):
         set_(self, "answer_share", part)
         if not isinstance(self.fresh_threshold, bool | np.bool_):
             raise InvalidParameter(f"fresh_threshold is {self.fresh_threshold!r}; it must be True or False.")
-        set_(self, "adjacency", checked_adjacency(self.adjacency))
         set_(self, "monotone", checked_monotone(self.monotone, self.adjacency))
         set_(self, "noise", checked_noise(self.noise))
         moves = (1 if self.monotone else 2) * (1 if self.fresh_threshold else self.count)
@@ -122,7 +146,7 @@ class SparseVector(Mechanism):
         """The mechanism that releases one value found above, or None."""
         if not self.answer_share:
             return None
-        scale = up(self.count * Fraction(self.sensitivity) / self._budget[1])
+        scale = float_up(self.count * Fraction(self.sensitivity) / self._budget[1])
         return Laplace(sensitivity=self.sensitivity, scale=scale, adjacency=self.adjacency)
 
     @cached_property
@@ -130,18 +154,55 @@ class SparseVector(Mechanism):
         """The worst-case privacy loss of all answers together."""
         compare = self._budget[0]
         if self.fresh_threshold:
-            loss = pure(up(compare / self.count), self.adjacency) * self.count
+            loss = pure(float_up(compare / self.count), self.adjacency) * self.count
         else:
-            loss = pure(up(compare), self.adjacency)
+            loss = pure(float_up(compare), self.adjacency)
         return loss if self.numbers is None else loss + self.numbers.loss * self.count
 
+    def _loss_at(self, epsilon: float) -> Loss:
+        return replace(self, epsilon=epsilon).loss
+
     def start(self, threshold: float) -> Watch:
-        """Ask for one value at a time, each chosen after the answers before it."""
+        """Ask for one value at a time, each chosen after the answers before it.
+
+        Parameters
+        ----------
+        threshold
+            What each value is compared with; public.
+
+        Returns
+        -------
+        Watch
+            Takes one value at a time.
+
+        Raises
+        ------
+        InvalidParameter
+            If the value is not of the kind described.
+        """
         number = None if self.numbers is None else self.numbers.release
         return Watch(self.comparison, threshold, self.count, self.fresh_threshold, number)
 
     def release(self, value: Any, threshold: Any = 0.0) -> list[int] | dict[int, float]:
-        """The first `count` indices found above, with numbers a mapping from index to noisy value."""
+        """The values that reach the threshold.
+
+        Parameters
+        ----------
+        value
+            A sequence of numbers.
+        threshold
+            One public number, or one for each value.
+
+        Returns
+        -------
+        list or dict
+            The first `count` indices found above; with `answer_share`, a mapping from index to noisy value.
+
+        Raises
+        ------
+        InvalidParameter
+            If the values are not finite numbers, or thresholds not as many as values.
+        """
         gaps, values = self.comparison.above_by(value, threshold), reals("values", value)
         indices = self._above(gaps + self.comparison.noisy(len(gaps)))
         if self.numbers is None:
@@ -152,15 +213,15 @@ class SparseVector(Mechanism):
         if not self.fresh_threshold:
             threshold = int(self.comparison.noisy_thresholds(1)[0])
             return [int(i) for i in np.flatnonzero(noisy >= threshold)[: self.count]]
-        found: list[int] = []
+        indices: list[int] = []
         start = 0
         for threshold in self.comparison.noisy_thresholds(self.count).tolist():
             later = np.flatnonzero(noisy[start:] >= threshold)
             if not len(later):
                 break
-            found.append(start + int(later[0]))
-            start = found[-1] + 1
-        return found
+            indices.append(start + int(later[0]))
+            start = indices[-1] + 1
+        return indices
 
     def releases(self, value: Any, times: int) -> list[list[int]] | list[dict[int, float]]:
         """`times` independent answers for threshold 0: together they cost `loss * times`."""
@@ -184,16 +245,16 @@ class SparseVector(Mechanism):
         noisy = gaps + self.comparison.noisy((times, len(gaps)))
         thresholds = self.comparison.noisy_thresholds((times, self.count if self.fresh_threshold else 1))
         places = np.arange(len(gaps))
-        found = np.full((times, self.count), -1, dtype=np.int64)
+        indices = np.full((times, self.count), -1, dtype=np.int64)
         last = np.full(times, -1)
         for k in range(self.count):
             above = (noisy >= thresholds[:, k if self.fresh_threshold else 0, None]) & (
                 places > last[:, None]
             )
             any_, first = above.any(axis=1), above.argmax(axis=1)
-            found[any_, k] = first[any_]
+            indices[any_, k] = first[any_]
             last = np.where(any_, first, len(gaps))
-        return found
+        return indices
 
     def accuracy(self, confidence: float = 0.95, size: int = 1) -> float:
         """With this probability up to `size` values are all judged rightly to within this much.
@@ -201,45 +262,59 @@ class SparseVector(Mechanism):
         Whatever is declared above is at least the threshold less this, whatever was passed over is at most
         the threshold plus this. Exact but for the grid with one threshold; with fresh ones each run may fail
         with an equal share of the probability. The error of numbers is `numbers.accuracy(confidence, count)`.
+
+        Parameters
+        ----------
+        confidence
+            The probability, strictly between 0 and 1.
+        size
+            The number of values.
+
+        Returns
+        -------
+        float
+            How far from the threshold a value may be judged wrongly.
+
+        Raises
+        ------
+        InvalidParameter
+            If a parameter is out of range.
         """
         confidence, size = checked_confidence(confidence), checks.count("size", size, least=1)
         if self.fresh_threshold:
             return self.comparison.sure_gap(1 - (1 - confidence) / self.count, size, positives=1)
         return self.comparison.sure_gap(confidence, size, positives=self.count)
 
-    @classmethod
-    def for_accuracy(
-        cls,
-        within: float,
-        confidence: float = 0.95,
-        *,
-        sensitivity: float,
-        count: int,
-        size: int = 1,
-        **options: Any,
-    ) -> Self:
-        """The least epsilon at which up to `size` values are judged rightly to within this much."""
-        one = cls(sensitivity=sensitivity, epsilon=1.0, count=count, **options)
-        return least_epsilon(
-            lambda epsilon: replace(one, epsilon=epsilon),
-            lambda mechanism: mechanism.accuracy(confidence, size),
-            within,
-            one.sensitivity * one.comparison.slack,
-        )
+    def _error_without_noise(self, confidence: float, **options: Any) -> float:
+        return self.sensitivity * self.comparison.slack
 
     @classmethod
-    def calibrated(cls, guarantee: Guarantee, *, sensitivity: float, count: int, **options: Any) -> Self:
-        """The largest epsilon that keeps the promise; with fresh thresholds where that means less noise."""
-        if "fresh_threshold" not in options:
-            both = [
-                cls.calibrated(
-                    guarantee, sensitivity=sensitivity, count=count, fresh_threshold=fresh, **options
-                )
-                for fresh in (False, True)
-            ]
-            return min(both, key=lambda m: m.comparison.threshold_noise**2 + m.comparison.query_noise**2)
-        one = cls(sensitivity=sensitivity, epsilon=1.0, count=count, **options)
-        return replace(one, epsilon=affordable(guarantee, lambda e: replace(one, epsilon=e).loss))
+    def calibrated(cls, guarantee: Guarantee, **options: Any) -> Self:
+        """The largest epsilon that keeps a guarantee, with fresh thresholds where that means less noise.
+
+        Parameters
+        ----------
+        guarantee
+            What all answers together must satisfy.
+        **options
+            The parameters of the mechanism other than epsilon; `fresh_threshold` is chosen unless it is given.
+
+        Returns
+        -------
+        Self
+            A mechanism whose loss satisfies the guarantee, with hardly anything to spare.
+
+        Raises
+        ------
+        InvalidParameter
+            If a parameter is out of range.
+        CannotMeet
+            If no epsilon keeps the guarantee.
+        """
+        if "fresh_threshold" in options:
+            return super().calibrated(guarantee, **options)
+        both = [cls.calibrated(guarantee, fresh_threshold=fresh, **options) for fresh in (False, True)]
+        return min(both, key=lambda m: m.comparison.threshold_noise**2 + m.comparison.query_noise**2)
 
     @property
     def worst_pair(self) -> Neighbours:

@@ -10,17 +10,18 @@ from typing import Any
 
 import numpy as np
 
-from dalenius.calculus import checks, losses
-from dalenius.calculus.adjacency import ADD_REMOVE, REPLACE_ONE, Adjacency
-from dalenius.calculus.adjacency import adjacency as checked_adjacency
-from dalenius.calculus.errors import CannotMeet, InvalidParameter
+from dalenius.calculus import losses
 from dalenius.calculus.guarantees import ApproxDP, Guarantee, PureDP
 from dalenius.calculus.loss import Loss, call
 from dalenius.calculus.pairs.atoms import Atoms
 from dalenius.calculus.pairs.pair import Terms
-from dalenius.mechanisms import on_grid
+from dalenius.core import checks
+from dalenius.core.adjacency import ADD_REMOVE, REPLACE_ONE, Adjacency
+from dalenius.core.adjacency import adjacency as checked_adjacency
+from dalenius.errors import CannotMeet, InvalidParameter
+from dalenius.mechanisms._support.canonical_keys import canonical
+from dalenius.mechanisms._support.grid_noise import check_noise_ratio
 from dalenius.mechanisms.geometric import Geometric
-from dalenius.mechanisms.keys import canonical
 from dalenius.mechanisms.mechanism import Mechanism, Neighbours
 from dalenius.noise import discrete_laplace, permutation
 
@@ -46,6 +47,17 @@ class StabilityHistogram(Mechanism):
     two losses dominates both. Replacing a record takes it from one key and gives it to another, with noise of
     its own: the sum of both directions.
 
+    Parameters
+    ----------
+    scale
+        The scale of the noise on counts.
+    threshold
+        The least noisy count that is shown; a whole number.
+    adjacency
+        The neighbouring relation: ADD_REMOVE or REPLACE_ONE.
+
+    Examples
+    --------
     >>> from dalenius.mechanisms import StabilityHistogram
     >>> m = StabilityHistogram(scale=2.0, threshold=45)
     >>> list(m.release(["tea"] * 1000 + ["hemlock"]))
@@ -64,7 +76,7 @@ class StabilityHistogram(Mechanism):
         )
         object.__setattr__(self, "threshold", checks.count("threshold", self.threshold, least=1))
         checked_adjacency(self.adjacency)
-        on_grid.sane("scale", self.scale, 1.0)
+        check_noise_ratio("scale", self.scale, 1.0)
         _ = self.loss
 
     @property
@@ -80,7 +92,23 @@ class StabilityHistogram(Mechanism):
         return _loss(self.scale, self.threshold, self.adjacency)
 
     def release(self, value: Iterable[Hashable] | Mapping[Any, int]) -> dict[Any, int]:
-        """The keys whose noisy count reaches the threshold, with that count."""
+        """The common keys, with noisy counts.
+
+        Parameters
+        ----------
+        value
+            The records, one key each, or a mapping from keys to counts.
+
+        Returns
+        -------
+        dict
+            The keys whose noisy count reaches the threshold, with that count, largest first.
+
+        Raises
+        ------
+        InvalidParameter
+            If the value is not of the kind described.
+        """
         counts = _counts(value)
         if not counts:
             return {}
@@ -96,6 +124,23 @@ class StabilityHistogram(Mechanism):
 
         Then, of these, every key with a count of at least `threshold` plus this much appears, every count
         that appears is within this much, and no key with a count below `threshold` minus this much appears.
+
+        Parameters
+        ----------
+        confidence
+            The probability, strictly between 0 and 1.
+        size
+            The number of keys that occur.
+
+        Returns
+        -------
+        float
+            The error of a count.
+
+        Raises
+        ------
+        InvalidParameter
+            If a parameter is out of range.
         """
         return Geometric(sensitivity=1, scale=self.scale).accuracy(confidence, size)
 
@@ -109,15 +154,56 @@ class StabilityHistogram(Mechanism):
         size: int = 1,
         adjacency: Adjacency = ADD_REMOVE,
     ) -> StabilityHistogram:
-        """The most noise with which `size` keys stay within an error, and the least threshold for `delta`."""
+        """The most noise with which `size` keys stay within an error, and the least threshold for `delta`.
+
+        Parameters
+        ----------
+        within
+            The error that no count may exceed.
+        confidence
+            The probability with which that must hold.
+        size
+            The number of cells.
+        delta
+            The most probability with which a key that one record has may appear.
+        adjacency
+            The neighbouring relation: ADD_REMOVE or REPLACE_ONE.
+
+        Returns
+        -------
+        StabilityHistogram
+            The mechanism.
+
+        Raises
+        ------
+        InvalidParameter
+            If a parameter is out of range.
+        """
         scale = Geometric.for_accuracy(within, confidence, sensitivity=1, size=size).scale
         return cls(scale=scale, threshold=_threshold(scale, delta), adjacency=adjacency)
 
     @classmethod
     def calibrated(cls, guarantee: Guarantee, *, adjacency: Adjacency = ADD_REMOVE) -> StabilityHistogram:
-        """The least noise and then the least threshold that keep an ApproxDP promise.
+        """The least noise and then the least threshold that keep an ApproxDP guarantee.
 
         All of epsilon goes to the counts and all of delta to the threshold.
+
+        Parameters
+        ----------
+        guarantee
+            ApproxDP, with epsilon and delta above 0.
+        adjacency
+            The neighbouring relation: ADD_REMOVE or REPLACE_ONE.
+
+        Returns
+        -------
+        StabilityHistogram
+            The mechanism.
+
+        Raises
+        ------
+        CannotMeet
+            If the guarantee is of another kind.
         """
         if not isinstance(guarantee, ApproxDP) or guarantee.delta == 0 or guarantee.epsilon == 0:
             raise CannotMeet(
@@ -189,11 +275,11 @@ def _counts(value: Any) -> dict[Any, int]:
             "to counts."
         )
     given = [(key, _count(n)) for key, n in _listed(value)]
-    found: dict[Any, int] = {}
+    counts: dict[Any, int] = {}
     for key, n in given:
         known = canonical(key)
-        found[known] = found.get(known, 0) + n
-    return {key: n for key, n in found.items() if n > 0}
+        counts[known] = counts.get(known, 0) + n
+    return {key: n for key, n in counts.items() if n > 0}
 
 
 def _listed(value: Any) -> list[tuple[Any, Any]]:

@@ -11,21 +11,22 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dalenius.calculus import checks, losses
-from dalenius.calculus.adjacency import ADD_REMOVE, Adjacency
+from dalenius.calculus import losses
 from dalenius.calculus.calibrate import calibrate
-from dalenius.calculus.errors import CannotMeet, InvalidParameter
 from dalenius.calculus.guarantees import ApproxDP, Guarantee, PureDP
 from dalenius.calculus.loss import Loss
-from dalenius.mechanisms import on_grid
-from dalenius.mechanisms.canonical import NoiseInCells
-from dalenius.mechanisms.mechanism import Neighbours, at_the_end, spread
-from dalenius.mechanisms.search import bisected, kept
+from dalenius.core import checks
+from dalenius.core.adjacency import ADD_REMOVE, Adjacency
+from dalenius.core.bisection import last_true
+from dalenius.errors import CannotMeet, InvalidParameter
+from dalenius.mechanisms._support.grid_noise import check_noise_ratio, coordinate_failure
+from dalenius.mechanisms._support.noise_calibration import ensure_kept
+from dalenius.mechanisms._support.rounded_noise import RoundedNoise
 from dalenius.noise import Grid, discrete_laplace, uniform_integers
 
 
 @dataclass(frozen=True, kw_only=True)
-class Tulap(NoiseInCells):
+class Tulap(RoundedNoise):
     """Releases f(X) + sensitivity * N, the least noise whose trade-off curve is that of (epsilon, delta)-DP.
 
     N = K + U given |N| <= L: K two-sided geometric of ratio exp(-epsilon), U uniform on [-1/2, 1/2], and L
@@ -39,6 +40,21 @@ class Tulap(NoiseInCells):
     Exact on the grid: the law of N is constant between grid points, so drawing K and a whole-numbered
     position in its cell is drawing N and cutting off its last digits. L is rounded up to the grid.
 
+    Parameters
+    ----------
+    sensitivity
+        The most that one record changes an entry of f.
+    epsilon
+        The epsilon of one entry.
+    delta
+        The delta of one entry; 0 for noise without bounds.
+    coordinates
+        The most entries that one record changes.
+    adjacency
+        The neighbouring relation that the sensitivity is stated for.
+
+    Examples
+    --------
     >>> from dalenius.mechanisms import Tulap
     >>> m = Tulap(sensitivity=1, epsilon=1.0, delta=0.01)
     >>> type(m.release(41)).__name__, round(m.width, 6)
@@ -52,11 +68,10 @@ class Tulap(NoiseInCells):
     adjacency: Adjacency = ADD_REMOVE
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "sensitivity", checks.positive("sensitivity", self.sensitivity))
+        super().__post_init__()
         object.__setattr__(self, "epsilon", checks.positive("epsilon", self.epsilon))
         object.__setattr__(self, "delta", checks.failure_probability("delta", self.delta))
-        object.__setattr__(self, "coordinates", checks.count("coordinates", self.coordinates, least=1))
-        on_grid.sane("1 / epsilon", 1 / self.epsilon, 1.0)
+        check_noise_ratio("1 / epsilon", 1 / self.epsilon, 1.0)
         if self.delta > 1000 * self.epsilon:
             raise InvalidParameter(
                 f"delta is {self.delta:g}, more than 1000 times epsilon; it must be less. So large a delta "
@@ -77,45 +92,74 @@ class Tulap(NoiseInCells):
         """The error that, with probability `confidence`, every one of `size` coordinates stays within: exact.
 
         The quantile of |N| times the sensitivity, plus one grid step.
+
+        Parameters
+        ----------
+        confidence
+            The probability, strictly between 0 and 1.
+        size
+            The number of coordinates.
+
+        Returns
+        -------
+        float
+            The error, in the units of the value.
+
+        Raises
+        ------
+        InvalidParameter
+            If a parameter is out of range.
         """
-        t = on_grid.share(confidence, size)
+        t = coordinate_failure(confidence, size)
         return self._far(self._beyond((t * (1 - self._cut) + self._cut) / 2))
 
     @classmethod
     def for_accuracy(
-        cls,
-        within: float,
-        confidence: float = 0.95,
-        *,
-        sensitivity: float,
-        delta: float = 0.0,
-        size: int = 1,
-        coordinates: int = 1,
-        adjacency: Adjacency = ADD_REMOVE,
+        cls, within: float, confidence: float = 0.95, *, sensitivity: float, size: int = 1, **options: Any
     ) -> Tulap:
-        """The least epsilon with which all of `size` coordinates stay within an error."""
+        """The least epsilon with which all coordinates stay within an error.
+
+        Parameters
+        ----------
+        within
+            The error that no coordinate may exceed.
+        confidence
+            The probability with which that must hold.
+        sensitivity
+            As for the mechanism.
+        size
+            The number of coordinates.
+        **options
+            The other parameters of the mechanism.
+
+        Returns
+        -------
+        Tulap
+            The mechanism.
+
+        Raises
+        ------
+        InvalidParameter
+            If a parameter is out of range.
+        CannotMeet
+            If no epsilon up to 600 is that accurate.
+        """
         within = checks.positive("within", within)
 
         def build(noise: float) -> Tulap:
-            return cls(
-                sensitivity=sensitivity,
-                epsilon=1 / noise,
-                delta=delta,
-                coordinates=coordinates,
-                adjacency=adjacency,
-            )
+            return cls(sensitivity=sensitivity, epsilon=1 / noise, **options)
 
-        def enough(noise: float) -> bool:
+        def accurate(noise: float) -> bool:
             return build(noise).accuracy(confidence, size) <= within
 
-        low, high = 1 / 600, 1 / 600
-        if not enough(low):
+        low = high = 1 / 600
+        if not accurate(low):
             raise CannotMeet(
                 f"no epsilon up to 600 stays within {within:g}; noise always fills half a sensitivity."
             )
-        while enough(high):
+        while accurate(high):
             high *= 2
-        return build(bisected(enough, low, high))
+        return build(last_true(accurate, low, high, relative=1e-12)[0])
 
     @classmethod
     def calibrated(
@@ -126,7 +170,31 @@ class Tulap(NoiseInCells):
         coordinates: int = 1,
         adjacency: Adjacency = ADD_REMOVE,
     ) -> Tulap:
-        """The least noise of this kind that keeps a promise; all of it is used if one coordinate changes."""
+        """The least noise of this kind that keeps a guarantee; all of that is used if one coordinate changes.
+
+        Parameters
+        ----------
+        guarantee
+            What one release must satisfy.
+        sensitivity
+            As for the mechanism.
+        coordinates
+            As for the mechanism.
+        adjacency
+            The neighbouring relation that the sensitivity is stated for.
+
+        Returns
+        -------
+        Tulap
+            The mechanism.
+
+        Raises
+        ------
+        InvalidParameter
+            If a parameter is out of range.
+        CannotMeet
+            If no noise of this kind keeps the guarantee.
+        """
         coordinates = checks.count("coordinates", coordinates, least=1)
         delta = guarantee.delta if isinstance(guarantee, ApproxDP) else 0.0
         if isinstance(guarantee, PureDP | ApproxDP) and guarantee.epsilon == 0.0 and delta == 0.0:
@@ -148,18 +216,7 @@ class Tulap(NoiseInCells):
                 adjacency=adjacency,
             )
 
-        return build(1 / epsilon) if coordinates == 1 else kept(build, 1 / epsilon, guarantee)
-
-    @property
-    def pairs(self) -> tuple[Neighbours, ...]:
-        moved = spread if self.coordinates > 1 else at_the_end
-        return self.worst_pair, moved(self.sensitivity)
-
-    @property
-    def worst_pair(self) -> Neighbours:
-        if self.coordinates == 1:
-            return Neighbours(0.0, self.sensitivity)
-        return Neighbours(np.zeros(self.coordinates), np.full(self.coordinates, self.sensitivity))
+        return build(1 / epsilon) if coordinates == 1 else ensure_kept(build, 1 / epsilon, guarantee)
 
     @cached_property
     def _grid(self) -> Grid:
@@ -183,13 +240,13 @@ class Tulap(NoiseInCells):
         wide = self._wide
         edge = wide * Fraction(self.width) if self.delta > 0 else None
         last = None if edge is None else math.ceil(edge)
-        found = self._attempt(count)
+        cells = self._attempt(count)
         while last is not None:
-            outside = (found < -last) | (found >= last)
+            outside = (cells < -last) | (cells >= last)
             if not outside.any():
                 break
-            found[outside] = self._attempt(int(outside.sum()))
-        return found
+            cells[outside] = self._attempt(int(outside.sum()))
+        return cells
 
     def _attempt(self, count: int) -> NDArray[Any]:
         k = np.asarray(discrete_laplace(1 / Fraction(self.epsilon), count))

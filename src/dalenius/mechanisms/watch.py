@@ -7,12 +7,25 @@ import threading
 from collections.abc import Callable
 from typing import Any, NoReturn
 
-from dalenius.mechanisms.comparison import Comparison
-from dalenius.mechanisms.doubles import reals
+from dalenius.mechanisms._support.float_arrays import reals
+from dalenius.mechanisms._support.noisy_comparison import Comparison
 
 
 class Stopped(RuntimeError):
-    """A watch has given the last answer it had."""
+    """A watch has given the last answer it had.
+
+    Examples
+    --------
+    >>> from dalenius.mechanisms import AboveThreshold, Stopped
+    >>> watch = AboveThreshold(sensitivity=1, epsilon=1.0).start(threshold=0)
+    >>> watch.ask(1000)
+    True
+    >>> try:
+    ...     watch.ask(1000)
+    ... except Stopped:
+    ...     print("no more answers")
+    no more answers
+    """
 
 
 class _Home:
@@ -38,6 +51,13 @@ class Watch:
     cannot be copied or saved, and a forked child may not ask it: two copies would share their secret noise
     and be paid for once. Threads may share one; they are answered one after the other. While a question is
     being answered the watch counts as stopped, and if answering is cut short it stays so.
+
+    Examples
+    --------
+    >>> from dalenius.mechanisms import SparseVector
+    >>> watch = SparseVector(sensitivity=1, epsilon=1.0, count=2).start(threshold=500)
+    >>> watch.answers([0, 2000, 0, 3000, 4000])
+    [False, True, False, True]
     """
 
     def __init__(
@@ -75,7 +95,25 @@ class Watch:
         return self._asked
 
     def ask(self, value: Any) -> Any:
-        """True or False; with numbers, a noisy value or None. Nothing more after the last yes."""
+        """Whether a value reaches the threshold.
+
+        Parameters
+        ----------
+        value
+            A finite number.
+
+        Returns
+        -------
+        bool, float or None
+            Whether the value is above; where numbers are released, a noisy value or None.
+
+        Raises
+        ------
+        Stopped
+            If the last yes has been said, or in another process.
+        InvalidParameter
+            If the value is not a finite number.
+        """
         if self._forked:  # before the lock, which nobody here may ever give back
             raise Stopped(
                 "this watch was started in another process, which may still ask it; start another one here, "
@@ -101,13 +139,29 @@ class Watch:
         return self._number(value) if above else None
 
     def answers(self, values: Any) -> list[Any]:
-        """The answers to one value after the other, as long as there are any."""
-        found: list[Any] = []
+        """The answers to one value after the other, as long as there are any.
+
+        Parameters
+        ----------
+        values
+            A sequence of finite numbers.
+
+        Returns
+        -------
+        list
+            The answers, fewer than values if the watch stops before.
+
+        Raises
+        ------
+        InvalidParameter
+            If the value is not of the kind described.
+        """
+        answers: list[Any] = []
         for value in reals("values", values).tolist():
             if self.stopped:
                 break
-            found.append(self.ask(value))
-        return found
+            answers.append(self.ask(value))
+        return answers
 
     def __repr__(self) -> str:
         return f"Watch(asked={self._asked}, left={self._left})"

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from dalenius.calculus.errors import InvalidParameter
+from dalenius.errors import InvalidParameter
 from dalenius.noise.chunks import CHUNK
 from dalenius.noise.contest import Contestant, winner
 from dalenius.noise.exponential import exponentials
@@ -19,7 +19,7 @@ from dalenius.noise.source import words
 Noise = Literal["gumbel", "exponential", "laplace"]
 Floats = NDArray[np.float64]
 
-FAR = -1e300
+NEGLIGIBLE = -1e300
 
 
 def noisy_argmax(scores: Any, scale: Any, noise: Noise = "gumbel", base: Any = None) -> Any:
@@ -27,12 +27,32 @@ def noisy_argmax(scores: Any, scale: Any, noise: Noise = "gumbel", base: Any = N
 
     The noise is independent standard Gumbel, exponential (mean 1) or Laplace (scale 1), of unlimited
     precision: the digits of a draw are fetched until the winner is certain. With Gumbel noise, i wins with
-    probability proportional to base[i] exp(scores[i]/scale); `base` (1 if not given; 0 keeps a candidate
-    out) is a measure on the candidates, and score, scale and base are taken at their exact values.
+    probability proportional to base[i] exp(scores[i]/scale); score, scale and base are
+    taken at their exact values.
 
-    scores: an array of finite floats, candidates along the last axis. One int for a single row of scores,
-    else an int64 array over the other axes.
+    Parameters
+    ----------
+    scores
+        Finite floats, candidates along the last axis.
+    scale
+        What the noise is multiplied by, within [2^-900, 2^900].
+    noise
+        The law of the noise: "gumbel", "exponential" or "laplace".
+    base
+        For Gumbel noise, a measure on the candidates: 1 for each if not given; 0 keeps a candidate out.
 
+    Returns
+    -------
+    int or ndarray
+        One int for a single row of scores, else an int64 array over the other axes.
+
+    Raises
+    ------
+    InvalidParameter
+        If a parameter is not one of those described.
+
+    Examples
+    --------
     >>> from dalenius.noise import noisy_argmax
     >>> noisy_argmax([0.0, 1000.0, 0.0], scale=1.0)
     1
@@ -130,7 +150,7 @@ class _Contest:
             center = (rows * 0.5 - best * 0.5) / (self.nearest * 0.5)
         noise, error = self._noise(drawn)
         size = np.abs(center) + np.abs(noise)
-        far = center < FAR
+        far = center < NEGLIGIBLE
         if base is not None:
             with np.errstate(divide="ignore"):
                 logs = np.log(base)
@@ -141,7 +161,7 @@ class _Contest:
         with np.errstate(invalid="ignore"):
             low, high = value - error, value + error
         if far.any():
-            low[far], high[far] = -np.inf, FAR / 2
+            low[far], high[far] = -np.inf, NEGLIGIBLE / 2
         if base is not None:
             out = base == 0
             low[out], high[out] = -np.inf, -np.inf

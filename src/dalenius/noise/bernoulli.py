@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dalenius.calculus.errors import InvalidParameter
+from dalenius.errors import InvalidParameter
 from dalenius.noise.chunks import CHUNK, fill
 from dalenius.noise.lazy import LazyUniform, below, below_exp
 from dalenius.noise.parameters import Size, exact, floats, probability_of, shape_of
@@ -20,12 +20,29 @@ TOP = 2.0**64
 def bernoulli(p: Any, size: Size = None) -> Any:
     """Coins that come up True with probability exactly p.
 
-    A float p is taken at its exact binary value. U < p is decided on the first digits of U; when they equal
+    U < p is decided on the first digits of U; when they equal
     those of p, more are drawn.
 
-    p: a float or a Fraction, then `size` coins (one plain bool if size is None); or an array of floats, then
-    one coin for each.
+    Parameters
+    ----------
+    p
+        The probability of True: a float (taken at its exact binary value), a Fraction, or an array of floats with
+        one coin for each.
+    size
+        The number or shape of the coins for a single number; None for one plain bool.
 
+    Returns
+    -------
+    bool or ndarray
+        The coins.
+
+    Raises
+    ------
+    InvalidParameter
+        If a parameter is not one of those described.
+
+    Examples
+    --------
     >>> from dalenius.noise import bernoulli
     >>> bernoulli(1.0), bernoulli(0.0)
     (True, False)
@@ -46,9 +63,26 @@ def bernoulli_exp(x: Any, size: Size = None) -> Any:
 
     exp(-x) is irrational for rational x > 0, so comparing enough digits always decides.
 
-    x: a float or a Fraction, then `size` coins (one plain bool if size is None); or an array of floats, then
-    one coin for each.
+    Parameters
+    ----------
+    x
+        The exponent, 0 or more: a float (taken at its exact binary value), a Fraction, or an array of floats with
+        one coin for each.
+    size
+        The number or shape of the coins for a single number; None for one plain bool.
 
+    Returns
+    -------
+    bool or ndarray
+        The coins.
+
+    Raises
+    ------
+    InvalidParameter
+        If a parameter is not one of those described.
+
+    Examples
+    --------
     >>> from dalenius.noise import bernoulli_exp
     >>> bernoulli_exp(0.0)
     True

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dalenius.calculus.errors import InvalidParameter
+from dalenius.errors import InvalidParameter
 from dalenius.noise.chunks import integers, settled
 from dalenius.noise.lazy import LazyUniform
 from dalenius.noise.parameters import Size
@@ -21,9 +21,25 @@ from dalenius.noise.uniform import below
 def categorical(weights: Any, size: Size = None) -> Any:
     """Indices i with probability weights[i] / sum(weights), exactly.
 
-    weights: integers, Fractions or floats (taken at their exact values), none negative, not all zero. An
-    int64 array of the shape `size`, one int for size None.
+    Parameters
+    ----------
+    weights
+        Integers, Fractions or floats (taken at their exact values), none negative and not all zero.
+    size
+        The shape of the result; None for a single draw.
 
+    Returns
+    -------
+    int or ndarray
+        An int64 array of the shape `size`, or one int.
+
+    Raises
+    ------
+    InvalidParameter
+        If a parameter is not one of those described.
+
+    Examples
+    --------
     >>> from dalenius.noise import categorical
     >>> categorical([0, 3, 0], 4)
     array([1, 1, 1, 1])
@@ -58,9 +74,9 @@ def _large(whole: list[int], total: int) -> Callable[[int], NDArray[Any]]:
 
     def draw(n: int) -> NDArray[Any]:
         drawn = words(n)
-        found = np.searchsorted(cuts, drawn, side="left")
-        undecided = cuts[np.minimum(found, len(cuts) - 1)] == drawn
-        return settled(found, undecided, lambda i: settle(LazyUniform(int(drawn[i]), 64)))
+        category = np.searchsorted(cuts, drawn, side="left")
+        undecided = cuts[np.minimum(category, len(cuts) - 1)] == drawn
+        return settled(category, undecided, lambda i: settle(LazyUniform(int(drawn[i]), 64)))
 
     return draw
 

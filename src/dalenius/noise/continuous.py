@@ -14,25 +14,44 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dalenius.calculus.errors import InvalidParameter
+from dalenius.errors import InvalidParameter
 from dalenius.noise.chunks import CHUNK
 from dalenius.noise.exponential import certified_gamma, gammas
 from dalenius.noise.interval import Interval, whole
 from dalenius.noise.lazy import LazyUniform
 from dalenius.noise.normal import certified_direction, certified_pair, direction, normals
 from dalenius.noise.parameters import Size, count_of, shape_of
-from dalenius.noise.rounding import BITS, Settled, bits_of, to_units
+from dalenius.noise.rounding import DEFAULT_BITS, Settled, bits_of, to_units
 from dalenius.noise.source import words
 
 Units = NDArray[np.int64]
-MOST = 1 << 20
+MAX_DIMENSION = 1 << 20
 
 
-def gaussian(shape: Size = None, *, bits: int = BITS, as_units: bool = False) -> Any:
+def gaussian(shape: Size = None, *, bits: int = DEFAULT_BITS, as_units: bool = False) -> Any:
     """Independent standard normal numbers, each rounded exactly to the nearest multiple of 2^-bits.
 
-    Floats of this shape (one float for None); with `as_units` the multiples, as integers.
+    Parameters
+    ----------
+    shape
+        The shape of the result; None for a single number.
+    bits
+        The grid has the granularity 2^-bits.
+    as_units
+        Whether to return whole multiples of the granularity, as integers, in place of floats.
 
+    Returns
+    -------
+    float or ndarray
+        Floats of that shape, or integers with `as_units`.
+
+    Raises
+    ------
+    InvalidParameter
+        If a parameter is not one of those described.
+
+    Examples
+    --------
     >>> from dalenius.noise import gaussian
     >>> gaussian((2, 3)).shape
     (2, 3)
@@ -46,13 +65,34 @@ def gaussian(shape: Size = None, *, bits: int = BITS, as_units: bool = False) ->
     return shaped(pairs.reshape(-1)[:count], shape)
 
 
-def goe(d: int, *, bits: int = BITS, as_units: bool = False) -> Any:
+def goe(d: int, *, bits: int = DEFAULT_BITS, as_units: bool = False) -> Any:
     """A symmetric d x d matrix of the Gaussian orthogonal ensemble, rounded exactly to multiples of 2^-bits.
 
     Entries on and above the diagonal are independent and normal, of variance 2 on the diagonal and 1 off
-    it: the law of (Z + Z^T)/sqrt 2 for Z with independent standard normal entries (the normalisation of
-    thesis 003, A.4).
+    it: the law of (Z + Z^T)/sqrt 2 for Z with independent standard normal entries (Redberg 2023,
+    section A.4).
 
+    Parameters
+    ----------
+    d
+        The number of rows and columns.
+    bits
+        The grid has the granularity 2^-bits.
+    as_units
+        Whether to return whole multiples of the granularity, as integers, in place of floats.
+
+    Returns
+    -------
+    ndarray
+        The matrix, of floats or, with `as_units`, of integers.
+
+    Raises
+    ------
+    InvalidParameter
+        If a parameter is not one of those described.
+
+    Examples
+    --------
     >>> from dalenius.noise import goe
     >>> h = goe(3)
     >>> bool((h == h.T).all())
@@ -79,12 +119,34 @@ def goe(d: int, *, bits: int = BITS, as_units: bool = False) -> Any:
     return matrix
 
 
-def gamma(shape_param: int, size: Size = None, *, bits: int = BITS, as_units: bool = False) -> Any:
+def gamma(shape_param: int, size: Size = None, *, bits: int = DEFAULT_BITS, as_units: bool = False) -> Any:
     """Gamma numbers of scale 1 and this whole shape, rounded exactly to the nearest multiple of 2^-bits.
 
-    The sum of `shape_param` independent standard exponential numbers. Floats of the shape `size` (one float
-    for None); with `as_units` the multiples, as integers.
+    The sum of `shape_param` independent standard exponential numbers.
 
+    Parameters
+    ----------
+    shape_param
+        The shape parameter, a whole number above 0.
+    size
+        The shape of the result; None for a single draw.
+    bits
+        The grid has the granularity 2^-bits.
+    as_units
+        Whether to return whole multiples of the granularity, as integers, in place of floats.
+
+    Returns
+    -------
+    float or ndarray
+        Floats of that shape, or integers with `as_units`.
+
+    Raises
+    ------
+    InvalidParameter
+        If a parameter is not one of those described.
+
+    Examples
+    --------
     >>> from dalenius.noise import gamma
     >>> gamma(3, 1000).shape
     (1000,)
@@ -93,12 +155,34 @@ def gamma(shape_param: int, size: Size = None, *, bits: int = BITS, as_units: bo
     return shaped(fill_rows(size, k, lambda n: _gamma_units(k, n, fine), fine, as_units, width=1), size)
 
 
-def sphere(d: int, size: Size = None, *, bits: int = BITS, as_units: bool = False) -> Any:
+def sphere(d: int, size: Size = None, *, bits: int = DEFAULT_BITS, as_units: bool = False) -> Any:
     """Points uniform on the unit sphere of R^d, entries rounded exactly to the nearest multiple of 2^-bits.
 
-    d independent standard normal numbers over their Euclidean norm. Floats of shape (*size, d); with
-    `as_units` the multiples, as integers.
+    d independent standard normal numbers over their Euclidean norm.
 
+    Parameters
+    ----------
+    d
+        The dimension.
+    size
+        The shape of the result; None for a single draw.
+    bits
+        The grid has the granularity 2^-bits.
+    as_units
+        Whether to return whole multiples of the granularity, as integers, in place of floats.
+
+    Returns
+    -------
+    ndarray
+        An array of shape (*size, d).
+
+    Raises
+    ------
+    InvalidParameter
+        If a parameter is not one of those described.
+
+    Examples
+    --------
     >>> from dalenius.noise import sphere
     >>> bool(abs((sphere(3, 5) ** 2).sum(axis=-1) - 1).max() < 1e-8)
     True
@@ -110,10 +194,10 @@ def sphere(d: int, size: Size = None, *, bits: int = BITS, as_units: bool = Fals
 
 def dimension(name: str, value: Any) -> int:
     """A number of dimensions, at most 2^20."""
-    found = count_of(name, value, 1)
-    if found > MOST:
-        raise InvalidParameter(f"{name} is {found}; it must be at most 2^20.")
-    return found
+    dimension = count_of(name, value, 1)
+    if dimension > MAX_DIMENSION:
+        raise InvalidParameter(f"{name} is {dimension}; it must be at most 2^20.")
+    return dimension
 
 
 def fill_rows(
@@ -153,8 +237,8 @@ def _normal_units(factor: NDArray[np.float64], bits: int) -> Units:
 
         def enclose(precision: int) -> list[Interval]:
             root = whole(2, precision).sqrt()
-            found = certified_pair(pair[0], pair[1], precision)
-            return [x if f == 1.0 else x * root for x, f in zip(found, factor[i], strict=True)]
+            normals = certified_pair(pair[0], pair[1], precision)
+            return [x if f == 1.0 else x * root for x, f in zip(normals, factor[i], strict=True)]
 
         return pair, enclose
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dalenius.calculus.errors import InvalidParameter
+from dalenius.errors import InvalidParameter
 from dalenius.noise.chunks import integers
 from dalenius.noise.lazy import LazyUniform, log_above
 from dalenius.noise.parameters import LARGEST_SCALE, Size, exact, scale_of
@@ -25,10 +25,30 @@ Integers = NDArray[np.int64]
 def discrete_gaussian(sigma: Any = None, size: Size = None, *, variance: Any = None) -> Any:
     """Integers k with P(k) proportional to exp(-k^2 / (2 sigma^2)), exactly.
 
-    sigma: a float (taken at its exact value), an integer or a Fraction, at most 2^56; or give sigma^2 as
-    `variance`. An int64 array of the shape `size`, one int for size None. Canonne, Kamath and Steinke (2020)
+     Canonne, Kamath and Steinke (2020)
     define the law and its privacy; the sampler is a discrete ziggurat (Buchmann et al. 2013) made exact.
 
+    Parameters
+    ----------
+    sigma
+        The parameter, at most 2^56: a float (taken at its exact value), an integer or a Fraction.
+    size
+        The shape of the result; None for a single draw.
+    variance
+        sigma^2, in place of sigma.
+
+    Returns
+    -------
+    int or ndarray
+        An int64 array of the shape `size`, or one int.
+
+    Raises
+    ------
+    InvalidParameter
+        If a parameter is not one of those described.
+
+    Examples
+    --------
     >>> from dalenius.noise import discrete_gaussian
     >>> discrete_gaussian(0.05, 5)
     array([0, 0, 0, 0, 0])

@@ -22,9 +22,27 @@ from dalenius.noise.source import words
 def discrete_laplace(scale: Any, size: Size = None) -> Any:
     """Integers k with P(k) = (1 - q)/(1 + q) q^|k|, q = exp(-1/scale), exactly.
 
-    scale: a float (taken at its exact value), an integer or a Fraction, at most 2^56. An int64 array of the
-    shape `size`, one int for size None. Seed 001 writes alpha = exp(1/scale).
+    Two-sided geometric noise (Ghosh, Roughgarden and Sundararajan 2012, with alpha for q).
 
+    Parameters
+    ----------
+    scale
+        The scale, at most 2^56: a float (taken at its exact value), an integer or a Fraction.
+    size
+        The shape of the result; None for a single draw.
+
+    Returns
+    -------
+    int or ndarray
+        An int64 array of the shape `size`, or one int.
+
+    Raises
+    ------
+    InvalidParameter
+        If a parameter is not one of those described.
+
+    Examples
+    --------
     >>> from dalenius.noise import discrete_laplace
     >>> discrete_laplace(0.001, 5)
     array([0, 0, 0, 0, 0])
@@ -70,10 +88,10 @@ def _split(scale: Fraction) -> Callable[[int], NDArray[Any]]:
     size = geometric_sampler(scale)
 
     def draw(n: int) -> NDArray[Any]:
-        found = attempt(n)
-        while len(found) < n:
-            found = np.concatenate([found, attempt(n - len(found))])
-        return found
+        drawn = attempt(n)
+        while len(drawn) < n:
+            drawn = np.concatenate([drawn, attempt(n - len(drawn))])
+        return drawn
 
     def attempt(n: int) -> NDArray[Any]:
         values = size(n)

@@ -26,9 +26,25 @@ SMALL = 43 * math.log(2.0)
 def geometric(scale: Any, size: Size = None) -> Any:
     """Integers k >= 0 with P(k) = (1 - q) q^k, q = exp(-1/scale), exactly.
 
-    scale: a float (taken at its exact value), an integer or a Fraction, at most 2^56. An int64 array of the
-    shape `size`, one int for size None.
+    Parameters
+    ----------
+    scale
+        The scale, at most 2^56: a float (taken at its exact value), an integer or a Fraction.
+    size
+        The shape of the result; None for a single draw.
 
+    Returns
+    -------
+    int or ndarray
+        An int64 array of the shape `size`, or one int.
+
+    Raises
+    ------
+    InvalidParameter
+        If a parameter is not one of those described.
+
+    Examples
+    --------
     >>> from dalenius.noise import geometric
     >>> bool((geometric(2.5, 1000) >= 0).all())
     True
@@ -106,10 +122,10 @@ def remainders(scale: Fraction, digits: int) -> Callable[[int], NDArray[np.int64
     nearest = float(scale)
 
     def draw(n: int) -> NDArray[np.int64]:
-        found = _kept(n)
-        while len(found) < n:
-            found = np.concatenate([found, _kept(n - len(found))])
-        return found
+        kept = _kept(n)
+        while len(kept) < n:
+            kept = np.concatenate([kept, _kept(n - len(kept))])
+        return kept
 
     def _kept(n: int) -> NDArray[np.int64]:
         """A word is digits for r, then at least 18 digits v of the U that is to be below exp(-r/scale).

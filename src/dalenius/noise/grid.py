@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from dalenius.calculus.errors import InvalidParameter
+from dalenius.errors import InvalidParameter
 from dalenius.noise.chunks import LARGEST
 from dalenius.noise.parameters import count_of, exact
 
@@ -27,9 +27,15 @@ LARGEST_DIGITS = 54
 class Grid:
     """The multiples of a granularity; a value goes to the nearest one, halves upward.
 
-    granularity: a Fraction, an integer or a float (taken at its exact value), above 0.
-    bounds: (lower, upper) to which values are clamped, or None.
+    Parameters
+    ----------
+    granularity
+        A Fraction, an integer or a float (taken at its exact value), above 0.
+    bounds
+        (lower, upper), to which values are clamped; None for no clamping.
 
+    Examples
+    --------
     >>> from dalenius.noise import Grid
     >>> grid = Grid(0.25, bounds=(0, 10))
     >>> grid.to_units([0.3, 0.375, 99.0]), grid.to_values([1, 2, 40])
@@ -64,6 +70,27 @@ class Grid:
         The granularity is a power of two, about 2^-40 of the smaller of sensitivity and scale, finer for
         vectors of many coordinates; the scale is at most 2^54 of it, so that noise fits 64 bits.
 
+        Parameters
+        ----------
+        sensitivity
+            The most that one record changes a value.
+        scale
+            The scale of the noise to be added.
+        size
+            The number of coordinates.
+
+        Returns
+        -------
+        Grid
+            The grid.
+
+        Raises
+        ------
+        InvalidParameter
+            If a parameter is not one of those described.
+
+        Examples
+        --------
         >>> from dalenius.noise import Grid
         >>> Grid.fine(sensitivity=1, scale=2.0).granularity == Fraction(1, 2**40)
         True
@@ -81,8 +108,26 @@ class Grid:
     def to_units(self, values: Any) -> Any:
         """floor(x / granularity + 1/2) for each value x, exactly, after clamping to the bounds.
 
-        An int64 array of the same shape; Python integers in an object array if any exceeds 2^62; one int
-        for one number. NaN and infinity are refused, without saying where.
+        Parameters
+        ----------
+        values
+            Finite real numbers.
+
+        Returns
+        -------
+        int or ndarray
+            An int64 array of the same shape (Python integers in an object array if any exceeds 2^62), or one int.
+
+        Raises
+        ------
+        InvalidParameter
+            If a value is NaN or infinite (without saying which), or is not a real number.
+
+        Examples
+        --------
+        >>> from dalenius.noise import Grid
+        >>> Grid(0.25).to_units([0.3, 0.375])
+        array([1, 2])
         """
         if isinstance(values, np.ma.MaskedArray):
             raise InvalidParameter("values are a masked array; what is behind the mask is not to be read.")
@@ -104,7 +149,29 @@ class Grid:
         return int(units[()]) if units.ndim == 0 else units
 
     def to_values(self, units: Any) -> Any:
-        """units * granularity as the nearest doubles; one float for one integer."""
+        """units * granularity as the nearest doubles.
+
+        Parameters
+        ----------
+        units
+            Integers.
+
+        Returns
+        -------
+        float or ndarray
+            The nearest doubles.
+
+        Raises
+        ------
+        InvalidParameter
+            If a parameter is not one of those described.
+
+        Examples
+        --------
+        >>> from dalenius.noise import Grid
+        >>> Grid(0.25).to_values(3)
+        0.75
+        """
         given = np.asarray(units)
         if given.dtype.kind not in "iuO":
             raise InvalidParameter(f"units have type {given.dtype}; they must be integers.")
@@ -126,13 +193,38 @@ class Grid:
         """How far apart, in units, the rounded vectors of two neighbours can be: an upper bound, rounding
         included.
 
-        `size` is the number of coordinates. Rounding commutes with whole shifts and is monotone, so
+        Rounding commutes with whole shifts and is monotone, so
         coordinates at distance t (in units) round to at most ceil(t) < t + 1 apart. With D =
         sensitivity/granularity:
 
         - one coordinate, or "linf": ceil(D), an int;
         - "l1": the sum of ceil(t_i) is an integer below D + size, so at most ceil(D) + size - 1, an int;
         - "l2": at most D + sqrt(size), a Fraction just above it (ceil(D) for one coordinate).
+
+        Parameters
+        ----------
+        sensitivity
+            The most that one record changes the vector, in the norm.
+        size
+            The number of coordinates.
+        norm
+            The norm: "l1", "l2" or "linf".
+
+        Returns
+        -------
+        int or Fraction
+            The number of units.
+
+        Raises
+        ------
+        InvalidParameter
+            If a parameter is not one of those described.
+
+        Examples
+        --------
+        >>> from dalenius.noise import Grid
+        >>> Grid(0.25).steps(1)
+        4
         """
         change = exact("sensitivity", sensitivity, "a finite number above 0") / self.granularity
         if change <= 0:
@@ -180,8 +272,8 @@ class Grid:
         # floor(x b / a + 1/2) = floor((2 x b + a) / (2 a)), in 64 bits where nothing can wrap
         largest = max(abs(int(values.max())), abs(int(values.min()))) if values.size else 0
         if 2 * largest * b + a < LARGEST and 2 * a < LARGEST:
-            found = values.astype(np.int64)
-            return found if a == b else (2 * b * found + a) // (2 * a)
+            whole = values.astype(np.int64)
+            return whole if a == b else (2 * b * whole + a) // (2 * a)
         return self._by_fractions(values.astype(object))
 
     def _floats(self, values: NDArray[np.float64]) -> NDArray[Any]:

@@ -20,7 +20,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from dalenius.calculus.errors import InvalidParameter
+from dalenius.errors import InvalidParameter
 from dalenius.noise.chunks import CHUNK
 from dalenius.noise.continuous import dimension
 from dalenius.noise.exponential import certified_gamma, exponentials, gammas
@@ -28,7 +28,7 @@ from dalenius.noise.interval import Interval, exponential, uniform, whole
 from dalenius.noise.lazy import LazyUniform
 from dalenius.noise.normal import certified_pair, normals
 from dalenius.noise.parameters import Size, shape_of
-from dalenius.noise.rounding import BITS, Row, Settled, bits_of, to_units
+from dalenius.noise.rounding import DEFAULT_BITS, Row, Settled, bits_of, to_units
 from dalenius.noise.source import Words, words
 
 Units = NDArray[np.int64]
@@ -37,12 +37,35 @@ Norm = Literal["l1", "l2", "linf"]
 
 
 def norm_noise(
-    d: int, norm: Norm = "l2", size: Size = None, *, bits: int = BITS, as_units: bool = False
+    d: int, norm: Norm = "l2", size: Size = None, *, bits: int = DEFAULT_BITS, as_units: bool = False
 ) -> Any:
     """Vectors of R^d with density proportional to exp(-|z|), rounded exactly to multiples of 2^-bits.
 
-    norm: "l1", "l2" or "linf". Floats of shape (*size, d); with `as_units` the multiples, as integers.
+    Parameters
+    ----------
+    d
+        The dimension.
+    norm
+        The norm: "l1", "l2" or "linf".
+    size
+        The shape of the result; None for a single draw.
+    bits
+        The grid has the granularity 2^-bits.
+    as_units
+        Whether to return whole multiples of the granularity, as integers, in place of floats.
 
+    Returns
+    -------
+    ndarray
+        An array of shape (*size, d).
+
+    Raises
+    ------
+    InvalidParameter
+        If a parameter is not one of those described.
+
+    Examples
+    --------
     >>> from dalenius.noise import norm_noise
     >>> norm_noise(3, "linf", 10).shape
     (10, 3)
@@ -75,8 +98,8 @@ def _l1(d: int, n: int, scale: int) -> Units:
         part = LazyUniform(int(drawn[i]) & (2**63 - 1), 63)
 
         def enclose(precision: int) -> list[Interval]:
-            found = exponential(part, precision).times(scale)
-            return [-found if negative[i] else found]
+            value = exponential(part, precision).times(scale)
+            return [-value if negative[i] else value]
 
         return [part], enclose
 
@@ -123,8 +146,8 @@ def _l2(d: int, n: int, scale: int) -> Units:
 
     with np.errstate(invalid="ignore"):
         reach = root * (error + relative * (np.abs(values) + error))
-        found = _scaled(root * values, reach, scale, row, 2)
-    return found.reshape(n, 2 * pairs)[:, :d]
+        coordinates = _scaled(root * values, reach, scale, row, 2)
+    return coordinates.reshape(n, 2 * pairs)[:, :d]
 
 
 def _root(parts: list[LazyUniform], rest: list[LazyUniform], precision: int) -> Interval:

@@ -9,8 +9,8 @@ from typing import Any, SupportsIndex
 
 import numpy as np
 
-from dalenius.calculus import checks
-from dalenius.calculus.errors import InvalidParameter
+from dalenius.core import checks
+from dalenius.errors import InvalidParameter
 
 Size = SupportsIndex | tuple[SupportsIndex, ...] | None
 

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from dalenius.calculus.errors import InvalidParameter
+from dalenius.errors import InvalidParameter
 from dalenius.noise.interval import Interval
 from dalenius.noise.lazy import STEP
 from dalenius.noise.parameters import count_of
@@ -35,8 +35,8 @@ Settled = tuple[Sequence[Lazy], Callable[[int], list[Interval]]]
 Row = Callable[[int], Settled]
 """For the number of a row: its uniform numbers, and bounds on its entries at any precision."""
 
-BITS = 32
-MOST_BITS = 40
+DEFAULT_BITS = 32
+MAX_BITS = 40
 LARGEST = 2.0**62
 
 
@@ -71,7 +71,7 @@ def settle(uniforms: Sequence[Lazy], enclose: Callable[[int], list[Interval]], b
 
 def bits_of(bits: Any) -> int:
     """How fine the result is: multiples of 2^-bits."""
-    found = count_of("bits", bits)
-    if found > MOST_BITS:
-        raise InvalidParameter(f"bits is {found}; it must be at most {MOST_BITS}.")
-    return found
+    count = count_of("bits", bits)
+    if count > MAX_BITS:
+        raise InvalidParameter(f"bits is {count}; it must be at most {MAX_BITS}.")
+    return count

@@ -1,16 +1,13 @@
 """Random bits: from the operating system's secure source, in large blocks, each bit handed out once.
 
-`words(n)` is the only way the samplers of this room reach randomness. It asks the source of the current
-context, which is the operating system's unless a test has put a seeded one there
-(:mod:`dalenius.noise.seeded`); a new thread starts with the operating system's.
+`words(n)` is the only way the samplers of this room reach randomness. There is one source and no way to name
+another: nothing in this package can turn secure noise into noise that somebody could repeat.
 """
 
 from __future__ import annotations
 
 import os
 import threading
-from contextvars import ContextVar
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,14 +16,6 @@ Words = NDArray[np.uint64]
 
 BLOCK = 1 << 13
 """Words fetched at once for small requests (64 KiB)."""
-
-
-class Source(Protocol):
-    """Whatever hands out independent uniform 64-bit words."""
-
-    def words(self, n: int) -> Words:
-        """The next `n` words; they are the caller's to keep and are never handed out again."""
-        ...
 
 
 class SystemSource:
@@ -49,6 +38,7 @@ class SystemSource:
         self._process = os.getpid()
 
     def words(self, n: int) -> Words:
+        """The next `n` words; they are the caller's to keep and are never handed out again."""
         if self._process != os.getpid():  # a fork that did not go through Python's hooks
             self.discard()
         # Nobody waits for the lock, which may be held by the very call that a signal has interrupted.
@@ -74,12 +64,10 @@ SYSTEM = SystemSource()
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=SYSTEM.discard)
 
-current: ContextVar[Source] = ContextVar("dalenius.noise.source", default=SYSTEM)
-
 
 def words(n: int) -> Words:
     """`n` fresh uniform 64-bit words."""
-    return current.get().words(n)
+    return SYSTEM.words(n)
 
 
 def word() -> int:

@@ -80,9 +80,9 @@ class Strips:
         block = max(0, int(sigma).bit_length() - 16) if sigma >= FINEST else 0
         area = _mass(sigma) / (0.985 * (TOTAL + 1))
         while True:
-            found = cls._build(variance, sigma, block, area)
-            if found is not None:
-                return found
+            strips = cls._build(variance, sigma, block, area)
+            if strips is not None:
+                return strips
             area *= 1.004
 
     @classmethod

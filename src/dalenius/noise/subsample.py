@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dalenius.calculus.errors import InvalidParameter
+from dalenius.errors import InvalidParameter
 from dalenius.noise.bernoulli import bernoulli
 from dalenius.noise.chunks import CHUNK, settled
 from dalenius.noise.geometric import levels
@@ -31,6 +31,23 @@ def permutation(n: int) -> Indices:
     The order of n independent 64-bit keys; given that no two are equal, every order is equally likely, so
     keys are drawn anew if two are.
 
+    Parameters
+    ----------
+    n
+        The number of indices.
+
+    Returns
+    -------
+    ndarray
+        The indices, as int64.
+
+    Raises
+    ------
+    InvalidParameter
+        If a parameter is not one of those described.
+
+    Examples
+    --------
     >>> from dalenius.noise import permutation
     >>> sorted(permutation(5).tolist())
     [0, 1, 2, 3, 4]
@@ -47,6 +64,25 @@ def permutation(n: int) -> Indices:
 def fixed_subsample(n: int, m: int) -> Indices:
     """m of 0, ..., n - 1, every set of m equally likely, in increasing order.
 
+    Parameters
+    ----------
+    n
+        The number of indices to choose from.
+    m
+        The number of indices to choose, at most n.
+
+    Returns
+    -------
+    ndarray
+        The indices chosen, as int64.
+
+    Raises
+    ------
+    InvalidParameter
+        If a parameter is not one of those described.
+
+    Examples
+    --------
     >>> from dalenius.noise import fixed_subsample
     >>> fixed_subsample(4, 4)
     array([0, 1, 2, 3])
@@ -65,21 +101,40 @@ def fixed_subsample(n: int, m: int) -> Indices:
 
 def _distinct(n: int, m: int) -> Indices:
     """The first m different values of a uniform sequence: by symmetry every set of m is equally likely."""
-    found: Indices = np.empty(0, dtype=np.int64)
-    while len(found) < m:
-        missing = m - len(found)
+    chosen: Indices = np.empty(0, dtype=np.int64)
+    while len(chosen) < m:
+        missing = m - len(chosen)
         fresh = below(n, missing + missing // 8 + 8).view(np.int64)
         _, first = np.unique(fresh, return_index=True)
         fresh = fresh[np.sort(first)]
-        new = fresh[~np.isin(fresh, found, assume_unique=True)] if len(found) else fresh
-        found = np.concatenate([found, new[:missing]])
-    found.sort()
-    return found
+        new = fresh[~np.isin(fresh, chosen, assume_unique=True)] if len(chosen) else fresh
+        chosen = np.concatenate([chosen, new[:missing]])
+    chosen.sort()
+    return chosen
 
 
 def poisson_subsample(n: int, rate: Any) -> Indices:
     """The indices 0, ..., n - 1 chosen independently, each with probability exactly `rate`, increasing.
 
+    Parameters
+    ----------
+    n
+        The number of indices to choose from.
+    rate
+        The probability of each: a float (taken at its exact value) or a Fraction.
+
+    Returns
+    -------
+    ndarray
+        The indices chosen, as int64.
+
+    Raises
+    ------
+    InvalidParameter
+        If a parameter is not one of those described.
+
+    Examples
+    --------
     >>> from dalenius.noise import poisson_subsample
     >>> len(poisson_subsample(10, 0.0)), len(poisson_subsample(10, 1.0))
     (0, 10)

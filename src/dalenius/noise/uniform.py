@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dalenius.calculus.errors import InvalidParameter
+from dalenius.errors import InvalidParameter
 from dalenius.noise.chunks import integers
 from dalenius.noise.parameters import Size
 from dalenius.noise.source import word, words
@@ -17,8 +17,27 @@ from dalenius.noise.source import word, words
 def uniform_integers(low: int, high: int, size: Size = None) -> Any:
     """Integers in [low, high), each with the same probability, exactly.
 
-    An int64 array of the shape `size` (of Python integers when they do not fit), one int for size None.
+    Parameters
+    ----------
+    low
+        The least integer.
+    high
+        One more than the largest.
+    size
+        The shape of the result; None for a single draw.
 
+    Returns
+    -------
+    int or ndarray
+        An int64 array of the shape `size` (of Python integers if they do not fit), or one int.
+
+    Raises
+    ------
+    InvalidParameter
+        If a parameter is not one of those described.
+
+    Examples
+    --------
     >>> from dalenius.noise import uniform_integers
     >>> uniform_integers(3, 4, 5)
     array([3, 3, 3, 3, 3])
@@ -52,10 +71,10 @@ def below(n: int, count: int) -> NDArray[np.uint64]:
     """
     if n & (n - 1) == 0:
         return words(count) >> np.uint64(65 - n.bit_length()) if n > 1 else np.zeros(count, dtype=np.uint64)
-    found = _try(n, count)
-    while len(found) < count:
-        found = np.concatenate([found, _try(n, count - len(found))])
-    return found
+    drawn = _try(n, count)
+    while len(drawn) < count:
+        drawn = np.concatenate([drawn, _try(n, count - len(drawn))])
+    return drawn
 
 
 def _try(n: int, count: int) -> NDArray[np.uint64]:

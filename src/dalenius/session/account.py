@@ -16,17 +16,16 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from dalenius.calculus.errors import (
+from dalenius.calculus.guarantees import Filter, Guarantee
+from dalenius.calculus.guarantees.cost import Cost
+from dalenius.calculus.loss import Loss
+from dalenius.errors import (
     BudgetExceeded,
+    EngineFailed,
     InvalidParameter,
     LedgerDamaged,
     LedgerError,
-    QueryFailed,
 )
-from dalenius.calculus.guarantees import Guarantee
-from dalenius.calculus.loss import Loss
-from dalenius.session.budget import Filter
-from dalenius.session.cost import Cost
 from dalenius.session.entries import Entry, digest, now
 from dalenius.session.store import Rows
 from dalenius.tables.failure import FAILED
@@ -156,11 +155,18 @@ class Account:
             body = charged.content()
             return Reply(str(body["answer"]), None, body.get("time"))
         answer = None
-        with contextlib.suppress(Exception):
+        try:
             answer = _checked_answer(compute())
+        except Exception:
+            pass
+        except (
+            BaseException
+        ):  # Ctrl-C and its like come from outside: they pass, and the charge has no answer
+            self._fail(charged)
+            raise
         if answer is None:
             self._fail(charged)
-            raise QueryFailed(FAILED)
+            raise EngineFailed(FAILED)
         return Reply(answer, charged, self.record(charged, answer))
 
     def charge(self, question: str, cost: Cost | Loss) -> Ticket:
@@ -281,7 +287,9 @@ class Account:
             whose = f" of the share of {self.analyst!r}" if self.shares else ""
             raise BudgetExceeded(
                 f"the release costs {cost.text()}, and {left.text(up=False)} is left{whose} (enough for "
-                f"{self.filter.left(left)!r}). Nothing was charged; ask for less accuracy or fewer answers."
+                f"{self.filter.left(left)!r}). Nothing was charged; ask for less accuracy or fewer answers.",
+                asked=self.filter.spent(cost),
+                left=self.filter.left(left),
             )
         return after
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from dalenius.calculus import checks
-from dalenius.calculus.errors import InvalidParameter
+from dalenius.core import checks
+from dalenius.errors import InvalidParameter
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ import os
 import re
 from dataclasses import dataclass, field
 
-from dalenius.calculus.errors import InvalidParameter
+from dalenius.errors import InvalidParameter
 
 SCHEMES = ("postgresql://", "postgres://")
 UNNAMED = "PostgreSQL"

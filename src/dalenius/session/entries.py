@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from json.encoder import encode_basestring_ascii as quoted
 from typing import Any, Literal, NamedTuple, get_args
 
-from dalenius.calculus.errors import LedgerDamaged
+from dalenius.errors import LedgerDamaged
 
 SCHEMA = 1
 """Version of the tables and of the entries. A reader refuses every version it was not written for."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dalenius.calculus.errors import InvalidParameter
+from dalenius.errors import InvalidParameter
 from dalenius.tables.aggregates import FindBounds, Quantiles
 from dalenius.tables.estimates import Wanted, columns
 from dalenius.tables.plan import Plan

@@ -13,24 +13,21 @@ import math
 import uuid
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin, clone, is_classifier
 from sklearn.pipeline import Pipeline
 
-from dalenius.calculus import checks
-from dalenius.calculus.adjacency import Adjacency
-from dalenius.calculus.errors import InvalidParameter
+from dalenius.calculus.guarantees import Filter
 from dalenius.calculus.loss import Loss
-from dalenius.calculus.losses import group, pure, to_adjacency, zcdp
-from dalenius.calculus.pairs.gaussian import GaussianPair
-from dalenius.learn.drawn_regression import DrawnRegression
-from dalenius.learn.public_bounds import PublicBounds
-from dalenius.learn.search import PrivateSearch
-from dalenius.learn.subsample_aggregate import SubsampleAggregate
-from dalenius.session.cost import Kind
+from dalenius.calculus.losses import group, pure, to_adjacency
+from dalenius.core.adjacency import Adjacency
+from dalenius.errors import InvalidParameter
+from dalenius.learn.models.exponential_regression import DrawnRegression
+from dalenius.learn.models.public_bounds import PublicBounds
+from dalenius.learn.models.search import PrivateSearch
+from dalenius.learn.models.subsample_aggregate import SubsampleAggregate
 from dalenius.tables import exact
 from dalenius.tables.aggregates import sum as sum_of
 from dalenius.tables.canonical import NoCanonicalText, canonical
@@ -62,9 +59,9 @@ class Fitting:
         table: Table,
         unit: Unit,
         adjacency: Adjacency,
-        kind: Kind | None = None,
+        budget: Filter | None = None,
     ) -> Fitting:
-        """Everything that can be refused is refused here. `kind` is of the budget that pays."""
+        """Everything that can be refused is refused here. `budget` is what pays."""
         if not callable(getattr(model, "price", None)):
             raise InvalidParameter(
                 f"{type(model).__name__} does not say what a fit costs; use a model of dp.learn, such as "
@@ -94,7 +91,7 @@ class Fitting:
         wanted = {f"feature {n}": sum_of(text, ends) for n, (text, ends) in enumerate(columns.items())}
         query = table.agg(**wanted, target=sum_of(label, around))
         exact.check(query, unit)
-        return cls(model, query, unit, of_a_unit(model.price(), unit, adjacency, kind))
+        return cls(model, query, unit, of_a_unit(model.price(), unit, adjacency, budget))
 
     @property
     def question(self) -> str:
@@ -158,19 +155,19 @@ def _restored(model: Any, told: dict[str, Any]) -> Any:
     return model
 
 
-def of_a_unit(loss: Loss, unit: Unit, adjacency: Adjacency, kind: Kind | None = None) -> Loss:
-    """The loss of all rows of a unit together, towards these neighbours: what a budget of this kind is charged.
+def of_a_unit(loss: Loss, unit: Unit, adjacency: Adjacency, budget: Filter | None = None) -> Loss:
+    """The loss of all rows of a unit together, towards these neighbours: what this budget is charged.
 
-    Where no closed form follows the neighbours in between, they are counted: j steps of rho-zCDP are j^2 rho-zCDP (Bun
-    and Steinke 2016, Proposition 1.9), which a budget in rho is charged; those of e-DP are of randomized response.
+    Where no closed form follows the neighbours in between, they are counted: by the budget's own rule where it has one
+    (`Filter.group`); those of e-DP are of randomized response.
     """
     rows = 1 if unit.column is None else unit.max_rows
     if rows == 1 and loss.adjacency is adjacency:
         return loss
     steps = rows if loss.adjacency is adjacency else 2 * rows  # replacing is removing and adding
-    gaussian = all(isinstance(pair, GaussianPair) for pair, _ in loss.terms_remove + loss.terms_add)
-    if kind == "zcdp" and not gaussian and math.isfinite(loss.zcdp()):
-        return zcdp(checks.float_up(steps**2 * Fraction(loss.zcdp())), adjacency)
+    counted = None if budget is None else budget.group(loss, steps, adjacency)
+    if counted is not None:
+        return counted
     if len(loss.terms_remove) > 1 and math.isfinite(loss.epsilon(0.0)):
         return group(pure(loss.epsilon(0.0), adjacency), steps)
     return to_adjacency(group(loss, rows), adjacency)

@@ -20,14 +20,14 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dalenius.calculus import checks
-from dalenius.calculus.adjacency import ADD_REMOVE, Adjacency
-from dalenius.calculus.errors import InvalidParameter, LedgerDamaged, LedgerError
-from dalenius.calculus.guarantees import GDP, ZCDP, ApproxDP, Guarantee, PureDP
+from dalenius.calculus.guarantees import KINDS as GUARANTEES
+from dalenius.calculus.guarantees import Filter, Guarantee, filter_of
+from dalenius.core import checks
+from dalenius.core.adjacency import ADD_REMOVE, Adjacency
+from dalenius.errors import InvalidParameter, LedgerDamaged, LedgerError
 from dalenius.session import postgres
 from dalenius.session.account import Account, listed
 from dalenius.session.address import is_address, read_address
-from dalenius.session.budget import Filter, filter_of
 from dalenius.session.entries import KINDS, SCHEMA, START, Entry, Kind, digest, now
 from dalenius.session.memory import Memory, is_known, memory_of
 from dalenius.session.sqlite import SqliteStore
@@ -125,7 +125,7 @@ class Ledger:
         another unit or other shares is refused. `shares` gives each analyst a fraction of the budget (of
         epsilon, rho, mu^2, or mu^2 and delta); together at most 1. In an account with shares only those
         analysts may spend, each up to their share; without, anybody may, and `analyst` is a note. `reserve`, for
-        ApproxDP, is the part of epsilon set aside (`budget.ApproxFilter`); left out, it is what the account has,
+        ApproxDP, is the part of epsilon set aside (`calculus.guarantees.approx`); left out, it is what the account has,
         and nothing in a new one. `place` is kept with a new account: where the data is, as `session.opening`
         checks it.
         """
@@ -136,9 +136,9 @@ class Ledger:
         parts = _shares(shares)
         with self.reading() as rows:
             entry = rows.first("account", 0, digest(dataset))
-        if reserve is None and entry is not None and isinstance(budget, ApproxDP):
-            reserve = entry.content()["promise"].get("reserve")
         filter = filter_of(budget, adjacency, reserve or 0)
+        if reserve is None and entry is not None:
+            filter = filter.like(entry.content()["promise"])
         terms = {
             "dataset": dataset,
             "promise": filter.written(),
@@ -355,9 +355,8 @@ def read_account(ledger: Ledger, entry: Entry, analyst: str | None) -> Account:
 
 def read_filter(body: Mapping[str, Any]) -> Filter:
     """The filter of an account's body."""
-    kinds = {"pure": PureDP, "approx": ApproxDP, "zcdp": ZCDP, "gdp": GDP}
     try:
-        promise = kinds[body["promise"]["kind"]](*map(float, body["promise"]["values"]))
+        promise = GUARANTEES[body["promise"]["kind"]](*map(float, body["promise"]["values"]))
         return filter_of(promise, Adjacency[body["adjacency"]], body["promise"].get("reserve", 0))
     except (KeyError, TypeError, ValueError):
         raise LedgerDamaged("an account of the ledger is not written as we write them.") from None

@@ -22,8 +22,8 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
-from dalenius.calculus.errors import LedgerDamaged
-from dalenius.session.cost import GRAINS, PLACES
+from dalenius.calculus.guarantees.amounts import GRAINS, PLACES
+from dalenius.errors import LedgerDamaged
 from dalenius.session.entries import KINDS, START, Entry, digest
 
 Sums = dict[str, int]
@@ -204,14 +204,14 @@ def _sums(content: Mapping[str, str]) -> Sums:
 
 
 def _decimal(grains: int) -> str:
-    """What `cost.decimal` writes."""
+    """What `amounts.decimal` writes."""
     whole, part = divmod(grains, GRAINS)
     return f"{whole}.{part:0{PLACES}d}".rstrip("0").rstrip(".")
 
 
 @lru_cache(maxsize=10_000)
 def _grains(text: str) -> int:
-    """A number as `cost.decimal` writes it, in grains; another spelling is refused."""
+    """A number as `amounts.decimal` writes it, in grains; another spelling is refused."""
     found = _DECIMAL.fullmatch(text)
     if found is None or len(found[2] or "") > PLACES:
         raise ValueError("an amount must be an exact decimal number.")

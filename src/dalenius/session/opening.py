@@ -15,14 +15,13 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from dalenius.calculus.adjacency import Adjacency
-from dalenius.calculus.errors import InvalidParameter, LedgerDamaged, LedgerError
-from dalenius.calculus.guarantees import Guarantee
+from dalenius.calculus.guarantees import Guarantee, filter_of
+from dalenius.calculus.guarantees.cost import Cost
+from dalenius.core.adjacency import Adjacency
+from dalenius.errors import InvalidParameter, LedgerDamaged, LedgerError
 from dalenius.session import postgres
 from dalenius.session.account import Account, Balance, Ticket
 from dalenius.session.address import is_address, read_address
-from dalenius.session.budget import filter_of
-from dalenius.session.cost import Cost
 from dalenius.session.entries import Entry
 from dalenius.session.ledger import PATIENCE, Ledger, _name, _shares
 from dalenius.tables.place import Place

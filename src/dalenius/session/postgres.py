@@ -21,7 +21,7 @@ import time
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from dalenius.calculus.errors import InvalidParameter, LedgerDamaged, LedgerError
+from dalenius.errors import InvalidParameter, LedgerDamaged, LedgerError
 from dalenius.session.address import WRITE, Address
 from dalenius.session.entries import Entry
 from dalenius.session.guards import GRANT, TABLES, TRIGGERS, UPGRADE

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import fields
 from typing import Any
 
-from dalenius.calculus.guarantees import Guarantee
 from dalenius.session.account import Account
 from dalenius.session.entries import SCHEMA
 from dalenius.session.ledger import BATCH, Ledger
@@ -42,9 +40,9 @@ def _account(ledger: Ledger, account: Account) -> dict[str, Any]:
         "unit": account.unit,
         "adjacency": account.filter.adjacency.name.lower(),
         "kind": account.filter.kind,
-        "budget": told(account.promise),
-        "spent": told(account.filter.spent(balance.total)),
-        "left": told(account.filter.left(balance.total.below(account.limit))),
+        "budget": account.promise.numbers,
+        "spent": account.filter.spent(balance.total).numbers,
+        "left": account.filter.left(balance.total.below(account.limit)).numbers,
         "exact": {
             "limit": account.limit.written(),
             "spent": balance.total.written(),
@@ -56,11 +54,6 @@ def _account(ledger: Ledger, account: Account) -> dict[str, Any]:
         "answers": tally.answered - tally.failed,
         "failures": tally.failed,
     }
-
-
-def told(promise: Guarantee) -> dict[str, float]:
-    """The numbers of a promise by their names, such as {"rho": 0.5}."""
-    return {part.name: getattr(promise, part.name) for part in fields(promise)}  # type: ignore[arg-type]
 
 
 def exported(ledger: Ledger) -> Iterator[str]:

@@ -3,27 +3,26 @@
 from __future__ import annotations
 
 import json
-import math
 import os
 import shutil
 import tempfile
 import weakref
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from dalenius.calculus.adjacency import ADD_REMOVE, Adjacency
-from dalenius.calculus.errors import CannotMeet, InvalidParameter, QueryRefused
-from dalenius.calculus.guarantees import GDP, ZCDP, ApproxDP, Guarantee, PureDP
+from dalenius.calculus.guarantees import Guarantee
+from dalenius.calculus.guarantees.cost import Cost
 from dalenius.calculus.loss import Loss
 from dalenius.calculus.losses import total
+from dalenius.core.adjacency import ADD_REMOVE, Adjacency
+from dalenius.core.checks import shown
+from dalenius.errors import CannotMeet, InvalidParameter, QueryRefused, TooLittleNoise, TooMuchNoise
 from dalenius.session.account import Account
 from dalenius.session.accuracy import Within
-from dalenius.session.budget import filter_of
-from dalenius.session.cost import Cost, root_at_most
 from dalenius.session.explain import Explanation
 from dalenius.session.ledger import Ledger
 from dalenius.session.opening import SessionAccount, Terms, dataset_name
@@ -45,7 +44,7 @@ from dalenius.tables.unit import Unit
 
 @dataclass(frozen=True)
 class Price:
-    """The cheapest budget that is accurate enough, and whether there is that much left."""
+    """The cheapest budget that is accurate enough, and whether there is that much left; a release takes it as it is."""
 
     budget: Guarantee
     affordable: bool
@@ -54,22 +53,57 @@ class Price:
         return f"{self.budget}" + ("" if self.affordable else ", more than is left")
 
 
+Budget = Guarantee | Price
+"""What a release is paid with."""
+
+
 class Session:
     """Questions about one table, answered with noise and paid from one budget.
 
-    data: whatever `tables.Source.open` opens, or what it opened. unit: who is protected. budget: PureDP, ApproxDP,
-    ZCDP or GDP: what is promised about everything this session, and every other one on the same ledger and data
-    set, ever releases; None for that of an account which is there already. The promise stays valid when each question
-    is chosen after the last answer: see `session.budget` for the filter of each kind and its theorem. ledger: a file
-    or a postgresql:// address; without one nothing is remembered after the session ends, and the same budget could be
-    spent again: for trying out only. The ledger and the account are made by the first question that is charged.
+    Parameters
+    ----------
+    data
+        Whatever `tables.Source.open` opens (a file, a data frame, a database address), or what it opened.
+    unit
+        Who is protected.
+    budget
+        PureDP, ApproxDP, ZCDP or GDP: what is promised about everything this session, and every other one on the same
+        ledger and data set, ever releases; None for that of an account which is there already. The promise stays valid
+        when each question is chosen after the last answer: `calculus.guarantees.filter` has the proof, and the file of
+        each guarantee its theorem.
+    ledger
+        A file or a postgresql:// address; without one nothing is remembered after the session ends, and the same budget
+        could be spent again: for trying out only. The ledger and the account are made by the first question that is
+        charged.
+    name
+        What the ledger calls the data; a file's name without its ending, or that of the table, where it is left out.
+        The ledger also remembers where the data is: the same name at another place is refused, and the same place under
+        another name.
+    moved
+        Whether the data of this account was at another place before; the ledger keeps that it was moved.
+    table
+        The table, in a database.
+    schema
+        Public facts about the columns: a Schema, a mapping of columns to facts, or a description file.
+    adjacency
+        Which two data sets are neighbours.
+    analyst
+        Who asks, where the budget has shares.
+    shares
+        The part of a new account's budget that each analyst may spend.
+    reserve
+        For ApproxDP budgets, how much of epsilon is set aside, when the account is opened, for pure and fitted
+        releases; they then cost less and Gaussian noise more (docs/learning.md).
 
-    name: what the ledger calls the data; a file's name without its ending, or that of the table, where it is left
-    out. The ledger also remembers where the data is: the same name at another place is refused, and the same place
-    under another name. moved: the data of this account is at this place now; the ledger keeps that it was moved.
-    reserve: for ApproxDP budgets, how much of epsilon is set aside, when the account is opened, for pure and fitted
-    releases; they then cost less and Gaussian noise more (docs/learning.md).
+    Raises
+    ------
+    InvalidParameter
+        If something given cannot be; nothing is charged or made then.
+    LedgerError
+        If the ledger cannot be used.
 
+    Examples
+    --------
     >>> import dalenius as dp, pandas as pd
     >>> people = pd.DataFrame({"age": [20, 30, 40] * 1000, "town": ["a", "b", "b"] * 1000})
     >>> s = dp.Session(people, unit=dp.Unit.rows(), budget=dp.ZCDP(0.5))
@@ -140,8 +174,8 @@ class Session:
 
     @property
     def remaining(self) -> Guarantee:
-        """What may still be spent, rounded down."""
-        return self.account.remaining
+        """The largest budget a release may still be given, rounded down: it then spends all that is left."""
+        return self.account.filter.budget_left(self.account.left())
 
     @property
     def spent(self) -> Guarantee:
@@ -150,38 +184,101 @@ class Session:
 
     # -- asking ---------------------------------------------------------------------------------------
 
-    def release(self, query: Query, budget: Guarantee, *, confidence: float = 0.95) -> Answer:
-        """The private answer, paid with `budget`: charged before any data is read, recorded before it is
-        returned.
+    def release(self, query: Query, budget: Budget, *, confidence: float = 0.95) -> Answer:
+        """The private answer to a question.
 
-        The identical question at the identical price is answered from the record, for nothing.
+        It is charged before any data is read, and recorded before it is returned. The identical question at the
+        identical price is answered from the record, for nothing.
+
+        Parameters
+        ----------
+        query
+            A question: a table of this session, ended by `.agg(...)`.
+        budget
+            What the answer may cost, in a kind that the session's budget is paid in, or what `price` returned.
+        confidence
+            Of the intervals.
+
+        Returns
+        -------
+        Answer
+            Estimates, standard errors and intervals.
+
+        Raises
+        ------
+        InvalidParameter
+            If the question or the budget is refused; nothing is charged.
+        BudgetExceeded
+            If there is not so much left; nothing is charged.
+        EngineFailed
+            If the engine could not carry the question out; the charge stays.
+
+        Examples
+        --------
+        >>> import dalenius as dp, pandas as pd
+        >>> s = dp.Session(pd.DataFrame({"age": [30] * 100}), unit=dp.Unit.rows(), budget=dp.PureDP(1.0))
+        >>> s.release(s.table.agg(n=dp.count()), dp.PureDP(0.25)).free, s.remaining
+        (False, PureDP(epsilon=0.75))
         """
-        wanted = Wanted(_confidence(confidence))
+        wanted, budget = Wanted(_confidence(confidence)), _paid(budget)
         if isinstance(_asked(query).keys, Discover):
             return self._with_discovery(query, budget, wanted)
-        made = self._plan(query, budget)
+        made = self._plan(query, self._price_of(budget))
         question = self._question(query, budget)
-        cost = self._cost(made.loss, budget)
+        cost = self.account.filter.charge(made.loss, budget, self.account.left())
         reply = self.account.ask(question, cost, lambda: self._compute(made).to_json())
         released = Released.from_json(reply.answer, made)
         return Answer(made, released, repr(budget), wanted, reply.is_free, reply.time)
 
-    def release_all(self, queries: Mapping[str, Query], budget: Guarantee) -> dict[str, Answer]:
-        """Several questions as one plan: one charge for their joint loss, the budget divided evenly."""
-        if not queries:
-            raise InvalidParameter("release_all needs at least one question.")
+    def release_all(self, queries: Mapping[str, Query], budget: Budget) -> dict[str, Answer]:
+        """Several questions as one plan: one charge for their joint loss, the budget divided evenly.
+
+        Parameters
+        ----------
+        queries
+            The questions by name.
+        budget
+            What all of them together may cost; as in `release`.
+
+        Returns
+        -------
+        dict
+            The answers by the same names.
+
+        Raises
+        ------
+        InvalidParameter
+            If a question or the budget is refused; nothing is charged.
+        BudgetExceeded
+            If there is not so much left; nothing is charged.
+
+        Examples
+        --------
+        >>> import dalenius as dp, pandas as pd
+        >>> s = dp.Session(pd.DataFrame({"age": [30] * 100}), unit=dp.Unit.rows(), budget=dp.ZCDP(0.5))
+        >>> old = s.table.filter("age > 60")
+        >>> sorted(s.release_all({"all": s.table.agg(n=dp.count()), "old": old.agg(n=dp.count())}, dp.ZCDP(0.1)))
+        ['all', 'old']
+        """
+        named: object = queries
+        if not isinstance(named, Mapping) or not named:
+            raise InvalidParameter(
+                f"release_all needs questions by name, at least one: {{'n': query}}, not {shown(queries)}."
+            )
         for name in queries:
             if not isinstance(name, str):
                 raise InvalidParameter(f"the questions of release_all are named by text, not {name!r}.")
-        part = _divided(self._price_kind(budget), len(queries))
-        plans = {name: self._plan(query, part, converted=True) for name, query in queries.items()}
+        budget = _paid(budget)
+        part = self._price_of(budget).divided(len(queries))
+        plans = {name: self._plan(query, part) for name, query in queries.items()}
         joint = total([p.loss for p in plans.values()])
         question = json.dumps({name: self._question(query, budget) for name, query in queries.items()})
 
         def compute() -> str:
             return json.dumps({name: self._compute(p).to_json() for name, p in plans.items()})
 
-        reply = self.account.ask(question, self._cost(joint, budget), compute)
+        charged = self.account.filter.charge(joint, budget, self.account.left())
+        reply = self.account.ask(question, charged, compute)
         texts = json.loads(reply.answer)
         cost = f"{budget!r} for {len(plans)} questions"
         return {
@@ -192,7 +289,7 @@ class Session:
     def sql(
         self,
         text: str,
-        budget: Guarantee,
+        budget: Budget,
         *,
         public: Mapping[str, Any] | None = None,
         keys: Any = None,
@@ -200,7 +297,38 @@ class Session:
     ) -> Answer:
         """The answer to a SELECT of aggregates; see docs/tables.md for the subset that is understood.
 
-        public: public tables to join, by name. keys: the groups, where the schema does not list them.
+        Parameters
+        ----------
+        text
+            The SELECT.
+        budget
+            What the answer may cost; as in `release`.
+        public
+            Public tables to join, by name.
+        keys
+            The groups, where the schema does not list them.
+        confidence
+            Of the intervals.
+
+        Returns
+        -------
+        Answer
+            As from `release`, which this calls.
+
+        Raises
+        ------
+        InvalidParameter
+            If the text is not understood, or refused; nothing is charged.
+        BudgetExceeded
+            If there is not so much left; nothing is charged.
+
+        Examples
+        --------
+        >>> import dalenius as dp, pandas as pd
+        >>> people = pd.DataFrame({"age": [30] * 100})
+        >>> s = dp.Session(people, unit=dp.Unit.rows(), budget=dp.ZCDP(0.5), name="people")
+        >>> s.sql("SELECT COUNT(*) AS n FROM people", dp.ZCDP(0.1)).free
+        False
         """
         from dalenius.tables.sql import parse_sql
 
@@ -208,16 +336,38 @@ class Session:
         return self.release(query, budget, confidence=confidence)
 
     def fit(self, model: Any, features: Any, target: Any, *, table: Table | None = None) -> Any:
-        """A model of `dp.learn` fitted to the table and paid from the budget: a scikit-learn Pipeline.
+        """A model of `dp.learn`, fitted to the table and paid from the budget.
 
-        features: columns or expressions, as a list where the schema has their bounds, or with them: {"age": (18,
-        90)}. target: a column, an expression, or a condition (1 or 0) for a classifier. table: other than all of it,
-        `session.table.filter(...)` for instance. The price is the model's own, `model.price()`, for all rows of a unit
-        and the session's neighbours, in the session's currency; `loss_` of the model is what was charged. Give
-        the model ApproxDP(epsilon, delta) or GDP(mu) in a session with an ApproxDP budget, GDP(mu) with a GDP budget,
-        ZCDP(rho) with a ZCDP budget and PureDP(epsilon) with a PureDP one. The identical fit is returned from the
-        record, for nothing.
+        The price is the model's own, `model.price()`, for all rows of a unit and the session's neighbours, in the
+        session's currency; `loss_` of the model is what was charged. The identical fit is returned from the record, for
+        nothing.
 
+        Parameters
+        ----------
+        model
+            With a guarantee that the session's budget can pay: ApproxDP(epsilon, delta) or GDP(mu) in a session with an
+            ApproxDP budget, GDP(mu) with a GDP budget, ZCDP(rho) with a ZCDP one and PureDP(epsilon) with a PureDP one.
+        features
+            Columns or expressions, as a list where the schema has their bounds, or with them: {"age": (18, 90)}.
+        target
+            A column, an expression, or a condition (1 or 0) for a classifier.
+        table
+            Other than all of it: `session.table.filter(...)`, for instance.
+
+        Returns
+        -------
+        sklearn.pipeline.Pipeline
+            It predicts from features in the user's units.
+
+        Raises
+        ------
+        InvalidParameter
+            If the model, the columns or the price are refused; nothing is charged.
+        BudgetExceeded
+            If there is not so much left; nothing is charged.
+
+        Examples
+        --------
         >>> import dalenius as dp, pandas as pd
         >>> people = pd.DataFrame({"age": range(18, 90), "pay": range(72)})
         >>> s = dp.Session(people, unit=dp.Unit.rows(), budget=dp.ApproxDP(2.0, 1e-5))
@@ -228,35 +378,79 @@ class Session:
         """
         from dalenius.session.fit import Fitting
 
-        fitting = Fitting.of(
-            model,
-            features,
-            target,
-            self.table if table is None else table,
-            self.unit,
-            self.adjacency,
-            self.account.filter.kind,
-        )
-        reply = self.account.ask(
-            fitting.question, self._cost_of_fit(fitting.loss), lambda: fitting.compute(self.source)
-        )
+        whole = self.table if table is None else table
+        budget = self.account.filter
+        fitting = Fitting.of(model, features, target, whole, self.unit, self.adjacency, budget)
+        cost = self._cost_of_fit(fitting.loss)
+        reply = self.account.ask(fitting.question, cost, lambda: fitting.compute(self.source))
         return fitting.restored(reply.answer)
 
     # -- before paying --------------------------------------------------------------------------------
 
-    def explain(self, query: Query, budget: Guarantee | None = None) -> Explanation:
+    def explain(self, query: Query, budget: Budget | None = None) -> Explanation:
         """What would be released: sensitivities, noise, and the error to expect by group size. It is free.
 
-        budget: all that remains, if not said.
+        Parameters
+        ----------
+        query
+            A question, as for `release`.
+        budget
+            What the answer may cost; all that remains, if not said.
+
+        Returns
+        -------
+        Explanation
+            `print` it, or ask for one error.
+
+        Raises
+        ------
+        InvalidParameter
+            If the question or the budget is refused.
+
+        Examples
+        --------
+        >>> import dalenius as dp, pandas as pd
+        >>> s = dp.Session(pd.DataFrame({"age": [30] * 100}), unit=dp.Unit.rows(), budget=dp.PureDP(1.0))
+        >>> s.explain(s.table.agg(n=dp.count()), dp.PureDP(0.5)).error(confidence=0.95)
+        6.0
         """
-        budget = self.remaining if budget is None else budget
+        budget = self.remaining if budget is None else _paid(budget)
         if isinstance(_asked(query).keys, Discover):
             found = self._discovery(query, budget)
             return Explanation(found.rest, found.threshold)
-        return Explanation(self._plan(query, budget))
+        return Explanation(self._plan(query, self._price_of(budget)))
 
     def price(self, query: Query, accuracy: Within) -> Price:
-        """The cheapest budget, of the session's kind, with which the answer is accurate enough."""
+        """The cheapest budget, of the session's kind, with which the answer is accurate enough. It is free.
+
+        Parameters
+        ----------
+        query
+            A question, as for `release`.
+        accuracy
+            `dp.within(error, confidence)`.
+
+        Returns
+        -------
+        Price
+            The budget, and whether there is that much left; `release` takes it as it is.
+
+        Raises
+        ------
+        CannotMeet
+            If no budget makes the answer so accurate.
+        InvalidParameter
+            If the question is refused, or its error depends on the data.
+
+        Examples
+        --------
+        >>> import dalenius as dp, pandas as pd
+        >>> s = dp.Session(pd.DataFrame({"age": [30] * 100}), unit=dp.Unit.rows(), budget=dp.ZCDP(0.5))
+        >>> q = s.table.agg(n=dp.count())
+        >>> price = s.price(q, dp.within(10, confidence=0.95))
+        >>> price.affordable, s.release(q, price).free
+        (True, False)
+        """
         if not isinstance(accuracy, Within):
             raise InvalidParameter(f"accuracy is {accuracy!r}; say dp.within(100, confidence=0.95).")
         low, high = 1e-12, 1e-12
@@ -267,81 +461,41 @@ class Session:
             low, high = (low, middle) if self._accurate(query, middle, accuracy) else (middle, high)
             if high / low < 1 + 1e-9:
                 break
-        budget = self._budget(high)
-        left = self.account.left()
-        made = (
-            self._discovery(query, budget) if isinstance(query.keys, Discover) else self._plan(query, budget)
-        )
-        cost = self.account.filter.cost(made.loss)
-        return Price(budget, cost.fits(left))
+        budget = self.account.filter.budget(high)
+        discovered = isinstance(query.keys, Discover)
+        made = self._discovery(query, budget) if discovered else self._plan(query, self._price_of(budget))
+        cost = self.account.filter.charge(made.loss, budget, self.account.left())
+        return Price(budget, cost.fits(self.account.left()))
 
     # -- inside ---------------------------------------------------------------------------------------
 
     def _accurate(self, query: Query, amount: float, accuracy: Within) -> bool:
         try:
-            found = self.explain(query, self._budget(amount))
-        except InvalidParameter as problem:
-            if "times the sensitivity" in str(problem):  # absurdly much noise: not accurate
-                return False
-            if "promises nothing" in str(problem):  # absurdly little
-                raise CannotMeet(
-                    f"no budget makes this answer accurate to {accuracy.error:g}: rounding, or the size of "
-                    "the groups, stands in the way. Ask for a larger error, or for larger groups."
-                ) from None
-            raise
+            found = self.explain(query, self.account.filter.budget(amount))
+        except TooMuchNoise:
+            return False
+        except TooLittleNoise:
+            raise CannotMeet(
+                f"no budget makes this answer accurate to {accuracy.error:g}: rounding, or the size of "
+                "the groups, stands in the way. Ask for a larger error, or for larger groups."
+            ) from None
         return found.error(accuracy.confidence, accuracy.column, accuracy.rows) <= accuracy.error
 
-    def _budget(self, amount: float) -> Guarantee:
-        promise = self.account.promise
-        if isinstance(promise, PureDP):
-            return PureDP(amount)
-        return ZCDP(amount) if isinstance(promise, ZCDP) else GDP(amount**0.5)
-
-    def _price_kind(self, budget: Guarantee) -> Guarantee:
-        """The budget of a release as PureDP, ZCDP or GDP, whichever the session's filter adds up."""
-        promise = self.account.promise
-        if isinstance(budget, ApproxDP) and budget.delta == 0:
-            budget = PureDP(budget.epsilon)
-        if isinstance(promise, ApproxDP) and isinstance(budget, ApproxDP):
-            # As much as a total of the same numbers would be: so one release may use all of it.
-            return GDP(root_at_most(filter_of(budget, self.adjacency).limit.amount))
-        kinds = {PureDP: (PureDP,), ZCDP: (ZCDP,), GDP: (GDP,), ApproxDP: (GDP, PureDP)}
-        allowed = kinds[type(promise)]
-        if not isinstance(budget, allowed):
-            names = " or ".join(kind.__name__ for kind in allowed)
-            raise InvalidParameter(
-                f"this session's budget is {promise!r}, so a release is paid in {names}, not {budget!r}."
-            )
-        return budget
-
-    def _cost(self, loss: Loss, budget: Guarantee) -> Cost:
-        """What is charged: the price as it was declared, rounded as a total would be, or what the loss comes to.
-
-        The second is what must be paid, and it is the smaller one: the noise is made to fit the price.
-        """
-        price = self._price_kind(budget)
-        if isinstance(self.account.promise, ApproxDP) and isinstance(price, PureDP):
-            return self.account.filter.cost(loss, room=self.account.left())
-        computed = self.account.filter.cost(loss)
-        same = filter_of(budget if isinstance(budget, ApproxDP) else price, self.adjacency)
-        return replace(computed, amount=max(computed.amount, same.limit.amount))
+    def _price_of(self, budget: Guarantee) -> Guarantee:
+        return self.account.filter.price(budget)
 
     def _cost_of_fit(self, loss: Loss) -> Cost:
-        """Where a fit has no finite mu, a little of the delta of an approximate budget pays for that."""
-        if not isinstance(self.account.promise, ApproxDP) or math.isfinite(loss.gdp()):
-            return self.account.filter.cost(loss, room=self.account.left())
-        # A thousandth: what is beyond it in the tail hardly matters, and a thousand fits have room.
-        little = float(self.account.allowance(self.account.analyst).delta) / 1000
-        return self.account.filter.cost(loss, loss.delta_at_infinity() + little, self.account.left())
+        account = self.account
+        return account.filter.charge_for_fit(loss, account.left(), account.allowance(account.analyst))
 
-    def _plan(self, query: Query, budget: Guarantee, converted: bool = False) -> Plan:
+    def _plan(self, query: Query, price: Guarantee) -> Plan:
         if isinstance(_asked(query).keys, Discover):
             raise InvalidParameter(
                 "dp.discover() finds the keys in a release of its own: ask this question by release(query, budget), or "
                 "list the keys: group_by(..., keys=[...])."
             )
         exact.check(query, self.unit)
-        return plan(query, self.unit, budget if converted else self._price_kind(budget), self.adjacency)
+        return plan(query, self.unit, price, self.adjacency)
 
     def _question(self, query: Query, budget: Guarantee) -> str:
         return json.dumps([query.canonical(), repr(budget), repr(self.unit)])
@@ -358,7 +512,8 @@ class Session:
             told = self._compute(found.restricted(keys)).to_json() if keys else None
             return json.dumps({"keys": written_keys(keys), "answer": told})
 
-        reply = self.account.ask(self._question(query, budget), self._cost(found.loss, budget), compute)
+        cost = self.account.filter.charge(found.loss, budget, self.account.left())
+        reply = self.account.ask(self._question(query, budget), cost, compute)
         content = json.loads(reply.answer)
         made = found.restricted(read_keys(content["keys"]))
         told = content["answer"]
@@ -366,13 +521,13 @@ class Session:
         return Answer(made, released, repr(budget), wanted, reply.is_free, reply.time)
 
     def _discovery(self, query: Query, budget: Guarantee) -> Discovery:
-        if not isinstance(self.account.promise, ApproxDP):
+        if not self.account.filter.pays_for_rare_events:
             raise InvalidParameter(
                 f"discovering keys spends some delta, and this session's budget is {self.account.promise!r}. "
                 "Use a session with an ApproxDP budget, or list the keys: group_by(..., keys=[...])."
             )
         exact.check(query, self.unit)
-        return discovery(query, self.unit, self._price_kind(budget), self._some_delta(), self.adjacency)
+        return discovery(query, self.unit, self._price_of(budget), self._some_delta(), self.adjacency)
 
     def _some_delta(self) -> float:
         """A twentieth of the delta set aside for such events, each time."""
@@ -409,10 +564,5 @@ def _asked(query: object) -> Query:
     return query
 
 
-def _divided(budget: Guarantee, parts: int) -> Guarantee:
-    if isinstance(budget, PureDP):
-        return PureDP(budget.epsilon / parts)
-    if isinstance(budget, ZCDP):
-        return ZCDP(budget.rho / parts)
-    assert isinstance(budget, GDP)
-    return GDP(budget.mu / parts**0.5)
+def _paid(budget: Budget) -> Guarantee:
+    return budget.budget if isinstance(budget, Price) else budget

@@ -42,7 +42,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from dalenius.calculus.errors import LedgerDamaged, LedgerError
+from dalenius.errors import LedgerDamaged, LedgerError
 from dalenius.session.entries import SCHEMA, START, Entry
 from dalenius.session.store import Rows, Store
 

@@ -13,7 +13,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any
 
-from dalenius.calculus.errors import LedgerDamaged, LedgerError
+from dalenius.errors import LedgerDamaged, LedgerError
 from dalenius.session import memory as memories
 from dalenius.session.entries import Entry
 from dalenius.session.memory import Memory

@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
-from dalenius.calculus.errors import InvalidParameter, LedgerDamaged
+from dalenius.errors import DaleniusError, LedgerDamaged
 from dalenius.session.account import read_balance
 from dalenius.session.address import UNNAMED, is_address
 from dalenius.session.entries import SCHEMA, START
@@ -135,7 +135,7 @@ class _Reader:
         """What the account promised, and what was spent of it. Sums only grow: the last ones tell of all."""
         try:
             self._promise(seq, tally)
-        except (KeyError, TypeError, ValueError, AttributeError, InvalidParameter):
+        except (KeyError, TypeError, ValueError, AttributeError, DaleniusError):
             self._say(f"entry {seq} is not an account as we write them")
 
     def _promise(self, seq: int, tally: Tally) -> None:

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Protocol
 
-from dalenius.calculus.checks import number
-from dalenius.calculus.errors import InvalidParameter, QueryRefused
+from dalenius.core.checks import number
+from dalenius.errors import InvalidParameter, QueryRefused
 from dalenius.tables.bins import Bins, equal_bins, fine_bins, listed_bins
 from dalenius.tables.gridding import Value, make_value
 from dalenius.tables.measures import Measure, binned, centred_sum, needed, product, total, units

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from dalenius.calculus.errors import InvalidParameter
+from dalenius.errors import InvalidParameter
 from dalenius.tables.column import Column
 from dalenius.tables.estimates import Wanted, columns
 from dalenius.tables.exact import ExactTable

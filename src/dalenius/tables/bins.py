@@ -11,8 +11,8 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
-from dalenius.calculus.checks import count, number
-from dalenius.calculus.errors import InvalidParameter
+from dalenius.core.checks import count, number
+from dalenius.errors import InvalidParameter
 from dalenius.tables.gridding import LARGEST_POWER, clamp
 from dalenius.tables.schema import Nulls, imputed_number
 from dalenius.tables.terms import Term, double, integer, null

@@ -20,7 +20,7 @@ keeps at most max_rows rows in at most max_groups groups. This needs nothing fro
 
 WHY IT IS THE SAME EVERYWHERE. Everything ordered is an integer, and nulls come first by request: collations and
 the engines' own hash functions play no part. (Discovered text keys are ordered by 24 bits of their SHA-256 and
-only then as text, see `dalenius.tables.portable`.)
+only then as text, see `Engine.digest`.)
 
 Rows whose id is null belong to nobody who could be protected; the id needs a policy for them (`nulls="drop"`).
 """

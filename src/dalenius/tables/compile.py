@@ -11,7 +11,7 @@ from typing import Any, Protocol
 import ibis
 from sqlglot import exp
 
-from dalenius.calculus.errors import QueryRefused
+from dalenius.errors import QueryRefused
 from dalenius.tables import terms
 from dalenius.tables.engines import total
 from dalenius.tables.expressions import parse, written

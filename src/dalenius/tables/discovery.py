@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from dalenius.calculus.adjacency import Adjacency
-from dalenius.calculus.errors import InvalidParameter
 from dalenius.calculus.guarantees import GDP, Guarantee
 from dalenius.calculus.loss import Loss
 from dalenius.calculus.losses import approx
+from dalenius.core.adjacency import Adjacency
+from dalenius.errors import InvalidParameter
 from dalenius.mechanisms import Gaussian
 from dalenius.tables.aggregates import CountDistinct
 from dalenius.tables.exact import LARGEST, ExactTable

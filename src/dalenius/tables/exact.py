@@ -38,10 +38,9 @@ import ibis
 import numpy as np
 from numpy.typing import NDArray
 
-from dalenius.calculus.errors import InvalidParameter, QueryRefused
+from dalenius.errors import InvalidParameter, QueryRefused
 from dalenius.tables.bins import Bins
 from dalenius.tables.bounding import SEED, UNIT, bounded
-from dalenius.tables.engines import engine_of
 from dalenius.tables.engines.engine import LIMIT, fits
 from dalenius.tables.failure import sealed
 from dalenius.tables.gridding import Value
@@ -148,7 +147,7 @@ def _prepared(source: Source, query: Query, unit: Unit) -> _Evaluation:
 class _Evaluation:
     def __init__(self, source: Source, query: Query, unit: Unit) -> None:
         self.source, self.query, self.unit = source, query, unit
-        self.engine = engine_of(source.engine)
+        self.engine = source.engine
         wanted = dict.fromkeys(query.measures)
         if isinstance(query.keys, Discover):
             wanted |= {units(): None}
@@ -206,7 +205,7 @@ class _Evaluation:
         assert self.unit.column is not None
         x, kind = scope.identity(self.unit.column)
         field = scope.fields[self.unit.column]
-        if field.nullable or field.mended:
+        if field.missing or field.mended:
             scope.rows = scope.rows.filter(x.notnull())
             x, kind = scope.identity(self.unit.column)
         return {UNIT: x, SEED: self.engine.integer(kind, x)}

@@ -23,7 +23,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dalenius.calculus.errors import QueryRefused
+from dalenius.errors import QueryRefused
 from dalenius.tables.kinds import is_text
 
 DIALECT = "duckdb"

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar
 
-from dalenius.calculus.errors import QueryFailed
+from dalenius.errors import EngineFailed
 
 T = TypeVar("T")
 
@@ -21,7 +21,7 @@ FAILED = (
 
 
 def sealed(action: Callable[[], T]) -> T:
-    """What the action returns; any exception becomes QueryFailed, always with the same text.
+    """What the action returns; any exception becomes EngineFailed, always with the same text.
 
     KeyboardInterrupt and its like pass: they come from outside, not from the data.
     """
@@ -30,4 +30,4 @@ def sealed(action: Callable[[], T]) -> T:
     except Exception:
         pass
     # Outside the handler: the original must not hang on as the context of this one.
-    raise QueryFailed(FAILED)
+    raise EngineFailed(FAILED)

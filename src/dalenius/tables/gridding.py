@@ -27,7 +27,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from dalenius.calculus.errors import InvalidParameter, QueryRefused
+from dalenius.errors import InvalidParameter, QueryRefused
 from dalenius.tables.kinds import Kind
 from dalenius.tables.schema import Nulls, imputed_number
 from dalenius.tables.terms import Term, double, integer, null

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from dalenius.calculus.errors import InvalidParameter, QueryRefused
+from dalenius.errors import InvalidParameter, QueryRefused
 from dalenius.tables.kinds import KEYS, Kind, fits
 from dalenius.tables.public import PublicTable
 

@@ -1,7 +1,8 @@
 """Where data is, and what it is called: one rule for Python and for the command line.
 
 A ledger keeps a budget for each name, and remembers where the data of that name is. So the same name at another
-place is noticed, and so is the same place under another name:
+place is noticed, and so is the same place under another name. Each engine knows the places of what it opens
+(`engines.place_of`):
 
     place_of("people.csv")                                    a file: its path without links and dots
     place_of("parts/*.parquet")                               several: the folder's path, and the pattern
@@ -14,7 +15,6 @@ by its own.
 
 from __future__ import annotations
 
-import getpass
 import glob
 import os
 from collections.abc import Mapping
@@ -23,12 +23,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-POSTGRES = ("postgresql://", "postgres://")
-DATABASES = (".duckdb", ".ddb", ".db")
 SQUEEZED = (".gz", ".zst", ".bz2", ".xz", ".zip")
 PATTERN = "*?["
-HERE = ("", "127.0.0.1", "::1", "/var/run/postgresql", "/tmp")
-"""What PostgreSQL's library also calls localhost."""
 
 
 @dataclass(frozen=True)
@@ -117,22 +113,18 @@ def former_names(data: Any) -> set[str]:
     return {Path(str(data)).name, Path(first).name.split(".")[0] or "data"}
 
 
-def place_of(data: Any, table: str | None = None) -> Place:
-    """Where the data is."""
-    if isinstance(data, str | Path):
-        text = str(data)
-        if text.startswith(POSTGRES):
-            return Place("postgres", _postgres(text), _plain(table, "public"))
-        if "://" in text and not text.startswith("file://"):
-            parts = urlsplit(text)
-            host = (parts.hostname or "") + (f":{parts.port}" if parts.port else "")
-            return Place("url", f"{parts.scheme.lower()}://{host}{parts.path}", table)
-        path = text.removeprefix("file://")
-        inner = _plain(table, "main") if path.lower().endswith(DATABASES) else table
-        return Place("file", _path(path), inner)
-    if type(data).__module__.partition(".")[0] == "pyspark" and table is not None:
-        return Place("spark", _warehouse(data), _plain(table, "default"))
-    return _of_ibis(data)
+def file_place(text: str, table: str | None) -> Place:
+    """Where a file is, or what has an address on the web."""
+    if "://" in text and not text.startswith("file://"):
+        parts = urlsplit(text)
+        host = (parts.hostname or "") + (f":{parts.port}" if parts.port else "")
+        return Place("url", f"{parts.scheme.lower()}://{host}{parts.path}", table)
+    return Place("file", _path(text.removeprefix("file://")), table)
+
+
+def plain_name(table: str | None, schema: str) -> str | None:
+    """A table's name without the schema it is in anyway."""
+    return None if table is None else table.removeprefix(f"{schema}.")
 
 
 def _path(text: str) -> str:
@@ -146,52 +138,3 @@ def _path(text: str) -> str:
 
 def _listed(path: str) -> list[str]:
     return [path] if os.path.exists(path) else glob.glob(path, recursive=True)
-
-
-def _postgres(address: str) -> str:
-    """Host, port and database, however they are written; never a user, a password or an option."""
-    try:
-        from psycopg.conninfo import conninfo_to_dict
-
-        told: dict[str, Any] = dict(conninfo_to_dict(address))
-    except Exception:  # it cannot be connected to either
-        told = {}
-    if told.get("service"):
-        return f"service {told['service']}"
-    return _server(told.get("host"), told.get("port"), told.get("dbname") or told.get("user"))
-
-
-def _server(host: Any, port: Any, database: Any) -> str:
-    hosts = [one.lower() for one in str(host or "").split(",")]
-    hosts = ["localhost" if one in HERE else one for one in hosts]
-    ports = str(port or os.environ.get("PGPORT") or 5432)
-    return f"postgresql://{','.join(hosts)}:{ports}/{database or getpass.getuser()}"
-
-
-def _plain(table: str | None, schema: str) -> str | None:
-    """A table's name without the schema it is in anyway."""
-    return None if table is None else table.removeprefix(f"{schema}.")
-
-
-def _warehouse(session: Any) -> str:
-    try:
-        return str(session.conf.get("spark.sql.warehouse.dir"))
-    except Exception:  # a server that does not tell
-        return "spark"
-
-
-def _of_ibis(data: Any) -> Place:
-    """A named table of a DuckDB file or of PostgreSQL is there; everything else is in memory."""
-    try:
-        backend, schema = data.get_backend(), data.op().namespace.database
-        name = data.op().name if schema is None else f"{schema}.{data.op().name}"
-        if backend.name == "postgres":
-            info = backend.con.info
-            return Place("postgres", _server(info.host, info.port, info.dbname), _plain(name, "public"))
-        if backend.name == "duckdb":
-            files = backend.con.execute("SELECT path FROM duckdb_databases() WHERE NOT internal").fetchall()
-            if len(files) == 1 and files[0][0]:
-                return Place("file", os.path.realpath(files[0][0]), _plain(name, "main"))
-    except Exception:  # not a table, or one of an engine that does not tell
-        return Place("memory")
-    return Place("memory")

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 
-from dalenius.calculus.adjacency import ADD_REMOVE, Adjacency
-from dalenius.calculus.errors import InvalidParameter
-from dalenius.calculus.guarantees import GDP, ZCDP, Guarantee, PureDP
+from dalenius.calculus.guarantees import Guarantee
 from dalenius.calculus.loss import Loss
 from dalenius.calculus.losses import total
+from dalenius.core.adjacency import ADD_REMOVE, Adjacency
+from dalenius.errors import InvalidParameter
 from dalenius.mechanisms import Gaussian, Geometric, Laplace
 from dalenius.tables import tree
 from dalenius.tables.aggregates import Quantiles
@@ -99,18 +99,14 @@ def groups(query: Query) -> int:
 def _mechanism(
     found: Sensitivity, budget: Guarantee, part: float, adjacency: Adjacency
 ) -> Gaussian | Geometric | Laplace:
-    if isinstance(budget, PureDP):
-        _positive(budget.epsilon, budget)
-        scale = found.l1 / (budget.epsilon * part * HAIR)
+    pure = budget.as_pure()
+    if pure is not None:
+        _positive(pure.epsilon, budget)
+        scale = found.l1 / (pure.epsilon * part * HAIR)
         if found.l1 <= SMALL:
             return Geometric(sensitivity=found.l1, scale=scale, adjacency=adjacency)
         return Laplace(sensitivity=found.l1, scale=scale, adjacency=adjacency)
-    if isinstance(budget, ZCDP):
-        square = 2 * budget.rho
-    elif isinstance(budget, GDP):
-        square = budget.mu**2
-    else:
-        raise InvalidParameter(f"{budget!r} is not a price; use PureDP, ZCDP or GDP.")
+    square = budget.gaussian_square()
     _positive(square, budget)
     sigma = found.l2 / (square * part * HAIR) ** 0.5
     return Gaussian(sensitivity=found.l2, sigma=sigma, adjacency=adjacency)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar
 
-from dalenius.calculus.errors import InvalidParameter, QueryRefused
+from dalenius.errors import InvalidParameter, QueryRefused, Refused
 
 T = TypeVar("T")
 
@@ -20,21 +20,21 @@ class Problems:
     >>> problems.attempt(wrong)
     >>> problems.raise_any()
     Traceback (most recent call last):
-    dalenius.calculus.errors.InvalidParameter: this is wrong.
+    dalenius.errors.InvalidParameter: this is wrong.
     """
 
     def __init__(self) -> None:
-        self.found: list[InvalidParameter] = []
+        self.found: list[Refused] = []
 
     def attempt(self, action: Callable[[], T]) -> T | None:
         """What the action gives; None, and a note, if it is refused."""
         try:
             return action()
-        except InvalidParameter as problem:
+        except Refused as problem:
             self.add(problem)
             return None
 
-    def add(self, problem: InvalidParameter) -> None:
+    def add(self, problem: Refused) -> None:
         """One more; of several about the same thing only the first."""
         parts = problem.parts if isinstance(problem, Several) else [problem]
         self.found += [part for part in parts if str(part) not in {str(known) for known in self.found}]
@@ -51,7 +51,7 @@ class Problems:
 class Several(InvalidParameter):
     """Several things that are wrong."""
 
-    def __init__(self, parts: list[InvalidParameter]) -> None:
+    def __init__(self, parts: list[Refused]) -> None:
         self.parts = parts
         lines = "".join(f"\n- {part}" for part in parts)
         super().__init__(f"{len(parts)} things are wrong:{lines}")

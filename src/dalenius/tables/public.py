@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from dalenius.calculus.errors import InvalidParameter, SourceError
+from dalenius.errors import InvalidParameter, SourceError
 from dalenius.tables.kinds import CLEAN, MOST, Field, Kind, kind_of, public_name
 
 

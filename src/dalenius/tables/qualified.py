@@ -16,7 +16,7 @@ from typing import Any
 
 from sqlglot import exp
 
-from dalenius.calculus.errors import QueryRefused
+from dalenius.errors import QueryRefused
 from dalenius.tables.expressions import quoted, written
 from dalenius.tables.nearest import nearest
 from dalenius.tables.public import PublicTable

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any, Literal
 
-from dalenius.calculus.errors import InvalidParameter, QueryRefused
+from dalenius.errors import InvalidParameter, QueryRefused
 from dalenius.tables.aggregates import Aggregate
 from dalenius.tables.canonical import canonical
 from dalenius.tables.expressions import parse, quoted

@@ -6,7 +6,7 @@ from typing import Any
 
 import ibis
 
-from dalenius.calculus.errors import QueryRefused
+from dalenius.errors import QueryRefused
 from dalenius.tables.kinds import Field, fits
 from dalenius.tables.schema import Impute, Nulls, imputed_number
 from dalenius.tables.terms import INT64, Term, double

@@ -38,8 +38,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, get_args
 
-from dalenius.calculus.checks import number
-from dalenius.calculus.errors import InvalidParameter
+from dalenius.core.checks import number
+from dalenius.errors import InvalidParameter
 from dalenius.tables.kinds import KEYS, KINDS, NUMERIC, Field, Kind, fits, is_text, kind_of_value
 from dalenius.tables.nearest import nearest
 from dalenius.tables.problems import Problems
@@ -65,7 +65,7 @@ class Impute:
 Nulls: TypeAlias = Literal["drop", "never"] | Impute
 
 Records: TypeAlias = Literal["quoted", "lines"]
-"""What one record of a CSV file is; see `dalenius.tables.opening.records`."""
+"""What one record of a CSV file is; see `dalenius.tables.engines.duckdb.records`."""
 
 HOW_TO_DECLARE = (
     'declare nulls="drop" (rows without a value are left out), impute(constant), or nulls="never" '

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 import ibis
 from sqlglot import exp
 
-from dalenius.calculus.errors import InvalidParameter, QueryRefused
+from dalenius.errors import InvalidParameter, QueryRefused
 from dalenius.tables.compile import compile_tree
 from dalenius.tables.expressions import parse, quoted, written
 from dalenius.tables.kinds import (

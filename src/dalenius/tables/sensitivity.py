@@ -6,8 +6,8 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 
-from dalenius.calculus.adjacency import REPLACE_ONE, Adjacency
-from dalenius.calculus.checks import float_up
+from dalenius.core.adjacency import REPLACE_ONE, Adjacency
+from dalenius.core.checks import float_up
 from dalenius.tables.measures import Measure
 from dalenius.tables.unit import Unit
 

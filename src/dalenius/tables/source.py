@@ -3,20 +3,19 @@ Ibis.
 
     Source.open("people.parquet")                           a path or a glob; .csv, .csv.gz, .tsv as well
     Source.open(frame)                                      pandas, Polars, Arrow
-    Source.open("people.duckdb", table="people")
+    Source.open("people.duckdb", table="people")            or "people.sqlite"
     Source.open("postgresql://user@host/db", table="people")        or table="schema.people"
     Source.open(spark_frame)                                a Spark DataFrame; or a session and the name of a table
-    Source.open(ibis_table)                                 of DuckDB, PostgreSQL or Spark
+    Source.open(ibis_table)                                 of any of these engines
 
 Opening reads the names and types of columns and no rows, except for a CSV file, which is read whole, and for columns of
 Python objects. Names and types are taken to be public. One record can only spoil itself: what cannot be read as a value
 of its column is missing, whatever it is, and follows the column's policy for nulls. How each thing is opened is in
-`dalenius.tables.opening`; what may be relied on afterwards in `dalenius.tables.kinds`.
+`dalenius.tables.engines`; what may be relied on afterwards in `dalenius.tables.kinds`.
 """
 
 from __future__ import annotations
 
-import glob
 import os
 import threading
 from collections.abc import Callable
@@ -24,30 +23,28 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from dalenius.calculus.errors import SourceError
+from dalenius.errors import SourceError
+from dalenius.tables.engines import engine_for, give, is_ibis, place_of
+from dalenius.tables.engines.engine import Engine
+from dalenius.tables.engines.opened import Opened
 from dalenius.tables.failure import sealed
 from dalenius.tables.kinds import Field
-from dalenius.tables.opening import csv, duckdb, frames, given, parquet, postgres, spark
-from dalenius.tables.opening.opened import GIVE, Opened
-from dalenius.tables.place import Place, file_name, former_names, place_of
+from dalenius.tables.place import Place, former_names
 from dalenius.tables.public import PublicTable
 from dalenius.tables.query import Table
 from dalenius.tables.schema import Schema
-
-DATABASES = (".duckdb", ".ddb", ".db")
-ELSEWHERE = ("s3://", "gs://", "https://", "http://", "file://", "hf://")
 
 
 @dataclass(frozen=True, eq=False)
 class Source:
     """A table in an engine. Made by `Source.open`.
 
-    rows: the Ibis table, of clean columns under internal names; engine: "duckdb", "postgres" or "pyspark"; name:
+    rows: the Ibis table, of clean columns under internal names; engine: what runs questions about it; name:
     what to call the table in a question.
     """
 
     rows: Any = field(repr=False)
-    engine: str
+    engine: Engine = field(repr=False)
     name: str
     fields: tuple[Field, ...] = field(repr=False)
     schema: Schema = field(repr=False)
@@ -68,10 +65,6 @@ class Source:
     ) -> Source:
         """Open whatever holds the data; see the head of this module. schema: public facts, or their file."""
         facts = Schema.load(schema) if isinstance(schema, str | Path) else schema or Schema()
-        try:
-            import ibis  # noqa: F401
-        except ModuleNotFoundError:
-            raise SourceError("tables need Ibis and DuckDB: pip install 'dalenius[tables]'.") from None
         opened = _quietly(lambda: _open(data, table, facts))
         return cls(
             opened.rows,
@@ -102,15 +95,20 @@ class Source:
         """Run it; the result in Arrow. An engine's complaint may quote the data, so it is not passed on."""
         # One question at a time: a connection that is busy would fail a question that was charged.
         with self._turns.setdefault(os.getpid(), threading.Lock()):
-            return sealed(lambda: self._backend.to_pyarrow(rows))
+            return sealed(lambda: self.engine.fetch(self._backend, rows))
 
     def close(self) -> None:
         """Close the connection. A connection that was given stays open."""
         if self._owned:
-            self._backend.disconnect()
+            self.engine.close(self._backend)
 
 
-def _quietly(action: Callable[[], Any]) -> Any:
+def _open(data: Any, table: str | None, schema: Schema) -> Opened:
+    engine = engine_for(data)
+    return engine.open_given(data) if is_ibis(data) else engine.open(data, table, schema)
+
+
+def _quietly(action: Callable[[], Opened]) -> Opened:
     """Open; whatever goes wrong is told without its cause, which may quote the data or a password."""
     try:
         return action()
@@ -119,41 +117,10 @@ def _quietly(action: Callable[[], Any]) -> Any:
     except ModuleNotFoundError as missing:
         complaint = f"the package {missing.name} is not installed; install the extra of dalenius that has it."
     except Exception as problem:
+        words = give()
         complaint = (
             f"the data could not be opened ({type(problem).__name__}); check that it is what its name says, and that "
-            f"it may be read. {GIVE[0].upper()}{GIVE[1:]}."
+            f"it may be read. {words[0].upper()}{words[1:]}."
         )
     # Outside the handler: the original must not hang on as the context of this one.
     raise SourceError(complaint)
-
-
-def _open(data: Any, table: str | None, schema: Schema) -> Opened:
-    if isinstance(data, str | Path):
-        return _by_text(str(data), table, schema)
-    module = type(data).__module__.partition(".")[0]
-    if module == "ibis":
-        return given.open_ibis(data)
-    if module == "pyspark":
-        return spark.open_spark(data, table)
-    if module in ("pandas", "polars", "pyarrow") or isinstance(data, dict):
-        return frames.open_frame(data, module, schema)
-    raise SourceError(f"data of type {type(data).__name__} cannot be opened; {GIVE}.")
-
-
-def _by_text(text: str, table: str | None, schema: Schema) -> Opened:
-    if text.startswith(("postgresql://", "postgres://")):
-        return postgres.open_postgres(text, table)
-    if "://" in text and not text.startswith(ELSEWHERE):
-        raise SourceError(f"an address that begins with {text.split('://')[0]}:// cannot be opened; {GIVE}.")
-    ending = text.lower()
-    if ending.endswith(DATABASES):
-        return duckdb.open_database(text, table)
-    if table is not None:
-        raise SourceError("a table is named, but the data is one file; leave the table out.")
-    if not ending.endswith((*csv.ENDINGS, *parquet.ENDINGS)):
-        raise SourceError(f"{text!r} does not end like a CSV, Parquet or DuckDB file; {GIVE}.")
-    if "://" not in text and not Path(text).is_file() and not glob.glob(text, recursive=True):
-        raise SourceError(f"there is no file {text!r}; check the path.")
-    if ending.endswith(parquet.ENDINGS):
-        return parquet.open_parquet(text, file_name(text))
-    return csv.open_csv(text, schema, file_name(text))

@@ -26,7 +26,7 @@ from sqlglot import exp, parse, parse_one
 from sqlglot.dialects.duckdb import DuckDB
 from sqlglot.errors import SqlglotError
 
-from dalenius.calculus.errors import QueryRefused
+from dalenius.errors import QueryRefused
 from dalenius.tables import aggregates as ask
 from dalenius.tables.aggregates import Aggregate
 from dalenius.tables.expressions import DIALECT, LONGEST, quoted, written

@@ -20,7 +20,7 @@ import math
 from dataclasses import dataclass, replace
 from typing import Any
 
-from dalenius.calculus.errors import QueryRefused
+from dalenius.errors import QueryRefused
 from dalenius.tables.kinds import NUMERIC, Kind
 
 REACHES = (500, 250, 125, 60)

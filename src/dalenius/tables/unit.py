@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from dalenius.calculus.checks import count
-from dalenius.calculus.errors import InvalidParameter
+from dalenius.core.checks import count
+from dalenius.errors import InvalidParameter
 from dalenius.tables.kinds import is_text
 
 

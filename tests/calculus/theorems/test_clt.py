@@ -8,7 +8,6 @@ import pytest
 from mpmath import mp, mpf
 from scipy import stats
 
-from dalenius.calculus.errors import InvalidParameter
 from dalenius.calculus.theorems import (
     Approximation,
     berry_esseen,
@@ -18,6 +17,7 @@ from dalenius.calculus.theorems import (
     randomized_response_moments,
     sampled_gaussian_limit,
 )
+from dalenius.errors import InvalidParameter
 
 
 def repeated(epsilon: float, k: int) -> Approximation:

@@ -9,7 +9,6 @@ from flint import arb, ctx, fmpz
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dalenius.calculus.errors import CannotMeet, InvalidParameter
 from dalenius.calculus.theorems import (
     advanced,
     advanced_heterogeneous,
@@ -26,6 +25,7 @@ from dalenius.calculus.theorems import (
     profile_from_tradeoff,
     randomized_response,
 )
+from dalenius.errors import CannotMeet, InvalidParameter
 
 
 def ball_homogeneous(epsilon: float, k: int, total: float) -> arb:

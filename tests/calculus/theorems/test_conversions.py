@@ -9,7 +9,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from mpmath import mp, mpf
 
-from dalenius.calculus.errors import InvalidParameter
 from dalenius.calculus.theorems import (
     bounded_range_to_zcdp,
     delta_at_order,
@@ -29,6 +28,7 @@ from dalenius.calculus.theorems import (
     zcdp_to_delta,
     zcdp_to_epsilon,
 )
+from dalenius.errors import InvalidParameter
 
 CASES = [
     (2.0, 0.1, 0.2),

@@ -8,7 +8,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from mpmath import mp, mpf
 
-from dalenius.calculus.errors import InvalidParameter
 from dalenius.calculus.theorems import (
     f_epsilon_delta,
     gaussian_delta,
@@ -27,6 +26,7 @@ from dalenius.calculus.theorems import (
     total_variation,
     tradeoff_from_profile,
 )
+from dalenius.errors import InvalidParameter
 
 
 def exact_gaussian_delta(mu: float, epsilon: float) -> mpf:

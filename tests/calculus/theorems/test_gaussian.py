@@ -9,13 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from dalenius.calculus.errors import InvalidParameter
 from dalenius.calculus.theorems import (
     analytic_gaussian_sigma,
     classical_gaussian_sigma,
     gaussian_delta,
     gaussian_epsilon,
 )
+from dalenius.errors import InvalidParameter
 
 
 def ball_delta(mu: object, epsilon: object) -> arb:
@@ -135,7 +135,7 @@ def test_control_false_step_of_the_125_proof() -> None:
     assert c**2 - epsilon + epsilon**2 / (4 * c**2) < c**2 - 8 / 9
 
 
-def test_control_sign_error_of_thesis_theorem_3_3_3_understates_delta() -> None:
+def test_control_printed_sign_of_the_analytic_gaussian_profile_understates_delta() -> None:
     mu, epsilon = 1.0, 1.0
     printed = stats.norm.cdf(mu / 2 - epsilon / mu) - math.exp(epsilon) * stats.norm.cdf(
         -mu / 2 + epsilon / mu

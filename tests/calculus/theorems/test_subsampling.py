@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from mpmath import mp, mpf
 
-from dalenius.calculus.errors import InvalidParameter
 from dalenius.calculus.theorems import amplify_approx, amplify_pure, f_epsilon_delta, profile_from_tradeoff
+from dalenius.errors import InvalidParameter
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from dalenius.calculus.adjacency import ADD_REMOVE, REPLACE_ONE, Adjacency
+from dalenius.core.adjacency import ADD_REMOVE, REPLACE_ONE, Adjacency
 from dalenius.errors import InvalidParameter
 from dalenius.tables import Query, Source, exact
 from dalenius.tables.measures import Measure

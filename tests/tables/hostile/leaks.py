@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from dalenius.errors import QueryFailed
+from dalenius.errors import EngineFailed
 from dalenius.tables import exact, gridding
 from dalenius.tables.exact import ExactTable
 
@@ -67,7 +67,7 @@ def _quoting(patch: pytest.MonkeyPatch) -> None:
         for values in _arrays(table):
             largest = max(map(abs, values.ravel().tolist()), default=0)
             if largest > 2**52:
-                raise QueryFailed(f"{largest} is too large.")
+                raise EngineFailed(f"{largest} is too large.")
         return table
 
     _after(patch, change)

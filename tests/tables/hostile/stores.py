@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from dalenius.tables import Source
-from dalenius.tables.opening import frames
+from dalenius.tables.engines.duckdb import frames
 from tests.tables.hostile.rows import COLUMNS, ROLES, Raw, Row
 
 Store = Callable[[Sequence[Row], Mapping[str, str]], Any]
@@ -157,3 +158,52 @@ def spark(session: Any, folder: Path) -> Store:
         yield Source.open(session.read.parquet(str(path)))
 
     return store
+
+
+SQLITE = {
+    "int6": "INTEGER",
+    "int3": "INTEGER",
+    "int1": "INTEGER",
+    "floa": "REAL",
+    "deci": "NUMERIC",
+    "stri": "TEXT",
+    "bool": "BOOLEAN",
+    "date": "DATE",
+}
+
+
+def sqlite(folder: Path) -> Store:
+    """In columns that hold whatever they are given: what is no date, and text that is none, stay what they are."""
+
+    @contextmanager
+    def store(rows: Sequence[Row], names: Mapping[str, str]) -> Iterator[Source]:
+        import sqlite3
+        from contextlib import closing
+
+        path = folder / "data.sqlite"
+        path.unlink(missing_ok=True)
+        kinds = [SQLITE.get(COLUMNS[role].arrow[:4], "TIMESTAMP") for role in ROLES]
+        columns = [
+            f'"{names[r].replace(chr(34), chr(34) * 2)}" {k}' for r, k in zip(ROLES, kinds, strict=True)
+        ]
+        marks = ", ".join("CAST(? AS TEXT)" if kind == "TEXT" else "?" for kind in kinds)
+        with closing(sqlite3.connect(path)) as held, held:
+            held.execute(f"CREATE TABLE data ({', '.join(columns)})")
+            values = ([_held(v, role) for role, v in zip(ROLES, row, strict=True)] for row in rows)
+            held.executemany(f"INSERT INTO data VALUES ({marks})", values)
+        source = Source.open(path, table="data")
+        try:
+            yield source
+        finally:
+            source.close()
+
+    return store
+
+
+def _held(value: Any, role: str) -> Any:
+    if role in ("day", "moment") and value is not None:
+        try:
+            return _spelled(value, role)
+        except OverflowError:  # beyond the calendar there is no spelling
+            return value
+    return float(value) if isinstance(value, Decimal) else value

@@ -34,9 +34,9 @@ class Known:
     known: Hashes
 
     def __call__(self, rows: Rows) -> Ints:
-        found = hashes(rows)
-        place = np.minimum(np.searchsorted(self.known, found), len(self.known) - 1)
-        return np.where(self.known[place] == found, place, len(self.known)).astype(np.int64)
+        seen = hashes(rows)
+        place = np.minimum(np.searchsorted(self.known, seen), len(self.known) - 1)
+        return np.where(self.known[place] == seen, place, len(self.known)).astype(np.int64)
 
 
 def hashes(rows: Rows) -> Hashes:

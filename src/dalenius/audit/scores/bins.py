@@ -10,8 +10,8 @@ from dalenius.audit.rows import FIRST_LABEL, NUMBER, Ints, Reals, Rows
 from dalenius.audit.scores.score import Lesson, Table
 
 PER_BIN = 200
-MOST_BINS = 256
-MOST_CELLS = 1_000_000
+MAX_BINS = 256
+MAX_CELLS = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Bins:
         return np.where(codes == NUMBER, place, label).astype(np.int64)
 
 
-def bins(lesson: Lesson, column: int, most: int = MOST_BINS) -> Bins:
+def bins(lesson: Lesson, column: int, most: int = MAX_BINS) -> Bins:
     """Edges at quantiles of all draws, finer towards both ends, and at numbers that occur in the inputs."""
     rows = (lesson.first, lesson.second)
     values = np.sort(np.concatenate([r.numbers[r.codes[:, column] == NUMBER, column] for r in rows]))
@@ -74,4 +74,4 @@ def crossed(lesson: Lesson, one: int, other: int) -> list[Table]:
     cut = Crossed(bins(lesson, one, max(side, 4)), bins(lesson, other, max(side, 4)))
     name = f"the odds by bins of {lesson.layout.name(one)} and {lesson.layout.name(other)}"
     size = cut.one.size * cut.other.size
-    return [Table.learn(name, cut, size, lesson)] if size <= MOST_CELLS else []
+    return [Table.learn(name, cut, size, lesson)] if size <= MAX_CELLS else []

@@ -47,11 +47,11 @@ def last_bits(lesson: Lesson, column: int) -> list[Table]:
     if lesson.centres is not None:
         for which, centre in zip(("first", "second"), lesson.centres, strict=True):
             shifts.setdefault(float(centre[column]), f"{name} minus the {which} input")
-    found = []
+    scores = []
     for shift, text in shifts.items():
         cut = LastBit(column, shift)
-        found.append(Table.learn(f"the odds by the last bit of {text}", cut, cut.size, lesson))
-    return found
+        scores.append(Table.learn(f"the odds by the last bit of {text}", cut, cut.size, lesson))
+    return scores
 
 
 @dataclass(frozen=True)

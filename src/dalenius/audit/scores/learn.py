@@ -15,17 +15,17 @@ from dalenius.audit.scores.bits import last_bits, last_digits, looks_continuous
 from dalenius.audit.scores.score import Formula, Lesson, Score
 from dalenius.audit.scores.whole import Sum, distances, logistic
 
-MOST_SINGLE = 24
+MAX_SINGLE = 24
 """Columns looked at one by one; of wider outputs, those that differ most."""
-MOST_CROSSED = 5
+MAX_CROSSED = 5
 """Columns looked at two by two."""
-MOST_LANDMARKS = 64
-MOST_ROWS = 150_000
+MAX_LANDMARKS = 64
+MAX_ROWS = 150_000
 
 
 def learn(layout: Layout, first: Rows, second: Rows, inputs: tuple[Any, Any]) -> list[Score]:
     """Scores by counting, by binning, by bits, by distance and by regression, and the caller's own."""
-    first, second = first[:MOST_ROWS], second[:MOST_ROWS]
+    first, second = first[:MAX_ROWS], second[:MAX_ROWS]
     lesson = Lesson(first, second, layout, _centres(inputs, layout), _landmarks(inputs))
     columns = _telling(lesson)
     singles: list[Score] = [binned(lesson, j) for j in columns]
@@ -38,7 +38,7 @@ def learn(layout: Layout, first: Rows, second: Rows, inputs: tuple[Any, Any]) ->
                 scores.extend(last_bits(lesson, j))
             elif len(np.unique(first.numbers[:1000, j])) > 16:
                 scores.append(last_digits(lesson, j))
-    for one, other in itertools.combinations(columns[:MOST_CROSSED], 2):
+    for one, other in itertools.combinations(columns[:MAX_CROSSED], 2):
         scores.extend(crossed(lesson, one, other))
     if len(columns) > 1:
         scores.append(Sum("the odds by bins, added over the columns", tuple(singles)))
@@ -77,23 +77,23 @@ def _telling(lesson: Lesson) -> list[int]:
         above = [float(np.mean(rows.numbers[:, j] > middle)) for rows in some]
         labelled = [float(np.mean(rows.codes[:, j] != NUMBER)) for rows in some]
         apart[j] = abs(above[0] - above[1]) + abs(labelled[0] - labelled[1])
-    return [int(j) for j in np.argsort(-apart, kind="stable")[:MOST_SINGLE]]
+    return [int(j) for j in np.argsort(-apart, kind="stable")[:MAX_SINGLE]]
 
 
 def _centres(inputs: tuple[Any, Any], layout: Layout) -> tuple[Reals, Reals] | None:
-    found = [_numbers(value) for value in inputs]
-    if any(values is None or len(values) != len(layout.paths) for values in found):
+    numbers = [_numbers(value) for value in inputs]
+    if any(values is None or len(values) != len(layout.paths) for values in numbers):
         return None
-    one, other = found
+    one, other = numbers
     assert one is not None
     assert other is not None
     return one, other
 
 
 def _landmarks(inputs: tuple[Any, Any]) -> Reals:
-    found = [values for value in inputs if (values := _numbers(value)) is not None]
-    marks = np.unique(np.concatenate(found)) if found else np.empty(0)
-    return marks if len(marks) <= MOST_LANDMARKS else np.empty(0)
+    numbers = [values for value in inputs if (values := _numbers(value)) is not None]
+    marks = np.unique(np.concatenate(numbers)) if numbers else np.empty(0)
+    return marks if len(marks) <= MAX_LANDMARKS else np.empty(0)
 
 
 def _numbers(value: Any) -> Reals | None:

@@ -12,7 +12,7 @@ from dalenius.audit.scores.score import Formula, Lesson, Score
 
 ROUNDS = 12
 RIDGE = 1.0
-MOST_ROWS = 40_000
+MAX_ROWS = 40_000
 
 
 def distances(lesson: Lesson) -> list[Formula]:
@@ -67,7 +67,7 @@ class Logistic:
 
 def logistic(lesson: Lesson, columns: Sequence[int], parts: Sequence[Score]) -> list[Logistic]:
     """Fit by Newton's method with a ridge; nothing if the numbers give out."""
-    rows = [part[:MOST_ROWS] for part in (lesson.first, lesson.second)]
+    rows = [part[:MAX_ROWS] for part in (lesson.first, lesson.second)]
     design = np.concatenate([_features(r, columns, parts) for r in rows])
     centre, spread = design.mean(axis=0), design.std(axis=0)
     if not np.isfinite(spread).all():

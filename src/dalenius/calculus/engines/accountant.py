@@ -18,16 +18,16 @@ from typing import Literal
 import numpy as np
 from scipy.optimize import brentq
 
-from dalenius.calculus.checks import float_up
 from dalenius.calculus.engines.contour import TINY, Contour, Lines, exp_up, log_peak
 from dalenius.calculus.engines.enumeration import enumerated
 from dalenius.calculus.engines.lattice import LatticeLine, common_spacing
 from dalenius.calculus.engines.rounded import RoundedSum
 from dalenius.calculus.engines.saddle import Moments
+from dalenius.calculus.pairs import divergences
 from dalenius.calculus.pairs.atoms import Atoms
-from dalenius.calculus.pairs.gaussian import GaussianPair
 from dalenius.calculus.pairs.pair import UNIT, Bounds, Pair, Reals, Terms
-from dalenius.calculus.pairs.renyi import RenyiPair, best_order, profile_bound, renyi_atoms
+from dalenius.calculus.pairs.renyi import best_order, profile_bound, renyi_atoms
+from dalenius.core.checks import float_up
 
 Engine = Literal["auto", "contour", "grid", "proof"]
 
@@ -188,8 +188,8 @@ class Direction:
         """A sum that dominates this one; None when nothing but Renyi curves is known."""
         if self._closed:
             return Sum(self.terms)
-        known = [(pair.upper, n) for pair, n in self.terms if not isinstance(pair, RenyiPair)]
-        curves = tuple((pair, n) for pair, n in self.terms if isinstance(pair, RenyiPair))
+        known = [(pair.upper, n) for pair, n in self.terms if pair.has_law]
+        curves = tuple((pair, n) for pair, n in self.terms if not pair.has_law)
         if curves and not known:
             return None
         if curves:
@@ -204,7 +204,7 @@ class Direction:
         ):
             return self.upper
         floors = [(pair.lower, n) for pair, n in self.terms]
-        return Sum(merged(tuple((pair, n) for pair, n in floors if not isinstance(pair, RenyiPair))))
+        return Sum(merged(tuple((pair, n) for pair, n in floors if pair.has_law)))
 
     @property
     def infinite(self) -> float:
@@ -213,7 +213,7 @@ class Direction:
     @property
     def reveals(self) -> bool:
         """Whether some outcome is possible for one neighbour only: no Renyi divergence is finite then."""
-        return any(pair.infinite > 0 and not pair.tail_only for pair, _ in self.terms)
+        return divergences.reveals(self.terms)
 
     @property
     def largest(self) -> float:
@@ -221,8 +221,7 @@ class Direction:
 
     def log_mgf(self, s: Reals) -> Reals:
         """s times a bound on the Renyi divergence of order 1 + s, the tightest known term by term, rounded up."""
-        total = sum((n * pair.renyi_log_mgf(s) for pair, n in self.terms), np.zeros_like(s))
-        return np.asarray(total * (1 + 4 * UNIT * (1 + len(self.terms))))
+        return divergences.log_mgf(self.terms, s)
 
     def delta(self, epsilon: float, engine: Engine = "auto") -> Bounds:
         """Certified bounds; asked again, the same answer, so that an epsilon found here keeps its delta."""
@@ -263,7 +262,7 @@ class Direction:
         from dalenius.calculus.engines import proof
 
         upper = 1.0
-        if not any(isinstance(pair, RenyiPair) for pair, _ in self.terms):
+        if all(pair.has_law for pair, _ in self.terms):
             assert self.upper is not None
             upper = self.upper.delta(epsilon, "proof").upper
         if self.by_renyi and not self.reveals:
@@ -386,15 +385,12 @@ FARTHEST = 1e18
 
 
 def merged(terms: Terms) -> Terms:
-    """Equal pairs counted together, Gaussian pairs added in quadrature, empty ones dropped."""
-    counts: dict[Pair, int] = {}
-    square = Fraction(0)
+    """Terms of one family put together as far as they go, in an order of their own.
+
+    The same sum has the same terms, however it was put together.
+    """
+    families: dict[type[Pair], list[tuple[Pair, int]]] = {}
     for pair, n in terms:
-        if isinstance(pair, GaussianPair):
-            square += n * pair.square
-        elif n > 0 and not (isinstance(pair, Atoms) and pair.infinite == 0.0 and pair.largest <= 0.0):
-            counts[pair] = counts.get(pair, 0) + n
-    if square > 0:
-        counts[GaussianPair.of_square(square)] = 1
-    # In an order of their own: the same sum has the same terms, however it was put together.
-    return tuple(sorted(counts.items(), key=lambda term: (term[0].sort_key, term[1])))
+        families.setdefault(type(pair), []).append((pair, n))
+    found = [term for family, members in families.items() for term in family.merge(tuple(members))]
+    return tuple(sorted(found, key=lambda term: (term[0].sort_key, term[1])))

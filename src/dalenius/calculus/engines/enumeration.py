@@ -17,8 +17,9 @@ def enumerated(terms: Terms) -> Atoms | None:
     loss, mass, log_finite, slack = np.zeros(1), np.ones(1), 0.0, 0.0
     blur = size = 0.0
     sums = 0
-    for pair, n in terms:
-        if not isinstance(pair, Atoms) or pair.infinite >= 1.0:
+    for term, n in terms:
+        pair = term.as_atoms
+        if pair is None or pair.infinite >= 1.0:
             return None
         power = _power(pair, n)
         if power is None or len(power[0]) * len(loss) > MOST_ATOMS:

@@ -19,7 +19,6 @@ from scipy.fft import next_fast_len
 
 from dalenius.calculus.engines.contour import Aliases, Contour, least_period
 from dalenius.calculus.engines.saddle import Moments, Saddle
-from dalenius.calculus.pairs.atoms import Atoms
 from dalenius.calculus.pairs.pair import UNIT, Complexes, Pair, Reals, Terms, Tilted
 
 MOST_POINTS = 2**20
@@ -47,11 +46,12 @@ class LatticeLine(Contour):
         self._evaluate(2 * math.pi / self.period * np.arange(self.size // 2 + 1))
 
     def _tilted(self, pair: Pair, t: Reals) -> Tilted:
-        assert isinstance(pair, Atoms)
-        line = pair.along_period(self.c, self.size)
-        assert pair.lattice is not None
+        atoms = pair.as_atoms
+        assert atoms is not None
+        assert atoms.lattice is not None
+        line = atoms.along_period(self.c, self.size)
         # The offsets are put back once, in the kernel: here the sum lives on spacing * integers.
-        return Tilted(line.log_scale - self.c * pair.lattice.offset, line.values, line.error)
+        return Tilted(line.log_scale - self.c * atoms.lattice.offset, line.values, line.error)
 
     def _turning(self, t: Reals) -> Reals:
         return np.zeros_like(t)  # phases are whole turns of a lattice index, reduced exactly
@@ -82,10 +82,11 @@ def common_spacing(terms: Terms) -> float | None:
     """The lattice spacing shared by all terms, if they are all Atoms on one lattice."""
     spacings = set()
     for pair, _ in terms:
-        if not isinstance(pair, Atoms) or pair.lattice is None:
+        atoms = pair.as_atoms
+        if atoms is None or atoms.lattice is None:
             return None
-        if len(pair.loss) > 1:
-            spacings.add(pair.lattice.spacing)
+        if len(atoms.loss) > 1:
+            spacings.add(atoms.lattice.spacing)
     if len(spacings) > 1:
         return None
     return spacings.pop() if spacings else 1.0

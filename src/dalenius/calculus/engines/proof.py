@@ -3,7 +3,7 @@
 The float engines pick the line, the step and the cut, any of which is valid; here the sums behind them are
 evaluated anew with python-flint's balls (Johansson 2017): the moment generating functions with their
 quadrature remainders, the aliasing series, the discrete parts, and the tail cut off along the line by the
-envelopes of the characteristic functions (`envelopes.py`). What is known by a Renyi curve is bounded at one
+decay of the characteristic functions (`Pair.decay_in_balls`). What is known by a Renyi curve is bounded at one
 order, which floats pick, in balls. A loss with a part that only floats know (a tabulated profile, a curve
 given as a function, the lattice engine) is refused.
 """
@@ -11,26 +11,13 @@ given as a function, the lattice engine) is refused.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from dalenius.calculus.engines.contour import Contour
-from dalenius.calculus.engines.envelopes import cut_off, square_of
 from dalenius.calculus.engines.lattice import common_spacing
-from dalenius.calculus.errors import UnsupportedComposition
-from dalenius.calculus.pairs.atoms import Atoms
-from dalenius.calculus.pairs.bounded_range import BoundedRangePair
-from dalenius.calculus.pairs.bracket import Bracket
-from dalenius.calculus.pairs.gaussian import GaussianPair
-from dalenius.calculus.pairs.half_normal import HalfNormalPair
-from dalenius.calculus.pairs.laplace import LaplacePair
-from dalenius.calculus.pairs.mixture import REACH, size_for, window
-from dalenius.calculus.pairs.pair import UNIT, Bounds, Pair, Terms
-from dalenius.calculus.pairs.rectified import RectifiedPair
-from dalenius.calculus.pairs.renyi import RenyiPair
-from dalenius.calculus.pairs.sampled import SampledPair
+from dalenius.calculus.pairs.pair import Ball, Bounds, Pair, Terms
+from dalenius.errors import UnsupportedComposition
 
 if TYPE_CHECKING:
     from dalenius.calculus.engines.accountant import Sum
@@ -39,10 +26,9 @@ BITS = 160
 MOST_NODES = 150_000
 MOST_WORK = 500_000
 """Exponentials in ball arithmetic, a few microseconds each, that a proof may take for sampled pairs."""
-
-
-Ball = Any
-"""A flint arb or acb; the library has no useful types."""
+CELLS = 120
+GROWTH = 1.15
+"""The tail is bounded cell by cell, each this much longer than the last."""
 
 
 def delta_bounds(terms: Sum, epsilon: float) -> Bounds:
@@ -59,13 +45,12 @@ def delta_bounds(terms: Sum, epsilon: float) -> Bounds:
 def check(pair: Pair, beside_revealing: bool) -> None:
     """Refuse a pair that only floats know: one between two others that were tabulated, or a Renyi curve beside
     a loss that has none."""
-    if beside_revealing and isinstance(pair, RenyiPair):
+    if beside_revealing and not pair.has_law:
         raise UnsupportedComposition(
             "a Renyi curve is composed with a loss that may reveal everything, which is done in floating point; use "
             "engine='auto'."
         )
-    exact = isinstance(pair, RenyiPair | BoundedRangePair) or pair.lower is pair.upper
-    if isinstance(pair, Bracket) or not exact:
+    if not pair.is_provable:
         raise UnsupportedComposition(
             "a part of this loss was tabulated in floating point, so nothing can be proved about it; its brackets from "
             "engine='auto' allow for the rounding."
@@ -110,14 +95,7 @@ def _enclosed(flint: Any, terms: Sum, epsilon: float) -> Bounds:
 def _work(line: Contour) -> float:
     """Nodes along the line times nodes of the quadrature, for pairs that are integrals themselves."""
     reach = float(line.t[-1])
-    sampled = [pair for pair, _ in line.moments.terms if isinstance(pair, SampledPair)]
-    orders = [(pair, -line.c if pair.added else 1.0 + line.c) for pair in sampled]
-    sizes = [
-        size_for(pair.base.mu, pair.rate, m, reach)
-        for pair, m in orders
-        if isinstance(pair.base, GaussianPair)
-    ]
-    return float(line.nodes[-1]) * sum(sizes)
+    return float(line.nodes[-1]) * sum(pair.work_in_balls(line.c, reach) for pair, _ in line.moments.terms)
 
 
 def _on_line(flint: Any, line: Contour, epsilon: float) -> tuple[Ball, Ball]:
@@ -125,8 +103,8 @@ def _on_line(flint: Any, line: Contour, epsilon: float) -> tuple[Ball, Ball]:
     arb, acb = flint.arb, flint.acb
     c, e = arb(line.c), arb(epsilon)
     step = 2 * arb.pi() / arb(line.period)
-    transforms = [(transform(flint, pair, line.c, float(line.t[-1])), n) for pair, n in line.moments.terms]
-    discrete_parts = [(transform(flint, atoms, line.c, 0.0), n) for atoms, n in line.atoms or ()]
+    transforms = [(pair.in_balls(flint, line.c, float(line.t[-1])), n) for pair, n in line.moments.terms]
+    discrete_parts = [(atoms.in_balls(flint, line.c, 0.0), n) for atoms, n in line.atoms or ()]
     total: Ball = arb(0)
     for k in range(int(line.nodes[-1]) + 1):
         s = acb(c, step * int(k))
@@ -143,7 +121,7 @@ def _on_line(flint: Any, line: Contour, epsilon: float) -> tuple[Ball, Ball]:
     top: Ball = arb(1)
     for mgf, n in transforms:
         top *= mgf(acb(c)).real ** n
-    lost = cut_off(
+    lost = _cut_off(
         flint,
         line,
         [
@@ -152,6 +130,46 @@ def _on_line(flint: Any, line: Contour, epsilon: float) -> tuple[Ball, Ball]:
         ],
     )
     return total / arb(line.period), lost * top * (-c * e).exp()
+
+
+def _cut_off(flint: Any, line: Contour, terms: Sequence[tuple[Pair, Ball, int]]) -> Ball:
+    """The sum over the nodes after the last, relative to M(c) exp(-c e). terms: pairs, M(c), how often.
+
+    Nodes in a cell are at most its width / h + 1, each with |1/(s(s+1))| <= 1/t^2 and weight h/pi; beyond the last
+    cell the bound stays. Where every term has atoms they are left out of the sum, and |prod M - prod A| is at
+    most prod |M| + prod A(c), or, with |M| <= A(c) + rest, prod (A(c) + rest) - prod A(c).
+    """
+    arb = flint.arb
+    h = 2 * arb.pi() / arb(line.period)
+    bounds = [(pair.decay_in_balls(flint, line.c, top), n) for pair, top, n in terms]
+    shares = None
+    if line.atoms is not None:
+        shares = [(_share(flint, pair, line.c, top), n) for pair, top, n in terms]
+    total: Ball = arb(0)
+    left = h * (int(line.nodes[-1]) + 1)
+    for cell in range(CELLS + 1):
+        piece: Ball = arb(1)
+        right = left * arb(GROWTH) if cell < CELLS else None
+        for envelope, n in bounds:
+            bound = envelope(left, right)
+            piece *= bound.min(arb(1)) ** n if shares is None else bound**n
+        if shares is not None:
+            still: Ball = arb(1)
+            for share, n in shares:
+                still *= share**n
+            piece = (piece - still).min(piece.min(arb(1)) + still)
+        if right is None:
+            total += piece * (1 / left + h / left**2)
+            break
+        total += (right - left + h) * piece / left**2
+        left = right
+    return total / arb.pi()
+
+
+def _share(flint: Any, pair: Pair, c: float, top: Ball) -> Ball:
+    """A(c) / M(c), A the transform of the atoms."""
+    assert pair.atomic is not None
+    return pair.atomic.in_balls(flint, c, 0.0)(flint.acb(flint.arb(c))).real / top
 
 
 def _aliases(flint: Any, line: Contour, epsilon: float) -> Ball:
@@ -164,7 +182,7 @@ def _aliases(flint: Any, line: Contour, epsilon: float) -> Ball:
         x, period = arb(best), arb(line.period)
         top: Ball = arb(1)
         for pair, n in line.moments.terms:
-            top *= (transform(flint, pair, best, 0.0)(acb(x)).real if best > 0 else arb(1)) ** n
+            top *= (pair.in_balls(flint, best, 0.0)(acb(x)).real if best > 0 else arb(1)) ** n
         peak = (x * x.log() - (1 + x) * (1 + x).log() - x * arb(epsilon)).exp() if best > 0 else arb(1)
         total += top * peak / ((abs(x - arb(line.c)) * period).exp() - 1)
     return total
@@ -179,28 +197,11 @@ def renyi_bound(terms: Terms, epsilon: float, s: float) -> float:
         x = flint.arb(s)
         total: Ball = flint.arb(0)
         for pair, n in terms:
-            total += n * _log_mgf(flint, pair, s)
+            total += n * pair.renyi_in_balls(flint, s)
         value = (total - x * flint.arb(epsilon) + x * x.log() - (1 + x) * (1 + x).log()).exp()
         return min(1.0, _floats(value).upper)
     finally:
         flint.ctx.prec = before
-
-
-def _log_mgf(flint: Any, pair: Pair, s: float) -> Ball:
-    """s times a bound on the Renyi divergence of order 1 + s."""
-    x = flint.arb(s)
-    if isinstance(pair, RenyiPair):
-        if not math.isfinite(pair.slope):
-            raise UnsupportedComposition(
-                "a Renyi curve given as a function is known in floats only, so nothing can be proved about it; use "
-                "engine='auto', or losses.zcdp."
-            )
-        return flint.arb(pair.slope) * x * (1 + x)
-    own = transform(flint, pair, s, 0.0)(flint.acb(x)).real.log()
-    if isinstance(pair, BoundedRangePair):
-        eta = flint.arb(pair.eta)
-        return own.min(eta**2 / 8 * x * (1 + x)).min(eta * x)
-    return own
 
 
 def _on_lattice(flint: Any, terms: Terms, epsilon: float) -> Ball:
@@ -209,8 +210,9 @@ def _on_lattice(flint: Any, terms: Terms, epsilon: float) -> Ball:
     product: Ball = flint.arb_poly([1])
     offset: Ball = arb(0)
     spacing = arb(1)
-    for pair, n in terms:
-        assert isinstance(pair, Atoms)
+    for term, n in terms:
+        pair = term.as_atoms
+        assert pair is not None
         assert pair.lattice is not None
         assert pair.index is not None
         first = int(pair.index.min())
@@ -218,7 +220,7 @@ def _on_lattice(flint: Any, terms: Terms, epsilon: float) -> Ball:
         for j, p in zip(pair.index, pair.mass, strict=True):
             mass[int(j) - first] += arb(float(p)) * (1 + arb(0, pair.slack))
         product *= flint.arb_poly(mass) ** n
-        offset += n * (arb(pair.lattice.offset, _radius(pair)) + first * arb(pair.lattice.spacing))
+        offset += n * (arb(pair.lattice.offset, pair.radius) + first * arb(pair.lattice.spacing))
         if len(pair.loss) > 1:
             spacing = arb(pair.lattice.spacing)
     total: Ball = arb(0)
@@ -227,101 +229,6 @@ def _on_lattice(flint: Any, terms: Terms, epsilon: float) -> Ball:
         if not excess < 0:
             total += p * (1 - (-excess).exp()).max(arb(0)) if not excess > 0 else p * (1 - (-excess).exp())
     return total
-
-
-def transform(flint: Any, pair: Pair, c: float, reach: float) -> Callable[[Ball], Ball]:
-    """s -> a ball that holds M(s) of the pair, for Re s = c and |Im s| <= reach."""
-    arb, acb = flint.arb, flint.acb
-    if isinstance(pair, GaussianPair):
-        square = square_of(flint, pair)
-        return lambda s: (square * s * (s + 1) / 2).exp()
-    if isinstance(pair, LaplacePair):
-        e = arb(pair.shift)
-
-        def laplace(s: Ball) -> Ball:
-            y = s + acb(0.5)
-            fall = (-2 * y * e).exp()
-            return (s * e).exp() * ((1 + fall) / 2 + (1 - fall) / (4 * y))
-
-        return laplace
-    if isinstance(pair, BoundedRangePair):
-        eta = arb(pair.eta)
-
-        def bounded(s: Ball) -> Ball:
-            y = s + acb(0.5)
-            return (eta / 2).exp() / (eta.exp() - 1) * (y * eta).sinh() / y
-
-        return bounded
-    if isinstance(pair, HalfNormalPair):
-        mu, offset = arb(pair.mu), arb(pair.offset)
-
-        def half_normal(s: Ball) -> Ball:
-            return (s * (offset + mu**2 / 2) + (s * mu) ** 2 / 2).exp() * (1 + (s * mu / arb(2).sqrt()).erf())
-
-        return half_normal
-    if isinstance(pair, RectifiedPair):
-        mu, offset = arb(pair.mu), arb(pair.offset)
-
-        def rectified(s: Ball) -> Ball:
-            z = mu * (s + acb(0.5)) / arb(2).sqrt()
-            tie = (1 - (mu / 2 / arb(2).sqrt()).erf()) / 2
-            return (s * offset).exp() * (tie + (mu**2 * s * (s + 1) / 2).exp() * (1 + z.erf()) / 2)
-
-        return rectified
-    if isinstance(pair, Atoms) and len(pair.loss) <= 2000:
-        losses = [arb(float(x), _radius(pair)) for x in pair.loss]
-        masses = [arb(float(p)) * (1 + arb(0, pair.slack)) for p in pair.mass]
-        return lambda s: sum((p * (s * x).exp() for x, p in zip(losses, masses, strict=True)), acb(0))
-    if isinstance(pair, SampledPair) and isinstance(pair.base, GaussianPair):
-        return _sampled(flint, pair.base.mu, pair.rate, pair.added, c, reach)
-    raise UnsupportedComposition(
-        f"no proof in ball arithmetic is written for {type(pair).__name__}; use engine='grid' for an "
-        f"independent check."
-    )
-
-
-def _sampled(
-    flint: Any, mu: float, rate: float, added: bool, c: float, reach: float
-) -> Callable[[Ball], Ball]:
-    """The trapezoid rule of `pairs.sampled` with its remainder as the radius of the ball."""
-    arb, acb = flint.arb, flint.acb
-    m = -c if added else 1.0 + c
-    strip = min(2.5 / mu, 8.5, math.sqrt(80.0 / max(-m, 1.0)) / mu)
-    growth = strip**2 / 2 + reach * mu * strip + min(0.0, m) * math.log(math.cos(mu * strip / 2))
-    h = 2 * math.pi * strip / (growth + 60.0)
-    low, high = window(mu, rate, m)
-    # The window ends where the log integrand falls with slope REACH; four more units take it down by
-    # exp(-46) more.
-    first, last = math.floor((low - 4.0) / h), math.ceil((high + 4.0) / h)
-    g, shift, step = arb(rate), arb(mu), arb(h)
-    nodes = []
-    weight: Ball = arb(0)
-    for k in range(first, last + 1):
-        x = step * k
-        log_w = (1 - g + g * (shift * x - shift**2 / 2).exp()).log()
-        gauss = (-x * x / 2).exp() * step / (2 * arb.pi()).sqrt()
-        size = gauss * (log_w * arb(m)).exp()
-        weight += size
-        nodes.append((log_w, gauss, size))
-    # Remainder: 2 exp(a^2/2 + |t| mu a) cos(mu a / 2)^min(m, 0) M(c) / (exp(2 pi a / h) - 1), and both tails.
-    a = arb(strip)
-    spread = (a * a / 2 + arb(reach) * shift * a).exp() * (shift * a / 2).cos() ** min(arb(m), arb(0))
-    rest = 2 * spread / ((2 * arb.pi() * a / step).exp() - 1)
-    ends = nodes[0][2] + nodes[-1][2]
-    tails = ends / (1 - (-arb(REACH) * step).exp())
-    radius = (rest * 2 * weight + tails).upper()
-
-    def mgf(s: Ball) -> Ball:
-        order = -s if added else 1 + s
-        total = sum((gauss * (order * log_w).exp() for log_w, gauss, _ in nodes), acb(0))
-        return total + acb(arb(0, radius), arb(0, radius))
-
-    return mgf
-
-
-def _radius(pair: Atoms) -> float:
-    """How far losses may be from the floats, or from the points of the lattice, that stand for them."""
-    return pair.blur + 4 * UNIT * float(np.abs(pair.loss).max(initial=0.0))
 
 
 def _floats(ball: Ball) -> Bounds:

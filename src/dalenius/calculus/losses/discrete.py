@@ -7,25 +7,46 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dalenius.calculus import checks
-from dalenius.calculus.adjacency import ADD_REMOVE, Adjacency
-from dalenius.calculus.errors import InvalidParameter
 from dalenius.calculus.loss import Loss, call
 from dalenius.calculus.pairs.atoms import (
     Atoms,
-    DiscreteGaussianAtoms,
     geometric_atoms,
     lattice_atoms,
     two_point_atoms,
 )
+from dalenius.calculus.pairs.discrete_gaussian import DiscreteGaussianAtoms
 from dalenius.calculus.pairs.pair import UNIT
+from dalenius.core import checks
+from dalenius.core.adjacency import ADD_REMOVE, Adjacency
+from dalenius.errors import InvalidParameter
 
 
 def pure(epsilon: float, adjacency: Adjacency = ADD_REMOVE) -> Loss:
     """Loss of anything epsilon-DP. The extremal pair is binary randomized response.
 
-    (Kairouz, Oh and Viswanath 2015; seed 000 chapter 10.)
+    (Kairouz, Oh and Viswanath 2015.)
 
+    Parameters
+    ----------
+    epsilon
+        The privacy parameter, 0 or more.
+    adjacency
+        The neighbouring relation that the loss is stated for: `dp.ADD_REMOVE` or `dp.REPLACE_ONE`.
+
+    Returns
+    -------
+    Loss
+        The worst loss that is epsilon-DP; nothing at all for epsilon = 0.
+
+    Raises
+    ------
+    InvalidParameter
+        If a parameter is outside what is allowed.
+    TooLittleNoise
+        If the loss would be so large that it promises nothing.
+
+    Examples
+    --------
     >>> import dalenius as dp
     >>> round((dp.losses.pure(0.1) * 100).epsilon(delta=1e-6), 6)
     4.774568
@@ -41,6 +62,29 @@ def approx(epsilon: float, delta: float, adjacency: Adjacency = ADD_REMOVE) -> L
 
     The four-point extremal pair of Kairouz, Oh and Viswanath 2015.
 
+    Parameters
+    ----------
+    epsilon
+        The privacy parameter, 0 or more.
+    delta
+        The probability of failure, in [0, 1).
+    adjacency
+        The neighbouring relation that the loss is stated for: `dp.ADD_REMOVE` or `dp.REPLACE_ONE`.
+
+    Returns
+    -------
+    Loss
+        The worst loss that is (epsilon, delta)-DP.
+
+    Raises
+    ------
+    InvalidParameter
+        If a parameter is outside what is allowed.
+    TooLittleNoise
+        If the loss would be so large that it promises nothing.
+
+    Examples
+    --------
     >>> import dalenius as dp
     >>> dp.losses.approx(1.0, 1e-6).delta(epsilon=1.0) >= 1e-6
     True
@@ -65,6 +109,29 @@ def randomized_response(epsilon: float, k: int = 2, adjacency: Adjacency = ADD_R
     adjacency=dp.REPLACE_ONE; under add/remove it also bounds an answer against a report made without
     looking, and is the default because losses of the default adjacency add up.
 
+    Parameters
+    ----------
+    epsilon
+        The privacy parameter, 0 or more.
+    k
+        How many answers there are, 2 or more.
+    adjacency
+        The neighbouring relation that the loss is stated for: `dp.ADD_REMOVE` or `dp.REPLACE_ONE`.
+
+    Returns
+    -------
+    Loss
+        The loss of one answer.
+
+    Raises
+    ------
+    InvalidParameter
+        If a parameter is outside what is allowed.
+    TooLittleNoise
+        If the loss would be so large that it promises nothing.
+
+    Examples
+    --------
     >>> import dalenius as dp
     >>> dp.losses.randomized_response(1.0).epsilon(delta=0.0)
     1.0
@@ -86,9 +153,32 @@ def randomized_response(epsilon: float, k: int = 2, adjacency: Adjacency = ADD_R
 def geometric(scale: float, sensitivity: int = 1, adjacency: Adjacency = ADD_REMOVE) -> Loss:
     """Loss of f(X) + two-sided geometric noise, P(k) proportional to exp(-|k|/scale), f integer valued.
 
-    `sensitivity` is a whole number, in l1 norm (seed 001, Theorem 2.8 with alpha = exp(1/scale)); for
-    vectors the worst case puts all of it in one coordinate, as for `laplace`.
+    (Ghosh, Roughgarden and Sundararajan 2012, with alpha = exp(-1/scale).) For vectors the worst case puts all of the
+    change in one coordinate, as for `laplace`.
 
+    Parameters
+    ----------
+    scale
+        The scale of the noise, above 0.
+    sensitivity
+        How far neighbours can move f(X), in l1 norm: a whole number from 1 to 1e6.
+    adjacency
+        The neighbouring relation that the loss is stated for: `dp.ADD_REMOVE` or `dp.REPLACE_ONE`.
+
+    Returns
+    -------
+    Loss
+        The loss of one release.
+
+    Raises
+    ------
+    InvalidParameter
+        If a parameter is outside what is allowed.
+    TooLittleNoise
+        If the loss would be so large that it promises nothing.
+
+    Examples
+    --------
     >>> import dalenius as dp
     >>> dp.losses.geometric(scale=2.0).epsilon(delta=0.0)
     0.5
@@ -112,6 +202,29 @@ def discrete_gaussian(sigma: float, sensitivity: int = 1, adjacency: Adjacency =
     Steinke 2020). The loss is linear in the outcome: a lattice of spacing sensitivity / sigma^2. Outcomes
     beyond 38 sigma are counted as revealing all, which adds 5e-300 to delta.
 
+    Parameters
+    ----------
+    sigma
+        The parameter of the noise, above 0 and at most 1e5.
+    sensitivity
+        How far neighbours can move f(X): a whole number from 1 to 1e6.
+    adjacency
+        The neighbouring relation that the loss is stated for: `dp.ADD_REMOVE` or `dp.REPLACE_ONE`.
+
+    Returns
+    -------
+    Loss
+        The loss of one release.
+
+    Raises
+    ------
+    InvalidParameter
+        If a parameter is outside what is allowed.
+    TooLittleNoise
+        If the loss would be so large that it promises nothing.
+
+    Examples
+    --------
     >>> import dalenius as dp
     >>> loss = dp.losses.discrete_gaussian(sigma=10.0)
     >>> abs(loss.epsilon(1e-5) - dp.losses.gaussian(sigma=10.0).epsilon(1e-5)) < 0.01
@@ -140,6 +253,27 @@ def from_pair(p: Sequence[float], q: Sequence[float], adjacency: Adjacency = ADD
     Outcomes possible under one only are losses of infinite size. Both must sum to 1 (to 1e-9; they
     are then taken as given, never rescaled upwards).
 
+    Parameters
+    ----------
+    p
+        Probabilities of the outcomes with the record.
+    q
+        Probabilities of the same outcomes without it.
+    adjacency
+        The neighbouring relation that the loss is stated for: `dp.ADD_REMOVE` or `dp.REPLACE_ONE`.
+
+    Returns
+    -------
+    Loss
+        The loss of one release, its two directions apart.
+
+    Raises
+    ------
+    InvalidParameter
+        If p or q is not a distribution, or they have different lengths.
+
+    Examples
+    --------
     >>> import dalenius as dp
     >>> dp.losses.from_pair([0.9, 0.1], [0.5, 0.5]).delta(0.0)  # doctest: +ELLIPSIS
     0.4...

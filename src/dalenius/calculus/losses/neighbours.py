@@ -2,28 +2,48 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
-
-from dalenius.calculus import checks
-from dalenius.calculus.adjacency import ADD_REMOVE, REPLACE_ONE, Adjacency
-from dalenius.calculus.adjacency import adjacency as checked_adjacency
-from dalenius.calculus.errors import AdjacencyMismatch, InvalidParameter, UnsupportedComposition
 from dalenius.calculus.loss import Loss, checked
-from dalenius.calculus.losses.tables import bracket, finite_pair, single_pair
-from dalenius.calculus.pairs.atoms import Atoms, geometric_atoms, is_randomized_response
+from dalenius.calculus.losses.tables import finite_pair, single_pair, tabulated
 from dalenius.calculus.pairs.bracket import Bracket
 from dalenius.calculus.pairs.curves import repeated
-from dalenius.calculus.pairs.gaussian import GaussianPair
-from dalenius.calculus.pairs.laplace import LaplacePair
+from dalenius.calculus.pairs.known import GroupOf, worst_of
 from dalenius.calculus.pairs.pair import Pair
+from dalenius.core import checks
+from dalenius.core.adjacency import ADD_REMOVE, REPLACE_ONE, Adjacency
+from dalenius.core.adjacency import adjacency as checked_adjacency
+from dalenius.errors import AdjacencyMismatch, InvalidParameter, UnsupportedComposition
+
+MOST_STEPS = 64
+"""Longer chains of a tabulated step are refused: every step adds its rounding."""
 
 
 def group(loss: Loss, size: int) -> Loss:
     """Loss towards a group: data sets that differ in up to `size` records.
 
     The trade-off function of a chain of neighbours is 1 - (1-f)^(size times composed) (Dong, Roth and Su
-    2022; seed 000 Theorem 13.3): size * mu for Gaussian, size * epsilon at most for pure DP, and better.
+    2022, section 2.5): size * mu for Gaussian, size * epsilon at most for pure DP, and better.
 
+    Parameters
+    ----------
+    loss
+        The loss of one release.
+    size
+        How many records, 1 or more.
+
+    Returns
+    -------
+    Loss
+        The loss between data sets that differ in up to `size` records.
+
+    Raises
+    ------
+    InvalidParameter
+        If `size` is not a count from 1 up.
+    UnsupportedComposition
+        If the group is too large for a loss without a closed form.
+
+    Examples
+    --------
     >>> import dalenius as dp
     >>> dp.losses.group(dp.losses.gdp(0.5), 2).gdp()
     1.0
@@ -38,9 +58,26 @@ def group(loss: Loss, size: int) -> Loss:
 def to_replace_one(loss: Loss) -> Loss:
     """The same release for replace-one neighbours: remove one record, then add another.
 
-    f-DP for add/remove gives f(1 - f)-DP for replacement (seed 000 Proposition 4.2), which is better than
+    f-DP for add/remove gives f(1 - f)-DP for replacement (Dong, Roth and Su 2022, section 2.5), which is better than
     doubling epsilon. The other way round nothing follows: the number of records may be revealed.
 
+    Parameters
+    ----------
+    loss
+        The loss of one release.
+
+    Returns
+    -------
+    Loss
+        The loss for replace-one neighbours.
+
+    Raises
+    ------
+    InvalidParameter
+        If this is not a loss.
+
+    Examples
+    --------
     >>> import dalenius as dp
     >>> round(dp.losses.to_replace_one(dp.losses.pure(1.0)).delta(0.0), 6)
     0.632121
@@ -54,7 +91,32 @@ def to_replace_one(loss: Loss) -> Loss:
 
 
 def to_adjacency(loss: Loss, adjacency: Adjacency) -> Loss:
-    """The loss restated for another neighbouring relation, where that follows."""
+    """The loss restated for another neighbouring relation, where that follows.
+
+    Parameters
+    ----------
+    loss
+        The loss of one release.
+    adjacency
+        The neighbouring relation wanted.
+
+    Returns
+    -------
+    Loss
+        The loss for that relation; the same one if it is stated for it already.
+
+    Raises
+    ------
+    AdjacencyMismatch
+        If an add/remove loss is asked of a replace-one loss, from which nothing follows.
+
+    Examples
+    --------
+    >>> import dalenius as dp
+    >>> loss = dp.losses.to_adjacency(dp.losses.gdp(1.0), dp.REPLACE_ONE)
+    >>> loss.gdp(), loss.adjacency
+    (2.0, REPLACE_ONE)
+    """
     loss = checked(loss, "to_adjacency")
     if loss.adjacency is checked_adjacency(adjacency):
         return loss
@@ -70,9 +132,28 @@ def to_adjacency(loss: Loss, adjacency: Adjacency) -> Loss:
 def parallel(*losses: Loss) -> Loss:
     """Loss of releases on disjoint parts of the data, each record in one part by a rule that sees it alone.
 
-    The worst part decides: pointwise the largest profile (seed 000 Proposition 4.3 and Remark 4.2).
-    Add/remove only: with replace-one the sizes of the parts are not protected.
+    The worst part decides: pointwise the largest profile (McSherry 2009; Smith, Asghar, Gioiosa, Mrabet, Gaspers and
+    Tyler 2022). Add/remove only: with replace-one the sizes of the parts are not protected.
 
+    Parameters
+    ----------
+    *losses
+        The losses of the releases, one for each part.
+
+    Returns
+    -------
+    Loss
+        The loss of all releases together.
+
+    Raises
+    ------
+    InvalidParameter
+        If there is no loss.
+    AdjacencyMismatch
+        If a loss is stated for replace-one neighbours.
+
+    Examples
+    --------
     >>> import dalenius as dp
     >>> dp.losses.parallel(dp.losses.gdp(0.5), dp.losses.gdp(1.0)).gdp()
     1.0
@@ -91,32 +172,24 @@ def parallel(*losses: Loss) -> Loss:
     if len(distinct) == 1:
         return distinct[0]
     pairs = [single_pair(loss) for loss in distinct]
-    if all(isinstance(pair, GaussianPair) for pair in pairs):
-        return Loss.symmetric(max(pairs, key=lambda pair: pair.mu), ADD_REMOVE, name)  # type: ignore[union-attr,arg-type]
-    if all(isinstance(pair, LaplacePair) for pair in pairs):
-        return Loss.symmetric(max(pairs, key=lambda pair: pair.shift), ADD_REMOVE, name)  # type: ignore[union-attr,arg-type]
-    return Loss.symmetric(bracket(*distinct), ADD_REMOVE, name)
+    for worst in pairs:
+        if worst is not None and all(pair is not None and worst.dominates(pair) for pair in pairs):
+            return Loss.symmetric(worst, ADD_REMOVE, name)
+    known = worst_of(*(terms for loss in distinct for terms in (loss.terms_remove, loss.terms_add)))
+    return Loss.symmetric(Bracket(*tabulated(*distinct), known), ADD_REMOVE, name)
 
 
 def _chained(loss: Loss, size: int) -> Pair:
     pair = single_pair(loss)
-    # Log-concave location families: a chain of shifts is one long shift.
-    if isinstance(pair, GaussianPair):
-        return GaussianPair.of_square(size * size * pair.square)
-    if isinstance(pair, LaplacePair):
-        return LaplacePair(checks.float_up(size * Fraction(pair.shift)))
-    if isinstance(pair, Atoms) and is_randomized_response(pair):
-        return geometric_atoms(float(pair.loss[1]), size)
-    if size > 64:
+    closed = None if pair is None else pair.chained(size)
+    if closed is not None and (closed.has_law or size > MOST_STEPS):
+        return closed
+    if size > MOST_STEPS:
         raise UnsupportedComposition(
-            f"group size {size} is more than the 64 steps followed exactly for this loss; split the "
-            f"chain with two calls, "
-            "or bound the loss by pure() or gdp() first, whose groups are closed forms."
+            f"group size {size} is more than the {MOST_STEPS} steps followed exactly for this loss; split the chain "
+            "with two calls, or bound the loss by pure() or gdp() first, whose groups are closed forms."
         )
-    finite = finite_pair(loss)
-    if isinstance(finite, Bracket):
-        assert isinstance(finite.below, Atoms)
-        assert isinstance(finite.above, Atoms)
-        return Bracket(repeated(finite.below, size, "lower"), repeated(finite.above, size, "upper"))
-    assert isinstance(finite, Atoms)
-    return Bracket(repeated(finite, size, "lower"), repeated(finite, size, "upper"))
+    step = worst_of(loss.terms_remove, loss.terms_add)
+    below, above = finite_pair(loss)
+    ends = repeated(below, size, "lower"), repeated(above, size, "upper")
+    return Bracket(*ends, None if step is None else GroupOf(step, size))

@@ -6,13 +6,13 @@ import math
 from fractions import Fraction
 from typing import Literal
 
-from dalenius.calculus import checks
-from dalenius.calculus.adjacency import ADD_REMOVE
-from dalenius.calculus.errors import InvalidParameter
 from dalenius.calculus.loss import Loss, call
 from dalenius.calculus.losses.gaussian import gaussian
 from dalenius.calculus.pairs.half_normal import ChiPair, HalfNormalPair
 from dalenius.calculus.pairs.rectified import RectifiedPair
+from dalenius.core import checks
+from dalenius.core.adjacency import ADD_REMOVE
+from dalenius.errors import InvalidParameter
 
 Bound = Literal["thesis", "sharp"]
 
@@ -33,7 +33,7 @@ def objective_perturbation(
 
     Without `dimension`, l must be a GLM loss f(x.theta; y) (one rank-1 Hessian per record): the loss is
     dominated by -log(1 - smoothness/ridge) + L^2/(2 sigma^2) + |N(0, L^2/sigma^2)|, L = gradient_bound
-    (thesis Theorem 4.3.1 and Lemma C.4.6 with the corrected signs; its Renyi divergences are Theorem 4.3.2).
+    (Redberg 2023, Theorem 4.3.1 and Lemma C.4.6 with the corrected signs; its Renyi divergences are Theorem 4.3.2).
     With `dimension` = d any such l is allowed and the bound becomes
     -d log(1 - smoothness/ridge) + L^2/(2 sigma^2) + (L/sigma) chi_d (Theorem C.5.1, corrected).
 
@@ -41,6 +41,35 @@ def objective_perturbation(
     record costs at most log(1 + smoothness/ridge) + max(N(L^2/(2 sigma^2), L^2/sigma^2), 0), adding one at
     most L^2/(2 sigma^2) + |N(0, L^2/sigma^2)|. Proved in docs/proofs/objective-perturbation.md.
 
+    Parameters
+    ----------
+    sigma
+        The standard deviation of the noise in the objective, above 0.
+    ridge
+        The strength of the regularisation, above 0.
+    gradient_bound
+        The largest norm of one record's gradient, above 0.
+    smoothness
+        The largest eigenvalue of one record's Hessian, 0 or more.
+    dimension
+        The number of coefficients, for losses that are not GLMs; None for GLMs.
+    bound
+        'thesis' (Redberg 2023) or 'sharp'.
+
+    Returns
+    -------
+    Loss
+        The loss of one release.
+
+    Raises
+    ------
+    InvalidParameter
+        If a parameter is outside what is allowed.
+    TooLittleNoise
+        If the loss would be so large that it promises nothing.
+
+    Examples
+    --------
     >>> import dalenius as dp
     >>> loss = dp.losses.objective_perturbation(sigma=5, ridge=20, gradient_bound=1, smoothness=1)
     >>> round(loss.epsilon(delta=1e-5), 6)
@@ -109,8 +138,41 @@ def approximate_minima(
 
     The released point is the approximate minimiser plus N(0, output_sigma^2 I). By strong convexity it is
     within tolerance/ridge of the exact one, so this composes `objective_perturbation` with a Gaussian
-    release of sensitivity 2 tolerance / ridge (Iyengar et al. 2019; thesis Theorem 4.4.1).
+    release of sensitivity 2 tolerance / ridge (Iyengar et al. 2019; Redberg 2023, Theorem 4.4.1).
 
+    Parameters
+    ----------
+    sigma
+        The standard deviation of the noise in the objective, above 0.
+    ridge
+        The strength of the regularisation, above 0.
+    gradient_bound
+        The largest norm of one record's gradient, above 0.
+    smoothness
+        The largest eigenvalue of one record's Hessian, 0 or more.
+    tolerance
+        The largest norm of the gradient at the point released.
+    output_sigma
+        The standard deviation of the noise added to that point.
+    dimension
+        The number of coefficients, for losses that are not GLMs; None for GLMs.
+    bound
+        'thesis' (Redberg 2023) or 'sharp'.
+
+    Returns
+    -------
+    Loss
+        The loss of one release, output noise included.
+
+    Raises
+    ------
+    InvalidParameter
+        If a parameter is outside what is allowed.
+    TooLittleNoise
+        If the loss would be so large that it promises nothing.
+
+    Examples
+    --------
     >>> import dalenius as dp
     >>> loss = dp.losses.approximate_minima(5, 20, 1, 1, tolerance=0.01, output_sigma=0.15)
     >>> loss.epsilon(1e-5) > dp.losses.objective_perturbation(5, 20, 1, 1).epsilon(1e-5)

@@ -4,23 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import SupportsFloat
 
-from dalenius.calculus import checks
-from dalenius.calculus.adjacency import ADD_REMOVE, Adjacency
-from dalenius.calculus.errors import InvalidParameter
 from dalenius.calculus.loss import Loss, call
 from dalenius.calculus.pairs.gaussian import GaussianPair
 from dalenius.calculus.pairs.renyi import RenyiPair
-
-
-@dataclass(frozen=True)
-class _Linear:
-    rho: float
-
-    def __call__(self, order: float) -> float:
-        return self.rho * order
+from dalenius.core import checks
+from dalenius.core.adjacency import ADD_REMOVE, Adjacency
+from dalenius.errors import InvalidParameter
 
 
 def zcdp(rho: float, adjacency: Adjacency = ADD_REMOVE) -> Loss:
@@ -28,6 +19,27 @@ def zcdp(rho: float, adjacency: Adjacency = ADD_REMOVE) -> Loss:
 
     (Bun and Steinke 2016.) Gaussian noise with mu^2/2 = rho attains it and gives the lower bounds.
 
+    Parameters
+    ----------
+    rho
+        The parameter of zero-concentrated differential privacy, 0 or more.
+    adjacency
+        The neighbouring relation that the loss is stated for: `dp.ADD_REMOVE` or `dp.REPLACE_ONE`.
+
+    Returns
+    -------
+    Loss
+        The worst loss that is rho-zCDP; nothing at all for rho = 0.
+
+    Raises
+    ------
+    InvalidParameter
+        If a parameter is outside what is allowed.
+    TooLittleNoise
+        If the loss would be so large that it promises nothing.
+
+    Examples
+    --------
     >>> import dalenius as dp
     >>> dp.losses.zcdp(0.5).epsilon(1e-5) < 0.5 + 2 * (0.5 * 11.513) ** 0.5
     True
@@ -35,7 +47,7 @@ def zcdp(rho: float, adjacency: Adjacency = ADD_REMOVE) -> Loss:
     rho = checks.moderate("rho", checks.nonnegative("rho", rho), 1e8)
     if rho == 0:
         return Loss.zero(adjacency)
-    pair = RenyiPair(_Linear(rho), floor=GaussianPair(math.sqrt(2 * rho)), slope=rho)
+    pair = RenyiPair.zcdp_of(rho, floor=GaussianPair(math.sqrt(2 * rho)))
     return Loss.symmetric(pair, adjacency, call("zcdp", rho=rho))
 
 
@@ -44,6 +56,25 @@ def rdp(curve: Callable[[float], float], adjacency: Adjacency = ADD_REMOVE) -> L
 
     `curve` may return inf for orders where nothing is known. Mironov 2017.
 
+    Parameters
+    ----------
+    curve
+        From an order above 1 to a bound on the Renyi divergence of that order; inf where nothing is known.
+    adjacency
+        The neighbouring relation that the loss is stated for: `dp.ADD_REMOVE` or `dp.REPLACE_ONE`.
+
+    Returns
+    -------
+    Loss
+        The worst loss with these Renyi divergences.
+
+    Raises
+    ------
+    InvalidParameter
+        If `curve` is not a function, or does not return divergences.
+
+    Examples
+    --------
     >>> import dalenius as dp
     >>> loss = dp.losses.rdp(lambda order: 0.5 * order)
     >>> abs(loss.epsilon(1e-5) - dp.losses.zcdp(0.5).epsilon(1e-5)) < 1e-9

@@ -2,25 +2,45 @@
 
 from __future__ import annotations
 
-from dalenius.calculus import checks
-from dalenius.calculus.adjacency import ADD_REMOVE, REPLACE_ONE
-from dalenius.calculus.errors import AdjacencyMismatch, InvalidParameter
 from dalenius.calculus.loss import Loss, checked
 from dalenius.calculus.losses.tables import finite_pair, single_pair
+from dalenius.calculus.pairs.bracket import Bracket
+from dalenius.calculus.pairs.known import worst_of
 from dalenius.calculus.pairs.pair import Pair, Terms
-from dalenius.calculus.pairs.renyi import RenyiPair
-from dalenius.calculus.pairs.sampled import sampled
-from dalenius.calculus.pairs.subset import subset
+from dalenius.core import checks
+from dalenius.core.adjacency import ADD_REMOVE, REPLACE_ONE
+from dalenius.errors import AdjacencyMismatch, InvalidParameter
 
 
 def poisson_sampled(loss: Loss, rate: float) -> Loss:
     """Loss of a release run on a Poisson sample: every record is in it independently with probability `rate`.
 
     Add and remove directions get their own pairs, (W, (1-rate) W + rate R) and ((1-rate) W + rate R, W)
-    with R the output with the record and W without (seed 000 Theorem 14.3, remove pair corrected; Zhu,
-    Dong and Wang 2022). Both are exact; composing them apart and taking the worse total at the end is
+    with R the output with the record and W without (Zhu,
+    Dong and Wang 2022, Theorem 11). Both are exact; composing them apart and taking the worse total at the end is
     what makes the answer both right and tight. Add/remove adjacency only.
 
+    Parameters
+    ----------
+    loss
+        The loss of one release.
+    rate
+        The probability that a record is in the sample, in [0, 1].
+
+    Returns
+    -------
+    Loss
+        The loss of the release on a sample that nobody learns.
+
+    Raises
+    ------
+    InvalidParameter
+        If `rate` is not in [0, 1].
+    AdjacencyMismatch
+        If the loss is stated for the other neighbouring relation.
+
+    Examples
+    --------
     >>> import dalenius as dp
     >>> step = dp.losses.poisson_sampled(dp.losses.gaussian(sigma=1.0), rate=0.01)
     >>> round((step * 10_000).epsilon(delta=1e-5), 6)
@@ -40,15 +60,36 @@ def poisson_sampled(loss: Loss, rate: float) -> Loss:
         return loss
     remove, add = _one_pair_each(loss)
     name = f"poisson_sampled({loss.expression}, rate={rate:.12g})"
-    return Loss(((sampled(remove, rate, False), 1),), ((sampled(add, rate, True), 1),), loss.adjacency, name)
+    return Loss(((remove.sampled(rate, False), 1),), ((add.sampled(rate, True), 1),), loss.adjacency, name)
 
 
 def cp(loss: Loss, p: float) -> Loss:
-    """The operator C_p of f-DP: p f + (1-p) Id, made symmetric and convex (seed 000 Theorem 13.7).
+    """The operator C_p of f-DP: p f + (1-p) Id, made symmetric and convex (Dong, Roth and Su 2022, section 4).
 
     It turns the loss of a mechanism on m records into that of the mechanism on a random m out of n,
     p = m/n, both for replace-one neighbours.
 
+    Parameters
+    ----------
+    loss
+        The loss of one release.
+    p
+        The share of records in the sample, in [0, 1].
+
+    Returns
+    -------
+    Loss
+        The loss of the release on a random subset that nobody learns.
+
+    Raises
+    ------
+    InvalidParameter
+        If `p` is not in [0, 1].
+    AdjacencyMismatch
+        If the loss is stated for the other neighbouring relation.
+
+    Examples
+    --------
     >>> import dalenius as dp
     >>> import math
     >>> loss = dp.losses.cp(dp.losses.pure(1.0, adjacency=dp.REPLACE_ONE), 0.1)
@@ -69,9 +110,11 @@ def cp(loss: Loss, p: float) -> Loss:
     if p == 1.0:
         return loss
     pair = single_pair(loss)
-    if pair is None or isinstance(pair, RenyiPair):
-        pair = finite_pair(loss)
-    return Loss.symmetric(subset(pair, p), loss.adjacency, f"cp({loss.expression}, p={p:.12g})")
+    if pair is None or not pair.has_law:
+        pair = Bracket(*finite_pair(loss), worst_of(loss.terms_remove, loss.terms_add))
+    return Loss.symmetric(
+        pair.sampled(p, added=False).mirrored(), loss.adjacency, f"cp({loss.expression}, p={p:.12g})"
+    )
 
 
 def sampled_without_replacement(loss: Loss, m: int, n: int) -> Loss:
@@ -79,6 +122,29 @@ def sampled_without_replacement(loss: Loss, m: int, n: int) -> Loss:
 
     The loss given is that of the release on m records. It is C_{m/n} of it (Dong, Roth and Su 2022).
 
+    Parameters
+    ----------
+    loss
+        The loss of one release.
+    m
+        The size of the sample.
+    n
+        The number of records, which is public.
+
+    Returns
+    -------
+    Loss
+        The loss of the release on a random subset that nobody learns.
+
+    Raises
+    ------
+    InvalidParameter
+        If m or n is not a count, or m is above n.
+    AdjacencyMismatch
+        If the loss is stated for the other neighbouring relation.
+
+    Examples
+    --------
     >>> import dalenius as dp
     >>> base = dp.losses.gaussian(sigma=1.0, adjacency=dp.REPLACE_ONE)
     >>> dp.losses.sampled_without_replacement(base, m=10, n=1000).epsilon(1e-5) < base.epsilon(1e-5)
@@ -101,9 +167,9 @@ def _one_pair_each(loss: Loss) -> tuple[Pair, Pair]:
     """One pair per direction; a composition is first tabulated as one."""
 
     def alone(terms: Terms) -> bool:
-        return len(terms) == 1 and terms[0][1] == 1 and not isinstance(terms[0][0], RenyiPair)
+        return len(terms) == 1 and terms[0][1] == 1 and terms[0][0].has_law
 
     if alone(loss.terms_remove) and alone(loss.terms_add):
         return loss.terms_remove[0][0], loss.terms_add[0][0]
-    both = finite_pair(loss)
-    return both, both
+    ends = finite_pair(loss)
+    return Bracket(*ends, worst_of(loss.terms_remove)), Bracket(*ends, worst_of(loss.terms_add))

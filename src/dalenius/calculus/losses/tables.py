@@ -8,7 +8,6 @@ import numpy as np
 
 from dalenius.calculus.loss import Loss
 from dalenius.calculus.pairs.atoms import Atoms
-from dalenius.calculus.pairs.bracket import Bracket
 from dalenius.calculus.pairs.pair import Pair, Reals
 from dalenius.calculus.pairs.tabulate import symmetric_above, symmetric_below
 
@@ -25,12 +24,14 @@ def single_pair(loss: Loss) -> Pair | None:
     return None
 
 
-def finite_pair(loss: Loss) -> Pair:
-    """Atoms (or a bracket of atoms) for the worse of both directions at every epsilon."""
+def finite_pair(loss: Loss) -> tuple[Atoms, Atoms]:
+    """Atoms from below and from above for the worse of both directions at every epsilon."""
     pair = single_pair(loss)
-    if isinstance(pair, Atoms) or (isinstance(pair, Bracket) and isinstance(pair.above, Atoms)):
-        return pair
-    return bracket(loss)
+    if pair is not None:
+        below, above = pair.lower.as_atoms, pair.upper.as_atoms
+        if below is not None and above is not None:
+            return below, above
+    return tabulated(loss)
 
 
 def epsilon_grid(loss: Loss) -> Reals:
@@ -46,10 +47,10 @@ def epsilon_grid(loss: Loss) -> Reals:
     )
 
 
-def bracket(*losses: Loss) -> Bracket:
-    """The pointwise largest profile of several losses, from above and from below."""
+def tabulated(*losses: Loss) -> tuple[Atoms, Atoms]:
+    """The pointwise largest profile of several losses, from below and from above."""
     grid = np.unique(np.concatenate([epsilon_grid(loss) for loss in losses]))
     bounds = [[loss.delta_bounds(float(e)) for e in grid] for loss in losses]
     high = np.max([[b.upper for b in row] for row in bounds], axis=0)
     low = np.max([[b.lower for b in row] for row in bounds], axis=0)
-    return Bracket(symmetric_below(grid, low, high), symmetric_above(grid, high))
+    return symmetric_below(grid, low, high), symmetric_above(grid, high)

@@ -7,13 +7,13 @@ from typing import Literal
 
 import numpy as np
 
-from dalenius.calculus.adjacency import ADD_REMOVE, Adjacency
-from dalenius.calculus.errors import InvalidParameter
 from dalenius.calculus.loss import Loss, call
 from dalenius.calculus.pairs.atoms import Atoms
 from dalenius.calculus.pairs.bracket import Bracket
 from dalenius.calculus.pairs.pair import Reals
 from dalenius.calculus.pairs.tabulate import lower_hull, symmetric_above
+from dalenius.core.adjacency import ADD_REMOVE, Adjacency
+from dalenius.errors import InvalidParameter
 
 POINTS = 4000
 
@@ -25,6 +25,25 @@ def from_tradeoff(f: Callable[[float], float], adjacency: Adjacency = ADD_REMOVE
     at 4000 levels down to 1e-30; convexity bounds it between the samples, from above by chords and from
     below by the neighbouring chords extended, so bounds are certified for the function itself.
 
+    Parameters
+    ----------
+    f
+        From a type I error in [0, 1] to the least type II error of any test.
+    adjacency
+        The neighbouring relation that the loss is stated for: `dp.ADD_REMOVE` or `dp.REPLACE_ONE`.
+
+    Returns
+    -------
+    Loss
+        The worst loss that is f-DP, between bounds.
+
+    Raises
+    ------
+    InvalidParameter
+        If f is not a trade-off function: convex, decreasing, and at most 1 - alpha.
+
+    Examples
+    --------
     >>> import dalenius as dp
     >>> e = 2.718281828459045
     >>> loss = dp.losses.from_tradeoff(lambda a: max(0.0, 1 - e * a, (1 - a) / e))

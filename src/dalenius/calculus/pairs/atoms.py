@@ -5,15 +5,17 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 from scipy.special import expit, logsumexp
 
-from dalenius.calculus.checks import float_up
-from dalenius.calculus.pairs.discrete_mu import discrete_gaussian_mu
-from dalenius.calculus.pairs.pair import UNIT, Bounds, Pair, Reals, Tilted
+from dalenius.calculus.pairs.mixture import log_mixture
+from dalenius.calculus.pairs.pair import UNIT, Ball, Bounds, Pair, Reals, Tilted, Transform
+from dalenius.core.checks import float_up
+
+MOST_IN_BALLS = 2000
 
 
 class Lattice(NamedTuple):
@@ -199,6 +201,75 @@ class Atoms(Pair):
             q = np.bincount(place, weights=self.mass * np.exp(-self.loss), minlength=len(edges) + 1)
         return p, q
 
+    @property
+    def tells_nothing(self) -> bool:
+        return self.infinite == 0.0 and self.largest <= 0.0
+
+    @property
+    def as_atoms(self) -> Atoms:
+        return self
+
+    @property
+    def _is_randomized_response(self) -> bool:
+        if len(self.loss) != 2 or self.infinite > 0 or self.loss[0] != -self.loss[1]:
+            return False
+        return bool(abs(self.mass[1] * math.exp(-self.loss[1]) - self.mass[0]) <= 8 * UNIT * self.mass[1])
+
+    def chained(self, size: int) -> Pair | None:
+        return geometric_atoms(float(self.loss[1]), size) if self._is_randomized_response else None
+
+    def sampled(self, rate: float, added: bool) -> Pair:
+        slack = self.slack + 32 * UNIT
+        z = -self.loss if added else self.loss
+        value = log_mixture(z, rate)[0]
+        # Good to a few roundings of itself, and of z times the derivative, the share of exp(z) in the mixture;
+        # for z above 700 of log(rate), too, which is hardly larger than z.
+        share = np.exp(np.minimum(math.log(rate) + z - value, 0.0))
+        blur = self.blur + UNIT * float(np.max(32 * np.abs(value) + 8 * share * np.abs(z), initial=0.0))
+        rest = math.log1p(-rate)
+        value = np.append(value, rest)
+        if added:
+            blur += 4 * UNIT * abs(rest) * (self.infinite > 0)
+            return Atoms(-value, np.append(self.mass, self.infinite), slack=slack, blur=blur)
+        q = self.mass * np.exp(-self.loss)
+        slack += 4 * UNIT * float(np.abs(self.loss).max(initial=0.0)) + 2 * self.blur
+        missing = max(0.0, 1.0 - float(q.sum()) - 4 * UNIT * len(q))
+        blur += 4 * UNIT * abs(rest) * (missing > 0)
+        mass = np.append((1 - rate) * q + rate * self.mass, (1 - rate) * missing)
+        order = np.argsort(value, kind="stable")
+        return Atoms(value[order], mass[order], rate * self.infinite, slack=slack, blur=blur)
+
+    def mirrored(self) -> Atoms:
+        up = self.loss > 0
+        loss, mass = self.loss[up], self.mass[up]
+        reflected = mass * np.exp(-loss)
+        # P has no mass where Q has an infinite advantage, so only its own infinite part is missing from 1.
+        tie = max(0.0, 1.0 - self.infinite - float(mass.sum()) - float(reflected.sum()))
+        return Atoms(
+            np.concatenate((-loss[::-1], [0.0], loss)),
+            np.concatenate((reflected[::-1], [tie], mass)),
+            self.infinite,
+            slack=self.slack * 4 + 4 * UNIT * float(loss.max(initial=0.0)) + 2 * self.blur,
+            blur=self.blur,
+        )
+
+    @property
+    def radius(self) -> float:
+        """How far losses may be from the floats, or from the points of the lattice, that stand for them."""
+        return self.blur + 4 * UNIT * float(np.abs(self.loss).max(initial=0.0))
+
+    def in_balls(self, flint: Any, c: float, reach: float) -> Transform:
+        if len(self.loss) > MOST_IN_BALLS:
+            return super().in_balls(flint, c, reach)
+        arb = flint.arb
+        losses = [arb(float(x), self.radius) for x in self.loss]
+        masses = [arb(float(p)) * (1 + arb(0, self.slack)) for p in self.mass]
+
+        def mgf(s: Ball) -> Ball:
+            return sum((p * (s * x).exp() for x, p in zip(losses, masses, strict=True)), flint.acb(0))
+
+        return mgf
+
 
 def evenly_spaced(loss: Reals) -> tuple[Lattice | None, npt.NDArray[np.int64] | None]:
     """The lattice on which a few sorted losses lie, to 4 UNIT of the largest, if there is one."""
@@ -230,13 +301,6 @@ def two_point_atoms(epsilon: float) -> Atoms:
     return lattice_atoms(2 * epsilon, -epsilon, expit(np.array([-epsilon, epsilon])))
 
 
-def is_randomized_response(pair: Atoms) -> bool:
-    """Whether the pair is the extremal one of pure differential privacy."""
-    if len(pair.loss) != 2 or pair.infinite > 0 or pair.loss[0] != -pair.loss[1]:
-        return False
-    return bool(abs(pair.mass[1] * math.exp(-pair.loss[1]) - pair.mass[0]) <= 8 * UNIT * pair.mass[1])
-
-
 def geometric_atoms(epsilon: float, steps: int) -> Atoms:
     """Two-sided geometric noise of ratio exp(-epsilon), centred `steps` apart.
 
@@ -251,47 +315,3 @@ def geometric_atoms(epsilon: float, steps: int) -> Atoms:
     # An offset of 0 or one step: exact, and small beside what sums of many have to show.
     offset = -epsilon if steps % 2 else 0.0
     return lattice_atoms(2.0 * epsilon, offset, mass, -(steps // 2), slack=(16 + 4 * steps * epsilon) * UNIT)
-
-
-class DiscreteGaussianAtoms(Atoms):
-    """Integer outcomes of Gaussian weight, cut far out; of every order as private as the Gaussian.
-
-    D_order <= order mu^2/2 with mu = sensitivity / sigma (Canonne, Kamath and Steinke 2020, Theorem 4). The
-    mu of Gaussian differential privacy is a little larger (`discrete_gaussian_mu`).
-    """
-
-    tail_only = True
-
-    def __init__(self, sigma: float, steps: int) -> None:
-        reach = math.ceil(38.0 * sigma) + steps
-        k = np.arange(-reach, reach + 1)
-        weight = np.exp(-(k.astype(float) ** 2) / (2 * sigma * sigma))
-        # P is centred at 0, Q at -steps: the loss is steps (2k + steps) / (2 sigma^2).
-        spacing = steps / (sigma * sigma)
-        offset = spacing * (steps / 2)
-        super().__init__(
-            offset + spacing * k,
-            weight / weight.sum(),
-            5e-300,  # more than lies beyond 38 sigma
-            Lattice(spacing, offset),
-            k,
-            slack=(1500 + len(k)) * UNIT,  # exponents up to 38^2/2, and the normalising sum
-            blur=4 * UNIT * (offset + spacing * reach),  # spacing and offset are rounded
-        )
-        self.mu = steps / sigma
-        self._sigma, self._steps = sigma, steps
-
-    @cached_property
-    def gdp(self) -> float:
-        return discrete_gaussian_mu(self._sigma, self._steps)
-
-    @property
-    def zcdp(self) -> float:
-        return 0.5 * self.mu**2 * (1 + 4 * UNIT)
-
-    @property
-    def asymptote(self) -> tuple[float, float]:
-        return self.zcdp, 0.0
-
-    def renyi_log_mgf(self, s: Reals) -> Reals:
-        return np.asarray(s * (1 + s) * self.zcdp * (1 + 4 * UNIT))

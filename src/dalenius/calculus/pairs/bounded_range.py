@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from dalenius.calculus.pairs.atoms import two_point_atoms
-from dalenius.calculus.pairs.pair import UNIT, Bounds, Pair, Reals, Tilted
+from dalenius.calculus.pairs.pair import UNIT, Ball, Bounds, Decay, Pair, Reals, Tilted, Transform
 
 
 @dataclass(frozen=True)
@@ -99,3 +99,24 @@ class BoundedRangePair(Pair):
         p = np.diff(np.concatenate(([0.0], below_p, [1.0])))
         q = -np.diff(np.concatenate(([1.0], above_q, [0.0])))
         return np.maximum(p, 0.0), np.maximum(q, 0.0)
+
+    @property
+    def is_provable(self) -> bool:
+        return True
+
+    def in_balls(self, flint: Any, c: float, reach: float) -> Transform:
+        eta = flint.arb(self.eta)
+
+        def mgf(s: Ball) -> Ball:
+            y = s + flint.acb(0.5)
+            return (eta / 2).exp() / (eta.exp() - 1) * (y * eta).sinh() / y
+
+        return mgf
+
+    def decay_in_balls(self, flint: Any, c: float, top: Ball) -> Decay:
+        y = flint.arb(c) + flint.arb(0.5)
+        return lambda t, _: 2 * y / (1 - (-2 * y * flint.arb(self.eta)).exp()) / t
+
+    def renyi_in_balls(self, flint: Any, s: float) -> Ball:
+        x, eta = flint.arb(s), flint.arb(self.eta)
+        return super().renyi_in_balls(flint, s).min(eta**2 / 8 * x * (1 + x)).min(eta * x)

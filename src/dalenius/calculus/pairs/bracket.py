@@ -2,21 +2,43 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+
+import numpy as np
 
 from dalenius.calculus.pairs.pair import Pair, Reals
 
 
 @dataclass(frozen=True)
 class Bracket(Pair):
-    """Dominates `below`, dominated by `above`. Upper bounds are computed from one, lower from the other."""
+    """Dominates `below`, dominated by `above`. Upper bounds are computed from one, lower from the other.
+
+    `known`, if given, bounds its Renyi divergences, and its rho and mu, for reasons of their own. A table often counts
+    a far tail as a loss of +inf, and then has none.
+    """
 
     below: Pair
     above: Pair
+    known: Pair | None = None
 
     @property
     def infinite(self) -> float:  # type: ignore[override]
         return self.above.infinite
+
+    @property
+    def tail_only(self) -> bool:  # type: ignore[override]
+        return self.known is not None or self.above.tail_only
+
+    @property
+    def renyi_is_tighter(self) -> bool:  # type: ignore[override]
+        return self.known is not None and self.known.renyi_is_tighter
+
+    @property
+    def _sources(self) -> tuple[Pair, ...]:
+        """The pairs whose divergences bound those of this one."""
+        tabulated = (self.above,) if self.above.infinite == 0 or self.above.tail_only else ()
+        return tabulated if self.known is None else (self.known, *tabulated)
 
     @property
     def largest(self) -> float:
@@ -28,11 +50,16 @@ class Bracket(Pair):
 
     @property
     def asymptote(self) -> tuple[float, float]:
-        return self.above.asymptote
+        # A complete table has divergences of its own, which are the least at every order.
+        return self._sources[-1].asymptote if self._sources else (math.inf, 0.0)
+
+    @property
+    def zcdp(self) -> float:
+        return self._sources[-1].zcdp if self._sources else math.inf
 
     @property
     def gdp(self) -> float:
-        return self.above.gdp
+        return min((pair.gdp for pair in self._sources), default=math.inf)
 
     @property
     def lower(self) -> Pair:
@@ -46,7 +73,22 @@ class Bracket(Pair):
         return self.above.log_mgf(s)
 
     def renyi_log_mgf(self, s: Reals) -> Reals:
-        return self.above.renyi_log_mgf(s)
+        known = [pair.renyi_log_mgf(s) for pair in self._sources]
+        return np.asarray(np.min(known, axis=0)) if known else np.full(len(s), math.inf)
 
     def cells(self, edges: Reals) -> tuple[Reals, Reals]:
         return self.above.cells(edges)
+
+    @property
+    def is_provable(self) -> bool:
+        return self.below is self.above and self.below.is_provable
+
+    def sampled(self, rate: float, added: bool) -> Pair:
+        above = self.above.sampled(rate, added)
+        below = above if self.below is self.above else self.below.sampled(rate, added)
+        return Bracket(below, above, None if self.known is None else self.known.sampled(rate, added))
+
+    def mirrored(self) -> Pair:
+        above = self.above.mirrored()
+        below = above if self.below is self.above else self.below.mirrored()
+        return Bracket(below, above, None if self.known is None else self.known.mirrored())

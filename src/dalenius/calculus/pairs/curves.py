@@ -2,7 +2,7 @@
 
 The power r(a) = 1 - f(a) of the best level-a test is the least of the lines delta(e) + exp(e) a and,
 mirrored, 1 - exp(-e) (1 - delta(e) - a), over e >= 0. Hat-composition of trade-off functions, f(1 - g), is
-plain composition of power curves (seed 000 Lemmas 10 and 11), which is how closeness passes along a chain.
+plain composition of power curves (Dong, Roth and Su 2022, section 2.5), which is how closeness passes along a chain.
 Small levels keep their relative accuracy: they come from lines with positive coefficients. So do small
 losses: what is kept is the gain r(a) - a, the least of delta + (exp(e) - 1) a, which the mirror image shares.
 """

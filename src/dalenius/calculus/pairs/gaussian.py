@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from scipy.special import ndtr
 
-from dalenius.calculus.pairs.pair import UNIT, Bounds, Pair, Reals, Tilted
+from dalenius.calculus.pairs.pair import UNIT, Ball, Bounds, Decay, Pair, Reals, Terms, Tilted, Transform
 from dalenius.calculus.theorems.gaussian import gaussian_delta_bounds
 
 
@@ -93,3 +94,32 @@ class GaussianPair(Pair):
 
     def cells(self, edges: Reals) -> tuple[Reals, Reals]:
         return normal_cells(edges / self.mu - self.mu / 2), normal_cells(edges / self.mu + self.mu / 2)
+
+    @classmethod
+    def merge(cls, terms: Terms) -> Terms:
+        """One pair: means and variances of L add up."""
+        square = sum((n * pair.square for pair, n in terms if isinstance(pair, cls)), Fraction(0))
+        return ((cls.of_square(square), 1),) if square > 0 else ()
+
+    def chained(self, size: int) -> GaussianPair:
+        """A log-concave location family: a chain of shifts is one long shift."""
+        return GaussianPair.of_square(size * size * self.square)
+
+    def dominates(self, other: Pair) -> bool:
+        return isinstance(other, GaussianPair) and self.square >= other.square
+
+    def sampled(self, rate: float, added: bool) -> Pair:
+        from dalenius.calculus.pairs.sampled_gaussian import SampledGaussianPair
+
+        return SampledGaussianPair(self, rate, added)
+
+    def _square_in_balls(self, flint: Any) -> Ball:
+        return flint.arb(flint.fmpq(self.square.numerator, self.square.denominator))
+
+    def in_balls(self, flint: Any, c: float, reach: float) -> Transform:
+        square = self._square_in_balls(flint)
+        return lambda s: (square * s * (s + 1) / 2).exp()
+
+    def decay_in_balls(self, flint: Any, c: float, top: Ball) -> Decay:
+        square = self._square_in_balls(flint)
+        return lambda t, _: (-square * t**2 / 2).exp()

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import erf, erfcx, gammaincc, gammaln, log_ndtr, ndtr, wofz
 
 from dalenius.calculus.pairs.mixture import Rule
-from dalenius.calculus.pairs.pair import UNIT, Bounds, Pair, Reals, Tilted
+from dalenius.calculus.pairs.pair import UNIT, Ball, Bounds, Decay, Pair, Reals, Tilted, Transform
 from dalenius.calculus.theorems.gaussian import gaussian_delta_bounds
 
 
 @dataclass(frozen=True)
 class HalfNormalPair(Pair):
-    """L = offset + mu^2/2 + |N(0, mu^2)| under P (Lemma C.4.6 of the thesis, corrected).
+    """L = offset + mu^2/2 + |N(0, mu^2)| under P (Redberg 2023, Lemma C.4.6, corrected).
 
     M(s) = exp(s (offset + mu^2/2) + s^2 mu^2/2) 2 Phi(s mu). Q has mass E[exp(-L)] where P lives.
     """
@@ -86,6 +86,17 @@ class HalfNormalPair(Pair):
             2 * math.exp(-self.offset) * np.insert(ndtr(-y - self.mu), 0, ndtr(-self.mu)), 0.0
         )
         return np.maximum(-np.diff(above_p), 0.0), np.maximum(-np.diff(above_q), 0.0)
+
+    def in_balls(self, flint: Any, c: float, reach: float) -> Transform:
+        mu, offset = flint.arb(self.mu), flint.arb(self.offset)
+        root = flint.arb(2).sqrt()
+        return lambda s: (s * (offset + mu**2 / 2) + (s * mu) ** 2 / 2).exp() * (1 + (s * mu / root).erf())
+
+    def decay_in_balls(self, flint: Any, c: float, top: Ball) -> Decay:
+        arb = flint.arb
+        mu = arb(self.mu)
+        peak = 1 / (mu * (2 * arb.pi()).sqrt() * (1 + (arb(c) * mu / arb(2).sqrt()).erf()) / 2)
+        return lambda t, _: 2 * peak / t
 
 
 @dataclass(frozen=True)

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
 from dalenius.calculus.pairs.atoms import Atoms, lattice_atoms
-from dalenius.calculus.pairs.pair import UNIT, Bounds, Complexes, Pair, Reals, Tilted
+from dalenius.calculus.pairs.pair import UNIT, Ball, Bounds, Complexes, Decay, Pair, Reals, Tilted, Transform
+from dalenius.core.checks import float_up
 
 
 @dataclass(frozen=True)
@@ -85,3 +88,26 @@ class LaplacePair(Pair):
         p = np.diff(np.concatenate(([0.0], below_p, [1.0])))
         q = -np.diff(np.concatenate(([1.0], above_q, [0.0])))
         return p, q
+
+    def chained(self, size: int) -> LaplacePair:
+        """A log-concave location family: a chain of shifts is one long shift."""
+        return LaplacePair(float_up(size * Fraction(self.shift)))
+
+    def dominates(self, other: Pair) -> bool:
+        return isinstance(other, LaplacePair) and self.shift >= other.shift
+
+    def in_balls(self, flint: Any, c: float, reach: float) -> Transform:
+        e = flint.arb(self.shift)
+
+        def mgf(s: Ball) -> Ball:
+            y = s + flint.acb(0.5)
+            fall = (-2 * y * e).exp()
+            return (s * e).exp() * ((1 + fall) / 2 + (1 - fall) / (4 * y))
+
+        return mgf
+
+    def decay_in_balls(self, flint: Any, c: float, top: Ball) -> Decay:
+        y = flint.arb(c) + flint.arb(0.5)
+        fall = (-2 * y * flint.arb(self.shift)).exp()
+        bottom = (1 + fall) / 2 + (1 - fall) / (4 * y)
+        return lambda t, _: ((1 + fall) / 2 + flint.arb(0.5) / t) / bottom

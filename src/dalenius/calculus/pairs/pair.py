@@ -6,29 +6,44 @@ to say about telling P from Q: the hockey-stick divergence is
     delta(epsilon) = P(L = +inf) + E_P[(1 - exp(epsilon - L))_+ ; L < inf],
 
 the Renyi divergences are its moment generating function M(s) = E_P[exp(s L); L < inf], and a
-product of pairs has the sum of the losses. (Seed 000, chapter 14; Zhu, Dong and Wang 2022.)
+product of pairs has the sum of the losses (Zhu, Dong and Wang 2022, "Optimal accounting of differential
+privacy via characteristic function").
+
+A family of losses is a subclass of `Pair`, in a file of its own. What it cannot answer it leaves to the base
+class, whose answers are safe for every pair: a bound that says nothing, None, or a refusal.
 """
 
 from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from functools import cached_property
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 from scipy.special import erfinv, expit, ndtri
 
 from dalenius.calculus.theorems.conversions import pure_to_zcdp
+from dalenius.errors import UnsupportedComposition
+
+if TYPE_CHECKING:
+    from dalenius.calculus.pairs.atoms import Atoms
 
 # numpy's stubs lose track of float64 in mixed arithmetic; the names say what is meant.
 Reals = npt.NDArray[Any]
 Complexes = npt.NDArray[Any]
 
+Ball = Any
+"""A flint arb or acb; the library has no useful types."""
+Transform = Callable[[Ball], Ball]
+"""s -> a ball that holds M(s)."""
+Decay = Callable[[Ball, Ball], Ball]
+"""(t, end) -> a bound on |M(c + iu)| / M(c) for u from t to the end, None for all u >= t."""
+
 UNIT = 2.0**-53
 """Rounding unit of double precision."""
-
 
 TINY = math.nextafter(0.0, 1.0)
 
@@ -59,6 +74,9 @@ class Pair(ABC):
 
     roughness: float = 0.0
     """Relative error of `cells`, beyond a few roundings of the smaller tail."""
+
+    has_law: ClassVar[bool] = True
+    """False when nothing but Renyi divergences is known: there is no law of L to add up or to tabulate."""
 
     @cached_property
     def sort_key(self) -> tuple[str, ...]:
@@ -181,6 +199,76 @@ class Pair(ABC):
     def upper(self) -> Pair:
         """A pair that dominates this one, used for upper bounds."""
         return self
+
+    # -- other pairs that follow from this one ---------------------------------------------------------
+
+    @classmethod
+    def merge(cls, terms: Terms) -> Terms:
+        """Terms of this family with equal pairs counted together, and those that tell nothing left out."""
+        counts: dict[Pair, int] = {}
+        for pair, n in terms:
+            if n > 0 and not pair.tells_nothing:
+                counts[pair] = counts.get(pair, 0) + n
+        return tuple(counts.items())
+
+    @property
+    def tells_nothing(self) -> bool:
+        """Whether P and Q are known to be the same."""
+        return False
+
+    @property
+    def as_atoms(self) -> Atoms | None:
+        """The pair itself, when L takes finitely many values and they are written out."""
+        return None
+
+    def chained(self, size: int) -> Pair | None:
+        """The pair at the ends of a chain of `size` steps, each this one in both directions; None when unknown."""
+        return None
+
+    def dominates(self, other: Pair) -> bool:
+        """Whether this pair is certainly as easy to tell apart as the other, by a rule of its own family."""
+        return self == other
+
+    def sampled(self, rate: float, added: bool) -> Pair:
+        """The pair of Poisson sampling; `added` is True for the add direction."""
+        from dalenius.calculus.pairs.sampled import SampledPair
+
+        return SampledPair(self, rate, added)
+
+    def mirrored(self) -> Pair:
+        """The symmetric pair that agrees with this one above loss 0."""
+        raise UnsupportedComposition(
+            f"{type(self).__name__} is not the loss of a sample; sampling without replacement needs one."
+        )
+
+    # -- ball arithmetic, for engine="proof" -----------------------------------------------------------
+
+    @property
+    def is_provable(self) -> bool:
+        """Whether the numbers behind this pair are exact or carry their error: none was tabulated in floats."""
+        return self.lower is self.upper
+
+    def in_balls(self, flint: Any, c: float, reach: float) -> Transform:
+        """s -> a ball that holds M(s), for Re s = c and |Im s| <= reach."""
+        raise UnsupportedComposition(
+            f"no proof in ball arithmetic is written for {type(self).__name__}; use engine='grid' for an independent "
+            "check."
+        )
+
+    def work_in_balls(self, c: float, reach: float) -> float:
+        """How many exponentials one value of `in_balls` takes, where these are many."""
+        return 0.0
+
+    def decay_in_balls(self, flint: Any, c: float, top: Ball) -> Decay:
+        """The same bounds as `envelope`, where their proofs stand, in balls; top is M(c).
+
+        With atoms it is one on |M - A| / M(c) + A(c) / M(c). This one holds for every pair.
+        """
+        return lambda t, _: flint.arb(1)
+
+    def renyi_in_balls(self, flint: Any, s: float) -> Ball:
+        """s times a bound on the Renyi divergence of order 1 + s."""
+        return self.in_balls(flint, s, 0.0)(flint.acb(flint.arb(s))).real.log()
 
 
 def in_cells(envelope: Reals, breaks: Reals, t: Reals) -> Reals:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.special import log_ndtr, ndtr, wofz
 
 from dalenius.calculus.pairs.atoms import Atoms
-from dalenius.calculus.pairs.pair import UNIT, Bounds, Pair, Reals, Tilted
+from dalenius.calculus.pairs.pair import UNIT, Ball, Bounds, Decay, Pair, Reals, Tilted, Transform
 from dalenius.calculus.theorems.gaussian import gaussian_delta_bounds
 
 
@@ -104,3 +105,21 @@ class RectifiedPair(Pair):
         ends_p = np.concatenate(([1.0], above_p, [0.0]))
         ends_q = np.concatenate(([2 * self._tie], above_q, [0.0])) * math.exp(-self.offset)
         return np.maximum(-np.diff(ends_p), 0.0), np.maximum(-np.diff(ends_q), 0.0)
+
+    def in_balls(self, flint: Any, c: float, reach: float) -> Transform:
+        arb = flint.arb
+        mu, offset, root = arb(self.mu), arb(self.offset), arb(2).sqrt()
+
+        def mgf(s: Ball) -> Ball:
+            z = mu * (s + flint.acb(0.5)) / root
+            tie = (1 - (mu / 2 / root).erf()) / 2
+            return (s * offset).exp() * (tie + (mu**2 * s * (s + 1) / 2).exp() * (1 + z.erf()) / 2)
+
+        return mgf
+
+    def decay_in_balls(self, flint: Any, c: float, top: Ball) -> Decay:
+        arb = flint.arb
+        x, mu, root = arb(c), arb(self.mu), arb(2).sqrt()
+        atom = (mu / 2 / root).erfc() / 2 * (-x * (x + 1) * mu**2 / 2).exp()
+        tail = (1 + (mu * (x + arb(0.5)) / root).erf()) / 2
+        return lambda t, _: (atom + 2 / (mu * (2 * arb.pi()).sqrt()) / t) / (atom + tail)

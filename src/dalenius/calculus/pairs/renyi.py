@@ -6,20 +6,31 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from scipy.optimize import minimize_scalar
 
-from dalenius.calculus.checks import float_up
-from dalenius.calculus.errors import UnsupportedComposition
 from dalenius.calculus.pairs.atoms import Atoms
-from dalenius.calculus.pairs.pair import UNIT, Pair, Reals, Terms
+from dalenius.calculus.pairs.pair import UNIT, Ball, Pair, Reals, Terms
 from dalenius.calculus.pairs.tabulate import symmetric_above
+from dalenius.core.checks import float_up
+from dalenius.errors import UnsupportedComposition
+
+
+@dataclass(frozen=True)
+class Linear:
+    """The curve rho * order of rho-zCDP."""
+
+    rho: float
+
+    def __call__(self, order: float) -> float:
+        return self.rho * order
 
 
 @dataclass(frozen=True)
 class RenyiPair(Pair):
-    """All that is known is D_order(P||Q) <= curve(order) for order > 1.
+    """All that is known is D_order(P||Q) <= curve(order) for order > 1, and mu, if that is finite.
 
     `floor` is a pair the worst case is known to dominate (for lower bounds), if any; `slope` a rho
     with curve(order) <= rho * order.
@@ -28,8 +39,15 @@ class RenyiPair(Pair):
     curve: Callable[[float], float]
     floor: Pair | None = None
     slope: float = math.inf
+    mu: float = math.inf
 
     renyi_is_tighter = True
+    has_law = False
+
+    @classmethod
+    def zcdp_of(cls, rho: float, floor: Pair | None = None, mu: float = math.inf) -> RenyiPair:
+        """What rho-zCDP says."""
+        return cls(Linear(rho), floor, rho, mu)
 
     @property
     def largest(self) -> float:
@@ -38,6 +56,10 @@ class RenyiPair(Pair):
     @property
     def asymptote(self) -> tuple[float, float]:
         return self.slope, 0.0
+
+    @property
+    def gdp(self) -> float:
+        return self.mu
 
     @property
     def lower(self) -> Pair:
@@ -53,6 +75,31 @@ class RenyiPair(Pair):
 
     def cells(self, edges: Reals) -> tuple[Reals, Reals]:
         raise UnsupportedComposition("a Renyi curve has no single law; only its profile can be tabulated.")
+
+    def chained(self, size: int) -> RenyiPair | None:
+        """rho-zCDP of neighbours is size^2 rho-zCDP of a group (Bun and Steinke 2016, Proposition 27)."""
+        if self.curve != Linear(self.slope):
+            return None
+        floor = None if self.floor is None else self.floor.chained(size)
+        rho = float_up(size * size * Fraction(self.slope))
+        return RenyiPair.zcdp_of(rho, floor, self.mu * size * (1 + 2 * UNIT))
+
+    def dominates(self, other: Pair) -> bool:
+        linear = self.curve == Linear(self.slope) and self.mu == math.inf
+        return self == other or (linear and isinstance(other, RenyiPair) and self.slope >= other.slope)
+
+    @property
+    def is_provable(self) -> bool:
+        return True
+
+    def renyi_in_balls(self, flint: Any, s: float) -> Ball:
+        if not math.isfinite(self.slope):
+            raise UnsupportedComposition(
+                "a Renyi curve given as a function is known in floats only, so nothing can be proved about it; use "
+                "engine='auto', or losses.zcdp."
+            )
+        x = flint.arb(s)
+        return flint.arb(self.slope) * x * (1 + x)
 
 
 def profile_bound(log_mgf: Callable[[Reals], Reals], epsilon: float) -> float:

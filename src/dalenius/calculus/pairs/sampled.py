@@ -2,8 +2,7 @@
 
 With W the output law without the record and R the law with it (conditionally on the rest), the
 sampled mechanism has (1-rate) W + rate R in place of R. Advanced joint convexity gives both
-directions exactly (Balle, Barthe and Gaboardi 2018; Zhu, Dong and Wang 2022, Theorem 11; seed 000
-Theorem 14.3 with the remove pair corrected):
+directions exactly (Balle, Barthe and Gaboardi 2018, Theorem 2; Zhu, Dong and Wang 2022, Theorem 11):
 
     remove  ((1-g) W + g R, W)   delta(e) = g delta_remove(log(1 + (exp(e) - 1) / g)),
     add     (W, (1-g) W + g R)   delta(e) = (1 - a (1-g)) delta_add(log(a g / (1 - a (1-g)))), a = exp(e).
@@ -16,20 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dalenius.calculus.pairs.atoms import Atoms
-from dalenius.calculus.pairs.bracket import Bracket
-from dalenius.calculus.pairs.gaussian import GaussianPair
-from dalenius.calculus.pairs.mixture import (
-    MOST_WORK,
-    envelope_for,
-    level_for,
-    log_mixture,
-    log_moments,
-    log_moments_up,
-    rule_for,
-    size_for,
-)
-from dalenius.calculus.pairs.pair import TINY, UNIT, Bounds, Pair, Reals, Tilted
+from dalenius.calculus.pairs.pair import TINY, UNIT, Bounds, Pair, Reals
 
 
 @dataclass(frozen=True)
@@ -62,19 +48,6 @@ class SampledPair(Pair):
         if most == math.inf:
             most = 0.0 if self.base.atomic is None else self.base.atomic.largest
         return self.base.blur + 16 * UNIT * most * min(1.0, amplified(most, self.rate) + self.rate)
-
-    @property
-    def _far(self) -> bool:
-        """Outcomes that hardly overlap: composed as less than this, and as giving the sampled record away."""
-        return isinstance(self.base, GaussianPair) and self.base.mu > FAR
-
-    @property
-    def lower(self) -> Pair:
-        return SampledPair(GaussianPair(FAR), self.rate, self.added) if self._far else self
-
-    @property
-    def upper(self) -> Pair:
-        return sampled(REVEALED, self.rate, self.added) if self._far else self
 
     def delta(self, epsilon: float) -> Bounds | None:
         # With y = (exp(+-epsilon) - 1)/rate the inner epsilon is +-log(1 + y). `blur` bounds the relative
@@ -121,7 +94,11 @@ class SampledPair(Pair):
     @property
     def asymptote(self) -> tuple[float, float]:
         # Sampling never tells more.
-        return self.base.asymptote if self.largest == math.inf else super().asymptote
+        return super().asymptote if self._is_bounded else self.base.asymptote
+
+    @property
+    def _is_bounded(self) -> bool:
+        return self.infinite == 0 and self.largest < math.inf
 
     @property
     def gdp(self) -> float:
@@ -131,37 +108,32 @@ class SampledPair(Pair):
     def reach(self) -> float:
         return amplified(self.base.reach, self.rate)
 
+    @property
+    def tail_only(self) -> bool:  # type: ignore[override]
+        return self.base.tail_only
+
+    @property
+    def has_law(self) -> bool:  # type: ignore[override]
+        return self.base.has_law
+
     def renyi_log_mgf(self, s: Reals) -> Reals:
-        if isinstance(self.base, GaussianPair):
-            return log_moments_up(self.base.mu, self.rate, s, self.added)
         # Jensen, as in log_mgf; expm1 keeps what a small rate leaves.
         known = self.base.renyi_log_mgf(s)
         grown = np.expm1(np.minimum(known, 700.0))
         jensen = np.where(known < 700.0, np.log1p(self.rate * grown), known) * (1 + 16 * UNIT)
-        if self.largest < math.inf:
+        if self._is_bounded:
             jensen = np.minimum(jensen, s * self.largest * (1 + 4 * UNIT))
         return np.asarray(np.minimum(jensen, self.log_mgf_by_reach(s)))
 
     def log_mgf(self, s: Reals) -> Reals:
-        if not isinstance(self.base, GaussianPair):
-            # Jensen: (1 - g + g e^L)^(1+s) and (1 - g + g e^-L)^-s are below their chords. An upper bound.
-            jensen = np.logaddexp(math.log1p(-self.rate), math.log(self.rate) + self.base.log_mgf(s))
-            return np.asarray(np.minimum(jensen, s * self.largest) if self.largest < math.inf else jensen)
-        return log_moments(self.base.mu, self.rate, -s if self.added else 1.0 + s)
+        # Jensen: (1 - g + g e^L)^(1+s) and (1 - g + g e^-L)^-s are below their chords. An upper bound.
+        jensen = np.logaddexp(math.log1p(-self.rate), math.log(self.rate) + self.base.log_mgf(s))
+        return np.asarray(np.minimum(jensen, s * self.largest) if self.largest < math.inf else jensen)
 
-    def tilted(self, c: float, t: Reals) -> Tilted | None:
-        if not isinstance(self.base, GaussianPair):
-            return None
-        reach = float(np.max(np.abs(t)))
-        m = -c if self.added else 1.0 + c
-        if len(t) * size_for(self.base.mu, self.rate, m, reach) > MOST_WORK:
-            return None
-        return rule_for(self.base.mu, self.rate, self.added, c, reach).along(t)
+    def mirrored(self) -> Pair:
+        from dalenius.calculus.pairs.subset import SubsetPair
 
-    def envelope(self, c: float, t: Reals, times: int = 1) -> Reals:
-        if not isinstance(self.base, GaussianPair):
-            return np.ones_like(t)
-        return envelope_for(self.base.mu, self.rate, self.added, c, level_for(times)).on(t)
+        return SubsetPair(self)
 
 
 def amplified(epsilon: float, rate: float) -> float:
@@ -198,36 +170,3 @@ def _cells_with_infinities(base: Pair, edges: Reals) -> tuple[Reals, Reals]:
     inner_p, inner_q = base.cells(edges[finite])
     pad = (np.zeros(low), np.zeros(high))
     return np.concatenate((pad[0], inner_p, pad[1])), np.concatenate((pad[0], inner_q, pad[1]))
-
-
-REVEALED = Atoms(np.zeros(0), np.zeros(0), infinite=1.0)
-"""Two distributions that cannot be confused."""
-
-FAR = 38.0
-
-
-def sampled(pair: Pair, rate: float, added: bool) -> Pair:
-    """The sampled pair; discrete pairs stay discrete, brackets stay brackets."""
-    if isinstance(pair, Bracket):
-        return Bracket(sampled(pair.lower, rate, added), sampled(pair.upper, rate, added))
-    if not isinstance(pair, Atoms):
-        return SampledPair(pair, rate, added)
-    slack = pair.slack + 32 * UNIT
-    z = -pair.loss if added else pair.loss
-    value = log_mixture(z, rate)[0]
-    # Good to a few roundings of itself, and of z times the derivative, the share of exp(z) in the mixture;
-    # for z above 700 of log(rate), too, which is hardly larger than z.
-    share = np.exp(np.minimum(math.log(rate) + z - value, 0.0))
-    blur = pair.blur + UNIT * float(np.max(32 * np.abs(value) + 8 * share * np.abs(z), initial=0.0))
-    rest = math.log1p(-rate)
-    value = np.append(value, rest)
-    if added:
-        blur += 4 * UNIT * abs(rest) * (pair.infinite > 0)
-        return Atoms(-value, np.append(pair.mass, pair.infinite), slack=slack, blur=blur)
-    q = pair.mass * np.exp(-pair.loss)
-    slack += 4 * UNIT * float(np.abs(pair.loss).max(initial=0.0)) + 2 * pair.blur
-    missing = max(0.0, 1.0 - float(q.sum()) - 4 * UNIT * len(q))
-    blur += 4 * UNIT * abs(rest) * (missing > 0)
-    mass = np.append((1 - rate) * q + rate * pair.mass, (1 - rate) * missing)
-    order = np.argsort(value, kind="stable")
-    return Atoms(value[order], mass[order], rate * pair.infinite, slack=slack, blur=blur)

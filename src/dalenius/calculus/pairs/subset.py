@@ -1,35 +1,19 @@
 """Sampling a fixed number of records: the symmetric operator C_p of f-DP.
 
 For f symmetric, C_p(f) is the convex hull of min(f_p, f_p^-1), f_p = p f + (1-p) Id (Dong, Roth and Su
-2022; seed 000 Theorem 13.7). In terms of profiles: for epsilon >= 0 it is that of the remove direction of
+2022, section 4). In terms of profiles: for epsilon >= 0 it is that of the remove direction of
 Poisson sampling, and below 0 its mirror image, which leaves an atom of loss 0.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
-from scipy.special import erf
 
-from dalenius.calculus.pairs.atoms import Atoms
-from dalenius.calculus.pairs.bracket import Bracket
-from dalenius.calculus.pairs.gaussian import GaussianPair
-from dalenius.calculus.pairs.mixture import (
-    MOST_WORK,
-    REACH,
-    Envelope,
-    Law,
-    Rule,
-    level_for,
-    log_mixture,
-    stepped,
-)
-from dalenius.calculus.pairs.pair import UNIT, Bounds, Pair, Reals, Tilted
-from dalenius.calculus.pairs.sampled import SampledPair, sampled
+from dalenius.calculus.pairs.pair import Bounds, Pair, Reals
+from dalenius.calculus.pairs.sampled import SampledPair
 
 
 @dataclass(frozen=True)
@@ -41,6 +25,14 @@ class SubsetPair(Pair):
     @property
     def infinite(self) -> float:  # type: ignore[override]
         return self.inner.infinite
+
+    @property
+    def tail_only(self) -> bool:  # type: ignore[override]
+        return self.inner.tail_only
+
+    @property
+    def has_law(self) -> bool:  # type: ignore[override]
+        return self.inner.has_law
 
     @property
     def largest(self) -> float:
@@ -63,18 +55,19 @@ class SubsetPair(Pair):
         return min(self.inner.base.gdp, super().gdp)
 
     def renyi_log_mgf(self, s: Reals) -> Reals:
-        if self._mu is None:  # sampling never tells more, at any order
-            return np.minimum(self.inner.base.renyi_log_mgf(s), self.log_mgf_by_reach(s))
-        mu, rate = self._mu, self.inner.rate
-        return np.array([log_moment_up(mu, rate, x) if x * mu < 1e3 else math.inf for x in s.tolist()])
+        # Sampling never tells more, at any order.
+        return np.minimum(self.inner.base.renyi_log_mgf(s), self.log_mgf_by_reach(s))
+
+    def log_mgf(self, s: Reals) -> Reals:
+        return self.inner.base.log_mgf(s)
 
     @property
     def lower(self) -> Pair:
-        return self if self.inner.lower is self.inner else _mirrored(self.inner.lower)
+        return self if self.inner.lower is self.inner else self.inner.lower.mirrored()
 
     @property
     def upper(self) -> Pair:
-        return self if self.inner.upper is self.inner else _mirrored(self.inner.upper)
+        return self if self.inner.upper is self.inner else self.inner.upper.mirrored()
 
     def delta(self, epsilon: float) -> Bounds | None:
         found = self.inner.delta(abs(epsilon))
@@ -84,42 +77,6 @@ class SubsetPair(Pair):
         return Bounds(
             (gap + alpha * found.lower) * (1 - 1e-15), min(1.0, (gap + alpha * found.upper) * (1 + 1e-15))
         )
-
-    @property
-    def _mu(self) -> float | None:
-        return self.inner.base.mu if isinstance(self.inner.base, GaussianPair) else None
-
-    @property
-    def atomic(self) -> Atoms | None:
-        if self._mu is None:
-            return None
-        return Atoms(np.zeros(1), np.array([_tie(self._mu, self.inner.rate)]))
-
-    def log_mgf(self, s: Reals) -> Reals:
-        if self._mu is None:  # sampling never tells more, at any order
-            return self.inner.base.log_mgf(s)
-        result = np.full(len(s), np.inf)
-        for k in np.flatnonzero(np.abs(s) * self._mu < 1e4):
-            c = float(s[k]) if s[k] >= 0 else -1.0 - float(s[k])  # symmetric: M(s) = M(-1-s)
-            if c >= 0:
-                result[k] = half_line(self._mu, self.inner.rate, c, 0.0).log_scale
-        return result
-
-    def tilted(self, c: float, t: Reals) -> Tilted | None:
-        reach = float(np.max(np.abs(t)))
-        if self._mu is None or len(t) * nodes_of(self._mu, c, reach) > MOST_WORK:
-            return None
-        return half_line(self._mu, self.inner.rate, c, reach).along(t)
-
-    def envelope(self, c: float, t: Reals, times: int = 1) -> Reals:
-        if self._mu is None:
-            return np.ones_like(t)
-        return half_line_envelope(self._mu, self.inner.rate, c, level_for(times)).on(t)
-
-    def beside_atoms(self, c: float, t: Reals) -> Reals:
-        if self._mu is None:
-            return np.ones_like(t)
-        return decay(self._mu, self.inner.rate, c)(t)
 
     def cells(self, edges: Reals) -> tuple[Reals, Reals]:
         # Mass above each |edge| under both laws of the inner pair, then mirrored.
@@ -136,141 +93,6 @@ class SubsetPair(Pair):
         )
 
 
-def _tie(mu: float, rate: float) -> float:
-    """Mass of the atom at loss 0: what neither side of the sampled Gaussian pair claims."""
-    return (1 - rate) * float(erf(mu / 2 / math.sqrt(2)))
-
-
-NODES, WEIGHTS = np.polynomial.legendre.leggauss(30)
-RHO = 3.0
-
-
-def _radius(mu: float, c: float, reach: float) -> float:
-    """Half width of panels on which the Gauss rule is good to about 1e-15 (see half_line)."""
-    steep = REACH + 2 * (2 + c) * mu
-    return min(0.75, 1.8 / mu, 7 / (mu * max(reach, 1e-9)), 15 / steep, math.sqrt(60 / (1 + c)) / mu)
-
-
-def nodes_of(mu: float, c: float, reach: float) -> float:
-    """How many nodes the rule has."""
-    return 30 * ((1 + c) * mu + 2 * REACH) / (2 * _radius(mu, c, reach))
-
-
-@lru_cache(maxsize=128)
-def half_line(mu: float, rate: float, c: float, reach: float) -> Rule:
-    """Gauss-Legendre panels for M(c+it) = A(s) + A(-1-s) + tie, A(s) = E[w^(1+s); x > mu/2], x ~ N(0,1).
-
-    On the Bernstein ellipse RHO of a panel of half width r, half axes r (RHO +- 1/RHO)/2 = (long, b), the
-    integrand is at most its largest real value within `long` of the centre, times exp(b^2/2 + |t| mu b),
-    times cos(mu b/2)^-c for the falling part; the rule errs by at most 64/15 of that times
-    r RHO^-2n / (1 - RHO^-2) (Trefethen 2013, Theorem 19.3). Beyond the last panel log|integrand| falls at
-    least as fast as REACH.
-    """
-    start = mu / 2
-    r = _radius(mu, c, reach)
-    parts = []
-    missed = []
-    for power, sign in ((1.0 + c, 1.0), (-c, -1.0)):
-        end = max(power * mu, start) + REACH
-        count = max(1, math.ceil((end - start) / (2 * r)))
-        half = (end - start) / (2 * count)
-        x = (start + half * (1 + 2 * np.arange(count)[:, None]) + half * NODES).ravel()
-        log_w, noise = log_mixture(mu * x - mu * mu / 2, rate)
-        noise = noise + 4 * (np.abs(mu * x) + mu * mu)
-        exponent = power * log_w - 0.5 * x * x - 0.5 * math.log(2 * math.pi)
-        long, b = half * (RHO + 1 / RHO) / 2, half * (RHO - 1 / RHO) / 2
-        steep = end + long + abs(power) * mu
-        growth = b * b / 2 + reach * mu * b + max(0.0, -power) * -math.log(math.cos(mu * b / 2))
-        growth += steep * (long - half) + 0.05 * steep * half
-        rule_error = math.exp(growth) * RHO ** (-2 * len(NODES)) / (1 - RHO**-2)
-        beyond = math.exp(-REACH * REACH / 2) / REACH
-        missed.append((float(exponent.max()), 64 / 15 * count * half * rule_error + beyond))
-        parts.append((sign * log_w, exponent + np.log(np.tile(half * WEIGHTS, count)), power, noise, x))
-    tie = _tie(mu, rate)
-    loss = np.concatenate((parts[0][0], parts[1][0], [0.0]))
-    exponent = np.concatenate((parts[0][1], parts[1][1], [math.log(tie) if tie > 0 else -800.0]))
-    order = np.concatenate([np.full(len(part[4]), part[2]) for part in parts] + [np.zeros(1)])
-    noise = np.concatenate((parts[0][3], parts[1][3], [0.0]))
-    x = np.concatenate((parts[0][4], parts[1][4], [0.0]))
-    top = float(exponent.max())
-    outside = sum(math.exp(min(peak - top, 50.0)) * share for peak, share in missed)
-    return Rule(loss, exponent, order, noise, x, outside)
-
-
-def log_moment_up(mu: float, rate: float, s: float) -> float:
-    """log M(s) rounded up, s > 0: M(0) = 1, so that M(s) - 1 = E[w expm1(s v) + expm1(-s v); x > mu/2], v = log w.
-
-    v > 0 there and the integrand is positive. It is made of four powers of w times the density, of which
-    w^(1+s) is the largest; each is integrated with the error of `half_line`, RHO^-2n of the largest on the
-    ellipse. What is rounded are v, which moves the integrand by at most s (w^(1+s) + 1) times as much, and
-    the two terms.
-    """
-    start, r = mu / 2, _radius(mu, s, 0.0)
-    end = max((1.0 + s) * mu, start) + REACH + 4.0
-    count = max(1, math.ceil((end - start) / (2 * r)))
-    half = (end - start) / (2 * count)
-    x = (start + half * (1 + 2 * np.arange(count)[:, None]) + half * NODES).ravel()
-    weights = np.tile(half * WEIGHTS, count) * np.exp(-0.5 * x * x) / math.sqrt(2 * math.pi)
-    z = mu * x - mu * mu / 2
-    gain = rate * np.expm1(np.minimum(z, 700.0))  # w - 1
-    v = np.log1p(gain)
-    if float(z.max()) > 700.0 or s * float(v.max()) > 600.0:
-        rule = half_line(mu, rate, s, 0.0)
-        return rule.log_scale + rule.fixed + 8 * UNIT * (1 + abs(rule.log_scale))
-    rising, falling = (1 + gain) * np.expm1(s * v), np.expm1(-s * v)
-    off_v = 8 * UNIT * v + 8 * UNIT * (np.abs(mu * x) + mu * mu) * (gain + rate) / (1 + gain)
-    off = 8 * UNIT * (rising - falling) + s * (rising + 2 + gain) * off_v
-    off += UNIT * (2 * x * x + 16) * (rising + falling)
-    long, b = half * (RHO + 1 / RHO) / 2, half * (RHO - 1 / RHO) / 2
-    steep = end + long + (1.0 + s) * mu
-    growth = b * b / 2 + s * -math.log(math.cos(mu * b / 2)) + steep * (long - half) + 0.05 * steep * half
-    peak = math.exp(float(((1 + s) * v - 0.5 * x * x).max()))
-    error = 64 / 15 * count * half * math.exp(growth) * RHO ** (-2 * len(NODES)) / (1 - RHO**-2)
-    outside = 4 * peak * (error + math.exp(-0.5 * (REACH + 4.0) ** 2) / REACH)
-    total = float(weights @ (rising + falling)) + float(weights @ off) + outside
-    return math.log1p(total * (1 + (3 * len(x) + 8) * UNIT)) * (1 + 4 * UNIT)
-
-
-@lru_cache(maxsize=64)
-def decay(mu: float, rate: float, c: float) -> Callable[[Reals], Reals]:
-    """A bound on |M(c+it)|/M(c) from t on, and on its parts apart: the atom at 0, and two densities in L.
-
-    They have at most three maxima on the right, and fall on the left.
-    """
-    rule = half_line(mu, rate, c, 0.0)
-    bend = 1.0 + (c + 2.0) * mu * mu / 4
-    variation = 0.0
-    for order, maxima in ((1.0 + c, 3.0), (-c, 1.0)):
-        end = max(order * mu, mu / 2) + REACH + mu
-        x = np.linspace(mu / 2, end, math.ceil((end - mu / 2) * math.sqrt(bend) / 0.2) + 2)
-        gap = float(x[1] - x[0])
-        z = mu * x - mu * mu / 2
-        log_w, _ = log_mixture(z, rate)
-        density = (order + 1) * log_w - 0.5 * x * x - 0.5 * math.log(2 * math.pi) - math.log(mu * rate) - z
-        peak = math.exp(float(density.max()) + bend * gap * gap / 8 - rule.log_scale)
-        variation += 2 * maxima * peak * (1 + 1e-9)
-    atom = _tie(mu, rate) * math.exp(-rule.log_scale) * (1 + 1e-9)
-
-    def smooth(t: Reals) -> Reals:
-        return np.asarray(np.minimum(1.0, atom + variation / np.maximum(t, 1e-300)))
-
-    return smooth
-
-
-@lru_cache(maxsize=64)
-def half_line_envelope(mu: float, rate: float, c: float, level: float) -> Envelope:
-    """That for large t; below, the law of the rule."""
-    smooth = decay(mu, rate, c)
-
-    def law(reach: float) -> Law | None:
-        if nodes_of(mu, c, reach) > 1e6:
-            return None
-        fine = half_line(mu, rate, c, reach)
-        return Law(fine.loss, fine.weights, fine.fixed + fine.per_t * reach)
-
-    return Envelope(*stepped(half_line(mu, rate, c, 0.0).spread, smooth, law, level), smooth)
-
-
 def _from_tails(above: Reals, below: Reals, left: np.ndarray, infinite: float) -> Reals:
     """Cell masses from P(L > e) at edges >= 0 and P(L <= e) at edges < 0, total 1 - infinite."""
     cells = np.empty(len(above) + 1)
@@ -281,31 +103,3 @@ def _from_tails(above: Reals, below: Reals, left: np.ndarray, infinite: float) -
         1.0 - infinite - (negative[-1] if len(negative) else 0.0) - (positive[0] if len(positive) else 0.0)
     )
     return np.maximum(cells, 0.0)
-
-
-def subset(pair: Pair, rate: float) -> Pair:
-    """The pair of a mechanism run on a random subset, from its symmetric replace-one pair."""
-    if isinstance(pair, Bracket):
-        return Bracket(subset(pair.below, rate), subset(pair.above, rate))
-    return _mirrored(sampled(pair, rate, added=False))
-
-
-def _mirrored(inner: Pair) -> Pair:
-    """The symmetric pair that agrees with `inner` above loss 0."""
-    if isinstance(inner, Bracket):
-        return Bracket(_mirrored(inner.below), _mirrored(inner.above))
-    if isinstance(inner, SampledPair):
-        return SubsetPair(inner)
-    assert isinstance(inner, Atoms)
-    up = inner.loss > 0
-    loss, mass = inner.loss[up], inner.mass[up]
-    reflected = mass * np.exp(-loss)
-    # P has no mass where Q has an infinite advantage, so only its own infinite part is missing from 1.
-    tie = max(0.0, 1.0 - inner.infinite - float(mass.sum()) - float(reflected.sum()))
-    return Atoms(
-        np.concatenate((-loss[::-1], [0.0], loss)),
-        np.concatenate((reflected[::-1], [tie], mass)),
-        inner.infinite,
-        slack=inner.slack * 4 + 4 * UNIT * float(loss.max(initial=0.0)) + 2 * inner.blur,
-        blur=inner.blur,
-    )

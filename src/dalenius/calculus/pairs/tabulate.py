@@ -1,6 +1,6 @@
 """From a table of a symmetric privacy profile to finite pairs that lie above or below it.
 
-H(alpha) = sup_S P(S) - alpha Q(S) is convex and decreasing with H(0) = 1 (seed 000, Lemma 16), and
+H(alpha) = sup_S P(S) - alpha Q(S) is convex and decreasing with H(0) = 1 (Zhu, Dong and Wang 2022), and
 every such function is the profile of a pair. A piecewise linear profile with kinks at alpha_j is the
 pair with Q-mass (jump of the slope) and P-mass alpha_j times that at the loss log alpha_j. When both
 directions share the profile, H(1/alpha) = 1 - 1/alpha + H(alpha)/alpha: the half alpha >= 1 tells all, and

@@ -14,11 +14,11 @@ from typing import Literal, NamedTuple
 
 from scipy import special
 
-from dalenius.calculus import checks
-from dalenius.calculus.errors import InvalidParameter
 from dalenius.calculus.theorems.duality import gaussian_tradeoff
 from dalenius.calculus.theorems.gaussian import gaussian_delta, gaussian_epsilon
 from dalenius.calculus.theorems.numerics import ULP, down, nonnegatives, up
+from dalenius.core import checks
+from dalenius.errors import InvalidParameter
 
 
 class Moments(NamedTuple):
@@ -52,7 +52,7 @@ class Approximation:
     def tradeoff_bounds(self, alpha: float) -> tuple[float, float]:
         """Certified (lower, upper) on the composed trade-off function at alpha in [gamma, 1 - gamma].
 
-        Theorem (Dong, Roth and Su 2022, Thm 3.4; notes Thm 13.5):
+        Theorem (Dong, Roth and Su 2022, Thm 3.4; Awan 2025, Thm 13.5):
         G_mu(alpha + gamma) - gamma <= f_1 (x) ... (x) f_n (alpha) <= G_mu(alpha - gamma) + gamma.
 
         >>> one = randomized_response_moments(0.1)
@@ -79,10 +79,29 @@ class Approximation:
 def gdp_limit(kls: Iterable[float], k2s: Iterable[float]) -> Approximation:
     """The Gaussian limit of a composition: mu = 2 sum kl / sqrt(sum k2).
 
-    Theorem (Dong, Roth and Su 2022, Thm 3.5; notes Thm 13.6): for a triangular array of symmetric
+    Theorem (Dong, Roth and Su 2022, Thm 3.5; Awan 2025, Thm 13.6): for a triangular array of symmetric
     trade-off functions with sum kl -> K, max kl -> 0, sum k2 -> s^2 and sum k3 -> 0 the composition
     converges uniformly to G_(2K/s). One list entry per step.
 
+    Parameters
+    ----------
+    kls
+        kl of every step.
+    k2s
+        k2 of every step.
+
+    Returns
+    -------
+    Approximation
+        The limit: an estimate, not a promise.
+
+    Raises
+    ------
+    InvalidParameter
+        If a parameter is outside what is allowed.
+
+    Examples
+    --------
     >>> one = randomized_response_moments(0.01)
     >>> round(gdp_limit([one.kl] * 10000, [one.k2] * 10000).mu, 5)
     0.99999
@@ -95,12 +114,33 @@ def gdp_limit(kls: Iterable[float], k2s: Iterable[float]) -> Approximation:
 def berry_esseen(kls: Iterable[float], k2s: Iterable[float], kbar3s: Iterable[float]) -> Approximation:
     """The Gaussian nearest to a finite composition, with a certified distance gamma.
 
-    Theorem (Dong, Roth and Su 2022, Thm 3.4; notes Thm 13.5, with the centred third moment kbar3 where the
-    notes print k3): symmetric f_i, V = sum k2 - sum kl^2, mu = 2 sum kl / sqrt(V),
+    Theorem (Dong, Roth and Su 2022, Thm 3.4; Awan 2025, Thm 13.5, with the centred third moment kbar3 where
+    Awan 2025 prints k3): symmetric f_i, V = sum k2 - sum kl^2, mu = 2 sum kl / sqrt(V),
     gamma = 0.56 sum kbar3 / V^(3/2) < 1/2. The three lists, one entry per step, are taken to be
     exact: use closed forms such as :func:`randomized_response_moments` for a promise, the numerical
     functionals for an estimate.
 
+    Parameters
+    ----------
+    kls
+        kl of every step.
+    k2s
+        k2 of every step.
+    kbar3s
+        kbar3 of every step.
+
+    Returns
+    -------
+    Approximation
+        The Gaussian and the distance gamma.
+
+    Raises
+    ------
+    InvalidParameter
+        If a parameter is outside what is allowed.
+
+    Examples
+    --------
     >>> one = randomized_response_moments(0.1)
     >>> limit = berry_esseen([one.kl] * 100, [one.k2] * 100, [one.kbar3] * 100)
     >>> round(limit.mu, 7), round(limit.gamma, 5)
@@ -130,6 +170,23 @@ def randomized_response_moments(epsilon: float) -> Moments:
 
     log|f'| is epsilon with probability 1/(1+e^epsilon), else -epsilon.
 
+    Parameters
+    ----------
+    epsilon
+        The privacy parameter of one step, 0 or more.
+
+    Returns
+    -------
+    Moments
+        The functionals.
+
+    Raises
+    ------
+    InvalidParameter
+        If a parameter is outside what is allowed.
+
+    Examples
+    --------
     >>> round(randomized_response_moments(0.1).kl, 10)
     0.0049958375
     """
@@ -143,6 +200,23 @@ def randomized_response_moments(epsilon: float) -> Moments:
 def gaussian_moments(mu: float) -> Moments:
     """The exact functionals of G_mu: log|f'| is N(-mu^2/2, mu^2).
 
+    Parameters
+    ----------
+    mu
+        The parameter of Gaussian differential privacy, 0 or more.
+
+    Returns
+    -------
+    Moments
+        The functionals.
+
+    Raises
+    ------
+    InvalidParameter
+        If a parameter is outside what is allowed.
+
+    Examples
+    --------
     >>> round(gaussian_moments(1.0).k2, 12)
     1.25
     """
@@ -165,6 +239,29 @@ def sampled_gaussian_limit(
     rate sqrt(steps) converges; at finite steps it understates the cost. A diagnostic, never a
     reported guarantee.
 
+    Parameters
+    ----------
+    sigma
+        The noise per unit of sensitivity, above 0.
+    rate
+        The share of records in a sample, in [0, 1].
+    steps
+        How many releases.
+    sampling
+        'poisson' or 'subset', a fixed number.
+
+    Returns
+    -------
+    Approximation
+        The limit: an estimate, not a promise.
+
+    Raises
+    ------
+    InvalidParameter
+        If a parameter is outside what is allowed.
+
+    Examples
+    --------
     >>> round(sampled_gaussian_limit(1.0, 0.01, 1000).estimated_epsilon(1e-5), 5)
     1.61771
     """

@@ -13,8 +13,6 @@ from typing import Final, Literal, NamedTuple
 
 import numpy as np
 
-from dalenius.calculus import checks
-from dalenius.calculus.errors import CannotMeet, InvalidParameter
 from dalenius.calculus.theorems.conversions import delta_from_renyi, epsilon_from_renyi
 from dalenius.calculus.theorems.numerics import (
     ULP,
@@ -28,6 +26,8 @@ from dalenius.calculus.theorems.numerics import (
     up,
 )
 from dalenius.calculus.theorems.randomized_response import ComposedLoss, heterogeneous, homogeneous, lattice
+from dalenius.core import checks
+from dalenius.errors import CannotMeet, InvalidParameter
 
 MeanBound = Literal["dwork-roth", "bun-steinke", "tanh"]
 
@@ -51,8 +51,27 @@ class Step(NamedTuple):
 
 
 def basic(epsilons: Iterable[float], deltas: Iterable[float] | None = None) -> tuple[float, float]:
-    """Basic composition: epsilons and deltas add (Dwork, McSherry, Nissim, Smith 2006; notes Thm 3.3).
+    """Basic composition: epsilons and deltas add (Dwork, McSherry, Nissim, Smith 2006; Awan 2025, Thm 3.3).
 
+    Parameters
+    ----------
+    epsilons
+        The epsilon of every step.
+    deltas
+        The delta of every step; all 0 for None.
+
+    Returns
+    -------
+    tuple of float
+        (epsilon, delta) of all steps together.
+
+    Raises
+    ------
+    InvalidParameter
+        If a parameter is outside what is allowed.
+
+    Examples
+    --------
     >>> basic([1.0, 0.5], [1e-6, 0.0])
     (1.5, 1e-06)
     """
@@ -65,7 +84,7 @@ def advanced(
 ) -> tuple[float, float]:
     """Advanced composition of k (epsilon, delta)-DP steps, or basic composition where that is better.
 
-    Theorem (Dwork, Rothblum and Vadhan 2010; notes Thm 10.1; lecture 6). The composition is
+    Theorem (Dwork, Rothblum and Vadhan 2010; Awan 2025, Thm 10.1). The composition is
     (epsilon', k delta + slack)-DP with epsilon' = epsilon sqrt(2 k log(1/slack)) + k D, where D bounds the
     mean of one loss: "dwork-roth" epsilon (e^epsilon - 1), "bun-steinke" epsilon^2/2, or "tanh"
     epsilon tanh(epsilon/2), the exact maximum (that of randomized response, which every
@@ -76,6 +95,31 @@ def advanced(
     Returned is the minimum of this and (k epsilon, k delta): for few steps the basic sum wins, and then
     no slack is spent. :func:`optimal_homogeneous_epsilon` is never worse than either.
 
+    Parameters
+    ----------
+    epsilon
+        The privacy parameter of one step, 0 or more.
+    k
+        How many steps.
+    slack
+        The delta that the bound may spend, in (0, 1).
+    delta
+        The probability of failure, in [0, 1).
+    kl
+        Which bound on the mean loss of one step: 'dwork-roth', 'bun-steinke' or 'tanh'.
+
+    Returns
+    -------
+    tuple of float
+        (epsilon, delta) of all steps together.
+
+    Raises
+    ------
+    InvalidParameter
+        If a parameter is outside what is allowed.
+
+    Examples
+    --------
     >>> [round(x, 5) for x in advanced(0.1, 100, 1e-6, kl="dwork-roth")]
     [6.30823, 0.0]
     >>> advanced(0.125, 8, 1e-5)
@@ -104,6 +148,27 @@ def advanced_heterogeneous(
     (epsilon', slack + sum delta_i)-DP with
     epsilon' = sqrt(2 log(1/slack) sum epsilon_i^2) + sum epsilon_i tanh(epsilon_i/2).
 
+    Parameters
+    ----------
+    epsilons
+        The epsilon of every step.
+    slack
+        The delta that the bound may spend, in (0, 1).
+    deltas
+        The delta of every step; all 0 for None.
+
+    Returns
+    -------
+    tuple of float
+        (epsilon, delta) of all steps together.
+
+    Raises
+    ------
+    InvalidParameter
+        If a parameter is outside what is allowed.
+
+    Examples
+    --------
     >>> round(advanced_heterogeneous([0.1] * 50 + [0.05] * 100, 1e-6)[0], 5)
     4.92705
     """
@@ -120,7 +185,7 @@ def advanced_heterogeneous(
 def inverse_advanced(epsilon: float, k: int, slack: float) -> Step:
     """A per-step budget for k steps that together cost at most `epsilon`.
 
-    Corollary (Dwork and Roth 2014, Cor 3.21; notes Cor 10.1), for 0 < epsilon < 1: steps of
+    Corollary (Dwork and Roth 2014, Cor 3.21; Awan 2025, Cor 10.1), for 0 < epsilon < 1: steps of
     epsilon/(2 sqrt(2 k log(1/slack))) and delta slack/(2k). As printed it has two faults: the total delta
     is k slack/(2k) + slack = 1.5 slack, and it fails for slack near 1 (k = 1, epsilon = .999,
     slack = .9). So the steps are recomposed, the totals are part of the answer, and a total above
@@ -128,6 +193,29 @@ def inverse_advanced(epsilon: float, k: int, slack: float) -> Step:
 
     It wastes about half of the budget: calibrate :func:`optimal_homogeneous_epsilon` instead.
 
+    Parameters
+    ----------
+    epsilon
+        What all steps may cost together, between 0 and 1.
+    k
+        How many steps.
+    slack
+        The delta that the bound may spend, in (0, 1).
+
+    Returns
+    -------
+    Step
+        What a step may cost, and what all of them were checked to cost.
+
+    Raises
+    ------
+    InvalidParameter
+        If a parameter is outside what is allowed.
+    CannotMeet
+        If the steps together cost more than `epsilon`.
+
+    Examples
+    --------
     >>> step = inverse_advanced(0.5, 100, 1e-6)
     >>> round(step.epsilon, 10), step.delta, step.total_epsilon <= 0.5, round(step.total_delta, 12)
     (0.0047559967, 5e-09, True, 1.5e-06)
@@ -157,6 +245,29 @@ def optimal_homogeneous(epsilon: float, k: int, total_epsilon: float, delta: flo
     The sum has positive terms only and its binomial weights are good to about 1e-12 relative at
     k = 10^6, also where d is 1e-300; that error is added to the result.
 
+    Parameters
+    ----------
+    epsilon
+        The privacy parameter of one step, 0 or more.
+    k
+        How many steps.
+    total_epsilon
+        The epsilon of all steps together.
+    delta
+        The probability of failure, in [0, 1).
+
+    Returns
+    -------
+    float
+        delta.
+
+    Raises
+    ------
+    InvalidParameter
+        If a parameter is outside what is allowed.
+
+    Examples
+    --------
     >>> round(optimal_homogeneous(1.0, 2, 1.0), 7), optimal_homogeneous(1.0, 2, 2.0)
     (0.3378347, 0.0)
     """
@@ -171,6 +282,29 @@ def optimal_homogeneous_epsilon(epsilon: float, k: int, total_delta: float, delt
 
     Inverse of :func:`optimal_homogeneous`: the answer was seen to satisfy it.
 
+    Parameters
+    ----------
+    epsilon
+        The privacy parameter of one step, 0 or more.
+    k
+        How many steps.
+    total_delta
+        The delta of all steps together.
+    delta
+        The probability of failure, in [0, 1).
+
+    Returns
+    -------
+    float
+        epsilon.
+
+    Raises
+    ------
+    InvalidParameter
+        If a parameter is outside what is allowed.
+
+    Examples
+    --------
     >>> round(optimal_homogeneous_epsilon(0.1, 100, 1e-6), 6)
     4.774568
     """
@@ -189,7 +323,7 @@ def optimal_heterogeneous(
 ) -> float:
     """The delta of steps with different costs at `total_epsilon`, rounded up; exact where feasible.
 
-    Theorem (Murtagh and Vadhan 2016, Thm 1.5; notes Thm 10.2). The least delta valid for every adaptive
+    Theorem (Murtagh and Vadhan 2016, Thm 1.5; Awan 2025, Thm 10.2). The least delta valid for every adaptive
     composition of (epsilon_i, delta_i)-DP steps is
     1 - prod(1-delta_i) (1 - sum_S max(e^(eps(S)) - e^(total_epsilon) e^(eps(S^c)), 0) / prod(1+e^(eps_i))),
     over subsets S with eps(S) the sum of their epsilons. Exact evaluation is #P-complete, so:
@@ -201,6 +335,27 @@ def optimal_heterogeneous(
       Here h is at most 2^-19 of the sum of the epsilons for up to 95 steps and grows in proportion to
       k beyond; the Renyi bound of the same losses is used where it is smaller and beyond 4000 steps.
 
+    Parameters
+    ----------
+    epsilons
+        The epsilon of every step.
+    total_epsilon
+        The epsilon of all steps together.
+    deltas
+        The delta of every step; all 0 for None.
+
+    Returns
+    -------
+    float
+        delta.
+
+    Raises
+    ------
+    InvalidParameter
+        If a parameter is outside what is allowed.
+
+    Examples
+    --------
     >>> round(optimal_heterogeneous([1.0, 1.0], 1.0), 7), round(optimal_heterogeneous([0.5, 1.0], 0.75), 7)
     (0.3378347, 0.2401018)
     """
@@ -224,6 +379,27 @@ def optimal_heterogeneous_epsilon(
     Inverse of :func:`optimal_heterogeneous`: the answer was seen to satisfy it. In its inexact regime
     the answer exceeds the optimum by at most k h.
 
+    Parameters
+    ----------
+    epsilons
+        The epsilon of every step.
+    total_delta
+        The delta of all steps together.
+    deltas
+        The delta of every step; all 0 for None.
+
+    Returns
+    -------
+    float
+        epsilon.
+
+    Raises
+    ------
+    InvalidParameter
+        If a parameter is outside what is allowed.
+
+    Examples
+    --------
     >>> round(optimal_heterogeneous_epsilon([0.1] * 100, 1e-6), 6)
     4.774568
     """
@@ -250,9 +426,30 @@ def optimal_heterogeneous_epsilon(
 def group(epsilon: float, delta: float, size: int) -> tuple[float, float]:
     """Group privacy: what an (epsilon, delta)-DP release costs `size` people together.
 
-    Theorem (Dwork and Roth 2014, Thm 2.2; notes Prop 3.2 and its supplement): for data sets at
+    Theorem (Dwork and Roth 2014, Thm 2.2; Awan 2025, Prop 3.2 and its supplement): for data sets at
     distance at most `size`, (size epsilon, delta (e^(size epsilon) - 1)/(e^epsilon - 1)).
 
+    Parameters
+    ----------
+    epsilon
+        The privacy parameter of one step, 0 or more.
+    delta
+        The probability of failure, in [0, 1).
+    size
+        How many people, 1 or more.
+
+    Returns
+    -------
+    tuple of float
+        (epsilon, delta) of the group. `losses.group` is tighter.
+
+    Raises
+    ------
+    InvalidParameter
+        If a parameter is outside what is allowed.
+
+    Examples
+    --------
     >>> group(0.5, 0.0, 4)
     (2.0, 0.0)
     """
@@ -276,11 +473,28 @@ def group(epsilon: float, delta: float, size: int) -> tuple[float, float]:
 def parallel(epsilons: Iterable[float]) -> float:
     """Parallel composition: mechanisms run on disjoint parts of the data cost their maximum.
 
-    Theorem (McSherry 2009; notes Prop 4.3), for ADD_REMOVE adjacency only, when a record's part is a
+    Theorem (McSherry 2009; Awan 2025, Prop 4.3), for ADD_REMOVE adjacency only, when a record's part is a
     function of that record alone. Two ways to break it: parts cut by looking at the data (a median
     split), and REPLACE_ONE adjacency, where one changed record can touch two parts and a mechanism that
     reveals the size of its part may be free on its own.
 
+    Parameters
+    ----------
+    epsilons
+        The epsilon of every step.
+
+    Returns
+    -------
+    float
+        The largest epsilon. `losses.parallel` does the same for any losses.
+
+    Raises
+    ------
+    InvalidParameter
+        If a parameter is outside what is allowed.
+
+    Examples
+    --------
     >>> parallel([0.5, 1.0, 0.25])
     1.0
     """

@@ -10,8 +10,6 @@ from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 from typing import Final, Literal
 
-from dalenius.calculus import checks
-from dalenius.calculus.errors import InvalidParameter
 from dalenius.calculus.theorems.joint_range import excluded
 from dalenius.calculus.theorems.numerics import (
     TINY,
@@ -27,6 +25,8 @@ from dalenius.calculus.theorems.numerics import (
     terms_up,
     up,
 )
+from dalenius.core import checks
+from dalenius.errors import InvalidParameter
 
 Conversion = Literal["simple", "improved", "optimal"]
 Curve = Callable[[float], float]
@@ -43,7 +43,7 @@ def epsilon_at_order(
 ) -> float:
     """Epsilon at delta of a release that is (order, divergence)-RDP, rounded up.
 
-    * "simple" (Mironov 2017, Prop 3; notes Thm 12.2): divergence + log(1/delta)/(order-1).
+    * "simple" (Mironov 2017, Prop 3; Awan 2025, Thm 12.2): divergence + log(1/delta)/(order-1).
     * "improved" (Canonne, Kamath and Steinke 2020, Prop 12; Balle et al. 2020, Thm 21):
       divergence + log(1-1/order) - (log delta + log order)/(order-1).
     * "optimal" (Asoodeh et al. 2021): the least epsilon implied by this one number; a pair of two-point
@@ -51,6 +51,29 @@ def epsilon_at_order(
 
     Each is at most the one before. A negative value is returned as 0, since delta(0) <= delta(epsilon < 0).
 
+    Parameters
+    ----------
+    order
+        The Renyi order, above 1.
+    divergence
+        A bound on the Renyi divergence of that order.
+    delta
+        The probability of failure, in [0, 1).
+    conversion
+        'simple', 'improved' or 'optimal', each at most the one before.
+
+    Returns
+    -------
+    float
+        epsilon.
+
+    Raises
+    ------
+    InvalidParameter
+        If a parameter is outside what is allowed.
+
+    Examples
+    --------
     >>> [round(epsilon_at_order(8.0, 0.1, 0.01, c), 5) for c in ("simple", "improved", "optimal")]
     [0.75788, 0.32729, 0.26156]
     """
@@ -68,6 +91,29 @@ def delta_at_order(
     "simple" exp((order-1)(divergence-epsilon)); "improved" the same times (1-1/order)^(order-1)/order, the
     maximum of (1-u)u^(order-1); "optimal" as in :func:`epsilon_at_order`.
 
+    Parameters
+    ----------
+    order
+        The Renyi order, above 1.
+    divergence
+        A bound on the Renyi divergence of that order.
+    epsilon
+        The privacy parameter of one step, 0 or more.
+    conversion
+        'simple', 'improved' or 'optimal', each at most the one before.
+
+    Returns
+    -------
+    float
+        delta.
+
+    Raises
+    ------
+    InvalidParameter
+        If a parameter is outside what is allowed.
+
+    Examples
+    --------
     >>> [round(delta_at_order(8.0, 0.1, 0.3, c), 5) for c in ("simple", "improved", "optimal")]
     [0.2466, 0.0121, 0.00729]
     """
@@ -86,6 +132,29 @@ def epsilon_from_renyi(
     grid followed by golden section; with `orders` only those are tried. The curve may return inf where it
     says nothing; if it does so everywhere the answer is inf. Conversions as in :func:`epsilon_at_order`.
 
+    Parameters
+    ----------
+    curve
+        From an order above 1 to a bound on the Renyi divergence.
+    delta
+        The probability of failure, in [0, 1).
+    conversion
+        'simple', 'improved' or 'optimal', each at most the one before.
+    orders
+        The only orders to try; all for None.
+
+    Returns
+    -------
+    float
+        epsilon; inf where the curve says nothing.
+
+    Raises
+    ------
+    InvalidParameter
+        If a parameter is outside what is allowed.
+
+    Examples
+    --------
     >>> round(epsilon_from_renyi(lambda a: a / 2, 1e-5, "improved"), 5)
     4.72839
     """
@@ -104,8 +173,31 @@ def delta_from_renyi(
 ) -> float:
     """Delta at epsilon of a release with D_a <= curve(a) for the orders a > 1, rounded up.
 
-    As :func:`epsilon_from_renyi`; "simple" is the moments accountant (Abadi et al. 2016; notes Thm 11.2).
+    As :func:`epsilon_from_renyi`; "simple" is the moments accountant (Abadi et al. 2016; Awan 2025, Thm 11.2).
 
+    Parameters
+    ----------
+    curve
+        From an order above 1 to a bound on the Renyi divergence.
+    epsilon
+        The privacy parameter of one step, 0 or more.
+    conversion
+        'simple', 'improved' or 'optimal', each at most the one before.
+    orders
+        The only orders to try; all for None.
+
+    Returns
+    -------
+    float
+        delta.
+
+    Raises
+    ------
+    InvalidParameter
+        If a parameter is outside what is allowed.
+
+    Examples
+    --------
     >>> round(delta_from_renyi(lambda a: a / 2, 4.0, "simple"), 7)
     0.0021875
     """
@@ -128,6 +220,27 @@ def zcdp_to_epsilon(rho: float, delta: float, method: Literal["simple", "orders"
     "simple" (Bun and Steinke 2016, Prop 1.3): rho + 2 sqrt(rho log(1/delta)). "orders": the best optimal
     conversion over all orders of the curve rho a, never larger.
 
+    Parameters
+    ----------
+    rho
+        The parameter of zCDP, 0 or more.
+    delta
+        The probability of failure, in [0, 1).
+    method
+        'simple' or 'orders'.
+
+    Returns
+    -------
+    float
+        epsilon.
+
+    Raises
+    ------
+    InvalidParameter
+        If a parameter is outside what is allowed.
+
+    Examples
+    --------
     >>> round(zcdp_to_epsilon(0.5, 1e-5, "simple"), 5), zcdp_to_epsilon(0.5, 1e-5) < 4.7284
     (5.29853, True)
     """
@@ -144,6 +257,27 @@ def zcdp_to_epsilon(rho: float, delta: float, method: Literal["simple", "orders"
 def zcdp_to_delta(rho: float, epsilon: float, method: Literal["simple", "orders"] = "orders") -> float:
     """Delta at epsilon of a rho-zCDP release, rounded up; "simple" is exp(-(epsilon-rho)^2/(4 rho)).
 
+    Parameters
+    ----------
+    rho
+        The parameter of zCDP, 0 or more.
+    epsilon
+        The privacy parameter of one step, 0 or more.
+    method
+        'simple' or 'orders'.
+
+    Returns
+    -------
+    float
+        delta.
+
+    Raises
+    ------
+    InvalidParameter
+        If a parameter is outside what is allowed.
+
+    Examples
+    --------
     >>> round(zcdp_to_delta(0.5, 4.0, "simple"), 7)
     0.0021875
     """
@@ -165,6 +299,25 @@ def zcdp_to_delta(rho: float, epsilon: float, method: Literal["simple", "orders"
 def zcdp_group(rho: float, size: int) -> float:
     """zCDP of a group: size^2 rho (Bun and Steinke 2016, Prop 1.9), rounded up.
 
+    Parameters
+    ----------
+    rho
+        The parameter of zCDP, 0 or more.
+    size
+        How many people, 1 or more.
+
+    Returns
+    -------
+    float
+        rho of the group.
+
+    Raises
+    ------
+    InvalidParameter
+        If a parameter is outside what is allowed.
+
+    Examples
+    --------
     >>> zcdp_group(0.5, 3)
     4.5
     """
@@ -176,7 +329,7 @@ def zcdp_group(rho: float, size: int) -> float:
 def pure_to_zcdp(epsilon: float, method: Literal["tight", "simple"] = "tight") -> float:
     """The rho for which every epsilon-DP release is rho-zCDP, rounded up.
 
-    "simple" (Bun and Steinke 2016, Prop 1.4; notes Thm 12.1): epsilon^2/2. "tight": epsilon
+    "simple" (Bun and Steinke 2016, Prop 1.4; Awan 2025, Thm 12.1): epsilon^2/2. "tight": epsilon
     tanh(epsilon/2), the least rho valid for every epsilon-DP release. Proof: such a release
     post-processes randomized response, for which D_a = log(cosh((a-1/2) epsilon)/cosh(epsilon/2))/(a-1).
     With u = (a-1/2)^2, a(a-1) = u - 1/4, so D_a/a is the slope of the chord of
@@ -184,6 +337,25 @@ def pure_to_zcdp(epsilon: float, method: Literal["tight", "simple"] = "tight") -
     (tanh(x)/x does), so h is concave and the slope is largest as a -> 1: h'(1/4) = epsilon tanh(epsilon/2),
     which is the KL divergence.
 
+    Parameters
+    ----------
+    epsilon
+        The privacy parameter of one step, 0 or more.
+    method
+        'tight' or 'simple'.
+
+    Returns
+    -------
+    float
+        rho.
+
+    Raises
+    ------
+    InvalidParameter
+        If a parameter is outside what is allowed.
+
+    Examples
+    --------
     >>> round(pure_to_zcdp(1.0), 7), pure_to_zcdp(1.0, "simple")
     (0.4621172, 0.5)
     """
@@ -202,8 +374,27 @@ def pure_to_renyi(epsilon: float, order: float) -> float:
 
     D_a = log((e^(a epsilon) + e^((1-a) epsilon))/(1 + e^epsilon))/(a-1) (Mironov 2017, Prop 5); a = 1 gives
     epsilon tanh(epsilon/2) and a = inf gives epsilon. It never exceeds min(a epsilon^2/2, epsilon)
-    (notes Thm 12.1; proof in :func:`pure_to_zcdp`).
+    (Awan 2025, Thm 12.1; proof in :func:`pure_to_zcdp`).
 
+    Parameters
+    ----------
+    epsilon
+        The privacy parameter of one step, 0 or more.
+    order
+        From 1 to inf.
+
+    Returns
+    -------
+    float
+        The divergence.
+
+    Raises
+    ------
+    InvalidParameter
+        If a parameter is outside what is allowed.
+
+    Examples
+    --------
     >>> round(pure_to_renyi(1.0, 2.0), 7), round(pure_to_renyi(0.5, 2.0), 7)
     (0.7353257, 0.2273363)
     """
@@ -228,8 +419,25 @@ def pure_to_renyi(epsilon: float, order: float) -> float:
 
 
 def gdp_to_zcdp(mu: float) -> float:
-    """A mu-GDP release is (mu^2/2)-zCDP (Dong, Roth and Su 2022, Cor B.6; notes Cor 13.1), rounded up.
+    """A mu-GDP release is (mu^2/2)-zCDP (Dong, Roth and Su 2022, Cor B.6; Awan 2025, Cor 13.1), rounded up.
 
+    Parameters
+    ----------
+    mu
+        The parameter of Gaussian differential privacy, 0 or more.
+
+    Returns
+    -------
+    float
+        rho.
+
+    Raises
+    ------
+    InvalidParameter
+        If a parameter is outside what is allowed.
+
+    Examples
+    --------
     >>> gdp_to_zcdp(2.0)
     2.0
     """
@@ -238,8 +446,27 @@ def gdp_to_zcdp(mu: float) -> float:
 
 
 def gdp_to_renyi(mu: float, order: float) -> float:
-    """A mu-GDP release has D_order <= order mu^2/2 (notes Prop 12.2, Cor 13.1), rounded up.
+    """A mu-GDP release has D_order <= order mu^2/2 (Awan 2025, Prop 12.2, Cor 13.1), rounded up.
 
+    Parameters
+    ----------
+    mu
+        The parameter of Gaussian differential privacy, 0 or more.
+    order
+        The Renyi order, above 1.
+
+    Returns
+    -------
+    float
+        The divergence.
+
+    Raises
+    ------
+    InvalidParameter
+        If a parameter is outside what is allowed.
+
+    Examples
+    --------
     >>> gdp_to_renyi(0.5, 10.0)
     1.25
     """
@@ -256,6 +483,23 @@ def bounded_range_to_zcdp(eta: float) -> float:
     Bounded range: for each pair of neighbours the loss lies in some interval of length eta. The exponential
     mechanism with epsilon has eta = epsilon; any epsilon-DP release has eta <= 2 epsilon. Also eta-DP.
 
+    Parameters
+    ----------
+    eta
+        The range of the privacy loss.
+
+    Returns
+    -------
+    float
+        rho.
+
+    Raises
+    ------
+    InvalidParameter
+        If a parameter is outside what is allowed.
+
+    Examples
+    --------
     >>> bounded_range_to_zcdp(2.0)
     0.5
     """
@@ -266,9 +510,30 @@ def bounded_range_to_zcdp(eta: float) -> float:
 def probability_preservation(probability: float, order: float, divergence: float) -> tuple[float, float]:
     """(lower, upper) on P(S) when P'(S) = `probability` and both orders of D_order are <= divergence.
 
-    Proposition (Langlois, Stehle and Steinfeld 2014; Mironov 2017, Prop 10; notes Prop 12.1):
+    Proposition (Langlois, Stehle and Steinfeld 2014; Mironov 2017, Prop 10; Awan 2025, Prop 12.1):
     e^(-r) P'(S)^(a/(a-1)) <= P(S) <= (e^r P'(S))^((a-1)/a). Rounded outward.
 
+    Parameters
+    ----------
+    probability
+        The probability of an event under one neighbour.
+    order
+        The Renyi order, above 1.
+    divergence
+        A bound on the Renyi divergence of that order.
+
+    Returns
+    -------
+    tuple of float
+        (lower, upper).
+
+    Raises
+    ------
+    InvalidParameter
+        If a parameter is outside what is allowed.
+
+    Examples
+    --------
     >>> [round(x, 4) for x in probability_preservation(0.2689414, 2.0, 0.7353257)]
     [0.0347, 0.749]
     """
@@ -287,10 +552,27 @@ def probability_preservation(probability: float, order: float, divergence: float
 def delta_from_tails(tails: Iterable[float]) -> float:
     """Delta at epsilon from the probabilities Pr[L >= epsilon], one for each ordered pair of neighbours.
 
-    Lemma (notes Lemma 6; lecture 6 Lemma 1): if every ordered pair has Pr[L >= epsilon] <= delta then the
+    Lemma (Awan 2025, Lemma 6): if every ordered pair has Pr[L >= epsilon] <= delta then the
     release is (epsilon, delta)-DP. Both directions of each pair must be given. Crude by design: the exact
     delta is E[(1 - e^(epsilon - L))_+].
 
+    Parameters
+    ----------
+    tails
+        One probability for each ordered pair of neighbours.
+
+    Returns
+    -------
+    float
+        The largest of them.
+
+    Raises
+    ------
+    InvalidParameter
+        If a parameter is outside what is allowed.
+
+    Examples
+    --------
     >>> delta_from_tails([1e-6, 2e-6])
     2e-06
     """

@@ -15,9 +15,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
-from dalenius.calculus import checks
-from dalenius.calculus.errors import InvalidParameter
 from dalenius.calculus.theorems.numerics import ULP, lowest
+from dalenius.core import checks
+from dalenius.errors import InvalidParameter
 
 Tradeoff = Callable[[float], float]
 Profile = Callable[[float], float]
@@ -27,11 +27,30 @@ VALUE_ERROR = 16 * ULP
 
 
 def f_epsilon_delta(epsilon: float, delta: float = 0.0) -> Tradeoff:
-    """The trade-off function of (epsilon, delta)-DP (Wasserman and Zhou 2010; notes ch. 13), rounded down.
+    """The trade-off function of (epsilon, delta)-DP (Wasserman and Zhou 2010; Awan 2025, ch. 13), rounded down.
 
     f(a) = max{0, 1 - delta - e^epsilon a, e^-epsilon (1 - delta - a)}: a release is (epsilon, delta)-DP if
     and only if it is f-DP.
 
+    Parameters
+    ----------
+    epsilon
+        The privacy parameter of one step, 0 or more.
+    delta
+        The probability of failure, in [0, 1).
+
+    Returns
+    -------
+    callable
+        The trade-off function.
+
+    Raises
+    ------
+    InvalidParameter
+        If a parameter is outside what is allowed.
+
+    Examples
+    --------
     >>> round(1 - f_epsilon_delta(1.0, 1e-5)(0.05), 10)
     0.1359240914
     """
@@ -51,11 +70,28 @@ def f_epsilon_delta(epsilon: float, delta: float = 0.0) -> Tradeoff:
 
 
 def gaussian_tradeoff(mu: float) -> Tradeoff:
-    """The trade-off of N(0, 1) against N(mu, 1) (Dong, Roth and Su 2022; notes ch. 13), rounded down.
+    """The trade-off of N(0, 1) against N(mu, 1) (Dong, Roth and Su 2022; Awan 2025, ch. 13), rounded down.
 
     G_mu(a) = Phi(Phi^-1(1-a) - mu), computed as Phi(-Phi^-1(a) - mu): 1 - a would lose every small a. A
     release that adds N(0, (sensitivity/mu)^2) is G_mu-DP.
 
+    Parameters
+    ----------
+    mu
+        The parameter of Gaussian differential privacy, 0 or more.
+
+    Returns
+    -------
+    callable
+        The trade-off function.
+
+    Raises
+    ------
+    InvalidParameter
+        If a parameter is outside what is allowed.
+
+    Examples
+    --------
     >>> round(gaussian_tradeoff(1.0)(0.05), 10)
     0.7404889772
     """
@@ -77,7 +113,7 @@ def gaussian_tradeoff(mu: float) -> Tradeoff:
 def profile_from_tradeoff(f: Tradeoff, epsilon: float, tolerance: float = 1e-13) -> float:
     """Delta at epsilon of an f-DP release: 1 + f*(-e^epsilon), rounded up.
 
-    Theorem (Dong, Roth and Su 2022, Prop 2.12; notes Prop 13.9 with its sign corrected):
+    Theorem (Dong, Roth and Su 2022, Prop 2.12; Awan 2025, Prop 13.9 with its sign corrected):
     delta(epsilon) = 1 - min over a of (e^epsilon a + f(a)).
 
     A grid can only overestimate that minimum, which understates delta. Convexity gives the other side: over
@@ -86,6 +122,27 @@ def profile_from_tradeoff(f: Tradeoff, epsilon: float, tolerance: float = 1e-13)
     `tolerance`, or nearly so where rounding forbids more; what is returned is always the upper side. Values
     of f may be off by VALUE_ERROR, so a delta below about 1e-14 is not resolved: use a closed form there.
 
+    Parameters
+    ----------
+    f
+        A trade-off function: from a type I error to the least type II error.
+    epsilon
+        The privacy parameter of one step, 0 or more.
+    tolerance
+        How far the answer may be above the truth.
+
+    Returns
+    -------
+    float
+        delta.
+
+    Raises
+    ------
+    InvalidParameter
+        If a parameter is outside what is allowed.
+
+    Examples
+    --------
     >>> from dalenius.calculus.theorems.gaussian import gaussian_delta
     >>> abs(profile_from_tradeoff(gaussian_tradeoff(1.0), 1.0) - gaussian_delta(1.0, 1.0)) < 1e-12
     True
@@ -118,10 +175,29 @@ def profile_from_tradeoff(f: Tradeoff, epsilon: float, tolerance: float = 1e-13)
 def tradeoff_from_profile(profile: Profile, alpha: float) -> float:
     """A lower bound at alpha on the trade-off function of a release with delta(epsilon) = profile(epsilon).
 
-    Theorem (Dong, Roth and Su 2022, Prop 2.13; notes Prop 13.8): f = sup over epsilon >= 0 of f_(epsilon,
+    Theorem (Dong, Roth and Su 2022, Prop 2.13; Awan 2025, Prop 13.8): f = sup over epsilon >= 0 of f_(epsilon,
     delta(epsilon)). Every epsilon gives a valid bound, so the search over epsilon needs no certificate.
     `profile` must be an upper bound for both orders of each pair.
 
+    Parameters
+    ----------
+    profile
+        From an epsilon to an upper bound on delta.
+    alpha
+        A type I error, in [0, 1].
+
+    Returns
+    -------
+    float
+        The least type II error that is certain.
+
+    Raises
+    ------
+    InvalidParameter
+        If a parameter is outside what is allowed.
+
+    Examples
+    --------
     >>> from dalenius.calculus.theorems.gaussian import gaussian_delta
     >>> round(tradeoff_from_profile(lambda e: gaussian_delta(1.0, e), 0.05), 9)
     0.740488977
@@ -151,6 +227,23 @@ def tradeoff_from_profile(profile: Profile, alpha: float) -> float:
 def inverse(f: Tradeoff) -> Tradeoff:
     """f^-1(a) = inf{t in [0, 1]: f(t) <= a}, rounded down: the trade-off with the two hypotheses exchanged.
 
+    Parameters
+    ----------
+    f
+        A trade-off function: from a type I error to the least type II error.
+
+    Returns
+    -------
+    callable
+        The trade-off function.
+
+    Raises
+    ------
+    InvalidParameter
+        If a parameter is outside what is allowed.
+
+    Examples
+    --------
     >>> round(inverse(lambda a: max(0.0, 1 - 2 * a))(0.5), 12)
     0.25
     """
@@ -173,8 +266,25 @@ def inverse(f: Tradeoff) -> Tradeoff:
 
 
 def symmetrize(f: Tradeoff) -> Tradeoff:
-    """max{f, f^-1}: an f-DP release is also this (notes Prop 13.2), since neighbours come in both orders.
+    """max{f, f^-1}: an f-DP release is also this (Awan 2025, Prop 13.2), since neighbours come in both orders.
 
+    Parameters
+    ----------
+    f
+        A trade-off function: from a type I error to the least type II error.
+
+    Returns
+    -------
+    callable
+        The trade-off function.
+
+    Raises
+    ------
+    InvalidParameter
+        If a parameter is outside what is allowed.
+
+    Examples
+    --------
     >>> f = symmetrize(lambda a: max(0.0, 1 - 2 * a))
     >>> round(f(0.1), 12), round(f(0.6), 12)
     (0.8, 0.2)
@@ -186,10 +296,29 @@ def symmetrize(f: Tradeoff) -> Tradeoff:
 def group_tradeoff(f: Tradeoff, size: int) -> Tradeoff:
     """The trade-off of an f-DP release for groups of `size` people: 1 - (1 - f)^(o size).
 
-    Theorem (Dong, Roth and Su 2022, Thm 2.14; notes Thm 13.3), for symmetric f: start from g = f and
+    Theorem (Dong, Roth and Su 2022, Thm 2.14; Awan 2025, Thm 13.3), for symmetric f: start from g = f and
     repeat g(a) <- f(1 - g(a)). G_mu becomes G_(size mu). With size 2 it also takes ADD_REMOVE to
-    REPLACE_ONE (notes Prop 4.2).
+    REPLACE_ONE (Awan 2025, Prop 4.2).
 
+    Parameters
+    ----------
+    f
+        A trade-off function: from a type I error to the least type II error.
+    size
+        How many people, 1 or more.
+
+    Returns
+    -------
+    callable
+        The trade-off function.
+
+    Raises
+    ------
+    InvalidParameter
+        If a parameter is outside what is allowed.
+
+    Examples
+    --------
     >>> round(group_tradeoff(f_epsilon_delta(1.0), 2)(0.2), 7)
     0.1678794
     """

@@ -1,4 +1,4 @@
-"""Divergences and moments read off a trade-off function (notes Prop 13.5 and the definitions of ch. 13).
+"""Divergences and moments read off a trade-off function (Awan 2025, Prop 13.5 and the definitions of ch. 13).
 
 For f = T(P, Q) the variable log|f'(x)|, x uniform on [0, 1], is the log likelihood ratio log(dQ/dP) under
 P. These are numerical values, meant for the central limit theorem and for comparison; only
@@ -14,9 +14,9 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from dalenius.calculus.errors import InvalidParameter
 from dalenius.calculus.theorems.duality import Tradeoff, profile_from_tradeoff
 from dalenius.calculus.theorems.numerics import order_above_one
+from dalenius.errors import InvalidParameter
 
 Floats = npt.NDArray[np.float64]
 
@@ -27,9 +27,26 @@ _RIGHT = [2.0**-power for power in range(4, 53)]
 def total_variation(f: Tradeoff) -> float:
     """max over a of 1 - a - f(a), which is delta at epsilon 0, rounded up.
 
-    The notes print half the integral of |1 + f'|, which forgets the jump 1 - f(0) and gives delta/2 for
+    Awan 2025 prints half the integral of |1 + f'|, which forgets the jump 1 - f(0) and gives delta/2 for
     f_(0, delta).
 
+    Parameters
+    ----------
+    f
+        A trade-off function: from a type I error to the least type II error.
+
+    Returns
+    -------
+    float
+        In [0, 1].
+
+    Raises
+    ------
+    InvalidParameter
+        If a parameter is outside what is allowed.
+
+    Examples
+    --------
     >>> from dalenius.calculus.theorems.duality import gaussian_tradeoff
     >>> round(total_variation(gaussian_tradeoff(1.0)), 7)
     0.3829249
@@ -40,6 +57,23 @@ def total_variation(f: Tradeoff) -> float:
 def kl(f: Tradeoff) -> float:
     """-int log|f'|: the Kullback-Leibler divergence of P from Q.
 
+    Parameters
+    ----------
+    f
+        A trade-off function: from a type I error to the least type II error.
+
+    Returns
+    -------
+    float
+        An estimate; `Loss.kl` of a loss is certified.
+
+    Raises
+    ------
+    InvalidParameter
+        If a parameter is outside what is allowed.
+
+    Examples
+    --------
     >>> from dalenius.calculus.theorems.duality import gaussian_tradeoff
     >>> round(kl(gaussian_tradeoff(1.0)), 6)
     0.5
@@ -50,6 +84,23 @@ def kl(f: Tradeoff) -> float:
 def k2(f: Tradeoff) -> float:
     """int log^2|f'|.
 
+    Parameters
+    ----------
+    f
+        A trade-off function: from a type I error to the least type II error.
+
+    Returns
+    -------
+    float
+        An estimate.
+
+    Raises
+    ------
+    InvalidParameter
+        If a parameter is outside what is allowed.
+
+    Examples
+    --------
     >>> from dalenius.calculus.theorems.duality import gaussian_tradeoff
     >>> round(k2(gaussian_tradeoff(1.0)), 6)
     1.25
@@ -60,6 +111,23 @@ def k2(f: Tradeoff) -> float:
 def k3(f: Tradeoff) -> float:
     """int |log|f'||^3.
 
+    Parameters
+    ----------
+    f
+        A trade-off function: from a type I error to the least type II error.
+
+    Returns
+    -------
+    float
+        An estimate.
+
+    Raises
+    ------
+    InvalidParameter
+        If a parameter is outside what is allowed.
+
+    Examples
+    --------
     >>> from dalenius.calculus.theorems.duality import f_epsilon_delta
     >>> round(k3(f_epsilon_delta(0.5)), 6)
     0.125
@@ -70,8 +138,25 @@ def k3(f: Tradeoff) -> float:
 def kbar3(f: Tradeoff) -> float:
     """int |log|f'| + kl(f)|^3, the third central moment in absolute value.
 
-    The mean of log|f'| is -kl(f), so centring adds kl(f); the notes print a minus sign.
+    The mean of log|f'| is -kl(f), so centring adds kl(f); Awan 2025 prints a minus sign.
 
+    Parameters
+    ----------
+    f
+        A trade-off function: from a type I error to the least type II error.
+
+    Returns
+    -------
+    float
+        An estimate.
+
+    Raises
+    ------
+    InvalidParameter
+        If a parameter is outside what is allowed.
+
+    Examples
+    --------
     >>> from dalenius.calculus.theorems.duality import gaussian_tradeoff
     >>> round(kbar3(gaussian_tradeoff(1.0)), 5) == round(2 * (2 / 3.141592653589793) ** 0.5, 5)
     True
@@ -83,12 +168,31 @@ def kbar3(f: Tradeoff) -> float:
 
 
 def renyi(f: Tradeoff, order: float) -> float:
-    """log(int |f'|^(1-order))/(order-1): an f-DP release is (order, this)-RDP (notes Prop 13.6).
+    """log(int |f'|^(1-order))/(order-1): an f-DP release is (order, this)-RDP (Awan 2025, Prop 13.6).
 
     The integral lives where f' is small, next to alpha = 1, and doubles end at 1 - 2^-53. Where that hides
     part of it the function refuses instead of returning too little: use gdp_to_renyi, pure_to_renyi or the
     Renyi divergence of the pair itself.
 
+    Parameters
+    ----------
+    f
+        A trade-off function: from a type I error to the least type II error.
+    order
+        The Renyi order, above 1.
+
+    Returns
+    -------
+    float
+        An estimate; `Loss.renyi` of a loss is certified.
+
+    Raises
+    ------
+    InvalidParameter
+        If a parameter is outside what is allowed.
+
+    Examples
+    --------
     >>> from dalenius.calculus.theorems.duality import gaussian_tradeoff
     >>> round(renyi(gaussian_tradeoff(1.0), 3.0), 6)
     1.5

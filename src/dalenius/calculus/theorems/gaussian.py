@@ -8,9 +8,9 @@ from typing import Final
 import numpy as np
 from scipy import special
 
-from dalenius.calculus import checks
-from dalenius.calculus.errors import CannotMeet, InvalidParameter
 from dalenius.calculus.theorems.numerics import TINY, down, open_probability, smallest, up
+from dalenius.core import checks
+from dalenius.errors import CannotMeet, InvalidParameter
 
 CLASSICAL_CONSTANTS: Final = (1.32, 1.25)
 
@@ -22,15 +22,38 @@ def classical_gaussian_sigma(
 ) -> float:
     """Noise scale of the classical Gaussian mechanism, for epsilon below 1.
 
-    Theorem (Dwork and Roth 2014, Thm A.1; lecture notes Thm 9.3). f(X) + N(0, sigma^2 I) with
+    Theorem (Dwork and Roth 2014, Thm A.1; Awan 2025, Thm 9.3). f(X) + N(0, sigma^2 I) with
     l2 sensitivity `sensitivity` (of whichever adjacency that sensitivity was computed for) is
     (epsilon, delta)-DP when 0 < epsilon < 1 and sigma >= sensitivity/epsilon * sqrt(2 log(c/delta)).
-    The notes prove c = 1.32 (for sqrt(2 log(c/delta)) >= 3/2); the usual proof of c = 1.25 has a
+    Awan 2025 proves c = 1.32 (for sqrt(2 log(c/delta)) >= 3/2); the usual proof of c = 1.25 has a
     false step. Neither proof is relied upon: the result is checked against the exact profile.
 
     At epsilon >= 1 the formula is refused because it is false there: at (10, 1e-5) its true delta is
     2.1e-5.
 
+    Parameters
+    ----------
+    epsilon
+        The privacy parameter of one step, 0 or more.
+    delta
+        The probability of failure, in [0, 1).
+    sensitivity
+        How far neighbours can move the query, in l2 norm.
+    constant
+        c in the formula.
+
+    Returns
+    -------
+    float
+        sigma.
+
+    Raises
+    ------
+    InvalidParameter
+        If epsilon is 1 or more, where the formula is false, or a parameter is outside what is allowed.
+
+    Examples
+    --------
     >>> round(classical_gaussian_sigma(0.5, 1e-5), 5)
     9.71208
     """
@@ -56,7 +79,7 @@ def classical_gaussian_sigma(
 def gaussian_delta(mu: float, epsilon: float) -> float:
     """The exact privacy profile of the Gaussian mechanism, rounded up.
 
-    Theorem (Balle and Wang 2018, Thm 8; lecture notes Thm 13.1 with Prop 13.9). With
+    Theorem (Balle and Wang 2018, Thm 8; Awan 2025, Thm 13.1 with Prop 13.9). With
     mu = sensitivity/sigma the mechanism is (epsilon, delta)-DP if and only if
     delta >= Phi(mu/2 - epsilon/mu) - e^epsilon Phi(-mu/2 - epsilon/mu).
 
@@ -74,6 +97,25 @@ def gaussian_delta(mu: float, epsilon: float) -> float:
     Rounding a by u(epsilon/mu + mu/2) moves log delta by at most (|a| + 8) times that. All of it is
     added to the result; the relative excess is below 2e-11 over delta >= 1e-300, epsilon <= 1e4.
 
+    Parameters
+    ----------
+    mu
+        The parameter of Gaussian differential privacy, 0 or more.
+    epsilon
+        The privacy parameter of one step, 0 or more.
+
+    Returns
+    -------
+    float
+        delta.
+
+    Raises
+    ------
+    InvalidParameter
+        If a parameter is outside what is allowed.
+
+    Examples
+    --------
     >>> round(gaussian_delta(1.0, 1.0), 7)
     0.1269367
     >>> gaussian_delta(0.0, 1.0)
@@ -85,6 +127,25 @@ def gaussian_delta(mu: float, epsilon: float) -> float:
 def gaussian_delta_bounds(mu: float, epsilon: float) -> tuple[float, float]:
     """The profile of :func:`gaussian_delta` rounded down and rounded up, by the error analysis given there.
 
+    Parameters
+    ----------
+    mu
+        The parameter of Gaussian differential privacy, 0 or more.
+    epsilon
+        The privacy parameter of one step, 0 or more.
+
+    Returns
+    -------
+    tuple of float
+        (lower, upper).
+
+    Raises
+    ------
+    InvalidParameter
+        If a parameter is outside what is allowed.
+
+    Examples
+    --------
     >>> low, high = gaussian_delta_bounds(1.0, 1.0)
     >>> low < 0.12693673750664397 < high
     True
@@ -120,6 +181,25 @@ def gaussian_epsilon(mu: float, delta: float) -> float:
     Inverse of :func:`gaussian_delta` (same theorem, same conditions): the returned epsilon was seen to
     satisfy gaussian_delta(mu, epsilon) <= delta.
 
+    Parameters
+    ----------
+    mu
+        The parameter of Gaussian differential privacy, 0 or more.
+    delta
+        The probability of failure, in [0, 1).
+
+    Returns
+    -------
+    float
+        epsilon.
+
+    Raises
+    ------
+    InvalidParameter
+        If a parameter is outside what is allowed.
+
+    Examples
+    --------
     >>> round(gaussian_epsilon(1.0, 1e-5), 6)
     4.377178
     """
@@ -141,6 +221,27 @@ def analytic_gaussian_sigma(epsilon: float, delta: float, sensitivity: float = 1
     mu = sensitivity/sigma. Any epsilon >= 0, including epsilon >= 1 where the classical constants fail.
     The returned sigma was seen to satisfy the profile.
 
+    Parameters
+    ----------
+    epsilon
+        The privacy parameter of one step, 0 or more.
+    delta
+        The probability of failure, in [0, 1).
+    sensitivity
+        How far neighbours can move the query, in l2 norm.
+
+    Returns
+    -------
+    float
+        sigma.
+
+    Raises
+    ------
+    InvalidParameter
+        If a parameter is outside what is allowed.
+
+    Examples
+    --------
     >>> round(analytic_gaussian_sigma(1.0, 1e-5), 6)
     3.730632
     """

@@ -6,8 +6,8 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 
-from dalenius.calculus import checks
-from dalenius.calculus.errors import InvalidParameter
+from dalenius.core import checks
+from dalenius.errors import InvalidParameter
 
 ULP = 2.0**-52
 TINY = math.nextafter(0.0, 1.0)

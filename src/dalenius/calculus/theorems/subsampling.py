@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from dalenius.calculus import checks
 from dalenius.calculus.theorems.duality import f_epsilon_delta
 from dalenius.calculus.theorems.numerics import ULP, down, up
+from dalenius.core import checks
 
 
 @dataclass(frozen=True)
@@ -53,11 +53,30 @@ class Amplified:
 def amplify_pure(epsilon: float, rate: float) -> float:
     """Epsilon of an epsilon-DP release run on a secret sample, rounded up.
 
-    Theorem: log(1 + rate (e^epsilon - 1)). ADD_REMOVE adjacency with Poisson sampling at `rate` (notes
+    Theorem: log(1 + rate (e^epsilon - 1)). ADD_REMOVE adjacency with Poisson sampling at `rate` (Awan 2025,
     Prop 11.1, Li, Qardaji and Su 2012), or REPLACE_ONE adjacency with a uniform subset of rate n records
-    (notes Cor 13.2; Balle, Barthe and Gaboardi 2018). The sample must stay secret. Exact: attained by
+    (Awan 2025, Cor 13.2; Balle, Barthe and Gaboardi 2018). The sample must stay secret. Exact: attained by
     randomized response.
 
+    Parameters
+    ----------
+    epsilon
+        The privacy parameter of one step, 0 or more.
+    rate
+        The share of records in a sample, in [0, 1].
+
+    Returns
+    -------
+    float
+        epsilon of the release on a sample.
+
+    Raises
+    ------
+    InvalidParameter
+        If a parameter is outside what is allowed.
+
+    Examples
+    --------
     >>> round(amplify_pure(1.0, 0.1), 7)
     0.1585651
     """
@@ -69,13 +88,34 @@ def amplify_pure(epsilon: float, rate: float) -> float:
 def amplify_approx(epsilon: float, delta: float, rate: float) -> Amplified:
     """What an (epsilon, delta)-DP release guarantees when run on a secret sample, rounded up.
 
-    Theorem (Balle, Barthe and Gaboardi 2018; notes Cor 13.2 with its slope -1 line corrected), for the
+    Theorem (Balle, Barthe and Gaboardi 2018; Awan 2025, Cor 13.2 with its slope -1 line corrected), for the
     same two pairs of sampling and adjacency as :func:`amplify_pure`: with p the rate, the release has
     epsilon' = log(1 - p + p e^epsilon), delta' = p delta, and total variation
     p (e^epsilon - 1 + 2 delta)/(e^epsilon + 1), and C_p(f_(epsilon, delta)) is exactly the maximum of
     f_(epsilon', delta') and the line 1 - total variation - alpha. The printed line,
     1 - p delta - p (e^epsilon - 1)/(e^epsilon + 1) - alpha, is lower for delta > 0: valid but not exact.
 
+    Parameters
+    ----------
+    epsilon
+        The privacy parameter of one step, 0 or more.
+    delta
+        The probability of failure, in [0, 1).
+    rate
+        The share of records in a sample, in [0, 1].
+
+    Returns
+    -------
+    Amplified
+        epsilon, delta and total variation of the release on a sample.
+
+    Raises
+    ------
+    InvalidParameter
+        If a parameter is outside what is allowed.
+
+    Examples
+    --------
     >>> amplified = amplify_approx(1.0, 0.05, 0.3)
     >>> round(amplified.epsilon, 7), round(amplified.delta, 7), round(amplified.total_variation, 7)
     (0.4157352, 0.015, 0.1467034)

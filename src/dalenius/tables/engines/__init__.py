@@ -1,14 +1,25 @@
-"""The engines questions run on: one file for each, which lists all it is ever asked to compute."""
+"""The engines questions run on: one file or folder for each, which knows all about it, found here by its name."""
 
 from __future__ import annotations
 
-from dalenius.calculus.errors import SourceError
+from pathlib import Path
+from typing import Any
+
+from dalenius.errors import SourceError
 from dalenius.tables.engines.duckdb import DuckDB
 from dalenius.tables.engines.engine import Engine
 from dalenius.tables.engines.postgres import Postgres
 from dalenius.tables.engines.spark import Spark
+from dalenius.tables.engines.sqlite import SQLite
+from dalenius.tables.place import Place
 
-KNOWN: dict[str, Engine] = {"duckdb": DuckDB(), "postgres": Postgres(), "pyspark": Spark()}
+KNOWN: dict[str, Engine] = {engine.name: engine for engine in (SQLite(), Spark(), Postgres(), DuckDB())}
+"""In the order in which they are asked; a file that ends in .db is DuckDB's unless it begins as SQLite's do."""
+
+
+def give() -> str:
+    """What can be opened, in words."""
+    return f"give {', '.join(engine.opened for engine in reversed(KNOWN.values()))}, or an Ibis table of one of these"
 
 
 def engine_of(name: str) -> Engine:
@@ -16,3 +27,42 @@ def engine_of(name: str) -> Engine:
     if name not in KNOWN:
         raise SourceError(f"{name!r} is not an engine questions can run on; there are {', '.join(KNOWN)}.")
     return KNOWN[name]
+
+
+def engine_for(data: Any) -> Engine:
+    """The engine that opens some data; refused when there is none. Nothing is connected to, and no row read."""
+    if is_ibis(data):
+        return engine_of(data.get_backend().name)
+    for engine in KNOWN.values():
+        if engine.opens(data):
+            return engine
+    if not isinstance(data, str | Path):
+        raise SourceError(f"data of type {type(data).__name__} cannot be opened; {give()}.")
+    text = str(data)
+    if "://" in text:
+        raise SourceError(
+            f"an address that begins with {text.split('://')[0]}:// cannot be opened; {give()}."
+        )
+    raise SourceError(f"{text!r} does not end like a CSV, Parquet, DuckDB or SQLite file; {give()}.")
+
+
+def place_of(data: Any, table: str | None = None) -> Place:
+    """Where the data is; what is not at a place of its own is in memory."""
+    engine = engine_for(data)
+    if not is_ibis(data):
+        return engine.place(data, table)
+    try:
+        schema = data.op().namespace.database
+        name = data.op().name if schema is None else f"{schema}.{data.op().name}"
+        return engine.place_given(data.get_backend(), name)
+    except Exception:  # not a named table, or a connection that does not tell
+        return Place("memory")
+
+
+def is_ibis(data: Any) -> bool:
+    """Whether something is a table of Ibis; anything else of Ibis is refused."""
+    if type(data).__module__.partition(".")[0] != "ibis":
+        return False
+    if not hasattr(data, "get_backend") or not hasattr(data, "schema"):
+        raise SourceError(f"a {type(data).__name__} of Ibis cannot be opened; give a table.")
+    return True

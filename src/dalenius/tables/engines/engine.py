@@ -1,18 +1,29 @@
-"""What an engine must be able to do for a question, in forms that no value can make fail."""
+"""What an engine must be able to do for a question, in forms that no value can make fail.
+
+An engine is one object in one file (or folder), listed in `engines`. Everything it must know is declared or abstract
+here: what a new engine does not say about itself is an error when it is made, never another engine's answer.
+"""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
-from typing import Any, ClassVar
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from typing import Any, ClassVar, TypeVar
 
 import ibis
 import ibis.expr.datatypes as dt
 
-from dalenius.calculus.errors import QueryRefused
+from dalenius.errors import QueryRefused
 from dalenius.tables.engines import total
+from dalenius.tables.engines.opened import UNUSABLE, Clean, Described, Opened
 from dalenius.tables.kinds import Kind
+from dalenius.tables.place import Place
+from dalenius.tables.schema import Schema
 from dalenius.tables.terms import integer
+
+T = TypeVar("T")
 
 ROWS = 32
 """Sums are exact for up to 2^32 rows in one group, and cannot fail for any number of them.
@@ -20,25 +31,127 @@ ROWS = 32
 What is summed lies within 2^size in magnitude, by its clamp. Where size + 32 <= 62 the sum of 2^32 rows lies within
 2^62, and it is clamped to that for more; to clamp a sum never drives neighbours apart. Where it is more, the sum
 travels as text. DuckDB sums in 128 bits, which 2^64 rows do not exhaust, PostgreSQL in decimals without limit. Spark
-sums in 64 bits and fails beyond: it is given limbs of 23 bits, which 2^39 rows (half a million million) do not exhaust.
+and SQLite sum in 64 bits and fail beyond: they are given limbs of 23 bits, which 2^39 rows (half a million million) do
+not exhaust.
 """
 
 LIMIT = 2**62
+LIMB = 23
+FACTS = ("name", "title", "opened", "operations", "functions", "casts")
 
 
 class Engine(ABC):
-    """One engine: its own spellings, and the list of all that it is asked to compute."""
+    """One engine: what it opens, how it reads and runs, its own spellings, and all that it is asked to compute."""
 
-    name: str
+    name: ClassVar[str]
+    """As Ibis spells it."""
+    title: ClassVar[str]
+    """As people do."""
+    opened: ClassVar[str]
+    """What to give to have it opened, in words that follow "give"."""
+    operations: ClassVar[Mapping[type[Any], str]]
+    """All it is asked to compute, with the types of arguments (see `total`)."""
     functions: ClassVar[Mapping[str, str]]
-    """Functions of the engine by name, with the types of their arguments (see `total`)."""
-    casts: frozenset[str] = total.CASTS
-    further: ClassVar[Mapping[type[Any], str]] = {}
+    """Functions of the engine by name, likewise."""
+    casts: ClassVar[frozenset[str]]
+
+    def __init_subclass__(cls) -> None:
+        missing = [fact for fact in FACTS if not hasattr(cls, fact)]
+        if missing:
+            raise TypeError(f"the engine {cls.__name__} does not say its {', '.join(missing)}.")
+
+    # Opening
+
+    @abstractmethod
+    def opens(self, data: Any) -> bool:
+        """Whether a path, an address or an object in memory is for this engine. Ibis tables are not asked about."""
+
+    @abstractmethod
+    def open(self, data: Any, table: str | None, schema: Schema) -> Opened:
+        """Open what `opens` said yes to."""
+
+    @abstractmethod
+    def place(self, data: Any, table: str | None) -> Place:
+        """Where that is, for a ledger to remember; nothing is connected to."""
+
+    @abstractmethod
+    def place_given(self, backend: Any, table: str) -> Place:
+        """Where a table is that Ibis named on a connection of its own."""
+
+    @abstractmethod
+    def adopted(self, backend: Any, sql: str) -> tuple[Any, Any]:
+        """A connection that was given, made ready, and the relation that some SQL stands for."""
+
+    def open_given(self, data: Any) -> Opened:
+        """An Ibis table, on a connection that was given and stays open: its own SQL, columns by position."""
+        backend = data.get_backend()
+        backend._run_pre_execute_hooks(data)  # tables in memory that the expression uses
+        own, relation = self.adopted(backend, backend.compile(data))
+        called = data.get_name() if hasattr(data.op(), "name") else "data"
+        return self.cleaned(own, relation, called, names=list(data.columns), owned=False, kept=data)
+
+    # Reading
+
+    @abstractmethod
+    def described(self, backend: Any, relation: Any) -> list[Described]:
+        """The columns of a relation, from what the engine says of them; no row is read."""
+
+    @abstractmethod
+    def clean(self, dtype: Any, x: str) -> Clean:
+        """The clean form (see `kinds`) of a column of that type, whatever it holds. x: its name in SQL."""
+
+    @abstractmethod
+    def collated(self, backend: Any, relation: Any, columns: Sequence[str]) -> set[str]:
+        """Those of the columns in which different texts can be equal; they are not used."""
+
+    @abstractmethod
+    def view(self, backend: Any, relation: Any, columns: Sequence[str], forms: Sequence[Clean]) -> Any:
+        """The Ibis table of clean forms over a relation whose columns are called as given, by position."""
+
+    def cleaned(
+        self,
+        backend: Any,
+        relation: Any,
+        called: str,
+        *,
+        names: Sequence[str] | None = None,
+        forms: Sequence[Clean] | None = None,
+        owned: bool = True,
+        kept: Any = None,
+    ) -> Opened:
+        """The clean columns of a relation, taken by position.
+
+        names: what the columns are called, where the engine does not know. forms: their clean forms, of columns r0,
+        r1, ..., where the types do not tell.
+        """
+        told = self.described(backend, relation)
+        raw = [f"r{i}" for i in range(len(told))]
+        read = forms or [self.clean(column.dtype, x) for x, column in zip(raw, told, strict=True)]
+        texts = [c.name for c, form in zip(told, read, strict=True) if form.kind == "text"]
+        odd = self.collated(backend, relation, texts) & set(texts) if texts else set()
+        read = [
+            replace(form, kind=None, dtype=UNUSABLE, identity=None) if column.name in odd else form
+            for column, form in zip(told, read, strict=True)
+        ]
+        named = zip(names or [column.name for column in told], told, read, strict=True)
+        fields = tuple(form.field(name, column.nullable) for name, column, form in named)
+        return Opened(self.view(backend, relation, raw, read), self, called, fields, backend, owned, kept)
+
+    # Running
+
+    @abstractmethod
+    def fetch(self, backend: Any, statement: Any) -> Any:
+        """Run a statement that `check` has passed, to its end; the result in Arrow. Ctrl-C is a KeyboardInterrupt."""
+
+    @abstractmethod
+    def close(self, backend: Any) -> None:
+        """Close a connection that `open` made."""
 
     def check(self, statement: Any, given: Any) -> None:
         """Refuse a statement with anything in it that is not listed. given: the relation it reads from."""
-        listed = {**total.COMMON, **total.SUMMED, **self.further}
-        total.check(statement, listed, self.functions, self.casts | total.ON_GRIDS, given)
+        total.check(statement, self.operations, self.functions, self.casts | total.ON_GRIDS, given)
+
+    # Spelling
 
     @abstractmethod
     def digest(self, text: Any) -> Any:
@@ -52,12 +165,10 @@ class Engine(ABC):
     def length(self, text: Any) -> Any:
         """How many bytes a text has."""
 
+    @abstractmethod
     def sum(self, x: Any, size: int) -> list[tuple[Any, int]]:
         """Pieces of the sum of integers below 2^size in magnitude: pairs (aggregate, power of two it is
         worth)."""
-        if fits(size):
-            return [(ibis.least(ibis.greatest(summed(x), integer(-LIMIT)), integer(LIMIT)), 0)]
-        return [(ibis.coalesce(x.sum().cast("string"), ibis.literal("0")), 0)]
 
     def integer(self, kind: Kind | None, x: Any) -> Any:
         """A key or an id as an integer, not always another for another value."""
@@ -83,6 +194,24 @@ def summed(x: Any) -> Any:
     return ibis.coalesce(x.sum(), ibis.literal(0, "int64"))
 
 
+def wide_sum(x: Any, size: int) -> list[tuple[Any, int]]:
+    """The sum in one piece, where the engine's own sum cannot overflow: clamped to 64 bits, or as text."""
+    if fits(size):
+        return [(ibis.least(ibis.greatest(summed(x), integer(-LIMIT)), integer(LIMIT)), 0)]
+    return [(ibis.coalesce(x.sum().cast("string"), ibis.literal("0")), 0)]
+
+
+def limbs(x: Any, size: int) -> list[tuple[Any, int]]:
+    """The sum in limbs without a sign, and the highest with it, where the engine sums in 64 bits."""
+    pieces, power = [], 0
+    while size > LIMB:
+        pieces.append((summed(x & (2**LIMB - 1)), power))
+        x = x >> LIMB
+        size -= LIMB
+        power += LIMB
+    return [*pieces, (summed(x), power)]
+
+
 def builtin(name: str, *arguments: str, returns: str) -> Any:
     """A function the engine has and Ibis does not."""
     # Ibis reads the names of the parameters, so there must be as many as there are arguments.
@@ -90,3 +219,17 @@ def builtin(name: str, *arguments: str, returns: str) -> Any:
     types = tuple(dt.dtype(argument) for argument in arguments)
     declared = shapes[len(arguments) - 1]
     return ibis.udf.scalar.builtin(declared, name=name, signature=(types, dt.dtype(returns)))
+
+
+def interruptible(action: Callable[[], T], interrupt: Callable[[], None]) -> T:
+    """Work inside a library that does not listen to Ctrl-C, or tells it as a failure of its own.
+
+    It runs in a thread, which no signal reaches; meanwhile this one waits, and tells the library when to stop.
+    """
+    with ThreadPoolExecutor(1) as pool:
+        running = pool.submit(action)
+        try:
+            return running.result()
+        except KeyboardInterrupt:
+            interrupt()
+            raise

@@ -1,22 +1,63 @@
-"""PostgreSQL: doubles that overflow or underflow are errors, sums of integers are decimals without limit.
+"""A table of a PostgreSQL server, through its own expressions: CASE decides for each value, before any cast.
 
-Text is in UTF-8 (columns of any other encoding are not used, see `collations`), so that `convert_to` has nothing to
-convert, and nothing that it could not.
+Doubles that overflow or underflow are errors, sums of integers are decimals without limit. NaN is null, infinity the
+largest value of its kind, and so are numbers beyond doubles and dates beyond the calendar. Text must be stored as UTF-8
+(so that `convert_to` has nothing to convert, and nothing that it could not), under a collation in which different texts
+differ.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import getpass
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, ClassVar
+from urllib.parse import urlsplit
 
-from dalenius.tables.engines.engine import Engine, builtin
-from dalenius.tables.engines.total import CASTS
+from dalenius.errors import SourceError
+from dalenius.tables.engines.engine import Engine, builtin, wide_sum
+from dalenius.tables.engines.opened import (
+    DAYS,
+    MOMENTS,
+    UNUSABLE,
+    Clean,
+    Described,
+    Opened,
+    named_table,
+    no_table,
+    qualified,
+    selected,
+    within,
+)
+from dalenius.tables.engines.total import CASTS, COMMON, SUMMED
+from dalenius.tables.kinds import CLEAN, MOST, column_name, identity_name
+from dalenius.tables.place import Place, plain_name
+from dalenius.tables.schema import Schema
+
+ADDRESSES = ("postgresql://", "postgres://")
+HERE = ("", "127.0.0.1", "::1", "/var/run/postgresql", "/tmp")
+"""What PostgreSQL's library also calls localhost."""
+
+INTEGERS: Mapping[str, str] = {"int2": "int16", "int4": "int32", "int8": "int64"}
+TINY = "1e-300"
+"""Nearer to zero, numerics are zero: a cast to doubles would fail on the smallest."""
+
+TYPES = "SELECT oid, CASE typtype WHEN 'e' THEN 'enum' ELSE typname END FROM pg_type WHERE oid = ANY(%s)"
+FULL = "SELECT attname FROM pg_attribute WHERE attrelid = %s::regclass AND attnum > 0 AND attnotnull"
+COLLATED = """
+    SELECT a.attname FROM pg_attribute a JOIN pg_collation c ON c.oid = a.attcollation
+    WHERE a.attrelid = %s::regclass AND a.attnum > 0 AND NOT c.collisdeterministic
+"""
+ANY_COLLATED = "SELECT EXISTS (SELECT 1 FROM pg_collation WHERE NOT collisdeterministic)"
 
 
 class Postgres(Engine):
     """A server."""
 
     name = "postgres"
+    title = "PostgreSQL"
+    opened = "a postgresql:// address and a table"
     functions: ClassVar[Mapping[str, str]] = {
         "convert_to": "s",
         "sha256": "x",
@@ -25,6 +66,108 @@ class Postgres(Engine):
         "octet_length": "s",
     }
     casts = CASTS | {"is"}
+    operations: ClassVar[Mapping[type[Any], str]] = {**COMMON, **SUMMED}
+
+    def opens(self, data: Any) -> bool:
+        return isinstance(data, str | Path) and str(data).startswith(ADDRESSES)
+
+    def open(self, data: Any, table: str | None, schema: Schema) -> Opened:
+        import ibis
+        import psycopg
+
+        called = named_table(table, "the address names a database")
+        try:
+            connection = psycopg.connect(str(data), autocommit=True, connect_timeout=30)
+        except psycopg.Error:
+            connection = None
+        if connection is None:  # no chained exception: the address may hold a password
+            raise SourceError(
+                f"no connection to PostgreSQL at {urlsplit(str(data)).hostname}; check address and password."
+            )
+        backend = ibis.postgres.from_connection(connection)
+        try:
+            described = self.described(backend, qualified(called))
+        except psycopg.Error:
+            described = []
+        if not described:
+            backend.disconnect()
+            raise no_table(called)
+        return self.cleaned(backend, qualified(called), called)
+
+    def place(self, data: Any, table: str | None) -> Place:
+        """Host, port and database, however they are written; never a user, a password or an option."""
+        try:
+            from psycopg.conninfo import conninfo_to_dict
+
+            told: dict[str, Any] = dict(conninfo_to_dict(str(data)))
+        except Exception:  # it cannot be connected to either
+            told = {}
+        where = _server(told.get("host"), told.get("port"), told.get("dbname") or told.get("user"))
+        if told.get("service"):
+            where = f"service {told['service']}"
+        return Place("postgres", where, plain_name(table, "public"))
+
+    def place_given(self, backend: Any, table: str) -> Place:
+        info = backend.con.info
+        return Place("postgres", _server(info.host, info.port, info.dbname), plain_name(table, "public"))
+
+    def adopted(self, backend: Any, sql: str) -> tuple[Any, Any]:
+        return backend, f"({sql})"
+
+    def described(self, backend: Any, relation: Any) -> list[Described]:
+        """A domain is told as what it is made of."""
+        with backend.con.cursor() as cursor:
+            described = cursor.execute(f"SELECT * FROM {relation} AS t LIMIT 0").description
+            codes = [column.type_code for column in described]
+            names = dict(cursor.execute(TYPES, (codes,)).fetchall())
+            rows = cursor.execute(FULL, (relation,)).fetchall() if _is_table(relation) else []
+        full = {name for (name,) in rows}
+        return [Described(c.name, _type(c, names[c.type_code]), c.name not in full) for c in described]
+
+    def clean(self, dtype: Any, x: str) -> Clean:
+        if dtype == "bool":
+            return Clean("bool", "boolean", x)
+        if dtype in INTEGERS:
+            return Clean("integer", INTEGERS[dtype], f"CAST({x} AS BIGINT)")
+        if dtype in ("float4", "float8"):
+            told = "float32" if dtype == "float4" else "float64"
+            value = _number(f"CAST({x} AS DOUBLE PRECISION)", "DOUBLE PRECISION")
+            return Clean("number", told, value, nan=True)
+        if dtype == "numeric":
+            return Clean("number", "decimal", _number(x, "DECIMAL"), nan=True)
+        if dtype.startswith("decimal("):  # never infinite, and within doubles
+            value = f"CASE WHEN {x} < CAST('NaN' AS DECIMAL) THEN CAST({x} AS DOUBLE PRECISION) END"
+            return Clean("number", dtype, value, nan=True)
+        if dtype in ("text", "varchar", "uuid", "enum"):
+            told = "uuid" if dtype == "uuid" else "string"
+            return Clean("text", told, x if dtype == "text" else f"CAST({x} AS TEXT)")
+        if dtype == "date":
+            return Clean("date", "date", within(x, *DAYS))
+        if dtype == "timestamp":
+            return Clean("timestamp", "timestamp(6)", within(x, *MOMENTS))
+        return Clean(None, UNUSABLE if dtype in ("bpchar", "citext", "name") else dtype)
+
+    def collated(self, backend: Any, relation: Any, columns: Sequence[str]) -> set[str]:
+        with backend.con.cursor() as cursor:
+            if cursor.execute("SHOW server_encoding").fetchall()[0][0] != "UTF8":
+                return set(columns)  # anything may be in it, and there is nothing that reads all of that
+            if _is_table(relation):
+                return {name for (name,) in cursor.execute(COLLATED, (relation,)).fetchall()}
+            return set(columns) if cursor.execute(ANY_COLLATED).fetchall()[0][0] else set()
+
+    def view(self, backend: Any, relation: Any, columns: Sequence[str], forms: Sequence[Clean]) -> Any:
+        types = {column_name(i): CLEAN[form.kind] for i, form in enumerate(forms) if form.kind is not None}
+        types |= {identity_name(i): "string" for i, form in enumerate(forms) if form.identity is not None}
+        # OFFSET 0 keeps the planner from writing each clean column out wherever the question mentions it.
+        source = f"{relation} AS t({', '.join(columns)})" if columns else f"{relation} AS t"
+        query = f"SELECT {selected(forms)} FROM {source} OFFSET 0"
+        return backend.sql(query, schema=types or {"nothing": "int32"})
+
+    def fetch(self, backend: Any, statement: Any) -> Any:
+        return backend.to_pyarrow(statement)
+
+    def close(self, backend: Any) -> None:
+        backend.disconnect()
 
     def digest(self, text: Any) -> Any:
         found = builtin("sha256", "binary", returns="binary")(_bytes(text))
@@ -37,6 +180,40 @@ class Postgres(Engine):
     def length(self, text: Any) -> Any:
         return builtin("octet_length", "string", returns="int32")(text).cast("int64")
 
+    def sum(self, x: Any, size: int) -> list[tuple[Any, int]]:
+        return wide_sum(x, size)
+
 
 def _bytes(text: Any) -> Any:
     return builtin("convert_to", "string", "string", returns="binary")(text, "UTF8")
+
+
+def _number(x: str, form: str) -> str:
+    """Doubles from doubles or numerics. PostgreSQL takes NaN to be above all else, and x is named seldom: each mention
+    multiplies with those of the question."""
+
+    def constant(text: str) -> str:
+        return f"CAST('{text}' AS {form})"
+
+    small = (
+        f"WHEN ABS({x}) < {constant(TINY)} THEN CAST('0' AS DOUBLE PRECISION) " if form == "DECIMAL" else ""
+    )
+    clamped = f"LEAST(GREATEST({x}, {constant(str(-MOST))}), {constant(str(MOST))})"
+    return f"CASE {small}WHEN {x} < {constant('NaN')} THEN CAST({clamped} AS DOUBLE PRECISION) END"
+
+
+def _is_table(relation: str) -> bool:
+    """Whether it is the name of a table, and not a query in brackets."""
+    return not relation.startswith("(")
+
+
+def _type(column: Any, told: str) -> str:
+    narrow = told == "numeric" and column.precision is not None and column.precision <= 38
+    return f"decimal({column.precision}, {column.scale})" if narrow and 0 <= column.scale <= 38 else str(told)
+
+
+def _server(host: Any, port: Any, database: Any) -> str:
+    hosts = [one.lower() for one in str(host or "").split(",")]
+    hosts = ["localhost" if one in HERE else one for one in hosts]
+    ports = str(port or os.environ.get("PGPORT") or 5432)
+    return f"postgresql://{','.join(hosts)}:{ports}/{database or getpass.getuser()}"

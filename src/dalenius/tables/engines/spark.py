@@ -1,29 +1,154 @@
-"""Spark: integers that overflow and casts out of range are errors in its default (ANSI) mode, sums have 64 bits."""
+"""Spark, a cluster or one machine: a DataFrame, or a table of a session.
+
+Integers that overflow and casts out of range are errors in its default (ANSI) mode, sums have 64 bits. Columns are
+renamed by position before anything names them: to Spark, names that differ in capitals only are one name. Its
+timestamps are moments, and Ibis has set the session to UTC: they are read as such.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import contextlib
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 import ibis.expr.operations as ops
 
-from dalenius.tables.engines.engine import Engine, builtin, summed
+from dalenius.errors import SourceError
+from dalenius.tables.engines.engine import Engine, builtin, limbs
+from dalenius.tables.engines.opened import (
+    DAYS,
+    MOMENTS,
+    UNUSABLE,
+    Clean,
+    Described,
+    Opened,
+    named_table,
+    no_table,
+    numbers,
+    selected,
+    within,
+)
+from dalenius.tables.engines.total import CASTS, COMMON, SUMMED
+from dalenius.tables.kinds import MOST
+from dalenius.tables.place import Place, plain_name
+from dalenius.tables.schema import Schema
 
-LIMB = 23
-"""Bits of a limb (see `engine.ROWS`)."""
+INTEGERS: Mapping[str, str] = {
+    "ByteType": "int8",
+    "ShortType": "int16",
+    "IntegerType": "int32",
+    "LongType": "int64",
+}
+REBASE = ("spark.sql.parquet.datetimeRebaseModeInRead", "spark.sql.parquet.int96RebaseModeInRead")
+"""Spark 3 fails on old dates in files unless told how to read them."""
+
+MEND = "make_valid_utf8({0})"
+MEND_3 = "decode(encode({0}, 'UTF-8'), 'UTF-8')"
+"""What Spark 3 has in its place, and Spark 4 would fail on."""
 
 
 class Spark(Engine):
     """A cluster, or one machine."""
 
     name = "pyspark"
+    title = "Spark"
+    opened = "a Spark DataFrame"
     functions: ClassVar[Mapping[str, str]] = {"sha2": "si", "conv": "si", "hex": "s", "octet_length": "s"}
-    further: ClassVar[Mapping[type[Any], str]] = {
+    casts = CASTS
+    operations: ClassVar[Mapping[type[Any], str]] = {
+        **COMMON,
+        **SUMMED,
         ops.Substring: "si",
         ops.TryCast: "s",
         ops.BitwiseAnd: "i",
         ops.BitwiseRightShift: "i",
     }
+
+    def opens(self, data: Any) -> bool:
+        return type(data).__module__.partition(".")[0] == "pyspark"
+
+    def open(self, data: Any, table: str | None, schema: Schema) -> Opened:
+        import ibis
+
+        called, frame = "data", data
+        if not hasattr(data, "sparkSession"):
+            if not hasattr(data, "table"):
+                raise SourceError(
+                    f"a {type(data).__name__} of Spark cannot be opened; give a DataFrame or a session."
+                )
+            called, frame = named_table(table, "a Spark session is given"), None
+            with contextlib.suppress(Exception):
+                parts = [part.replace("`", "``") for part in called.split(".")]
+                frame = data.table(".".join(f"`{part}`" for part in parts))
+            if frame is None:
+                raise no_table(called)
+        backend = ibis.pyspark.connect(frame.sparkSession)
+        return self.cleaned(backend, frame, called, owned=False, kept=frame)
+
+    def place(self, data: Any, table: str | None) -> Place:
+        if table is None:
+            return Place("memory")
+        where = "spark"
+        with contextlib.suppress(Exception):  # a server that does not tell
+            where = str(data.conf.get("spark.sql.warehouse.dir"))
+        return Place("spark", where, plain_name(table, "default"))
+
+    def place_given(self, backend: Any, table: str) -> Place:
+        return Place("memory")
+
+    def adopted(self, backend: Any, sql: str) -> tuple[Any, Any]:
+        return backend, backend._session.sql(sql)
+
+    def described(self, backend: Any, relation: Any) -> list[Described]:
+        session = relation.sparkSession
+        for setting in REBASE:
+            # Where a server does not let it be set, the table is its own affair.
+            with contextlib.suppress(Exception):
+                if session.conf.get(setting) == "EXCEPTION":
+                    session.conf.set(setting, "CORRECTED")
+        return [Described(f.name, f.dataType, f.nullable) for f in relation.schema.fields]
+
+    def clean(self, dtype: Any, x: str) -> Clean:
+        kind = type(dtype).__name__
+        if kind == "BooleanType":
+            return Clean("bool", "boolean", x)
+        if kind in INTEGERS:
+            return Clean("integer", INTEGERS[kind], f"CAST({x} AS BIGINT)")
+        if kind == "DecimalType":
+            return Clean("number", f"decimal({dtype.precision}, {dtype.scale})", f"CAST({x} AS DOUBLE)")
+        if kind in ("FloatType", "DoubleType"):
+            return Clean("number", "float32" if kind == "FloatType" else "float64", _finite(x), nan=True)
+        if kind in ("StringType", "VarcharType"):
+            if getattr(dtype, "collation", None) not in (None, "UTF8_BINARY"):
+                return Clean(None, UNUSABLE)
+            # What is not UTF-8 is missing: mended, it could be taken for another text, or another unit.
+            return Clean("text", "string", f"CASE WHEN {MEND.format(x)} = {x} THEN {x} END", nan=True)
+        if kind == "DateType":
+            return Clean("date", "date", within(x, *DAYS))
+        if kind in ("TimestampType", "TimestampNTZType"):
+            word = "TIMESTAMP_NTZ" if kind == "TimestampNTZType" else "TIMESTAMP"
+            first, last = (moment.replace("TIMESTAMP", word) for moment in MOMENTS)
+            return Clean("timestamp", "timestamp(6)", within(x, first, last))
+        return Clean(None, dtype.simpleString())
+
+    def collated(self, backend: Any, relation: Any, columns: Sequence[str]) -> set[str]:
+        return set()  # the type tells, and `clean` has looked
+
+    def view(self, backend: Any, relation: Any, columns: Sequence[str], forms: Sequence[Clean]) -> Any:
+        session, view = relation.sparkSession, f"dalenius_{next(numbers)}"
+        relation.toDF(*columns).createOrReplaceTempView(f"{view}_raw")
+        query = f"SELECT {selected(forms)} FROM {view}_raw"
+        if int(session.version.split(".")[0]) < 4:
+            for x in columns:
+                query = query.replace(MEND.format(x), MEND_3.format(x))
+        session.sql(query).createOrReplaceTempView(view)
+        return backend.table(view)
+
+    def fetch(self, backend: Any, statement: Any) -> Any:
+        return backend.to_pyarrow(statement)
+
+    def close(self, backend: Any) -> None:
+        """The session is its owner's, always."""
 
     def digest(self, text: Any) -> Any:
         digits = builtin("sha2", "string", "int32", returns="string")(text, 256).left(6)
@@ -36,11 +161,12 @@ class Spark(Engine):
         return builtin("octet_length", "string", returns="int32")(text).cast("int64")
 
     def sum(self, x: Any, size: int) -> list[tuple[Any, int]]:
-        """Limbs without a sign, and the highest with it."""
-        pieces, power = [], 0
-        while size > LIMB:
-            pieces.append((summed(x & (2**LIMB - 1)), power))
-            x = x >> LIMB
-            size -= LIMB
-            power += LIMB
-        return [*pieces, (summed(x), power)]
+        return limbs(x, size)
+
+
+def _finite(x: str) -> str:
+    x, most = f"CAST({x} AS DOUBLE)", f"CAST('{MOST}' AS DOUBLE)"
+    return (
+        f"CASE WHEN isnan({x}) THEN CAST(NULL AS DOUBLE) WHEN {x} > {most} THEN {most} "
+        f"WHEN {x} < -{most} THEN -{most} ELSE {x} END"
+    )

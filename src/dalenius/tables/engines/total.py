@@ -24,7 +24,7 @@ from typing import Any
 
 import ibis.expr.operations as ops
 
-from dalenius.calculus.errors import QueryRefused
+from dalenius.errors import QueryRefused
 
 ANY = "fgisbdtnu0"
 """Doubles, shorter floats (g), integers, text (s), truth values, dates, timestamps, decimals (n), uuids, null (0)."""
@@ -33,7 +33,7 @@ COMMON: Mapping[type[Any], str] = {
     **dict.fromkeys((ops.Add, ops.Subtract, ops.Multiply), "fi"),
     ops.Divide: "f",
     ops.Modulus: "i",
-    **dict.fromkeys((ops.Abs, ops.Floor, ops.Ceil, ops.Sqrt, ops.IsNan), "f"),
+    **dict.fromkeys((ops.Abs, ops.Floor, ops.Ceil, ops.Sqrt), "f"),
     **dict.fromkeys((ops.Less, ops.LessEqual, ops.Greater, ops.GreaterEqual), "fidtn"),
     **dict.fromkeys((ops.Equals, ops.NotEquals), "fisbd"),
     **dict.fromkeys((ops.And, ops.Or, ops.Not), "b"),

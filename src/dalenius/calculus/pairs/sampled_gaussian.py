@@ -1,0 +1,198 @@
+"""Poisson sampling before Gaussian noise: the pair of DP-SGD, by quadrature."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dalenius.calculus.pairs.atoms import Atoms
+from dalenius.calculus.pairs.gaussian import GaussianPair
+from dalenius.calculus.pairs.mixture import (
+    MOST_WORK,
+    REACH,
+    envelope_for,
+    level_for,
+    log_moments,
+    log_moments_up,
+    rule_for,
+    size_for,
+    window,
+)
+from dalenius.calculus.pairs.pair import Ball, Decay, Pair, Reals, Tilted, Transform
+from dalenius.calculus.pairs.sampled import SampledPair
+
+FAR = 38.0
+"""From this mu on the two normal laws hardly overlap."""
+
+REVEALED = Atoms(np.zeros(0), np.zeros(0), infinite=1.0)
+"""Two distributions that cannot be confused."""
+
+LEVEL = 0.8
+"""Bounds on the decay below this are good enough."""
+MOST_CELLS = 100
+
+
+@dataclass(frozen=True)
+class SampledGaussianPair(SampledPair):
+    """One direction of a Poisson-sampled Gaussian pair: moments of w = 1 - g + g exp(mu x - mu^2/2), x ~ N(0, 1).
+
+    Outcomes that hardly overlap are composed as less than that, and as giving the sampled record away.
+    """
+
+    base: GaussianPair
+
+    def _order(self, c: float) -> float:
+        """The power of w whose mean is M(c)."""
+        return -c if self.added else 1.0 + c
+
+    @property
+    def lower(self) -> Pair:
+        return GaussianPair(FAR).sampled(self.rate, self.added) if self.base.mu > FAR else self
+
+    @property
+    def upper(self) -> Pair:
+        return REVEALED.sampled(self.rate, self.added) if self.base.mu > FAR else self
+
+    def renyi_log_mgf(self, s: Reals) -> Reals:
+        return log_moments_up(self.base.mu, self.rate, s, self.added)
+
+    def log_mgf(self, s: Reals) -> Reals:
+        return log_moments(self.base.mu, self.rate, -s if self.added else 1.0 + s)
+
+    def tilted(self, c: float, t: Reals) -> Tilted | None:
+        reach = float(np.max(np.abs(t)))
+        if len(t) * size_for(self.base.mu, self.rate, self._order(c), reach) > MOST_WORK:
+            return None
+        return rule_for(self.base.mu, self.rate, self.added, c, reach).along(t)
+
+    def envelope(self, c: float, t: Reals, times: int = 1) -> Reals:
+        return envelope_for(self.base.mu, self.rate, self.added, c, level_for(times)).on(t)
+
+    def mirrored(self) -> Pair:
+        from dalenius.calculus.pairs.subset_gaussian import SubsetGaussianPair
+
+        return SubsetGaussianPair(self)
+
+    def in_balls(self, flint: Any, c: float, reach: float) -> Transform:
+        return _transform(flint, self.base.mu, self.rate, self.added, c, reach)
+
+    def work_in_balls(self, c: float, reach: float) -> float:
+        return size_for(self.base.mu, self.rate, self._order(c), reach)
+
+    def decay_in_balls(self, flint: Any, c: float, top: Ball) -> Decay:
+        return _near(flint, self, c, top, _far(flint, self.base.mu, self.rate, self._order(c), top))
+
+
+def _transform(flint: Any, mu: float, rate: float, added: bool, c: float, reach: float) -> Transform:
+    """The trapezoid rule of `mixture.trapezoid` with its remainder as the radius of the ball."""
+    arb, acb = flint.arb, flint.acb
+    m = -c if added else 1.0 + c
+    strip = min(2.5 / mu, 8.5, math.sqrt(80.0 / max(-m, 1.0)) / mu)
+    growth = strip**2 / 2 + reach * mu * strip + min(0.0, m) * math.log(math.cos(mu * strip / 2))
+    h = 2 * math.pi * strip / (growth + 60.0)
+    low, high = window(mu, rate, m)
+    # The window ends where the log integrand falls with slope REACH; four more units take it down by
+    # exp(-46) more.
+    first, last = math.floor((low - 4.0) / h), math.ceil((high + 4.0) / h)
+    g, shift, step = arb(rate), arb(mu), arb(h)
+    nodes = []
+    weight: Ball = arb(0)
+    for k in range(first, last + 1):
+        x = step * k
+        log_w = (1 - g + g * (shift * x - shift**2 / 2).exp()).log()
+        gauss = (-x * x / 2).exp() * step / (2 * arb.pi()).sqrt()
+        size = gauss * (log_w * arb(m)).exp()
+        weight += size
+        nodes.append((log_w, gauss, size))
+    # Remainder: 2 exp(a^2/2 + |t| mu a) cos(mu a / 2)^min(m, 0) M(c) / (exp(2 pi a / h) - 1), and both tails.
+    a = arb(strip)
+    spread = (a * a / 2 + arb(reach) * shift * a).exp() * (shift * a / 2).cos() ** min(arb(m), arb(0))
+    rest = 2 * spread / ((2 * arb.pi() * a / step).exp() - 1)
+    ends = nodes[0][2] + nodes[-1][2]
+    tails = ends / (1 - (-arb(REACH) * step).exp())
+    radius = (rest * 2 * weight + tails).upper()
+
+    def mgf(s: Ball) -> Ball:
+        order = -s if added else 1 + s
+        total = sum((gauss * (order * log_w).exp() for log_w, gauss, _ in nodes), acb(0))
+        return total + acb(arb(0, radius), arb(0, radius))
+
+    return mgf
+
+
+def _near(flint: Any, pair: SampledGaussianPair, c: float, top: Ball, far: Transform) -> Decay:
+    """The bound for large t; where it says too little, values of M, and how fast it can move.
+
+    exp(-s a) M(s) / M(c) moves by at most the root of E (L - a)^2 per unit of t, the law tilted by c; and
+    d^2 x^2 / 2 <= cosh(d x) - 1 bounds that by three values of M on the real axis, whatever a and d.
+    """
+    arb, acb = flint.arb, flint.acb
+
+    def mgf(at: float) -> Ball:
+        return pair.in_balls(flint, at, 0.0)(acb(arb(at))).real / top
+
+    log_m = pair.log_mgf(np.array([c - 1e-3, c, c + 1e-3]))
+    mean = float(log_m[2] - log_m[0]) / 2e-3
+    spread = max(float(log_m[2] - 2 * log_m[1] + log_m[0]) / 1e-6, 1e-12) ** 0.5
+    d = min(0.5 / spread, 0.5)
+    shift = (arb(mean) * arb(d)).exp()
+    square = (mgf(c + d) / shift + mgf(c - d) * shift - 2) / arb(d) ** 2
+    pace = square.max(arb(0)).sqrt()
+
+    def bound(t: Ball, end: Ball) -> Ball:
+        best = far(t)
+        if end is None or best < arb(LEVEL):
+            return best
+        value = pair.in_balls(flint, c, float(end.upper()))
+        room = 1.0 - float((abs(value(acb(arb(c), t))) / top).mid())
+        # A third of the room goes to what happens between the points.
+        cells = math.ceil(1.5 * float((pace * (end - t)).upper()) / max(room, 1e-3))
+        if cells > MOST_CELLS:
+            return best
+        worst: Ball = arb(0)
+        for k in range(cells):
+            middle = t + (end - t) * (2 * k + 1) / (2 * cells)
+            worst = worst.max(abs(value(acb(arb(c), middle))) / top)
+        return best.min(worst + pace * (end - t) / (2 * cells))
+
+    return bound
+
+
+def _far(flint: Any, mu: float, rate: float, m: float, top: Ball) -> Transform:
+    """The bound for large t of `mixture.envelope_for`: what lies left of some x_0, and the variation of the rest."""
+    arb = flint.arb
+    bend = 1.0 + (abs(m) + 1.0) * mu * mu / 4
+    low, high = window(mu, rate, m)
+    low, high = low - mu, high + mu
+    x = np.linspace(low, high, math.ceil((high - low) * math.sqrt(bend) / 0.2) + 2)
+    gap = arb(float(x[1])) - arb(float(x[0]))
+    slack = (arb(bend) * gap**2 / 8 * (1 + arb(1e-6))).exp()
+    g, u, order = arb(rate), arb(mu), arb(m)
+    f, peaks = [], []
+    for value in x.tolist():
+        v = arb(value)
+        z = (u * v - u * u / 2).exp()
+        w = 1 - g + g * z
+        f.append((order * w.log() - v * v / 2).exp() / (2 * arb.pi()).sqrt() / top * slack)
+        peaks.append(f[-1] * w / (u * g * z))
+    left, largest = [f[0] / arb(REACH)], [peaks[-1]]
+    for a, b in itertools.pairwise(f):
+        left.append(left[-1] + gap * (1 + arb(1e-9)) * a.max(b))
+    for peak in reversed(peaks[:-1]):
+        largest.append(largest[-1].max(peak))
+    largest.reverse()
+    modes = 1 if (m + 1.0) * mu * mu / 4 <= 1.0 - 1e-9 else 2
+    some = np.unique(np.linspace(0, len(x) - 1, 48).astype(int)).tolist()
+    lines = [(left[k], 2 * (modes + 1) * largest[k]) for k in some]
+
+    def envelope(t: Ball) -> Ball:
+        best: Ball = arb(1)
+        for missed, variation in lines:
+            best = best.min(missed + variation / t)
+        return best
+
+    return envelope

@@ -1,0 +1,33 @@
+"""Which two data sets count as neighbours."""
+
+from __future__ import annotations
+
+import enum
+
+from dalenius.errors import InvalidParameter
+
+
+class Adjacency(enum.Enum):
+    """The neighbouring relation a sensitivity, a loss or a session is stated for."""
+
+    ADD_REMOVE = "add/remove one"
+    """One record is inserted or deleted; the number of records is itself protected ("unbounded")."""
+
+    REPLACE_ONE = "replace one"
+    """One record is exchanged for another; the number of records is public ("bounded")."""
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+ADD_REMOVE = Adjacency.ADD_REMOVE
+REPLACE_ONE = Adjacency.REPLACE_ONE
+
+
+def adjacency(value: object) -> Adjacency:
+    """The value as an Adjacency, or an error that names the two choices."""
+    if not isinstance(value, Adjacency):
+        raise InvalidParameter(
+            f"adjacency is {value!r}; it must be dalenius.ADD_REMOVE or dalenius.REPLACE_ONE."
+        )
+    return value

@@ -1,0 +1,113 @@
+"""Checks of numbers that enter the calculus. Each returns the plain value or raises InvalidParameter."""
+
+from __future__ import annotations
+
+import math
+import operator
+from decimal import Decimal
+from fractions import Fraction
+from typing import SupportsFloat, SupportsIndex
+
+from dalenius.errors import InvalidParameter, TooLittleNoise
+
+Real = SupportsFloat | SupportsIndex
+
+
+MOST = 10**300
+"""Whole numbers up to here are floats, too, and so are their products with what is moderate."""
+
+
+def shown(value: object) -> str:
+    """A value for a message: its repr, cut short where it is long."""
+    try:
+        text = repr(value)
+    except ValueError:  # Python writes no whole number of more than 4300 digits
+        text = "a number of thousands of digits"
+    return text if len(text) <= 100 else f"{text[:60]}... ({len(text)} characters)"
+
+
+def number(name: str, value: object, allowed: str = "a finite number") -> float:
+    """A finite float, from any number (int, Fraction, Decimal, NumPy's); booleans and text are refused."""
+    if isinstance(value, bool | str | bytes | bytearray):
+        raise InvalidParameter.of(name, f"{name} is {shown(value)}; it must be {allowed}.")
+    try:
+        result = float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError, OverflowError):
+        raise InvalidParameter.of(name, f"{name} is {shown(value)}; it must be {allowed}.") from None
+    if not math.isfinite(result):
+        raise InvalidParameter.of(name, f"{name} is {result}; it must be {allowed}.")
+    return result
+
+
+def positive(name: str, value: object, why: str = "") -> float:
+    """A finite float above zero."""
+    return _within(name, value, "a finite number above 0", lambda x: x > 0, why)
+
+
+def nonnegative(name: str, value: object, why: str = "") -> float:
+    """A finite float, zero included."""
+    return _within(name, value, "a finite number, 0 or more", lambda x: x >= 0, why)
+
+
+def probability(name: str, value: object, why: str = "") -> float:
+    """A float in [0, 1]."""
+    return _within(name, value, "a number in [0, 1]", lambda x: 0 <= x <= 1, why)
+
+
+def failure_probability(name: str, value: object, why: str = "") -> float:
+    """A float in [0, 1): a delta."""
+    return _within(name, value, "a number in [0, 1)", lambda x: 0 <= x < 1, why)
+
+
+def count(name: str, value: object, least: int = 0) -> int:
+    """A whole number, at least `least` and at most 1e300; what is not whole is refused, never rounded."""
+    allowed = f"a whole number, {least} or more"
+    if isinstance(value, bool):
+        raise InvalidParameter.of(name, f"{name} is {value!r}; it must be {allowed}.")
+    try:
+        result = operator.index(value)  # type: ignore[arg-type]
+    except TypeError:
+        near = number(name, value, allowed)
+        exact = Fraction(value if isinstance(value, Fraction | Decimal) else near)
+        if exact.denominator != 1:
+            raise InvalidParameter.of(name, f"{name} is {shown(value)}; it must be {allowed}.") from None
+        result = exact.numerator
+    if result < least:
+        raise InvalidParameter.of(name, f"{name} is {shown(result)}; it must be {allowed}.")
+    if result > MOST:
+        raise InvalidParameter.of(name, f"{name} is {shown(result)}; it must be at most 1e300.")
+    return result
+
+
+def ratio_up(a: float, b: float) -> float:
+    """a / b rounded up: exact when the quotient is a float."""
+    quotient = a / b
+    if math.isinf(quotient):
+        return quotient
+    return quotient if Fraction(quotient) * Fraction(b) >= Fraction(a) else math.nextafter(quotient, math.inf)
+
+
+def float_up(exact: Fraction) -> float:
+    """The least float that is not below an exact number."""
+    nearest = float(exact)
+    return nearest if Fraction(nearest) >= exact else math.nextafter(nearest, math.inf)
+
+
+def moderate(name: str, value: float, most: float = 1e4) -> float:
+    """A loss that still promises something: beyond `most` the units are surely wrong, and floats give out."""
+    if value > most:
+        raise TooLittleNoise.of(
+            name,
+            f"{name} is {value:g}; it must be at most {most:g}. So large a loss promises nothing: check "
+            "the units of the noise and of the sensitivity.",
+        )
+    return value
+
+
+def _within(name: str, value: object, allowed: str, holds: object, why: str) -> float:
+    result = number(name, value, allowed)
+    if not holds(result):  # type: ignore[operator]
+        raise InvalidParameter.of(
+            name, f"{name} is {result}; it must be {allowed}.{' ' + why if why else ''}"
+        )
+    return result

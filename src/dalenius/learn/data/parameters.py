@@ -1,0 +1,31 @@
+"""Checks of the parameters that several models share."""
+
+from __future__ import annotations
+
+from dalenius.calculus.guarantees import Guarantee
+from dalenius.core import checks
+from dalenius.errors import InvalidParameter
+
+
+def checked_guarantee(guarantee: object) -> Guarantee:
+    """The argument, if it is a promise."""
+    if not isinstance(guarantee, Guarantee):
+        raise InvalidParameter(
+            f"guarantee is {guarantee!r}; it must be a promise such as dalenius.ApproxDP(1.0, 1e-5)."
+        )
+    return guarantee
+
+
+def checked_norm(norm: object) -> float:
+    """The largest norm of a row, of a size whose square is a float, too."""
+    size = checks.positive("row_norm", norm)
+    if not 1e-100 <= size <= 1e100:
+        raise InvalidParameter(
+            f"row_norm is {size}; it must be from 1e-100 to 1e100. Scale X by a public number."
+        )
+    return size
+
+
+def constant_column(norm: object, scale: object) -> float:
+    """The entry of the constant column of rows of this norm."""
+    return checked_norm(norm) * checks.nonnegative("intercept_scale", scale)

@@ -1,0 +1,53 @@
+"""Targets of a regression: clipped to public bounds and moved to [-1, 1], each on its own."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+from dalenius.calculus.pairs.pair import Reals
+from dalenius.core import checks
+from dalenius.errors import InvalidParameter
+from dalenius.learn.data.rows import labels_of, number
+
+Bounds = tuple[float, float]
+
+
+class Targets:
+    """Numbers between two public bounds, and their places between -1 and 1."""
+
+    def __init__(self, bounds: Any) -> None:
+        if not isinstance(bounds, tuple | list) or len(bounds) != 2:
+            raise InvalidParameter(
+                f"target_bounds is {bounds!r}; it must be a pair (lowest, highest), both public."
+            )
+        low, high = (checks.number("target_bounds", b) for b in bounds)
+        if not low < high:
+            raise InvalidParameter(f"target_bounds is {bounds!r}; the first must be below the second.")
+        self.middle, self.spread = low / 2 + high / 2, high / 2 - low / 2
+        if not 1e-100 <= self.spread <= 1e100:
+            raise InvalidParameter(
+                f"target_bounds is {bounds!r}; they must be from 1e-100 to 1e100 apart. Scale the target by a public "
+                "number."
+            )
+
+    def to_unit(self, y: Any, rows: int) -> tuple[Reals, Reals]:
+        """Targets in [-1, 1], and which of them are numbers at all."""
+        found = numbers(y, rows)
+        usable = np.isfinite(found)
+        with np.errstate(all="ignore"):
+            return np.clip(
+                (np.where(usable, found, self.middle) - self.middle) / self.spread, -1.0, 1.0
+            ), usable
+
+
+def numbers(y: Any, rows: int) -> Reals:
+    """One float per row; what cannot be read as one is NaN."""
+    found = labels_of(y, rows, numeric=True)
+    if found.dtype.kind in "biuf":
+        return np.asarray(found, dtype=np.float64)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of a single value
+        return np.array([number(value) for value in found], dtype=np.float64)

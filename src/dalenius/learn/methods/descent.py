@@ -1,0 +1,181 @@
+"""Noisy gradient descent, on all records or on a Poisson sample of them in every step (DP-SGD)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from dalenius.calculus import losses
+from dalenius.calculus.calibrate import calibrate
+from dalenius.calculus.guarantees import Guarantee
+from dalenius.calculus.loss import Loss
+from dalenius.calculus.pairs.pair import Reals
+from dalenius.core import checks
+from dalenius.errors import InvalidParameter
+from dalenius.learn.data.rows import Records
+from dalenius.learn.numerics.curves import Curve
+from dalenius.learn.numerics.exact_sums import ExactSums
+from dalenius.learn.numerics.optimisers import Adam, Momentum
+from dalenius.noise import poisson_subsample
+
+AT_ONCE = 1 << 18
+"""Sampled rows drawn together."""
+
+Optimiser = Literal["adam", "momentum"]
+
+
+@dataclass(frozen=True)
+class Descent:
+    """How a model is to descend: `LogisticRegression(promise, method=Descent(rate=0.01, steps=500))` is DP-SGD.
+
+    With `rate` below 1 each step sees a Poisson sample of the records, with 1 all of them. The noise follows from the
+    promise. Gradients need no clipping beyond what the models do: rows are clipped to `row_norm`, slopes to `knee`.
+
+    Parameters
+    ----------
+    steps
+        How many steps.
+    rate
+        The share of the records that a step sees, in (0, 1].
+    learning_rate
+        The length of a step.
+    optimiser
+        'adam' or 'momentum'.
+    momentum
+        How much of the past a step keeps, in [0, 1).
+    ridge
+        The strength of the regularisation, 0 or more.
+
+    Raises
+    ------
+    InvalidParameter
+        By `fit` of the model, if a parameter is outside what is allowed.
+
+    Examples
+    --------
+    >>> import numpy as np, dalenius as dp
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(5000, 3)) / 2; y = (X[:, 0] > 0).astype(int)
+    >>> sgd = dp.learn.Descent(steps=300, rate=0.05, learning_rate=0.1)
+    >>> model = dp.learn.LogisticRegression(dp.ApproxDP(1.0, 1e-5), method=sgd).fit(X, y)
+    >>> bool(model.score(X, y) > 0.9), model.loss_.expression.count("poisson_sampled")
+    (True, 1)
+    """
+
+    steps: int = 100
+    rate: float = 1.0
+    optimiser: Optimiser = "adam"
+    learning_rate: float = 0.3
+    momentum: float = 0.9
+
+
+@dataclass(frozen=True)
+class NoisyDescent:
+    """Releases every iterate of `steps` steps along the sum of gradients plus N(0, (noise_multiplier L)^2 I).
+
+    L = `gradient_bound` bounds the gradient f' |x| of one record (a GLM needs no clipping: rows are short and slopes
+    bounded). With `rate` below 1 each step sees a fresh Poisson sample, and the loss is
+    `poisson_sampled(gaussian(noise_multiplier), rate) * steps`, which is what runs (Abadi et al. 2016,
+    for add/remove neighbours, so noise is relative to L and not 2L). With `rate` 1 it is a Gaussian loss, so
+    that promises of GDP and zCDP are kept exactly.
+
+    Records are put on a grid and their gradients summed exactly (`ExactSums`); the noise is exact on the same grid.
+    The number of records is not public, so the step length must not depend on it: Adam divides by the size of past
+    gradients; for "momentum" the learning rate applies to the sum. Steps are measured in units of the data, so that
+    the same data in other units give the same model: for Adam, in units in which the numbers of a row as long as
+    allowed are of size 1; for momentum, in units in which that row has norm 1. theta is the average of the last half of
+    the iterates.
+    """
+
+    steps: int
+    rate: float
+    noise_multiplier: float
+    gradient_bound: float
+    learning_rate: float = 0.3
+    optimiser: Optimiser = "adam"
+    momentum: float = 0.9
+    ridge: float = 0.0
+
+    def __post_init__(self) -> None:
+        checks.count("steps", self.steps, least=1)
+        if not checks.probability("rate", self.rate) > 0:
+            raise InvalidParameter(
+                "rate is 0; a step must see some records: choose a rate above 0, at most 1."
+            )
+        checks.positive("noise_multiplier", self.noise_multiplier, "Without noise nothing is private.")
+        checks.positive("gradient_bound", self.gradient_bound)
+        checks.positive("learning_rate", self.learning_rate)
+        checks.nonnegative("ridge", self.ridge)
+        if self.optimiser not in ("adam", "momentum"):
+            raise InvalidParameter(f"optimiser is {self.optimiser!r}; it must be 'adam' or 'momentum'.")
+        if not 0 <= checks.nonnegative("momentum", self.momentum) < 1:
+            raise InvalidParameter(f"momentum is {self.momentum}; it must be at least 0 and below 1.")
+
+    @classmethod
+    def calibrated(
+        cls,
+        guarantee: Guarantee,
+        gradient_bound: float,
+        *,
+        steps: int = 100,
+        rate: float = 1.0,
+        **options: object,
+    ) -> NoisyDescent:
+        """The least noise with which the whole run keeps a promise."""
+        found = calibrate(
+            lambda s: descent_loss(s, rate, steps), guarantee, start=math.sqrt(steps) * rate + 0.5
+        )
+        return cls(steps, rate, found, gradient_bound, **options)  # type: ignore[arg-type]
+
+    @property
+    def loss(self) -> Loss:
+        return descent_loss(self.noise_multiplier, self.rate, self.steps)
+
+    def fit(self, records: Records, curve: Curve) -> Reals:
+        """theta: the average of the last half of the iterates."""
+        often = self.rate * self.steps >= 2  # does keeping the rounded rows pay?
+        sums = ExactSums(records, curve, self.gradient_bound, self.noise_multiplier, self.steps, often)
+        theta, average, kept = np.zeros(records.size), np.zeros(records.size), 0
+        towards = Adam(self, records.size) if self.optimiser == "adam" else Momentum(self)
+        ridge = self.rate * self.ridge / sums.reach**2
+        chosen = samples(len(records), self.rate, self.steps)
+        for step, noisy_gradient in enumerate(sums.noisy_gradients(chosen)):
+            theta = sums.on_grid(theta)
+            gradient = noisy_gradient(theta)
+            if ridge > 0:
+                gradient += ridge * theta
+            theta -= towards.move(gradient, step)
+            if 2 * (step + 1) > self.steps:
+                kept += 1
+                average += (theta - average) / kept
+        return average / sums.reach
+
+
+def samples(rows: int, rate: float, steps: int) -> Iterator[Any]:
+    """A fresh Poisson sample of rows for every step; None for all of them.
+
+    Whether row i is in the sample of step t is a coin of its own for each (t, i); many steps are drawn in one go.
+    """
+    if rate == 1 or rows == 0:
+        yield from (None for _ in range(steps))
+        return
+    together = max(1, int(AT_ONCE / (rows * rate + 1)))
+    for done in range(0, steps, together):
+        block = min(together, steps - done)
+        places = poisson_subsample(rows * block, rate)
+        ends = np.searchsorted(places, np.arange(1, block + 1) * rows)
+        places %= rows
+        start = 0
+        for end in ends.tolist():
+            yield places[start:end]
+            start = end
+
+
+def descent_loss(noise_multiplier: float, rate: float, steps: int) -> Loss:
+    """The loss of all steps together."""
+    one = losses.gaussian(noise_multiplier)
+    return (one if rate == 1 else losses.poisson_sampled(one, rate)) * steps

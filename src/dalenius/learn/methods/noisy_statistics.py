@@ -1,0 +1,83 @@
+"""The sufficient statistics of least squares, X^T X and X^T y, with Gaussian noise."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+
+import numpy as np
+
+from dalenius.calculus import losses
+from dalenius.calculus.calibrate import calibrate
+from dalenius.calculus.guarantees import Guarantee
+from dalenius.calculus.loss import Loss
+from dalenius.calculus.pairs.pair import Reals
+from dalenius.learn.data.rows import Records
+from dalenius.mechanisms import AnalyzeGauss, Gaussian
+
+BITS = 18
+"""Rows and targets are whole numbers of 2^-18 of their bounds."""
+TOGETHER = 1 << 15
+"""So many products of two numbers below 2^19 add up to less than 2^53: doubles hold them exactly."""
+
+
+@dataclass(frozen=True)
+class NoisyStatistics:
+    """X^T X and X^T y of rows with norm <= row_bound and |y| <= 1, with Gaussian noise.
+
+    One record moves X^T X by |x|^2 in Frobenius norm, X^T y by |x| |y| (Vu and Slavkovic 2009, with Gaussian noise;
+    Wang 2018). mu is the Gaussian privacy of both together; `share` of mu^2 is spent on X^T X. Rows and targets are
+    rounded to grids each on its own, and their products are added exactly (blocks of 2^15 in doubles, blocks as
+    integers).
+    """
+
+    mu: float
+    row_bound: float
+    share: float = 0.5
+
+    @classmethod
+    @lru_cache(maxsize=64)
+    def calibrated(cls, guarantee: Guarantee, row_bound: float, share: float = 0.5) -> NoisyStatistics:
+        mu = 1 / calibrate(lambda s: losses.gaussian(s), guarantee)
+        return cls(mu * (1 - 1e-9), row_bound, share)
+
+    def _slack(self, size: int) -> float:
+        return (1 + 2.0**-BITS * math.sqrt(size)) ** 2
+
+    @property
+    def loss(self) -> Loss:
+        return self.gram(1).loss + self.product(1).loss
+
+    def gram(self, size: int) -> AnalyzeGauss:
+        """The mechanism for X^T X, in units of the grid."""
+        sensitivity = (self.row_bound / self.step) ** 2 * self._slack(size)
+        mu = self.mu * math.sqrt(self.share)
+        return AnalyzeGauss(sensitivity=sensitivity, sigma=sensitivity * math.sqrt(0.5) / mu * (1 + 1e-12))
+
+    def product(self, size: int) -> Gaussian:
+        """The mechanism for X^T y, in units of the grid."""
+        sensitivity = self.row_bound / self.step * 2.0**BITS * self._slack(size)
+        mu = self.mu * math.sqrt(1 - self.share)
+        return Gaussian(sensitivity=sensitivity, sigma=sensitivity / mu)
+
+    @cached_property
+    def step(self) -> float:
+        return 2.0 ** (math.ceil(math.log2(self.row_bound)) - BITS)
+
+    def release(self, data: Records) -> tuple[Reals, Reals]:
+        """X^T X and X^T y, noise included."""
+        size = data.size
+        gram, product = np.zeros((size, size), dtype=object), np.zeros(size, dtype=object)
+        for start in range(0, len(data), TOGETHER):
+            part = slice(start, start + TOGETHER)
+            x = np.rint(data.rows(part) / self.step)
+            y = np.rint(data.labels[part] * 2.0**BITS)
+            gram += (x.T @ x).astype(np.int64).astype(object)
+            product += (y @ x).astype(np.int64).astype(object)
+        noisy_gram = self.gram(size).release(gram) * self.step**2
+        return noisy_gram, np.asarray(self.product(size).release(product) * (self.step * 2.0**-BITS))
+
+    def noise(self, size: int) -> tuple[float, float]:
+        """Standard deviations of an off-diagonal entry of X^T X and of an entry of X^T y."""
+        return self.gram(size).sigma * self.step**2, self.product(size).sigma * self.step * 2.0**-BITS

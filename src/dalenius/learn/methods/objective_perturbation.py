@@ -1,0 +1,157 @@
+"""Objective perturbation: minimise the loss of the data plus a ridge plus a random linear term."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from dalenius.calculus import losses
+from dalenius.calculus.calibrate import calibrate
+from dalenius.calculus.guarantees import ApproxDP, Guarantee
+from dalenius.calculus.loss import Loss
+from dalenius.calculus.pairs.pair import Reals
+from dalenius.core import checks
+from dalenius.errors import CannotMeet
+from dalenius.learn.data.rows import Records
+from dalenius.learn.numerics.curves import Curve
+from dalenius.learn.numerics.minimise import Objective, minimiser
+from dalenius.mechanisms import Gaussian
+from dalenius.noise import gaussian
+
+BITS = 40
+OUTPUT_SHARE = 0.02
+"""The output noise costs mu * OUTPUT_SHARE on top of mu: a relative 2e-4 of the whole."""
+TOLERANCE = 1e-9
+"""The gradient left by the solver, in units of sigma. The output noise that hides it does not fall with the number of
+records n, as the noise in the objective and the sampling error do; so small, it is the smallest of the three for all n
+that fit into a computer. The rounding of b, 2^-41 sigma in each entry, is 2000 times as small."""
+
+
+@dataclass(frozen=True)
+class ObjectivePerturbation:
+    """Releases an approximate minimiser of sum f(x.theta; y) + (ridge/2)|theta|^2 + b.theta, b ~ N(0, sigma^2 I).
+
+    Add/remove adjacency. |f'||x| <= gradient_bound, f''|x|^2 <= smoothness. The point found is within
+    tolerance/ridge of the minimum, and N(0, output_sigma^2 I) is added to it; the loss is
+    `losses.approximate_minima(..., bound="sharp")` (docs/proofs/objective-perturbation.md; Iyengar et al. 2019 and
+    Redberg 2023, Theorem 4.4.1, for the tolerance). All numbers are chosen from the guarantee alone.
+
+    Floating point: b is an exactly rounded normal vector, off by at most 2^-41 sigma in each entry, which moves the
+    gradient by as little and is part of the tolerance; the output noise is drawn exactly on a grid by
+    `mechanisms.Gaussian`, whose sensitivity covers everything that happens before it.
+    """
+
+    sigma: float
+    ridge: float
+    gradient_bound: float
+    smoothness: float
+
+    @classmethod
+    def calibrated(
+        cls, guarantee: Guarantee, gradient_bound: float, smoothness: float, noise_ratio: float = 1.2
+    ) -> ObjectivePerturbation:
+        """sigma is `noise_ratio` times what the Gaussian mechanism would need; the ridge is what is then needed.
+
+        More noise needs less ridge. The ratio is raised where the promise cannot be kept with any ridge.
+        """
+        noise, ridge = _for_units(guarantee, checks.positive("noise_ratio", noise_ratio))
+        return cls(noise * gradient_bound, ridge * smoothness, gradient_bound, smoothness)
+
+    @classmethod
+    def kifer(cls, guarantee: Guarantee, gradient_bound: float, smoothness: float) -> ObjectivePerturbation:
+        """The noise and the ridge of Kifer, Smith and Thakurta 2012 (Redberg 2023, Theorem 4.2.8), for comparison.
+
+        `loss` is our account of them, and smaller than what was asked for.
+        """
+        if not isinstance(guarantee, ApproxDP) or guarantee.delta == 0 or guarantee.epsilon == 0:
+            raise CannotMeet(f"Kifer's constants cannot keep {guarantee}; ask for ApproxDP(epsilon, delta).")
+        epsilon, delta = guarantee.epsilon, guarantee.delta
+        sigma = gradient_bound * math.sqrt(8 * math.log(2 / delta) + 4 * epsilon) / epsilon
+        found = cls(sigma, 2 * smoothness / epsilon, gradient_bound, smoothness)
+        if not guarantee.holds(found.loss):
+            raise CannotMeet(
+                f"Kifer's constants cannot be shown to keep {guarantee}; use method='objective'."
+            )
+        return found
+
+    @property
+    def tolerance(self) -> float:
+        return TOLERANCE * self.sigma
+
+    @property
+    def output_sigma(self) -> float:
+        return 2 * self.tolerance / self.ridge / (OUTPUT_SHARE * self.gradient_bound / self.sigma)
+
+    @property
+    def loss(self) -> Loss:
+        """That of the same problem in units in which both bounds are 1: the same in all units."""
+        return unit_loss(_down(self.sigma / self.gradient_bound), _down(self.ridge / self.smoothness))
+
+    def fit(self, records: Records, curve: Curve) -> Reals:
+        """theta, noise included. Where the solver fails (it should not), noise alone: zero plus the output noise."""
+        noise = self.sigma * np.asarray(gaussian(records.size, bits=BITS))
+        theta = close_minimum(Objective(records, curve, self.ridge, noise), self.tolerance)
+        output = Gaussian(sensitivity=2 * self.tolerance / self.ridge, sigma=self.output_sigma)
+        return np.asarray(output.release(theta))
+
+
+@lru_cache(maxsize=256)
+def unit_loss(sigma: float, ridge: float) -> Loss:
+    """The loss for gradients and bends of 1 at most."""
+    tolerance = TOLERANCE * sigma
+    return losses.approximate_minima(
+        sigma,
+        ridge,
+        1.0,
+        1.0,
+        tolerance=tolerance,
+        output_sigma=2 * tolerance / ridge / (OUTPUT_SHARE / sigma),
+        bound="sharp",
+    )
+
+
+@lru_cache(maxsize=256)
+def _for_units(guarantee: Guarantee, ratio: float) -> tuple[float, float]:
+    """sigma and ridge for gradients and bends of 1 at most."""
+    least = calibrate(lambda s: losses.gaussian(s), guarantee)
+    for _ in range(20):
+        sigma = _up(ratio * least)
+        try:
+            ridge = calibrate(lambda r, s=sigma: unit_loss(s, r), guarantee)  # type: ignore[misc]
+        except CannotMeet:
+            ratio *= 1.2
+            continue
+        ridge = _up(ridge)
+        while not guarantee.holds(
+            unit_loss(sigma, ridge)
+        ):  # the promise was verified before the digits were cut
+            ridge = _up(ridge * (1 + 1e-10))
+        return sigma * (1 + 1e-14), ridge * (1 + 1e-14)
+    raise CannotMeet(f"objective perturbation cannot keep {guarantee}; ask for another method or promise.")
+
+
+def _down(x: float) -> float:
+    """x with 12 digits, or a little less: what is accounted is the same in all units, and never more than there is."""
+    found = float(f"{x:.12g}")
+    return found if found <= x else float(f"{x * (1 - 1e-12):.12g}")
+
+
+def _up(x: float) -> float:
+    found = float(f"{x:.12g}")
+    return found if found >= x else float(f"{x * (1 + 1e-12):.12g}")
+
+
+def close_minimum(objective: Objective, tolerance: float) -> Reals:
+    """A point within `tolerance`/ridge of the minimum (as where the gradient is shorter than that); else zeros.
+
+    A quarter of the tolerance is left for what rounding does to the noise and to the gradient. Nothing is decided by
+    the number of rows.
+    """
+    try:
+        theta, left = minimiser(objective, 0.5 * tolerance)
+    except (np.linalg.LinAlgError, ValueError):  # a Hessian that rounding made singular, or not finite
+        return np.zeros_like(objective.noise)
+    return theta if left <= 0.75 * tolerance else np.zeros_like(theta)

@@ -1,0 +1,85 @@
+"""Objective perturbation with K-norm noise: pure differential privacy."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from dalenius.calculus import losses
+from dalenius.calculus.guarantees import ApproxDP, Guarantee, PureDP
+from dalenius.calculus.loss import Loss
+from dalenius.calculus.pairs.pair import Reals
+from dalenius.core import checks
+from dalenius.errors import CannotMeet
+from dalenius.learn.data.rows import Records
+from dalenius.learn.methods.objective_perturbation import BITS, TOLERANCE, close_minimum
+from dalenius.learn.numerics.curves import Curve
+from dalenius.learn.numerics.minimise import Objective
+from dalenius.mechanisms import KNorm
+from dalenius.noise import norm_noise
+
+OUTPUT_SHARE = 0.002
+"""The part of epsilon that the output noise costs."""
+
+
+@dataclass(frozen=True)
+class PureObjectivePerturbation:
+    """Releases a minimiser of sum f(x.theta; y) + (ridge/2)|theta|^2 + b.theta, b with density ~ exp(-|b|/scale).
+
+    Add/remove adjacency, Euclidean norm; |f'||x| <= gradient_bound, f''|x|^2 <= smoothness (Chaudhuri, Monteleoni
+    and Sarwate 2011; Awan and Slavkovic 2021, for GLM losses). As in docs/proofs/objective-perturbation.md,
+    log p_Z'(theta) - log p_Z(theta) = (|b_Z| - |b_Z'|)/scale + log(1 + f'' x^T A^-1 x), and b_Z - b_Z' is the
+    gradient of the extra record: the first part is at most gradient_bound/scale either way, the second between 0
+    and log(1 + smoothness/ridge). So the exact minimiser is epsilon-DP with epsilon their sum.
+
+    The point found has a gradient of norm `tolerance` at most (the rounding of b is part of it), lies within
+    tolerance/ridge of the minimiser, and gets K-norm noise of its own; `loss` is the sum of the two.
+    """
+
+    scale: float
+    ridge: float
+    gradient_bound: float
+    smoothness: float
+
+    @classmethod
+    def calibrated(
+        cls, guarantee: Guarantee, gradient_bound: float, smoothness: float, noise_ratio: float = 1.2
+    ) -> PureObjectivePerturbation:
+        """The noise takes 1/noise_ratio of epsilon, the ridge what is left."""
+        ratio = checks.positive("noise_ratio", noise_ratio)
+        if not isinstance(guarantee, PureDP | ApproxDP) or guarantee.epsilon <= 0:
+            raise CannotMeet(
+                f"K-norm noise in the objective cannot keep {guarantee}; ask for PureDP(epsilon)."
+            )
+        if ratio <= 1:
+            raise CannotMeet(f"noise_ratio is {ratio}; above 1, something of epsilon is left for the ridge.")
+        epsilon = guarantee.epsilon * (1 - OUTPUT_SHARE) * (1 - 1e-12)
+        ridge = smoothness / math.expm1(min(epsilon * (1 - 1 / ratio), 700.0)) * (1 + 1e-12)
+        return cls(gradient_bound * ratio / epsilon, ridge, gradient_bound, smoothness)
+
+    @property
+    def tolerance(self) -> float:
+        return TOLERANCE * self.scale
+
+    @property
+    def _exact(self) -> float:
+        """Epsilon of the exact minimiser, rounded up."""
+        return (self.gradient_bound / self.scale + math.log1p(self.smoothness / self.ridge)) * (1 + 1e-13)
+
+    @property
+    def output_scale(self) -> float:
+        share = self._exact * OUTPUT_SHARE / (1 - OUTPUT_SHARE)
+        return 2 * self.tolerance / self.ridge / share
+
+    @property
+    def loss(self) -> Loss:
+        return losses.pure(self._exact) + losses.laplace(self.output_scale, 2 * self.tolerance / self.ridge)
+
+    def fit(self, records: Records, curve: Curve) -> Reals:
+        """theta, noise included; zero plus the output noise where the solver fails (it should not)."""
+        noise = self.scale * np.asarray(norm_noise(records.size, "l2", bits=BITS))
+        theta = close_minimum(Objective(records, curve, self.ridge, noise), self.tolerance)
+        output = KNorm(sensitivity=2 * self.tolerance / self.ridge, scale=self.output_scale)
+        return np.asarray(output.release(theta))

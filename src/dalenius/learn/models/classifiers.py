@@ -1,0 +1,207 @@
+"""Private linear classifiers with scikit-learn's manners."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.base import ClassifierMixin
+
+from dalenius.calculus.guarantees import Guarantee
+from dalenius.calculus.pairs.pair import Reals
+from dalenius.errors import InvalidParameter
+from dalenius.learn.data.rows import Rows, labels_of, same, training
+from dalenius.learn.methods.plan import Method
+from dalenius.learn.models.linear_model import LinearModel
+from dalenius.learn.numerics.curves import Curve, HuberHinge, Logistic
+
+
+class _Binary(ClassifierMixin, LinearModel):  # type: ignore[misc]
+    classes: Sequence[Any]
+
+    def fit(self, X: Any, y: Any) -> Any:
+        """Fit on records X (n x d) and labels y; the cost is `loss_`, whatever the data."""
+        features = training(self, X)
+        classes = np.asarray(self.classes)
+        if classes.shape != (2,) or classes[0] == classes[1]:
+            raise InvalidParameter(
+                f"classes is {self.classes!r}; name the two possible labels, the second one being the positive: they "
+                "are public and must not be read off the data."
+            )
+        text = [isinstance(label, str) for label in classes.tolist()]
+        labels = labels_of(y, len(features), numeric=None if any(text) != all(text) else not any(text))
+        positive, negative = same(labels, classes[1]), same(labels, classes[0])
+        theta = self._fitted(features, positive.astype(float), positive | negative)
+        weights, intercept = self._split(theta)
+        self.coef_, self.intercept_, self.classes_ = weights[None, :], np.array([intercept]), classes
+        return self
+
+    def decision_function(self, X: Any) -> Reals:
+        """x.coef + intercept: positive for the second class."""
+        return self._scores(X)
+
+    def predict(self, X: Any) -> Any:
+        """The likelier class of every row."""
+        positive = self.decision_function(X) > 0
+        return self.classes_[positive.astype(int)]
+
+
+class LogisticRegression(_Binary):
+    """Logistic regression by objective perturbation: Gaussian noise in the objective, add/remove neighbours.
+
+    Every row is scaled down to norm `row_norm` at most (`rows="normalize"`: to exactly that), a constant column
+    `intercept_scale * row_norm` is added, and sum log-loss + (ridge/2)|theta|^2 + b.theta is minimised. Noise and ridge
+    follow from the guarantee alone; rows that hold NaN or a label outside `classes` count as absent. The released
+    model is (coef_, intercept_); its cost is `loss_`, which composes with any other.
+
+    The slope of one record's log-loss is clipped to `knee` (Song et al. 2020): 1/2 instead of 1 halves the noise, and
+    only records on the wrong side of the border feel it. `predict_proba` allows for it.
+
+    Parameters
+    ----------
+    guarantee
+        The promise that one fit keeps, such as `dp.ApproxDP(1.0, 1e-5)`.
+    classes
+        The two labels, the positive one second; public.
+    knee
+        The largest slope of one record's loss.
+    row_norm
+        Rows are brought to this Euclidean norm at most; public.
+    rows
+        'clip' shortens long rows; 'normalize' brings all to the norm.
+    intercept_scale
+        The constant column, in units of `row_norm`; 0 for no intercept.
+    noise_ratio
+        The noise in the objective, in units of what the Gaussian mechanism needs: more noise needs less ridge.
+    method
+        'auto', 'objective', 'kifer', 'descent' or 'output', or a `Descent`.
+
+    Attributes
+    ----------
+    coef_
+        The coefficients.
+    intercept_
+        The intercept.
+    loss_
+        What the fit cost, whatever the data.
+
+    Raises
+    ------
+    InvalidParameter
+        By `fit`, if a parameter is outside what is allowed, or X or y is not a table and its labels.
+    CannotMeet
+        By `fit`, if the method cannot keep the promise.
+
+    Examples
+    --------
+    >>> import numpy as np, dalenius as dp
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(5000, 3)); y = (X[:, 0] > 0).astype(int)
+    >>> clf = dp.learn.LogisticRegression(dp.ApproxDP(1.0, 1e-5), row_norm=3.0).fit(X, y)
+    >>> bool(clf.score(X, y) > 0.9), bool(clf.loss_.epsilon(1e-5) <= 1.0)
+    (True, True)
+    """
+
+    def __init__(
+        self,
+        guarantee: Guarantee,
+        *,
+        classes: Sequence[Any] = (0, 1),
+        knee: float = 0.5,
+        row_norm: float = 1.0,
+        rows: Rows = "clip",
+        intercept_scale: float = 0.3,
+        noise_ratio: float = 1.2,
+        method: Method = "auto",
+    ) -> None:
+        self.guarantee = guarantee
+        self.classes = classes
+        self.knee = knee
+        self.row_norm = row_norm
+        self.rows = rows
+        self.intercept_scale = intercept_scale
+        self.noise_ratio = noise_ratio
+        self.method = method
+
+    def _curve(self) -> Logistic:
+        return Logistic(self.knee)
+
+    def predict_proba(self, X: Any) -> Reals:
+        """Probabilities of both classes."""
+        positive = self._curve().probability(self.decision_function(X))
+        return np.column_stack((1 - positive, positive))
+
+
+class LinearSVC(_Binary):
+    """A linear support vector machine (hinge with a rounded corner) by objective perturbation.
+
+    As `LogisticRegression`, with the Huber hinge of Chaudhuri, Monteleoni and Sarwate 2011 in place of the log-loss.
+
+    Parameters
+    ----------
+    guarantee
+        The promise that one fit keeps, such as `dp.ApproxDP(1.0, 1e-5)`.
+    classes
+        The two labels, the positive one second; public.
+    width
+        How far the corner of the hinge is rounded.
+    row_norm
+        Rows are brought to this Euclidean norm at most; public.
+    rows
+        'clip' shortens long rows; 'normalize' brings all to the norm.
+    intercept_scale
+        The constant column, in units of `row_norm`; 0 for no intercept.
+    noise_ratio
+        The noise in the objective, in units of what the Gaussian mechanism needs: more noise needs less ridge.
+    method
+        'auto', 'objective', 'kifer', 'descent' or 'output', or a `Descent`.
+
+    Attributes
+    ----------
+    coef_
+        The coefficients.
+    intercept_
+        The intercept.
+    loss_
+        What the fit cost, whatever the data.
+
+    Raises
+    ------
+    InvalidParameter
+        By `fit`, if a parameter is outside what is allowed, or X or y is not a table and its labels.
+    CannotMeet
+        By `fit`, if the method cannot keep the promise.
+
+    Examples
+    --------
+    >>> import numpy as np, dalenius as dp
+    >>> X = np.random.default_rng(0).normal(size=(5000, 3)); y = (X[:, 0] > 0).astype(int)
+    >>> svc = dp.learn.LinearSVC(dp.ApproxDP(1.0, 1e-5), row_norm=3.0).fit(X, y)
+    >>> bool(svc.score(X, y) > 0.9)
+    True
+    """
+
+    def __init__(
+        self,
+        guarantee: Guarantee,
+        *,
+        classes: Sequence[Any] = (0, 1),
+        width: float = 0.5,
+        row_norm: float = 1.0,
+        rows: Rows = "clip",
+        intercept_scale: float = 0.3,
+        noise_ratio: float = 1.2,
+        method: Method = "auto",
+    ) -> None:
+        self.guarantee = guarantee
+        self.classes = classes
+        self.width = width
+        self.row_norm = row_norm
+        self.rows = rows
+        self.intercept_scale = intercept_scale
+        self.noise_ratio = noise_ratio
+        self.method = method
+
+    def _curve(self) -> Curve:
+        return HuberHinge(self.width)

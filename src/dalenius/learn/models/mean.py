@@ -1,0 +1,190 @@
+"""A mean by the exponential mechanism: for empirical risk, and for the norm of its gradient.
+
+`one_quantile` has the same for quantiles, `drawn_regression` for a few coefficients.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from dalenius.calculus.guarantees import Guarantee
+from dalenius.calculus.loss import Loss
+from dalenius.calculus.losses import bounded_range
+from dalenius.core import checks
+from dalenius.errors import InvalidParameter
+from dalenius.learn.data.parameters import checked_guarantee
+from dalenius.learn.data.refits import alone
+from dalenius.learn.data.rows import listed
+from dalenius.learn.data.targets import Bounds, numbers
+from dalenius.mechanisms import Exponential
+from dalenius.mechanisms._support.epsilon_calibration import affordable, scale_for
+from dalenius.noise import bernoulli_exp, geometric, noisy_argmax, uniform_integers
+
+STEPS = 1 << 20
+"""Data are whole numbers of 2^-20 of the width of their bounds."""
+CANDIDATES = 1 << 12
+
+
+class OneNumber(BaseEstimator):  # type: ignore[misc]
+    """Numbers in public bounds, on a grid, and a promise kept by an exponential mechanism."""
+
+    guarantee: Guarantee
+    bounds: Bounds
+
+    def price(self) -> Loss:
+        """What a fit will cost, whatever the data."""
+        return bounded_range(self._epsilon())
+
+    def _epsilon(self) -> float:
+        return affordable(checked_guarantee(self.guarantee), bounded_range)
+
+    def _limits(self) -> tuple[float, float]:
+        given: Any = self.bounds
+        if not isinstance(given, tuple | list) or len(given) != 2:
+            raise InvalidParameter(f"bounds is {given!r}; it must be a pair (lowest, highest), both public.")
+        low, high = (checks.number("bounds", b) for b in given)
+        if not low < high:
+            raise InvalidParameter(f"bounds is {self.bounds!r}; the first must be below the second.")
+        if not 1e-100 <= high / 2 - low / 2 <= 1e100:
+            raise InvalidParameter(f"bounds is {self.bounds!r}; they must be from 1e-100 to 1e100 apart.")
+        return low, high
+
+    def _units(self, x: Any) -> Any:
+        """Whole numbers from 0 to STEPS; what is not a number counts as absent."""
+        alone(self)
+        given = np.asarray(x) if hasattr(x, "__array__") else listed(x)
+        if given.ndim != 1:
+            raise InvalidParameter(f"the data have {given.ndim} dimensions; they must be a list of numbers.")
+        found = numbers(given, len(given))
+        low, high = self._limits()
+        found = np.clip(found[np.isfinite(found)], low, high)
+        return np.rint((found - low) / (high - low) * STEPS).astype(np.int64)
+
+
+class GradientMean(OneNumber):
+    """The mean of numbers in public bounds by the K-norm gradient mechanism. Add/remove neighbours.
+
+    Released: theta with probability proportional to exp(-(epsilon / (2 width)) |sum_i (theta - x_i)|) on a grid of
+    2^-20 of the width (Reimherr and Awan 2019): one record moves the gradient by |theta - x| <= width, so this
+    is an exponential mechanism and costs `bounded_range(epsilon)`. The error falls like 1/n. The
+    draw is exact: a side by Gumbel noise, a geometric number of steps away, again if that is out of bounds.
+
+    Parameters
+    ----------
+    guarantee
+        The promise that one fit keeps, such as `dp.ApproxDP(1.0, 1e-5)`.
+    bounds
+        The least and the largest number; public.
+
+    Attributes
+    ----------
+    value_
+        The number released.
+    loss_
+        What the fit cost, whatever the data.
+
+    Raises
+    ------
+    InvalidParameter
+        By `fit`, if a parameter is outside what is allowed, or X or y is not a table and its labels.
+
+    Examples
+    --------
+    >>> import dalenius as dp
+    >>> mean = dp.learn.GradientMean(dp.PureDP(1.0), bounds=(0, 10)).fit([3.0] * 5000)
+    >>> abs(mean.value_ - 3) < 0.1
+    True
+    """
+
+    def __init__(self, guarantee: Guarantee, *, bounds: Bounds = (0.0, 1.0)) -> None:
+        self.guarantee = guarantee
+        self.bounds = bounds
+
+    def fit(self, x: Any, y: None = None) -> Any:
+        """Draw the mean of x."""
+        (low, high), epsilon, units = self._limits(), self._epsilon(), self._units(x)
+        found = draw_by_gradient(len(units), int(units.sum()), 0, STEPS, scale_for(2.0 * STEPS, epsilon))
+        self.value_, self.loss_ = low + found * (high - low) / STEPS, bounded_range(epsilon)
+        return self
+
+
+class ExponentialMean(OneNumber):
+    """The mean of numbers in public bounds by the exponential mechanism for squared error. Add/remove neighbours.
+
+    Released: one of 4097 evenly spaced theta, with probability proportional to exp(-(epsilon/width^2) sum_i (theta -
+    x_i)^2) (McSherry and Talwar 2007; a record only ever lowers the score, so there is no factor 2). Loss
+    `bounded_range(epsilon)`. Its error falls like n^-1/2 and no faster (Awan, Kenney, Reimherr and Slavkovic 2019):
+    kept for comparison, use `GradientMean`.
+
+    Parameters
+    ----------
+    guarantee
+        The promise that one fit keeps, such as `dp.ApproxDP(1.0, 1e-5)`.
+    bounds
+        The least and the largest number; public.
+
+    Attributes
+    ----------
+    value_
+        The number released.
+    loss_
+        What the fit cost, whatever the data.
+
+    Raises
+    ------
+    InvalidParameter
+        By `fit`, if a parameter is outside what is allowed, or X or y is not a table and its labels.
+
+    Examples
+    --------
+    >>> import dalenius as dp
+    >>> mean = dp.learn.ExponentialMean(dp.PureDP(1.0), bounds=(0, 10)).fit([3.0] * 5000)
+    >>> abs(mean.value_ - 3) < 1
+    True
+    """
+
+    def __init__(self, guarantee: Guarantee, *, bounds: Bounds = (0.0, 1.0)) -> None:
+        self.guarantee = guarantee
+        self.bounds = bounds
+
+    def fit(self, x: Any, y: None = None) -> Any:
+        """Draw the mean of x."""
+        (low, high), epsilon, units = self._limits(), self._epsilon(), self._units(x)
+        count, total = len(units), int(units.sum())
+        places = [k * (STEPS // CANDIDATES) for k in range(CANDIDATES + 1)]
+        # Exact integers, less their largest; a double then errs by 2^-53 of a score.
+        scores = [2 * k * total - count * k * k for k in places]
+        top = max(scores)
+        best = np.array([float(s - top) for s in scores])
+        choose = Exponential(sensitivity=float(STEPS) ** 2 * (1 + 2.0**-20), epsilon=epsilon, monotone=True)
+        self.value_ = low + places[int(choose.release(best))] * (high - low) / STEPS
+        self.loss_ = choose.loss
+        return self
+
+
+def draw_by_gradient(slope: int, level: int, low: int, high: int, scale: float) -> int:
+    """A whole k in [low, high] with probability proportional to exp(-|slope k - level| / scale), exactly.
+
+    Left of the root level/slope, and right of it, these are geometric. `slope` is 0 or more.
+    """
+    if slope == 0:
+        return int(uniform_integers(low, high + 1))
+    left = min(max(level // slope, low - 1), high)
+    gaps = [level - slope * left, slope * (left + 1) - level]
+    step = Fraction(scale) / slope
+    if step > high - low:  # almost flat: any place, kept with the probability it deserves
+        least = min(abs(slope * k - level) for k in (max(left, low), min(left + 1, high)))
+        while True:
+            found = int(uniform_integers(low, high + 1))
+            if bernoulli_exp(Fraction(abs(slope * found - level) - least) / Fraction(scale)):
+                return found
+    while True:
+        side = int(noisy_argmax(np.array([-float(g) for g in gaps]), scale, noise="gumbel"))
+        away = int(geometric(step))
+        found = left - away if side == 0 else left + 1 + away
+        if low <= found <= high:
+            return found

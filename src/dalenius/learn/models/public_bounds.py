@@ -1,0 +1,64 @@
+"""Features brought to one scale by public bounds: nothing is learned from the data."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, TransformerMixin
+
+from dalenius.calculus.pairs.pair import Reals
+from dalenius.core import checks
+from dalenius.errors import InvalidParameter
+from dalenius.learn.data.rows import matrix
+
+
+class PublicBounds(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """Columns clamped to their bounds and mapped to [-1, 1] / sqrt(d): rows of norm 1 at most.
+
+    `bounds` has a pair (lower, upper) for every column, known without looking at the data. `fit` looks at nothing.
+
+    Parameters
+    ----------
+    bounds
+        A pair (lower, upper) for every column; public.
+
+    Raises
+    ------
+    InvalidParameter
+        By `fit`, if a pair is not two numbers, the lower one first.
+
+    Examples
+    --------
+    >>> import dalenius as dp
+    >>> dp.learn.PublicBounds([(0, 10), (-5, 5)]).fit_transform([[10, 0], [99, -5]]).round(3).tolist()
+    [[0.707, 0.0], [0.707, -0.707]]
+    """
+
+    def __init__(self, bounds: Sequence[tuple[float, float]]) -> None:
+        self.bounds = bounds
+
+    def fit(self, X: Any = None, y: Any = None) -> PublicBounds:
+        self._ends()
+        self.n_features_in_ = len(self.bounds)
+        return self
+
+    def transform(self, X: Any) -> Reals:
+        """The rows on their common scale; NaN stays NaN."""
+        lower, upper = self._ends()
+        x = matrix(X, len(lower), type(self).__name__)
+        half = upper / 2 - lower / 2
+        return np.asarray((np.clip(x, lower, upper) - (lower + half)) / half / np.sqrt(len(lower)))
+
+    def _ends(self) -> tuple[Reals, Reals]:
+        if len(self.bounds) == 0:
+            raise InvalidParameter("bounds is empty; give a pair (lower, upper) for every column.")
+        pairs = [
+            [checks.number(f"a bound of column {n}", end) for end in pair]
+            for n, pair in enumerate(self.bounds)
+        ]
+        if any(len(pair) != 2 or pair[0] >= pair[1] for pair in pairs):
+            raise InvalidParameter("every column needs a pair (lower, upper) with lower below upper.")
+        lower, upper = np.array(pairs).T
+        return lower, upper

@@ -1,0 +1,92 @@
+"""Laplace and Gaussian noise on real numbers without floating-point noise: everything happens on a grid.
+
+A value becomes a whole number of grid steps, the step chosen from public numbers alone; an exact discrete
+sampler adds whole-numbered noise; going back to doubles is post-processing. The grid costs a little:
+rounding can drive neighbours apart, and discrete noise tells a little more than its continuous counterpart.
+Both are paid for here by extra noise, a relative 2^-38 or so, so that the loss of the *continuous*
+mechanism with the scale the user named is an upper bound: for every epsilon and delta, and for vectors. The
+lemmas named below are proved in docs/mechanisms-on-a-grid.md.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+
+from dalenius.core import checks
+from dalenius.core.checks import float_up
+from dalenius.errors import InvalidParameter, TooMuchNoise
+from dalenius.noise import Grid
+
+MAX_NOISE_RATIO = 1e12
+"""The most noise for a sensitivity of 1: beyond it the units are surely wrong."""
+
+
+def check_noise_ratio(name: str, noise: float, sensitivity: float, most: float = MAX_NOISE_RATIO) -> None:
+    """Refuse noise that is out of all proportion to the sensitivity."""
+    if noise / sensitivity > most:
+        raise TooMuchNoise(
+            f"{name} is {noise:g}, {noise / sensitivity:.3g} times the sensitivity; it must be at most "
+            f"{most:g} times that. Check the units of both."
+        )
+
+
+def discrete_laplace_scale(sensitivity: float, scale: float, size: int, grid: Grid) -> float:
+    """Scale, in grid steps, of discrete Laplace noise no more telling than Laplace(scale).
+
+    Lemma 1: `size` rounded coordinates move by at most D = grid.steps(sensitivity, size, "l1") steps.
+    Lemma 2: discrete noise of scale s is dominated by the Laplace pair of shift D/s + 1/(4 s^2), which for
+    s = (D + 1) scale/sensitivity is at most sensitivity/scale whenever that is at most 4 (D + 1).
+    """
+    shift = Fraction(sensitivity) / Fraction(scale)
+    steps = int(grid.steps(sensitivity, size, "l1"))
+    if shift > 4 * (steps + 1):
+        raise ArithmeticError("the grid is too coarse for this noise; this is a defect")
+    return float_up((steps + 1) / shift)
+
+
+def discrete_gaussian_sigma(sensitivity: float, sigma: float, size: int, grid: Grid) -> float:
+    """Parameter, in grid steps, of discrete Gaussian noise no more telling than N(0, sigma^2).
+
+    Lemma 1: `size` rounded coordinates move by at most D = grid.steps(sensitivity, size, "l2") steps.
+    Lemma 3 with t = 8: discrete noise of parameter s is (D/sqrt(s^2 - 64) + c)-GDP, c < size 10^-546; for
+    s = (D + 1)/mu, mu = sensitivity/sigma, that is at most mu whenever s >= 128 mu.
+    """
+    mu = Fraction(sensitivity) / Fraction(sigma)
+    s = (Fraction(grid.steps(sensitivity, size, "l2")) + 1) / mu
+    if s < 128 * mu:
+        raise ArithmeticError("the grid is too coarse for this noise; this is a defect")
+    return float_up(s)
+
+
+def gaussian_mu(sigma: float, squared: int, coordinates: int) -> float:
+    """A mu for which whole numbers with discrete Gaussian noise of parameter sigma are mu-GDP, rounded up.
+
+    Neighbours differ by a whole-numbered vector of squared length at most `squared`, in at most `coordinates`
+    places. Lemma 3 with the best t: sqrt(squared/(sigma^2 - t^2)) plus twice the mu of a pure loss of
+    coordinates * c(t). inf where sigma is too small for any t.
+    """
+    best = math.inf
+    for t in np.linspace(0.3, 2.5, 221).tolist():
+        wave = _wave(t)
+        if t < 0.98 * sigma and wave < 0.5:
+            c = coordinates * (-math.log1p(-wave) + _wave(sigma))
+            best = min(best, math.sqrt(squared / (sigma**2 - t**2)) + 2 * 1.25332 * c)
+    return best * (1 + 1e-12)
+
+
+def _wave(t: float) -> float:
+    """sup |theta_t(x) / (t sqrt(2 pi)) - 1| = 2 sum over m >= 1 of exp(-2 pi^2 m^2 t^2), rounded up."""
+    first = math.exp(-2 * math.pi**2 * t * t)
+    return 2 * first / (1 - first) * (1 + 1e-12)
+
+
+def coordinate_failure(confidence: float, size: int) -> float:
+    """The failure probability t of each of `size` independent coordinates: (1 - t)^size = confidence."""
+    confidence = checks.number("confidence", confidence, "a number strictly between 0 and 1")
+    if not 0 < confidence < 1:
+        raise InvalidParameter(f"confidence is {confidence}; it must be a number strictly between 0 and 1.")
+    size = checks.count("size", size, least=1)
+    return -math.expm1(math.log(confidence) / size) * (1 - 1e-14)

@@ -1,0 +1,160 @@
+"""Noise whose size is one number, `scale` or `sigma`: its checks, and the size that meets a wish."""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any, ClassVar, Literal, Self
+
+from dalenius.calculus.calibrate import calibrate
+from dalenius.calculus.guarantees import Guarantee
+from dalenius.core import checks
+from dalenius.core.adjacency import Adjacency
+from dalenius.core.bisection import last_true
+from dalenius.core.checks import float_up
+from dalenius.mechanisms._support.grid_noise import MAX_NOISE_RATIO, check_noise_ratio
+from dalenius.mechanisms._support.noise_calibration import ensure_kept, most_noise
+from dalenius.mechanisms.mechanism import Mechanism
+
+
+class ScaledNoise(Mechanism):
+    """A dataclass with the fields `sensitivity`, `scale` or `sigma`, and `adjacency`.
+
+    A subclass says in `_size` which of the two it has, and in `_closed_form` which guarantee fixes the ratio of
+    sensitivity to noise without a search.
+    """
+
+    sensitivity: float
+    adjacency: Adjacency
+    _size: ClassVar[Literal["scale", "sigma"]] = "scale"
+    _max_ratio: ClassVar[float] = MAX_NOISE_RATIO
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "sensitivity", self._checked_sensitivity(self.sensitivity))
+        noise = checks.positive(self._size, getattr(self, self._size), "Noise of scale 0 hides nothing.")
+        object.__setattr__(self, self._size, noise)
+        check_noise_ratio(self._size, noise, self.sensitivity, self._max_ratio)
+        _ = self.loss
+
+    @staticmethod
+    def _checked_sensitivity(value: object) -> float:
+        return checks.positive("sensitivity", value)
+
+    @staticmethod
+    def _closed_form(guarantee: Guarantee) -> float:
+        """The sensitivity / noise that the guarantee states itself; 0 where it takes a search."""
+        return 0.0
+
+    @abstractmethod
+    def accuracy(self, confidence: float = 0.95, size: int = 1) -> float:
+        """The error that, with probability `confidence`, every one of `size` coordinates stays within."""
+
+    @classmethod
+    def for_accuracy(
+        cls, within: float, confidence: float = 0.95, *, sensitivity: float, size: int = 1, **options: Any
+    ) -> Self:
+        """The most noise with which all coordinates stay within an error.
+
+        Parameters
+        ----------
+        within
+            The error that no coordinate may exceed.
+        confidence
+            The probability with which that must hold.
+        sensitivity
+            As for the mechanism.
+        size
+            The number of coordinates.
+        **options
+            The other parameters of the mechanism.
+
+        Returns
+        -------
+        Self
+            The noisiest mechanism whose `accuracy(confidence, size)` is at most `within`.
+
+        Raises
+        ------
+        InvalidParameter
+            If a parameter is out of range.
+        CannotMeet
+            If no noise is that accurate.
+        """
+        build = cls._family(sensitivity, options)
+        unit = build(checks.positive("sensitivity", sensitivity)).accuracy(confidence, size)
+        guess = checks.positive("within", within) * sensitivity / unit
+        return most_noise(build, within, confidence, size, guess)
+
+    @classmethod
+    def calibrated(cls, guarantee: Guarantee, *, sensitivity: float, **options: Any) -> Self:
+        """The least noise that keeps a guarantee.
+
+        Parameters
+        ----------
+        guarantee
+            What one release must satisfy.
+        sensitivity
+            As for the mechanism.
+        **options
+            The other parameters of the mechanism.
+
+        Returns
+        -------
+        Self
+            A mechanism whose loss satisfies the guarantee, with hardly anything to spare.
+
+        Raises
+        ------
+        InvalidParameter
+            If a parameter is out of range.
+        CannotMeet
+            If no noise keeps the guarantee.
+        """
+        sensitivity = cls._checked_sensitivity(sensitivity)
+        ratio = cls._closed_form(guarantee)
+        if ratio > 0:
+            noise = float_up(Fraction(sensitivity) / Fraction(ratio))
+        else:
+            noise = cls._least_noise(guarantee, sensitivity, options)
+        return ensure_kept(cls._family(sensitivity, options), noise, guarantee)
+
+    @classmethod
+    def _least_noise(cls, guarantee: Guarantee, sensitivity: float, options: dict[str, Any]) -> float:
+        """Found at sensitivity 1: the loss depends on the ratio alone."""
+        build = cls._family(1.0, options)
+        unit = calibrate(lambda noise: build(noise).loss, guarantee)
+        return float_up(Fraction(unit) * Fraction(sensitivity))
+
+    @classmethod
+    def _family(cls, sensitivity: float, options: dict[str, Any]) -> Callable[[float], Self]:
+        """The mechanism as a function of its noise."""
+        make: Any = cls
+        return lambda noise: make(sensitivity=sensitivity, **{cls._size: noise}, **options)
+
+
+class ScaledIntegerNoise(ScaledNoise):
+    """The same for whole numbers, whose loss depends on more than the ratio and whose errors are whole."""
+
+    @classmethod
+    def for_accuracy(
+        cls, within: float, confidence: float = 0.95, *, sensitivity: float, size: int = 1, **options: Any
+    ) -> Self:
+        whole = math.floor(checks.nonnegative("within", within))
+        build = cls._family(sensitivity, options)
+
+        def accurate(noise: float) -> bool:
+            return build(noise).accuracy(confidence, size) <= whole
+
+        low = high = max(whole, 0.3) / 2
+        while not accurate(low):
+            low /= 1.5
+        while accurate(high):
+            high *= 1.5
+        return build(last_true(accurate, low, high, relative=1e-12)[0])
+
+    @classmethod
+    def _least_noise(cls, guarantee: Guarantee, sensitivity: float, options: dict[str, Any]) -> float:
+        build = cls._family(sensitivity, options)
+        return calibrate(lambda noise: build(noise).loss, guarantee, start=float(sensitivity))

@@ -1,0 +1,162 @@
+"""DuckDB, in the same process: where files and frames are read, and its own database files.
+
+Doubles overflow to infinity, sums of integers have 128 bits, casts out of range are errors.
+"""
+
+from __future__ import annotations
+
+import glob
+import os
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar
+
+import ibis
+import ibis.expr.operations as ops
+
+from dalenius.errors import SourceError
+from dalenius.tables.engines.duckdb import cleaning, connection, csv, frames, parquet
+from dalenius.tables.engines.engine import Engine, builtin, interruptible, wide_sum
+from dalenius.tables.engines.opened import (
+    Clean,
+    Described,
+    Opened,
+    existing_file,
+    named_table,
+    no_table,
+    numbers,
+    qualified,
+    selected,
+)
+from dalenius.tables.engines.total import CASTS, COMMON, SUMMED
+from dalenius.tables.place import Place, file_name, file_place, plain_name
+from dalenius.tables.schema import Schema
+
+ADDRESSES = ("s3://", "gs://", "https://", "http://", "file://", "hf://")
+DATABASES = (".duckdb", ".ddb", ".db")
+COLLATE = re.compile(r"\bcollate\s+\w", re.IGNORECASE)
+COLLATED = """
+    SELECT current_setting('default_collation') NOT IN ('', 'binary')
+        OR EXISTS (SELECT 1 FROM duckdb_tables() WHERE sql ILIKE '%collate%')
+        OR EXISTS (SELECT 1 FROM duckdb_views() WHERE NOT internal AND sql ILIKE '%collate%')
+        OR EXISTS (SELECT 1 FROM duckdb_functions() WHERE NOT internal AND macro_definition ILIKE '%collate%')
+"""
+"""Whether any text might be collated: a column's type does not tell, nor does a view's text when a macro does it."""
+
+
+class DuckDB(Engine):
+    """Embedded."""
+
+    name = "duckdb"
+    title = "DuckDB"
+    opened = "the path of a CSV or Parquet file, a pandas, Polars or Arrow frame, a DuckDB file and a table"
+    functions: ClassVar[Mapping[str, str]] = {"sha256": "s", "hex": "s", "strlen": "s"}
+    casts = CASTS | {"is"}
+    operations: ClassVar[Mapping[type[Any], str]] = {
+        **COMMON,
+        **SUMMED,
+        ops.StringConcat: "s",
+        ops.Substring: "si",
+        ops.TryCast: "s",
+    }
+
+    def opens(self, data: Any) -> bool:
+        if isinstance(data, str | Path):
+            endings = (*DATABASES, *csv.ENDINGS, *parquet.ENDINGS)
+            text = str(data)
+            return text.startswith(ADDRESSES) or ("://" not in text and text.lower().endswith(endings))
+        return isinstance(data, dict) or type(data).__module__.partition(".")[0] in frames.PACKAGES
+
+    def open(self, data: Any, table: str | None, schema: Schema) -> Opened:
+        if not isinstance(data, str | Path):
+            return frames.open_frame(self, data, schema)
+        path = str(data)
+        ending = path.lower()
+        if ending.endswith(DATABASES):
+            return self._open_database(path, table)
+        if table is not None:
+            raise SourceError("a table is named, but the data is one file; leave the table out.")
+        if not ending.endswith((*csv.ENDINGS, *parquet.ENDINGS)):
+            raise SourceError(f"{path!r} does not end like a CSV, Parquet or DuckDB file; rename it.")
+        if "://" not in path and not glob.glob(path, recursive=True):
+            existing_file(path)
+        if ending.endswith(parquet.ENDINGS):
+            return parquet.open_parquet(self, path, file_name(path))
+        return csv.open_csv(self, path, schema, file_name(path))
+
+    def _open_database(self, path: str, table: str | None) -> Opened:
+        existing_file(path)
+        called = named_table(table, f"{path!r} is a database")
+        backend = connection.connect()
+        if not _succeeds(lambda: connection.attach(backend, path)):
+            backend.disconnect()
+            raise SourceError(
+                f"the database {path!r} cannot be opened for reading. If this or another process has it open for "
+                "writing, close it there, or give an Ibis table of that connection."
+            )
+        if not _succeeds(lambda: self.described(backend, qualified(called))):
+            backend.disconnect()
+            raise no_table(called)
+        return self.cleaned(backend, qualified(called), called)
+
+    def place(self, data: Any, table: str | None) -> Place:
+        if not isinstance(data, str | Path):
+            return Place("memory")
+        return file_place(str(data), plain_name(table, "main"))
+
+    def place_given(self, backend: Any, table: str) -> Place:
+        """In a file, when the connection has no other."""
+        files = connection.run(backend, "SELECT path FROM duckdb_databases() WHERE NOT internal")
+        if len(files) != 1 or not files[0][0]:
+            return Place("memory")
+        return Place("file", os.path.realpath(files[0][0]), plain_name(table, "main"))
+
+    def adopted(self, backend: Any, sql: str) -> tuple[Any, Any]:
+        connection.trust_values(backend)
+        return backend, f"({sql})"
+
+    def described(self, backend: Any, relation: Any) -> list[Described]:
+        rows = connection.run(backend, f"DESCRIBE SELECT * FROM {relation}")
+        return [Described(str(name), str(dtype)) for name, dtype, *_ in rows]
+
+    def clean(self, dtype: Any, x: str) -> Clean:
+        return cleaning.clean(dtype, x)
+
+    def collated(self, backend: Any, relation: Any, columns: Sequence[str]) -> set[str]:
+        inside = COLLATE.search(relation) is not None
+        return set(columns) if inside or connection.run(backend, COLLATED)[0][0] else set()
+
+    def view(self, backend: Any, relation: Any, columns: Sequence[str], forms: Sequence[Clean]) -> Any:
+        view = f"dalenius_{next(numbers)}"
+        source = f"(SELECT * FROM {relation}) AS t({', '.join(columns)})"
+        connection.run(backend, f"CREATE TEMP VIEW {view} AS SELECT {selected(forms)} FROM {source}")
+        return connection.table(backend, view, "temp", "main")
+
+    def fetch(self, backend: Any, statement: Any) -> Any:
+        return interruptible(lambda: backend.to_pyarrow(statement), backend.con.interrupt)
+
+    def close(self, backend: Any) -> None:
+        backend.disconnect()
+
+    def digest(self, text: Any) -> Any:
+        digits = builtin("sha256", "string", returns="string")(text).left(6)
+        return (ibis.literal("0x") + digits).try_cast("int64")
+
+    def hexadecimal(self, text: Any) -> Any:
+        return builtin("hex", "string", returns="string")(text)
+
+    def length(self, text: Any) -> Any:
+        return builtin("strlen", "string", returns="int64")(text)
+
+    def sum(self, x: Any, size: int) -> list[tuple[Any, int]]:
+        return wide_sum(x, size)
+
+
+def _succeeds(action: Any) -> bool:
+    """Whether it can be done; outside of this, so that no complaint of the engine hangs on as a context."""
+    try:
+        action()
+    except Exception:
+        return False
+    return True

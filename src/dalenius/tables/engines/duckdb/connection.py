@@ -1,0 +1,73 @@
+"""An embedded DuckDB, set up to decide by values alone."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import shutil
+import tempfile
+import warnings
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from dalenius.tables.engines.engine import interruptible
+from dalenius.tables.engines.opened import name, numbers, text
+
+BY_STATISTICS = "filter_pushdown,statistics_propagation,join_filter_pushdown,filter_pullup"
+TAKEN = ("memory", "temp", "system")
+"""Names that DuckDB has for databases of its own."""
+
+
+@cache
+def spill() -> Path:
+    """A folder of ours alone, for what does not fit the memory; it goes away with the process."""
+    folder, owner = Path(tempfile.mkdtemp(prefix="dalenius-spill-")), os.getpid()
+
+    def remove() -> None:
+        if os.getpid() == owner:  # a forked child that ends leaves it to its parent
+            shutil.rmtree(folder, ignore_errors=True)
+
+    atexit.register(remove)
+    return folder
+
+
+def connect() -> Any:
+    """An embedded DuckDB. It makes its own folder to spill into when it must, and removes it when closed."""
+    import ibis
+
+    folder = str(spill() / str(next(numbers)))
+    backend = ibis.duckdb.connect(temp_directory=folder, preserve_insertion_order=False)
+    run(backend, "SET enable_progress_bar = false")
+    run(backend, "SET python_enable_replacements = false")  # no table is a variable of Python's
+    trust_values(backend)
+    return backend
+
+
+def attach(backend: Any, path: str) -> None:
+    """A database file, to be read only. A process may do so as often as it likes, unless it also writes the file."""
+    stem = Path(path).stem
+    alias = name(f"{stem}_db" if stem.lower() in TAKEN else stem)
+    run(backend, f"ATTACH {text(path)} AS {alias} (READ_ONLY)")
+    run(backend, f"USE {alias}")
+
+
+def trust_values(backend: Any) -> None:
+    """Let DuckDB decide by values alone, and never by the statistics of a file or a table.
+
+    Statistics are of what is stored; what is read may be another value (text that was mended, an infinite moment), and
+    one row's statistics would then decide what becomes of the others.
+    """
+    run(backend, f"SET disabled_optimizers = '{BY_STATISTICS}'")
+
+
+def run(backend: Any, statement: str) -> list[tuple[Any, ...]]:
+    """The rows of a statement."""
+    return interruptible(lambda: list(backend.con.execute(statement).fetchall()), backend.con.interrupt)
+
+
+def table(backend: Any, called: str, *database: str) -> Any:
+    """The Ibis table of a table or view. Ibis asks for its columns in a way that DuckDB calls deprecated."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", r"fetch_arrow_table\(\) is deprecated", DeprecationWarning)
+        return backend.table(called, database=database)

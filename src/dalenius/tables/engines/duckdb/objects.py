@@ -1,0 +1,165 @@
+"""Columns of Python objects, which may be of any type, each another.
+
+What such a column holds cannot be told from its type. It is of the kind that the schema states, or else of the kind of
+most of its values (of text where there is a tie; numbers are whole if no more than one in a hundred is not, or one in
+all); a value of another kind is missing, and so is a whole number beyond 64 bits. A whole number may stand for a
+number, and a date for the timestamp at its midnight. A column of which most values are of no kind (lists, bytes,
+moments with a zone) is refused by name when it is used.
+"""
+
+from __future__ import annotations
+
+import datetime
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from decimal import Decimal
+from typing import Any
+from uuid import UUID
+
+import numpy as np
+
+from dalenius.tables.engines.duckdb.guessing import mostly_whole
+from dalenius.tables.kinds import KINDS, MOST, Kind
+
+OTHER = "other"
+ORDER = ("text", *KINDS, OTHER)
+
+
+def from_objects(values: Iterable[Any], declared: Kind | None) -> Any:
+    """An Arrow column; of Arrow's type null where most values are of no kind."""
+    import pyarrow as pa
+
+    listed = list(values)
+    types = Counter(map(type, listed))
+    kind = declared or _commonest(listed, types)
+    if kind is None:
+        return pa.nulls(len(listed))
+    if kind == "text" and set(types) <= {str, type(None)}:
+        try:
+            return pa.array(listed, pa.large_string())
+        except (pa.ArrowException, UnicodeEncodeError):  # half of a surrogate pair is no text
+            pass
+    read = READERS[kind]
+    return pa.array([read(value) for value in listed], _types()[kind])
+
+
+def _commonest(listed: list[Any], types: Counter[type]) -> Kind | None:
+    """The kind of most values; of missing ones there is none."""
+    found: Counter[str] = Counter()
+    for one, many in types.items():
+        told = _kind_of_type(one)
+        if told is not None:
+            found[told] += many
+    if float in types or np.float64 in types:  # NaN says that a value is missing
+        found["number"] -= sum(1 for value in listed if isinstance(value, float) and math.isnan(value))
+    # A moment's zone is its own, not its type's.
+    zoned = (
+        sum(1 for v in listed if isinstance(v, datetime.datetime) and v.tzinfo) if found["timestamp"] else 0
+    )
+    found["timestamp"] -= zoned
+    found[OTHER] += zoned
+    whole, broken = found.pop("integer", 0), found.pop("number", 0)
+    found["integer" if mostly_whole(whole, broken) else "number"] = whole + broken
+    best = max(ORDER, key=lambda kind: found[kind])
+    if found[best] <= 0:
+        return "text" if type(None) in types or not listed else None
+    return None if best == OTHER else best  # type: ignore[return-value]
+
+
+def _kind_of_type(one: type) -> str | None:
+    """The kind of a Python or NumPy type; None for what says that a value is missing."""
+    if one.__name__ in ("NoneType", "NaTType", "NAType"):
+        return None
+    if issubclass(one, np.timedelta64):  # which NumPy has among the integers
+        return OTHER
+    for kind, kinds in TYPES:
+        if issubclass(one, kinds):
+            return kind
+    return OTHER
+
+
+TYPES: tuple[tuple[Kind, tuple[type, ...]], ...] = (
+    ("bool", (bool, np.bool_)),
+    ("integer", (int, np.integer)),
+    ("number", (float, np.floating, Decimal)),
+    ("text", (str, UUID)),
+    ("timestamp", (datetime.datetime, np.datetime64)),
+    ("date", (datetime.date,)),
+)
+
+
+def _integer(value: Any) -> int | None:
+    if isinstance(value, bool | np.bool_ | np.timedelta64) or not isinstance(value, int | np.integer):
+        return None
+    return int(value) if -(2**63) <= int(value) < 2**63 else None
+
+
+def _number(value: Any) -> float | None:
+    odd = isinstance(value, bool | np.bool_ | np.timedelta64 | np.complexfloating)
+    if odd or not isinstance(value, int | float | Decimal | np.number):
+        return None
+    try:
+        return float(value)
+    except OverflowError:
+        return MOST if value > 0 else -MOST
+    except (ValueError, TypeError, ArithmeticError):  # a signalling NaN, a complex number
+        return None
+
+
+def _text(value: Any) -> str | None:
+    if not isinstance(value, str | UUID):
+        return None
+    text = str(value)
+    try:
+        text.encode()
+    except UnicodeEncodeError:  # half a character: mended, it could be taken for another text
+        return None
+    return text
+
+
+def _bool(value: Any) -> bool | None:
+    return bool(value) if isinstance(value, bool | np.bool_) else None
+
+
+def _timestamp(value: Any) -> datetime.datetime | None:
+    """Python's own moments; those of pandas are such too, and finer ones are cut off."""
+    if type(value).__name__ == "NaTType":
+        return None
+    if isinstance(value, np.datetime64):
+        value = value.astype("datetime64[us]").item()
+    if not isinstance(value, datetime.date) or getattr(value, "tzinfo", None) is not None:
+        return None
+    hour, minute, second, micro = (
+        getattr(value, part, 0) for part in ("hour", "minute", "second", "microsecond")
+    )
+    year = min(max(value.year, 1), 9999)  # those of pandas go on beyond
+    return datetime.datetime(year, value.month, value.day, hour, minute, second, micro)
+
+
+def _date(value: Any) -> datetime.date | None:
+    plain = isinstance(value, datetime.date) and not isinstance(value, datetime.datetime)
+    return datetime.date(value.year, value.month, value.day) if plain else None
+
+
+READERS: Mapping[Kind, Callable[[Any], Any]] = {
+    "integer": _integer,
+    "number": _number,
+    "text": _text,
+    "bool": _bool,
+    "timestamp": _timestamp,
+    "date": _date,
+}
+
+
+def _types() -> dict[Kind, Any]:
+    import pyarrow as pa
+
+    return {
+        "integer": pa.int64(),
+        "number": pa.float64(),
+        "text": pa.large_string(),
+        "bool": pa.bool_(),
+        "timestamp": pa.timestamp("us"),
+        "date": pa.date32(),
+    }

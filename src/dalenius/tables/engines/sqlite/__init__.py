@@ -1,0 +1,257 @@
+"""SQLite: a database file, or a table of Ibis's.
+
+Any column may hold anything in any row, whatever its declared type: the type of each value decides, and what is not of
+its column's kind is missing. Sums of whole numbers have 64 bits and fail beyond; whole numbers that overflow become
+doubles, which nothing here lets them (`total`). Dates and timestamps are text in ISO form.
+"""
+
+from __future__ import annotations
+
+import datetime
+import hashlib
+import os
+import re
+import sqlite3
+from collections.abc import Callable, Mapping, Sequence
+from functools import wraps
+from pathlib import Path
+from typing import Any, ClassVar
+
+import ibis.expr.operations as ops
+
+from dalenius.tables.engines.engine import Engine, builtin, limbs
+from dalenius.tables.engines.opened import (
+    Clean,
+    Described,
+    Opened,
+    existing_file,
+    named_table,
+    no_table,
+    numbers,
+    qualified,
+    selected,
+)
+from dalenius.tables.engines.total import CASTS, COMMON, SUMMED
+from dalenius.tables.kinds import CLEAN, MOST, Kind
+from dalenius.tables.place import Place, file_place, plain_name
+from dalenius.tables.schema import Schema
+
+ENDINGS = (".sqlite", ".sqlite3", ".db3")
+MARK = b"SQLite format 3\x00"
+BUSY = 60.0
+"""Seconds to wait for somebody who writes; after that a question fails as it does for any other reason."""
+
+LOOK = 10_000
+"""Steps of the engine between looks for Ctrl-C."""
+
+DATE = re.compile(rb"\d{4}-\d\d-\d\d")
+MOMENT = re.compile(rb"(\d{4}-\d\d-\d\d)([ T]\d\d:\d\d(:\d\d(\.\d{1,6})?)?)?")
+
+
+class SQLite(Engine):
+    """A file, in the same process."""
+
+    name = "sqlite"
+    title = "SQLite"
+    opened = "a SQLite file and a table"
+    functions: ClassVar[Mapping[str, str]] = {"dalenius_digest": "x", "hex": "s", "length": "x"}
+    casts = CASTS | {"sx"}
+    operations: ClassVar[Mapping[type[Any], str]] = {
+        **COMMON,
+        **SUMMED,
+        ops.BitwiseAnd: "i",
+        ops.BitwiseRightShift: "i",
+    }
+
+    def opens(self, data: Any) -> bool:
+        if not isinstance(data, str | Path):
+            return False
+        path = _path(data)
+        return "://" not in path and (path.lower().endswith(ENDINGS) or _is_marked(path))
+
+    def open(self, data: Any, table: str | None, schema: Schema) -> Opened:
+        path = _path(data)
+        existing_file(path)
+        called = named_table(table, f"{path!r} is a database")
+        address = f"{Path(path).absolute().as_uri()}?mode=ro"
+        held = sqlite3.connect(address, uri=True, timeout=BUSY, check_same_thread=False)
+        held.set_progress_handler(lambda: 0, LOOK)
+        backend = _own(held)
+        try:
+            told = self.described(backend, qualified(called))
+        except sqlite3.OperationalError:
+            told = []
+        if not told:
+            held.close()
+            raise no_table(called)
+        stated = [schema[column.name].type for column in told]
+        forms = [
+            self.clean(column.dtype, f"r{i}") if kind is None else _read_as(kind, f"r{i}")
+            for i, (column, kind) in enumerate(zip(told, stated, strict=True))
+        ]
+        return self.cleaned(backend, qualified(called), called, forms=forms)
+
+    def place(self, data: Any, table: str | None) -> Place:
+        return file_place(str(data), plain_name(table, "main"))
+
+    def place_given(self, backend: Any, table: str) -> Place:
+        ((_, _, file),) = backend.con.execute("SELECT * FROM pragma_database_list WHERE name = 'main'")
+        return Place("file", os.path.realpath(file), plain_name(table, "main")) if file else Place("memory")
+
+    def adopted(self, backend: Any, sql: str) -> tuple[Any, Any]:
+        return _own(backend.con), f"({sql})"
+
+    def described(self, backend: Any, relation: Any) -> list[Described]:
+        """By their declared types, as a view has them."""
+        view = f"dalenius_{next(numbers)}"
+        backend.con.execute(f"CREATE TEMP VIEW {view} AS SELECT * FROM {relation}")
+        try:
+            rows = backend.con.execute(f"PRAGMA temp.table_info({view})").fetchall()
+        finally:
+            backend.con.execute(f"DROP VIEW temp.{view}")
+        return [Described(str(column), str(dtype).upper()) for _, column, dtype, *_ in rows]
+
+    def clean(self, dtype: Any, x: str) -> Clean:
+        """The kind is that of the declared type, by SQLite's own rules where these tell."""
+        word = dtype.partition("(")[0].strip()
+        for parts, kind in KINDS:
+            if any(part in word for part in parts):
+                return _read_as(kind, x)
+        return Clean(None, dtype.lower() or "not declared; state it in the schema")
+
+    def collated(self, backend: Any, relation: Any, columns: Sequence[str]) -> set[str]:
+        """None: clean text is compared by its bytes, whatever the column's collation. In UTF-16 those are others."""
+        ((encoding,),) = backend.con.execute("PRAGMA encoding").fetchall()
+        return set() if encoding == "UTF-8" else set(columns)
+
+    def view(self, backend: Any, relation: Any, columns: Sequence[str], forms: Sequence[Clean]) -> Any:
+        view = f"dalenius_{next(numbers)}"
+        source = f"WITH t({', '.join(columns)}) AS (SELECT * FROM {relation})"
+        backend.con.execute(f"CREATE TEMP VIEW {view} AS {source} SELECT {selected(forms)} FROM t")
+        types = {f"c{i}": CLEAN[form.kind] for i, form in enumerate(forms) if form.kind is not None}
+        return backend.sql(f"SELECT * FROM temp.{view}", schema=types or {"nothing": "int32"})
+
+    def fetch(self, backend: Any, statement: Any) -> Any:
+        try:
+            return backend.to_pyarrow(statement)
+        except sqlite3.OperationalError as problem:
+            if problem.sqlite_errorcode != sqlite3.SQLITE_INTERRUPT:
+                raise
+        raise KeyboardInterrupt  # nothing else interrupts a statement
+
+    def close(self, backend: Any) -> None:
+        backend.disconnect()
+
+    def digest(self, text: Any) -> Any:
+        return builtin("dalenius_digest", "binary", returns="int64")(text.cast("binary"))
+
+    def hexadecimal(self, text: Any) -> Any:
+        return builtin("hex", "string", returns="string")(text)
+
+    def length(self, text: Any) -> Any:
+        return builtin("length", "binary", returns="int64")(text.cast("binary"))
+
+    def sum(self, x: Any, size: int) -> list[tuple[Any, int]]:
+        return limbs(x, size)
+
+
+KINDS: tuple[tuple[tuple[str, ...], Kind], ...] = (
+    (("BOOL",), "bool"),
+    (("DATETIME", "TIMESTAMP"), "timestamp"),
+    (("DATE",), "date"),
+    (("INT",), "integer"),
+    (("CHAR", "CLOB", "TEXT"), "text"),
+    (("REAL", "FLOA", "DOUB", "NUMERIC", "DECIMAL"), "number"),
+)
+"""What a declared type has in it, in this order."""
+
+
+def _read_as(kind: Kind, x: str) -> Clean:
+    """The clean form of a column, by the type of each value. Text that is none must not reach Python as text."""
+    if kind in CALLED:
+        called = f"CASE typeof({x}) WHEN 'text' THEN {CALLED[kind].__name__}(CAST({x} AS BLOB)) END"
+        return Clean(kind, CLEAN[kind], f"{called} COLLATE BINARY", nan=True)
+    if kind == "number":
+        from dalenius.tables.engines.sqlite.backend import exact
+
+        real = f"min(max({x}, {exact(-MOST)}), {exact(MOST)})"
+        number = f"CASE typeof({x}) WHEN 'integer' THEN CAST({x} AS REAL) WHEN 'real' THEN {real} END"
+        return Clean(kind, CLEAN[kind], number, nan=True)
+    fits = f" AND {x} IN (0, 1)" if kind == "bool" else ""
+    return Clean(kind, CLEAN[kind], f"CASE WHEN typeof({x}) = 'integer'{fits} THEN {x} END", nan=True)
+
+
+def _own(held: sqlite3.Connection) -> Any:
+    """Ibis's way to a connection, with our spellings and functions; any other that uses it is not touched."""
+    from dalenius.tables.engines.sqlite.backend import Backend
+
+    backend = Backend.from_connection(held)
+    for function in (*CALLED.values(), dalenius_digest):
+        held.create_function(function.__name__, 1, _interrupting(function, held), deterministic=True)
+    return backend
+
+
+def _interrupting(function: Callable[[Any], Any], held: sqlite3.Connection) -> Callable[[Any], Any]:
+    """Ctrl-C inside a function would be told as the function's failure."""
+
+    @wraps(function)
+    def called(value: Any) -> Any:
+        try:
+            return None if value is None else function(value)
+        except KeyboardInterrupt:
+            held.interrupt()
+            return None
+
+    return called
+
+
+def dalenius_text(value: bytes) -> str | None:
+    """Bytes as text; what is not UTF-8 is missing: mended, it could be taken for another text, or another unit."""
+    try:
+        return value.decode()
+    except UnicodeDecodeError:
+        return None
+
+
+def dalenius_date(value: bytes) -> str | None:
+    """A date as SQLite's own functions write it; anything else is missing."""
+    found = _moment(value, DATE)
+    return None if found is None else found.date().isoformat()
+
+
+def dalenius_timestamp(value: bytes) -> str | None:
+    """A timestamp without a zone, or a date for its midnight."""
+    found = _moment(value, MOMENT)
+    return None if found is None else found.isoformat(sep=" ")
+
+
+def dalenius_digest(value: bytes) -> int:
+    """The first 24 bits of the SHA-256."""
+    return int.from_bytes(hashlib.sha256(value).digest()[:3], "big")
+
+
+CALLED: Mapping[Kind, Callable[[bytes], str | None]] = {
+    "text": dalenius_text,
+    "date": dalenius_date,
+    "timestamp": dalenius_timestamp,
+}
+
+
+def _moment(value: bytes, form: re.Pattern[bytes]) -> datetime.datetime | None:
+    try:
+        return datetime.datetime.fromisoformat(value.decode()) if form.fullmatch(value) else None
+    except ValueError:  # the 30th of February
+        return None
+
+
+def _path(data: Any) -> str:
+    return str(data).removeprefix("file://")
+
+
+def _is_marked(path: str) -> bool:
+    """Whether a file of any name is SQLite's."""
+    try:
+        with open(path, "rb") as file:
+            return path.lower().endswith(".db") and file.read(len(MARK)) == MARK
+    except OSError:
+        return False
