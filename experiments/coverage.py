@@ -149,14 +149,14 @@ def cells(
     for tables in _chunks(replicates, 1000):
         data = population.draw(rng, tables, rows)
         for name in names:
-            counted = None
+            counted, true = None, [STATISTICS[name].of_table(data)]
             for price in prices:
                 made = planned(tables, price, asked((name,)))
                 counted = exact(made, data) if counted is None else counted
                 with seeded(rng.integers(2**60).item()):
                     told = release(made, counted)
                 tiny[name + repr(price)] = _is_tiny(made)
-                _keep(kept, made, told, (name,), population, data, price)
+                _keep(kept, made, told, (name,), true, (population, rows, price))
     return {key: _cell(parts, tiny[key[1] + key[2]]) for key, parts in kept.items()}
 
 
@@ -174,7 +174,8 @@ def quantile_cells(populations: Sequence[Population], price: Any, replicates: in
             for rows in SIZES:
                 data = population.draw(rng, tables, rows)
                 told = errors.added(made, exact(made, data))
-                _keep(found, made, told, names, population, data, price)
+                true = [STATISTICS[name].of_table(data) for name in names]
+                _keep(found, made, told, names, true, (population, rows, price))
     return [{key: _cell(parts, _is_tiny(made)) for key, parts in found.items()} for found in kept]
 
 
@@ -192,22 +193,19 @@ def _keep(
     made: Plan,
     told: Released,
     names: Sequence[str],
-    population: Population,
-    data: Mapping[str, Any],
-    price: Any,
+    of_table: Sequence[Any],
+    where: tuple[Population, int, Any],
 ) -> None:
-    tables, rows = data["x"].shape
+    population, rows, price = where
     for sampling in (False, True):
         if sampling and all(STATISTICS[name].of_population is None for name in names):
             continue
         found = columns(made.query, told, Wanted(sampling=sampling))
-        for name, column in zip(names, found[1:2] if names == ("histogram",) else found, strict=True):
-            statistic = STATISTICS[name]
+        found = found[1:2] if names == ("histogram",) else found
+        for name, column, true in zip(names, found, of_table, strict=True):
+            statistic, everything = STATISTICS[name], STATISTICS[name].everything
             if sampling and statistic.of_population is not None:
-                truth, everything = statistic.of_population(population), statistic.of_any_population
-                true = np.full(tables, truth)
-            else:
-                true, everything = statistic.of_table(data), statistic.everything
+                true, everything = statistic.of_population(population), statistic.of_any_population
             kept.setdefault((sampling, name, repr(price), rows), []).append(_held(column, true, everything))
 
 

@@ -58,9 +58,12 @@ class Deviations:
 
     @property
     def own(self) -> Reals:
-        """The variance of A but for what the noise of the count does through P."""
+        """The variance of A but for what the noise of the count does through P.
+
+        The square of the noisy count has the expectation n^2 + var(N), which is what the noise of P is multiplied by.
+        """
         vx, vy = self.x.variance, self.y.variance
-        first = (self.size**2 + self.n.variance) * self.product.variance
+        first = np.maximum(self.size**2, self.n.variance) * self.product.variance
         if self.same:
             return np.asarray(first + 4 * np.maximum(self.x.values**2 - vx, 0.0) * vx + self.x.of_square)
         cross = self.x.values**2 * vy + self.y.values**2 * vx - vx * vy
@@ -127,6 +130,14 @@ class Deviations:
             self.bottom**2 * xx.spread * yy.spread / n,
             self.bottom**2 * (np.sqrt(xx.bulge * yy.bulge) - 1) / n,
         )
+
+    def third(self, c: Reals) -> Reals:
+        """The third cumulant of A - c B where y is x: three times the mean of the square of the parts linear in the
+        noises by those quadratic in them (noise by noise of N and P, squares of the others)."""
+        through, n = self.drift - c * self.size, self.size
+        both = 2 * n * through * self.product.variance * self.n.variance
+        squares = 4 * self.x.values**2 * self.x.of_square + c * through**2 * self.n.of_square
+        return np.asarray(3 * (both - squares))
 
     def fourth(self, c: Reals) -> Reals:
         """The fourth cumulant of A - c B, of the parts linear in the noises."""

@@ -4,8 +4,8 @@ Each is an inverted test: every value of which it is not too improbable that so 
 law of what is released is worked out as if that value were the truth: the rows of a population with this variance vary
 by the fourth moment that goes with it, and counts and sums are where they most likely were (a score test, Rao 1948).
 
-Rows may be all at the two bounds, or in between; the sum of squares tells as far as noise lets it. The probability of
-what was released is the mean of both, by how far each is believed (`shares.at_ends`).
+Rows may be all at the two bounds, or in between; the sum of squares tells as far as noise lets it. The probability of a
+sum is the mean of both, by how far each is believed (`shares.at_ends`).
 
 Near an end of what can be, too little is released by noise alone, which says nothing. There the chance to be wrong
 belongs to the other side: how it is divided depends on the value, not on what was released, so that intervals are
@@ -15,7 +15,7 @@ never empty and hold as often as they should (Feldman and Cousins 1998).
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
@@ -33,17 +33,13 @@ Reals = npt.NDArray[Any]
 STEPS = 24
 """To each end."""
 
+BELIEVED = 0.7
+"""From here on a variance is that of rows at the two bounds: its test is another, and a mean of two tests is none."""
 
-@dataclass(frozen=True, eq=False)
-class Test:
-    """Of one value a group.
 
-    more, less: the chances that as much, or as little, is released. error: the standard deviation of the estimate.
-    """
-
-    more: Reals
-    less: Reals
-    error: Reals
+Test = Callable[[Reals, int], tuple[Reals, Reals]]
+"""Of one value a group, and a side: the chance that as much (1) or as little (-1) is released, and the standard
+deviation of the estimate."""
 
 
 def mean(
@@ -59,20 +55,20 @@ def mean(
     top, bottom, square: sum, count and sum of squares. drawn: how much the sum around m varies with the rows, as a
     polynomial of m. edge: see `Noisy.edge`.
     """
-    ends, share = at_ends(top, bottom, square), Share(top, bottom)
+    ends = at_ends(top, bottom, square)
+    some, share = _of_ends(top, bottom, ends > 1e-9)
     n = np.where(bottom.values > 0, bottom.values, 1.0)
 
-    def test(m: Reals) -> Test:
+    def test(m: Reals, side: int) -> tuple[Reals, Reals]:
         noise = top.variance + m**2 * bottom.variance
         variance = np.maximum(noise + drawn[0] + drawn[1] * m + drawn[2] * m**2, 1e-300)
-        z, hair = (top.values - m * n) / np.sqrt(variance), edge / np.sqrt(variance)
+        z = (side * (top.values - m * n) - edge) / np.sqrt(variance)
         peak = (top.fourth + m**4 * bottom.fourth) / variance**2
-        p = (1 + m) / 2
-        return Test(
-            ends * share.more(p) + (1 - ends) * beyond(peak, z - hair),
-            ends * share.less(p) + (1 - ends) * beyond(peak, -z - hair),
-            np.sqrt(variance) / n,
-        )
+        chance = (1 - ends) * beyond(peak, z)
+        if some.any():
+            p = (1 + m[some]) / 2
+            chance[some] += ends[some] * (share.more(p) if side > 0 else share.less(p))
+        return chance, np.sqrt(variance) / n
 
     low, high = _inverted(test, len(n), -1.0, failure)
     return np.where(bottom.values > 0, low, -1.0), np.where(bottom.values > 0, high, 1.0)
@@ -80,27 +76,32 @@ def mean(
 
 def variance(parts: Deviations, binary: bool, failure: float, edge: Reals | float) -> tuple[Reals, Reals]:
     """The ends of the interval, between 0 and 1 for bounds -1 and 1."""
-    ends, share = at_ends(parts.x, parts.n, None if binary else parts.product) > 0.7, Share(parts.x, parts.n)
+    ends = at_ends(parts.x, parts.n, None if binary else parts.product)
+    ends, share = _of_ends(parts.x, parts.n, ends > BELIEVED)
     top, bottom = parts.top, parts.bottom
     some = (bottom > 0) & (parts.n.values > 2)
     b = np.where(some, bottom, 1.0)
 
-    def test(c: Reals) -> Test:
+    def test(c: Reals, side: int) -> tuple[Reals, Reals]:
         gap = top - c * b
-        variance = _variance(parts, b, c)
-        likely = parts.moved(c, gap / variance)
+        likely = parts.moved(c, gap / _variance(parts, b, c))
         variance = _variance(likely, likely.n.values * (likely.n.values - 1), c)
-        z, hair = gap / np.sqrt(variance), edge / np.sqrt(variance)
-        peak = likely.fourth(c) / variance**2
-        p = (1 - np.sqrt(np.clip(1 - c, 0.0, 1.0))) / 2
-        return Test(
-            ends * share.more_even(p) + (1 - ends) * beyond(peak, z - hair),
-            ends * share.less_even(p) + (1 - ends) * beyond(peak, -z - hair),
-            np.sqrt(variance) / b,
-        )
+        z = (side * gap - edge) / np.sqrt(variance)
+        # Cornish and Fisher: products of noises lean to one side.
+        lean = np.clip(side * likely.third(c) / variance**1.5, -1.0, 1.0)
+        chance = beyond(likely.fourth(c) / variance**2, z - lean / 6 * (np.minimum(z**2, 9.0) - 1))
+        if ends.any():
+            p = (1 - np.sqrt(np.clip(1 - c[ends], 0.0, 1.0))) / 2
+            chance[ends] = share.more_even(p) if side > 0 else share.less_even(p)
+        return chance, np.sqrt(variance) / b
 
     low, high = _inverted(test, len(b), 0.0, failure)
     return np.where(some, low, 0.0), np.where(some, high, 1.0)
+
+
+def _of_ends(top: Noisy, bottom: Noisy, some: Reals) -> tuple[Reals, Share]:
+    """These groups, and the share of rows at the upper bound in them."""
+    return some, Share(replace(top, values=top.values[some]), replace(bottom, values=bottom.values[some]))
 
 
 def _variance(parts: Deviations, b: Reals, c: Reals) -> Reals:
@@ -110,9 +111,7 @@ def _variance(parts: Deviations, b: Reals, c: Reals) -> Reals:
     return np.maximum(noise[0] + noise[1] * c + noise[2] * c**2 + drawn, 1e-300)
 
 
-def _inverted(
-    test: Callable[[Reals], Test], number: int, least: float, failure: float
-) -> tuple[Reals, Reals]:
+def _inverted(test: Test, number: int, least: float, failure: float) -> tuple[Reals, Reals]:
     """The values between `least` and 1 that pass. They are looked for by their angles: sampling errors of shares and of
     variances are then the same everywhere, or nearly."""
 
@@ -121,14 +120,13 @@ def _inverted(
 
     def over(angle: Reals, side: int) -> Reals:
         """Normal quantiles of chances, less of those allowed: near to straight lines."""
-        made = test(value(angle))
-        much, little = _allowed(made.error, value(angle), least, failure)
-        chance, allowed = (made.more, much) if side < 0 else (made.less, little)
-        return np.asarray(side * (_quantile(chance) - _quantile(allowed)))
+        chance, error = test(value(angle), side)
+        much, little = _allowed(error, value(angle), least, failure)
+        return np.asarray(side * (_quantile(much if side > 0 else little) - _quantile(chance)))
 
     start, end = np.zeros(number), np.full(number, np.pi / 2)
-    low = crossing(lambda x: over(x, -1), start, end, 0.0, STEPS)
-    high = crossing(lambda x: over(x, 1), start, end, 0.0, STEPS)
+    low = crossing(lambda x: over(x, 1), start, end, 0.0, STEPS)
+    high = crossing(lambda x: over(x, -1), start, end, 0.0, STEPS)
     return value(low), value(high)
 
 
