@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import subprocess
 import time
 from collections import Counter
@@ -267,11 +268,24 @@ def done(task: Task, replicates: int) -> Found:
     return found
 
 
-def run(replicates: int = REPLICATES, jobs: int = 1) -> Found:
+def _kept(task: Task, replicates: int, keep: Path | None) -> Found:
+    if keep is None:
+        return done(task, replicates)
+    path = keep / f"{task[0]}-{task[1]}-{replicates}.pickle"
+    if not path.exists():
+        part = path.with_suffix(".part")
+        part.write_bytes(pickle.dumps(done(task, replicates)))
+        part.rename(path)
+    found: Found = pickle.loads(path.read_bytes())
+    return found
+
+
+def run(replicates: int = REPLICATES, jobs: int = 1, keep: Path | None = None) -> Found:
+    """All tasks. keep: a folder for those that are done; what is there already is not done again."""
     started = time.time()
     every: dict[Task, Found] = {}
     with ProcessPoolExecutor(jobs) as pool:
-        made = {pool.submit(done, task, replicates): task for task in tasks()}
+        made = {pool.submit(_kept, task, replicates, keep): task for task in tasks()}
         for future in as_completed(made):
             every[made[future]] = future.result()
             print(f"{len(every)} of {len(made)}: {time.time() - started:.0f} s", flush=True)
@@ -343,9 +357,12 @@ def _table(rows: Mapping[tuple[str, str, bool], Mapping[tuple[str, int], Cell]],
     return table(["aggregate", "population", "budget", *(f"n = {size}" for size in sizes)], lines)
 
 
-def main(target: Path, replicates: int = REPLICATES, jobs: int = 1) -> None:
+def main(target: Path, replicates: int = REPLICATES, jobs: int = 1, keep: Path | None = None) -> None:
     commit = _commit(target.parent)
-    target.write_text(written(run(replicates, jobs), replicates, commit))
+    if keep is not None:  # of this commit alone
+        keep = keep / commit.replace(" ", "-")
+        keep.mkdir(parents=True, exist_ok=True)
+    target.write_text(written(run(replicates, jobs, keep), replicates, commit))
 
 
 def _commit(where: Path) -> str:

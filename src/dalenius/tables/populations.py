@@ -108,7 +108,7 @@ def _variance(parts: Deviations, b: Reals, c: Reals) -> Reals:
     """Of A - c B, noise and drawing of rows, if c is the truth."""
     noise = parts.variances()
     drawn = (b * c) ** 2 * parts.bulge_of(c) / parts.size
-    return np.maximum(noise[0] + noise[1] * c + noise[2] * c**2 + drawn, 1e-300)
+    return np.asarray(np.maximum(noise[0] + noise[1] * c + noise[2] * c**2 + drawn, 1e-300))
 
 
 def _inverted(test: Test, number: int, least: float, failure: float) -> tuple[Reals, Reals]:
