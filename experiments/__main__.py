@@ -1,6 +1,7 @@
 """python -m experiments --data DIR [--seeds N] [--only NAME]: writes experiments/RESULTS.md.
 
-python -m experiments coverage [--replicates N]: writes experiments/COVERAGE.md.
+python -m experiments coverage [--replicates N] [--jobs N] [--keep DIR]: writes experiments/COVERAGE.md; with --keep,
+what is done is kept in DIR, and a run that was stopped goes on from there.
 """
 
 from __future__ import annotations
@@ -39,9 +40,11 @@ def main() -> None:
     parser.add_argument("--only", choices=PARTS, action="append")
     parser.add_argument("what", nargs="?", choices=("coverage",))
     parser.add_argument("--replicates", type=int, default=coverage.REPLICATES)
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--keep", type=Path)
     asked = parser.parse_args()
     if asked.what == "coverage":
-        coverage.main(HERE / "COVERAGE.md", asked.replicates)
+        coverage.main(HERE / "COVERAGE.md", asked.replicates, asked.jobs, asked.keep)
         return
     (HERE / "parts").mkdir(exist_ok=True)
     for part in asked.only or PARTS:

@@ -162,3 +162,30 @@ def test_clipped_moments_have_errors(price: Any) -> None:
         away = np.sqrt(np.mean((column.estimate - right[column.name]) ** 2))
         assert 0.3 * away < np.median(column.error), column.name
         assert away < 1.3 * np.sqrt(np.mean(column.error**2)), column.name
+
+
+@pytest.mark.parametrize("price", PRICES, ids=repr)
+@pytest.mark.parametrize(
+    ("values", "bounds"), [([0.11, 0.5, 0.89], (0.1, 0.9)), ([0, 3, 7, 10], (0, 10)), ([-1.0], (-1.3, -0.7))]
+)
+def test_quantiles_stay_within_the_bounds(price: Any, values: list[Any], bounds: tuple[float, float]) -> None:
+    """Certain: the bins are a grid of powers of two, and the outer ones may reach beyond. Bounds are given with the
+    question, or in the schema."""
+    frame = pd.DataFrame({"x": values * 3})
+    given = Source.open(frame, schema=dp.Schema(nulls="never")).table().agg(q=dp.median("x", bounds))
+    declared = Source.open(frame, schema=dp.Schema({"x": {"bounds": bounds}}, nulls="never"))
+    for source, query in ((declared, given), (declared, declared.table().agg(q=dp.median("x")))):
+        made = plan(query, dp.Unit.rows(), price)
+        (column,) = told(made, release(made, exact.evaluate(source, query, made.unit)))
+        assert bounds[0] <= column.low[0] <= column.estimate[0] <= column.high[0] <= bounds[1]
+
+
+def test_bounds_of_what_is_not_negative_start_at_zero() -> None:
+    """Certain but for 1e-9: 1000 rows stand out of noise of 2."""
+    for values, low, high in (([0.0, 3.0], 0.0, 4.0), ([0.0, -3.0], -4.0, 0.0), ([0.0], 0.0, 2.0**-40)):
+        frame = pd.DataFrame({"x": np.repeat(values, 1000)})
+        source = Source.open(frame, schema=dp.Schema(nulls="never"))
+        query = source.table().agg(b=dp.bounds("x"))
+        made = plan(query, dp.Unit.rows(), dp.PureDP(1.0))
+        lower, upper = told(made, release(made, exact.evaluate(source, query, made.unit)))
+        assert (lower.estimate[0], upper.estimate[0]) == (low, high)

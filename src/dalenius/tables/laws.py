@@ -188,27 +188,36 @@ def multiple(peakedness: Reals, failure: float) -> Reals:
     return np.asarray(np.interp(np.clip(peakedness / 3, 0.0, 1.0) ** 0.25, places, values))
 
 
+def beyond(peakedness: Reals, t: Reals) -> Reals:
+    """The chance that a combination of noises is more than so many standard deviations above 0; see `multiple`."""
+    place = np.clip(peakedness / 3, 0.0, 1.0) ** 0.25
+    far = np.where(place < NORMAL, 2 * ndtr(-np.abs(t)), _tail(place, np.abs(t))) / 2
+    return np.asarray(np.where(t > 0, far, 1 - far))
+
+
+NORMAL = 0.2
+"""Below this fourth root of the kurtosis (over 3), the difference from the normal law is less than 1e-3."""
+
+
+def _tail(place: Reals, t: Reals) -> Reals:
+    """The chance that the sum of a normal and a Laplace variable is further away than t."""
+    a = np.maximum(place / math.sqrt(2), 1e-9)  # the Laplace scale; 12 a^4 is the kurtosis
+    s = np.sqrt(np.maximum(1 - 2 * a**2, 1e-12))
+    rise = s**2 / (2 * a**2)
+    far = np.exp(np.minimum(rise - t / a + log_ndtr(t / s - s / a), 0.0))
+    near = np.exp(np.minimum(rise + t / a + log_ndtr(-t / s - s / a), 0.0))
+    return np.asarray(2 * ndtr(-t / s) + far - near)
+
+
 @lru_cache(maxsize=64)
 def _multiples(failure: float) -> tuple[Reals, Reals]:
     places = np.linspace(0.0, 1.0, 129)
-    a = np.maximum(places / math.sqrt(2), 1e-9)  # the Laplace scale; 12 a^4 is the kurtosis
-    s = np.sqrt(np.maximum(1 - 2 * a**2, 1e-12))
-
-    def tail(t: Reals) -> Reals:
-        rise = s**2 / (2 * a**2)
-        far = np.exp(np.minimum(rise - t / a + log_ndtr(t / s - s / a), 0.0))
-        near = np.exp(np.minimum(rise + t / a + log_ndtr(-t / s - s / a), 0.0))
-        return np.asarray(2 * ndtr(-t / s) + far - near)
-
-    low, high = np.zeros_like(a), np.full_like(a, 2 + 2 * math.log(1 / failure))
+    low, high = np.zeros_like(places), np.full_like(places, 2 + 2 * math.log(1 / failure))
     for _ in range(60):
         middle = (low + high) / 2
-        outside = tail(middle) > failure
+        outside = _tail(places, middle) > failure
         low, high = np.where(outside, middle, low), np.where(outside, high, middle)
-    values = np.where(
-        places < 0.2, -float(ndtri(failure / 2)), high
-    )  # below, the difference is less than 1e-3
-    return places, values
+    return places, np.where(places < NORMAL, -float(ndtri(failure / 2)), high)
 
 
 def truncated_mean(found: Reals, noise: Reals, most: Reals) -> Reals:

@@ -14,7 +14,7 @@ A_xx, A_yy >= 0 and A_xy = r sqrt(A_xx A_yy) are within the noise of what was re
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -58,9 +58,12 @@ class Deviations:
 
     @property
     def own(self) -> Reals:
-        """The variance of A but for what the noise of the count does through P."""
+        """The variance of A but for what the noise of the count does through P.
+
+        The square of the noisy count has the expectation n^2 + var(N), which is what the noise of P is multiplied by.
+        """
         vx, vy = self.x.variance, self.y.variance
-        first = (self.size**2 + self.n.variance) * self.product.variance
+        first = np.maximum(self.size**2, self.n.variance) * self.product.variance
         if self.same:
             return np.asarray(first + 4 * np.maximum(self.x.values**2 - vx, 0.0) * vx + self.x.of_square)
         cross = self.x.values**2 * vy + self.y.values**2 * vx - vx * vy
@@ -78,6 +81,20 @@ class Deviations:
             vn * n**2 + self.n.of_square,
         )
 
+    def moved(self, c: Reals, score: Reals) -> Deviations:
+        """Where count and sums most likely were if c is the covariance; score: A - c B over its variance.
+
+        A - c B moves with their noises by these factors, so that this much of each is expected.
+        """
+        factors = (self.drift - c * self.size, -self.y.values, -self.x.values, self.size)
+        n, x, y, product = (
+            replace(noisy, values=noisy.values - factor * noisy.variance * score)
+            for noisy, factor in zip((self.n, self.x, self.y, self.product), factors, strict=True)
+        )
+        if self.same:
+            x = y = replace(x, values=self.x.values + 2 * self.x.values * self.x.variance * score)
+        return replace(self, n=replace(n, values=np.maximum(n.values, 2.0)), x=x, y=y, product=product)
+
     @property
     def mean(self) -> Reals:
         """Of x, within the bounds."""
@@ -92,8 +109,13 @@ class Deviations:
     @property
     def bulge(self) -> Reals:
         """n times the variance of the variance of a sample of n, over the square of the population's."""
+        return self.bulge_of(self.spread)
+
+    def bulge_of(self, c: Reals) -> Reals:
+        """The same if the population's variance is c: its mean is then at most sqrt(1 - c) from the middle."""
         n = np.maximum(self.size, 2.0)
-        return np.asarray(np.maximum(kurtosis(self.mean, self.spread) - (n - 3) / (n - 1), 2 / n))
+        most = np.sqrt(np.clip(1 - c, 0.0, 1.0))
+        return np.asarray(np.maximum(kurtosis(np.clip(self.mean, -most, most), c) - (n - 3) / (n - 1), 2 / n))
 
     def drawn(self, xx: Deviations | None = None, yy: Deviations | None = None) -> tuple[Reals, Reals]:
         """What drawing the rows from a population adds to the variance of A - c B: a constant and c^2 times.
@@ -108,6 +130,14 @@ class Deviations:
             self.bottom**2 * xx.spread * yy.spread / n,
             self.bottom**2 * (np.sqrt(xx.bulge * yy.bulge) - 1) / n,
         )
+
+    def third(self, c: Reals) -> Reals:
+        """The third cumulant of A - c B where y is x: three times the mean of the square of the parts linear in the
+        noises by those quadratic in them (noise by noise of N and P, squares of the others)."""
+        through, n = self.drift - c * self.size, self.size
+        both = 2 * n * through * self.product.variance * self.n.variance
+        squares = 4 * self.x.values**2 * self.x.of_square + c * through**2 * self.n.of_square
+        return np.asarray(3 * (both - squares))
 
     def fourth(self, c: Reals) -> Reals:
         """The fourth cumulant of A - c B, of the parts linear in the noises."""

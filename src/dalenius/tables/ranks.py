@@ -103,10 +103,13 @@ def quantile(
         # Cornish and Fisher: a binomial count leans to one side.
         lean = drawn[:, None] * (1 - 2 * level) / variance * (ndtri(failure / 2) ** 2 - 1) / 6
         ends.append(_passed(offsets, reached, away + side * lean))
-    low, high = np.floor(ends[0]).astype(np.int64), np.ceil(ends[1]).astype(np.int64)
-    low, high = np.minimum(low, best), np.maximum(high, best)
+    low, high = np.minimum(ends[0], best), np.maximum(ends[1], best)
+    if bins.whole:  # whole bins, and the last whole number in the upper one
+        low, high = np.floor(low), np.ceil(high)
+    places = np.arange(len(edges))
+    first, last = np.interp(low, places, edges), np.interp(high + 1, places, edges) - float(bins.whole)
     error = (edges[kept.above(spread) + 1] - edges[kept.below(-spread)]) / 2
-    return middles[best], error, edges[low], edges[high + 1]
+    return middles[best], error, first, last
 
 
 def _passed(offsets: Reals, reached: Reals, away: Reals) -> Reals:

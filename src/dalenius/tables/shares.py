@@ -1,23 +1,21 @@
-"""The interval of a population's share: a binomial count, seen through noise.
+"""A population's share: a binomial count, seen through noise.
 
 With x of n rows in a population of which the share is p, D = (noisy x) - p (noisy n) is x - p n and noise of known
-law. The interval is every p for which D is in the middle of its law, half of the failure on each side: Clopper and
-Pearson's, with the noise in the place of their caution. Rare shares have the sum over all x, others the Edgeworth
-series (Hall 1992).
+law: how probable it is that as much, or as little, is released, is known for every p. (Clopper and Pearson's test, with
+the noise in the place of their caution.) Rare shares have the sum over all x, others the Edgeworth series (Hall 1992).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import gammaln, ndtr, ndtri
+from scipy.special import expit, gammaln, ndtr
 
 from dalenius.tables.laws import Noisy
-from dalenius.tables.roots import crossing
 
 Reals = npt.NDArray[Any]
 
@@ -28,106 +26,87 @@ MOST = 60
 """Rows summed over."""
 
 
-def share(top: Noisy, bottom: Noisy, failure: float) -> tuple[Reals, Reals]:
-    """The ends, from noisy sums of 1 (in) and -1 (out), and noisy counts, of every group; in terms of 2 p - 1."""
-    n = np.maximum(np.rint(bottom.values), 1.0)
-    s = np.clip(top.values, -np.maximum(bottom.values, 0.0), np.maximum(bottom.values, 0.0))
-    # The rarer of in and out is counted.
-    side = np.where(s > 0, -1.0, 1.0)
-    seen = _Seen(s * side, bottom.values, n, top, bottom)
-    low, high = seen.crossing(1 - failure / 2, -1), seen.crossing(failure / 2, 1)
-    low, high = 2 * low - 1, 2 * high - 1
-    return np.where(side > 0, low, -high), np.where(side > 0, high, -low)
-
-
-def share_variance(top: Noisy, bottom: Noisy, failure: float) -> tuple[Reals, Reals]:
-    """The ends for the variance of such a population, 1 - (2 p - 1)^2."""
-    low, high = share(top, bottom, failure)
-    first, second = 1 - low**2, 1 - high**2
-    return np.minimum(first, second), np.where((low <= 0) & (high >= 0), 1.0, np.maximum(first, second))
-
-
 def at_ends(top: Noisy, bottom: Noisy, square: Noisy | None) -> Reals:
-    """Whether all rows may be at either bound (1 or -1), as if in or out: certain without a sum of squares.
+    """How far it is believed that all rows are at either bound (1 or -1), as if in or out: 1 without a sum of squares.
 
-    The squares then add up to n. That is believed where the noise lets other populations be told from it, and where
-    but a few rows are away from one bound: that no rows were drawn from the other end does not say there are none.
+    The squares then add up to n; otherwise to something between n mean^2 and n. This is the probability of the first,
+    if the two were as likely before, and all sums of the second.
     """
     n = np.maximum(bottom.values, 0.0)
     if square is None:
-        return np.full(len(n), True)
+        return np.ones(len(n))
     mean = np.clip(top.values / np.maximum(n, 1.0), -1.0, 1.0)
-    most = n * (1 - mean**2)
-    noise = np.sqrt(square.variance + 4 * mean**2 * top.variance + mean**4 * bottom.variance)
-    few = (n - np.abs(top.values)) / 2 < RARE
-    return np.asarray((n - square.values <= 2 * noise) & (few | (noise < 0.15 * most)))
+    noise = np.sqrt(square.variance + bottom.variance)
+    most = np.maximum(n * (1 - mean**2) / noise, 1e-6)
+    gap = np.clip((n - square.values) / noise, -30.0, 30.0 + most)
+    ends = -(gap**2) / 2 - np.log(2 * np.pi) / 2
+    between = np.log(np.maximum(ndtr(gap) - ndtr(gap - most), 1e-300) / most)
+    return np.asarray(expit(ends - between))
 
 
 @dataclass(frozen=True, eq=False)
-class _Seen:
-    """s = 2 x - n and noise; n and noise; n rounded."""
+class Share:
+    """Noisy sums of 1 (in) and -1 (out), and noisy counts, of every group."""
 
-    s: Reals
-    noisy: Reals
-    n: Reals
     top: Noisy
     bottom: Noisy
 
-    def crossing(self, wanted: float, side: int) -> Reals:
-        """The p for which the released is at this quantile of its law; it falls with p."""
+    def more(self, p: Reals) -> Reals:
+        """The chance of as large a sum, if the share is p."""
         # Noise on whole numbers has no values between: what is as far as the released counts as within.
-        edge = side * self.top.edge / 2
-        found = np.full(len(self.s), float(side > 0))
-        seen = (self.s + self.n) / 2
+        return np.asarray(1 - self._at_most(p, -self.top.edge / 2))
+
+    def less(self, p: Reals) -> Reals:
+        """The chance of as small a sum."""
+        return self._at_most(p, self.top.edge / 2)
+
+    def more_even(self, p: Reals) -> Reals:
+        """The chance of a sum as near to 0 (which says less of whether in or out is the rarer), if one of them is p."""
+        edge = np.full(len(p), -self.top.edge / 2)
+        return np.asarray(1 - self._counted(p, edge) - self._counted(1 - p, edge))
+
+    def less_even(self, p: Reals) -> Reals:
+        """The chance of a sum as far from 0."""
+        edge = np.full(len(p), self.top.edge / 2)
+        return np.asarray(self._counted(p, edge) + self._counted(1 - p, edge))
+
+    def _at_most(self, p: Reals, edge: float) -> Reals:
+        found = self._counted(np.where(self._turned, 1 - p, p), np.where(self._turned, -edge, edge))
+        return np.where(self._turned, 1 - found, found)
+
+    @cached_property
+    def _turned(self) -> Reals:
+        """Whether out is counted: the rarer of in and out."""
+        return np.asarray(self.top.values > 0)
+
+    @cached_property
+    def _n(self) -> Reals:
+        return np.maximum(np.rint(self.bottom.values), 1.0)
+
+    @cached_property
+    def _rare(self) -> Reals:
         noise = (self.top.variance + self.bottom.variance) / 4
-        rare = (seen < RARE) & (noise < RARE) & (self.noisy > 0)
-        if rare.any():
-            some = self._of(rare)
-            logs = some._log_choices
-            found[rare] = some._found(lambda p: some._summed(p, logs, edge), wanted)
-        many = ~rare & (self.noisy > 0)
-        if many.any():
-            some = self._of(many)
-            found[many] = some._found(lambda p: some._smooth(p, edge), wanted)
+        return np.asarray(((self._n - np.abs(self.top.values)) / 2 < RARE) & (noise < RARE))
+
+    @cached_property
+    def _log_choices(self) -> Reals:
+        x, n = np.arange(MOST + 1.0), self._n[self._rare][:, None]
+        found = gammaln(n + 1) - gammaln(x + 1) - gammaln(np.maximum(n - x, 0) + 1)
+        return np.where(n < x, -np.inf, found)
+
+    def _counted(self, p: Reals, edge: Reals) -> Reals:
+        m = 2 * p - 1
+        gap = (-np.abs(self.top.values) - m * self.bottom.values) / 2 + edge
+        found = np.empty(len(p))
+        for some, chance in ((self._rare, self._summed), (~self._rare, self._smooth)):
+            if some.any():
+                found[some] = chance(p[some], self._n[some], gap[some], np.abs(m[some]))
         return found
 
-    def _found(self, f: Callable[[Reals], Reals], wanted: float) -> Reals:
-        """The p with f(p) = wanted: in terms of arcsin(sqrt(p)), in which the normal quantile of f is near to a
-        straight line; among those that are not beyond all doubt."""
-
-        def line(angle: Reals) -> Reals:
-            return np.asarray(ndtri(np.clip(f(np.sin(angle) ** 2), 1e-300, 1 - 1e-16)))
-
-        seen = np.clip((self.s + self.n) / 2, 0.0, self.n)
-        noise = (self.top.variance + self.bottom.variance) / 4
-        doubt = (3 - float(ndtri(min(wanted, 1 - wanted)))) * (np.sqrt(seen + 4 + noise) + 3)
-        low, high = (
-            np.arcsin(np.sqrt(np.clip((seen + side * doubt) / self.n, 0.0, 1.0))) for side in (-1, 1)
-        )
-        return np.asarray(np.sin(crossing(line, low, high, float(ndtri(wanted)))) ** 2)
-
-    def _of(self, some: Reals) -> _Seen:
-        return _Seen(self.s[some], self.noisy[some], self.n[some], self.top, self.bottom)
-
-    @property
-    def _log_choices(self) -> Reals:
-        x = np.arange(MOST + 1.0)
-        left = self.n[:, None] - x
-        found = gammaln(self.n[:, None] + 1) - gammaln(x + 1) - gammaln(np.maximum(left, 0) + 1)
-        return np.where(left < 0, -np.inf, found)
-
-    def _gap(self, p: Reals) -> tuple[Reals, Reals]:
-        """D, and the square of 2 p - 1."""
-        m = 2 * p - 1
-        return (self.s - m * self.noisy) / 2, m**2
-
-    def _summed(self, p: Reals, logs: Reals, edge: float) -> Reals:
-        gap, square = self._gap(p)
-        p, n, x = np.clip(p, 1e-15, 1 - 1e-15)[:, None], self.n[:, None], np.arange(MOST + 1.0)
-        with np.errstate(invalid="ignore"):
-            chance = np.exp(logs + x * np.log(p) + (n - x) * np.log1p(-p))
-        away = gap[:, None] + edge - (x - p * n)
-        below = self._noise_below(away, np.sqrt(square)[:, None])
+    def _summed(self, p: Reals, n: Reals, gap: Reals, m: Reals) -> Reals:
+        p, n, x = np.clip(p, 1e-15, 1 - 1e-15)[:, None], n[:, None], np.arange(MOST + 1.0)
+        chance = np.exp(self._log_choices + x * np.log(p) + np.maximum(n - x, 0.0) * np.log1p(-p))
+        below = self._noise_below(gap[:, None] - (x - p * n), m[:, None])
         return np.asarray((chance * below).sum(axis=1))
 
     def _noise_below(self, t: Reals, m: Reals) -> Reals:
@@ -141,13 +120,12 @@ class _Seen:
         tail = (a * a * np.exp(-size / a) - b * b * np.exp(-size / b)) / (2 * (a * a - b * b))
         return np.asarray(np.where(t < 0, tail, 1 - tail))
 
-    def _smooth(self, p: Reals, edge: float) -> Reals:
-        gap, square = self._gap(p)
-        draws = self.n * p * (1 - p)
-        noise = (self.top.variance + square * self.bottom.variance) / 4
-        fourth = (self.top.fourth + square**2 * self.bottom.fourth) / 16
+    def _smooth(self, p: Reals, n: Reals, gap: Reals, m: Reals) -> Reals:
+        draws = n * p * (1 - p)
+        noise = (self.top.variance + m**2 * self.bottom.variance) / 4
+        fourth = (self.top.fourth + m**4 * self.bottom.fourth) / 16
         variance = np.maximum(draws + noise, 1e-300)
-        z = (gap + edge) / np.sqrt(variance)
+        z = gap / np.sqrt(variance)
         skew = draws * (1 - 2 * p) / variance**1.5
         peak = (draws * (1 - 6 * p * (1 - p)) + fourth) / variance**2
         bend = skew / 6 * (z**2 - 1) + peak / 24 * (z**3 - 3 * z) + skew**2 / 72 * (z**5 - 10 * z**3 + 15 * z)

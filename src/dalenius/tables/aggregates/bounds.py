@@ -63,8 +63,10 @@ class FindBounds(Aggregate):
         outside = (1 - self.share) / 2
         first = (climbing > outside).argmax(axis=1)
         last = (climbing >= 1 - outside).argmax(axis=1)
-        none = counts.sum(axis=1) == 0
-        low, high = np.where(none, np.nan, edges[first]), np.where(none, np.nan, edges[last + 1])
+        none, zero = counts.sum(axis=1) == 0, bins.size // 2
+        # The bin of zero reaches as little below it as above: that end is shown as zero, but where it holds all.
+        low = np.where(none, np.nan, np.where(first == zero, 0.0, edges[first]))
+        high = np.where(none, np.nan, np.where((last == zero) & (first < zero), 0.0, edges[last + 1]))
         nan = np.full(len(low), np.nan)
         return [Column(f"{name}_lower", low, nan, nan, nan), Column(f"{name}_upper", high, nan, nan, nan)]
 

@@ -10,16 +10,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from dalenius.tables import populations
 from dalenius.tables.aggregates.aggregate import Columns, Inputs
 from dalenius.tables.aggregates.of_one import OfOneNumber
-from dalenius.tables.aggregates.spread import half_width, where
+from dalenius.tables.aggregates.spread import half_width
 from dalenius.tables.column import Column
 from dalenius.tables.laws import Noisy, scaled, truncated_mean
 from dalenius.tables.measures import Measure, centred_sum, needed, product
 from dalenius.tables.measures import count as rows
 from dalenius.tables.ratios import interval
 from dalenius.tables.schema import Nulls
-from dalenius.tables.shares import at_ends, share
 
 Reals = npt.NDArray[Any]
 
@@ -63,10 +63,12 @@ def mean_column(name: str, inputs: Inputs) -> Column:
     error = np.sqrt(np.maximum(c[0] + c[1] * ratio + c[2] * ratio**2, 0.0))
     error = np.where(usable, np.minimum(error / np.where(usable, n, 1.0), 1.0), 1.0)
     edge = inputs["sum"].edge / half
-    low, high = interval(s, n, c, lambda m: top.fourth + m**4 * bottom.fourth, inputs.failure, within, edge)
     if inputs.sampling:
-        ends = at_ends(top, bottom, square)
-        low, high = where(ends, share(top, bottom, inputs.failure), (low, high))
+        low, high = populations.mean(top, bottom, square, drawn, inputs.failure, edge)
+    else:
+        low, high = interval(
+            s, n, c, lambda m: top.fourth + m**4 * bottom.fourth, inputs.failure, within, edge
+        )
     low, high = np.minimum(low, ratio), np.maximum(high, ratio)
     rounding = 0.0 if value.exact else 0.5
     worth = float(value.granularity)

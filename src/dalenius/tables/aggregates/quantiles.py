@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
@@ -62,6 +62,10 @@ class Quantiles(Aggregate):
                 fine_bins(argument.term, argument.text, argument.bounds, self.bins, argument.nulls)
             )
         }
+
+    def limits(self, table: Callable[[], Columns]) -> Bounds:
+        """The bounds, which the outer bins may pass."""
+        return table().argument(self.column, self.bounds, self.nulls, self.what).bounds
 
     def width(self, roles: Roles) -> int:
         return len(self.levels)

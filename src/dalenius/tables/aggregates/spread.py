@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 
+from dalenius.tables import populations
 from dalenius.tables.aggregates.aggregate import Inputs
 from dalenius.tables.column import Column
 from dalenius.tables.gridding import Value
 from dalenius.tables.laws import scaled
 from dalenius.tables.moments import Deviations
 from dalenius.tables.ratios import interval
-from dalenius.tables.shares import at_ends, share_variance
-
-Reals = npt.NDArray[Any]
-Ends = tuple[Reals, Reals]
 
 ONE = ("sum", "sum", "square")
 TWO = ("sum_x", "sum_y", "product")
@@ -25,11 +19,6 @@ TWO = ("sum_x", "sum_y", "product")
 def half_width(value: Value) -> float:
     """The most a row can be away from the centre, in steps."""
     return float(max(abs(value.low), abs(value.high), 1))
-
-
-def where(some: Reals, yes: Ends, no: Ends) -> Ends:
-    """Intervals of two kinds, by group."""
-    return np.where(some, yes[0], no[0]), np.where(some, yes[1], no[1])
 
 
 def deviations(inputs: Inputs, x: Value, y: Value, names: tuple[str, str, str]) -> Deviations:
@@ -61,17 +50,17 @@ def spread_column(name: str, inputs: Inputs, names: tuple[str, str, str], root: 
     variance = np.maximum(c[0] + c[1] * ratio + c[2] * ratio**2, 0.0)
     error = np.where(usable, np.sqrt(variance) / np.where(usable, bottom, 1.0), 4.0)
     edge = inputs[names[2]].edge / (half_width(x) * half_width(y)) * parts.size
-    low, high = interval(top, bottom, c, parts.fourth, inputs.failure, within, edge)
     if inputs.sampling and one:
-        ends = at_ends(parts.x, parts.n, None if x.binary else parts.product)
-        low, high = where(ends, share_variance(parts.x, parts.n, inputs.failure), (low, high))
+        low, high = populations.variance(parts, x.binary, inputs.failure, edge)
+    else:
+        low, high = interval(top, bottom, c, parts.fourth, inputs.failure, within, edge)
     # A value is off by half a step, which moves a (co)variance by as much of the other's deviation, twice.
     rounding = sum((0.0 if v.exact else 1.0) * np.sqrt(2.0) / half_width(v) for v in (x, y))
     low, high = np.clip(low - rounding, *within), np.clip(high + rounding, *within)
     estimate = np.clip(ratio, *within)
     low, high = np.minimum(low, estimate), np.maximum(high, estimate)
     if root:
-        # At a variance of 0 the root of what is left of the noise is off by 0.63 roots of its error; 0.71 is inputs.
+        # At a variance of 0 the root of what is left of the noise is off by 0.63 roots of its error; 0.71 is shown.
         error = error / (2 * np.sqrt(np.maximum(ratio, np.maximum(error / 2, np.finfo(float).tiny))))
         estimate, low, high = np.sqrt(estimate), np.sqrt(low), np.sqrt(high)
         worth, within = np.sqrt(worth), (0.0, np.sqrt(2.0))
