@@ -83,12 +83,6 @@ def test_sqlite(tmp_path: Path) -> None:
     assert tried(engines({"duckdb": stores.frame, "sqlite": same}), 1, 13) > 20
 
 
-def test_sqlite(tmp_path: Path) -> None:
-    held = stores.sqlite(tmp_path)
-    assert tried(neighbours(held, "duckdb", names=0), 3, 8) > 30
-    assert tried(engines({"duckdb": stores.frame, "sqlite": held}), 6, 9) > 10
-
-
 @pytest.fixture(scope="module")
 def spark() -> Iterator[Any]:
     try:
