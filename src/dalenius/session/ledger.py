@@ -465,7 +465,7 @@ def _shares(shares: Any) -> dict[str, Fraction] | None:
             part = Fraction(0)
         if isinstance(share, bool) or not 0 < part <= 1:
             raise InvalidParameter(
-                f"the share of {name!r} is {share!r}; it must be above 0 and at most 1, as 0.25 or '1/3'."
+                f"the share of {name!r} is {checks.shown(share)}; it must be above 0 and at most 1, as 0.25 or '1/3'."
             )
         parts[name] = part
     if sum(parts.values()) > 1:

@@ -18,6 +18,7 @@ from dalenius.calculus.guarantees.cost import Cost
 from dalenius.calculus.loss import Loss
 from dalenius.calculus.losses import total
 from dalenius.core.adjacency import ADD_REMOVE, Adjacency
+from dalenius.core.checks import confidence as _confidence
 from dalenius.core.checks import shown
 from dalenius.errors import CannotMeet, InvalidParameter, QueryRefused, TooLittleNoise, TooMuchNoise
 from dalenius.session.account import Account
@@ -37,7 +38,6 @@ from dalenius.session.record.answers import (
 from dalenius.session.record.questions import plan_question, release_question
 from dalenius.tables import exact
 from dalenius.tables.answer import Answer
-from dalenius.tables.answer import checked_confidence as _confidence
 from dalenius.tables.discovery import Discovery, discovery
 from dalenius.tables.estimates import Wanted
 from dalenius.tables.keys import Discover
@@ -143,6 +143,10 @@ class Session:
         if not isinstance(unit, Unit):
             raise InvalidParameter(
                 f"unit is {unit!r}; it must be dp.Unit.rows() or dp.Unit('id', max_rows=...)."
+            )
+        if not isinstance(schema, Schema | Mapping | str | Path | None):
+            raise InvalidParameter(
+                f"schema is {shown(schema)}; it must be a dp.Schema, a mapping of columns to facts, or a file."
             )
         facts = Schema(dict(schema)) if isinstance(schema, Mapping) else schema
         self.source = data if isinstance(data, Source) else Source.open(data, table=table, schema=facts)
@@ -341,9 +345,8 @@ class Session:
         Examples
         --------
         >>> import dalenius as dp, pandas as pd
-        >>> people = pd.DataFrame({"age": [30] * 100})
-        >>> s = dp.Session(people, unit=dp.Unit.rows(), budget=dp.ZCDP(0.5), name="people")
-        >>> s.sql("SELECT COUNT(*) AS n FROM people", dp.ZCDP(0.1)).free
+        >>> s = dp.Session(pd.DataFrame({"age": [30] * 100}), unit=dp.Unit.rows(), budget=dp.ZCDP(0.5))
+        >>> s.sql("SELECT COUNT(*) AS n FROM data", dp.ZCDP(0.1)).free
         False
         """
         from dalenius.tables.sql import parse_sql

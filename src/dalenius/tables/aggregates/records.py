@@ -1,4 +1,4 @@
-"""The parts of an aggregate as records hold them: numbers as exact text, constants with their type."""
+"""How the parts of an aggregate are written into records, and read again."""
 
 from __future__ import annotations
 
@@ -6,18 +6,15 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Any, NamedTuple
 
+from dalenius.core.record import exact
 from dalenius.tables.record.constants import (
     bounds_record,
     constant_record,
     nulls_record,
+    read_bounds,
     read_constant,
     read_nulls,
 )
-
-
-def read_bounds(content: list[str] | None) -> tuple[float, ...] | None:
-    """What `bounds_record` wrote."""
-    return None if content is None else tuple(map(float, content))
 
 
 class Form(NamedTuple):
@@ -37,9 +34,9 @@ def _same(value: Any) -> Any:
 
 PLAIN = Form(_same, _same)
 """Text, whole numbers and null."""
-NUMBER = Form(repr, float)
+NUMBER = Form(exact, float)
 NUMBERS = Form(bounds_record, read_bounds)
-STEP = Form(_none_or(str), _none_or(Fraction))
+STEP = Form(_none_or(exact), _none_or(Fraction))
 NULLS = Form(nulls_record, read_nulls)
 CONSTANTS = Form(
     _none_or(lambda values: [constant_record(value) for value in values]),

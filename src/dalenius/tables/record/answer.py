@@ -17,8 +17,8 @@ from dalenius.core.record import JSON, exact, unknown
 from dalenius.errors import LedgerError
 from dalenius.tables import tree
 from dalenius.tables.keys import Key
-from dalenius.tables.laws import Law, Noisy, Normal, TwoSidedExponential, TwoSidedGeometric
-from dalenius.tables.noises import LargestOfMany
+from dalenius.tables.laws import Law, Noisy, Normal, TwoSidedExponential
+from dalenius.tables.noises import LAWS
 from dalenius.tables.query import Query
 from dalenius.tables.ranks import Ranks
 from dalenius.tables.record.constants import bounds_record, constant_record, read_constant
@@ -77,34 +77,15 @@ def read_keys(records: Iterable[Iterable[JSON]]) -> list[Key]:
     return [tuple(read_constant(part) for part in key) for key in records]
 
 
-LAWS: dict[str, type[Law]] = {law.tag: law for law in (Normal, TwoSidedExponential, TwoSidedGeometric)}
-"""The laws that are told by their standard deviation alone."""
-
-
-def _law_record(law: Law) -> dict[str, JSON]:
-    """sigma is the standard deviation, whatever the law."""
-    told = {"kind": law.tag, "sigma": exact(law.sigma)}
-    if isinstance(law, LargestOfMany):
-        return {**told, "noise": law.noise, "scale": exact(law.scale), "bins": law.size}
-    return told
-
-
 def _read_law(record: Mapping[str, JSON]) -> Law:
-    sigma = float(record["sigma"])
-    if record["kind"] == LargestOfMany.tag:
-        return LargestOfMany(sigma, record["noise"], float(record["scale"]), record["bins"])
-    if record["kind"] not in LAWS:
+    kind = LAWS.get(record["kind"])
+    if kind is None:
         raise unknown("noise", record["kind"], LedgerError)
-    return LAWS[record["kind"]](sigma)
+    return kind.from_record(record)
 
 
 def _noisy_record(noisy: Noisy | None) -> dict[str, JSON] | None:
-    if noisy is None:
-        return None
-    return {
-        "law": _law_record(noisy.law),
-        "values": _written(noisy.values),
-    }
+    return None if noisy is None else {"law": noisy.law.record(), "values": _written(noisy.values)}
 
 
 def _read_noisy(record: Mapping[str, JSON]) -> Noisy:
@@ -116,7 +97,7 @@ def _ranks_record(levels: tuple[float, ...], ranks: Ranks) -> dict[str, JSON]:
     side = ranks.offsets.shape[1] // 2
     return {
         "levels": bounds_record(levels),
-        "law": _law_record((Normal if ranks.gaussian else TwoSidedExponential)(ranks.sigma)),
+        "law": (Normal if ranks.gaussian else TwoSidedExponential)(ranks.sigma).record(),
         "blocks": tree.FAN,
         "total": _written(ranks.total),
         "best": ranks.best.tolist(),

@@ -63,3 +63,8 @@ def read_nulls(record: JSON) -> Nulls | None:
 def bounds_record(bounds: tuple[float, ...] | None) -> list[str] | None:
     """Numbers in a row, such as bounds, edges or levels."""
     return None if bounds is None else [exact(end) for end in bounds]
+
+
+def read_bounds(record: list[str] | None) -> tuple[float, ...] | None:
+    """The numbers that `bounds_record` wrote."""
+    return None if record is None else tuple(map(float, record))

@@ -33,14 +33,15 @@ def measure_record(measure: Measure) -> dict[str, JSON]:
 
 def read_measure(record: Mapping[str, JSON]) -> Measure:
     """The measure that `measure_record` wrote."""
-    if record["kind"] not in KINDS:
+    kind = KINDS.get(record["kind"])
+    if kind is None:
         raise unknown("a measure", record["kind"], LedgerError)
-    return KINDS[record["kind"]](
-        values=tuple(_read_value(value) for value in record["values"]),
-        given=tuple(record["given"]),
-        origin=record["origin"],
-        bins=None if record["bins"] is None else _read_bins(record["bins"]),
-        labels=tuple(read_constant(label) for label in record["labels"]),
+    return kind(
+        tuple(_read_value(value) for value in record["values"]),
+        tuple(record["given"]),
+        record["origin"],
+        None if record["bins"] is None else _read_bins(record["bins"]),
+        tuple(read_constant(label) for label in record["labels"]),
     )
 
 
