@@ -25,7 +25,8 @@ from dalenius.tables.aggregates import KINDS, Aggregate, from_record
 from dalenius.tables.estimates import Wanted, columns
 from dalenius.tables.plan import groups, plan
 from dalenius.tables.query import Query
-from dalenius.tables.released import Released, release
+from dalenius.tables.record.answer import answer_record, read_answer
+from dalenius.tables.released import release
 from dalenius.tables.sensitivity import sensitivity
 from dalenius.tables.source import Source
 from dalenius.tables.sql import parse_aggregates
@@ -168,9 +169,9 @@ class AggregateContract:
         query = self.query(source)
         made = plan(query, UNIT, price)
         noisy = release(made, exact.evaluate(source, query, UNIT))
-        again = Released.from_json(noisy.to_json(), made)
+        known, again = read_answer(json.loads(json.dumps(answer_record(query, noisy))), query)
         for first, second in zip(
-            columns(query, noisy, Wanted()), columns(query, again, Wanted()), strict=True
+            columns(query, noisy, Wanted()), columns(known, again, Wanted()), strict=True
         ):
             for part in ("estimate", "error", "low", "high"):
                 a, b = getattr(first, part), getattr(second, part)

@@ -188,6 +188,8 @@ def _parts(query: Query) -> tuple[Any, Any]:
         (lambda t: t.join_public({"state": ["CA"]}, on="state", how="outer"), "'inner' or 'left'"),
         (lambda t: t.join_public("nowhere.csv", on="state"), "does not exist"),
         (lambda t: t.join_public({"state": ["CA"]}, on=[]), "needs the columns"),
+        (lambda t: t.join_public({"state": ["CA"]}, on=None), "needs the columns"),
+        (lambda t: t.join_public({"state": ["CA"]}, on=[("state", 5)]), "needs the columns"),
     ],
 )
 def test_bad_questions(ask: Any, message: str) -> None:

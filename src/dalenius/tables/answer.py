@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from dalenius.core.checks import number
+from dalenius.core.checks import confidence as checked_confidence
 from dalenius.errors import InvalidParameter
 from dalenius.tables.column import Column
 from dalenius.tables.estimates import Wanted, columns
@@ -233,14 +233,6 @@ class Answer:
         if self.free:
             cost = f"from the record of {self.given}, free now; it cost {self.cost}."
         return f"{100 * self.wanted.confidence:g} % intervals ({kind}) cover the {what}; {cost}"
-
-
-def checked_confidence(value: float) -> float:
-    allowed = "a number strictly between 0 and 1"
-    found = number("confidence", value, allowed)
-    if not 0 < found < 1:
-        raise InvalidParameter(f"confidence is {value!r}; it must be {allowed}.")
-    return found
 
 
 def _number(value: float, error: float) -> str:

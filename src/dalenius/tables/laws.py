@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, ClassVar
@@ -15,6 +16,8 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 from scipy.special import log_ndtr, ndtr, ndtri
+
+from dalenius.core.record import JSON, exact
 
 Reals = npt.NDArray[Any]
 
@@ -56,6 +59,15 @@ class Law(ABC):
     def scaled(self, factor: float) -> Law:
         """That of the same number in other units."""
         return replace(self, sigma=self.sigma * factor)
+
+    def record(self) -> dict[str, JSON]:
+        """In the words of a ledger. sigma is the standard deviation, whatever the law."""
+        return {"kind": self.tag, "sigma": exact(self.sigma)}
+
+    @classmethod
+    def from_record(cls, content: Mapping[str, JSON]) -> Law:
+        """The law that `record` wrote."""
+        return cls(float(content["sigma"]))
 
 
 class Normal(Law):

@@ -36,6 +36,7 @@ import numpy.typing as npt
 
 from dalenius.calculus.guarantees import GDP, ZCDP, Guarantee, PureDP
 from dalenius.core.adjacency import ADD_REMOVE, Adjacency
+from dalenius.core.record import JSON, exact
 from dalenius.errors import InvalidParameter, TooMuchNoise
 from dalenius.mechanisms import Gaussian, Geometric, Laplace, ReportNoisyMax
 from dalenius.noise import noisy_argmax
@@ -116,6 +117,13 @@ class LargestOfMany(Law):
 
     tag = "choice"
 
+    def record(self) -> dict[str, JSON]:
+        return {**super().record(), "noise": self.noise, "scale": exact(self.scale), "size": self.size}
+
+    @classmethod
+    def from_record(cls, content: Mapping[str, JSON]) -> LargestOfMany:
+        return cls(float(content["sigma"]), content["noise"], float(content["scale"]), int(content["size"]))
+
     @property
     def fourth(self) -> float:
         raise TypeError("a choice is not a sum with noise; this is a defect")
@@ -124,6 +132,12 @@ class LargestOfMany(Law):
         """How many rows the fullest bin may have beyond the one that was chosen."""
         unit = ReportNoisyMax(sensitivity=self.scale, epsilon=1.0, noise=self.noise, monotone=True)
         return 0.0, unit.accuracy(1 - failure, size=self.size)
+
+
+LAWS: Mapping[str, type[Law]] = {
+    law.tag: law for law in (Normal, TwoSidedExponential, TwoSidedGeometric, LargestOfMany)
+}
+"""By the words for them in records."""
 
 
 @dataclass(frozen=True)

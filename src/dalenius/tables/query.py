@@ -13,12 +13,12 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any, Literal
 
+from dalenius.core import record
 from dalenius.errors import InvalidParameter, QueryRefused
 from dalenius.tables.aggregates import Aggregate
-from dalenius.tables.canonical import canonical
 from dalenius.tables.expressions import parse, quoted
 from dalenius.tables.keys import Discover, Keys, checked_kinds, group_kind, public_keys
-from dalenius.tables.kinds import Field
+from dalenius.tables.kinds import Field, is_text
 from dalenius.tables.measures import Measure
 from dalenius.tables.problems import Problems
 from dalenius.tables.public import PublicTable
@@ -218,7 +218,9 @@ class Query:
 
     def canonical(self) -> str:
         """A text that identifies the question: the same for the same question, another for any other."""
-        return canonical(self)
+        from dalenius.tables.record.question import query_record
+
+        return record.text(query_record(self))
 
 
 def _query(
@@ -307,10 +309,13 @@ def _shape(table: PublicTable) -> Any:
 def _pairs(on: str | Iterable[str | tuple[str, str]] | Mapping[str, str]) -> tuple[tuple[str, str], ...]:
     if isinstance(on, str):
         return ((on, on),)
-    listed: Iterable[Any] = on.items() if isinstance(on, Mapping) else on
-    pairs = tuple(dict.fromkeys((name, name) if isinstance(name, str) else tuple(name) for name in listed))
-    if not pairs or any(len(pair) != 2 for pair in pairs):
+    given: object = on
+    listed = [*on.items()] if isinstance(on, Mapping) else [*on] if isinstance(given, Iterable) else []
+    pairs = [(name, name) if isinstance(name, str) else name for name in listed]
+    if not pairs or not all(
+        isinstance(p, tuple | list) and len(p) == 2 and all(map(is_text, p)) for p in pairs
+    ):
         raise InvalidParameter(
             "join_public needs the columns to join on: a name, several, or pairs (ours, theirs)."
         )
-    return pairs
+    return tuple(dict.fromkeys((ours, theirs) for ours, theirs in pairs))
