@@ -72,7 +72,7 @@ def test_a_model_of_a_session_is_saved(tmp_path: Path) -> None:
     session = dp.Session(
         people, unit=dp.Unit.rows(), budget=dp.ApproxDP(2.0, 1e-5), schema=dp.Schema(nulls="never")
     )
-    made = session.fit(learn.LogisticRegression(GDP), {"age": (18, 90)}, "pay >= 36")
+    made = session.fit(learn.LogisticRegression(dp.GDP(0.3)), {"age": (18, 90)}, "pay >= 36")
     learn.save(made, tmp_path / "model.json")
     again = learn.load(tmp_path / "model.json")
     assert np.array_equal(again.predict_proba([[20], [90]]), made.predict_proba([[20], [90]]))

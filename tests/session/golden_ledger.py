@@ -89,6 +89,8 @@ def every_aggregate(price: dp.Guarantee) -> dict[str, Asked]:
         "quantiles": dp.quantiles("pay", [0.25, 0.5, 0.9], bins=256),
         "median": dp.median("age"),
         "bounds": dp.bounds("pay"),
+        "mode": dp.mode("town"),
+        "mode of numbers": dp.mode("age", categories=[18, 19, 20], nulls=dp.impute(19)),
     }
     found = {name: asked(lambda s, a=a: s.table.agg(x=a)) for name, a in one.items()}
     found["groups of text"] = asked(lambda s: s.table.group_by("town").agg(n=dp.count(), m=dp.mean("pay")))
@@ -230,7 +232,7 @@ def numbers(result: Any) -> Any:
             for column in result.at(0.9, sampling=sampling).columns:
                 parts = (column.estimate, column.error, column.low, column.high)
                 name = f"{column.name}{' of a population' if sampling else ''}"
-                told[name] = [[repr(float(x)) for x in part] for part in parts]
+                told[name] = [[x if isinstance(x, str) else repr(float(x)) for x in part] for part in parts]
         return told
     if isinstance(result, dict):
         return {name: numbers(answer) for name, answer in result.items()}

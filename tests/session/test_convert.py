@@ -26,7 +26,9 @@ from dalenius.session.memory import Memory
 from dalenius.session.postgres import PostgresStore
 from dalenius.session.verify import verify
 from dalenius.session.version1 import unit_of
+from tests.session.golden_ledger import cases, numbers
 from tests.session.helpers import by_hand, is_postgres, rho
+from tests.session.test_golden import same
 
 GOLDEN = Path(__file__).parent / "golden" / "v1.ledger"
 
@@ -230,6 +232,34 @@ class TestConversion:
         connection.close()
         with pytest.raises(LedgerDamaged, match="not sound"):  # the database says that its index is wrong
             convert(old, tmp_path / "new")
+
+
+CHARGED_AGAIN = {"steps", "fit PrivateSearch 1"}
+"""A join, whose public table was kept by another digest, and a search."""
+
+
+def test_what_sessions_asked_is_answered_from_the_record(tmp_path: Path) -> None:
+    """A ledger that sessions of dalenius 0.1 wrote: `golden_ledger`, run with its code."""
+    folder = GOLDEN.parent
+    told = json.loads((folder / "v1-sessions.json").read_text())
+    old = shutil.copy(folder / "v1-sessions.ledger", tmp_path / "old")
+    done = convert(old, tmp_path / "new")
+    assert (done.accounts, done.charges, done.answers) == (8, 103, 101)
+    with Ledger.open(tmp_path / "new") as ledger:
+        assert ledger.verify().ok
+        for account in ledger.accounts():
+            balance = account.balance()
+            by = {f"by {who}": cost.written() for who, cost in balance.by.items()}
+            assert {"": balance.total.written(), **by} == told["spent"][account.dataset]
+        for name, case in cases().items():
+            session = case.session(name, ledger)
+            for asked in sorted(told[name].keys() & case.questions.keys()):
+                before = session.account.balance()
+                answer = numbers(case.questions[asked](session))
+                free = session.account.balance() == before
+                assert free == (asked not in CHARGED_AGAIN), (name, asked)
+                if free:
+                    same(answer, told[name][asked])
 
 
 @pytest.mark.parametrize(

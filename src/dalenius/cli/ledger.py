@@ -219,8 +219,8 @@ def convert(
 ) -> None:
     """Make a ledger of this version from one that dalenius 0.1 wrote, and close the old one for ever.
 
-    The new ledger has the same accounts, and all that was spent of them is spent in it. Answers to questions that a
-    session of dalenius 0.1 asked are kept to be read; asked again they are charged again. If it was interrupted, run
+    The new ledger has the same accounts, and all that was spent of them is spent in it. What was answered is answered
+    from the record, but for questions with a join, and searches: these are charged again. If it was interrupted, run
     it again with the same two names: it goes on where it ended. Never put a copy of the old ledger back: it would be
     open.
 

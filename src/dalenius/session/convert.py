@@ -22,15 +22,16 @@ import os
 import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from dalenius.errors import InvalidParameter, LedgerDamaged, LedgerError
-from dalenius.session.entries import CLOSED, FIRST, SCHEMA, START, Entry, digest, now
+from dalenius.session.entries import CLOSED, FIRST, SCHEMA, START, Entry, Kind, digest, now
 from dalenius.session.ledger import BATCH, PATIENCE, new_store, other_version
 from dalenius.session.memory import Memory
 from dalenius.session.store import Rows, Store
 from dalenius.session.verify import Verification, verified
-from dalenius.session.version1 import body_of
+from dalenius.session.version1 import ADJACENCIES, body_of, unit_of
+from dalenius.session.version1_sessions import told_anew
 
 
 @dataclass(frozen=True)
@@ -53,9 +54,9 @@ def convert(
     """Make a ledger of version 2 from one of version 1, and close the old one for ever.
 
     The new ledger has the same accounts, limits and shares, and every charge and answer: so what was spent, in all and
-    by each analyst, is spent there. Questions asked through `Account.ask` are answered from the record as before. Those
-    a `Session` of dalenius 0.1 asked are kept to be read, but their keys hung on names in its code: asked again by a
-    session, they are charged again.
+    by each analyst, is spent there, and what was answered is answered from the record. But for questions with a join,
+    searches, and models with a function in them, whose keys cannot be made anew from what version 1 kept: they stay to
+    be read, and are charged again when they are asked again.
 
     Parameters
     ----------
@@ -202,6 +203,7 @@ class _Conversion:
         """The entries of the old ledger, each with the number it had, in the words and the chain of version 2."""
         seq, hash = 0, START
         with self.old.reading() as rows:
+            told = self._sessions(rows)
             while batch := rows.after(seq, BATCH):
                 for entry in batch:
                     if entry.kind == "open" and entry.seq > 1:
@@ -209,10 +211,29 @@ class _Conversion:
                     if not entry.is_of(FIRST) or self.memory.hash_of(entry.seq) != entry.hash:
                         raise LedgerDamaged(f"entry {entry.seq} of the old ledger was changed.")
                     body = self._first(entry, closing) if entry.seq == 1 else body_of(entry)
-                    kind: Any = entry.kind
-                    made = Entry.after(seq, hash, kind, entry.account, entry.key, body)
+                    key, kind = entry.key, cast(Kind, entry.kind)
+                    known = told.get(body["charge"] if kind == "answer" else entry.seq)
+                    if known is not None and kind in ("charge", "answer"):
+                        key = digest(known[0])
+                        body[{"charge": "question", "answer": "answer"}[kind]] = known[kind == "answer"]
+                    made = Entry.after(seq, hash, kind, entry.account, key, body)
                     seq, hash = made.seq, made.hash
                     yield made
+
+    def _sessions(self, rows: Rows) -> dict[int, tuple[str, str]]:
+        """What sessions asked and were answered, in the words of version 2, by the number of the charge."""
+        found, asked, last = {}, {}, 0
+        while batch := rows.after(last, BATCH):
+            for entry in batch:
+                body, last = entry.read(), entry.seq
+                if entry.kind == "charge":
+                    asked[entry.seq] = body["question"]
+                elif entry.kind == "answer" and not body.get("failed"):
+                    adjacency = ADJACENCIES[self.memory.accounts[entry.account].opening["adjacency"]]
+                    told = told_anew(asked[body["charge"]], body["answer"], unit_of, adjacency)
+                    if told is not None:
+                        found[body["charge"]] = told
+        return found
 
     def _first(self, entry: Entry, closing: dict[str, Any]) -> dict[str, Any]:
         last = self.memory.seq - len(self.memory.closings)

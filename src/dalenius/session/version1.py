@@ -1,8 +1,7 @@
 """Entries of version 1, as dalenius 0.1 wrote them, in the words of version 2.
 
-An entry keeps its number, its key and its time. The question of a charge stays the text that it was, and the answer
-too: its key was made of that text. (Questions that a session of 0.1 asked are told by names of its code, so a session
-asks them under another key, and pays again; they stay readable.)
+An entry keeps its number and its time. The question of a charge stays the text that it was, and the answer too, but
+for what a session asked: `version1_sessions`.
 """
 
 from __future__ import annotations

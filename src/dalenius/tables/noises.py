@@ -118,11 +118,11 @@ class LargestOfMany(Law):
     tag = "choice"
 
     def record(self) -> dict[str, JSON]:
-        return {**super().record(), "noise": self.noise, "scale": exact(self.scale), "size": self.size}
+        return {**super().record(), "noise": self.noise, "scale": exact(self.scale), "bins": self.size}
 
     @classmethod
     def from_record(cls, content: Mapping[str, JSON]) -> LargestOfMany:
-        return cls(float(content["sigma"]), content["noise"], float(content["scale"]), int(content["size"]))
+        return cls(float(content["sigma"]), content["noise"], float(content["scale"]), int(content["bins"]))
 
     @property
     def fourth(self) -> float:
