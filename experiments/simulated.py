@@ -169,9 +169,7 @@ class Errors:
         (self._noise,) = made.noises
         tables = len(made.query.keys or ())
         nothing = tree.coarser(np.zeros((tables, self._noise.measure.size), dtype=np.int64))
-        self._errors = tree.consistent(
-            [np.asarray(self._noise.mechanism.release(part), float) for part in nothing]
-        )
+        self._errors = tree.consistent([self._noise.release(part) for part in nothing])
 
     def added(self, made: Plan, exact: ExactTable) -> Released:
         """What `release` makes of these tables with this noise."""
@@ -179,7 +177,7 @@ class Errors:
         counts = self._errors.copy()
         counts[:, : noise.measure.size] += exact[noise.measure]
         ranks = {
-            (noise.measure, levels): read(counts, noise.measure.size, levels, noise.sigma, noise.is_gaussian)
+            (noise.measure, levels): read(counts, noise.measure.size, levels, noise.sigma, noise.law.gaussian)
             for levels in wanted(made, noise)
         }
         return Released(exact.columns, list(exact.keys), {}, ranks)

@@ -29,6 +29,7 @@ from dalenius.tables.aggregates import covariance as covariance
 from dalenius.tables.aggregates import histogram as histogram
 from dalenius.tables.aggregates import mean as mean
 from dalenius.tables.aggregates import median as median
+from dalenius.tables.aggregates import mode as mode
 from dalenius.tables.aggregates import proportion as proportion
 from dalenius.tables.aggregates import quantile as quantile
 from dalenius.tables.aggregates import quantiles as quantiles

@@ -28,7 +28,7 @@ from dalenius.mechanisms import (
     SparseVector,
     StabilityHistogram,
 )
-from dalenius.mechanisms.watch import Watch
+from dalenius.mechanisms._support.threshold_watch import Watch
 from dalenius.noise import bernoulli, discrete_laplace, uniform_integers
 from tests.noise.seeded import seeded
 

@@ -5,12 +5,20 @@ from __future__ import annotations
 import math
 import pickle
 from collections.abc import Callable
-from typing import Any
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any, ClassVar
 
+import numpy as np
 import pytest
 
 import dalenius as dp
 from dalenius import losses
+from dalenius.calculus.guarantees import KINDS as REGISTERED
+from dalenius.calculus.guarantees import Measure, from_record
+from dalenius.calculus.guarantees.amounts import declared, declared_at_least
+from dalenius.calculus.guarantees.zcdp import ZCDPFilter
+from tests.calculus.guarantee_contract import FilterContract, GuaranteeContract
 
 G1 = dp.theorems.gaussian_tradeoff(1.0)
 
@@ -140,3 +148,156 @@ def test_excess_grows_with_the_loss() -> None:
     for promise, family in zip(promises, families, strict=True):
         values = [promise.excess(family(s)) for s in (4.0, 2.0, 1.0, 0.5)]
         assert values == sorted(values)
+
+
+class TestPureDP(FilterContract):
+    promise = dp.PureDP(0.7)
+    family = staticmethod(losses.laplace)
+    record: ClassVar = {"kind": "pure", "epsilon": "0.7"}
+    text = "pure:0.7"
+    refused = (lambda: dp.PureDP(-1.0), lambda: dp.PureDP(math.inf), lambda: dp.PureDP("1"))  # type: ignore[arg-type]
+    wrong_price = dp.ZCDP(0.1)
+    price_words = "PureDP"
+
+    def test_no_delta_is_the_same(self) -> None:
+        assert self.budget.price(dp.ApproxDP(0.1, 0.0)) == dp.PureDP(0.1)
+        assert dp.ApproxDP(0.7, 0.0).filter() == self.budget
+
+
+class TestApproxDP(FilterContract):
+    promise = dp.ApproxDP(0.9, 1e-6)
+    family = staticmethod(losses.gaussian)
+    record: ClassVar = {"kind": "approx", "epsilon": "0.9", "delta": "1e-06"}
+    text = "approx:0.9,1e-06"
+    refused = (lambda: dp.ApproxDP(-1.0, 0.1), lambda: dp.ApproxDP(1.0, 1.0), lambda: dp.ApproxDP(1.0, -1e-9))
+    wrong_price = dp.ZCDP(0.1)
+    price_words = "ApproxDP, GDP or PureDP"
+
+    def test_a_price_is_worth_what_a_total_of_the_same_numbers_is(self) -> None:
+        price = self.budget.price(dp.ApproxDP(0.3, 1e-7))
+        assert price.tag == "gdp"
+        assert price.filter().limit.amount <= dp.ApproxDP(0.3, 1e-7).filter().limit.amount
+        assert dp.ApproxDP(0.3, 1e-7 / 2).holds(price.loss())
+
+
+class TestZCDP(FilterContract):
+    promise = dp.ZCDP(0.3)
+    family = staticmethod(losses.gaussian)
+    record: ClassVar = {"kind": "zcdp", "rho": "0.3"}
+    text = "zcdp:0.3"
+    refused = (lambda: dp.ZCDP(-1e-9), lambda: dp.ZCDP(math.nan), lambda: dp.ZCDP(True))
+    wrong_price = dp.GDP(0.1)
+    price_words = "ZCDP"
+
+
+class TestGDP(FilterContract):
+    promise = dp.GDP(0.6)
+    family = staticmethod(losses.gaussian)
+    record: ClassVar = {"kind": "gdp", "mu": "0.6"}
+    text = "gdp:0.6"
+    refused = (lambda: dp.GDP(-1.0), lambda: dp.GDP(10**400), lambda: dp.GDP(None))  # type: ignore[arg-type]
+    wrong_price = dp.PureDP(0.1)
+    price_words = "GDP"
+
+
+class TestRDP(GuaranteeContract):
+    promise = dp.RDP(8.0, 2.5)
+    family = staticmethod(losses.gaussian)
+    record: ClassVar = {"kind": "rdp", "order": "8.0", "epsilon": "2.5"}
+    text = "rdp:8.0,2.5"
+    refused = (lambda: dp.RDP(1.0, 1.0), lambda: dp.RDP(math.inf, 1.0), lambda: dp.RDP(2.0, -1.0))
+
+
+def curve(level: float) -> float:
+    """A function that pickles."""
+    return float(G1(level))
+
+
+class TestTradeOff(GuaranteeContract):
+    promise = dp.TradeOff(curve)
+    family = staticmethod(losses.gaussian)
+    record = None
+    text = None
+    refused = (lambda: dp.TradeOff(1.0), lambda: dp.TradeOff(lambda a: a))  # type: ignore[arg-type]
+    own_excess = 1.0  # a log ratio in the tail: f and its worst loss are known by chords, on either side
+
+    def test_calibrated_noise_keeps_it_and_a_hundredth_less_does_not(self) -> None:
+        assert self.promise.holds(losses.gaussian(1.02))
+        assert not self.promise.holds(losses.gaussian(0.99))
+
+
+def test_every_kind_has_its_contract() -> None:
+    tested = {
+        t.promise.tag
+        for k, t in globals().items()
+        if k.startswith("Test") and issubclass(t, GuaranteeContract)
+    }
+    assert tested == set(REGISTERED)
+
+
+@pytest.mark.parametrize(
+    ("planted", "noticed_by"),
+    [
+        (
+            (ZCDPFilter, "limit", property(lambda b: b._limit(2 * declared(b.promise.rho)))),
+            "spent_and_left_are_within",
+        ),
+        (
+            (ZCDPFilter, "left", lambda b, cost: dp.ZCDP(declared_at_least(cost.amount))),
+            "costs_are_rounded_up_and",
+        ),
+        ((ZCDPFilter, "price", lambda b, budget: budget), "a_wrong_price_is_refused"),
+        ((ZCDPFilter, "charge", lambda b, loss, budget, room: b.nothing), "the_whole_total_may_be_spent"),
+        ((dp.ZCDP, "divided", lambda z, parts: dp.ZCDP(z.rho / parts**0.5)), "parts_together_keep"),
+        (
+            (dp.ZCDP, "measure", lambda z, loss: Measure("rho", 0.99 * loss.zcdp(), z.rho)),
+            "its_own_loss_is_at",
+        ),
+        ((dp.ZCDP, "record", lambda z: {"kind": "zcdp", "rho": f"{z.rho:.3f}"}), "record"),
+        ((dp.ZCDP, "text", property(lambda z: f"zcdp:{z.rho:.0e}")), "text"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_the_contract_notices_mistakes(
+    planted: tuple[type, str, Any], noticed_by: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    contract = TestZCDP()
+    (check,) = (getattr(contract, name) for name in dir(contract) if name.startswith(f"test_{noticed_by}"))
+    check()
+    monkeypatch.setattr(*planted)
+    with pytest.raises((AssertionError, pytest.fail.Exception)):
+        check()
+
+
+def test_an_unknown_kind_is_an_error() -> None:
+    for content in ({"kind": "renyi", "rho": "1.0"}, {"kind": None}, {"kind": []}, "zcdp", None):
+        with pytest.raises(dp.errors.LedgerError, match="no kind of guarantee"):
+            from_record(content)
+
+
+def test_neighbours_are_recorded_by_words_that_stay() -> None:
+    golden = {dp.ADD_REMOVE: {"kind": "add_remove"}, dp.REPLACE_ONE: {"kind": "replace_one"}}
+    for relation, record in golden.items():
+        assert relation.record() == record
+        assert dp.Adjacency.from_record(record) is relation
+    for other in ({"kind": "ADD_REMOVE"}, {}, None, "add_remove"):
+        with pytest.raises(dp.errors.LedgerError, match="neighbouring relation"):
+            dp.Adjacency.from_record(other)
+
+
+@pytest.mark.parametrize("number", [Fraction(1, 4), Decimal("0.25"), np.float32(0.25), 0.25], ids=repr)
+def test_any_number_is_a_number(number: Any) -> None:
+    assert dp.ZCDP(number) == dp.ZCDP(0.25)
+    assert dp.ApproxDP(number, number) == dp.ApproxDP(0.25, 0.25)
+
+
+HUGE = [10**400, 10**5000, -(10**400), Fraction(10**400), Decimal("1e400"), Decimal("sNaN")]
+
+
+@pytest.mark.parametrize("number", HUGE, ids=range(len(HUGE)))
+def test_what_is_too_large_is_refused_in_a_line(number: Any) -> None:
+    with pytest.raises(dp.errors.InvalidParameter, match="rho is") as caught:
+        dp.ZCDP(number)
+    assert len(str(caught.value)) < 200
+    with pytest.raises(dp.errors.InvalidParameter, match="repetitions"):
+        losses.gaussian(1.0) * number

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sqlite3
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -201,6 +204,41 @@ def test_an_export_is_private(path: str, tmp_path: Path) -> None:
     assert (tmp_path / "out").stat().st_mode & 0o777 == 0o600
 
 
-@pytest.mark.parametrize("command", ["show", "verify", "export", "checkpoint", "grant"])
+@pytest.mark.parametrize("command", ["show", "verify", "export", "checkpoint", "grant", "convert"])
 def test_help_lists_the_exit_codes(command: str) -> None:
     assert "Exit codes:" in run(command, "--help")
+
+
+GOLDEN = Path(__file__).parents[1] / "session" / "golden" / "v1.ledger"
+
+
+class TestConvert:
+    def test_it_says_what_it_did(self, tmp_path: Path) -> None:
+        old, new = str(shutil.copy(GOLDEN, tmp_path / "old")), str(tmp_path / "new")
+        assert "ledger convert" in run("show", old, code=5)
+        assert run("convert", old, new).splitlines()[:2] == [f"Converted: {new}", f"Closed: {old}"]
+        assert run("convert", old, new).startswith("Was converted before: ")
+        found = json.loads(run("convert", old, new, "--json"))
+        assert (found["new"], found["charges"], found["finished_before"]) == (new, 13, True)
+        assert "rho 0.765625" in run("show", new, "--checkpoint", found["checkpoint"])
+        assert "was closed" in run("show", old, code=5)
+        assert "two budgets" in run("convert", old, str(tmp_path / "another"), code=5)
+
+    def test_what_is_refused(self, path: str, tmp_path: Path) -> None:
+        assert "already" in run("convert", path, str(tmp_path / "new"), code=2)
+        assert "no ledger" in run("convert", str(tmp_path / "nothing"), str(tmp_path / "new"), code=5)
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="a device that is always full is Linux's")
+def test_a_full_disk_ends_with_a_message(path: str) -> None:
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [sys.executable, "-c", "from dalenius.cli.main import main; main()", "ledger", "export", path],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    assert done.returncode == 2
+    assert done.stderr.startswith("Error: standard output cannot be written")
+    assert "Traceback" not in done.stderr

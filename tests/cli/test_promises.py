@@ -18,6 +18,9 @@ from dalenius.cli.promises import read_promise
         ("zcdp:0.5", dp.ZCDP(0.5)),
         ("gdp:1", dp.GDP(1.0)),
         ("rdp:8,0.5", dp.RDP(8.0, 0.5)),
+        ("ZCDP(rho=0.5)", dp.ZCDP(0.5)),
+        (" ApproxDP( epsilon=1.0, delta = 1e-05 ) ", dp.ApproxDP(1.0, 1e-5)),
+        ("gdp(0.25)", dp.GDP(0.25)),
     ],
 )
 def test_promises(text: str, guarantee: dp.Guarantee) -> None:
@@ -39,6 +42,11 @@ def test_promises(text: str, guarantee: dp.Guarantee) -> None:
         ("approx:-1,1e-5", "epsilon is -1.0", "-1"),
         ("approx:1,1", "delta is 1.0; it must be a number in [0, 1)", "1"),
         ("rdp:1,0.5", "order is 1.0", "1"),
+        ("ZDCP(rho=1)", 'did you mean "zcdp"?', "ZDCP"),
+        ("ZCDP(mu=1)", "is not a finite number", "mu=1"),
+        ("ZCDP(rho=-1)", "rho is -1.0", "-1"),
+        ("TradeOff(f)", "is not a guarantee", "TradeOff"),
+        ("tradeoff:1", "is not a guarantee", "tradeoff"),
     ],
 )
 def test_bad_promises(text: str, message: str, under: str) -> None:

@@ -103,6 +103,9 @@ def test_prices_are_free(data: Path, tmp_path: Path) -> None:
     found = run(*words)
     assert found.exit_code == 0, found.output
     assert found.output.startswith("ZCDP(rho=0.019")
+    asked = ("query", data, "--agg", "n=count()", "--budget", found.output.strip(), "--total", "zcdp:0.5")
+    paid = run(*asked, "--ledger", tmp_path / "L")
+    assert paid.exit_code == 0, paid.output
 
 
 @pytest.mark.parametrize(

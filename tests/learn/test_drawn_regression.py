@@ -18,9 +18,8 @@ from dalenius.learn import (
     ExponentialQuantileRegression,
     GradientLeastSquares,
     GradientQuantileRegression,
-    grid_draw,
-    grid_scores,
 )
+from dalenius.learn.numerics import grid_draw, grid_scores
 from dalenius.learn.numerics.grid_draw import Boxes
 from dalenius.learn.numerics.grid_scores import PinballGradient, PinballRisk, SquaresGradient, SquaresRisk
 from tests.learn.contract import EXPECTED

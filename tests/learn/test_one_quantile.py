@@ -15,7 +15,7 @@ from dalenius.errors import InvalidParameter
 from dalenius.learn import ExponentialQuantile, GradientQuantile
 from dalenius.learn.models import quantile
 from dalenius.learn.models.quantile import _risks
-from dalenius.mechanisms._support.rank_draws import PARTS
+from dalenius.mechanisms._support.rank_draws import UNITS_PER_RANK as PARTS
 from tests.mechanisms.contract import follows
 from tests.noise.seeded import seeded
 

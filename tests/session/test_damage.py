@@ -20,8 +20,6 @@ from dalenius.session.verify import verify
 from tests.session import damage
 from tests.session.helpers import by_hand, opened, rho
 
-GOLDEN = Path(__file__).parent / "golden" / "v1.ledger"
-
 
 @pytest.fixture(scope="module")
 def grown(tmp_path_factory: pytest.TempPathFactory) -> list[damage.State]:
@@ -72,7 +70,7 @@ def test_one_that_does_not_check_is_caught(
     assert cheaper != now.content
     changed = damage.Damage("price", cheaper, now)
     assert ends(damage.run(iter([changed]), tmp_path)) == {"refused"}
-    monkeypatch.setattr(Entry, "is_intact", True)
+    monkeypatch.setattr(Entry, "is_of", lambda entry, version: True)
     monkeypatch.setattr("dalenius.session.memory._refuse", lambda problem: None)
     found = damage.run(iter([changed]), tmp_path)
     assert {(who, end) for _, who, end in found if who != "open"} == {
@@ -209,57 +207,6 @@ class TestVerify:
         assert any("of kind 'gift'" in problem for problem in verify(path).problems)
         with pytest.raises(LedgerDamaged, match="install a newer one"):
             Ledger.open(path)
-
-
-class TestEarlierVersions:
-    """A ledger that the first version wrote: with indexes, and with all analysts in every charge."""
-
-    @pytest.fixture
-    def path(self, tmp_path: Path) -> Path:
-        return Path(shutil.copy(GOLDEN, tmp_path / "v1.ledger"))
-
-    def test_it_is_read_and_goes_on(self, path: Path) -> None:
-        found = verify(path)
-        assert found.ok, found.problems
-        assert (found.entries, found.charges, found.answers) == (28, 13, 12)
-        ledger = Ledger.open(path)
-        ana, ben = ledger.existing("people", "ana"), ledger.existing("people", "ben")
-        assert (ana.spent, ana.remaining, ben.remaining) == (
-            dp.ZCDP(0.234375),
-            dp.ZCDP(0.3125),
-            dp.ZCDP(0.203125),
-        )
-        assert ana.recorded("ana 3") == "[3]"
-        ben.ask("more", rho("0.2"), lambda: "[1]")
-        assert ben.remaining == dp.ZCDP(0.003125)
-        assert ana.remaining == dp.ZCDP(0.3125)
-        assert verify(path, checkpoint=ledger.checkpoint()).ok
-
-    def test_its_indexes_are_not_believed(self, path: Path) -> None:
-        """Indexes in which the last charge is missing: by them less was spent."""
-        schema = (
-            "SELECT type, name, tbl_name, rootpage, sql FROM sqlite_master WHERE name LIKE 'entries_by_%'"
-        )
-        kept = self.by_hand(path, schema)
-        self.by_hand(path, "DELETE FROM sqlite_master WHERE name LIKE 'entries_by_%'")
-        with Ledger.open(path) as ledger:
-            ledger.existing("people", "ana").charge("unseen", rho("0.3"))
-        for row in kept:
-            self.by_hand(path, "INSERT INTO sqlite_master VALUES (?, ?, ?, ?, ?)", row)
-        newest = (
-            "SELECT max(seq) FROM entries INDEXED BY entries_by_account WHERE account = 2 AND kind = 'charge'"
-        )
-        assert self.by_hand(path, newest) == [(25,)]
-        with Ledger.open(path) as ledger:
-            assert ledger.existing("people", "ana").remaining == dp.ZCDP(0.0125)
-        assert not verify(path).ok
-
-    def by_hand(self, path: Path, sql: str, values: tuple[object, ...] = ()) -> list[tuple[object, ...]]:
-        connection = sqlite3.connect(path, isolation_level=None)
-        connection.execute("PRAGMA writable_schema = ON")
-        rows = connection.execute(sql, values).fetchall()
-        connection.close()
-        return rows
 
 
 def test_a_charge_names_its_own_analyst_only(place: str) -> None:

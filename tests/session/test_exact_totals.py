@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -91,3 +92,32 @@ def test_a_discovery_may_take_all(tmp_path: Path) -> None:
     s = session(dp.ApproxDP(1.0, 1e-6))
     s.release(s.table.group_by("g", keys=dp.discover()).agg(n=dp.count()), dp.ApproxDP(1.0, 1e-6))
     assert s.account.left().amount == 0
+
+
+@pytest.mark.parametrize("total", TOTALS, ids=repr)
+def test_all_that_remains(total: dp.Guarantee) -> None:
+    """After something was spent: the next release may be given what remains, and then nothing is left of it."""
+    s = session(total)
+    s.release(s.table.agg(n=dp.count()), total.divided(3))
+    left = s.account.left().amount
+    assert left > 0
+    s.release(s.table.agg(m=dp.count()), s.remaining)
+    assert s.account.left().amount <= left * Fraction(1, 10**14)
+    with pytest.raises(dp.errors.BudgetExceeded):
+        s.release(s.table.agg(k=dp.count()), total.divided(1000))
+
+
+def test_all_that_remains_of_a_share_beside_a_reserve(tmp_path: Path) -> None:
+    more = {"ledger": tmp_path / "L", "name": "x", "shares": {"ann": "1/3", "bo": 0.25}, "reserve": 0.25}
+    bo = session(dp.ApproxDP(1.0, 1e-6), analyst="bo", **more)
+    left = bo.account.left()
+    bo.release(bo.table.agg(n=dp.count()), bo.remaining)
+    after = bo.account.left()
+    assert after.amount <= left.amount * Fraction(1, 10**14)
+    assert (after.delta, after.shift) == (left.delta, left.shift)
+
+
+def test_a_total_that_is_untouched_remains() -> None:
+    for total in TOTALS:
+        same = total.as_pure() or total
+        assert session(total).remaining == same

@@ -477,9 +477,11 @@ def test_after_opening_only_what_is_new_is_read(place: str, monkeypatch: pytest.
     account = opened(place)
     for i in range(40):
         account.charge(f"q{i}", rho("0.001"))
-    intact = Entry.is_intact.fget  # type: ignore[attr-defined]
+    intact = Entry.is_of
     read: list[int] = []
-    monkeypatch.setattr(Entry, "is_intact", property(lambda entry: read.append(entry.seq) or intact(entry)))
+    monkeypatch.setattr(
+        Entry, "is_of", lambda entry, version: read.append(entry.seq) or intact(entry, version)
+    )
     account.balance()
     assert read == [42]
     account.ledger.close()

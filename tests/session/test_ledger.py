@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import datetime as real_datetime
 import doctest
 import importlib
 import json
 import multiprocessing
 import os
+import pickle
 import sys
 import threading
 import traceback
@@ -26,6 +28,7 @@ import dalenius as dp
 from dalenius import losses
 from dalenius.calculus.guarantees.amounts import GRAINS
 from dalenius.calculus.guarantees.cost import Cost
+from dalenius.core import record
 from dalenius.errors import AdjacencyMismatch, BudgetExceeded, EngineFailed, InvalidParameter, LedgerError
 from dalenius.session import entries
 from dalenius.session.account import Ticket
@@ -448,21 +451,21 @@ class TestOpening:
 
     def test_a_newer_schema_is_refused(self, place: str) -> None:
         opened(place)
-        by_hand(place, "UPDATE {head} SET version = 2", guarded=False)
-        with pytest.raises(LedgerError, match="schema version 2, and this dalenius reads version 1: install"):
+        by_hand(place, "UPDATE {head} SET version = 3", guarded=False)
+        with pytest.raises(LedgerError, match="has version 3, and this dalenius reads version 2: install"):
             Ledger.open(place)
         assert not verify(place).ok
 
     def test_an_unknown_schema_is_refused(self, place: str) -> None:
         opened(place)
         by_hand(place, "UPDATE {head} SET version = 0", guarded=False)
-        with pytest.raises(LedgerError, match=r"schema version 0.*no dalenius wrote that"):
+        with pytest.raises(LedgerError, match=r"has version 0.*no dalenius wrote that"):
             Ledger.open(place)
 
     def test_an_open_ledger_notices_a_new_schema(self, place: str) -> None:
         account = opened(place)
-        by_hand(place, "UPDATE {head} SET version = 2", guarded=False)
-        with pytest.raises(LedgerError, match="schema version 2"):
+        by_hand(place, "UPDATE {head} SET version = 3", guarded=False)
+        with pytest.raises(LedgerError, match="has version 3"):
             account.charge("q", rho("0.1"))
 
     @pytest.mark.parametrize("where", ["mysql://host/db", "", ":memory:", "sqlite:///x"])
@@ -501,13 +504,13 @@ class TestReport:
         for i in range(5):
             account.ask(f"q{i}", rho("0.1"), lambda: "[1]")
         heading, *lines, ending = [json.loads(line) for line in exported(account.ledger)]
-        assert heading == {"format": "dalenius ledger", "schema": 1, "ledger": account.ledger.id}
+        assert heading == {"format": "dalenius ledger", "schema": 2, "ledger": account.ledger.id}
         assert len(lines) == 12
         previous = "0" * 64
         for seq, line in enumerate(lines, start=1):
             parts = [
                 "dalenius ledger",
-                1,
+                2,
                 seq,
                 *(line[k] for k in ("kind", "account", "key", "body")),
                 previous,
@@ -744,7 +747,7 @@ class TestSpenders:
         with pytest.raises(LedgerError), account.ledger.writing() as rows:
             self.add(rows, "charge", 2, entries.digest("q"), body)
         with account.ledger.writing() as rows:  # and as it should be, it is taken
-            self.add(rows, "charge", 2, entries.digest("q"), entries.canonical(self.GOOD))
+            self.add(rows, "charge", 2, entries.digest("q"), record.text(self.GOOD))
         assert verify(postgres_place).ok
         assert opened(postgres_place).spent == dp.ZCDP(0.3)
 
@@ -798,7 +801,7 @@ class TestSpenders:
         account = opened(spender)
         account.charge("before", rho("0.1"))
         with pytest.raises(LedgerError), account.ledger.writing() as rows:
-            self.add(rows, "charge", 2, entries.digest("q"), entries.canonical(self.GOOD), **change)
+            self.add(rows, "charge", 2, entries.digest("q"), record.text(self.GOOD), **change)
         account.charge("after", rho("0.1"))
         assert verify(postgres_place).ok
 
@@ -813,30 +816,42 @@ class TestSpenders:
         body = {**self.GOOD, "analyst": "ben", "cost": part, "by": {"ben": part}}
         body["spent"] = (ana.balance().total + rho("0.4")).written()
         with pytest.raises(LedgerError, match="fit the budget"), ana.ledger.writing() as rows:
-            self.add(rows, "charge", seq, entries.digest("q"), entries.canonical(body))
-        assert verify(postgres_place).ok
-
-    def test_a_ledger_of_an_earlier_version_gets_the_guards(self, spender: str, postgres_place: str) -> None:
-        """As it was before: no notes, no `append`."""
-        account = opened(postgres_place)
-        account.ask("q", rho("0.1"), lambda: "[1]")
-        ticket = account.charge("r", rho("0.2"))
-        by_hand(
-            postgres_place,
-            "DROP FUNCTION dalenius.append(bigint, text, bigint, text, text, text, text)",
-            "DROP TABLE dalenius.spent, dalenius.pending",
-            "CREATE OR REPLACE FUNCTION dalenius.follow() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN "
-            "UPDATE dalenius.head SET seq = NEW.seq, hash = NEW.hash; RETURN NEW; END $$",
-        )
-        account.ledger.close()
-        account = opened(postgres_place)
-        account.charge("s", rho("0.1"))
-        account.ledger.grant(urlsplit(spender).username or "")
-        assert opened(spender).ask("t", rho("0.1"), lambda: "[1]").answer == "[1]"
-        account.record(ticket, "[2]")
-        assert account.spent == dp.ZCDP(0.5)
+            self.add(rows, "charge", seq, entries.digest("q"), record.text(body))
         assert verify(postgres_place).ok
 
     def test_a_file_has_no_roles(self, tmp_path: Path) -> None:
         with pytest.raises(InvalidParameter, match="chmod"):
             opened(str(tmp_path / "people.ledger")).ledger.grant("ana")
+
+
+class TestWrongTypes:
+    """What is not a ledger, a checkpoint or shares is refused with the fix, never by a bare exception."""
+
+    @pytest.mark.parametrize("where", [5, None, b"people.ledger", 1.5, [], "  ", "a\0b", "a\ud800"])
+    def test_places(self, where: object) -> None:
+        with pytest.raises(InvalidParameter, match="the ledger"):
+            Ledger.open(where)  # type: ignore[arg-type]
+        with pytest.raises(InvalidParameter, match="the ledger"):
+            verify(where)  # type: ignore[arg-type]
+        if where is not None:
+            with pytest.raises(InvalidParameter, match="the ledger"):
+                dp.Session({"x": [1]}, unit=dp.Unit.rows(), budget=dp.ZCDP(1.0), ledger=where, name="x")  # type: ignore[arg-type]
+
+    @pytest.mark.parametrize("text", [5, b"1:aa", ["1"], "\u0661:" + "a" * 64])
+    def test_checkpoints(self, tmp_path: Path, text: object) -> None:
+        with pytest.raises(InvalidParameter, match="SEQ:HASH"):
+            Ledger.open(tmp_path / "x.ledger", checkpoint=text)  # type: ignore[arg-type]
+
+    @pytest.mark.parametrize("shares", [["ana"], "ana", 5, {}])
+    def test_shares(self, tmp_path: Path, shares: object) -> None:
+        with pytest.raises(InvalidParameter, match="shares must name"):
+            Ledger.open(tmp_path / "x.ledger").account("x", dp.ZCDP(1.0), shares=shares)  # type: ignore[arg-type]
+
+    def test_copies(self, tmp_path: Path) -> None:
+        session = dp.Session(
+            {"x": [1]}, unit=dp.Unit.rows(), budget=dp.ZCDP(1.0), ledger=tmp_path / "x.ledger", name="x"
+        )
+        for thing in (Ledger.open(tmp_path / "y.ledger"), session):
+            for way in (pickle.dumps, copy.copy, copy.deepcopy):
+                with pytest.raises(TypeError, match="cannot be pickled or copied"):
+                    way(thing)

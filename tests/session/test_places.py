@@ -182,8 +182,8 @@ def test_accounts_of_earlier_versions_hold_no_place(tmp_path: Path) -> None:
     """It is recorded at their first use; the names they were given are found again, or asked about."""
     path, data = tmp_path / "L", csv(tmp_path / "people.csv", 50)
     with Ledger.open(path) as ledger:
-        ledger.account("people", dp.ZCDP(0.5), unit=repr(dp.Unit.rows()), shares={"ann": 0.5, "bo": 0.5})
-        ledger.account("adult.train.csv", dp.ZCDP(0.5), unit=repr(dp.Unit.rows()))
+        ledger.account("people", dp.ZCDP(0.5), unit=dp.Unit.rows(), shares={"ann": 0.5, "bo": 0.5})
+        ledger.account("adult.train.csv", dp.ZCDP(0.5), unit=dp.Unit.rows())
         before = ledger.checkpoint()
         ann = session(data, path, analyst="ann")
         assert ledger.checkpoint() == before

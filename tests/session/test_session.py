@@ -278,3 +278,45 @@ def test_a_price_that_cannot_be(people: pd.DataFrame) -> None:
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(dp.errors.InvalidParameter, match=r"nowhere\.parquet"):
         dp.Session(tmp_path / "nowhere.parquet", unit=dp.Unit.rows(), budget=dp.ZCDP(1.0))
+
+
+@pytest.mark.parametrize(
+    "budget", [dp.ZCDP(0.5), dp.PureDP(2.0), dp.GDP(1.0), dp.ApproxDP(1.0, 1e-6)], ids=repr
+)
+def test_the_price_that_was_found_pays(people: pd.DataFrame, budget: dp.Guarantee) -> None:
+    s = session(people, budget)
+    q = s.table.agg(n=dp.count())
+    price = s.price(q, dp.within(50))
+    assert price.affordable
+    assert s.explain(q, price).error() <= 50
+    assert s.release(q, price).cost == repr(price.budget)
+    assert s.release(q, price.budget).free
+    assert s.sql("SELECT COUNT(*) AS n FROM data", price).free
+    assert set(s.release_all({"one": q}, price)) == {"one"}
+
+
+def test_a_wrong_price_is_told_what_is_right(people: pd.DataFrame) -> None:
+    s = session(people, dp.ApproxDP(1.0, 1e-6))
+    for budget in (dp.ZCDP(0.1), dp.RDP(2.0, 0.1), 5, None):
+        with pytest.raises(dp.errors.InvalidParameter, match="paid in ApproxDP, GDP or PureDP, not"):
+            s.release(s.table.agg(n=dp.count()), budget)  # type: ignore[arg-type]
+    assert s.remaining == dp.ApproxDP(1.0, 1e-6)
+
+
+@pytest.mark.parametrize("queries", [5, None, [], {}, "n", ["n"]])
+def test_what_are_not_several_questions(people: pd.DataFrame, queries: Any) -> None:
+    with pytest.raises(dp.errors.InvalidParameter, match="questions by name"):
+        session(people, dp.ZCDP(1.0)).release_all(queries, dp.ZCDP(0.1))
+
+
+@pytest.mark.parametrize("schema", [5, ["pay"], object()])
+def test_what_is_not_a_schema(people: pd.DataFrame, schema: Any) -> None:
+    with pytest.raises(dp.errors.InvalidParameter, match=r"dp\.Schema"):
+        dp.Session(people, unit=dp.Unit.rows(), budget=dp.ZCDP(1.0), schema=schema)
+
+
+@pytest.mark.parametrize("confidence", ["1", None, [], float("nan"), 1, 0, 10**400])
+def test_what_is_not_a_confidence(people: pd.DataFrame, confidence: Any) -> None:
+    s = session(people, dp.ZCDP(1.0))
+    with pytest.raises(dp.errors.InvalidParameter, match="strictly between 0 and 1"):
+        s.release(s.table.agg(n=dp.count()), dp.ZCDP(0.1), confidence=confidence)

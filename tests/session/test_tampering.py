@@ -11,9 +11,10 @@ from pathlib import Path
 import pytest
 
 import dalenius as dp
+from dalenius.core import record
 from dalenius.errors import LedgerDamaged, LedgerError
 from dalenius.session.account import Account
-from dalenius.session.entries import Entry, canonical
+from dalenius.session.entries import Entry
 from dalenius.session.ledger import Ledger
 from dalenius.session.verify import verify
 from tests.servers.postgres import PostgresServer
@@ -49,7 +50,7 @@ def database_error(place: str) -> type[Exception]:
         "DELETE FROM {entries}",
         "UPDATE {head} SET seq = 11",
         "UPDATE {head} SET seq = 13, hash = 'x'",
-        "UPDATE {head} SET version = 2",
+        "UPDATE {head} SET version = 3",
         "DELETE FROM {head}",
         "INSERT INTO {head} VALUES (2, 1, 0, '')",
         "INSERT INTO {entries} VALUES (99, 'charge', 2, '', '{{}}', '', '')",
@@ -152,7 +153,7 @@ def forged(place: str, seq: int, change: dict[str, object]) -> list[str]:
             entry.key,
             body,  # type: ignore[arg-type]
         )
-        text = canonical(body).replace("{", "{{").replace("}", "}}")
+        text = record.text(body).replace("{", "{{").replace("}", "}}")
         statements.append(
             f"UPDATE {{entries}} SET body = '{text}', previous = '{new.previous}', hash = '{new.hash}' "
             f"WHERE seq = {new.seq}"

@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+import datetime
+import itertools
 import os
 import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
 import warnings
 from collections.abc import Callable
+from contextlib import closing
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -14,29 +23,90 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import dalenius as dp
+from dalenius.session.ledger import Ledger
 from dalenius.tables import Query, Source, Table, Unit, exact
 from dalenius.tables.answer import Answer
 from tests.noise.seeded import seeded
 from tests.tables import nasty, reference
 
+Hold = Callable[[pa.Table], tuple[Any, dict[str, Any]]]
+"""Puts a table into an engine; what `Source.open` needs to open it."""
 
-def in_duckdb(table: pa.Table, folder: Path) -> Source:
-    """By way of a Parquet file, whose statistics DuckDB uses."""
-    path = folder / "data.parquet"
-    pq.write_table(table, path, row_group_size=100)
-    return Source.open(path)
+numbers = itertools.count()
 
 
-def in_postgres(table: pa.Table, url: str) -> Source:
-    import psycopg
+def parquet(folder: Path) -> Hold:
+    """A Parquet file, whose statistics DuckDB uses."""
 
-    columns = ", ".join(f"{name} {nasty.TYPES[name][1]}" for name in table.column_names)
-    with psycopg.connect(url, autocommit=True) as connection:
-        connection.execute(f"CREATE TABLE data ({columns})")
-        with connection.cursor() as cursor, cursor.copy("COPY data FROM STDIN") as copy:
-            for row in table.to_pylist():
-                copy.write_row(tuple(row.values()))
-    return Source.open(url, table="data")
+    def hold(table: pa.Table) -> tuple[Any, dict[str, Any]]:
+        path = folder / f"data{next(numbers)}.parquet"
+        pq.write_table(table, path, row_group_size=100)
+        return path, {}
+
+    return hold
+
+
+def duckdb_file(folder: Path) -> Hold:
+    def hold(table: pa.Table) -> tuple[Any, dict[str, Any]]:
+        import duckdb
+
+        path = folder / f"data{next(numbers)}.duckdb"
+        with duckdb.connect(str(path)) as connection:
+            connection.register("given", table)
+            connection.execute("CREATE TABLE data AS SELECT * FROM given")
+        return path, {"table": "data"}
+
+    return hold
+
+
+POSTGRES = {
+    "int64": "bigint",
+    "int32": "integer",
+    "int16": "smallint",
+    "double": "double precision",
+    "float": "real",
+    "string": "text",
+    "bool": "boolean",
+    "date32[day]": "date",
+    "timestamp[us]": "timestamp",
+    "decimal128(12, 2)": "numeric(12,2)",
+}
+
+
+def postgres(url: str) -> Hold:
+    def hold(table: pa.Table) -> tuple[Any, dict[str, Any]]:
+        import psycopg
+
+        name = f"data{next(numbers)}"
+        columns = ", ".join(f"{field.name} {POSTGRES[str(field.type)]}" for field in table.schema)
+        with psycopg.connect(url, autocommit=True) as connection:
+            connection.execute(f"CREATE TABLE {name} ({columns})")
+            with connection.cursor() as cursor, cursor.copy(f"COPY {name} FROM STDIN") as copy:
+                for row in table.to_pylist():
+                    copy.write_row(tuple(row.values()))
+        return url, {"table": name}
+
+    return hold
+
+
+def sqlite(folder: Path) -> Hold:
+    def hold(table: pa.Table) -> tuple[Any, dict[str, Any]]:
+        path = folder / f"data{next(numbers)}.sqlite"
+        columns = ", ".join(f"{field.name} {POSTGRES[str(field.type)]}" for field in table.schema)
+        marks = ", ".join("?" * table.num_columns)
+        with closing(sqlite3.connect(path)) as connection, connection:
+            connection.execute(f"CREATE TABLE data ({columns})")
+            rows = ([_in_sqlite(value) for value in row.values()] for row in table.to_pylist())
+            connection.executemany(f"INSERT INTO data VALUES ({marks})", rows)
+        return path, {"table": "data"}
+
+    return hold
+
+
+def _in_sqlite(value: Any) -> Any:
+    if isinstance(value, datetime.date):
+        return value.isoformat()
+    return float(value) if isinstance(value, Decimal) else value
 
 
 class NoSpark(Exception):
@@ -73,10 +143,13 @@ def spark_session() -> Any:
     return session
 
 
-def in_spark(table: pa.Table, folder: Path, session: Any) -> Source:
-    path = folder / "spark.parquet"
-    pq.write_table(table, path)
-    return Source.open(session.read.parquet(str(path)))
+def spark(session: Any, folder: Path) -> Hold:
+    def hold(table: pa.Table) -> tuple[Any, dict[str, Any]]:
+        path = folder / f"spark{next(numbers)}.parquet"
+        pq.write_table(table, path)
+        return session.read.parquet(str(path)), {}
+
+    return hold
 
 
 def integers(source: Source, ask: Callable[[Table], Query], unit: Unit) -> tuple[Any, ...]:
@@ -146,3 +219,35 @@ def check_fit(data: Any, **options: Any) -> None:
     assert np.array_equal(here.coef_, there.coef_)
     assert here.intercept_ == there.intercept_
     assert np.abs(fits[0].predict([[0], [20], [39]]) - [0, 20, 39]).max() < 3
+
+
+ASKING = """
+import sys, dalenius as dp
+s = dp.Session(sys.argv[1], table="slow", unit=dp.Unit.rows(), budget=dp.ZCDP(1), schema=dp.Schema(nulls="drop"),
+               ledger=sys.argv[2])
+try:
+    s.release(s.table.agg(n=dp.count(), m=dp.mean("n", bounds=(0, 9))), dp.ZCDP(0.5))
+except KeyboardInterrupt:
+    print("interrupted")
+"""
+
+
+def check_interrupt(path: Path, folder: Path) -> None:
+    """Ctrl-C while a view called slow is read: it stops, says so, and the ledger says that there is no answer."""
+    ledger = folder / "ledger"
+    asking = subprocess.Popen(
+        [sys.executable, "-W", "ignore", "-c", ASKING, str(path), str(ledger)],
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        started = time.monotonic()
+        while time.monotonic() < started + 100 and not (ledger.exists() and Ledger.open(ledger).accounts()):
+            time.sleep(0.2)
+        time.sleep(2)  # the charge is written before the engine is asked
+        asking.send_signal(signal.SIGINT)
+        told, _ = asking.communicate(timeout=60)
+    finally:
+        asking.kill()
+    assert (asking.returncode, told) == (0, "interrupted\n")
+    assert Ledger.open(ledger).verify().failures == 1

@@ -15,10 +15,11 @@ import pytest
 import dalenius as dp
 from dalenius.tables import exact, tree
 from dalenius.tables.estimates import Wanted, columns
-from dalenius.tables.laws import Noisy
+from dalenius.tables.laws import Noisy, Normal
 from dalenius.tables.plan import Plan, plan
 from dalenius.tables.query import Query
 from dalenius.tables.ranks import read
+from dalenius.tables.record.answer import answer_record, read_answer
 from dalenius.tables.released import Released, asked, release
 from dalenius.tables.source import Source
 from tests.noise.seeded import seeded
@@ -46,7 +47,7 @@ def question(source: Source, **aggregates: object) -> Query:
 def truth(source: Source, made: Plan) -> Released:
     """The same answer without noise."""
     table = exact.evaluate(source, made.query, made.unit)
-    measures = {m: Noisy(table[m].astype(float), 1e-9, True) for m in made.query.measures}
+    measures = {m: Noisy(table[m].astype(float), Normal(1e-9)) for m in made.query.measures}
     ranks = {}
     for noise in made.noises:
         for levels in asked(made, noise):
@@ -139,7 +140,7 @@ def test_what_is_written_is_what_is_read(source: Source) -> None:
     query = question(source, n=dp.count(), q=dp.median("x", bins=64), h=dp.histogram("y", bins=3))
     made = plan(query, dp.Unit.rows(), dp.ZCDP(0.5))
     kept = release(made, exact.evaluate(source, query, made.unit))
-    again = Released.from_json(kept.to_json(), made)
+    query, again = read_answer(answer_record(query, kept), query)
     for a, b in zip(columns(query, kept, Wanted()), columns(query, again, Wanted()), strict=True):
         assert a.name == b.name
         assert np.array_equal(a.estimate, b.estimate)

@@ -48,6 +48,12 @@ def test_postgres(postgres_server: PostgresServer) -> None:
     assert tried(engines({"duckdb": stores.frame, "postgres": held}), 8, 7) > 15
 
 
+def test_sqlite(tmp_path: Path) -> None:
+    held = stores.sqlite(tmp_path)
+    assert tried(neighbours(held, "duckdb", names=0), 3, 8) > 30
+    assert tried(engines({"duckdb": stores.frame, "sqlite": held}), 6, 9) > 10
+
+
 @pytest.fixture(scope="module")
 def spark() -> Iterator[Any]:
     try:

@@ -12,7 +12,7 @@ import pytest
 from dalenius.errors import QueryRefused, SourceError
 from dalenius.tables import Schema, Source, Unit, exact, mean, sum, variance
 from dalenius.tables.engines import KNOWN, engine_of, total
-from dalenius.tables.engines.engine import LIMIT, fits
+from dalenius.tables.engines.engine import LIMIT, Engine, fits
 
 ROWS = ibis.table({"x": "float64", "i": "int64", "s": "string", "d": "date"}, name="t")
 
@@ -64,6 +64,21 @@ def test_what_the_owner_computes_is_the_owners() -> None:
 def test_an_unknown_engine_is_no_other() -> None:
     with pytest.raises(SourceError, match="'trino' is not an engine"):
         engine_of("trino")
+
+
+def test_what_an_engine_does_not_say_is_an_error() -> None:
+    """Never another engine's answer."""
+    with pytest.raises(TypeError, match="does not say its operations, functions, casts"):
+
+        class Half(Engine):
+            name, title, opened = "half", "Half", "half a table"
+
+    class Silent(Engine):
+        name, title, opened = "silent", "Silent", "a table"
+        operations, functions, casts = total.COMMON, {}, total.CASTS  # type: ignore[assignment]
+
+    with pytest.raises(TypeError, match=r"abstract methods.*digest.*sum"):
+        Silent()  # type: ignore[abstract]
 
 
 # Sums: their type is a matter of the bounds, and they cannot overflow.

@@ -17,7 +17,7 @@ from scipy import stats
 import dalenius as dp
 from dalenius.tables import populations
 from dalenius.tables.estimates import Wanted, columns
-from dalenius.tables.laws import Noisy, beyond, multiple
+from dalenius.tables.laws import Noisy, Normal, TwoSidedExponential, beyond, multiple
 from dalenius.tables.moments import Deviations
 from dalenius.tables.released import release
 from dalenius.tables.smoothest import kurtosis
@@ -26,7 +26,8 @@ from tests.tables.test_coverage import holds, right
 
 
 def parts(n: Any, s: Any, q: Any, sigma: float, gaussian: bool = True) -> Deviations:
-    count, total, square = (Noisy(np.array(x, dtype=float), sigma, gaussian) for x in (n, s, q))
+    law = Normal(sigma) if gaussian else TwoSidedExponential(sigma)
+    count, total, square = (Noisy(np.array(x, dtype=float), law) for x in (n, s, q))
     return Deviations(count, total, total, square, True)
 
 

@@ -188,6 +188,8 @@ def _parts(query: Query) -> tuple[Any, Any]:
         (lambda t: t.join_public({"state": ["CA"]}, on="state", how="outer"), "'inner' or 'left'"),
         (lambda t: t.join_public("nowhere.csv", on="state"), "does not exist"),
         (lambda t: t.join_public({"state": ["CA"]}, on=[]), "needs the columns"),
+        (lambda t: t.join_public({"state": ["CA"]}, on=None), "needs the columns"),
+        (lambda t: t.join_public({"state": ["CA"]}, on=[("state", 5)]), "needs the columns"),
     ],
 )
 def test_bad_questions(ask: Any, message: str) -> None:
@@ -303,7 +305,7 @@ def test_a_unit_is_in_no_more_groups_than_it_has_rows() -> None:
     assert Unit("id", max_rows=2).max_groups == 2
     assert Unit.rows().is_row
     assert not Unit("id", max_rows=1).is_row
-    assert std("x", (0, 1)).name == "std"
+    assert std("x", (0, 1)).tag == "std"
     assert count_distinct() == count_distinct()
 
 

@@ -99,6 +99,13 @@ def test_a_missing_file() -> None:
         (lambda: impute(float("nan")), "must be finite"),
         (lambda: impute([1]), "must be a number, text"),
         (lambda: Column(categories=[1.5]), "must be all text"),
+        (lambda: Column(categories=5), "they must be a list"),
+        (lambda: Schema({"a": {"categories": 5}}), "they must be a list"),
+        (lambda: Schema(["a"]), "a mapping of names to facts"),
+        (lambda: Schema(5), "a mapping of names to facts"),
+        (lambda: Column(type="float"), "write 'number'"),
+        (lambda: Column(type="String"), "write 'text'"),
+        (lambda: Column(type="thing"), "one of integer, number"),
     ],
 )
 def test_bad_facts(make: Any, message: str) -> None:

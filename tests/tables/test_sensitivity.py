@@ -11,23 +11,23 @@ import numpy as np
 import pytest
 
 from dalenius.core.adjacency import ADD_REMOVE, REPLACE_ONE, Adjacency
-from dalenius.tables.measures import Measure, units
+from dalenius.tables.measures import Measure, ValueSum, units
 from dalenius.tables.sensitivity import Sensitivity, sensitivity
 from dalenius.tables.unit import Unit
 
 
-class Ranged(Measure):
+class Ranged(ValueSum):
     """A sum whose row range is set by hand."""
 
     span = (0, 0)
 
     @property
-    def _range(self) -> tuple[int, int]:
+    def range(self) -> tuple[int, int]:
         return self.span
 
 
 def measure(low: int, high: int) -> Measure:
-    made = Ranged("sum")
+    made = Ranged()
     object.__setattr__(made, "span", (low, high))
     return made
 

@@ -101,7 +101,13 @@ class Attack:
         return max(0.0, 1.0 - one - factor * two - 1e-15, 1.0 - two - factor * one - 1e-15)
 
     def gdp(self) -> float:
-        """No mu-GDP release has errors this small unless mu is at least this."""
+        """No mu-GDP release has errors this small unless mu is at least this.
+
+        Returns
+        -------
+        float
+            A certified lower bound.
+        """
         return max(0.0, -float(ndtri(self.type_one)) - float(ndtri(self.type_two)) - LOG_SLACK)
 
     def __str__(self) -> str:

@@ -193,7 +193,7 @@ def _pairs(mechanism: object, pair: object) -> list[tuple[Any, Any]]:
     if pair is None:
         if not isinstance(mechanism, Mechanism):
             raise InvalidParameter(
-                "no pair was given; a plain function has no worst pair of its own, so name two neighbouring "
+                "no pair was given; a plain function has no worst pair, so name two neighbouring "
                 "inputs: lower_bound(f, pair=(x, y))."
             )
         return [(first, second) for first, second in mechanism.pairs]

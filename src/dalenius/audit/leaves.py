@@ -1,4 +1,4 @@
-"""What is to be seen in one output: its leaves, its form, and what is written in its text."""
+"""What one output shows: its leaves, its form, and the contents of its text."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ WORD, NUMBER = re.compile(r"\w+"), re.compile(r"-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?
 def leaves(output: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
     """One entry per leaf of nested tuples, lists, arrays, mappings and sets, with the path that leads to it.
 
-    The order of a mapping is something to be seen, and so are the last digits of integers that doubles round.
+    The order of a mapping is visible, and so are the last digits of integers that doubles round.
     """
     if isinstance(output, np.ndarray):
         if output.ndim == 0:

@@ -15,6 +15,7 @@ from dalenius.calculus.pairs.pair import UNIT, Bounds, Pair, Terms
 from dalenius.core import checks
 from dalenius.core.adjacency import ADD_REMOVE, Adjacency
 from dalenius.core.adjacency import adjacency as checked_adjacency
+from dalenius.core.record import headed, opened
 from dalenius.errors import AdjacencyMismatch, InvalidParameter
 
 if TYPE_CHECKING:
@@ -598,6 +599,62 @@ class Loss:
         from dalenius.calculus.explain import explain
 
         return explain(self, delta)
+
+    def to_json(self) -> str:
+        """The loss as text to keep: tags and exact numbers, and the version of the format (docs/record-format.md).
+
+        Returns
+        -------
+        str
+            JSON; `Loss.from_json` gives the same loss back, to the last bit of every bound.
+
+        Raises
+        ------
+        InvalidParameter
+            If the loss rests on a function (`losses.rdp`), which cannot be written down.
+
+        Examples
+        --------
+        >>> import dalenius as dp
+        >>> run = dp.losses.poisson_sampled(dp.losses.gaussian(sigma=1.0), rate=0.01) * 1000
+        >>> dp.losses.Loss.from_json(run.to_json()) == run
+        True
+        """
+        from dalenius.calculus.saved import FORMAT, VERSION, loss_record
+
+        return headed(FORMAT, VERSION, {"loss": loss_record(self)})
+
+    @staticmethod
+    def from_json(text: str) -> Loss:
+        """The loss that `to_json` wrote.
+
+        Parameters
+        ----------
+        text : str
+            What `to_json` returned, of this version of the format or an earlier one.
+
+        Returns
+        -------
+        Loss
+            With the same bounds, to the last bit.
+
+        Raises
+        ------
+        InvalidParameter
+            If the text is not a saved loss, or of a newer version: then install a newer dalenius.
+
+        Examples
+        --------
+        >>> import dalenius as dp
+        >>> dp.losses.Loss.from_json(dp.losses.laplace(scale=2.0).to_json()).epsilon(0.0)
+        0.5
+        """
+        from dalenius.calculus.saved import FORMAT, VERSION, read_loss
+
+        found = opened(text, FORMAT, VERSION).get("loss")
+        if not isinstance(found, dict):
+            raise InvalidParameter("this dalenius loss is not written as we write them.")
+        return read_loss(found)
 
     def plot(self, path: str | None = None) -> Figure:
         """Draw the privacy profile and the trade-off curve (needs the `plot` extra).

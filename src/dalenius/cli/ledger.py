@@ -1,10 +1,12 @@
-"""`dalenius ledger show | verify | checkpoint | export | grant`: look at a ledger, and look after it."""
+"""`dalenius ledger show | verify | checkpoint | export | grant | convert`: look at a ledger, and look after it."""
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import sys
+from collections.abc import Iterable
 from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -187,8 +189,7 @@ def export(
 
         with Ledger.open(where, create=False) as ledger:
             if out is None:
-                for line in exported(ledger):
-                    sys.stdout.write(line + "\n")
+                _print(exported(ledger))
                 return
             path = Path(out)
             try:
@@ -208,6 +209,42 @@ def export(
         screen.say(f"Written: {out}")
 
 
+@app.command(epilog=EXIT_CODES)
+def convert(
+    old: Annotated[str, typer.Argument(metavar="OLD", help="A ledger that dalenius 0.1 wrote.")],
+    new: Annotated[
+        str, typer.Argument(metavar="NEW", help="Where there is none yet: a file, or a postgresql:// URL.")
+    ],
+    as_json: AsJson = False,
+) -> None:
+    """Make a ledger of this version from one that dalenius 0.1 wrote, and close the old one for ever.
+
+    The new ledger has the same accounts, and all that was spent of them is spent in it. What was answered is answered
+    from the record, but for questions with a join, and searches: these are charged again. If it was interrupted, run
+    it again with the same two names: it goes on where it ended. Never put a copy of the old ledger back: it would be
+    open.
+
+    \b
+    JSON keys:
+      old, new, accounts, charges, answers, checkpoint
+      finished_before: whether there was nothing left to do
+    """
+    with clear_errors():
+        from dalenius.session.convert import convert as make
+
+        found = make(old, new)
+        if as_json:
+            told = {
+                word: getattr(found, word)
+                for word in ("old", "new", "accounts", "charges", "answers", "checkpoint")
+            }
+            print(json.dumps({**told, "finished_before": found.again}, indent=2))
+            return
+        screen.say(f"{'Was converted before' if found.again else 'Converted'}: {found.new}")
+        screen.say(f"Closed: {found.old}")
+        screen.say(f"Checkpoint: {found.checkpoint}")
+
+
 def read_expected(text: str | None) -> str | None:
     """A checkpoint from the command line: itself, or what is in @FILE."""
     if text is None or not text.startswith("@"):
@@ -216,6 +253,20 @@ def read_expected(text: str | None) -> str | None:
         return Path(text[1:]).read_text(encoding="ascii").strip()
     except (OSError, UnicodeDecodeError):
         raise InvalidParameter(f"there is no checkpoint to be read in {text[1:]!r}.") from None
+
+
+def _print(lines: Iterable[str]) -> None:
+    try:
+        for line in lines:
+            sys.stdout.write(line + "\n")
+        sys.stdout.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as problem:
+        # What is left in the buffer must not be tried again at the end.
+        with contextlib.suppress(OSError, ValueError, AttributeError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise InvalidParameter(f"standard output cannot be written: {problem.strerror or problem}.") from None
 
 
 def _private(path: str, flags: int) -> int:

@@ -44,7 +44,7 @@ def read_promise(text: str) -> Guarantee:
     pieces = rest.split(",")
     if len(pieces) != len(kind.parameters):
         message = f"{kind.tag} has {len(pieces)} values and takes {len(kind.parameters)}; {spelling}"
-        raise GrammarError(message, text, at, at + len(rest))
+        raise GrammarError(message, text, at, at + max(1, len(rest)))
     values = []
     for piece, (name, check) in zip(pieces, kind.parameters.items(), strict=True):
         label = re.match(rf"\s*{name}\s*=", piece) if printed else None

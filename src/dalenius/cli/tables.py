@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from dalenius.tables.query import Query
 
 Data = Annotated[
-    str, typer.Argument(metavar="DATA", help="A CSV or Parquet file, a DuckDB file or a postgresql:// URL.")
+    str, typer.Argument(metavar="DATA", help="A CSV, Parquet, DuckDB or SQLite file, or a postgresql:// URL.")
 ]
 Table = Annotated[str | None, typer.Option("--table", help="The table, in a database.")]
 UnitColumn = Annotated[

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 
-from dalenius.errors import InvalidParameter
+from dalenius.errors import InvalidParameter, LedgerError
 
 
 class Adjacency(enum.Enum):
@@ -19,9 +19,29 @@ class Adjacency(enum.Enum):
     def __repr__(self) -> str:
         return self.name
 
+    @property
+    def tag(self) -> str:
+        """The word for this relation in records; it never changes."""
+        return "add_remove" if self is Adjacency.ADD_REMOVE else "replace_one"
+
+    def record(self) -> dict[str, str]:
+        """The relation in words that are never changed."""
+        return {"kind": self.tag}
+
+    @classmethod
+    def from_record(cls, content: object) -> Adjacency:
+        """The relation that `record` wrote; LedgerError for anything else."""
+        for each in cls:
+            if content == each.record():
+                return each
+        raise LedgerError(f"{content!r} is no neighbouring relation: {', '.join(each.tag for each in cls)}.")
+
 
 ADD_REMOVE = Adjacency.ADD_REMOVE
 REPLACE_ONE = Adjacency.REPLACE_ONE
+
+WORDS = {"add_remove": ADD_REMOVE, "replace_one": REPLACE_ONE}
+"""What a relation is called in records; never changed."""
 
 
 def adjacency(value: object) -> Adjacency:
@@ -31,3 +51,17 @@ def adjacency(value: object) -> Adjacency:
             f"adjacency is {value!r}; it must be dalenius.ADD_REMOVE or dalenius.REPLACE_ONE."
         )
     return value
+
+
+def adjacency_record(adjacency: Adjacency) -> str:
+    """The word for a relation in a ledger or a saved loss."""
+    return next(word for word, known in WORDS.items() if known is adjacency)
+
+
+def read_adjacency(word: object) -> Adjacency:
+    """The relation a word stands for."""
+    if not isinstance(word, str) or word not in WORDS:
+        raise LedgerError(
+            f"{word!r} is no neighbouring relation that this dalenius knows: install a newer dalenius."
+        )
+    return WORDS[word]

@@ -59,6 +59,11 @@ def failure_probability(name: str, value: object, why: str = "") -> float:
     return _within(name, value, "a number in [0, 1)", lambda x: 0 <= x < 1, why)
 
 
+def confidence(value: object) -> float:
+    """A float strictly between 0 and 1."""
+    return _within("confidence", value, "a number strictly between 0 and 1", lambda x: 0 < x < 1, "")
+
+
 def count(name: str, value: object, least: int = 0) -> int:
     """A whole number, at least `least` and at most 1e300; what is not whole is refused, never rounded."""
     allowed = f"a whole number, {least} or more"

@@ -27,6 +27,7 @@ from dalenius.learn.models.quantile import ExponentialQuantile, GradientQuantile
 from dalenius.learn.models.regressors import HuberRegression, PoissonRegression
 from dalenius.learn.models.search import PrivateSearch
 from dalenius.learn.models.subsample_aggregate import SubsampleAggregate
+from dalenius.learn.saved import from_json, load, save, to_json
 
 __all__ = [
     "AdaptivePosteriorSampleRegression",
@@ -54,4 +55,8 @@ __all__ = [
     "Refits",
     "RowCheck",
     "SubsampleAggregate",
+    "from_json",
+    "load",
+    "save",
+    "to_json",
 ]

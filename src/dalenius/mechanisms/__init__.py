@@ -1,5 +1,7 @@
 """Private releases: each object says what comes out and what it costs."""
 
+from dalenius.mechanisms._support.hull import Hull
+from dalenius.mechanisms._support.threshold_watch import Stopped, Watch
 from dalenius.mechanisms.above_threshold import AboveThreshold
 from dalenius.mechanisms.analyze_gauss import AnalyzeGauss
 from dalenius.mechanisms.canonical_noise import CanonicalNoise
@@ -8,7 +10,6 @@ from dalenius.mechanisms.exponential import Exponential
 from dalenius.mechanisms.gaussian import Gaussian
 from dalenius.mechanisms.geometric import Geometric
 from dalenius.mechanisms.histogram import Histogram
-from dalenius.mechanisms.hull import Hull
 from dalenius.mechanisms.interval_exponential import IntervalExponential
 from dalenius.mechanisms.k_norm import KNorm
 from dalenius.mechanisms.laplace import Laplace
@@ -22,7 +23,6 @@ from dalenius.mechanisms.sparse_vector import SparseVector
 from dalenius.mechanisms.stability_histogram import StabilityHistogram
 from dalenius.mechanisms.staircase import Staircase
 from dalenius.mechanisms.tulap import Tulap
-from dalenius.mechanisms.watch import Stopped, Watch
 
 __all__ = [
     "AboveThreshold",

@@ -20,8 +20,8 @@ from dalenius.mechanisms._support.epsilon_calibration import (
 from dalenius.mechanisms._support.epsilon_mechanism import EpsilonMechanism
 from dalenius.mechanisms._support.noisy_comparison import Comparison, Noise, checked_noise, checked_share
 from dalenius.mechanisms._support.selection import checked_monotone
+from dalenius.mechanisms._support.threshold_watch import Watch
 from dalenius.mechanisms.mechanism import Neighbours
-from dalenius.mechanisms.watch import Watch
 
 AT_ONCE = 1 << 20
 
@@ -158,7 +158,25 @@ class AboveThreshold(EpsilonMechanism):
         return None
 
     def releases(self, value: Any, times: int) -> list[int | None]:
-        """`times` independent answers for threshold 0: together they cost `loss * times`."""
+        """`times` independent answers for threshold 0: together they cost `loss * times`.
+
+        Parameters
+        ----------
+        value
+            As for `release`.
+        times
+            The number of releases.
+
+        Returns
+        -------
+        list
+            The releases, along the first axis.
+
+        Raises
+        ------
+        InvalidParameter
+            If the value is not of the kind described.
+        """
         gaps, times = self.comparison.above_by(value, 0.0), checks.count("times", times)
         rows, answers = max(1, AT_ONCE // len(gaps)), []
         for done in range(0, times, rows):

@@ -99,7 +99,25 @@ class AnalyzeGauss(ScaledNoise):
         return released
 
     def releases(self, value: Any, times: int) -> Any:
-        """`times` independent releases of one matrix, along the first axis."""
+        """`times` independent releases of one matrix, along the first axis.
+
+        Parameters
+        ----------
+        value
+            As for `release`.
+        times
+            The number of releases.
+
+        Returns
+        -------
+        ndarray
+            The releases, along the first axis.
+
+        Raises
+        ------
+        InvalidParameter
+            If the value is not of the kind described.
+        """
         matrix, times = _matrix(value), checks.count("times", times)
         d = len(matrix)
         s = grid_noise.discrete_gaussian_sigma(
@@ -109,7 +127,7 @@ class AnalyzeGauss(ScaledNoise):
         noise = np.zeros((times, d, d), dtype=np.int64)
         apart = np.asarray(discrete_gaussian(s, (times, len(rows))))
         along = np.asarray(discrete_gaussian(_root_two(s), (times, d)))
-        if apart.dtype != np.int64 or along.dtype != np.int64:  # beyond 2^62, which no one will see
+        if apart.dtype != np.int64 or along.dtype != np.int64:  # beyond 2^62: never seen in practice
             noise = noise.astype(object)
         noise[:, rows, columns] = apart
         noise[:, columns, rows] = apart

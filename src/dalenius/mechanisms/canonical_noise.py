@@ -44,7 +44,7 @@ class CanonicalNoise(RoundedNoise):
     smaller shifts. For PureDP and ApproxDP it is the Tulap law, for which `Tulap` is faster.
 
     A record changes at most `coordinates` entries of f(X), each by at most `sensitivity`; every entry has
-    noise of its own, and the loss is that of so many releases.
+    independent noise, and the loss is that of `coordinates` releases.
 
     Exact for a curve just above f. f is replaced by chords between points on or above it (about 600 of
     them, exact as binary fractions), a curve g >= f, so that what is g-DP is f-DP. N for g is drawn by

@@ -121,7 +121,25 @@ class IntervalExponential(EpsilonMechanism):
         return self.points.value(self._pieces(value).draw(self.scale))
 
     def releases(self, value: Any, times: int) -> Any:
-        """`times` independent points: together they cost `loss * times`."""
+        """`times` independent points: together they cost `loss * times`.
+
+        Parameters
+        ----------
+        value
+            As for `release`.
+        times
+            The number of releases.
+
+        Returns
+        -------
+        ndarray
+            The releases, along the first axis.
+
+        Raises
+        ------
+        InvalidParameter
+            If the value is not of the kind described.
+        """
         return self.points.values(self._pieces(value).draws(self.scale, checks.count("times", times)))
 
     def _pieces(self, value: Any) -> PiecewiseScores:
@@ -142,7 +160,7 @@ class IntervalExponential(EpsilonMechanism):
     def accuracy(self, confidence: float = 0.95, width: float | None = None) -> float:
         """With this probability the score of the point drawn is within this much of the best one.
 
-        Exact for the worst u (Awan 2025, Theorem 7.2, with what its last step gives away put back).
+        Exact for the worst u (Awan 2025, Theorem 7.2, without the slack of its last step).
 
         Parameters
         ----------

@@ -23,10 +23,10 @@ from dalenius.errors import InvalidParameter
 from dalenius.mechanisms._support.exact_arrays import real_numbers
 from dalenius.mechanisms._support.exact_sums import noisy_reals
 from dalenius.mechanisms._support.grid_noise import coordinate_failure
+from dalenius.mechanisms._support.hull import Hull
 from dalenius.mechanisms._support.neighbouring_vectors import spread
 from dalenius.mechanisms._support.polytope_noise import Polytope
 from dalenius.mechanisms._support.scaled_noise import ScaledNoise
-from dalenius.mechanisms.hull import Hull
 from dalenius.mechanisms.laplace import Laplace
 from dalenius.mechanisms.mechanism import Neighbours
 from dalenius.noise import Grid
@@ -41,7 +41,7 @@ FINE, COARSE = 17, 12
 WIDE = 34
 """Entries of up to about 2^34 grid steps are cheap to draw: doubles decide how nearly all of them round."""
 MIN_WIDE, MAX_WIDE = 20, 46
-"""And so many they may have at all: entries, some sqrt(d) or d times as large, fit 62 bits."""
+"""The limits of that number: entries, up to sqrt(d) or d times as large, fit 62 bits."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,7 +49,7 @@ class KNorm(ScaledNoise):
     """Releases the vector f(X) + V with density proportional to exp(-||V||_K / scale).
 
     Neighbours (`adjacency`) move f by at most `sensitivity` in the norm: "l1", "l2", "linf", or a `Hull` whose unit
-    ball is given by vertices or half-spaces. sensitivity/scale-DP (Hardt and Talwar 2010), and no more telling than
+    ball is given by vertices or half-spaces. sensitivity/scale-DP (Hardt and Talwar 2010), and no less private than
     Laplace noise of that scale on one number, which is the loss: going from one answer to the other in n equal
     steps, each step is (sensitivity/(scale n))-DP, and the trade-off curve of such a chain tends to that of the
     Laplace mechanism (Dong, Roth and Su 2022, on group privacy; Awan 2025, Lemma 11 and Theorem 13.3).
@@ -120,7 +120,25 @@ class KNorm(ScaledNoise):
         return self.releases(value, 1)[0]
 
     def releases(self, value: Any, times: int) -> Any:
-        """`times` independent releases of one vector, along the first axis."""
+        """`times` independent releases of one vector, along the first axis.
+
+        Parameters
+        ----------
+        value
+            As for `release`.
+        times
+            The number of releases.
+
+        Returns
+        -------
+        ndarray
+            The releases, along the first axis.
+
+        Raises
+        ------
+        InvalidParameter
+            If the value is not of the kind described.
+        """
         numbers, times = real_numbers(value), checks.count("times", times)
         size = self._dimension(numbers)
         if self.norm == "l1":

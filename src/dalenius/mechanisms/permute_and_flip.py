@@ -29,7 +29,7 @@ class PermuteAndFlip(Selection):
     set E of candidates let A be the largest noisy score in E, B the largest outside, Z = A - B; E is chosen
     when Z > 0. A neighbour moves A and B by at most `sensitivity` each, so it moves Z by at most 2
     sensitivity = epsilon scales. The density of A is P(exactly one noisy score of E is above) / scale <= P(A
-    is above) / scale wherever one looks, likewise for B, so the density of Z is at most min(P(Z <= z), P(Z >
+    is above) / scale everywhere, likewise for B, so the density of Z is at most min(P(Z <= z), P(Z >
     z)) / scale; for Laplace noise that is an equality. Hence P(E) rises no further along the shift than a
     Laplace distribution function does. It holds for every E, which is a bound on the trade-off curve, and two
     candidates attain it. It is NOT `bounded_range(epsilon)`: two tied candidates, one of which then falls

@@ -133,7 +133,25 @@ class Quantile(EpsilonMechanism):
         return self.points.value(self._line(value).draw())
 
     def releases(self, value: Any, times: int) -> Any:
-        """`times` independent ones: together they cost `loss * times`."""
+        """`times` independent ones: together they cost `loss * times`.
+
+        Parameters
+        ----------
+        value
+            As for `release`.
+        times
+            The number of releases.
+
+        Returns
+        -------
+        ndarray
+            The releases, along the first axis.
+
+        Raises
+        ------
+        InvalidParameter
+            If the value is not of the kind described.
+        """
         return self.points.values(self._line(value).draws(checks.count("times", times)))
 
     def _line(self, value: Any) -> RankScores:

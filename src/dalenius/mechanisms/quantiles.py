@@ -182,7 +182,25 @@ class Quantiles(EpsilonMechanism):
         return self.points.values((chosen >> TIE_BITS) + self.points.lowest)
 
     def releases(self, value: Any, times: int) -> Any:
-        """`times` independent answers, one row each: together they cost `loss * times`."""
+        """`times` independent answers, one row each: together they cost `loss * times`.
+
+        Parameters
+        ----------
+        value
+            As for `release`.
+        times
+            The number of releases.
+
+        Returns
+        -------
+        ndarray
+            The releases, along the first axis.
+
+        Raises
+        ------
+        InvalidParameter
+            If the value is not of the kind described.
+        """
         data, times = records(value), checks.count("times", times)
         at_once = AT_ONCE // (2 * len(data) + 1)
         if at_once < 2 or self.points.count << TIE_BITS > EXACT:

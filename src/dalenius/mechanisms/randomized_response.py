@@ -151,7 +151,25 @@ class RandomizedResponse(Mechanism):
         return released if truth.ndim else int(released.item())
 
     def releases(self, value: Any, times: int) -> Any:
-        """`times` independent releases of one value, along the first axis."""
+        """`times` independent releases of one value, along the first axis.
+
+        Parameters
+        ----------
+        value
+            As for `release`.
+        times
+            The number of releases.
+
+        Returns
+        -------
+        ndarray
+            The releases, along the first axis.
+
+        Raises
+        ------
+        InvalidParameter
+            If the value is not of the kind described.
+        """
         answers, times = self._answers(value), checks.count("times", times)
         return self.release(np.broadcast_to(answers, (times, *answers.shape)))
 

@@ -82,6 +82,6 @@ class ReportNoisyMax(Selection):
     def _before(self) -> Reals:
         if self.noise == "exponential":
             return np.array([0.0, self.sensitivity * (1 if self.monotone else 2)])
-        # Level with so many rivals that it must come from the tail, where the noise is exponential.
+        # Tied with enough rivals that it must win from the tail, where the noise is exponential.
         rivals = min(MAX_RIVALS, math.ceil(10 * math.exp(min(self.epsilon, 10.0))))
         return np.zeros(1 + rivals)

@@ -25,9 +25,9 @@ from dalenius.mechanisms._support.epsilon_mechanism import EpsilonMechanism
 from dalenius.mechanisms._support.float_arrays import reals
 from dalenius.mechanisms._support.noisy_comparison import Comparison, Noise, checked_noise, checked_share
 from dalenius.mechanisms._support.selection import checked_monotone
+from dalenius.mechanisms._support.threshold_watch import Watch
 from dalenius.mechanisms.laplace import Laplace
 from dalenius.mechanisms.mechanism import Neighbours
-from dalenius.mechanisms.watch import Watch
 
 AT_ONCE = 1 << 20
 
@@ -224,7 +224,25 @@ class SparseVector(EpsilonMechanism):
         return indices
 
     def releases(self, value: Any, times: int) -> list[list[int]] | list[dict[int, float]]:
-        """`times` independent answers for threshold 0: together they cost `loss * times`."""
+        """`times` independent answers for threshold 0: together they cost `loss * times`.
+
+        Parameters
+        ----------
+        value
+            As for `release`.
+        times
+            The number of releases.
+
+        Returns
+        -------
+        list
+            The releases, along the first axis.
+
+        Raises
+        ------
+        InvalidParameter
+            If the value is not of the kind described.
+        """
         gaps, times = self.comparison.above_by(value, 0.0), checks.count("times", times)
         rows = max(1, AT_ONCE // (len(gaps) + self.count))
         parts = [self._rows(gaps, min(rows, times - done)) for done in range(0, times, rows)]

@@ -28,7 +28,7 @@ from dalenius.noise import discrete_laplace, permutation
 
 @dataclass(frozen=True, kw_only=True)
 class StabilityHistogram(Mechanism):
-    """Releases the noisy counts of the keys whose noisy count reaches `threshold`, no word of the others.
+    """Releases the noisy counts of the keys whose noisy count reaches `threshold`, and nothing about the others.
 
     Every key that occurs gets geometric noise, P(k) proportional to exp(-|k|/scale); keys below the
     threshold are dropped. `release` takes the records (one key each: text, bytes, numbers, dates, UUIDs, or
@@ -227,7 +227,7 @@ class StabilityHistogram(Mechanism):
 
     @property
     def pairs(self) -> tuple[Neighbours, ...]:
-        """A record of its own as well; and one that comes first, with a key that only equals another."""
+        """A record with a unique key as well; and one that comes first, with a key that only equals another."""
         common = ["a"] * (self.threshold + 40 * math.ceil(self.scale))
         before: list[Any] = [*common, *([1] * len(common))]
         after = [True, *before[1 if self.adjacency is REPLACE_ONE else 0 :]]
@@ -235,7 +235,7 @@ class StabilityHistogram(Mechanism):
 
     @property
     def rare_pair(self) -> Neighbours:
-        """A record with a key of its own, and without it: where the threshold gives most away."""
+        """A record with a unique key, and no such record: where the threshold reveals most."""
         return Neighbours({"a": 1}, {"b": 1} if self.adjacency is REPLACE_ONE else {})
 
 

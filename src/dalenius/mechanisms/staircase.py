@@ -38,8 +38,9 @@ class Staircase(EpsilonMechanism, RoundedNoise):
     epsilon and next to nothing below 1; and of many releases Laplace noise composes better.
 
     Loss: exactly `staircase(epsilon, gamma)`, less than `pure(epsilon)`. A record changes at most `coordinates`
-    entries of f, each by at most `sensitivity`; every entry has noise of its own, and the loss is that of so many
-    releases. (As for `Tulap`, half a change in each of two entries costs as much as a whole change in both.)
+    entries of f, each by at most `sensitivity`; every entry has noise of its own, and the loss is that of
+    `coordinates` releases. (As for `Tulap`, half a change in each of two entries costs as much as a whole change in
+    both.)
 
     Exact on the grid: gamma is a whole number of grid steps (at most half of them), the density is constant on
     each, and so drawing a level (geometric), one of the two steps within it (an exact contest of weights gamma and

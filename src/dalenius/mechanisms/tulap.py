@@ -34,7 +34,7 @@ class Tulap(RoundedNoise):
     and Slavkovic 2018; canonical noise: Awan and Vadhan 2023.) Tests and intervals built on it are optimal.
 
     A record changes at most `coordinates` entries of f, each by at most `sensitivity`; every entry has
-    noise of its own, and the loss is that of so many releases. (Noise of this kind has no l1 bound: half a
+    independent noise, and the loss is that of `coordinates` releases. (Noise of this kind has no l1 bound: half a
     change in each of two entries costs as much as a whole change in both.)
 
     Exact on the grid: the law of N is constant between grid points, so drawing K and a whole-numbered

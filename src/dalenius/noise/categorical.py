@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
@@ -83,14 +84,7 @@ def _large(whole: list[int], total: int) -> Callable[[int], NDArray[Any]]:
 
 def _count(ends: list[int], scaled: int, bits: int) -> int:
     """How many ends are at or below scaled / 2^bits."""
-    low, high = 0, len(ends)
-    while low < high:
-        middle = (low + high) // 2
-        if ends[middle] << bits <= scaled:
-            low = middle + 1
-        else:
-            high = middle
-    return low
+    return bisect_right(ends, scaled, key=lambda end: end << bits)
 
 
 def _whole(weights: Any) -> list[int]:

@@ -21,6 +21,7 @@ These inequalities are established in doubles with a relative margin of 1e-9; ro
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -144,10 +145,7 @@ def _tail(sigma: float, area: float, block: int) -> tuple[int, int]:
         z = (reach + 1) / sigma
         return math.log(area / (4 * step(reach))) + 0.5 * z * z * (1 - MARGIN) >= MARGIN
 
-    low, high = -1, int(64 * sigma) + 1
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if covers(middle) else (middle, high)
+    high = bisect_left(range(int(64 * sigma) + 1), True, key=covers)
     # The first strip is a whole number of blocks, and the tail begins where it ends.
     high = ((high >> block) + 1 << block) - 1
     return high, step(high)

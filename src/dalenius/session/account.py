@@ -159,9 +159,7 @@ class Account:
             answer = _checked_answer(compute())
         except Exception:
             pass
-        except (
-            BaseException
-        ):  # Ctrl-C and its like come from outside: they pass, and the charge has no answer
+        except BaseException:  # Ctrl-C and its like, which come from outside, pass
             self._fail(charged)
             raise
         if answer is None:

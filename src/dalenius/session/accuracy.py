@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from dalenius.core import checks
-from dalenius.errors import InvalidParameter
 
 
 @dataclass(frozen=True)
@@ -23,11 +22,32 @@ def within(
 ) -> Within:
     """`within(100, confidence=0.95)`: the error is at most 100, nineteen times out of twenty.
 
-    column: which aggregate is meant (all of them when left out). rows: how many rows a group has, which
-    decides the error of a mean; needed where the error depends on it.
+    Parameters
+    ----------
+    error
+        The error that is small enough.
+    confidence
+        How often it must be kept to, strictly between 0 and 1.
+    column
+        Which aggregate is meant; all of them when left out.
+    rows
+        How many rows a group has, which decides the error of a mean; needed where the error depends on it.
+
+    Returns
+    -------
+    Within
+        What `Session.price` takes.
+
+    Raises
+    ------
+    InvalidParameter
+        If a number is not what it must be.
+
+    Examples
+    --------
+    >>> import dalenius as dp
+    >>> dp.within(100)
+    Within(error=100.0, confidence=0.95, column=None, rows=None)
     """
-    confidence = checks.number("confidence", confidence)
-    if not 0 < confidence < 1:
-        raise InvalidParameter(f"confidence is {confidence}; it must be a number strictly between 0 and 1.")
     size = None if rows is None else checks.positive("rows", rows)
-    return Within(checks.positive("error", error), confidence, column, size)
+    return Within(checks.positive("error", error), checks.confidence(confidence), column, size)

@@ -9,12 +9,20 @@ from collections.abc import Mapping
 from json.encoder import encode_basestring_ascii as quoted
 from typing import Any, Literal, NamedTuple, get_args
 
+from dalenius.core.record import text
 from dalenius.errors import LedgerDamaged
 
-SCHEMA = 1
+SCHEMA = 2
 """Version of the tables and of the entries. A reader refuses every version it was not written for."""
 
-Kind = Literal["open", "account", "charge", "answer"]
+FIRST = 1
+"""The version that dalenius 0.1 wrote; `session.convert` reads it, and nothing else does."""
+
+CLOSED = 100
+"""A head of version CLOSED + n is that of a ledger of version n in which nothing is charged: one that was converted, or
+one that a conversion has not finished yet."""
+
+Kind = Literal["open", "account", "charge", "answer", "close"]
 KINDS: tuple[str, ...] = get_args(Kind)
 
 _scan = json.JSONDecoder().raw_decode
@@ -27,10 +35,13 @@ class Entry(NamedTuple):
     """One line of the ledger. Its place is `seq`: 1, 2, 3, ...; no clock has a say in it.
 
     kind     key                     body
-    open     ""                      which ledger this is, and its schema version
+    open     ""                      which ledger this is, the version of its format, and what it was converted from
     account  digest of the dataset   the promise, the limit, the analysts' shares
     charge   digest of the question  who asked what, the cost, and all that is spent after it
     answer   digest of the question  the charge it belongs to, and the answer
+    close    ""                      the last entry: which ledger goes on in its place
+
+    docs/record-format.md has every word of the bodies.
     """
 
     seq: int
@@ -44,19 +55,29 @@ class Entry(NamedTuple):
 
     @classmethod
     def after(
-        cls, seq: int, previous: str, kind: Kind, account: int, key: str, body: Mapping[str, object]
+        cls,
+        seq: int,
+        previous: str,
+        kind: Kind,
+        account: int,
+        key: str,
+        body: Mapping[str, object],
+        version: int = SCHEMA,
     ) -> Entry:
         """The entry that follows number `seq` with hash `previous`."""
-        text = canonical(body)
-        return cls(
-            seq + 1, kind, account, key, text, previous, chained(seq + 1, kind, account, key, text, previous)
-        )
+        body_ = text(body)
+        hash = chained(seq + 1, kind, account, key, body_, previous, version)
+        return cls(seq + 1, kind, account, key, body_, previous, hash)
 
     @property
     def is_intact(self) -> bool:
-        """Whether the hash is the one of the content. What a damaged file holds may be of any type."""
+        """Whether the hash is the one of the content."""
+        return self.is_of(SCHEMA)
+
+    def is_of(self, version: int) -> bool:
+        """Whether the hash is the one of the content in this version. A damaged file may hold any type."""
         try:
-            return self.hash == chained(*self[:6])
+            return self.hash == chained(*self[:6], version)
         except TypeError:
             return False
 
@@ -94,7 +115,9 @@ class Entry(NamedTuple):
         }
 
 
-def chained(seq: int, kind: str, account: int, key: str, body: str, previous: str) -> str:
+def chained(
+    seq: int, kind: str, account: int, key: str, body: str, previous: str, version: int = SCHEMA
+) -> str:
     """SHA-256 over the content and the hash before it.
 
     A JSON list of the parts, as `json.dumps` writes it: no two different contents have the same text. Put
@@ -103,15 +126,10 @@ def chained(seq: int, kind: str, account: int, key: str, body: str, previous: st
     if type(seq) is not int or type(account) is not int:
         raise TypeError("an entry and its account have numbers.")
     text = (
-        f'["dalenius ledger", {SCHEMA}, {seq}, {quoted(kind)}, {account}, {quoted(key)}, {quoted(body)}, '
+        f'["dalenius ledger", {version}, {seq}, {quoted(kind)}, {account}, {quoted(key)}, {quoted(body)}, '
         f"{quoted(previous)}]"
     )
     return hashlib.sha256(text.encode("ascii")).hexdigest()
-
-
-def canonical(content: Mapping[str, object]) -> str:
-    """The one JSON text of a body: sorted keys, no spaces, plain ASCII, no NaN."""
-    return json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
 
 
 def digest(text: str) -> str:

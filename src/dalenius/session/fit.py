@@ -8,7 +8,6 @@ the loss of a group of its rows, towards the session's neighbours.
 
 from __future__ import annotations
 
-import json
 import math
 import uuid
 from collections.abc import Iterable, Mapping
@@ -23,14 +22,17 @@ from dalenius.calculus.guarantees import Filter
 from dalenius.calculus.loss import Loss
 from dalenius.calculus.losses import group, pure, to_adjacency
 from dalenius.core.adjacency import Adjacency
+from dalenius.core.record import CannotBeWritten
 from dalenius.errors import InvalidParameter
 from dalenius.learn.models.exponential_regression import DrawnRegression
 from dalenius.learn.models.public_bounds import PublicBounds
 from dalenius.learn.models.search import PrivateSearch
 from dalenius.learn.models.subsample_aggregate import SubsampleAggregate
+from dalenius.learn.saved import mark, model_record, released_record, restore
+from dalenius.session.record.answers import fit_answer, read_fit
+from dalenius.session.record.questions import fit_question
 from dalenius.tables import exact
 from dalenius.tables.aggregates import sum as sum_of
-from dalenius.tables.canonical import NoCanonicalText, canonical
 from dalenius.tables.query import Query, Table
 from dalenius.tables.source import Source
 from dalenius.tables.unit import Unit
@@ -100,25 +102,21 @@ class Fitting:
         A model with a part that cannot be recognised (a function, say) is another question every time.
         """
         try:
-            model = canonical(self.model)
-        except NoCanonicalText:
-            model = f"a {type(self.model).__name__} like no other: {uuid.uuid4().hex}"
-        return json.dumps(["fit", model, self.query.canonical(), repr(self.unit)])
+            model = model_record(self.model)
+        except CannotBeWritten:
+            model = {"kind": "like_no_other", "mark": uuid.uuid4().hex}
+        return fit_question(model, self.query, self.unit, self.loss.adjacency)
 
     def compute(self, source: Source) -> str:
         """Read, fit, and write down what is released: the coefficients and nothing else."""
         rows = exact.rows(source, self.query, self.unit)
         fitted = clone(self.model).fit(self.scale.transform(rows[:, :-1]), rows[:, -1])
-        return json.dumps(_written(fitted))
+        return fit_answer(released_record(fitted))
 
     def restored(self, text: str) -> Pipeline:
         """The model as it was released; it predicts from features in the user's units."""
-        told = json.loads(text)
         model = clone(self.model)
-        for part in (model, _restored(model, told)):
-            part.n_features_in_, part.loss_ = len(self.scale.bounds), self.loss
-            if is_classifier(part):
-                part.classes_ = np.array(_single(part).classes)
+        mark(model, restore(model, read_fit(text)), len(self.scale.bounds), self.loss)
         return Pipeline([("bounds", self.scale), ("model", model)])
 
     @property
@@ -131,28 +129,6 @@ class Fitting:
 def _single(model: Any) -> Any:
     """The model that is fitted in the end: a search has one inside."""
     return model.estimator if isinstance(model, PrivateSearch) else model
-
-
-RELEASED = ("coef_", "intercept_", "value_")
-
-
-def _written(fitted: Any) -> dict[str, Any]:
-    """What a fit releases."""
-    if isinstance(fitted, PrivateSearch):
-        best = list(fitted.candidates).index(fitted.best_params_)
-        return {"best": best, "score": fitted.best_score_, "model": _written(fitted.best_estimator_)}
-    return {name: np.asarray(getattr(fitted, name)).tolist() for name in RELEASED if hasattr(fitted, name)}
-
-
-def _restored(model: Any, told: dict[str, Any]) -> Any:
-    """Put it back, and return the model that was fitted in the end."""
-    if isinstance(model, PrivateSearch):
-        model.best_params_, model.best_score_ = model.candidates[told["best"]], told["score"]
-        model.best_estimator_ = clone(model.estimator).set_params(**model.best_params_)
-        return _restored(model.best_estimator_, told["model"])
-    for name, value in told.items():
-        setattr(model, name, np.array(value) if isinstance(value, list) else value)
-    return model
 
 
 def of_a_unit(loss: Loss, unit: Unit, adjacency: Adjacency, budget: Filter | None = None) -> Loss:

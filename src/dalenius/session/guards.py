@@ -190,7 +190,7 @@ TABLES = f"""
 CREATE SCHEMA dalenius;
 CREATE TABLE dalenius.entries (
     seq bigint PRIMARY KEY,
-    kind text NOT NULL CHECK (kind IN ('open', 'account', 'charge', 'answer')),
+    kind text NOT NULL CHECK (kind IN ('open', 'account', 'charge', 'answer', 'close')),
     account bigint NOT NULL,
     key text NOT NULL,
     body text NOT NULL,
@@ -215,24 +215,6 @@ CREATE TRIGGER head_stays BEFORE INSERT OR DELETE OR TRUNCATE ON dalenius.head
 """
 
 TRIGGERS = ("entries_follow", "entries_stay", "head_follows", "head_stays")
-
-UPGRADE = f"""
-LOCK TABLE dalenius.head, dalenius.entries;
-{NOTES}
-{FUNCTIONS}
-DELETE FROM dalenius.spent;
-DELETE FROM dalenius.pending;
-INSERT INTO dalenius.spent
-    SELECT e.account, who, p.key, sum(p.value::numeric)
-    FROM dalenius.entries e, json_each_text(dalenius.readable(e.body) -> 'cost') p,
-        LATERAL (VALUES (''), ('by ' || coalesce(dalenius.readable(e.body) ->> 'analyst', ''))) AS v(who)
-    WHERE e.kind = 'charge' GROUP BY e.account, who, p.key;
-INSERT INTO dalenius.pending
-    SELECT e.seq, e.account, e.key, session_user FROM dalenius.entries e
-    WHERE e.kind = 'charge' AND e.seq NOT IN (
-        SELECT (dalenius.readable(a.body) ->> 'charge')::bigint FROM dalenius.entries a WHERE a.kind = 'answer');
-"""
-"""Gives the guards to a ledger that an earlier version made."""
 
 GRANT = """
 REVOKE ALL ON ALL TABLES IN SCHEMA dalenius FROM {role};

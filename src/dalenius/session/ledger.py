@@ -15,23 +15,23 @@ from __future__ import annotations
 import contextlib
 import os
 import uuid
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dalenius.calculus.guarantees import KINDS as GUARANTEES
-from dalenius.calculus.guarantees import Filter, Guarantee, filter_of
+from dalenius.calculus.guarantees import Filter, Guarantee, filter_of, from_record
 from dalenius.core import checks
-from dalenius.core.adjacency import ADD_REMOVE, Adjacency
+from dalenius.core.adjacency import ADD_REMOVE, Adjacency, adjacency_record, read_adjacency
 from dalenius.errors import InvalidParameter, LedgerDamaged, LedgerError
 from dalenius.session import postgres
 from dalenius.session.account import Account, listed
 from dalenius.session.address import is_address, read_address
-from dalenius.session.entries import KINDS, SCHEMA, START, Entry, Kind, digest, now
+from dalenius.session.entries import CLOSED, FIRST, KINDS, SCHEMA, START, Entry, Kind, digest, now
 from dalenius.session.memory import Memory, is_known, memory_of
 from dalenius.session.sqlite import SqliteStore
 from dalenius.session.store import Head, Rows, Store
+from dalenius.tables.unit import Unit
 
 if TYPE_CHECKING:
     from dalenius.session.verify import Verification
@@ -105,6 +105,12 @@ class Ledger:
     def __repr__(self) -> str:
         return f"Ledger({self.store.label!r})"
 
+    def __reduce__(self) -> Any:
+        raise TypeError(
+            "a ledger cannot be pickled or copied: it is a connection. Open it again where it is needed: "
+            "dp.Ledger.open(...)."
+        )
+
     # -- accounts ---------------------------------------------------------------------------------
 
     def account(
@@ -115,7 +121,7 @@ class Ledger:
         *,
         shares: Shares | None = None,
         adjacency: Adjacency = ADD_REMOVE,
-        unit: str = "row",
+        unit: str | Unit = "row",
         reserve: float | str | Fraction | None = None,
         place: Mapping[str, object] | None = None,
     ) -> Account:
@@ -130,7 +136,8 @@ class Ledger:
         checks it.
         """
         _name("dataset", dataset)
-        _name("unit", unit)
+        if not isinstance(unit, Unit):
+            _name("unit", unit)
         if analyst is not None:
             _name("analyst", analyst)
         parts = _shares(shares)
@@ -138,13 +145,9 @@ class Ledger:
             entry = rows.first("account", 0, digest(dataset))
         filter = filter_of(budget, adjacency, reserve or 0)
         if reserve is None and entry is not None:
-            filter = filter.like(entry.content()["promise"])
-        terms = {
-            "dataset": dataset,
-            "promise": filter.written(),
-            "adjacency": adjacency.name,
-            "unit": unit,
-        }
+            body = entry.content()
+            filter = filter.like({"kind": body["promise"]["kind"], "reserve": body["reserve"] or 0})
+        terms = account_terms(dataset, filter, unit)
         if entry is None:
             entry = self._opened(terms, filter, parts, place)
         return self._account(entry, terms, filter, parts, analyst)
@@ -193,8 +196,8 @@ class Ledger:
         for word, mine in terms.items():
             if body[word] != mine:
                 raise InvalidParameter(
-                    f"the account of {terms['dataset']!r} was opened with {word} {_shown(body[word])}, and "
-                    f"now {_shown(mine)} was asked for. What an account promises is fixed when it is opened."
+                    f"the account of {terms['dataset']!r} was opened with {_shown(word, body[word])}, and now "
+                    f"{_shown(word, mine)} was asked for. What an account promises is fixed when it is opened."
                 )
         account = read_account(self, entry, analyst)
         if parts is not None and dict(parts) != dict(account.shares):
@@ -250,6 +253,10 @@ class Ledger:
         """Add an entry inside a writing transaction."""
         if kind not in KINDS:
             raise LedgerError(f"an entry cannot be of kind {kind!r}; it must be one of {', '.join(KINDS)}.")
+        if rows.memory.closings:
+            raise LedgerError(
+                f"the ledger {self.store.label!r} was closed, and goes on in {rows.memory.closings[0]['place']!r}."
+            )
         seq, hash = rows.last()
         entry = Entry.after(seq, hash, kind, account, key, body)
         rows.add(entry)
@@ -312,12 +319,7 @@ class Ledger:
         """The head, and the entries from one on that must be there."""
         head, batch = rows.tail(seq, BATCH)
         if head.version != SCHEMA:
-            newer = isinstance(head.version, int) and head.version > SCHEMA
-            fix = "install a newer dalenius" if newer else "no dalenius wrote that"
-            raise LedgerError(
-                f"the ledger {self.store.label!r} has schema version {head.version!r}, and this dalenius reads "
-                f"version {SCHEMA}: {fix}."
-            )
+            raise other_version(self.store.label, head.version)
         if seq and (not batch or (batch[0].seq, batch[0].hash) != (seq, hash)):
             raise self._went_back()
         return head, batch
@@ -350,79 +352,108 @@ def read_account(ledger: Ledger, entry: Entry, analyst: str | None) -> Account:
             f"{listed(shares)}."
         )
     limit = filter.nothing.read(body["limit"])
-    return Account(ledger, entry.seq, str(body["dataset"]), filter, limit, shares, analyst, str(body["unit"]))
+    return Account(
+        ledger, entry.seq, str(body["dataset"]), filter, limit, shares, analyst, unit_text(body["unit"])
+    )
+
+
+def account_terms(dataset: str, filter: Filter, unit: str | Unit) -> dict[str, Any]:
+    """What an account fixes for ever, in the words of its entry."""
+    return {
+        "dataset": dataset,
+        "promise": filter.promise.record(),
+        "reserve": filter.written().get("reserve"),
+        "adjacency": adjacency_record(filter.adjacency),
+        "unit": unit.record() if isinstance(unit, Unit) else unit,
+    }
+
+
+def unit_text(unit: Any) -> str:
+    """The unit of an account for people: its own words, or those of a session's unit."""
+    return repr(Unit.from_record(unit)) if isinstance(unit, Mapping) else str(unit)
 
 
 def read_filter(body: Mapping[str, Any]) -> Filter:
     """The filter of an account's body."""
     try:
-        promise = GUARANTEES[body["promise"]["kind"]](*map(float, body["promise"]["values"]))
-        return filter_of(promise, Adjacency[body["adjacency"]], body["promise"].get("reserve", 0))
+        promise = from_record(body["promise"])
+        return filter_of(promise, read_adjacency(body["adjacency"]), body["reserve"] or 0)
     except (KeyError, TypeError, ValueError):
         raise LedgerDamaged("an account of the ledger is not written as we write them.") from None
 
 
-def read_checkpoint(text: str) -> tuple[int, str]:
+def read_checkpoint(text: object) -> tuple[int, str]:
     """The parts of "SEQ:HASH"."""
-    seq, colon, hash = text.strip().partition(":")
-    if not (colon and seq.isdecimal() and len(hash) == 64 and set(hash) <= set("0123456789abcdef")):
+    seq, colon, hash = text.strip().partition(":") if isinstance(text, str) else ("", "", "")
+    if not (
+        colon
+        and seq.isascii()
+        and seq.isdecimal()
+        and len(hash) == 64
+        and set(hash) <= set("0123456789abcdef")
+    ):
         raise InvalidParameter(f"the checkpoint is {text!r}; it must be SEQ:HASH as `ledger show` prints it.")
     return int(seq), hash
 
 
 def store_at(where: str | os.PathLike[str], create: bool = False, patience: float = PATIENCE) -> Store:
     """The store of a ledger, unchecked; `Ledger.open` checks."""
-    text = os.fspath(where)
-    if not text:
-        raise InvalidParameter("the ledger has no name; give a path or a postgresql:// URL.")
-    if is_address(where) and not os.path.lexists(text):
-        return _postgres(text, create, patience)
-    return _sqlite(text, create, patience)
-
-
-def _first() -> Entry:
-    body = {"ledger": uuid.uuid4().hex, "schema": SCHEMA, "time": now()}
-    return Entry.after(0, START, "open", 0, "", body)
-
-
-def _sqlite(text: str, create: bool, patience: float) -> Store:
-    if text == ":memory:":
-        raise InvalidParameter("a ledger in memory would forget what was spent; name a file.")
-    path = Path(text).absolute()
-    # Not `exists`: a link that leads nowhere is not a place for a new ledger.
-    if not os.path.lexists(path):
-        if not create:
-            raise LedgerError(f"there is no ledger at {text!r}.")
-        _not_removed(str(path.resolve()), lambda: os.path.lexists(path))
-        SqliteStore.create(path, _first(), patience)
-    # The real file: SQLite names its journal after it, and so must every process.
-    return SqliteStore(path.resolve(), patience)
-
-
-def _postgres(text: str, create: bool, patience: float) -> Store:
-    postgres.needed()
-    store = postgres.PostgresStore(read_address(text), patience)
+    store = new_store(where, patience)
     if not store.exists():
         if not create:
-            raise LedgerError(f"there is no ledger in {store.label!r}.")
-        _not_removed(store.place, store.exists)
-        store.create(_first())
+            raise LedgerError(f"there is no ledger at {store.label!r}.")
+        _not_removed(store)
+        store.create([_first()], SCHEMA)
     return store
 
 
-def _not_removed(place: str, is_there: Callable[[], bool]) -> None:
+def place_text(where: object) -> str:
+    """The path or the address of a ledger as text; what is neither is refused."""
+    try:
+        text = os.fspath(where)  # type: ignore[call-overload]
+    except TypeError:
+        raise InvalidParameter(
+            f"the ledger is {where!r}; it must be a path, a postgresql:// URL, or an opened dp.Ledger."
+        ) from None
+    if not isinstance(text, str) or not text.strip():
+        raise InvalidParameter(f"the ledger is {where!r}; give a path or a postgresql:// URL, as text.")
+    if "\0" in text or any("\ud800" <= sign <= "\udfff" for sign in text):
+        raise InvalidParameter(f"the ledger's name {text!r} holds a character that no file's name can hold.")
+    return text
+
+
+def _first() -> Entry:
+    body = {"ledger": uuid.uuid4().hex, "version": SCHEMA, "converted_from": None, "time": now()}
+    return Entry.after(0, START, "open", 0, "", body)
+
+
+def new_store(where: str | os.PathLike[str], patience: float) -> Store:
+    """The store at a place, whether there is a ledger or not."""
+    text = place_text(where)
+    if is_address(where) and not os.path.lexists(text):
+        postgres.needed()
+        return postgres.PostgresStore(read_address(text), patience)
+    if text == ":memory:":
+        raise InvalidParameter("a ledger in memory would forget what was spent; name a file.")
+    path = Path(text).absolute()
+    # The real file: SQLite names its journal after it, and so must every process. A link that leads nowhere is not
+    # a place for a new ledger.
+    return SqliteStore(path.resolve() if path.exists() or not os.path.lexists(path) else path, patience)
+
+
+def _not_removed(store: Store) -> None:
     """No new ledger where this process has one open: what was spent there is spent."""
-    if is_known(place) and not is_there():  # or another thread made it, a moment ago
+    if is_known(store.place) and not store.exists():  # or another thread made it, a moment ago
         raise LedgerDamaged(
             "the ledger that this process has open at this place is gone, and a new one would forget what was spent. "
             "Nothing is released; restore it, or close it first."
         )
 
 
-def _shares(shares: Shares | None) -> dict[str, Fraction] | None:
+def _shares(shares: Any) -> dict[str, Fraction] | None:
     if shares is None:
         return None
-    if not shares:
+    if not isinstance(shares, Mapping) or not shares:
         raise InvalidParameter("shares must name at least one analyst, such as {'ana': 0.5, 'ben': '1/4'}.")
     parts = {}
     for name, share in shares.items():
@@ -434,7 +465,7 @@ def _shares(shares: Shares | None) -> dict[str, Fraction] | None:
             part = Fraction(0)
         if isinstance(share, bool) or not 0 < part <= 1:
             raise InvalidParameter(
-                f"the share of {name!r} is {share!r}; it must be above 0 and at most 1, as 0.25 or '1/3'."
+                f"the share of {name!r} is {checks.shown(share)}; it must be above 0 and at most 1, as 0.25 or '1/3'."
             )
         parts[name] = part
     if sum(parts.values()) > 1:
@@ -452,8 +483,32 @@ def _name(what: str, text: object) -> str:
     return text
 
 
-def _shown(value: object) -> str:
+def _shown(word: str, value: object) -> str:
+    if word == "reserve":
+        return "no reserve" if value is None else f"a reserve of {value}"
     if isinstance(value, Mapping):
-        aside = f" and a reserve of {value['reserve']}" if "reserve" in value else ""
-        return f"{value['kind']}:{','.join(value['values'])}{aside}"
-    return repr(value)
+        numbers = ",".join(str(part) for name, part in value.items() if name != "kind")
+        return f"{word} {value['kind']}:{numbers}" if numbers else f"{word} {value['kind']}"
+    return f"{word} {value!r}"
+
+
+def other_version(label: str, version: object) -> LedgerError:
+    """What to do with a ledger that is not of this version."""
+    text = f"the ledger {label!r} has version {version!r}, and this dalenius reads version {SCHEMA}"
+    if version == FIRST:
+        return LedgerError(
+            f"{text}. Convert it once: `dalenius ledger convert {label} NEW` makes a new ledger with the same accounts "
+            "and all that was spent, and closes this one."
+        )
+    if version == CLOSED + FIRST:
+        return LedgerError(
+            f"the ledger {label!r} was closed: it was converted, and goes on in another. Use that one; `dalenius "
+            f"ledger convert {label} NEW` finishes a conversion that was interrupted, and says where it went."
+        )
+    if version == CLOSED + SCHEMA:
+        return LedgerError(
+            f"the ledger {label!r} is being made by a conversion that is not finished. Run `dalenius ledger convert "
+            f"OLD {label}` once more."
+        )
+    newer = isinstance(version, int) and version > SCHEMA
+    return LedgerError(f"{text}: {'install a newer dalenius' if newer else 'no dalenius wrote that'}.")

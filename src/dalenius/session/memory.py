@@ -24,7 +24,7 @@ from typing import Any
 
 from dalenius.calculus.guarantees.amounts import GRAINS, PLACES
 from dalenius.errors import LedgerDamaged
-from dalenius.session.entries import KINDS, START, Entry, digest
+from dalenius.session.entries import FIRST, KINDS, SCHEMA, START, Entry, digest
 
 Sums = dict[str, int]
 """The parts of a cost (amount, delta), each in whole grains."""
@@ -55,8 +55,9 @@ class Tally:
 class Memory:
     """The chain up to its last entry that was checked."""
 
-    def __init__(self, say: Callable[[str], None] | None = None) -> None:
-        """say: what to do with a problem; else it is raised."""
+    def __init__(self, say: Callable[[str], None] | None = None, version: int = SCHEMA) -> None:
+        """say: what to do with a problem; else it is raised. version: of the entries."""
+        self.version = version
         self._say = say or _refuse
         self._listening = say is not None
         self._lock = threading.Lock()
@@ -67,6 +68,8 @@ class Memory:
     def _clear(self) -> None:
         self.seq, self.hash = 0, START
         self.id: str | None = None
+        self.closings: list[dict[str, Any]] = []
+        """What the entries say by which the ledger was closed; nothing is charged after that."""
         self.accounts: dict[int, Tally] = {}
         self.datasets: dict[str, int] = {}
         self._hashes = bytearray()
@@ -112,11 +115,11 @@ class Memory:
                 self.last = (self.seq, self.hash)
 
     def _same(self, entry: Entry) -> None:
-        if self.hash_of(entry.seq) != entry.hash or not entry.is_intact:
+        if self.hash_of(entry.seq) != entry.hash or not entry.is_of(self.version):
             self._say(f"entry {entry.seq} is not the one this process has seen")
 
     def _next(self, entry: Entry) -> None:
-        intact = entry.is_intact
+        intact = entry.is_of(self.version)
         if not intact:
             self._say(f"entry {entry.seq!r} was changed")
         if entry.seq != self.seq + 1:
@@ -138,9 +141,13 @@ class Memory:
         self.seq, self.hash = entry.seq, entry.hash
 
     def _meaning(self, entry: Entry, body: dict[str, Any]) -> None:
-        if (entry.kind == "open") != (entry.seq == 1):
+        # Version 1 has no kind of its own for this, and reads no further where an opening is not the first entry.
+        closing = entry.kind == ("open" if self.version == FIRST else "close") and entry.seq > 1
+        if ((entry.kind == "open") != (entry.seq == 1) or self.closings) and not closing:
             self._say(f"entry {entry.seq} is of kind {entry.kind!r}, out of its place")
-        if entry.kind == "charge":
+        if closing:
+            self.closings.append(body)
+        elif entry.kind == "charge":
             self._charge(entry, body)
         elif entry.kind == "answer":
             self._answer(entry, body)

@@ -23,9 +23,10 @@ from dalenius.session import postgres
 from dalenius.session.account import Account, Balance, Ticket
 from dalenius.session.address import is_address, read_address
 from dalenius.session.entries import Entry
-from dalenius.session.ledger import PATIENCE, Ledger, _name, _shares
+from dalenius.session.ledger import PATIENCE, Ledger, _name, _shares, place_text
 from dalenius.tables.place import Place
 from dalenius.tables.source import Source
+from dalenius.tables.unit import Unit
 
 
 @dataclass(frozen=True)
@@ -35,7 +36,7 @@ class Terms:
     dataset: str
     budget: Guarantee | None
     adjacency: Adjacency
-    unit: str
+    unit: Unit
     analyst: str | None
     shares: Mapping[str, Any] | None
     place: Place
@@ -62,15 +63,15 @@ def existing_ledger(where: str | os.PathLike[str] | Ledger) -> Ledger | None:
     """The ledger, if it is there; nothing is made."""
     if isinstance(where, Ledger):
         return where
-    text = os.fspath(where)
-    if is_address(text):
+    text = place_text(where)
+    if is_address(where):
         postgres.needed()
         store = postgres.PostgresStore(read_address(text), PATIENCE)
         there = store.exists()
         store.close()
         if not there:
             return None
-    elif text and text != ":memory:" and not os.path.lexists(text):
+    elif text != ":memory:" and not os.path.lexists(text):
         if not Path(text).absolute().parent.is_dir():
             raise LedgerError(f"there is no folder for the ledger {text!r}; make it, or name another place.")
         return None
@@ -103,7 +104,9 @@ class SessionAccount(Account):
                     f"{', '.join(sorted(shares))}."
                 )
         nowhere: Any = None  # until it is opened
-        super().__init__(nowhere, 0, terms.dataset, filter, filter.limit, shares, terms.analyst, terms.unit)
+        super().__init__(
+            nowhere, 0, terms.dataset, filter, filter.limit, shares, terms.analyst, repr(terms.unit)
+        )
 
     @property
     def is_open(self) -> bool:

@@ -18,13 +18,13 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from dalenius.errors import InvalidParameter, LedgerDamaged, LedgerError
 from dalenius.session.address import WRITE, Address
-from dalenius.session.entries import Entry
-from dalenius.session.guards import GRANT, TABLES, TRIGGERS, UPGRADE
+from dalenius.session.entries import SCHEMA, Entry
+from dalenius.session.guards import GRANT, TABLES, TRIGGERS
 from dalenius.session.store import Rows, Store
 
 if TYPE_CHECKING:
@@ -78,6 +78,11 @@ class PostgresRows(Rows):
         else:  # a ledger of an earlier version
             super().add(entry)
 
+    def set_version(self, version: int) -> None:
+        self.run("ALTER TABLE dalenius.head DISABLE TRIGGER head_follows")
+        self.run("UPDATE dalenius.head SET version = %s", (version,))
+        self.run("ALTER TABLE dalenius.head ENABLE TRIGGER head_follows")
+
 
 class PostgresStore(Store):
     """A database, any number of processes on any number of machines."""
@@ -93,22 +98,28 @@ class PostgresStore(Store):
         with self._transaction("READ ONLY") as rows:
             return _has_ledger(rows)
 
-    def create(self, first: Entry) -> None:
-        """Create the tables and the first entry; if there is a ledger by then, leave that one."""
+    def check_room(self) -> None:
+        with self._transaction("READ ONLY") as rows:
+            ((allowed,),) = rows.run("SELECT has_database_privilege(current_database(), 'CREATE')")
+        if not allowed:
+            raise LedgerError(f"this user may not create a schema in {self.label}; have its owner do it.")
+
+    def create(self, entries: Iterable[Entry], version: int) -> None:
         with self._transaction("READ WRITE") as rows:
             rows.run(f"SELECT pg_advisory_xact_lock({CREATING})")
             if not _has_ledger(rows):
                 rows.run(TABLES)
-                rows.add(first)
+                for entry in entries:
+                    rows.add(entry)
+                if version != SCHEMA:
+                    rows.set_version(version)
         self.close()  # what the server can do is asked again when it is connected again
 
     def grant(self, role: str) -> None:
-        """Let a role spend: look, charge and answer, and nothing else. Ledgers of earlier versions get the guards."""
+        """Let a role spend: look, charge and answer, and nothing else."""
         from psycopg import sql
 
         with self._transaction("READ WRITE") as rows:
-            if not rows.guarded:
-                rows.run(UPGRADE)
             rows.run(sql.SQL(GRANT).format(role=sql.Identifier(role)).as_string(rows.connection))
         self.close()
 

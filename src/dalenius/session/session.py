@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import tempfile
 import weakref
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +18,7 @@ from dalenius.calculus.guarantees.cost import Cost
 from dalenius.calculus.loss import Loss
 from dalenius.calculus.losses import total
 from dalenius.core.adjacency import ADD_REMOVE, Adjacency
+from dalenius.core.checks import confidence as _confidence
 from dalenius.core.checks import shown
 from dalenius.errors import CannotMeet, InvalidParameter, QueryRefused, TooLittleNoise, TooMuchNoise
 from dalenius.session.account import Account
@@ -26,9 +26,18 @@ from dalenius.session.accuracy import Within
 from dalenius.session.explain import Explanation
 from dalenius.session.ledger import Ledger
 from dalenius.session.opening import SessionAccount, Terms, dataset_name
+from dalenius.session.record.answers import (
+    discovery_answer,
+    plan_answer,
+    read_about,
+    read_discovered,
+    read_plan,
+    read_release,
+    release_answer,
+)
+from dalenius.session.record.questions import plan_question, release_question
 from dalenius.tables import exact
 from dalenius.tables.answer import Answer
-from dalenius.tables.answer import checked_confidence as _confidence
 from dalenius.tables.discovery import Discovery, discovery
 from dalenius.tables.estimates import Wanted
 from dalenius.tables.keys import Discover
@@ -36,7 +45,7 @@ from dalenius.tables.nearest import nearest
 from dalenius.tables.plan import Plan, plan
 from dalenius.tables.problems import Problems
 from dalenius.tables.query import Query, Table
-from dalenius.tables.released import Released, read_keys, release, written_keys
+from dalenius.tables.released import Released, release
 from dalenius.tables.schema import Schema
 from dalenius.tables.source import Source
 from dalenius.tables.unit import Unit
@@ -135,6 +144,10 @@ class Session:
             raise InvalidParameter(
                 f"unit is {unit!r}; it must be dp.Unit.rows() or dp.Unit('id', max_rows=...)."
             )
+        if not isinstance(schema, Schema | Mapping | str | Path | None):
+            raise InvalidParameter(
+                f"schema is {shown(schema)}; it must be a dp.Schema, a mapping of columns to facts, or a file."
+            )
         facts = Schema(dict(schema)) if isinstance(schema, Mapping) else schema
         self.source = data if isinstance(data, Source) else Source.open(data, table=table, schema=facts)
         self.unit, self.adjacency = unit, adjacency
@@ -151,7 +164,7 @@ class Session:
             label,
             budget,
             adjacency,
-            repr(unit),
+            unit,
             analyst,
             shares,
             self.source.place,
@@ -165,6 +178,12 @@ class Session:
         return (
             f"<Session: {self.account.dataset!r}, {len(self.source.fields)} columns, {self.unit!r}; "
             f"{self.remaining!r} left of {self.account.promise!r}>"
+        )
+
+    def __reduce__(self) -> Any:
+        raise TypeError(
+            "a session cannot be pickled or copied: its budget is one, in its ledger. Open another session on the same "
+            "ledger where it is needed."
         )
 
     @property
@@ -224,11 +243,11 @@ class Session:
         if isinstance(_asked(query).keys, Discover):
             return self._with_discovery(query, budget, wanted)
         made = self._plan(query, self._price_of(budget))
-        question = self._question(query, budget)
+        question = release_question(query, budget, self.unit, self.adjacency)
         cost = self.account.filter.charge(made.loss, budget, self.account.left())
-        reply = self.account.ask(question, cost, lambda: self._compute(made).to_json())
-        released = Released.from_json(reply.answer, made)
-        return Answer(made, released, repr(budget), wanted, reply.is_free, reply.time)
+        reply = self.account.ask(question, cost, lambda: release_answer(query, self._compute(made)))
+        query, released = read_release(reply.answer, query)
+        return Answer(replace(made, query=query), released, repr(budget), wanted, reply.is_free, reply.time)
 
     def release_all(self, queries: Mapping[str, Query], budget: Budget) -> dict[str, Answer]:
         """Several questions as one plan: one charge for their joint loss, the budget divided evenly.
@@ -272,18 +291,19 @@ class Session:
         part = self._price_of(budget).divided(len(queries))
         plans = {name: self._plan(query, part) for name, query in queries.items()}
         joint = total([p.loss for p in plans.values()])
-        question = json.dumps({name: self._question(query, budget) for name, query in queries.items()})
+        question = plan_question(queries, budget, self.unit, self.adjacency)
 
         def compute() -> str:
-            return json.dumps({name: self._compute(p).to_json() for name, p in plans.items()})
+            return plan_answer({name: (p.query, self._compute(p)) for name, p in plans.items()})
 
         charged = self.account.filter.charge(joint, budget, self.account.left())
         reply = self.account.ask(question, charged, compute)
-        texts = json.loads(reply.answer)
         cost = f"{budget!r} for {len(plans)} questions"
         return {
-            name: Answer(p, Released.from_json(texts[name], p), cost, free=reply.is_free, given=reply.time)
-            for name, p in plans.items()
+            name: Answer(
+                replace(plans[name], query=query), released, cost, free=reply.is_free, given=reply.time
+            )
+            for name, (query, released) in read_plan(reply.answer, queries).items()
         }
 
     def sql(
@@ -325,9 +345,8 @@ class Session:
         Examples
         --------
         >>> import dalenius as dp, pandas as pd
-        >>> people = pd.DataFrame({"age": [30] * 100})
-        >>> s = dp.Session(people, unit=dp.Unit.rows(), budget=dp.ZCDP(0.5), name="people")
-        >>> s.sql("SELECT COUNT(*) AS n FROM people", dp.ZCDP(0.1)).free
+        >>> s = dp.Session(pd.DataFrame({"age": [30] * 100}), unit=dp.Unit.rows(), budget=dp.ZCDP(0.5))
+        >>> s.sql("SELECT COUNT(*) AS n FROM data", dp.ZCDP(0.1)).free
         False
         """
         from dalenius.tables.sql import parse_sql
@@ -497,9 +516,6 @@ class Session:
         exact.check(query, self.unit)
         return plan(query, self.unit, price, self.adjacency)
 
-    def _question(self, query: Query, budget: Guarantee) -> str:
-        return json.dumps([query.canonical(), repr(budget), repr(self.unit)])
-
     def _compute(self, made: Plan) -> Released:
         return release(made, exact.evaluate(self.source, made.query, self.unit))
 
@@ -509,16 +525,16 @@ class Session:
 
         def compute() -> str:
             keys = found.keys(exact.evaluate(self.source, found.finding, self.unit))
-            told = self._compute(found.restricted(keys)).to_json() if keys else None
-            return json.dumps({"keys": written_keys(keys), "answer": told})
+            made = found.restricted(keys)
+            return discovery_answer(keys, (made.query, self._compute(made)) if keys else None)
 
+        question = release_question(query, budget, self.unit, self.adjacency)
         cost = self.account.filter.charge(found.loss, budget, self.account.left())
-        reply = self.account.ask(self._question(query, budget), cost, compute)
-        content = json.loads(reply.answer)
-        made = found.restricted(read_keys(content["keys"]))
-        told = content["answer"]
-        released = Released(query.columns, [], {}, {}) if told is None else Released.from_json(told, made)
-        return Answer(made, released, repr(budget), wanted, reply.is_free, reply.time)
+        reply = self.account.ask(question, cost, compute)
+        keys, told = read_discovered(reply.answer)
+        made = found.restricted(keys)
+        asked, released = read_about(told, made.query)
+        return Answer(replace(made, query=asked), released, repr(budget), wanted, reply.is_free, reply.time)
 
     def _discovery(self, query: Query, budget: Guarantee) -> Discovery:
         if not self.account.filter.pays_for_rare_events:

@@ -38,7 +38,7 @@ import secrets
 import sqlite3
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -52,7 +52,7 @@ APPLICATION = 0x44414C31
 TABLES = (
     """CREATE TABLE entries (
         seq INTEGER PRIMARY KEY,
-        kind TEXT NOT NULL CHECK (kind IN ('open', 'account', 'charge', 'answer')),
+        kind TEXT NOT NULL CHECK (kind IN ('open', 'account', 'charge', 'answer', 'close')),
         account INTEGER NOT NULL,
         key TEXT NOT NULL,
         body TEXT NOT NULL,
@@ -110,6 +110,14 @@ class SqliteRows(Rows):
     def run(self, sql: str, parameters: Sequence[object] = ()) -> list[tuple[Any, ...]]:
         return self.connection.execute(sql, tuple(parameters)).fetchall()
 
+    def set_version(self, version: int) -> None:
+        ((guard,),) = self.run(
+            "SELECT sql FROM sqlite_master WHERE type = 'trigger' AND name = 'head_follows'"
+        )
+        self.run("DROP TRIGGER head_follows")
+        self.run("UPDATE head SET version = ?", (version,))
+        self.run(guard)
+
     def confirm(self) -> None:
         head, found = self.tail(self.added[0].seq, len(self.added) + 1)
         if found != self.added or (head.seq, head.hash) != (found[-1].seq, found[-1].hash):
@@ -128,21 +136,34 @@ class SqliteStore(Store):
         self._connection: sqlite3.Connection | None = None
         self._file: tuple[int, int] | None = None
 
-    @classmethod
-    def create(cls, path: Path, first: Entry, patience: float) -> None:
-        """Put a new ledger at the path, whole; if there is one by then, leave that one."""
-        if not path.parent.is_dir():
-            raise LedgerError(f"the ledger's folder {str(path.parent)!r} does not exist; create it first.")
+    def exists(self) -> bool:
+        # Not `Path.exists`: a link that leads nowhere is not a place for a new ledger.
+        return os.path.lexists(self.path)
+
+    def check_room(self) -> None:
+        folder = self.path.parent
+        if not folder.is_dir():
+            raise LedgerError(f"the ledger's folder {str(folder)!r} does not exist; create it first.")
+        if not os.access(folder, os.W_OK):
+            raise LedgerError(f"the ledger's folder {str(folder)!r} may not be written; name another place.")
+
+    def create(self, entries: Iterable[Entry], version: int) -> None:
+        path = self.path
+        self.check_room()
         draft = path.with_name(f".{path.name}.new-{os.getpid()}-{secrets.token_hex(4)}")
         try:
-            with _clear(str(path)), _gate.inside(time.monotonic() + patience):
+            with _clear(str(path)), _gate.inside(time.monotonic() + self.patience):
                 os.close(os.open(draft, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
                 connection = _connected(draft, "rw")
                 try:
                     connection.execute("BEGIN IMMEDIATE")
                     for statement in TABLES:
                         connection.execute(statement)
-                    SqliteRows(connection).add(first)
+                    rows = SqliteRows(connection)
+                    for entry in entries:
+                        rows.add(entry)
+                    if version != SCHEMA:
+                        rows.set_version(version)
                     connection.execute("COMMIT")
                 finally:
                     connection.close()
@@ -456,8 +477,9 @@ def _clear(label: str) -> Iterator[None]:
         yield
     except (sqlite3.Error, UnicodeDecodeError) as problem:
         name = getattr(problem, "sqlite_errorname", "") or ""
-        # What is no text in the file, or in SQLite's complaint about it, the driver cannot decode.
-        if not name and "decode" in str(problem):
+        # What is no text in the file, or in SQLite's complaint about it, the driver cannot decode: then it raises one
+        # of these two, and SQLite itself has no code for it.
+        if not name and isinstance(problem, UnicodeDecodeError | sqlite3.OperationalError):
             name = "SQLITE_CORRUPT"
         known = next((why for start, why in WHY.items() if name.startswith(start)), None)
         why = known or f"SQLite says: {problem}"

@@ -82,6 +82,10 @@ class Rows(ABC):
         marks = ", ".join([self.mark] * 7)
         self.run(f"INSERT INTO {self.place}entries ({COLUMNS}) VALUES ({marks})", entry)
 
+    @abstractmethod
+    def set_version(self, version: int) -> None:
+        """Give the head another version, which a trigger refuses otherwise: for conversions alone."""
+
     def confirm(self) -> None:
         """Before a commit: that what was added is there, where the database may be damaged and not say so."""
         return
@@ -165,6 +169,18 @@ class Store(ABC):
         self.taken = False
         """Whether a transaction is open."""
         _stores.add(self)
+
+    @abstractmethod
+    def exists(self) -> bool:
+        """Whether there is a ledger."""
+
+    @abstractmethod
+    def check_room(self) -> None:
+        """Refuse a place where no ledger can be made: before another one is closed for it."""
+
+    @abstractmethod
+    def create(self, entries: Iterable[Entry], version: int) -> None:
+        """Put a new ledger there, whole, with these entries; if there is one by then, leave that one."""
 
     @abstractmethod
     def writing(self) -> AbstractContextManager[Rows]:

@@ -3,16 +3,26 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Container
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from dalenius.errors import DaleniusError, LedgerDamaged
 from dalenius.session.account import read_balance
 from dalenius.session.address import UNNAMED, is_address
-from dalenius.session.entries import SCHEMA, START
-from dalenius.session.ledger import BATCH, PATIENCE, read_checkpoint, read_filter, store_at
+from dalenius.session.entries import CLOSED, SCHEMA, START
+from dalenius.session.ledger import (
+    BATCH,
+    PATIENCE,
+    other_version,
+    place_text,
+    read_checkpoint,
+    read_filter,
+    store_at,
+)
 from dalenius.session.memory import Memory, Tally
 from dalenius.session.store import Head, Store
+from dalenius.session.version1 import account_of
 
 MOST_PROBLEMS = 100
 
@@ -54,17 +64,23 @@ def verify(
     try:
         store = store_at(where, create=False, patience=patience)
     except LedgerDamaged as problem:
-        return Verification(UNNAMED if is_address(where) else os.fspath(where), problems=[str(problem)])
+        return Verification(UNNAMED if is_address(where) else place_text(where), problems=[str(problem)])
     try:
         return verified(store, checkpoint)
     finally:
         store.close()
 
 
-def verified(store: Store, checkpoint: str | None = None) -> Verification:
-    """The same, of a store that is open."""
+def verified(
+    store: Store,
+    checkpoint: str | None = None,
+    *,
+    version: int = SCHEMA,
+    heads: Container[object] = (SCHEMA,),
+) -> Verification:
+    """The same, of a store that is open. version, heads: for conversions, which read others."""
     wanted = None if checkpoint is None else read_checkpoint(checkpoint)
-    return _Reader(store, wanted).read()
+    return _Reader(store, wanted, version, heads if version == SCHEMA else (version, CLOSED + version)).read()
 
 
 class _Enough(Exception):
@@ -72,11 +88,13 @@ class _Enough(Exception):
 
 
 class _Reader:
-    def __init__(self, store: Store, wanted: tuple[int, str] | None) -> None:
-        self.store, self.wanted = store, wanted
+    def __init__(
+        self, store: Store, wanted: tuple[int, str] | None, version: int, heads: Container[object]
+    ) -> None:
+        self.store, self.wanted, self.version, self.heads = store, wanted, version, heads
         self.found = Verification(store.label)
         # Its own: what the process knows already is read once more, too.
-        self.memory = Memory(self._say)
+        self.memory = Memory(self._say, version)
 
     def read(self) -> Verification:
         memory, found = self.memory, self.found
@@ -100,8 +118,8 @@ class _Reader:
         memory, seq = self.memory, 0
         with self.store.reading() as rows:
             head = rows.head()
-        if head.version != SCHEMA:
-            self._say(f"the schema version is {head.version!r}, and this dalenius reads {SCHEMA}")
+        if head.version not in self.heads:
+            self._say(str(other_version(self.store.label, head.version)).rstrip("."))
             return
         while True:
             # Entries never change, so a view per batch is as good as one view of all: and writers go on.
@@ -139,7 +157,7 @@ class _Reader:
             self._say(f"entry {seq} is not an account as we write them")
 
     def _promise(self, seq: int, tally: Tally) -> None:
-        body = tally.opening
+        body = tally.opening if self.version == SCHEMA else account_of(tally.opening)
         filter = read_filter(body)
         limit = filter.nothing.read(body["limit"])
         shares = {name: Fraction(part) for name, part in body["shares"].items()}

@@ -10,15 +10,23 @@ from typing import Any
 
 import numpy as np
 
+from dalenius.core.checks import confidence as checked_confidence
 from dalenius.errors import InvalidParameter
 from dalenius.tables.column import Column
 from dalenius.tables.estimates import Wanted, columns
 from dalenius.tables.exact import ExactTable
 from dalenius.tables.laws import Noisy
+from dalenius.tables.nearest import nearest
 from dalenius.tables.plan import Plan
 from dalenius.tables.released import Released, release
 
 MOST_SHOWN = 60
+
+
+class UnknownColumn(InvalidParameter, KeyError):
+    """A column that the answer does not have."""
+
+    __str__ = InvalidParameter.__str__
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +73,13 @@ class Answer:
         for column in self.columns:
             if column.name == name:
                 return column
-        raise KeyError(f"{name!r}; there are {', '.join(column.name for column in self.columns)}")
+        known = [column.name for column in self.columns]
+        parts = [column for column in known if column.startswith((f"{name}[", f"{name}_"))]
+        if parts:
+            raise UnknownColumn(
+                f"{name!r} has a column for each part; ask for one of them: {', '.join(map(repr, parts))}."
+            )
+        raise UnknownColumn(f"there is no column {name!r} in the answer; {nearest(str(name), known)}.")
 
     def at(
         self,
@@ -93,9 +107,7 @@ class Answer:
         For groups that add up, ask for the same count without groups, too: `parts.agreeing_with(total)`.
         """
         measures = {
-            measure: replace(noisy, values=np.maximum(np.rint(noisy.values), 0.0))
-            if measure.kind in ("count", "units", "bins")
-            else noisy
+            measure: replace(noisy, values=np.maximum(np.rint(noisy.values), 0.0)) if measure.whole else noisy
             for measure, noisy in self.released.measures.items()
         }
         return replace(self, released=replace(self.released, measures=measures))
@@ -107,21 +119,22 @@ class Answer:
         is the best estimate from both. Counts are then made whole and not negative with that sum, rounded. Intervals
         stay those of the unadjusted noise.
         """
-        if len(total) != 1 or total.released.columns:
-            raise InvalidParameter("the total must be an answer without groups.")
+        given: object = total
+        if not isinstance(given, Answer) or len(total) != 1 or total.released.columns:
+            raise InvalidParameter(
+                f"the total is {total!r}; it must be an answer without groups: the same question, not grouped."
+            )
         measures: dict[Any, Noisy] = {}
         for measure, noisy in self.released.measures.items():
             other = total.released.measures.get(measure)
-            if other is None or measure.kind == "units" or not self.keys:
+            if other is None or not measure.adds_up or not self.keys:
                 measures[measure] = noisy
                 continue
             groups = len(self.keys)
             inside, outside = groups * noisy.sigma**2, other.sigma**2
             gap = (other.values - noisy.values.sum(axis=0)) * inside / (inside + outside) / groups
             values = noisy.values + gap
-            measures[measure] = replace(
-                noisy, values=_whole(values) if measure.kind in ("count", "bins") else values
-            )
+            measures[measure] = replace(noisy, values=_whole(values) if measure.whole else values)
         return replace(self, released=replace(self.released, measures=measures)).consistent()
 
     # -- other shapes ---------------------------------------------------------------------------------
@@ -130,11 +143,11 @@ class Answer:
         names = self.released.columns
         table: dict[str, list[Any]] = {name: [key[k] for key in self.keys] for k, name in enumerate(names)}
         for column in self.columns:
-            table[column.name] = _plain(column.estimate, column.whole)
-            if not np.isnan(column.low).all():
-                table[f"{column.name}_error"] = _plain(column.error)
-                table[f"{column.name}_low"] = _plain(column.low)
-                table[f"{column.name}_high"] = _plain(column.high)
+            table[column.name] = column.plain
+            if column.has_interval:
+                table[f"{column.name}_error"] = column.error.tolist()
+                table[f"{column.name}_low"] = column.low.tolist()
+                table[f"{column.name}_high"] = column.high.tolist()
         return table
 
     def to_dict(self) -> dict[str, list[Any]]:
@@ -222,16 +235,6 @@ class Answer:
         return f"{100 * self.wanted.confidence:g} % intervals ({kind}) cover the {what}; {cost}"
 
 
-def checked_confidence(value: float) -> float:
-    if not 0 < value < 1:
-        raise InvalidParameter(f"confidence is {value!r}; it must be a number strictly between 0 and 1.")
-    return float(value)
-
-
-def _plain(values: Any, whole: bool = False) -> list[Any]:
-    return [int(v) if whole else float(v) for v in values]
-
-
 def _number(value: float, error: float) -> str:
     """Digits down to a tenth of the standard error."""
     if math.isnan(value):
@@ -243,6 +246,8 @@ def _number(value: float, error: float) -> str:
 
 
 def _text(column: Column, k: int) -> str:
+    if not column.is_number:
+        return str(column.estimate[k])
     error = float(column.error[k])
     if column.whole:
         low, high = math.floor(column.low[k]), math.ceil(column.high[k])
@@ -254,6 +259,8 @@ def _text(column: Column, k: int) -> str:
 
 
 def _scale(column: Column) -> tuple[float, float]:
+    if not column.is_number:
+        return 0.0, 1.0
     ends = np.concatenate((column.estimate, column.low, column.high))
     ends = ends[np.isfinite(ends)]
     low, high = (float(ends.min()), float(ends.max())) if len(ends) else (0.0, 1.0)
@@ -262,6 +269,8 @@ def _scale(column: Column) -> tuple[float, float]:
 
 
 def _cell(column: Column, k: int, scale: tuple[float, float]) -> str:
+    if not column.is_number:
+        return f'<td style="padding:2px 10px">{html.escape(_text(column, k))}</td>'
     low, high = scale
 
     def at(x: float) -> float:

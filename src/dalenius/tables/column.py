@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import numpy.typing as npt
 
 Reals = npt.NDArray[Any]
@@ -21,3 +22,17 @@ class Column:
     high: Reals
     whole: bool = False
     """Whether the true value is a whole number, 0 or more."""
+
+    @property
+    def has_interval(self) -> bool:
+        return not np.isnan(self.low).all()
+
+    @property
+    def is_number(self) -> bool:
+        """Whether the estimates are numbers; categories otherwise."""
+        return self.estimate.dtype != object
+
+    @property
+    def plain(self) -> list[Any]:
+        """The estimates as Python has them."""
+        return [int(v) if self.whole else v for v in self.estimate.tolist()]

@@ -14,7 +14,7 @@ from dalenius.calculus.losses import approx
 from dalenius.core.adjacency import Adjacency
 from dalenius.errors import InvalidParameter
 from dalenius.mechanisms import Gaussian
-from dalenius.tables.aggregates import CountDistinct
+from dalenius.tables.aggregates import count_distinct
 from dalenius.tables.exact import LARGEST, ExactTable
 from dalenius.tables.keys import Key, Keys, read_key
 from dalenius.tables.measures import units
@@ -58,7 +58,7 @@ class Discovery:
     @property
     def finding(self) -> Query:
         """The question by which keys are found: the units of every key in the data."""
-        return replace(self.query, aggregates=(("units", CountDistinct()),), roles=((("units", units()),),))
+        return replace(self.query, aggregates=(("units", count_distinct()),), roles=((("units", units()),),))
 
     def keys(self, table: ExactTable) -> list[Key]:
         """The keys that come to light, in order: private, by way of the threshold.

@@ -9,8 +9,9 @@
 for every `measure` in `query.measures` (and units() when keys are discovered). What noise needs to know is
 public and in the Measure itself: a row that counts contributes an integer in [measure.low, measure.high] to one
 group (to one bin of it), and one unit at most `unit.max_rows` such rows in at most `unit.max_groups` groups (to
-"units": 1 in each). An integer of a measure is worth `measure.granularity`; a sum counts from `measure.origin`,
-a product from the centres. `roles` of an aggregate say which measure plays which part: the mean, for one, is
+a measure that counts units `once`: 1 in each). An integer of a measure is worth `measure.granularity`; a sum counts
+from `measure.origin`, a product from the centres. `roles` of an aggregate say which measure plays which part: the
+mean, for one, is
 
     (sum / count + origin) * granularity.
 
@@ -46,13 +47,13 @@ from dalenius.tables.failure import sealed
 from dalenius.tables.gridding import Value
 from dalenius.tables.keys import LONGEST, Code, Discover, Key, Keys, checked_kinds, read_key
 from dalenius.tables.kinds import Kind
-from dalenius.tables.measures import Measure, units
+from dalenius.tables.measures import Frame, Measure, units
 from dalenius.tables.public import PublicTable
 from dalenius.tables.query import Query
 from dalenius.tables.schema import HOW_TO_DECLARE, Nulls
 from dalenius.tables.scope import Scope
 from dalenius.tables.source import Source
-from dalenius.tables.terms import Term, integer, null
+from dalenius.tables.terms import Term, integer
 from dalenius.tables.unit import Unit
 
 LARGEST = 2**27
@@ -266,7 +267,7 @@ class _Evaluation:
         if self.unit.column is None:
             return rows
         content = list(dict.fromkeys(self.names.values()))
-        if all(measure.kind == "units" for measure in self.measures):
+        if all(measure.once for measure in self.measures):
             # Only who is where matters: one row for each group a unit is in, and all of max_groups groups can be kept.
             rows = rows.distinct()
             return bounded(rows, self.unit.max_groups, self.unit.max_groups, self.mixed, self.ordered, [])
@@ -277,16 +278,13 @@ class _Evaluation:
     def _aggregated(self, rows: Any, scalars: Sequence[Measure]) -> Any:
         pieces: dict[str, Any] = {}
         self.pieces: dict[Measure, list[tuple[str, int]]] = {}
+        frame = Frame(rows, self.names, self.engine, None if self.unit.column is None else UNIT)
         for measure in scalars:
             self.pieces[measure] = []
-            for expression, power in self._sums(rows, measure):
+            for expression, factor in measure.sums(frame):
                 name = f"s{len(pieces)}"
                 pieces[name] = expression
-                self.pieces[measure].append((name, power))
-            if measure.kind == "sum" and measure.origin != measure.values[0].centre:
-                name = f"s{len(pieces)}"
-                pieces[name] = self._count(rows, measure.given)
-                self.pieces[measure].append((name, -1))
+                self.pieces[measure].append((name, factor))
         if not pieces and not isinstance(self.query.keys, Discover):
             return None
         if not self.by:
@@ -306,30 +304,6 @@ class _Evaluation:
         return grouped.select(
             **codes, **{name: grouped[name] for name in grouped.columns if name not in codes}
         )
-
-    def _sums(self, rows: Any, measure: Measure) -> Iterable[tuple[Any, int]]:
-        if measure.kind == "units":
-            return [(rows.count() if self.unit.column is None else rows[UNIT].nunique(), 0)]
-        if measure.kind == "count":
-            return [(self._count(rows, measure.given), 0)]
-        factors = [rows[self.names[value]] for value in measure.values]
-        x = factors[0] if len(factors) == 1 else factors[0] * factors[1]
-        own = {value.text for value in measure.values}
-        others = {self.names[text] for text in measure.given if text not in own}
-        if others:
-            # Adding nothing but nulls: x counts only where the others are there.
-            missing = [rows[name].isnull() for name in sorted(others)]
-            x = ibis.cases((_any(missing), null("int64")), else_=x)
-        return self.engine.sum(x, _size(measure, _shift(measure)))
-
-    def _count(self, rows: Any, given: Sequence[str]) -> Any:
-        names = sorted({self.names[text] for text in given})
-        if not names:
-            return rows.count()
-        if len(names) == 1:
-            return rows[names[0]].count()
-        missing = [rows[name].isnull() for name in names]
-        return ibis.cases((_any(missing), null("int64")), else_=integer(1)).count()
 
     # Results
 
@@ -361,7 +335,7 @@ class _Evaluation:
             return values
         at = self._positions(table, found)
         for measure in scalars:
-            parts = [(_integers(table.column(name)), power) for name, power in self.pieces[measure]]
+            parts = [(_integers(table.column(name)), factor) for name, factor in self.pieces[measure]]
             values[measure] = _placed(_combined(measure, parts), at, len(found))
         return values
 
@@ -395,23 +369,6 @@ def _terms(scope: Scope, wanted: Sequence[Value | Bins]) -> dict[tuple[str, Null
     }
 
 
-def _any(conditions: Sequence[Any]) -> Any:
-    result = conditions[0]
-    for condition in conditions[1:]:
-        result = result | condition
-    return result
-
-
-def _shift(measure: Measure) -> int:
-    """Engines sum in steps from the centre, whatever the origin of the measure."""
-    return measure.values[0].centre - measure.origin if measure.kind == "sum" else 0
-
-
-def _size(measure: Measure, shift: int = 0) -> int:
-    """How many bits one row's integer has, counted from the origin, or from the centre."""
-    return max(abs(measure.low - shift), abs(measure.high - shift)).bit_length()
-
-
 def _integers(column: Any) -> NDArray[Any]:
     """A column of integers, or of integers as text."""
     import pyarrow as pa
@@ -424,13 +381,12 @@ def _integers(column: Any) -> NDArray[Any]:
 def _combined(measure: Measure, parts: Sequence[tuple[NDArray[Any], int]]) -> NDArray[Any]:
     """Limbs put together, and the sum moved from the centre to the origin of the measure. As int64, clamped, when 2^32
     rows cannot make it too large for that, else as Python's integers: by the bounds, whatever the data."""
-    shift = _shift(measure)
     total = parts[0][0]
     if len(parts) > 1:
         total = np.zeros(len(total), dtype=object)
-        for numbers, power in parts:
-            total = total + numbers.astype(object) * (shift if power < 0 else 2**power)
-    if not fits(_size(measure)):
+        for numbers, factor in parts:
+            total = total + numbers.astype(object) * factor
+    if not fits(measure.bits):
         return np.asarray(total, dtype=object)
     return np.asarray(np.clip(total, -LIMIT, LIMIT), dtype=np.int64)
 

@@ -165,7 +165,7 @@ def make_value(
     if term.kind not in ("integer", "number"):
         raise QueryRefused(f"{text!r} is of type {term.kind}; numbers are needed here.")
     kind: Kind = term.kind
-    step = _default(kind, lower, upper, halves) if granularity is None else _power_of_two(granularity, text)
+    step = _default(kind, lower, upper, halves) if granularity is None else power_of_two(granularity, text)
     width = Fraction(upper) - Fraction(lower)
     if max(abs(lower), abs(upper)) > 2.0**LARGEST_POWER or step < Fraction(2) ** -LARGEST_POWER:
         raise InvalidParameter(
@@ -196,7 +196,7 @@ def _default(kind: Kind, lower: float, upper: float, halves: bool) -> Fraction:
     return Fraction(2) ** max(power, math.frexp(max(abs(lower), abs(upper)))[1] - FARTHEST)
 
 
-def _power_of_two(granularity: float | Fraction, text: str) -> Fraction:
+def power_of_two(granularity: float | Fraction, text: str) -> Fraction:
     try:
         step = Fraction(granularity)
     except (TypeError, ValueError, OverflowError):

@@ -15,6 +15,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+from dalenius.core.checks import shown
 from dalenius.errors import InvalidParameter, QueryRefused
 from dalenius.tables.kinds import KEYS, Kind, fits
 from dalenius.tables.public import PublicTable
@@ -192,7 +193,7 @@ def _plain(value: Any) -> Any:
     if isinstance(value, datetime.date) and not isinstance(value, datetime.datetime):
         return value
     raise InvalidParameter(
-        f"the key {value!r} is not a whole number of 64 bits, text, a date, True or False."
+        f"the key {shown(value)} is not a whole number of 64 bits, text, a date, True or False."
     )
 
 

@@ -7,13 +7,17 @@ noise of PureDP is geometric, on whole numbers, and its quantiles are exact.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 from scipy.special import log_ndtr, ndtr, ndtri
+
+from dalenius.core.record import JSON, exact
 
 Reals = npt.NDArray[Any]
 
@@ -21,32 +25,136 @@ FLATTEST = 1e-300
 """Noise is at least so wide: nothing is divided by zero."""
 
 
-@dataclass(frozen=True, eq=False)
-class Noisy:
-    """One measure after noise: floats, one per group (groups x bins for histograms), each with this sigma.
+@dataclass(frozen=True)
+class Law(ABC):
+    """The law of the noise in one released number, with this standard deviation."""
 
-    gaussian: else Laplace. whole: the noise is on whole numbers (and not Gaussian).
-    """
-
-    values: Reals
     sigma: float
-    gaussian: bool
-    whole: bool = False
+
+    tag: ClassVar[str]
+    """The word for this law in records. It is written into ledgers and never changes."""
+    gaussian: ClassVar[bool] = False
+    whole: ClassVar[bool] = False
+    """Whether it is on whole numbers."""
 
     @property
     def variance(self) -> float:
         return max(self.sigma, FLATTEST) ** 2
 
     @property
+    @abstractmethod
+    def fourth(self) -> float:
+        """The fourth cumulant."""
+
+    @property
     def edge(self) -> float:
-        """What a distance is lengthened by where noise has no values between whole numbers: half of half a step, and
-        half a step where it is a step or nothing. (In combination with other noise; alone its law is exact.)"""
-        return (0.25 if self.sigma >= 0.5 else 0.5) if self.whole else 0.0
+        """What a distance is lengthened by where the noise has no values between whole numbers. (In combination with
+        other noise; alone its law is exact.)"""
+        return 0.0
+
+    @abstractmethod
+    def reach(self, failure: float) -> tuple[float, float]:
+        """How far below and above the truth can be, but for this chance, half of it on each side."""
+
+    def scaled(self, factor: float) -> Law:
+        """That of the same number in other units."""
+        return replace(self, sigma=self.sigma * factor)
+
+    def record(self) -> dict[str, JSON]:
+        """In the words of a ledger. sigma is the standard deviation, whatever the law."""
+        return {"kind": self.tag, "sigma": exact(self.sigma)}
+
+    @classmethod
+    def from_record(cls, content: Mapping[str, JSON]) -> Law:
+        """The law that `record` wrote."""
+        return cls(float(content["sigma"]))
+
+
+class Normal(Law):
+    """Gaussian noise."""
+
+    tag = "gaussian"
+    gaussian = True
 
     @property
     def fourth(self) -> float:
-        """The fourth cumulant: 0 for normal noise, three times the squared variance for Laplace."""
-        return 0.0 if self.gaussian else 3.0 * self.variance**2
+        return 0.0
+
+    def reach(self, failure: float) -> tuple[float, float]:
+        both = self.sigma * -float(ndtri(failure / 2))
+        return both, both
+
+
+class TwoSidedExponential(Law):
+    """Laplace noise."""
+
+    tag = "laplace"
+
+    @property
+    def fourth(self) -> float:
+        return 3.0 * self.variance**2
+
+    def reach(self, failure: float) -> tuple[float, float]:
+        both = self.sigma / math.sqrt(2) * math.log(1 / failure)
+        return both, both
+
+
+class TwoSidedGeometric(TwoSidedExponential):
+    """The same on whole numbers: P(k) is proportional to q^|k|."""
+
+    tag = "geometric"
+    whole = True
+
+    @classmethod
+    def of_scale(cls, scale: float) -> TwoSidedGeometric:
+        """With q = exp(-1/scale)."""
+        return cls(geometric_sigma(scale))
+
+    @property
+    def edge(self) -> float:
+        """Half of half a step, and half a step where it is a step or nothing."""
+        return 0.25 if self.sigma >= 0.5 else 0.5
+
+    def reach(self, failure: float) -> tuple[float, float]:
+        """Noise leaves (q^(a+1) + q^(b+1)) / (1 + q) outside of -a..b: the shortest range is taken, which may be longer
+        by one on one side, so that the chance is used up as well as it can be."""
+        square = self.sigma**2
+        q = square / (square + 1 + math.sqrt(2 * square + 1))  # of variance 2 q / (1 - q)^2
+        if q == 0.0:
+            return 0.0, 0.0
+        one = math.log(q)
+        m = max(0, math.ceil((math.log(failure / 2) + math.log1p(q)) / one * (1 - 1e-12)) - 1)
+        if m > 0 and m * one <= math.log(failure):
+            return float(m - 1), float(m)
+        return float(m), float(m)
+
+
+@dataclass(frozen=True, eq=False)
+class Noisy:
+    """One measure after noise: floats, one per group (groups x bins for histograms), each with noise of this law."""
+
+    values: Reals
+    law: Law
+
+    @property
+    def sigma(self) -> float:
+        return self.law.sigma
+
+    @property
+    def gaussian(self) -> bool:
+        return self.law.gaussian
+
+    @property
+    def variance(self) -> float:
+        return self.law.variance
+
+    @property
+    def edge(self) -> float:
+        return self.law.edge
+
+    @property
+    def fourth(self) -> float:
+        return self.law.fourth
 
     @property
     def of_square(self) -> float:
@@ -56,7 +164,7 @@ class Noisy:
 
 def scaled(noisy: Noisy, factor: float) -> Noisy:
     """The same numbers in other units."""
-    return Noisy(noisy.values * factor, noisy.sigma * factor, noisy.gaussian, noisy.whole)
+    return Noisy(noisy.values * factor, noisy.law.scaled(factor))
 
 
 def geometric_sigma(scale: float) -> float:
@@ -65,26 +173,8 @@ def geometric_sigma(scale: float) -> float:
 
 
 def reach(noisy: Noisy, failure: float) -> tuple[float, float]:
-    """How far below and above the truth can be, but for this chance, half of it on each side.
-
-    Whole-numbered noise leaves (q^(a+1) + q^(b+1)) / (1 + q) outside of -a..b: the shortest range is taken,
-    which may be longer by one on one side, so that the chance is used up as well as it can be.
-    """
-    if noisy.gaussian:
-        both = noisy.sigma * -float(ndtri(failure / 2))
-        return both, both
-    if not noisy.whole:
-        both = noisy.sigma / math.sqrt(2) * math.log(1 / failure)
-        return both, both
-    square = noisy.sigma**2
-    q = square / (square + 1 + math.sqrt(2 * square + 1))  # of variance 2 q / (1 - q)^2
-    if q == 0.0:
-        return 0.0, 0.0
-    one = math.log(q)
-    m = max(0, math.ceil((math.log(failure / 2) + math.log1p(q)) / one * (1 - 1e-12)) - 1)
-    if m > 0 and m * one <= math.log(failure):
-        return float(m - 1), float(m)
-    return float(m), float(m)
+    """How far below and above the truth can be, but for this chance, half of it on each side."""
+    return noisy.law.reach(failure)
 
 
 def multiple(peakedness: Reals, failure: float) -> Reals:

@@ -13,12 +13,12 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any, Literal
 
+from dalenius.core import record
 from dalenius.errors import InvalidParameter, QueryRefused
 from dalenius.tables.aggregates import Aggregate
-from dalenius.tables.canonical import canonical
 from dalenius.tables.expressions import parse, quoted
 from dalenius.tables.keys import Discover, Keys, checked_kinds, group_kind, public_keys
-from dalenius.tables.kinds import Field
+from dalenius.tables.kinds import Field, is_text
 from dalenius.tables.measures import Measure
 from dalenius.tables.problems import Problems
 from dalenius.tables.public import PublicTable
@@ -52,6 +52,10 @@ class Table:
 
     def filter(self, condition: str) -> Table:
         """Only rows for which the condition holds."""
+        if not isinstance(condition, str):
+            raise InvalidParameter(
+                f"filter is given a {type(condition).__name__}; write the condition as text, like 'age >= 18'."
+            )
         scope = self._scope()
         _known(scope, condition, "the filter")
         text = scope.canonical(condition, "the filter")
@@ -62,6 +66,10 @@ class Table:
         """Further columns, computed from each row: `with_columns(decade="FLOOR(age / 10)")`."""
         table = self
         for name, text in expressions.items():
+            if not isinstance(text, str):
+                raise InvalidParameter(
+                    f"column {name!r} is a {type(text).__name__}; write the expression as text, like 'age / 10'."
+                )
             scope = table._scope()
             _known(scope, text, f"column {name!r}")
             step = Compute(name, scope.canonical(text, f"column {name!r}"))
@@ -106,6 +114,11 @@ class Table:
             raise InvalidParameter(
                 "group_by needs at least one column; leave it out to ask about all rows at once."
             )
+        for name in columns:
+            if not isinstance(name, str):
+                raise InvalidParameter(
+                    f"group_by is given {name!r}; name the columns one by one, like group_by('state', 'sex')."
+                )
         scope = self._scope()
         names = tuple(scope.resolve(name) for name in columns)
         if len(set(names)) != len(names):
@@ -119,9 +132,9 @@ class Table:
         checked_kinds(found, kinds)
         return Grouped(self, names, found)
 
-    def agg(self, **aggregates: Aggregate) -> Query:
-        """The question, about all rows at once."""
-        return _query(self, (), None, aggregates)
+    def agg(self, *unnamed: Aggregate, **aggregates: Aggregate) -> Query:
+        """The question, about all rows at once: `agg(n=dp.count())`."""
+        return _query(self, (), None, unnamed, aggregates)
 
     def __repr__(self) -> str:
         names = self.names
@@ -159,9 +172,9 @@ class Grouped:
     columns: tuple[str, ...]
     keys: Keys | Discover
 
-    def agg(self, **aggregates: Aggregate) -> Query:
-        """The question."""
-        return _query(self.table, self.columns, self.keys, aggregates)
+    def agg(self, *unnamed: Aggregate, **aggregates: Aggregate) -> Query:
+        """The question: `agg(n=dp.count())`."""
+        return _query(self.table, self.columns, self.keys, unnamed, aggregates)
 
 
 @dataclass(frozen=True)
@@ -183,8 +196,20 @@ class Query:
         """Every measure the question needs, each once."""
         return tuple(dict.fromkeys(measure for role in self.roles for _, measure in role))
 
+    @cached_property
+    def parts(self) -> tuple[tuple[str, Aggregate, dict[str, Measure]], ...]:
+        """Name, aggregate and measures by role of every column asked for."""
+        return tuple(
+            (name, aggregate, dict(roles))
+            for (name, aggregate), roles in zip(self.aggregates, self.roles, strict=True)
+        )
+
+    def users(self, measure: Measure) -> list[Aggregate]:
+        """The aggregates that are made of a measure."""
+        return [aggregate for _, aggregate, roles in self.parts if measure in roles.values()]
+
     def __repr__(self) -> str:
-        asked = ", ".join(f"{name} = {_call(aggregate)}" for name, aggregate in self.aggregates)
+        asked = ", ".join(f"{name} = {aggregate}" for name, aggregate in self.aggregates)
         where = [step.condition for step in self.table.steps if isinstance(step, Filter)]
         kept = f" where {' and '.join(where)}" if where else ""
         by = f" by {', '.join(self.columns)}" if self.columns else ""
@@ -193,12 +218,22 @@ class Query:
 
     def canonical(self) -> str:
         """A text that identifies the question: the same for the same question, another for any other."""
-        return canonical(self)
+        from dalenius.tables.record.question import query_record
+
+        return record.text(query_record(self))
 
 
 def _query(
-    table: Table, columns: tuple[str, ...], keys: Keys | Discover | None, aggregates: Mapping[str, Any]
+    table: Table,
+    columns: tuple[str, ...],
+    keys: Keys | Discover | None,
+    unnamed: tuple[Any, ...],
+    aggregates: Mapping[str, Any],
 ) -> Query:
+    if unnamed:
+        raise InvalidParameter(
+            f"agg is given {unnamed[0]} without a name; every aggregate needs one: agg(n={unnamed[0]})."
+        )
     if not aggregates:
         raise InvalidParameter("agg() needs at least one aggregate, like agg(n=dp.count()).")
     scope, problems = table._scope(), Problems()
@@ -212,11 +247,11 @@ def _query(
                     f"{name!r} names both a grouping column and an aggregate; rename the aggregate."
                 )
             )
-        for ending in ("_low", "_high"):
-            if name.endswith(ending) and name.removesuffix(ending) in aggregates:
+        for ending in aggregate.endings:
+            if name + ending in (*aggregates, *columns):
                 problems.add(
                     InvalidParameter(
-                        f"{name!r} is what the interval of {name.removesuffix(ending)!r} is called in the answer; "
+                        f"{name + ending!r} is what the error or interval of {name!r} is called in the answer; "
                         "rename one of the two."
                     )
                 )
@@ -225,30 +260,21 @@ def _query(
     return Query(table, columns, keys, tuple(aggregates.items()), tuple(roles))
 
 
-def _call(aggregate: Any) -> str:
-    parts = (getattr(aggregate, part, None) for part in ("column", "x", "y", "condition"))
-    return f"{aggregate.name}({', '.join(str(part) for part in parts if part is not None)})"
-
-
 def _shortened(text: str) -> str:
     return text if len(text) <= 200 else f"{text[:197]}..."
 
 
-def _roles(aggregate: Any, scope: Any, problems: Problems) -> tuple[tuple[str, Measure], ...]:
+def _roles(aggregate: Aggregate, scope: Any, problems: Problems) -> tuple[tuple[str, Measure], ...]:
     """The measures of an aggregate; whatever is wrong with it, all of it, becomes a problem."""
     before = len(problems.found)
-    for part in ("column", "x", "y", "condition"):
-        text = getattr(aggregate, part, None)
-        if isinstance(text, str):
-            problems.attempt(partial(_known, scope, text, f"{aggregate.name}({text!r})"))
+    for text in aggregate.arguments:
+        problems.attempt(partial(_known, scope, text, f"{aggregate.tag}({text!r})"))
     if len(problems.found) > before:
         return ()
     found = problems.attempt(lambda: aggregate.roles(scope))
     if found is not None:
         return tuple(found.items())
-    if hasattr(aggregate, "nulls") and aggregate.nulls is None:
-        # With a policy for missing values, is there anything else?
-        problems.attempt(lambda: replace(aggregate, nulls="drop").roles(scope))
+    problems.attempt(lambda: aggregate.dropping().roles(scope))
     return ()
 
 
@@ -283,10 +309,13 @@ def _shape(table: PublicTable) -> Any:
 def _pairs(on: str | Iterable[str | tuple[str, str]] | Mapping[str, str]) -> tuple[tuple[str, str], ...]:
     if isinstance(on, str):
         return ((on, on),)
-    listed: Iterable[Any] = on.items() if isinstance(on, Mapping) else on
-    pairs = tuple(dict.fromkeys((name, name) if isinstance(name, str) else tuple(name) for name in listed))
-    if not pairs or any(len(pair) != 2 for pair in pairs):
+    given: object = on
+    listed = [*on.items()] if isinstance(on, Mapping) else [*on] if isinstance(given, Iterable) else []
+    pairs = [(name, name) if isinstance(name, str) else name for name in listed]
+    if not pairs or not all(
+        isinstance(p, tuple | list) and len(p) == 2 and all(map(is_text, p)) for p in pairs
+    ):
         raise InvalidParameter(
             "join_public needs the columns to join on: a name, several, or pairs (ours, theirs)."
         )
-    return pairs
+    return tuple(dict.fromkeys((ours, theirs) for ours, theirs in pairs))

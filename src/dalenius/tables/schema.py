@@ -38,7 +38,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, get_args
 
-from dalenius.core.checks import number
+from dalenius.core.checks import number, shown
 from dalenius.errors import InvalidParameter
 from dalenius.tables.kinds import KEYS, KINDS, NUMERIC, Field, Kind, fits, is_text, kind_of_value
 from dalenius.tables.nearest import nearest
@@ -66,6 +66,15 @@ Nulls: TypeAlias = Literal["drop", "never"] | Impute
 
 Records: TypeAlias = Literal["quoted", "lines"]
 """What one record of a CSV file is; see `dalenius.tables.engines.duckdb.records`."""
+
+MEANT: Mapping[str, Kind] = {
+    **dict.fromkeys(("int", "int64", "bigint", "whole"), "integer"),
+    **dict.fromkeys(("float", "float64", "double", "real", "numeric", "decimal"), "number"),
+    **dict.fromkeys(("str", "string", "varchar", "object", "category"), "text"),
+    **dict.fromkeys(("boolean", "logical"), "bool"),
+    "datetime": "timestamp",
+}
+"""What other programs call the types of columns."""
 
 HOW_TO_DECLARE = (
     'declare nulls="drop" (rows without a value are left out), impute(constant), or nulls="never" '
@@ -140,10 +149,14 @@ class Column:
         type: Kind | None = None,
     ) -> None:
         object.__setattr__(self, "bounds", None if bounds is None else bounds_of(bounds, "a column"))
-        object.__setattr__(self, "categories", None if categories is None else _categories(categories))
+        object.__setattr__(self, "categories", None if categories is None else categories_of(categories))
         object.__setattr__(self, "nulls", nulls_of(nulls, "a column"))
         if type is not None and type not in KINDS:
-            raise InvalidParameter(f"the type of a column is {type!r}; it must be one of {', '.join(KINDS)}.")
+            meant = MEANT.get(str(type).lower())
+            hint = f": write {meant!r}" if meant else ""
+            raise InvalidParameter(
+                f"the type of a column is {type!r}; it must be one of {', '.join(KINDS)}{hint}."
+            )
         object.__setattr__(self, "type", type)
 
     def __repr__(self) -> str:
@@ -176,6 +189,11 @@ class Schema:
     ) -> None:
         problems = Problems()
         made = {}
+        if not isinstance(columns, Mapping | None):
+            raise InvalidParameter(
+                f"the columns of a schema are {shown(columns)}; they must be a mapping of names to facts: "
+                "{'age': {'bounds': (0, 120)}}."
+            )
         for name, facts in (columns or {}).items():
             column = problems.attempt(partial(_column, name, facts))
             if column is not None:
@@ -256,9 +274,10 @@ def _for_all(nulls: object) -> Nulls | None:
 def _misfits(column: Column, kind: Kind | None) -> Iterator[str]:
     """What is said of a column that cannot be true of one of this kind."""
     if column.type is not None and column.type != kind:
-        yield f"the type {column.type!r} for it"
+        yield f"the type {column.type!r} for it; leave the type out (it is for CSV files)"
     if column.bounds is not None and kind not in (*NUMERIC, "bool"):
-        yield f"the bounds {column.bounds} for it, which numbers have"
+        fix = "; if a CSV file holds numbers there, declare type: number" if kind == "text" else ""
+        yield f"the bounds {column.bounds} for it, which numbers have{fix}"
     for value in column.categories or ():
         if kind not in KEYS or not fits(value, kind):
             yield f"the category {value!r} for it, which is not {kind if kind in KEYS else 'something to group by'}"
@@ -267,9 +286,10 @@ def _misfits(column: Column, kind: Kind | None) -> Iterator[str]:
         yield f"{column.nulls.value!r} to impute"
 
 
-def _categories(given: Iterable[Constant]) -> tuple[Constant, ...]:
-    if isinstance(given, str):
-        raise InvalidParameter(f"categories are {given!r}; they must be a list.")
+def categories_of(given: Iterable[Constant]) -> tuple[Constant, ...]:
+    """A list of public categories, checked: different constants of one type."""
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        raise InvalidParameter(f"categories are {shown(given)}; they must be a list.")
     values = tuple(given)
     kinds = {kind_of_value(value) for value in values}
     if not values:

@@ -164,6 +164,11 @@ class Scope:
         term = self.declared(canonical, nulls, what)
         return (canonical,) if term.nullable and not isinstance(nulls, Impute) else ()
 
+    def categories(self, text: str, what: str) -> tuple[Any, ...] | None:
+        """The public categories of a column, where the schema has them; an expression has none."""
+        name = self._bare(text, what)
+        return None if name is None else self.schema[name].categories
+
     def _bare(self, text: str, what: str) -> str | None:
         """The column, when the text is nothing else."""
         if text in self.names:

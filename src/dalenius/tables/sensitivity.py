@@ -43,7 +43,7 @@ def sensitivity(measure: Measure, unit: Unit, adjacency: Adjacency, cells: int) 
     one. Distinct units count once in each of at most `max_groups` groups.
     """
     replaced = adjacency is REPLACE_ONE
-    if measure.kind == "units":
+    if measure.once:
         groups = min(unit.max_groups, cells)
         most = min(2 * groups, cells) if replaced else groups
         return Sensitivity(most, most)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from dalenius.core.checks import count
-from dalenius.errors import InvalidParameter
+from dalenius.core.record import unknown
+from dalenius.errors import InvalidParameter, LedgerError
 from dalenius.tables.kinds import is_text
 
 
@@ -52,6 +55,26 @@ class Unit:
         unit = cls.__new__(cls)
         unit._set(None, 1, 1)
         return unit
+
+    def record(self) -> dict[str, Any]:
+        """The unit in the words of a ledger."""
+        if self.column is None:
+            return {"kind": "row"}
+        return {
+            "kind": "id",
+            "column": self.column,
+            "max_rows": self.max_rows,
+            "max_groups": self.max_groups,
+        }
+
+    @classmethod
+    def from_record(cls, record: Mapping[str, Any]) -> Unit:
+        """The unit that `record` wrote."""
+        if record["kind"] == "row":
+            return cls.rows()
+        if record["kind"] == "id":
+            return cls(record["column"], max_rows=record["max_rows"], max_groups=record["max_groups"])
+        raise unknown("a unit", record["kind"], LedgerError)
 
     @property
     def is_row(self) -> bool:

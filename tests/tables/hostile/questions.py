@@ -312,6 +312,9 @@ def _aggregate(draw: st.DrawFn, writer: _Writer) -> tuple[str, tuple[Any, ...], 
         return name, (), {}
     if name == "proportion":
         return name, (writer.condition(2),), {}
+    if name == "mode":
+        role = draw(st.sampled_from(sorted(KEYS)))
+        return name, (quoted(writer.names[role]), KEYS[role]), {}
     x = writer.number(2)
     if name in ("covariance", "correlation"):
         return name, (x, writer.number(1), bounds, draw(st.sampled_from(BOUNDS))), {}
@@ -338,7 +341,17 @@ _AGGREGATES = (
         "covariance",
         "correlation",
     ),
-    *("proportion", "proportion", "histogram", "histogram", "histogram", "median", "quantiles", "bounds"),
+    *(
+        "proportion",
+        "proportion",
+        "histogram",
+        "histogram",
+        "histogram",
+        "median",
+        "quantiles",
+        "bounds",
+        "mode",
+    ),
 )
 _SPELLED = {
     "sum": "SUM",

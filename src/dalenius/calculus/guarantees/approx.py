@@ -31,6 +31,7 @@ from dalenius.calculus.losses import approx
 from dalenius.calculus.pairs.pair import Bounds
 from dalenius.core import checks
 from dalenius.core.adjacency import ADD_REMOVE, Adjacency
+from dalenius.core.bisection import last_true
 from dalenius.errors import InvalidParameter
 
 
@@ -93,8 +94,8 @@ class ApproxDP(Guarantee):
         fits = not aside or 0 < aside < declared(self.epsilon)
         if isinstance(reserve, bool) or not fits or aside != rounded_down(aside):
             raise InvalidParameter(
-                f"reserve is {reserve!r}; it must be 0 or more, below epsilon = {self.epsilon:g}, with at most "
-                f"{PLACES} decimal places."
+                f"reserve is {checks.shown(reserve)}; it must be 0 or more, below epsilon = {self.epsilon:g}, with "
+                f"at most {PLACES} decimal places."
             )
         checks.moderate("epsilon", self.epsilon)
         found = ApproxFilter(self, adjacency, aside)
@@ -234,12 +235,16 @@ class ApproxFilter(Filter):
 
     def budget_left(self, cost: Cost) -> ApproxDP:
         """(epsilon, delta), half of which is for the noise: a total of these numbers comes to what is left."""
+
+        def fits(epsilon: float) -> bool:
+            return ApproxDP(epsilon, self.promise.delta).filter(self.adjacency).limit.amount <= cost.amount
+
         epsilon = declared_at_most(self._rest)
-        if cost.amount < self.limit.amount:
-            epsilon = self._epsilon(declared_root_at_most(cost.amount), upper=True)
-        below = 2.0**-53
-        while ApproxDP(epsilon, self.promise.delta).filter(self.adjacency).limit.amount > cost.amount:
-            epsilon, below = max(0.0, epsilon * (1 - below)), 2 * below
+        if not fits(epsilon):
+            if not fits(0.0):  # crumbs
+                return ApproxDP(0.0, 0.0)
+            near = self._epsilon(declared_root_at_most(cost.amount), upper=False) * (1 - 1e-9)
+            epsilon, _ = last_true(fits, near if fits(near) else 0.0, epsilon)
         return ApproxDP(epsilon, self.promise.delta)
 
     def _epsilon(self, mu: float, upper: bool) -> float:

@@ -36,12 +36,13 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, ClassVar
 
-from dalenius.calculus.guarantees.amounts import declared, rounded_down
+from dalenius.calculus.guarantees.amounts import declared, declared_at_least, declared_at_most, rounded_down
 from dalenius.calculus.guarantees.cost import Cost
 from dalenius.calculus.guarantees.guarantee import Guarantee, either
 from dalenius.calculus.loss import Loss, checked
 from dalenius.calculus.pairs.pair import Pair
 from dalenius.core.adjacency import ADD_REMOVE, Adjacency
+from dalenius.core.checks import shown
 from dalenius.errors import AdjacencyMismatch, InvalidParameter
 
 Reserve = float | str | Fraction
@@ -96,7 +97,7 @@ class Filter(ABC):
 
     def budget_left(self, cost: Cost) -> Guarantee:
         """The largest price a release may be given, when this cost is left: it then spends all of it."""
-        return self.left(cost)
+        return self.promise if cost.amount == self.limit.amount else self.left(cost)
 
     def written(self) -> dict[str, object]:
         """The promise in the words of the ledger: its numbers as they were declared."""
@@ -174,6 +175,24 @@ class Filter(ABC):
         )
 
 
+@dataclass(frozen=True)
+class AdditiveFilter(Filter):
+    """The number that leads the promise is itself what adds."""
+
+    @property
+    def limit(self) -> Cost:
+        return self._limit(declared(self.promise.size or 0.0))
+
+    def spent(self, cost: Cost) -> Guarantee:
+        return self.promise.of_size(declared_at_least(cost.amount))
+
+    def left(self, cost: Cost) -> Guarantee:
+        return self.promise.of_size(declared_at_most(cost.amount))
+
+    def budget(self, amount: float) -> Guarantee:
+        return self.promise.of_size(amount)
+
+
 def worse(loss: Loss, price: Callable[[Pair], Fraction]) -> Fraction:
     """The exact sum over the terms, in the direction where it is larger."""
     sides = (loss.terms_remove, loss.terms_add)
@@ -184,7 +203,7 @@ def without_reserve(reserve: Reserve) -> None:
     """Refuse to set aside a part of epsilon where there is none."""
     if reserve_as_written(reserve) or isinstance(reserve, bool):
         raise InvalidParameter(
-            f"reserve is {reserve!r}, and only an ApproxDP budget sets epsilon aside; leave it out."
+            f"reserve is {shown(reserve)}, and only an ApproxDP budget sets epsilon aside; leave it out."
         )
 
 
@@ -194,5 +213,5 @@ def reserve_as_written(reserve: Reserve) -> Fraction:
         return declared(reserve) if isinstance(reserve, float) else Fraction(reserve)
     except (TypeError, ValueError, ZeroDivisionError):
         raise InvalidParameter(
-            f"reserve is {reserve!r}; it must be a part of epsilon, such as 0.5."
+            f"reserve is {shown(reserve)}; it must be a part of epsilon, such as 0.5."
         ) from None

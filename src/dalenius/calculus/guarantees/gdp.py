@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cache
+from functools import lru_cache
 from typing import ClassVar
 
 from dalenius.calculus.guarantees.amounts import declared, declared_root_at_least, declared_root_at_most
@@ -68,9 +68,6 @@ class GDP(Guarantee):
     def divided(self, parts: float) -> GDP:
         return GDP(self.mu / parts**0.5)
 
-    def gaussian_square(self) -> float:
-        return self.mu**2
-
     def noisier(self, share: float) -> GDP:
         return GDP(self.mu * share)
 
@@ -126,7 +123,7 @@ def square(pair: Pair) -> Fraction:
     return (Fraction(pair.gdp) * (1 + Fraction(1, 10**13)) + Fraction(1, 10**15)) ** 2
 
 
-@cache
+@lru_cache(maxsize=1000)
 def largest_mu(epsilon: float, delta: float) -> float:
     """The largest mu (to a few ulps, from below) for which mu-GDP certainly implies (epsilon, delta)-DP.
 

@@ -131,10 +131,6 @@ class Guarantee(ABC):
         """The same promise as PureDP, where it is one."""
         return None
 
-    def gaussian_square(self) -> float:
-        """mu^2 of the Gaussian noise that a release paid with this gets."""
-        raise InvalidParameter(f"{self!r} is not a price; use PureDP, ZCDP or GDP.")
-
     def strict(self) -> Self:
         """The promise with every number rounded to a float not above what was declared.
 

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
-from dalenius.calculus.guarantees.amounts import declared, declared_at_least, declared_at_most
 from dalenius.calculus.guarantees.cost import Cost, Currency
-from dalenius.calculus.guarantees.filter import Filter, Reserve, without_reserve, worse
+from dalenius.calculus.guarantees.filter import AdditiveFilter, Reserve, without_reserve, worse
 from dalenius.calculus.guarantees.guarantee import Guarantee, Measure
 from dalenius.calculus.loss import Loss
 from dalenius.calculus.losses import pure
@@ -60,18 +59,18 @@ class PureDP(Guarantee):
         checks.moderate("epsilon", self.epsilon)
         return PureFilter(self, adjacency)
 
-    def divided(self, parts: float) -> PureDP:
-        return PureDP(self.epsilon / parts)
-
     def as_pure(self) -> PureDP:
         return self
+
+    def divided(self, parts: float) -> PureDP:
+        return PureDP(self.epsilon / parts)
 
     def noisier(self, share: float) -> PureDP:
         return PureDP(self.epsilon * share)
 
 
 @dataclass(frozen=True)
-class PureFilter(Filter):
+class PureFilter(AdditiveFilter):
     """PureDP(epsilon): the epsilons add.
 
     Theorem (basic composition is a filter: Rogers, Roth, Ullman and Vadhan 2016, "Privacy Odometers and
@@ -85,25 +84,12 @@ class PureFilter(Filter):
     promise: PureDP
     prices: ClassVar = (PureDP,)
 
-    @property
-    def limit(self) -> Cost:
-        return self._limit(declared(self.promise.epsilon))
-
     def _cost_of(self, loss: Loss, delta: float | None, room: Cost) -> Cost:
         if math.isinf(loss.epsilon(0.0)):
             advice = "Use Laplace or geometric noise, or open the account with ZCDP, GDP or ApproxDP."
             raise self._no_price("epsilon at delta 0", advice)
         # The largest loss of a composition is the sum of the largest losses; exact, where floats would round.
         return self._cost(worse(loss, largest))
-
-    def spent(self, cost: Cost) -> PureDP:
-        return PureDP(declared_at_least(cost.amount))
-
-    def left(self, cost: Cost) -> PureDP:
-        return PureDP(declared_at_most(cost.amount))
-
-    def budget(self, amount: float) -> PureDP:
-        return PureDP(amount)
 
 
 def has_largest(pair: Pair) -> bool:

@@ -67,11 +67,11 @@ class RDP(Guarantee):
         # Divergences grow with the order, so lower orders obey the same bound and higher ones are unknown.
         return rdp(_Below(self.order, self.epsilon), adjacency)
 
-    def divided(self, parts: float) -> RDP:
-        return RDP(self.order, self.epsilon / parts)
-
     def strict(self) -> RDP:
         return RDP(self.order, exactly_at_most(declared(self.epsilon)))  # a lower order would promise less
+
+    def divided(self, parts: float) -> RDP:
+        return RDP(self.order, self.epsilon / parts)
 
     def noisier(self, share: float) -> RDP:
         return RDP(self.order, self.epsilon * share**2)

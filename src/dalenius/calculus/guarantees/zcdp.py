@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
-from dalenius.calculus.guarantees.amounts import declared, declared_at_least, declared_at_most
 from dalenius.calculus.guarantees.cost import Cost, Currency
-from dalenius.calculus.guarantees.filter import Filter, Reserve, without_reserve, worse
+from dalenius.calculus.guarantees.filter import AdditiveFilter, Reserve, without_reserve, worse
 from dalenius.calculus.guarantees.guarantee import Guarantee, Measure
 from dalenius.calculus.loss import Loss
 from dalenius.calculus.losses import zcdp
@@ -64,15 +63,12 @@ class ZCDP(Guarantee):
     def divided(self, parts: float) -> ZCDP:
         return ZCDP(self.rho / parts)
 
-    def gaussian_square(self) -> float:
-        return 2 * self.rho
-
     def noisier(self, share: float) -> ZCDP:
         return ZCDP(self.rho * share**2)
 
 
 @dataclass(frozen=True)
-class ZCDPFilter(Filter):
+class ZCDPFilter(AdditiveFilter):
     """ZCDP(rho): the rhos add.
 
     Theorem (Feldman and Zrnic 2021, "Individual Privacy Accounting via a Renyi Filter", arXiv 2008.11193, for
@@ -88,10 +84,6 @@ class ZCDPFilter(Filter):
     promise: ZCDP
     prices: ClassVar = (ZCDP,)
 
-    @property
-    def limit(self) -> Cost:
-        return self._limit(declared(self.promise.rho))
-
     def _cost_of(self, loss: Loss, delta: float | None, room: Cost) -> Cost:
         joint = loss.zcdp()
         if math.isinf(joint):
@@ -104,15 +96,6 @@ class ZCDPFilter(Filter):
         if all(math.isfinite(pair.zcdp) for pair, _ in terms):
             return self._cost(worse(loss, lambda pair: Fraction(pair.zcdp)))
         return self._cost(Fraction(joint))
-
-    def spent(self, cost: Cost) -> ZCDP:
-        return ZCDP(declared_at_least(cost.amount))
-
-    def left(self, cost: Cost) -> ZCDP:
-        return ZCDP(declared_at_most(cost.amount))
-
-    def budget(self, amount: float) -> ZCDP:
-        return ZCDP(amount)
 
     def group(self, loss: Loss, steps: int, adjacency: Adjacency) -> Loss | None:
         """j steps of rho-zCDP are j^2 rho-zCDP (Bun and Steinke 2016, Proposition 1.9)."""

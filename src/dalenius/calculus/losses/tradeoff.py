@@ -12,6 +12,7 @@ from dalenius.calculus.pairs.atoms import Atoms
 from dalenius.calculus.pairs.bracket import Bracket
 from dalenius.calculus.pairs.pair import Reals
 from dalenius.calculus.pairs.tabulate import lower_hull, symmetric_above
+from dalenius.core import checks
 from dalenius.core.adjacency import ADD_REMOVE, Adjacency
 from dalenius.errors import InvalidParameter
 
@@ -52,7 +53,7 @@ def from_tradeoff(f: Callable[[float], float], adjacency: Adjacency = ADD_REMOVE
     """
     if not callable(f):
         raise InvalidParameter(
-            f"f is {f!r}; it must be a function from a level in [0, 1] to a type II error."
+            f"f is {checks.shown(f)}; it must be a function from a level in [0, 1] to a type II error."
         )
     levels, errors = _sampled(f, POINTS)
     least = _symmetric(levels, errors, "lower")

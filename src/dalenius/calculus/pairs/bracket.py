@@ -50,12 +50,12 @@ class Bracket(Pair):
 
     @property
     def asymptote(self) -> tuple[float, float]:
-        # A complete table has divergences of its own, which are the least at every order.
-        return self._sources[-1].asymptote if self._sources else (math.inf, 0.0)
+        # Every source bounds the divergences; the flattest line is the least at high orders.
+        return min((pair.asymptote for pair in self._sources), default=(math.inf, 0.0))
 
     @property
     def zcdp(self) -> float:
-        return self._sources[-1].zcdp if self._sources else math.inf
+        return min((pair.zcdp for pair in self._sources), default=math.inf)
 
     @property
     def gdp(self) -> float:

@@ -46,7 +46,7 @@ def canonical(key: Any, name: str = "value") -> Any:
     if type(key) in _MOMENTS:
         return _moment(key, name)
     raise InvalidParameter(
-        f"{name} holds a key of type {type(key).__name__}, which has no form of its own to be shown in; use text, "
+        f"{name} holds a key of type {type(key).__name__}, which has no canonical form in which to show it; use text, "
         "whole numbers, floats, dates, or tuples of these."
     )
 

@@ -1,4 +1,4 @@
-"""From a wish (a promise to keep, an accuracy to reach) to the epsilon that grants it."""
+"""The epsilon that keeps a guarantee or reaches an accuracy."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from dalenius.calculus.calibrate import calibrate
-from dalenius.calculus.guarantees import ApproxDP, Guarantee, PureDP
+from dalenius.calculus.guarantees import Guarantee
 from dalenius.calculus.loss import Loss
 from dalenius.core import checks
 from dalenius.errors import CannotMeet, InvalidParameter
@@ -44,12 +44,12 @@ def scale_for(sensitivity: float, epsilon: float) -> float:
 
 def affordable(guarantee: Guarantee, family: Callable[[float], Loss]) -> float:
     """The largest epsilon whose loss keeps the promise."""
-    strict = isinstance(guarantee, PureDP) or (isinstance(guarantee, ApproxDP) and guarantee.delta == 0)
-    if strict and isinstance(guarantee, PureDP | ApproxDP):
-        if guarantee.epsilon == 0:
+    pure = guarantee.as_pure()
+    if pure is not None:
+        if pure.epsilon == 0:
             raise CannotMeet(f"{guarantee} allows no dependence on the data: nothing can be learned from it.")
-        if guarantee.holds(family(guarantee.epsilon)):
-            return guarantee.epsilon
+        if guarantee.holds(family(pure.epsilon)):
+            return pure.epsilon
     return calibrate(family, guarantee)
 
 

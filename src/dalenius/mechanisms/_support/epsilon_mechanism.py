@@ -1,4 +1,4 @@
-"""Mechanisms whose one dial is epsilon: its checks, and the epsilon that meets a wish."""
+"""Mechanisms with one parameter, epsilon: its checks, and the epsilon for a guarantee or an accuracy."""
 
 from __future__ import annotations
 

@@ -109,7 +109,7 @@ def _of_integers(x: Ints, power: int) -> tuple[Ints, Ints, Ints]:
 
 
 def _one_by_one(grid: Grid, numbers: Numbers, noise: Numbers, offset: float) -> Reals:
-    """Python integers and fractions of any size, or noise beyond 2^62 (which no one will see)."""
+    """Python integers and fractions of any size, or noise beyond 2^62 (never seen in practice)."""
     g = grid.granularity
     units = np.empty(numbers.size, dtype=object)
     units[:] = [_unit(x, g) for x in numbers.ravel().tolist()]

@@ -21,7 +21,7 @@ from dalenius.errors import InvalidParameter, TooMuchNoise
 from dalenius.noise import Grid
 
 MAX_NOISE_RATIO = 1e12
-"""The most noise for a sensitivity of 1: beyond it the units are surely wrong."""
+"""The most noise for a sensitivity of 1: beyond it the units are almost certainly wrong."""
 
 
 def check_noise_ratio(name: str, noise: float, sensitivity: float, most: float = MAX_NOISE_RATIO) -> None:
@@ -34,7 +34,7 @@ def check_noise_ratio(name: str, noise: float, sensitivity: float, most: float =
 
 
 def discrete_laplace_scale(sensitivity: float, scale: float, size: int, grid: Grid) -> float:
-    """Scale, in grid steps, of discrete Laplace noise no more telling than Laplace(scale).
+    """Scale, in grid steps, of discrete Laplace noise that is no less private than Laplace(scale).
 
     Lemma 1: `size` rounded coordinates move by at most D = grid.steps(sensitivity, size, "l1") steps.
     Lemma 2: discrete noise of scale s is dominated by the Laplace pair of shift D/s + 1/(4 s^2), which for
@@ -48,7 +48,7 @@ def discrete_laplace_scale(sensitivity: float, scale: float, size: int, grid: Gr
 
 
 def discrete_gaussian_sigma(sensitivity: float, sigma: float, size: int, grid: Grid) -> float:
-    """Parameter, in grid steps, of discrete Gaussian noise no more telling than N(0, sigma^2).
+    """Parameter, in grid steps, of discrete Gaussian noise that is no less private than N(0, sigma^2).
 
     Lemma 1: `size` rounded coordinates move by at most D = grid.steps(sensitivity, size, "l2") steps.
     Lemma 3 with t = 8: discrete noise of parameter s is (D/sqrt(s^2 - 64) + c)-GDP, c < size 10^-546; for

@@ -1,4 +1,4 @@
-"""From a wish (a guarantee to keep, an accuracy to reach) to the noise that grants it."""
+"""The noise that keeps a guarantee or reaches an accuracy."""
 
 from __future__ import annotations
 

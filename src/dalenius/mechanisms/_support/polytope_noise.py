@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dalenius.mechanisms.hull import Hull
+from dalenius.mechanisms._support.hull import Hull
 from dalenius.noise import geometric, uniform_integers
 
 FLAT = 1 << 16
@@ -60,7 +60,7 @@ class Polytope:
         return np.concatenate(batches) if batches else np.empty((0, self.dimension), dtype=np.int64)
 
     def batch(self, missing: int) -> int:
-        """How many proposals to make for so many draws."""
+        """The number of proposals to make for `missing` draws."""
         wanted = math.ceil((missing + 2) / self.hull.share * 1.05)
         return max(1, min(wanted, AT_ONCE * 8 // self.dimension))
 

@@ -20,11 +20,11 @@ from dalenius.mechanisms._support.piecewise_draws import PiecewiseScores
 from dalenius.noise import bernoulli_exp
 
 UNITS_PER_RANK = 1 << 30
-"""A rank has so many parts, and a level is taken to the nearest part of 1."""
+"""Ranks are counted in this fraction of 1, and a level is rounded to it."""
 MAX_DISTANCE = 1 << 53
 """Ranks further from the target than 2^23 count as that far: 1-Lipschitz, and doubles hold it exactly."""
 WINDOW = 60.0
-"""Records within so many scales of the target are looked at one by one, the others when it comes to it."""
+"""Records within this many scales of the target are treated one by one, the others only if they are drawn."""
 
 
 @dataclass(frozen=True)

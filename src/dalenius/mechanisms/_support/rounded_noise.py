@@ -1,9 +1,10 @@
-"""What the canonical noises share: the law is cut into grid steps, and cutting is post-processing.
+"""Continuous noise on a grid: the law is cut into grid steps, and cutting is post-processing.
 
-Let N be canonical noise for a trade-off curve f: T(N, N + m) >= f for 0 <= m <= 1 (Awan and Vadhan 2023).
-With values on a grid where the sensitivity is at most w steps, value + floor(w N) = floor(value + w N) is
-post-processing of value + w N, which is f-DP. So a sampler of floor(w N) is all that is needed, and the
-result is f-DP with nothing added for the grid. The steps left out, half a step on average, are put back.
+Let N be noise and f a trade-off curve with T(N, N + m) >= f for 0 <= m <= 1, as for canonical noise (Awan and Vadhan
+2023) and staircase noise. With values on a grid where the sensitivity is at most w steps, value + floor(w N) =
+floor(value + w N) is post-processing of value + w N, which is f-DP. So a sampler of floor(w N) is all that is needed,
+and the result is f-DP with nothing added for the grid. The part of a step that is cut off, half a step on average, is
+added again.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from dalenius.noise import Grid
 
 
 class RoundedNoise(Mechanism):
-    """Real numbers plus sensitivity * N in every coordinate, N a canonical noise."""
+    """Real numbers plus sensitivity * N in every coordinate."""
 
     sensitivity: float
     coordinates: int
@@ -41,7 +42,7 @@ class RoundedNoise(Mechanism):
 
     @abstractmethod
     def _cells(self, count: int) -> NDArray[Any]:
-        """floor(w N) for so many independent N, w = `_wide`."""
+        """floor(w N) for `count` independent N, w = `_wide`."""
 
     @property
     def _wide(self) -> int:

@@ -1,4 +1,4 @@
-"""Noise whose size is one number, `scale` or `sigma`: its checks, and the size that meets a wish."""
+"""Noise whose size is one number, `scale` or `sigma`: its checks, and the size for a guarantee or an accuracy."""
 
 from __future__ import annotations
 

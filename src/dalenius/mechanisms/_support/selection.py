@@ -97,7 +97,25 @@ class Selection(EpsilonMechanism):
         return chosen if candidates is None else candidates[chosen]
 
     def releases(self, value: Any, times: int) -> Any:
-        """`times` independent choices: together they cost `loss * times`."""
+        """`times` independent choices: together they cost `loss * times`.
+
+        Parameters
+        ----------
+        value
+            As for `release`.
+        times
+            The number of releases.
+
+        Returns
+        -------
+        ndarray
+            The releases, along the first axis.
+
+        Raises
+        ------
+        InvalidParameter
+            If the value is not of the kind described.
+        """
         scores, times = reals("scores", value), checks.count("times", times)
         rows = max(1, AT_ONCE // len(scores))
         parts = [self._rows(scores, min(rows, times - done)) for done in range(0, times, rows)]

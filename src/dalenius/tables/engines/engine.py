@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import replace
 from typing import Any, ClassVar, TypeVar
 
@@ -231,5 +231,7 @@ def interruptible(action: Callable[[], T], interrupt: Callable[[], None]) -> T:
         try:
             return running.result()
         except KeyboardInterrupt:
-            interrupt()
+            while not running.done():  # it may not have begun, and what has not begun is not interrupted
+                interrupt()
+                wait([running], 0.1)
             raise

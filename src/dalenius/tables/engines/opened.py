@@ -76,7 +76,7 @@ def selected(forms: Iterable[Clean]) -> str:
     listed = list(enumerate(forms))
     parts = [f"{form.sql} AS {column_name(i)}" for i, form in listed if form.kind is not None]
     parts += [f"{form.identity} AS {identity_name(i)}" for i, form in listed if form.identity is not None]
-    return ", ".join(parts) or "1 AS nothing"
+    return ", ".join(parts) or "1 AS no_column"
 
 
 def within(x: str, first: str, last: str) -> str:

@@ -161,7 +161,7 @@ class Postgres(Engine):
         # OFFSET 0 keeps the planner from writing each clean column out wherever the question mentions it.
         source = f"{relation} AS t({', '.join(columns)})" if columns else f"{relation} AS t"
         query = f"SELECT {selected(forms)} FROM {source} OFFSET 0"
-        return backend.sql(query, schema=types or {"nothing": "int32"})
+        return backend.sql(query, schema=types or {"no_column": "int32"})
 
     def fetch(self, backend: Any, statement: Any) -> Any:
         return backend.to_pyarrow(statement)

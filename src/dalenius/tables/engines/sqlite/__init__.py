@@ -17,6 +17,7 @@ from functools import wraps
 from pathlib import Path
 from typing import Any, ClassVar
 
+import ibis
 import ibis.expr.operations as ops
 
 from dalenius.tables.engines.engine import Engine, builtin, limbs
@@ -126,10 +127,11 @@ class SQLite(Engine):
 
     def view(self, backend: Any, relation: Any, columns: Sequence[str], forms: Sequence[Clean]) -> Any:
         view = f"dalenius_{next(numbers)}"
-        source = f"WITH t({', '.join(columns)}) AS (SELECT * FROM {relation})"
-        backend.con.execute(f"CREATE TEMP VIEW {view} AS {source} SELECT {selected(forms)} FROM t")
+        # Not by AS t(...), which SQLite lacks; the name is no table's, which would be taken for a recursion.
+        renamed = f"WITH {view}_raw({', '.join(columns)}) AS (SELECT * FROM {relation})"
+        backend.con.execute(f"CREATE TEMP VIEW {view} AS {renamed} SELECT {selected(forms)} FROM {view}_raw")
         types = {f"c{i}": CLEAN[form.kind] for i, form in enumerate(forms) if form.kind is not None}
-        return backend.sql(f"SELECT * FROM temp.{view}", schema=types or {"nothing": "int32"})
+        return backend.sql(f"SELECT * FROM temp.{view}", schema=types or {"no_column": "int32"})
 
     def fetch(self, backend: Any, statement: Any) -> Any:
         try:
@@ -146,7 +148,8 @@ class SQLite(Engine):
         return builtin("dalenius_digest", "binary", returns="int64")(text.cast("binary"))
 
     def hexadecimal(self, text: Any) -> Any:
-        return builtin("hex", "string", returns="string")(text)
+        digits = builtin("hex", "string", returns="string")(text)
+        return ibis.cases((text.notnull(), digits))  # of null they would be none, and not null
 
     def length(self, text: Any) -> Any:
         return builtin("length", "binary", returns="int64")(text.cast("binary"))

@@ -25,6 +25,8 @@ import sqlglot as sg
 import sqlglot.expressions as sge
 from ibis.backends.sql.compilers.sqlite import SQLiteCompiler
 
+from dalenius.tables.engines.sqlite.flat import flat
+
 STEP = 62
 
 
@@ -32,6 +34,9 @@ class Compiler(SQLiteCompiler):  # type: ignore[misc]
     """One override for each spelling."""
 
     __slots__ = ()
+
+    def to_sqlglot(self, *arguments: Any, **options: Any) -> Any:
+        return flat(super().to_sqlglot(*arguments, **options))
 
     def visit_Cast(self, op: Any, *, arg: Any, to: Any) -> Any:
         if to.is_float64() and isinstance(op.arg, ops.Literal):

@@ -171,6 +171,18 @@ class Hull:
 
         Products and sums in doubles, with the entries of z rounded, are off by less than
         (d + 4) 2^-53 sum |a_j z_j|; where that does not decide, fractions do. The box is left to who asks.
+
+        Parameters
+        ----------
+        z
+            Whole numbers, one point in each row.
+        radius
+            One whole number for each row.
+
+        Returns
+        -------
+        ndarray
+            One truth value for each row.
         """
         values, size = z.astype(np.float64), radius.astype(np.float64)
         left = np.abs(values @ self.matrix.T)

@@ -1,11 +1,12 @@
-"""The text of a question: another one for every other question, one for the same."""
+"""The text of a question: another one for every other question, one for the same; no name of our code is in it."""
 
 from __future__ import annotations
 
 import datetime
 import itertools
+import re
 from decimal import Decimal
-from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,37 +16,43 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.linear_model import LogisticRegression as Same
 
 import dalenius as dp
+from dalenius.core.record import CannotBeWritten, text
+from dalenius.learn.saved import WORDS, _record
 from dalenius.session.fit import Fitting
+from dalenius.session.record.questions import release_question
 from dalenius.tables import Field, Schema, Source, Table, count, histogram, mean, quantiles
-from dalenius.tables.canonical import NoCanonicalText, canonical
+from dalenius.tables.record.constants import constant_record, nulls_record, read_constant, read_nulls
 
-EAST = datetime.timezone(datetime.timedelta(hours=5))
-NOON = datetime.datetime(2024, 1, 1, 12, tzinfo=datetime.UTC)
+CONSTANTS: list[Any] = [
+    *(False, True, 0, 1, 2**62, "1", "true", "", "null", 0.0, -0.0, 1.0, 1e-320, 0.1),
+    *(datetime.date(2024, 1, 1), datetime.datetime(2024, 1, 1), "2024-01-01"),
+]
 
-DIFFERENT: list[Any] = [
-    *(None, False, True, 0, 1, 2**70, "1", "true", "", "null", 0.0, -0.0, 1.0, 1e-320),
-    *(float("inf"), float("-inf"), float("nan"), Fraction(1), Fraction(1, 3)),
-    *(Decimal("1"), Decimal("1.00"), datetime.date(2024, 1, 1), datetime.datetime(2024, 1, 1)),
-    *(NOON, NOON.astimezone(EAST), "2024-01-01"),
+PARAMETERS: list[Any] = [
+    *(None, False, True, 0, 1, 2**70, "1", "true", "", "null", 0.0, -0.0, 1.0, float("inf"), float("nan")),
     *((), ((),), (1, 2), ((1,), 2), (1, (2,)), ("1", 2), {}, {1: 2}, {"1": 2}, {1: "2"}, {True: 2}),
-    *(np.array([1, 2]), np.array([1.0, 2.0]), np.array([[1], [2]]), np.array([1, 2], dtype=np.int32)),
-    *(np.array([0.0]), np.array([-0.0]), np.array(["a"]), np.array(["b"])),
-    *(dp.ZCDP(1.0), dp.GDP(1.0), dp.ApproxDP(1.0, 0.0), dp.PureDP(1.0), dp.impute(1), dp.impute(True)),
-    *(dp.impute(1.0), dp.impute("1"), dp.ADD_REMOVE, dp.REPLACE_ONE),
-    *(LinearRegression(), LogisticRegression(), LogisticRegression(C=2.0), LogisticRegression),
+    *(np.array([1, 2]), np.array([1.0, 2.0]), np.array([[1], [2]]), np.array([0.0]), np.array([-0.0])),
+    *(dp.ZCDP(1.0), dp.GDP(1.0), dp.ApproxDP(1.0, 0.0), dp.PureDP(1.0), dp.RDP(2.0, 1.0)),
+    *(LinearRegression(), LogisticRegression(), LogisticRegression(C=2.0)),
+    *(dp.learn.Descent(), dp.learn.Descent(steps=7), dp.learn.FixedTries(3), dp.learn.PoissonTries(3.0)),
+    *(dp.learn.GeometricTries(3.0), dp.learn.NegativeBinomialTries(3.0, 1.0)),
 ]
 
 
-def text(thing: Any) -> str:
-    try:
-        return canonical(thing)
-    except NoCanonicalText:
-        return f"none: {id(thing)}"
+def test_constants_are_read_as_they_were() -> None:
+    for value in CONSTANTS:
+        again = read_constant(constant_record(value))
+        assert type(again) is type(value)
+        assert repr(again) == repr(value)
+        assert read_nulls(nulls_record(dp.impute(value))) == dp.impute(value)
+    for a, b in itertools.combinations(CONSTANTS, 2):
+        assert constant_record(a) != constant_record(b), (a, b)
 
 
-def test_different_things_have_different_texts() -> None:
-    for a, b in itertools.combinations(DIFFERENT, 2):
-        assert text(a) != text(b), (a, b)
+@pytest.mark.parametrize("arrays", [True, False])
+def test_different_parameters_have_different_records(arrays: bool) -> None:
+    for a, b in itertools.combinations(PARAMETERS, 2):
+        assert text({"is": _record(a, arrays)}) != text({"is": _record(b, arrays)}), (a, b)
 
 
 @pytest.mark.parametrize(
@@ -63,8 +70,9 @@ def test_different_things_have_different_texts() -> None:
     ],
     ids=lambda thing: type(thing).__name__,
 )
-def test_the_same_thing_has_one_text(a: Any, b: Any) -> None:
-    assert canonical(a) == canonical(b)
+def test_the_same_parameter_has_one_record(a: Any, b: Any) -> None:
+    for arrays in (True, False):
+        assert _record(a, arrays) == _record(b, arrays)
 
 
 class Outer:
@@ -91,12 +99,41 @@ def made() -> Any:
         {1},
         iter([]),
         [lambda: 1],
+        dp.TradeOff(lambda a: 1 - a),
+        np.array(["a"]),
+        LogisticRegression,
     ],
     ids=lambda thing: type(thing).__name__,
 )
 def test_what_cannot_be_recognised_has_none(thing: Any) -> None:
-    with pytest.raises(NoCanonicalText):
-        canonical(thing)
+    with pytest.raises(CannotBeWritten):
+        _record(thing, False)
+
+
+def test_every_parameter_of_every_model_has_a_word() -> None:
+    for tag, (name, words) in WORDS.items():
+        kind = getattr(dp.learn, name)
+        known = (
+            kind._get_param_names() if hasattr(kind, "_get_param_names") else kind.__init__.__annotations__
+        )
+        assert set(words) == set(known) - {"return"}, tag
+
+
+def test_no_name_of_our_code_is_in_a_question() -> None:
+    """Names of classes have capitals inside; what people named here has none."""
+    query = (
+        PEOPLE.filter("x > 1")
+        .with_columns(z="x + 1")
+        .join_public({"k": [1, 2], "w": [0.5, 1.5]}, on="k")
+        .group_by("k", keys=[1, 2])
+        .agg(n=count(), m=mean("x", (0, 1)), q=quantiles("z", [0.5], (0, 1), nulls=dp.impute(0.5)))
+    )
+    asked = release_question(query, dp.ApproxDP(1.0, 1e-6), dp.Unit("k", max_rows=2), dp.REPLACE_ONE)
+    fitted = fitting(dp.learn.LogisticRegression(dp.GDP(1.0), method=dp.learn.Descent()))
+    code = "".join(path.read_text() for path in Path(dp.__file__).parent.rglob("*.py"))
+    classes = set(re.findall(r"^class (\w+)", code, re.MULTILINE))
+    assert not {word for word in re.findall(r"\w+", asked + fitted) if word in classes}
+    assert "dalenius." not in asked + fitted
 
 
 PEOPLE = Table(

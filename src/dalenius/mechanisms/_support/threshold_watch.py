@@ -52,6 +52,19 @@ class Watch:
     and be paid for once. Threads may share one; they are answered one after the other. While a question is
     being answered the watch counts as stopped, and if answering is cut short it stays so.
 
+    Parameters
+    ----------
+    comparison
+        The noise on threshold and values.
+    threshold
+        What each value is compared with; public.
+    positives
+        How often the answer may be yes.
+    fresh
+        Whether the threshold gets new noise after each yes.
+    number
+        Releases a value that was found above, with noise of its own; None to answer with yes and no.
+
     Examples
     --------
     >>> from dalenius.mechanisms import SparseVector

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from dalenius.mechanisms import AboveThreshold, SparseVector
-from dalenius.mechanisms.watch import Stopped, Watch
+from dalenius.mechanisms._support.threshold_watch import Stopped, Watch
 
 ABOVE = AboveThreshold(sensitivity=1, epsilon=1.0)
 TWICE = SparseVector(sensitivity=1, epsilon=1.0, count=2, fresh_threshold=True)

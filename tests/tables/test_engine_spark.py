@@ -1,44 +1,26 @@
-"""One question, one set of integers: on DuckDB and on Spark, for the nastiest of tables.
-
-Then whole sessions on Spark: a release, keys discovered, a model. `engines` states their false alarms.
-"""
+"""Spark, on one machine."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-from dalenius.tables import Query, Source, Table, Unit, exact
-from tests.tables import nasty
-from tests.tables.engines import (
-    NoSpark,
-    check_discovery,
-    check_fit,
-    check_release,
-    in_duckdb,
-    in_spark,
-    integers,
-    spark_session,
-)
+from dalenius.tables import Schema, Source, Unit, exact
+from tests.tables import engines
+from tests.tables.engine_contract import EngineContract
+from tests.tables.engines import Hold, NoSpark, spark_session
 from tests.tables.test_names import check_both
 from tests.tables.test_nasty_records import check, questions
 
-CASES = nasty.cases()
-SCHEMA = nasty.SCHEMA
+SCHEMA = Schema(nulls="drop")
 
 pytestmark = [
     # What PySpark and Ibis say about each other's and pandas' newest versions.
     pytest.mark.filterwarnings("ignore::FutureWarning"),
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),
 ]
-
-
-@pytest.fixture(scope="module")
-def duckdb_source(tmp_path_factory: pytest.TempPathFactory) -> Source:
-    return in_duckdb(nasty.arrow(), tmp_path_factory.mktemp("duckdb"))
 
 
 @pytest.fixture(scope="module")
@@ -51,27 +33,19 @@ def spark() -> Iterator[Any]:
     session.stop()
 
 
-@pytest.fixture(scope="module")
-def spark_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("spark")
+class TestSpark(EngineContract):
+    name = "pyspark"
 
+    @pytest.fixture(scope="class")
+    @classmethod
+    def hold(cls, spark: Any, tmp_path_factory: pytest.TempPathFactory) -> Hold:
+        return engines.spark(spark, tmp_path_factory.mktemp("spark"))
 
-@pytest.fixture(scope="module")
-def spark_source(spark: Any, spark_folder: Path) -> Source:
-    return in_spark(nasty.arrow(), spark_folder, spark)
-
-
-@pytest.fixture
-def spark_frame(spark: Any, spark_source: Source, spark_folder: Path) -> Any:
-    """The same rows as a DataFrame, which is what people have."""
-    return spark.read.parquet(str(spark_folder / "spark.parquet"))
-
-
-@pytest.mark.parametrize(("name", "ask", "unit"), CASES, ids=[case[0] for case in CASES])
-def test_spark_agrees_with_duckdb(
-    name: str, ask: Callable[[Table], Query], unit: Unit, duckdb_source: Source, spark_source: Source
-) -> None:
-    assert integers(spark_source, ask, unit) == integers(duckdb_source, ask, unit)
+    @pytest.fixture
+    def collating(self, spark: Any) -> Source | None:
+        if int(spark.version.split(".")[0]) < 4:
+            return None
+        return Source.open(spark.sql("SELECT s COLLATE UTF8_LCASE AS s FROM VALUES ('a'), ('A') AS v(s)"))
 
 
 def test_names_that_differ_in_capitals_only(spark: Any) -> None:
@@ -113,14 +87,3 @@ def test_one_record_can_only_spoil_itself(
         found = exact.evaluate(source, query, Unit.rows())
         told.append([(m, found[m].ravel().tolist()) for m in query.measures if m.bins is None])
     check(told[0], told[1], len(nasty))
-
-
-class TestSession:
-    def test_release(self, spark_frame: Any) -> None:
-        check_release(spark_frame)
-
-    def test_discovery(self, spark_frame: Any) -> None:
-        check_discovery(spark_frame)
-
-    def test_fit(self, spark_frame: Any) -> None:
-        check_fit(spark_frame)

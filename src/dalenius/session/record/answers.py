@@ -1,0 +1,85 @@
+"""The text of an answer, as a ledger keeps it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from dalenius.core.record import JSON, headed, opened
+from dalenius.errors import LedgerDamaged, LedgerError
+from dalenius.tables.keys import Key
+from dalenius.tables.query import Query
+from dalenius.tables.record.answer import answer_record, key_records, read_answer, read_keys
+from dalenius.tables.released import Released
+
+FORMAT, VERSION = "dalenius answer", 2
+
+
+def release_answer(query: Query, released: Released) -> str:
+    """To one question."""
+    return _written("release", {"answer": answer_record(query, released)})
+
+
+def plan_answer(answers: Mapping[str, tuple[Query, Released]]) -> str:
+    """To several questions, each by its name."""
+    return _written(
+        "release_all", {"answers": {name: answer_record(*told) for name, told in answers.items()}}
+    )
+
+
+def discovery_answer(keys: Iterable[Key], told: tuple[Query, Released] | None) -> str:
+    """The keys that came to light, and the answer about them; None where there is no key."""
+    answer = None if told is None else answer_record(*told)
+    return _written("discovery", {"keys": key_records(keys), "answer": answer})
+
+
+def fit_answer(released: Mapping[str, JSON]) -> str:
+    """What a fit released."""
+    return _written("fit", {"released": released})
+
+
+def read_release(text: str, query: Query) -> tuple[Query, Released]:
+    """The question with the measures that were released for it, and what was released."""
+    return _read(_opened(text, "release")["answer"], query)
+
+
+def read_plan(text: str, queries: Mapping[str, Query]) -> dict[str, tuple[Query, Released]]:
+    """The same for each of several questions."""
+    answers = _opened(text, "release_all")["answers"]
+    return {name: _read(answers[name], query) for name, query in queries.items()}
+
+
+def read_discovered(text: str) -> tuple[list[Key], JSON]:
+    """The keys, and the record of the answer about them, for `read_about`."""
+    content = _opened(text, "discovery")
+    return read_keys(content["keys"]), content["answer"]
+
+
+def read_about(record: JSON, query: Query) -> tuple[Query, Released]:
+    """The answer about keys that were discovered; there is none where there is no key."""
+    return (query, Released(query.columns, [], {}, {})) if record is None else _read(record, query)
+
+
+def read_fit(text: str) -> dict[str, JSON]:
+    """What a fit released."""
+    found: dict[str, JSON] = _opened(text, "fit")["released"]
+    return found
+
+
+def _written(kind: str, content: Mapping[str, JSON]) -> str:
+    return headed(FORMAT, VERSION, {"kind": kind, **content})
+
+
+def _opened(text: str, kind: str) -> dict[str, JSON]:
+    found = opened(text, FORMAT, VERSION, LedgerError)
+    if found.get("kind") != kind:
+        raise LedgerDamaged(
+            f"the ledger has an answer of kind {found.get('kind')!r} where one of {kind!r} belongs."
+        )
+    return found
+
+
+def _read(record: Mapping[str, JSON], query: Query) -> tuple[Query, Released]:
+    try:
+        return read_answer(record, query)
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError):
+        raise LedgerDamaged("an answer of the ledger is not written as we write them.") from None

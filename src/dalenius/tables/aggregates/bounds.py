@@ -1,0 +1,111 @@
+"""Bounds for a column that are not known."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from dalenius.core.checks import number
+from dalenius.errors import InvalidParameter
+from dalenius.tables.aggregates.aggregate import Aggregate, Columns, Inputs, checked_text
+from dalenius.tables.aggregates.records import NULLS, NUMBER, PLAIN
+from dalenius.tables.bins import listed_bins
+from dalenius.tables.column import Column
+from dalenius.tables.laws import reach
+from dalenius.tables.measures import Measure, binned
+from dalenius.tables.schema import Nulls, nulls_of
+
+if TYPE_CHECKING:
+    from dalenius.tables.sql.calls import Call
+
+EXPONENTS = range(-40, 61)
+"""The magnitude of values is looked for among 2^-40 ... 2^60."""
+
+
+@dataclass(frozen=True)
+class FindBounds(Aggregate):
+    """Bounds that hold nearly all values, from their magnitudes. Role: bins, at powers of two on both sides of
+    zero."""
+
+    column: str
+    share: float = 0.99
+    nulls: Nulls | None = None
+
+    tag = "bounds"
+    sql_names = ("bounds",)
+    endings = ("_lower", "_upper")
+    priced = False
+    words: ClassVar = {"column": PLAIN, "share": NUMBER, "nulls": NULLS}
+    explanation = "from noisy counts of magnitudes"
+
+    @property
+    def arguments(self) -> tuple[str, ...]:
+        return (self.column,)
+
+    def roles(self, table: Columns) -> dict[str, Measure]:
+        powers = [math.ldexp(1.0, k) for k in EXPONENTS]
+        edges = (*(-x for x in reversed(powers)), *powers)
+        argument = table.argument(self.column, (edges[0], edges[-1]), self.nulls, self.what)
+        return {"bins": binned(listed_bins(argument.term, argument.text, edges, argument.nulls))}
+
+    def estimate(self, name: str, inputs: Inputs) -> list[Column]:
+        """The range of magnitudes that holds the share asked for, from bins that stand out of the noise."""
+        noisy, bins = inputs["bins"], inputs.roles["bins"].bins
+        assert bins is not None
+        edges = np.array(bins.edges)
+        # With this threshold an empty bin is taken for a full one once in about a thousand releases.
+        counts = np.where(noisy.values > reach(noisy, 1e-3 / bins.size)[1], noisy.values, 0.0)
+        total = np.maximum(counts.sum(axis=1, keepdims=True), 1e-9)
+        climbing = np.cumsum(counts, axis=1) / total
+        outside = (1 - self.share) / 2
+        first = (climbing > outside).argmax(axis=1)
+        last = (climbing >= 1 - outside).argmax(axis=1)
+        none, zero = counts.sum(axis=1) == 0, bins.size // 2
+        # The bin of zero reaches as little below it as above: that end is shown as zero, but where it holds all.
+        low = np.where(none, np.nan, np.where(first == zero, 0.0, edges[first]))
+        high = np.where(none, np.nan, np.where((last == zero) & (first < zero), 0.0, edges[last + 1]))
+        nan = np.full(len(low), np.nan)
+        return [Column(f"{name}_lower", low, nan, nan, nan), Column(f"{name}_upper", high, nan, nan, nan)]
+
+    @classmethod
+    def from_sql(cls, call: Call) -> FindBounds:
+        return bounds(call.at_most(1).text(0))
+
+
+def bounds(column: str, *, share: float = 0.99, nulls: Nulls | None = None) -> FindBounds:
+    """Bounds for a column that are not known: a private question, with a price, whose answer is powers of two.
+
+    The columns of the answer are `name_lower` and `name_upper`; NaN where noise hides all values.
+
+    Parameters
+    ----------
+    column : str
+        A column or an expression.
+    share : float, optional
+        How much of the values the bounds are to hold; at least 0.5 and below 1.
+    nulls : {"drop", "never"} or impute(constant), optional
+        What becomes of missing values; where it is left out, what the schema says.
+
+    Returns
+    -------
+    FindBounds
+        The aggregate, for `agg`.
+
+    Raises
+    ------
+    InvalidParameter
+        If `column` is not text, `share` is out of range or `nulls` is not a policy.
+
+    Examples
+    --------
+    >>> import dalenius as dp
+    >>> dp.bounds("income", share=0.95).share
+    0.95
+    """
+    level = number("share", share)
+    if not 0.5 <= level < 1:
+        raise InvalidParameter(f"share is {level:g}; it must be at least 0.5 and below 1.")
+    return FindBounds(checked_text(column, "bounds"), level, nulls_of(nulls, "bounds"))

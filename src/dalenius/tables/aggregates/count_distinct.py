@@ -1,0 +1,66 @@
+"""The number of units."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Self
+
+from dalenius.errors import QueryRefused
+from dalenius.tables.aggregates.aggregate import Columns, Inputs
+from dalenius.tables.aggregates.direct import Direct, direct
+from dalenius.tables.aggregates.records import Form
+from dalenius.tables.column import Column
+from dalenius.tables.measures import Measure, units
+
+if TYPE_CHECKING:
+    from dalenius.tables.sql.calls import Call
+
+
+@dataclass(frozen=True)
+class CountDistinct(Direct):
+    """The distinct units with a row in the group. Role: units."""
+
+    tag = "count_distinct"
+    sql_names = ("count_distinct", "count distinct")
+    arguments = ()
+    words: ClassVar[dict[str, Form]] = {}
+    explanation = "a noisy count of units"
+
+    def roles(self, table: Columns) -> dict[str, Measure]:
+        return {"units": units()}
+
+    def estimate(self, name: str, inputs: Inputs) -> list[Column]:
+        return [direct(name, inputs["units"], 1.0, inputs.failure, whole=True)]
+
+    @classmethod
+    def from_sql(cls, call: Call) -> Self:
+        """COUNT_DISTINCT(), or COUNT(DISTINCT id) of the unit's id."""
+        if call.name == "count_distinct":
+            call.at_most(0)
+        elif call.unit is None or call.column_names != [call.unit]:
+            of = (
+                f"COUNT(DISTINCT {call.unit})"
+                if call.unit
+                else "the distinct units, which here are the rows: COUNT(*)"
+            )
+            raise QueryRefused(
+                f"{call} is refused: distinct values can only be counted of the unit's id: {of}."
+            )
+        return cls()
+
+
+def count_distinct() -> CountDistinct:
+    """The number of distinct units (persons, say) with a row in each group.
+
+    Returns
+    -------
+    CountDistinct
+        The aggregate, for `agg`.
+
+    Examples
+    --------
+    >>> import dalenius as dp
+    >>> dp.count_distinct()
+    CountDistinct()
+    """
+    return CountDistinct()

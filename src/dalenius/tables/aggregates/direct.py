@@ -1,0 +1,35 @@
+"""Estimates that are released as they are: counts and sums, whose noise is that of one number."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dalenius.tables.aggregates.aggregate import Aggregate, Inputs
+from dalenius.tables.column import Column
+from dalenius.tables.laws import Noisy, reach
+
+if TYPE_CHECKING:
+    from dalenius.tables.noises import Noise
+
+
+class Direct(Aggregate):
+    """An aggregate of one measure, which errs by the noise of that measure whatever the group."""
+
+    def error(self, noises: Mapping[str, Noise], typical: Inputs | None, confidence: float) -> float | None:
+        (noise,) = noises.values()
+        return noise.accuracy(confidence) * float(noise.measure.granularity)
+
+
+def direct(
+    name: str, noisy: Noisy, worth: float, failure: float, rounding: float = 0.0, whole: bool = False
+) -> Column:
+    """The column of one noisy number a group, of which one unit is worth so much."""
+    estimate, (below, above) = noisy.values * worth, reach(noisy, failure)
+    low, high = estimate - below * worth - rounding, estimate + above * worth + rounding
+    if whole:
+        low, high = np.maximum(low, 0.0), np.maximum(high, 0.0)
+        estimate = np.maximum(np.rint(estimate), 0.0)
+    return Column(name, estimate, np.full(len(estimate), noisy.sigma * worth), low, high, whole)

@@ -1,0 +1,84 @@
+"""The share of rows for which a condition holds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Self
+
+from dalenius.errors import QueryRefused
+from dalenius.tables.aggregates.aggregate import Aggregate, Columns, Inputs, checked_text, on_grid
+from dalenius.tables.aggregates.mean import mean_column
+from dalenius.tables.aggregates.records import NULLS, PLAIN
+from dalenius.tables.column import Column
+from dalenius.tables.measures import Measure, centred_sum, needed
+from dalenius.tables.measures import count as rows
+from dalenius.tables.schema import Nulls, nulls_of
+
+if TYPE_CHECKING:
+    from dalenius.tables.sql.calls import Call
+
+
+@dataclass(frozen=True)
+class Proportion(Aggregate):
+    """The mean of a condition. Roles: count, sum (of 0 and 1, from one half)."""
+
+    condition: str
+    nulls: Nulls | None = None
+
+    tag = "proportion"
+    sql_names = ("proportion",)
+    words: ClassVar = {"condition": PLAIN, "nulls": NULLS}
+    explanation = "a noisy sum over a noisy count"
+
+    @classmethod
+    def of(cls, condition: str, nulls: Nulls | None = None) -> Self:
+        """With every part checked."""
+        return cls(checked_text(condition, cls.tag), nulls_of(nulls, cls.tag))
+
+    @property
+    def arguments(self) -> tuple[str, ...]:
+        return (self.condition,)
+
+    def roles(self, table: Columns) -> dict[str, Measure]:
+        argument = table.argument(self.condition, (0.0, 1.0), self.nulls, self.what)
+        if not argument.condition:
+            raise QueryRefused(f"{self.what} needs a condition, like proportion('age >= 65').")
+        value = on_grid(argument)
+        return {"count": rows(*needed(value)), "sum": centred_sum(value)}
+
+    def estimate(self, name: str, inputs: Inputs) -> list[Column]:
+        return [mean_column(name, inputs)]
+
+    @classmethod
+    def from_sql(cls, call: Call) -> Self:
+        return cls.of(call.at_most(1).text(0))
+
+
+def proportion(condition: str, *, nulls: Nulls | None = None) -> Proportion:
+    """The share of rows for which a condition holds.
+
+    Parameters
+    ----------
+    condition : str
+        A condition in the language of expressions.
+    nulls : {"drop", "never"} or impute(True or False), optional
+        What becomes of rows for which it is neither true nor false; where it is left out, what the schema says of the
+        columns in it.
+
+    Returns
+    -------
+    Proportion
+        The aggregate, for `agg`.
+
+    Raises
+    ------
+    InvalidParameter
+        If `condition` is not text or `nulls` is not a policy.
+
+    Examples
+    --------
+    >>> import dalenius as dp
+    >>> dp.proportion("age >= 65")
+    Proportion(condition='age >= 65', nulls=None)
+    """
+    return Proportion.of(condition, nulls)

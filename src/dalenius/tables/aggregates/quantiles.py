@@ -1,0 +1,229 @@
+"""Quantiles of a column, all from one look at the data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from dalenius.core.checks import count
+from dalenius.errors import InvalidParameter
+from dalenius.tables.aggregates.aggregate import (
+    Aggregate,
+    Bounds,
+    Columns,
+    Inputs,
+    Roles,
+    checked_text,
+    numbers,
+)
+from dalenius.tables.aggregates.records import NULLS, NUMBERS, PLAIN
+from dalenius.tables.bins import fine_bins
+from dalenius.tables.column import Column
+from dalenius.tables.measures import Measure, binned
+from dalenius.tables.ranks import quantile as quantile_of
+from dalenius.tables.schema import Nulls, bounds_of, nulls_of
+
+if TYPE_CHECKING:
+    from dalenius.tables.sql.calls import Call
+
+QUANTILE_BINS = 2**14
+"""Quantiles are read from at most so many bins, unless asked otherwise."""
+
+
+@dataclass(frozen=True)
+class Quantiles(Aggregate):
+    """Any set of quantiles, from fine bins. Role: bins."""
+
+    column: str
+    levels: tuple[float, ...]
+    bounds: Bounds | None = None
+    nulls: Nulls | None = None
+    bins: int = QUANTILE_BINS
+
+    tag = "quantiles"
+    sql_names = ("median", "quantile", "percentile_cont", "percentile_disc")
+    priced = False
+    words: ClassVar = {"column": PLAIN, "levels": NUMBERS, "bounds": NUMBERS, "nulls": NULLS, "bins": PLAIN}
+    explanation = "from noisy counts of fine bins, at several resolutions"
+
+    @property
+    def arguments(self) -> tuple[str, ...]:
+        return (self.column,)
+
+    @property
+    def ranks(self) -> tuple[float, ...]:
+        return self.levels
+
+    def roles(self, table: Columns) -> dict[str, Measure]:
+        argument = table.argument(self.column, self.bounds, self.nulls, self.what)
+        return {
+            "bins": binned(
+                fine_bins(argument.term, argument.text, argument.bounds, self.bins, argument.nulls)
+            )
+        }
+
+    def width(self, roles: Roles) -> int:
+        return len(self.levels)
+
+    def estimate(self, name: str, inputs: Inputs) -> list[Column]:
+        ranks, bins = inputs.released.ranks[inputs.roles["bins"], self.levels], inputs.roles["bins"].bins
+        assert bins is not None
+        bounds = inputs.table.argument(self.column, self.bounds, self.nulls, self.what).bounds
+        found = []
+        for k, level in enumerate(self.levels):
+            label = name if len(self.levels) == 1 else f"{name}_{level:g}"
+            estimate, error, *ends = quantile_of(ranks, bins, k, level, inputs.failure, inputs.sampling)
+            # The outer bins may reach beyond the bounds.
+            middle, low, high = (np.clip(x, *bounds) for x in (estimate, *ends))
+            found.append(Column(label, middle, error, low, high))
+        return found
+
+    @classmethod
+    def from_sql(cls, call: Call) -> Quantiles:
+        """MEDIAN(x), QUANTILE(x, level) or PERCENTILE_CONT(level) WITHIN GROUP (ORDER BY x)."""
+        if call.order is not None:
+            level = call.number(0)
+            return quantile(call.order.text, 1 - level if call.order.descending else level)
+        if call.name == "median":
+            return median(call.text(0), call.bounds(1))
+        return quantile(call.text(0), call.number(1), call.bounds(2))
+
+
+def quantiles(
+    column: str,
+    levels: Iterable[float],
+    bounds: Iterable[float] | None = None,
+    *,
+    nulls: Nulls | None = None,
+    bins: int = QUANTILE_BINS,
+) -> Quantiles:
+    """Any set of quantiles of a column, all from one look at the data.
+
+    Parameters
+    ----------
+    column : str
+        A column or an expression.
+    levels : iterable of float
+        Increasing numbers above 0 and below 1. Several levels make columns `name_0.25`, `name_0.5`, ...
+    bounds : pair of float, optional
+        (lower, upper); where they are left out, those of the schema. Values beyond are clamped.
+    nulls : {"drop", "never"} or impute(constant), optional
+        What becomes of missing values; where it is left out, what the schema says.
+    bins : int, optional
+        Quantiles are read from at most so many bins of equal width.
+
+    Returns
+    -------
+    Quantiles
+        The aggregate, for `agg`.
+
+    Raises
+    ------
+    InvalidParameter
+        If `column` is not text, the levels are not increasing numbers between 0 and 1, the bounds are not increasing
+        numbers or `nulls` is not a policy.
+
+    Examples
+    --------
+    >>> import dalenius as dp
+    >>> dp.quantiles("income", [0.25, 0.5, 0.75], (0, 250_000)).levels
+    (0.25, 0.5, 0.75)
+    """
+    column = checked_text(column, "quantiles")
+    instead = f"; for one use quantile({column!r}, 0.5)"
+    made = numbers("a quantile's level", levels, f"quantiles({column!r})", instead)
+    if not made:
+        raise InvalidParameter(f"quantiles({column!r}) has no levels; give some, like [0.25, 0.5, 0.75].")
+    for level in made:
+        if not 0 < level < 1:
+            raise InvalidParameter(
+                f"a quantile's level is {level:g}; it must be above 0 and below 1; for the ends use bounds(...)."
+            )
+    if list(made) != sorted(set(made)):
+        raise InvalidParameter("the levels of quantiles must increase.")
+    around = None if bounds is None else bounds_of(bounds, f"quantiles({column!r})")
+    return Quantiles(column, made, around, nulls_of(nulls, "quantiles"), count("the number of bins", bins, 2))
+
+
+def quantile(
+    column: str,
+    level: float,
+    bounds: Iterable[float] | None = None,
+    *,
+    nulls: Nulls | None = None,
+    bins: int = QUANTILE_BINS,
+) -> Quantiles:
+    """One quantile of a column.
+
+    Parameters
+    ----------
+    column : str
+        A column or an expression.
+    level : float
+        A number above 0 and below 1.
+    bounds : pair of float, optional
+        (lower, upper); where they are left out, those of the schema. Values beyond are clamped.
+    nulls : {"drop", "never"} or impute(constant), optional
+        What becomes of missing values; where it is left out, what the schema says.
+    bins : int, optional
+        The quantile is read from at most so many bins of equal width.
+
+    Returns
+    -------
+    Quantiles
+        The aggregate, for `agg`.
+
+    Raises
+    ------
+    InvalidParameter
+        As `quantiles` does.
+
+    Examples
+    --------
+    >>> import dalenius as dp
+    >>> dp.quantile("income", 0.9, (0, 250_000)).levels
+    (0.9,)
+    """
+    return quantiles(column, [level], bounds, nulls=nulls, bins=bins)
+
+
+def median(
+    column: str,
+    bounds: Iterable[float] | None = None,
+    *,
+    nulls: Nulls | None = None,
+    bins: int = QUANTILE_BINS,
+) -> Quantiles:
+    """The median of a column.
+
+    Parameters
+    ----------
+    column : str
+        A column or an expression.
+    bounds : pair of float, optional
+        (lower, upper); where they are left out, those of the schema. Values beyond are clamped.
+    nulls : {"drop", "never"} or impute(constant), optional
+        What becomes of missing values; where it is left out, what the schema says.
+    bins : int, optional
+        The median is read from at most so many bins of equal width.
+
+    Returns
+    -------
+    Quantiles
+        The aggregate, for `agg`.
+
+    Raises
+    ------
+    InvalidParameter
+        As `quantiles` does.
+
+    Examples
+    --------
+    >>> import dalenius as dp
+    >>> dp.median("income", (0, 250_000)).levels
+    (0.5,)
+    """
+    return quantiles(column, [0.5], bounds, nulls=nulls, bins=bins)

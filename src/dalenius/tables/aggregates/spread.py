@@ -1,0 +1,73 @@
+"""How far values lie from their means, alone and together: what variances and covariances are made of."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dalenius.tables import populations
+from dalenius.tables.aggregates.aggregate import Inputs
+from dalenius.tables.column import Column
+from dalenius.tables.gridding import Value
+from dalenius.tables.laws import scaled
+from dalenius.tables.moments import Deviations
+from dalenius.tables.ratios import interval
+
+Reals = npt.NDArray[Any]
+
+ONE = ("sum", "sum", "square")
+TWO = ("sum_x", "sum_y", "product")
+
+
+def half_width(value: Value) -> float:
+    """The most a row can be away from the centre, in steps."""
+    return float(max(abs(value.low), abs(value.high), 1))
+
+
+def deviations(inputs: Inputs, x: Value, y: Value, names: tuple[str, str, str]) -> Deviations:
+    """A and B of `moments`, from these roles and the count."""
+    n, first, second, product = (inputs[name] for name in ("count", *names))
+    a, b = 1 / half_width(x), 1 / half_width(y)
+    return Deviations(n, scaled(first, a), scaled(second, b), scaled(product, a * b), x == y)
+
+
+def spreads(inputs: Inputs, x: Value, y: Value) -> tuple[Deviations, Deviations]:
+    """Those of x and of y alone."""
+    xx = deviations(inputs, x, x, ("sum_x", "sum_x", "square_x"))
+    return xx, deviations(inputs, y, y, ("sum_y", "sum_y", "square_y"))
+
+
+def spread_column(name: str, inputs: Inputs, names: tuple[str, str, str], root: bool = False) -> Column:
+    """A variance (from the roles ONE), its root, or a covariance (TWO): see `moments`."""
+    one = names == ONE
+    (x,), (y,) = (inputs.roles[name].values for name in names[:2])
+    parts = deviations(inputs, x, y, names)
+    worth = half_width(x) * half_width(y) * float(x.granularity * y.granularity)
+    within = (0.0 if one else -2.0, 2.0)  # n / (n - 1) is 2 at most
+    top, bottom, c = parts.top, parts.bottom, parts.variances()
+    if inputs.sampling:
+        drawn = parts.drawn() if one else parts.drawn(*spreads(inputs, x, y))
+        c = (c[0] + drawn[0], c[1], c[2] + drawn[1])
+    usable = (parts.n.values > max(2.0, 2 * parts.n.sigma)) & (bottom > 0)
+    ratio = np.where(usable, top / np.where(usable, bottom, 1.0), 0.0 if not one else 1.0)
+    variance = np.maximum(c[0] + c[1] * ratio + c[2] * ratio**2, 0.0)
+    error = np.where(usable, np.sqrt(variance) / np.where(usable, bottom, 1.0), 4.0)
+    edge = inputs[names[2]].edge / (half_width(x) * half_width(y)) * parts.size
+    if inputs.sampling and one:
+        low, high = populations.variance(parts, x.binary, inputs.failure, edge)
+    else:
+        low, high = interval(top, bottom, c, parts.fourth, inputs.failure, within, edge)
+    # A value is off by half a step, which moves a (co)variance by as much of the other's deviation, twice.
+    rounding = sum((0.0 if v.exact else 1.0) * np.sqrt(2.0) / half_width(v) for v in (x, y))
+    low, high = np.clip(low - rounding, *within), np.clip(high + rounding, *within)
+    estimate = np.clip(ratio, *within)
+    low, high = np.minimum(low, estimate), np.maximum(high, estimate)
+    if root:
+        # At a variance of 0 the root of what is left of the noise is off by 0.63 roots of its error; 0.71 is inputs.
+        error = error / (2 * np.sqrt(np.maximum(ratio, np.maximum(error / 2, np.finfo(float).tiny))))
+        estimate, low, high = np.sqrt(estimate), np.sqrt(low), np.sqrt(high)
+        worth, within = np.sqrt(worth), (0.0, np.sqrt(2.0))
+    error = np.minimum(error, within[1] - within[0])
+    return Column(name, estimate * worth, error * worth, low * worth, high * worth)

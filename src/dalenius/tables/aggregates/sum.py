@@ -1,0 +1,74 @@
+"""The sum of a column."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+
+from dalenius.tables.aggregates.aggregate import Columns, Inputs
+from dalenius.tables.aggregates.direct import Direct, direct
+from dalenius.tables.aggregates.of_one import OfOneNumber
+from dalenius.tables.column import Column
+from dalenius.tables.measures import Measure, total
+from dalenius.tables.schema import Nulls
+
+
+@dataclass(frozen=True)
+class Sum(Direct, OfOneNumber):
+    """The sum of a number. Role: sum (from zero)."""
+
+    tag = "sum"
+    sql_names = ("sum",)
+    explanation = "a noisy sum"
+
+    def roles(self, table: Columns) -> dict[str, Measure]:
+        return {"sum": total(self.value(table, halves=False))}
+
+    def estimate(self, name: str, inputs: Inputs) -> list[Column]:
+        (value,) = inputs.roles["sum"].values
+        step = float(value.granularity)
+        largest = max(abs(value.lower), abs(value.upper))
+        # Half a step for each of 2^36 rows; a coarser grid was asked for, and then the sum is of the rounded values.
+        rounding = 0.0 if value.exact else min(2.0**35 * step, largest * 2.0**-11)
+        return [direct(name, inputs["sum"], step, inputs.failure, rounding)]
+
+
+def sum(
+    column: str,
+    bounds: Iterable[float] | None = None,
+    *,
+    nulls: Nulls | None = None,
+    granularity: float | Fraction | None = None,
+) -> Sum:
+    """The sum of a column, its values clamped to the bounds.
+
+    Parameters
+    ----------
+    column : str
+        A column or an expression.
+    bounds : pair of float, optional
+        (lower, upper); where they are left out, those of the schema.
+    nulls : {"drop", "never"} or impute(constant), optional
+        What becomes of missing values; where it is left out, what the schema says.
+    granularity : float or Fraction, optional
+        The step, a power of two, that values are rounded to; chosen from the bounds if left out.
+
+    Returns
+    -------
+    Sum
+        The aggregate, for `agg`.
+
+    Raises
+    ------
+    InvalidParameter
+        If `column` is not text, the bounds are not increasing numbers, `nulls` is not a policy or `granularity` is not
+        a power of two.
+
+    Examples
+    --------
+    >>> import dalenius as dp
+    >>> dp.sum("income", bounds=(0, 250_000)).bounds
+    (0.0, 250000.0)
+    """
+    return Sum.of(column, bounds, nulls, granularity)

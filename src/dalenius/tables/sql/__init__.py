@@ -1,0 +1,161 @@
+"""Questions in SQL: the aggregate part of SELECT, anything else refused with the reason.
+
+    SELECT state, COUNT(*) AS n, AVG(income) AS pay
+    FROM people JOIN regions USING (state)
+    WHERE age >= 18
+    GROUP BY state
+
+- FROM names the one private table; JOIN ... USING or ON a = b AND ..., INNER or LEFT, public tables given by name.
+- Columns are written alone or as table.column; a name that no table has, or two, is refused.
+- SELECT lists grouping columns and aggregates: COUNT(*), COUNT(x), COUNT(DISTINCT id) of the unit's id, SUM,
+  AVG or MEAN, VARIANCE, STDDEV, COVARIANCE or COVAR_SAMP, CORR, MEDIAN, QUANTILE(x, level),
+  PERCENTILE_CONT(level) WITHIN GROUP (ORDER BY x), PROPORTION(condition). Bounds follow the argument,
+  AVG(income, 0, 250000), or come from the schema; HISTOGRAM(x, bins, lower, upper) likewise. MODE(x) is of the
+  schema's categories, MODE(x, 'a', 'b') of those listed.
+- The groups are public: from the schema's categories, or the keys given beside the text.
+
+`parse_aggregates("n = count(), pay = mean(income, 0, 250000)")` reads a list of aggregates alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+from sqlglot import exp
+
+from dalenius.errors import QueryRefused
+from dalenius.tables.aggregates import Aggregate
+from dalenius.tables.expressions import written
+from dalenius.tables.problems import Problems
+from dalenius.tables.query import Query, Table
+from dalenius.tables.sql.calls import aggregate, text_of
+from dalenius.tables.sql.joins import joined
+from dalenius.tables.sql.select import plain, read_select
+
+
+def parse_sql(
+    text: str,
+    table: Table,
+    *,
+    unit: str | None = None,
+    public: Mapping[str, Any] | None = None,
+    keys: Any = None,
+) -> Query:
+    """The question a SELECT asks.
+
+    table: what FROM must name (by `table.name`). unit: the id column, for COUNT(DISTINCT id). public: public
+    tables by the names JOIN uses. keys: the groups, as in `Table.group_by`.
+    """
+    select = read_select(text)
+    select, asked = joined(select, table, public or {})
+    problems, where = Problems(), select.args.get("where")
+    if where is not None:
+        asked = problems.attempt(lambda: asked.filter(text_of(where.this))) or asked
+    columns = problems.attempt(lambda: _grouping(select)) or []
+    names, found = _listed(select, columns, unit, problems)
+    if not found and not problems.found:
+        raise QueryRefused(
+            "the SELECT list has no aggregate; rows cannot be released, ask e.g. for COUNT(*)."
+        )
+    for column in columns:
+        if column not in names:
+            problems.add(QueryRefused(f"GROUP BY {column} must also stand in the SELECT list."))
+    if keys is not None and not columns and not problems.found:
+        raise QueryRefused("keys are given, but there is no GROUP BY.")
+    grouped = problems.attempt(lambda: asked.group_by(*columns, keys=keys)) if columns else None
+    asking = asked if grouped is None else grouped
+    made = problems.attempt(lambda: asking.agg(**found)) if found else None
+    problems.raise_any()
+    assert made is not None
+    return made
+
+
+def grouped_by(text: str) -> str | None:
+    """The first column of GROUP BY."""
+    columns = _grouping(read_select(text))
+    return columns[0] if columns else None
+
+
+def parse_aggregates(text: str, unit: str | None = None) -> dict[str, Aggregate]:
+    """Aggregates written `name = call(...)` or `call(...) AS name`, separated by commas."""
+    select = plain(read_select(f"SELECT {text}", "the list of aggregates"), "expressions")
+    if not select.expressions:
+        raise QueryRefused("the list of aggregates is empty; write e.g. 'n = count()'.")
+    found: dict[str, Aggregate] = {}
+    for item in select.expressions:
+        if (isinstance(item, exp.EQ) and isinstance(item.this, exp.Column)) or isinstance(
+            item, exp.PropertyEQ
+        ):
+            plain(item.this, "this")
+            name, call = item.this.name, item.expression
+        else:
+            name, call = item.alias_or_name, item.unalias()
+        _add(found, name or type(call).__name__.lower(), aggregate(call, unit))
+    return found
+
+
+def _grouping(select: Any) -> list[str]:
+    group = select.args.get("group")
+    if group is None:
+        return []
+    columns = []
+    for item in group.expressions:
+        if isinstance(item, exp.Literal) and not item.is_string:
+            item = _numbered(select, item)
+        if not isinstance(item, exp.Column):
+            raise QueryRefused(
+                f"GROUP BY {written(item)} is refused: group by a column; compute it first with with_columns(...)."
+            )
+        columns.append(item.name)
+    return columns
+
+
+def _numbered(select: Any, item: Any) -> Any:
+    position = int(item.this) if item.this.isdigit() else 0
+    if not 1 <= position <= len(select.expressions):
+        raise QueryRefused(f"GROUP BY {item.this}: there is no such column in the SELECT list.")
+    return select.expressions[position - 1].unalias()
+
+
+def _listed(
+    select: Any, columns: list[str], unit: str | None, problems: Problems
+) -> tuple[list[str], dict[str, Aggregate]]:
+    grouped = set(columns)
+    names: list[str] = []
+    found: dict[str, Aggregate] = {}
+    for item in select.expressions:
+        inner = item.unalias()
+        if isinstance(inner, exp.Star) or (
+            isinstance(inner, exp.Column) and isinstance(inner.this, exp.Star)
+        ):
+            raise QueryRefused("SELECT * shows rows of the data; list aggregates, e.g. COUNT(*).")
+        if isinstance(inner, exp.Column):
+            if inner.name not in grouped:
+                problems.add(
+                    QueryRefused(
+                        f"{inner.name} is neither aggregated nor in GROUP BY: its values would be shown."
+                    )
+                )
+            elif isinstance(item, exp.Alias) and item.alias != inner.name:
+                problems.add(QueryRefused(f"a grouping column keeps its name; leave out AS {item.alias}."))
+            names.append(inner.name)
+            continue
+        name = item.alias if isinstance(item, exp.Alias) else _default_name(inner)
+        made = problems.attempt(partial(aggregate, inner, unit))
+        if made is not None:
+            problems.attempt(partial(_add, found, name, made))
+    return names, found
+
+
+def _default_name(call: Any) -> str:
+    columns = [column.name for column in call.find_all(exp.Column)]
+    word = str(call.this) if isinstance(call, exp.Anonymous) else type(call).__name__
+    return "_".join([word.lower(), *columns])
+
+
+def _add(found: dict[str, Aggregate], name: str, made: Aggregate) -> None:
+    if name in found:
+        raise QueryRefused(f"two aggregates are called {name!r}; give each a name with AS.")
+    found[name] = made

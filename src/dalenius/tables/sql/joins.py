@@ -1,0 +1,161 @@
+"""JOIN with public tables: which columns a question means, and what they are called from then on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any, Literal
+
+from sqlglot import exp
+
+from dalenius.errors import QueryRefused
+from dalenius.tables.expressions import quoted, written
+from dalenius.tables.nearest import nearest
+from dalenius.tables.problems import Problems
+from dalenius.tables.public import PublicTable
+from dalenius.tables.qualified import Names
+from dalenius.tables.query import Table
+
+
+def joined(select: Any, table: Table, public: Mapping[str, Any]) -> tuple[Any, Table]:
+    """The SELECT with every column under its flat name, and the table with its public ones joined."""
+    source = select.args.get("from_")
+    if source is None or not isinstance(source.this, exp.Table):
+        raise QueryRefused(f"FROM must name the table {table.name!r} and nothing else.")
+    named = ".".join(part.name for part in source.this.parts)
+    if named.lower() != table.name.lower():
+        raise QueryRefused(
+            f"there is no private table {written(source.this)}; it is called {table.name!r}: write FROM "
+            f"{_identifier(table.name)}."
+        )
+    names = Names(table, source.this.alias or source.this.name)
+    joins = [_Joined(join, names, public) for join in select.args.get("joins") or ()]
+    used, problems = {flat for join in joins for flat, _ in join.on}, Problems()
+    resolved = select.copy()
+    for part in (*resolved.expressions, resolved.args.get("where"), resolved.args.get("group")):
+        for column in list(part.find_all(exp.Column)) if part is not None else ():
+            if isinstance(column.this, exp.Star):
+                continue
+            flat = problems.attempt(partial(names.find, column))
+            if flat is None:
+                continue
+            used.add(flat)
+            if column.table or flat != column.name:
+                column.replace(exp.column(flat, quoted=True))
+    problems.raise_any()
+    for join in joins:
+        table = table.join_public(join.renamed(used), on=join.pairs(used), how=join.how)
+    return resolved, table
+
+
+class _Joined:
+    """One JOIN: the public table, what it is joined on, and what its columns are called from then on."""
+
+    def __init__(self, join: Any, names: Names, public: Mapping[str, Any]) -> None:
+        self.data = _public(join.this, public)
+        side, kind = (join.args.get("side") or "").upper(), (join.args.get("kind") or "").upper()
+        plain = (side, kind) in {("", ""), ("", "INNER"), ("LEFT", ""), ("LEFT", "OUTER")}
+        if not plain or join.args.get("method"):
+            raise QueryRefused("only JOIN and LEFT JOIN with public tables are available.")
+        self.how: Literal["inner", "left"] = "left" if side == "LEFT" else "inner"
+        self.alias, self.names = join.this.alias_or_name, names
+        self.theirs = PublicTable.of(self.data)
+        using, condition = join.args.get("using"), join.args.get("on")
+        if using:
+            self.on = [self._using(item) for item in using]
+        elif condition is not None:
+            self.on = [self._pair(part) for part in _conjuncts(condition)]
+        else:
+            raise QueryRefused("a JOIN needs USING (column) or ON ours = theirs.")
+        self.flat = names.add(self.alias, self.theirs, [theirs for _, theirs in self.on] if using else [])
+
+    def _using(self, item: Any) -> tuple[str, str]:
+        return self.names.find(exp.column(item.name)), self._own(item.name)
+
+    def _pair(self, condition: Any) -> tuple[str, str]:
+        if isinstance(condition, exp.Paren):
+            return self._pair(condition.this)
+        a, b = condition.this, condition.args.get("expression")
+        if isinstance(condition, exp.EQ) and isinstance(a, exp.Column) and isinstance(b, exp.Column):
+            for ours, theirs in ((a, b), (b, a)):
+                if self._is_own(theirs) and not self._is_own(ours):
+                    return self.names.find(ours), self._own(theirs.name)
+        raise QueryRefused(
+            f"ON {written(condition)} is refused: write ON column = {self.alias}.column, joined by AND."
+        )
+
+    def _is_own(self, column: Any) -> bool:
+        """Whether a name means the table that is being joined."""
+        if column.table:
+            return bool(column.table.lower() == self.alias.lower())
+        here = any(name.lower() == column.name.lower() for name in self.theirs.names)
+        before = any(table.matches(column.name) for table in self.names.tables)
+        if here and before:
+            raise QueryRefused(f"the column {column.name!r} is ambiguous; write table.{column.name}.")
+        return here
+
+    def _own(self, name: str) -> str:
+        if name in self.theirs.names:
+            return name
+        found = [own for own in self.theirs.names if own.lower() == name.lower()]
+        if len(found) != 1:
+            raise QueryRefused(
+                f"there is no column {name!r} in {self.alias}; {nearest(name, self.theirs.names)}."
+            )
+        return found[0]
+
+    def _kept(self, used: set[str]) -> dict[str, str]:
+        """The columns joined on that the question also looks at: they stay, under their flat names."""
+        return {theirs: self.flat[theirs] for _, theirs in self.on if self.flat[theirs] in used}
+
+    def pairs(self, used: set[str]) -> list[tuple[str, str]]:
+        kept = self._kept(used)
+        return [(ours, _key(theirs) if theirs in kept else theirs) for ours, theirs in self.on]
+
+    def renamed(self, used: set[str]) -> Any:
+        """The public table with its columns under their flat names; as it is where they have them."""
+        kept, keys = self._kept(used), {theirs for _, theirs in self.on}
+        columns = {}
+        for name in self.theirs.names:
+            if name not in keys or name in kept:
+                columns[self.flat[name]] = name
+            if name in keys:
+                columns[_key(name) if name in kept else name] = name
+        if all(flat == name for flat, name in columns.items()):
+            return self.data
+        arrow = self.theirs.arrow.select(list(columns.values()))
+        return arrow.rename_columns(list(columns))
+
+
+def _key(name: str) -> str:
+    return f"{name} (joined on)"
+
+
+def _public(named: Any, public: Mapping[str, Any]) -> Any:
+    known = ", ".join(public) or "none are given"
+    if not isinstance(named, exp.Table) or named.args.get("db"):
+        raise QueryRefused(f"{written(named)} is not one of the public tables ({known}).")
+    found = [name for name in public if name.lower() == named.name.lower()]
+    exact = [name for name in found if name == named.name] or found
+    if len(exact) != 1:
+        many = f"; {nearest(named.name, public)}" if public else ""
+        raise QueryRefused(
+            f"{written(named)} is not one of the public tables ({known}){many}. Only those can be joined, because a "
+            "second private table would have its own units."
+        )
+    return public[exact[0]]
+
+
+def _conjuncts(tree: Any) -> list[Any]:
+    while isinstance(tree, exp.Paren):
+        tree = tree.this
+    return (
+        [part for side in tree.flatten() for part in _conjuncts(side)]
+        if isinstance(tree, exp.And)
+        else [tree]
+    )
+
+
+def _identifier(name: str) -> str:
+    """A name as SQL needs it: in quotes where it is not a plain word."""
+    return name if name.isidentifier() and name.isascii() else quoted(name)

@@ -1,0 +1,91 @@
+"""Losses as text: read back they are the same to the last bit, and what was written once is read for ever."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+import dalenius as dp
+from dalenius import losses
+from dalenius.calculus.pairs.pair import Pair
+from dalenius.calculus.saved import PAIRS
+from dalenius.errors import InvalidParameter
+from tests.calculus.golden_losses import HERE, large, numbers, small
+
+VERSIONS = ("losses-v1",)
+
+
+@pytest.mark.parametrize("name", [*small(), "group, tabulated", "parallel, tabulated", "sampled composition"])
+def test_what_is_read_is_what_was_written(name: str) -> None:
+    loss = small().get(name) or large()[name]
+    again = losses.Loss.from_json(loss.to_json())
+    assert again == loss
+    assert repr(again) == repr(loss)
+    assert again.to_json() == loss.to_json()
+    assert numbers(again) == numbers(loss)
+    assert again + again == loss * 2
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("name", small())
+def test_golden(version: str, name: str) -> None:
+    """The numbers are computed anew, by SciPy's functions too: on another machine the last digits may differ."""
+    told = json.loads((HERE / f"{version}.json").read_text())[name]
+    loss = losses.Loss.from_json(told["text"])
+    if version == VERSIONS[-1]:
+        assert loss.to_json() == told["text"]
+    for word, values in numbers(loss).items():
+        assert np.allclose(np.float64(values), np.float64(told["numbers"][word]), rtol=1e-9, atol=1e-300), (
+            word
+        )
+
+
+def test_every_pair_has_a_tag() -> None:
+    def below(kind: type) -> set[type]:
+        return {kind, *(deeper for sub in kind.__subclasses__() for deeper in below(sub))}
+
+    ours = {kind for kind in below(Pair) - {Pair} if kind.__module__.startswith("dalenius.calculus.")}
+    assert {kind for kind in ours if not kind.__name__.startswith("_")} == {
+        kind for tag in PAIRS.values() for kind in tag.types
+    }
+
+
+@pytest.mark.parametrize(
+    "loss",
+    [
+        losses.rdp(lambda order: 0.5 * order),
+        losses.rdp(lambda order: order) + losses.gaussian(1.0),
+        dp.RDP(2.0, 1.0).loss(),
+    ],
+)
+def test_functions_are_refused(loss: losses.Loss) -> None:
+    with pytest.raises(InvalidParameter, match="a function cannot be written down"):
+        loss.to_json()
+
+
+TEXT = losses.gaussian(1.0).to_json()
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (TEXT.replace('"version":1', '"version":2'), "install a newer dalenius"),
+        (TEXT.replace('"version":1', '"version":0'), "no dalenius wrote"),
+        (TEXT.replace('"version":1', '"version":true'), "no dalenius wrote"),
+        (TEXT.replace('"kind":"gaussian"', '"kind":"cauchy"'), "'cauchy'.*install a newer dalenius"),
+        (TEXT.replace("add_remove", "swap"), "install a newer dalenius"),
+        (TEXT.replace('"1"', '"1/0"'), "not written as we write them"),
+        (TEXT.replace('"times":1', '"time":1'), "not written as we write them"),
+        ('{"format":"dalenius loss","version":1}', "not written as we write them"),
+        ('{"format":"dalenius model","version":1}', "not a dalenius loss"),
+        ("{", "not a dalenius loss"),
+        ("[1]", "not a dalenius loss"),
+        ("[" * 100_000, "not a dalenius loss"),
+        (None, "not a dalenius loss"),
+    ],
+)
+def test_what_is_not_a_loss(text: str, message: str) -> None:
+    with pytest.raises((InvalidParameter, dp.errors.LedgerError), match=message):
+        losses.Loss.from_json(text)

@@ -1,0 +1,97 @@
+"""`python -m tests.learn.golden_models FOLDER`: every model as text, and what it predicts.
+
+Made once for a version of the format and committed; a file that is there is never written over.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.linear_model import LinearRegression
+from sklearn.pipeline import Pipeline
+
+import dalenius as dp
+from dalenius import learn, losses
+from dalenius.learn.saved import VERSION
+
+HERE = Path(__file__).parent / "golden"
+
+X = np.column_stack((np.linspace(-0.7, 0.7, 300), np.cos(np.arange(300.0)) / 2))
+Y = np.clip(X[:, 0] - X[:, 1] / 2, -1, 1)
+LABELS = (Y > 0).astype(int)
+NEW = np.array([[0.5, -0.25], [-0.125, 0.0], [3.0, 4.0]])
+
+GDP, PURE, APPROX = dp.GDP(0.5), dp.PureDP(1.0), dp.ApproxDP(1.0, 1e-5)
+
+
+def fitted() -> dict[str, Any]:
+    """One of every kind of model, fitted."""
+    bounds = learn.PublicBounds([(-0.7, 0.7), (-0.5, 0.5)])
+    return {
+        "logistic": learn.LogisticRegression(APPROX, classes=("no", "yes")).fit(
+            X, np.where(LABELS, "yes", "no")
+        ),
+        "logistic, descent": learn.LogisticRegression(GDP, method=learn.Descent(steps=5)).fit(X, LABELS),
+        "svc": learn.LinearSVC(GDP, rows="normalize").fit(X, LABELS),
+        "huber": learn.HuberRegression(GDP).fit(X, Y),
+        "poisson": learn.PoissonRegression(GDP, most=2.0).fit(X, LABELS),
+        "linear": learn.LinearRegression(dp.ZCDP(0.1)).fit(X, Y),
+        "posterior": learn.PosteriorSampleRegression(APPROX).fit(X, Y),
+        "adaptive posterior": learn.AdaptivePosteriorSampleRegression(APPROX).fit(X, Y),
+        "exponential least squares": learn.ExponentialLeastSquares(PURE).fit(X, Y),
+        "gradient least squares": learn.GradientLeastSquares(PURE).fit(X, Y),
+        "exponential quantiles": learn.ExponentialQuantileRegression(PURE, level=0.25).fit(X, Y),
+        "gradient quantiles": learn.GradientQuantileRegression(PURE, level=0.25).fit(X, Y),
+        "exponential mean": learn.ExponentialMean(PURE, bounds=(-1, 1)).fit(Y),
+        "gradient mean": learn.GradientMean(PURE, bounds=(-1, 1)).fit(Y),
+        "exponential quantile": learn.ExponentialQuantile(PURE, bounds=(-1, 1), level=0.3).fit(Y),
+        "gradient quantile": learn.GradientQuantile(PURE, bounds=(-1, 1), level=0.3).fit(Y),
+        "aggregate": learn.SubsampleAggregate(LinearRegression(), GDP, size=3, bound=2.0, parts=10).fit(X, Y),
+        "search": learn.PrivateSearch(
+            learn.LogisticRegression(GDP),
+            [{"row_norm": 0.5}, {"row_norm": 2.0, "method": learn.Descent(steps=3)}],
+            GDP,
+            tries=learn.FixedTries(3),
+            validation=(X[:20], LABELS[:20]),
+        ).fit(X, LABELS),
+        "pipeline": Pipeline(
+            [
+                ("bounds", bounds),
+                ("model", learn.LogisticRegression(GDP).fit(bounds.fit().transform(X), LABELS)),
+            ]
+        ),
+    }
+
+
+def numbers(model: Any) -> dict[str, list[str]]:
+    """What a model tells, exactly."""
+    last = model[-1] if isinstance(model, Pipeline) else model
+    loss = last.loss_
+    # Anew: the last digits of a bound depend on what the loss was asked before.
+    fresh = losses.Loss(loss.terms_remove, loss.terms_add, loss.adjacency, loss.expression)
+    found = {"epsilon": fresh.epsilon_bounds(1e-4)}
+    for name in ("coef_", "intercept_", "value_", "best_score_"):
+        if hasattr(last, name):
+            found[name] = np.ravel(getattr(last, name))
+    told = {name: [repr(float(x)) for x in values] for name, values in found.items()}
+    if hasattr(model, "predict"):
+        told["predicted"] = [str(x) for x in np.ravel(model.predict(NEW))]
+    return told
+
+
+def main(folder: Path) -> None:
+    path = folder / f"models-v{VERSION}.json"
+    if path.exists():
+        raise SystemExit(f"{path} is there, and is never written over.")
+    told = {
+        name: {"text": learn.to_json(model), "numbers": numbers(model)} for name, model in fitted().items()
+    }
+    path.write_text(json.dumps(told, indent=0, sort_keys=True) + "\n")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

@@ -1,0 +1,329 @@
+"""What every engine must do, in one suite that all of them run.
+
+An engine's class says how rows get into it (`hold`), and inherits the rest: the same integers as plain Python and as
+every other engine, for the nastiest of tables; digests, lengths and sums that are right at their limits; nothing that a
+value could make fail; one way to fail, which the ledger records.
+"""
+
+from __future__ import annotations
+
+import datetime
+import hashlib
+import math
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, ClassVar
+
+import ibis
+import ibis.expr.operations as ops
+import pyarrow as pa
+import pytest
+
+import dalenius as dp
+from dalenius.errors import EngineFailed, QueryRefused
+from dalenius.session.ledger import Ledger
+from dalenius.tables import Query, Schema, Source, Table, Unit, count, exact, mean, sum
+from dalenius.tables.engines import KNOWN
+from dalenius.tables.engines.engine import LIMB, LIMIT, ROWS, Engine, fits
+from dalenius.tables.failure import FAILED
+from dalenius.tables.kinds import MOST
+from tests.tables import nasty
+from tests.tables.engines import UNIT, Hold, check_discovery, check_fit, check_release, integers
+
+CASES = nasty.cases()
+SCHEMA = Schema(nulls="drop")
+TEXTS = ["", " ", "a", "A", "é", "e\u0301", "𝄞", "o'b\"\\", "%", "_", "NaN", "\ufffd", "x" * 70_000, None]
+WHOLE = [2**63 - 1, -(2**63), 2**53 + 1, 0, -1, None]
+DOUBLES = [0.0, 5e-324, -5e-324, 1.5, MOST, -MOST, 2.0**62, -(2.0**62), math.inf, math.nan, None]
+DAYS = [datetime.date(1, 1, 1), datetime.date(9999, 12, 31), datetime.date(2020, 2, 29), None]
+
+
+def column(values: list[Any], dtype: pa.DataType) -> pa.Array:
+    size = max(map(len, (TEXTS, WHOLE, DOUBLES, DAYS)))
+    return pa.array([values[n % len(values)] for n in range(size)], dtype)
+
+
+EXTREMES = pa.table(
+    {
+        "i": column(WHOLE, pa.int64()),
+        "x": column(DOUBLES, pa.float64()),
+        "s": column(TEXTS, pa.string()),
+        "b": column([True, False, None], pa.bool_()),
+        "d": column(DAYS, pa.date32()),
+        "t": column([datetime.datetime(9999, 12, 31, 23, 59, 59, 999999), None], pa.timestamp("us")),
+    }
+)
+
+
+def number(x: float) -> Any:
+    return ibis.literal(repr(x)).cast("float64")
+
+
+def tame(x: Any) -> Any:
+    """Within what arithmetic is given."""
+    large, small = number(1e18), number(1e-30)
+    steps = [(x <= number(-1e18), number(-1e18)), (x <= number(-1e-30), x), (x < small, number(0.0))]
+    return ibis.cases(*steps, (x <= large, x), (x > large, large))
+
+
+def over(i: Any, rank: Any) -> Any:
+    return rank.over(ibis.window(group_by=i % 3, order_by=[ibis.asc(i, nulls_first=True)]))
+
+
+TOTAL: dict[type[Any], Callable[..., Any]] = {
+    ops.Add: lambda i, x, s, b, d, t: tame(x) + tame(x),
+    ops.Subtract: lambda i, x, s, b, d, t: tame(x) - number(0.1),
+    ops.Multiply: lambda i, x, s, b, d, t: tame(x) * number(0.1),
+    ops.Divide: lambda i, x, s, b, d, t: number(1.0) / ibis.cases((x >= number(1.0), x)).nullif(number(0.0)),
+    ops.Modulus: lambda i, x, s, b, d, t: i % 7,
+    ops.Abs: lambda i, x, s, b, d, t: x.abs(),
+    ops.Floor: lambda i, x, s, b, d, t: tame(x).floor(),
+    ops.Ceil: lambda i, x, s, b, d, t: tame(x).ceil(),
+    ops.Sqrt: lambda i, x, s, b, d, t: ibis.cases((x >= number(0.0), x)).sqrt(),
+    ops.Less: lambda i, x, s, b, d, t: x < number(1.5),
+    ops.LessEqual: lambda i, x, s, b, d, t: i <= 7,
+    ops.Greater: lambda i, x, s, b, d, t: d > datetime.date(2020, 1, 1),
+    ops.GreaterEqual: lambda i, x, s, b, d, t: x >= number(MOST),
+    ops.Equals: lambda i, x, s, b, d, t: s == "A",
+    ops.NotEquals: lambda i, x, s, b, d, t: d != datetime.date(2020, 2, 29),
+    ops.And: lambda i, x, s, b, d, t: b & (i > 0),
+    ops.Or: lambda i, x, s, b, d, t: b | (i > 0),
+    ops.Not: lambda i, x, s, b, d, t: ~b,
+    ops.IsNull: lambda i, x, s, b, d, t: t.isnull(),
+    ops.NotNull: lambda i, x, s, b, d, t: s.notnull(),
+    ops.SearchedCase: lambda i, x, s, b, d, t: ibis.cases((b, i)),
+    ops.Coalesce: lambda i, x, s, b, d, t: ibis.coalesce(s, ibis.literal("none")),
+    ops.NullIf: lambda i, x, s, b, d, t: s.nullif("a"),
+    ops.Least: lambda i, x, s, b, d, t: ibis.least(x, number(2.0)),
+    ops.Greatest: lambda i, x, s, b, d, t: ibis.greatest(i, ibis.literal(5, "int64")),
+    ops.InValues: lambda i, x, s, b, d, t: s.isin(["a", "é"]),
+    ops.ExtractYear: lambda i, x, s, b, d, t: t.year(),
+    ops.ExtractQuarter: lambda i, x, s, b, d, t: d.quarter(),
+    ops.ExtractMonth: lambda i, x, s, b, d, t: d.month(),
+    ops.ExtractDay: lambda i, x, s, b, d, t: t.day(),
+    ops.StringContains: lambda i, x, s, b, d, t: s.contains("é"),
+    ops.StartsWith: lambda i, x, s, b, d, t: s.startswith("o'"),
+    ops.EndsWith: lambda i, x, s, b, d, t: s.endswith('"\\'),
+    ops.Literal: lambda i, x, s, b, d, t: ibis.literal(1, "int64"),
+    ops.RowNumber: lambda i, x, s, b, d, t: over(i, ibis.row_number()),
+    ops.DenseRank: lambda i, x, s, b, d, t: over(i, ibis.dense_rank()),
+    ops.StringConcat: lambda i, x, s, b, d, t: s + "x",
+    ops.Substring: lambda i, x, s, b, d, t: s.left(3),
+    ops.TryCast: lambda i, x, s, b, d, t: s.try_cast("int64"),
+    ops.BitwiseAnd: lambda i, x, s, b, d, t: i & 255,
+    ops.BitwiseRightShift: lambda i, x, s, b, d, t: i >> 23,
+}
+"""Each operation, with the arguments questions give it (`engines.total`)."""
+
+WITHIN = {ops.WindowFunction, ops.SortKey, ops.Sum, ops.Count, ops.CountStar, ops.CountDistinct}
+"""Parts of others; and aggregates, which every case has."""
+
+
+class EngineContract:
+    """Inherit, name the engine, and write the fixture `hold`."""
+
+    name: ClassVar[str]
+
+    @pytest.fixture(scope="class")
+    @classmethod
+    def hold(cls) -> Hold:
+        raise NotImplementedError("say how a table gets into the engine")
+
+    @pytest.fixture
+    def collating(self) -> Source | None:
+        """A table t(s) of 'a' and 'A', which a collation takes to be equal; None where there is no such thing."""
+        return None
+
+    @property
+    def engine(self) -> Engine:
+        return KNOWN[self.name]
+
+    @pytest.fixture(scope="class")
+    @classmethod
+    def held(cls, hold: Hold) -> tuple[Any, dict[str, Any]]:
+        return hold(nasty.arrow())
+
+    @pytest.fixture(scope="class")
+    @classmethod
+    def source(cls, held: tuple[Any, dict[str, Any]]) -> Iterator[Source]:
+        source = Source.open(held[0], **held[1])
+        yield source
+        source.close()
+
+    @pytest.fixture(scope="class")
+    @classmethod
+    def elsewhere(cls) -> Source:
+        return Source.open(nasty.arrow())
+
+    @pytest.fixture(scope="class")
+    @classmethod
+    def extremes(cls, hold: Hold) -> Source:
+        data, options = hold(EXTREMES)
+        return Source.open(data, **options)
+
+    # The same answers everywhere
+
+    @pytest.mark.parametrize(("name_", "ask", "unit"), CASES, ids=[case[0] for case in CASES])
+    def test_integers_are_those_of_any_other(
+        self, name_: str, ask: Callable[[Table], Query], unit: Unit, source: Source, elsewhere: Source
+    ) -> None:
+        assert source.engine is self.engine
+        assert integers(source, ask, unit) == integers(elsewhere, ask, unit)
+
+    def test_release(self, held: tuple[Any, dict[str, Any]]) -> None:
+        check_release(held[0], **held[1])
+
+    def test_discovery(self, held: tuple[Any, dict[str, Any]]) -> None:
+        check_discovery(held[0], **held[1])
+
+    def test_fit(self, held: tuple[Any, dict[str, Any]]) -> None:
+        check_fit(held[0], **held[1])
+
+    # Values at the ends of their types
+
+    def test_clean_columns(self, extremes: Source) -> None:
+        """NaN is null, infinity the largest double, everything else is what it was."""
+        kinds = [f.kind for f in extremes.fields]
+        assert kinds == ["integer", "number", "text", "bool", "date", "timestamp"]
+        columns = {name: extremes.rows[f"c{n}"] for n, name in enumerate("ixsbd")}
+        asked = columns | {n: self.engine.integer(k, columns[n]) for n, k in (("b", "bool"), ("d", "date"))}
+        found = extremes.fetch(extremes.rows.select(**asked))
+        for name in "ixsbd":
+            there = EXTREMES.column(name).to_pylist()
+            expected = [MOST if x == math.inf else None if x != x else x for x in there]
+            if name == "b":
+                expected = [None if x is None else int(x) for x in expected]
+            if name == "d":
+                expected = [None if x is None else x.year * 10_000 + x.month * 100 + x.day for x in expected]
+            assert sorted(map(str, expected)) == sorted(map(str, found.column(name).to_pylist()))
+
+    def test_operations_are_total(self, extremes: Source) -> None:
+        """Each that is listed has a value for every row; each is tried here."""
+        listed = set(self.engine.operations) - WITHIN
+        assert listed <= set(TOTAL)
+        columns = [extremes.rows[f"c{n}"] for n in range(6)]
+        asked = {f"y{n}": TOTAL[op](*columns) for n, op in enumerate(sorted(listed, key=str))}
+        counted = extremes.rows.mutate(**asked)
+        statement = counted.aggregate(**{name: counted[name].count() for name in asked})
+        self.engine.check(statement, extremes.rows)
+        found = extremes.fetch(statement).to_pylist()
+        assert all(0 <= n <= EXTREMES.num_rows for n in found[0].values())
+
+    def test_what_is_not_listed_is_refused(self, extremes: Source) -> None:
+        rows = extremes.rows
+        for statement in (rows.select(y=rows.c1.log()), rows.aggregate(y=rows.c1.sum()), rows.order_by("c0")):
+            with pytest.raises(QueryRefused, match="not among the operations known to be total"):
+                self.engine.check(statement, rows)
+
+    def test_digests(self, extremes: Source) -> None:
+        """They are those of hashlib, and so are the bytes."""
+        s = extremes.rows["c2"]
+        of = {"d": self.engine.digest(s), "h": self.engine.hexadecimal(s), "n": self.engine.length(s)}
+        statement = extremes.rows.select(s=s, **of)
+        self.engine.check(statement, extremes.rows)
+        for row in extremes.fetch(statement).to_pylist():
+            if row["s"] is None:
+                assert row == dict.fromkeys("sdhn")
+                continue
+            raw = row["s"].encode()
+            assert row["d"] == int.from_bytes(hashlib.sha256(raw).digest()[:3], "big")
+            assert (bytes.fromhex(row["h"]), row["n"]) == (raw, len(raw))
+
+    @pytest.mark.parametrize("size", [1, 23, 24, 30, 46, 48, 60, 62])
+    def test_sums_at_their_limits(self, hold: Hold, size: int) -> None:
+        """Exact, as a number or as text; clamped where the bounds say that it fits 64 bits."""
+        most = 2**size - 1
+        for values in ([most] * 5, [-most] * 5, [most, -most, 1, None], [None], []):
+            data, options = hold(pa.table({"x": pa.array(values, pa.int64())}))
+            source = Source.open(data, **options)
+            pieces = self.engine.sum(source.rows["c0"], size)
+            statement = source.rows.aggregate(**{f"s{n}": piece for n, (piece, _) in enumerate(pieces)})
+            self.engine.check(statement, source.rows)
+            (row,) = source.fetch(statement).to_pylist()
+            total, expected = 0, 0
+            for n, (_, power) in enumerate(pieces):
+                total += int(row[f"s{n}"]) * 2**power
+            for value in values:
+                expected += value or 0
+            assert total == (
+                max(-LIMIT, min(LIMIT, expected)) if fits(size) and len(pieces) == 1 else expected
+            )
+            assert [type(row[f"s{n}"]) for n in range(len(pieces))] in ([int] * len(pieces), [str])
+            source.close()
+
+    def test_limbs_have_room_for_all_rows(self) -> None:
+        assert LIMB + ROWS < 62
+
+    def test_huge_products(self, hold: Hold) -> None:
+        data, options = hold(pa.table({"x": pa.array([2.0**40, -(2.0**41), 1e300, None], pa.float64())}))
+        source = Source.open(data, **options)
+        query = source.table(SCHEMA).agg(
+            v=dp.variance("x", (-(2.0**41), 2.0**41)), s=sum("x", (-1e100, 1e100))
+        )
+        here = Source.open(pa.table({"x": [2.0**40, -(2.0**41), 1e300, None]}))
+        other = here.table(SCHEMA).agg(v=dp.variance("x", (-(2.0**41), 2.0**41)), s=sum("x", (-1e100, 1e100)))
+        found, expected = (exact.evaluate(*pair, Unit.rows()) for pair in ((source, query), (here, other)))
+        assert [v.tolist() for v in found.values.values()] == [v.tolist() for v in expected.values.values()]
+
+    def test_texts_that_a_collation_takes_for_equal(self, collating: Source | None) -> None:
+        """They are two keys, or the column is not used."""
+        if collating is None:
+            return
+        if collating.fields[0].kind is None:
+            with pytest.raises(QueryRefused, match="different texts can be equal"):
+                collating.table(SCHEMA).group_by("s", keys=["a", "A"])
+            return
+        query = collating.table(SCHEMA).group_by("s", keys=["a", "A"]).agg(n=count())
+        everybody = collating.table(SCHEMA).agg(n=count())
+        found = exact.evaluate(collating, everybody, Unit("s", max_rows=1))
+        assert found[everybody.measures[0]].tolist() == [2]
+        assert exact.evaluate(collating, query, Unit.rows())[query.measures[0]].tolist() == [1, 1]
+
+    # Running
+
+    def test_an_engine_that_fails(
+        self, held: tuple[Any, dict[str, Any]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """One constant error, and the ledger says that it happened."""
+        for problem, expected in (
+            (RuntimeError("secret"), EngineFailed),
+            (KeyboardInterrupt(), KeyboardInterrupt),
+        ):
+            path = tmp_path / expected.__name__
+            s = dp.Session(
+                held[0], unit=UNIT, budget=dp.ZCDP(1), schema=nasty.SCHEMA, ledger=path, name="d", **held[1]
+            )
+
+            def fetch(self: Engine, backend: Any, statement: Any, problem: BaseException = problem) -> Any:
+                raise problem
+
+            with monkeypatch.context() as patch:
+                patch.setattr(type(self.engine), "fetch", fetch)
+                with pytest.raises(expected) as caught:
+                    s.release(s.table.agg(n=dp.count()), dp.ZCDP(0.5))
+            assert expected is KeyboardInterrupt or str(caught.value) == FAILED
+            assert s.remaining == dp.ZCDP(0.5)
+            assert Ledger.open(path).verify().failures == 1
+
+    def test_questions_at_the_same_time(self, source: Source) -> None:
+        query = source.table(SCHEMA).group_by("k", keys=nasty.KEYS).agg(n=count(), m=mean("a", (-5, 5)))
+
+        def ask(_: int) -> list[Any]:
+            found = exact.evaluate(source, query, UNIT)
+            return [found[measure].tolist() for measure in query.measures]
+
+        with ThreadPoolExecutor(4) as pool:
+            answers = list(pool.map(ask, range(8)))
+        assert answers == [answers[0]] * 8
+
+    def test_opened_twice_and_closed(self, held: tuple[Any, dict[str, Any]]) -> None:
+        """Each opening is its own: to close one does not close the other."""
+        first, second = (Source.open(held[0], **held[1]) for _ in range(2))
+        query = first.table(SCHEMA).agg(n=count())
+        first.close()
+        assert exact.evaluate(second, query, Unit.rows())[query.measures[0]].tolist() == [300]
+        if first._owned:
+            with pytest.raises(EngineFailed):
+                exact.evaluate(first, query, Unit.rows())
+        second.close()
