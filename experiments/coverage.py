@@ -186,7 +186,7 @@ def _chunks(replicates: int, most: int) -> Iterator[int]:
 
 
 def _is_tiny(made: Plan) -> bool:
-    return all(noise.is_whole and noise.sigma < 0.5 for noise in made.noises)
+    return all(noise.law.whole and noise.sigma < 0.5 for noise in made.noises)
 
 
 def _keep(

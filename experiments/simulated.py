@@ -169,9 +169,7 @@ class Errors:
         (self._noise,) = made.noises
         tables = len(made.query.keys or ())
         nothing = tree.coarser(np.zeros((tables, self._noise.measure.size), dtype=np.int64))
-        self._errors = tree.consistent(
-            [np.asarray(self._noise.mechanism.release(part), float) for part in nothing]
-        )
+        self._errors = tree.consistent([self._noise.release(part) for part in nothing])
 
     def added(self, made: Plan, exact: ExactTable) -> Released:
         """What `release` makes of these tables with this noise."""
