@@ -36,9 +36,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     listed = slow.listed()
     for item in items:
         path, _, rest = item.nodeid.partition("::")
-        parts = rest.partition("[")[0].split("::")
+        function, _, case = rest.partition("[")
+        parts = function.split("::")
         name = "::".join((".".join([path.removesuffix(".py").replace("/", "."), *parts[:-1]]), parts[-1]))
-        if name in listed or SERVERS & set(getattr(item, "fixturenames", ())):
+        served = "postgres" in case or SERVERS & set(getattr(item, "fixturenames", ()))
+        if name in listed or served:
             item.add_marker(pytest.mark.slow)
 
 

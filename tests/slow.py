@@ -1,8 +1,8 @@
 """`python -m tests.slow REPORT`: which tests `make fast` leaves out, from how long each took.
 
-REPORT is what `pytest --junitxml=REPORT` wrote on a quiet machine. The slowest test functions, all their cases together,
-go into `slow.txt` until what is left takes `BUDGET` seconds of two workers; `conftest` marks them. A test may also be
-marked by hand: `@pytest.mark.slow`.
+REPORT is what `pytest --junitxml=REPORT` wrote on a quiet machine. The slowest test functions, all cases of each
+together, go into `slow.txt` until what is left takes `BUDGET` seconds of two workers; `conftest` marks them. A test may
+also be marked by hand: `@pytest.mark.slow`.
 """
 
 from __future__ import annotations
