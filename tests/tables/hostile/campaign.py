@@ -46,11 +46,11 @@ def neighbours(
     return attempt
 
 
-def engines(held: Mapping[str, stores.Store]) -> Try:
+def engines(held: Mapping[str, stores.Store], units: int = 6) -> Try:
     """A world that every engine can hold: do they count the same?"""
 
     def attempt(data: st.DataObject, random: Random, tally: Tally) -> None:
-        world = worlds(random, "all", names=0, units=6)
+        world = worlds(random, "all", names=0, units=units)
         agree(held, world, [data.draw(questions(world.names)) for _ in range(QUESTIONS)], tally)
 
     return attempt
