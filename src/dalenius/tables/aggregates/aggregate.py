@@ -60,8 +60,8 @@ class Inputs:
     roles: Roles
     released: Released
     failure: float
-    sampling: bool
-    table: Columns
+    sampling: bool = False
+    table: Columns | None = None
 
     def __getitem__(self, role: str) -> Noisy:
         """The noisy measure that plays a part."""

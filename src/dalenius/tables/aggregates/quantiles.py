@@ -71,6 +71,7 @@ class Quantiles(Aggregate):
     def estimate(self, name: str, inputs: Inputs) -> list[Column]:
         ranks, bins = inputs.released.ranks[inputs.roles["bins"], self.levels], inputs.roles["bins"].bins
         assert bins is not None
+        assert inputs.table is not None
         bounds = inputs.table.argument(self.column, self.bounds, self.nulls, self.what).bounds
         found = []
         for k, level in enumerate(self.levels):
