@@ -50,9 +50,10 @@ check: $(VENV)/.installed-dev
 bench: $(VENV)/.installed-dev $(BENCH_VENV)/.installed
 	$(BIN)/python -m benchmarks
 
-# Random questions about random tables and their neighbours, for hours; CASES=1000 for so many on each engine.
+# Random questions about random tables and their neighbours, for hours; CASES=1000 for so many on each engine. It may be
+# stopped at any time, and goes on where it stopped as long as the code is the same; SEED=1 draws other cases.
 fuzz: $(VENV)/.installed-dev servers
-	$(BIN)/python -m tests.tables.hostile $(if $(CASES),--cases $(CASES))
+	$(BIN)/python -m tests.tables.hostile $(if $(CASES),--cases $(CASES)) $(if $(SEED),--seed $(SEED))
 
 # DATA=folder where it is not beside the repository; takes about half an hour.
 reproduce: $(VENV)/.installed-dev

@@ -18,6 +18,7 @@ from dalenius.calculus.guarantees import KINDS as REGISTERED
 from dalenius.calculus.guarantees import Measure, from_record
 from dalenius.calculus.guarantees.amounts import declared, declared_at_least
 from dalenius.calculus.guarantees.zcdp import ZCDPFilter
+from dalenius.core.adjacency import adjacency_record, read_adjacency
 from tests.calculus.guarantee_contract import FilterContract, GuaranteeContract
 
 G1 = dp.theorems.gaussian_tradeoff(1.0)
@@ -276,13 +277,12 @@ def test_an_unknown_kind_is_an_error() -> None:
 
 
 def test_neighbours_are_recorded_by_words_that_stay() -> None:
-    golden = {dp.ADD_REMOVE: {"kind": "add_remove"}, dp.REPLACE_ONE: {"kind": "replace_one"}}
-    for relation, record in golden.items():
-        assert relation.record() == record
-        assert dp.Adjacency.from_record(record) is relation
-    for other in ({"kind": "ADD_REMOVE"}, {}, None, "add_remove"):
+    for relation, word in ((dp.ADD_REMOVE, "add_remove"), (dp.REPLACE_ONE, "replace_one")):
+        assert adjacency_record(relation) == word
+        assert read_adjacency(word) is relation
+    for other in ("ADD_REMOVE", {}, None, 5):
         with pytest.raises(dp.errors.LedgerError, match="neighbouring relation"):
-            dp.Adjacency.from_record(other)
+            read_adjacency(other)
 
 
 @pytest.mark.parametrize("number", [Fraction(1, 4), Decimal("0.25"), np.float32(0.25), 0.25], ids=repr)

@@ -95,6 +95,7 @@ class EstimatorContract:
             held = set(vars(model)) - set(model.get_params(deep=False))
             assert held <= self.fitted, held - self.fitted
 
+    @pytest.mark.slow
     def test_audit_stays_within_the_claim(self) -> None:
         for promise in self.audited:
             pair = self.worst_pair()

@@ -25,7 +25,7 @@ from dalenius.calculus.guarantees.amounts import declared
 from dalenius.calculus.guarantees.cost import Cost
 from dalenius.calculus.guarantees.shifted import Polygon
 from dalenius.errors import InvalidParameter
-from dalenius.session.ledger import Ledger
+from dalenius.session.ledger import Ledger, account_terms
 from dalenius.session.report import overview
 from dalenius.session.verify import verify
 from tests.session.test_filters import interactive, profile, transcript
@@ -340,9 +340,7 @@ class TestLedger:
         again = ledger.account("people", promise)
         assert again.filter == account.filter
         assert again.left() == account.left()
-        with pytest.raises(
-            InvalidParameter, match=r"a reserve of 0\.5, and now approx:3\.0,1e-05 and a reserve"
-        ):
+        with pytest.raises(InvalidParameter, match=r"a reserve of 0\.5, and now a reserve of 0\.4"):
             ledger.account("people", promise, reserve=0.4)
         (told,) = overview(ledger)["accounts"]
         assert told["exact"]["left"]["shift"] == "0.3"
@@ -359,7 +357,8 @@ class TestLedger:
             opened, charged = rows.get(2), rows.get(3)
         assert opened is not None
         assert charged is not None
-        assert set(opened.content()["promise"]) == {"kind", "values"}
+        assert opened.content()["promise"] == {"kind": "approx", "epsilon": "3.0", "delta": "1e-05"}
+        assert opened.content()["reserve"] is None
         assert set(opened.content()["limit"]) == {"amount", "delta"}
         assert set(charged.content()["cost"]) == {"amount", "delta"}
 
@@ -369,10 +368,7 @@ class TestLedger:
         filter = filter_of(dp.ApproxDP(3.0, 1e-5), reserve=0.5)
         limit = {**filter.limit.written(), "shift": "0.6"}
         body = {
-            "dataset": "people",
-            "promise": filter.written(),
-            "adjacency": "ADD_REMOVE",
-            "unit": "row",
+            **account_terms("people", filter, "row"),
             "limit": limit,
             "shares": {},
             "time": "",

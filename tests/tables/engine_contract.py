@@ -120,6 +120,16 @@ WITHIN = {ops.WindowFunction, ops.SortKey, ops.Sum, ops.Count, ops.CountStar, op
 """Parts of others; and aggregates, which every case has."""
 
 
+CLEAN: dict[str, Callable[[Any], Any]] = {
+    "i": lambda x: -5 if x is None else x,
+    "x": lambda x: MOST if x == math.inf else None if x != x else x,
+    "s": lambda x: x,
+    "b": lambda x: -5 if x is None else int(x),
+    "d": lambda x: -5 if x is None else x.year * 10_000 + x.month * 100 + x.day,
+}
+"""What is read of a value, as the contract asks for it."""
+
+
 class EngineContract:
     """Inherit, name the engine, and write the fixture `hold`."""
 
@@ -187,15 +197,12 @@ class EngineContract:
         kinds = [f.kind for f in extremes.fields]
         assert kinds == ["integer", "number", "text", "bool", "date", "timestamp"]
         columns = {name: extremes.rows[f"c{n}"] for n, name in enumerate("ixsbd")}
-        asked = columns | {n: self.engine.integer(k, columns[n]) for n, k in (("b", "bool"), ("d", "date"))}
-        found = extremes.fetch(extremes.rows.select(**asked))
+        for name, kind in (("i", "integer"), ("b", "bool"), ("d", "date")):
+            # Never null, as in questions: on some ways out of Spark, whole numbers beside a null become doubles.
+            columns[name] = ibis.coalesce(self.engine.integer(kind, columns[name]), ibis.literal(-5, "int64"))
+        found = extremes.fetch(extremes.rows.select(**columns))
         for name in "ixsbd":
-            there = EXTREMES.column(name).to_pylist()
-            expected = [MOST if x == math.inf else None if x != x else x for x in there]
-            if name == "b":
-                expected = [None if x is None else int(x) for x in expected]
-            if name == "d":
-                expected = [None if x is None else x.year * 10_000 + x.month * 100 + x.day for x in expected]
+            expected = [CLEAN[name](value) for value in EXTREMES.column(name).to_pylist()]
             assert sorted(map(str, expected)) == sorted(map(str, found.column(name).to_pylist()))
 
     def test_operations_are_total(self, extremes: Source) -> None:

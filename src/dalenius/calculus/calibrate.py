@@ -95,8 +95,7 @@ class _Search:
         if rises and falls:
             shown = ", ".join(f"{x:.4g}: {y:.4g}" for x, y in sorted(self.seen.items()) if math.isfinite(y))
             raise NotMonotone(
-                "the family's loss goes up and down as its parameter grows (parameter: distance from "
-                "the promise = "
+                "the family's loss goes up and down as its parameter grows (parameter: distance from the promise = "
                 f"{shown}). Calibrate over a range where it is monotone."
             )
 
@@ -130,14 +129,12 @@ class _Search:
             factor = min(factor**1.5, 1e3)
         if any(y <= 0 for y in self.seen.values()):
             raise CannotMeet(
-                f"every parameter from {SMALLEST:g} to {LARGEST:g} keeps {self.guarantee}; there is "
-                f"nothing to calibrate. "
-                "Does the family use its parameter?"
+                f"every parameter from {SMALLEST:g} to {LARGEST:g} keeps {self.guarantee}; there is nothing to "
+                "calibrate. Does the family use its parameter?"
             )
         raise CannotMeet(
-            f"no parameter from {SMALLEST:g} to {LARGEST:g} keeps {self.guarantee}. Part of the loss "
-            f"does not depend on "
-            "the parameter, or the promise is too strict (a delta below what the family always spends, say)."
+            f"no parameter from {SMALLEST:g} to {LARGEST:g} keeps {self.guarantee}. Part of the loss does not depend "
+            "on the parameter, or the promise is too strict (a delta below what the family always spends, say)."
         )
 
     def _stands_still(self, wants_less: bool, rising: int) -> bool:

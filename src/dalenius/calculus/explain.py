@@ -31,18 +31,17 @@ def explain(loss: Loss, delta: float) -> str:
         revealed = loss.delta_at_infinity()
         if revealed > 0:
             lines.append(
-                f"With probability up to {_percent(revealed)} an outcome gives you away completely; no epsilon "
-                f"is promised at delta = {delta:g}."
+                f"With probability up to {_percent(revealed)} an outcome gives you away completely; no epsilon is "
+                f"promised at delta = {delta:g}."
             )
         else:
             lines.append(f"Its losses have no largest value: no epsilon is promised at delta = {delta:g}.")
     else:
         factor = WIDE.exp(Decimal(epsilon))
         lines.append(
-            f"It is ({rounded_up(epsilon, 6)}, {delta:g})-differentially private: apart from an event of "
-            f"probability {delta:g}, "
-            f"no outcome becomes more than {rounded_up(factor, 4)} times as likely, or as unlikely, "
-            f"because of you."
+            f"It is ({rounded_up(epsilon, 6)}, {delta:g})-differentially private: apart from an event of probability "
+            f"{delta:g}, no outcome becomes more than {rounded_up(factor, 4)} times as likely, or as unlikely, "
+            "because of you."
         )
     advantage = loss.membership_advantage()
     lines.append(
@@ -51,8 +50,8 @@ def explain(loss: Loss, delta: float) -> str:
     )
     power = loss.power(0.01)
     lines.append(
-        f"An attack that accuses 1 in 100 innocent people by mistake finds at most {_percent(power)} of "
-        f"those who are in."
+        f"An attack that accuses 1 in 100 innocent people by mistake finds at most {_percent(power)} of those who are "
+        "in."
     )
     lines.append(
         "How sure such an attacker can become that you are in the data, by how sure they were before"

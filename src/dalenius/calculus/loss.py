@@ -110,9 +110,8 @@ class Loss:
             return NotImplemented
         if other.adjacency is not self.adjacency:
             raise AdjacencyMismatch(
-                f"one loss is stated for {self.adjacency.value}, the other for {other.adjacency.value}; "
-                f"they cannot be "
-                "added. Restate both for the same relation, or convert an add/remove loss with "
+                f"one loss is stated for {self.adjacency.value}, the other for {other.adjacency.value}; they cannot "
+                "be added. Restate both for the same relation, or convert an add/remove loss with "
                 "losses.to_replace_one(loss)."
             )
         remove, add = self.terms_remove + other.terms_remove, self.terms_add + other.terms_add
@@ -197,8 +196,8 @@ class Loss:
         True
         """
         epsilon = checks.number("epsilon", epsilon)
-        found = [side.delta(epsilon, _engine(engine)) for side in self.directions]
-        return Bounds(max(b.lower for b in found), max(b.upper for b in found))
+        sides = [side.delta(epsilon, _engine(engine)) for side in self.directions]
+        return Bounds(max(b.lower for b in sides), max(b.upper for b in sides))
 
     def delta(self, epsilon: float) -> float:
         """The least delta such that the release is (epsilon, delta)-DP, rounded up.
@@ -260,8 +259,8 @@ class Loss:
         for side in self.directions:
             if delta > 0.0 and 0.0 < lower < math.inf and side.stays_below(lower, delta, _engine(engine)):
                 continue  # this direction needs no more epsilon than the other is known to need
-            found = side.epsilon(delta, _engine(engine))
-            lower, upper = max(lower, found.lower), max(upper, found.upper)
+            bounds = side.epsilon(delta, _engine(engine))
+            lower, upper = max(lower, bounds.lower), max(upper, bounds.upper)
         return Bounds(lower, upper)
 
     def epsilon(self, delta: float) -> float:
@@ -760,7 +759,7 @@ def _engine(engine: object) -> Engine:
 
 
 def _largest(line: Any, top: float) -> float:
-    found = minimize_scalar(
+    maximum = minimize_scalar(
         lambda e: -line(e), bounds=(0.0, top), method="bounded", options={"xatol": 1e-9 * top}
     )
-    return float(-found.fun)
+    return float(-maximum.fun)

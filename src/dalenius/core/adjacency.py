@@ -19,23 +19,6 @@ class Adjacency(enum.Enum):
     def __repr__(self) -> str:
         return self.name
 
-    @property
-    def tag(self) -> str:
-        """The word for this relation in records; it never changes."""
-        return "add_remove" if self is Adjacency.ADD_REMOVE else "replace_one"
-
-    def record(self) -> dict[str, str]:
-        """The relation in words that are never changed."""
-        return {"kind": self.tag}
-
-    @classmethod
-    def from_record(cls, content: object) -> Adjacency:
-        """The relation that `record` wrote; LedgerError for anything else."""
-        for each in cls:
-            if content == each.record():
-                return each
-        raise LedgerError(f"{content!r} is no neighbouring relation: {', '.join(each.tag for each in cls)}.")
-
 
 ADD_REMOVE = Adjacency.ADD_REMOVE
 REPLACE_ONE = Adjacency.REPLACE_ONE

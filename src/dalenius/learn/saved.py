@@ -56,7 +56,7 @@ WORDS: dict[str, tuple[str, Words]] = {
     "gradient_quantile": ("GradientQuantile", ("guarantee", "bounds", "level")),
     "subsample_aggregate": (
         "SubsampleAggregate",
-        ("estimator", "guarantee", "size", "bound", "parts", "extract"),
+        ("estimator", "guarantee", "size", "bound", "parts", "extract", "timeout"),
     ),
     "private_search": (
         "PrivateSearch",
@@ -76,6 +76,9 @@ The words are those of the record. Where the code comes to call a parameter othe
 
 PARAMETERS: dict[tuple[str, str], str] = {}
 """(tag, word) -> the parameter's name in the code, where it is not the word itself."""
+
+ADDED: dict[tuple[str, str], Any] = {("subsample_aggregate", "timeout"): 60.0}
+"""(tag, word) of a parameter that came later -> its default then: with it, it is left out, and records stay."""
 
 RELEASED: dict[str, str] = {"coefficients": "coef_", "intercept": "intercept_", "value": "value_"}
 """What a fit releases: the word of a record, and the attribute of a fitted model."""
@@ -105,7 +108,10 @@ def model_record(model: Any, *, arrays: bool = False) -> dict[str, JSON]:
     if tag is None:
         return _estimator_record(model, arrays)
     words = {word: getattr(model, PARAMETERS.get((tag, word), word)) for word in WORDS[tag][1]}
-    return {"kind": tag, "parameters": {word: _record(value, arrays) for word, value in words.items()}}
+    told = {
+        word: value for word, value in words.items() if (tag, word) not in ADDED or value != ADDED[tag, word]
+    }
+    return {"kind": tag, "parameters": {word: _record(value, arrays) for word, value in told.items()}}
 
 
 def read_model(record: Mapping[str, JSON]) -> Any:

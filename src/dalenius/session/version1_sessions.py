@@ -18,7 +18,7 @@ import numpy as np
 
 from dalenius.core.record import JSON, exact, headed
 from dalenius.errors import DaleniusError
-from dalenius.learn.saved import WORDS
+from dalenius.learn.saved import ADDED, WORDS
 from dalenius.session.record import answers, questions
 
 AGGREGATES = {
@@ -171,6 +171,9 @@ def _aggregate(aggregate: dict[str, Any]) -> dict[str, JSON]:
     several = ("bounds", "x_bounds", "y_bounds", "edges", "levels")
     told: dict[str, JSON] = {"kind": AGGREGATES[name]}
     for word, value in parts.items():
+        if word == "granularity" and value is not None:
+            told[word] = str(Fraction(_number(value)))
+            continue
         told[word] = (
             _nulls(value) if word == "nulls" else _numbers(value) if word in several else _number(value)
         )
@@ -339,7 +342,7 @@ def _parameter(value: Any) -> JSON:
         return {"model": {"kind": "estimator", "class": name, "parameters": _parameters(settings)}}
     tag = TAGS[name.rpartition(".")[2]]
     own = {word: part for word, part in settings.items() if word in WORDS[tag][1]}
-    assert set(own) == set(WORDS[tag][1])
+    assert set(own) == {word for word in WORDS[tag][1] if (tag, word) not in ADDED}
     return {"model": {"kind": tag, "parameters": _parameters(own)}}
 
 

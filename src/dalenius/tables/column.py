@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,11 @@ class Column:
     high: Reals
     whole: bool = False
     """Whether the true value is a whole number, 0 or more."""
+
+    def within(self, lower: float, upper: float) -> Column:
+        """The same, kept within bounds."""
+        estimate, low, high = (np.clip(x, lower, upper) for x in (self.estimate, self.low, self.high))
+        return replace(self, estimate=estimate, low=low, high=high)
 
     @property
     def has_interval(self) -> bool:

@@ -27,9 +27,9 @@ def columns(query: Query, released: Released, wanted: Wanted) -> list[Column]:
     """The columns of the answer to a query."""
     width = sum(aggregate.width(roles) for _, aggregate, roles in query.parts)
     failure = wanted.failure(max(1, width * len(released.keys)))
-    table = query.table._scope()
-    return [
-        column
-        for name, aggregate, roles in query.parts
-        for column in aggregate.estimate(name, Inputs(roles, released, failure, wanted.sampling, table))
-    ]
+    found: list[Column] = []
+    for name, aggregate, roles in query.parts:
+        limits = aggregate.limits(query.table.scope)
+        made = aggregate.estimate(name, Inputs(roles, released, failure, wanted.sampling))
+        found += made if limits is None else [column.within(*limits) for column in made]
+    return found

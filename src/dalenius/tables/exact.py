@@ -33,6 +33,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import ibis
@@ -124,7 +125,7 @@ def check(query: Query, unit: Unit) -> None:
 
 def evaluate(source: Source, query: Query, unit: Unit) -> ExactTable:
     """Exact integers for every measure and group. The result is private: it must go through a mechanism."""
-    return sealed(_prepared(source, query, unit).run)
+    return sealed(prepared(source, query, unit).run)
 
 
 def rows(source: Source, query: Query, unit: Unit) -> NDArray[np.float64]:
@@ -132,20 +133,20 @@ def rows(source: Source, query: Query, unit: Unit) -> NDArray[np.float64]:
 
     Values are on their grids, within their bounds. For private learning: no row may leave the process.
     """
-    return sealed(_prepared(source, query, unit).listed)
+    return sealed(prepared(source, query, unit).listed)
 
 
-def _prepared(source: Source, query: Query, unit: Unit) -> _Evaluation:
-    """What can be refused is refused here; it depends on the question alone."""
+def prepared(source: Source, query: Query, unit: Unit) -> Evaluation:
+    """What can be refused is refused here; it depends on the question alone. `run` may be called again and again."""
     check(query, unit)
     if tuple(f.name for f in query.table.fields) != tuple(f.name for f in source.fields):
         raise InvalidParameter(
             "the question was built for another table than this source; use source.table(...)."
         )
-    return _Evaluation(source, query, unit)
+    return Evaluation(source, query, unit)
 
 
-class _Evaluation:
+class Evaluation:
     def __init__(self, source: Source, query: Query, unit: Unit) -> None:
         self.source, self.query, self.unit = source, query, unit
         self.engine = source.engine
@@ -159,15 +160,26 @@ class _Evaluation:
         self.kinds: tuple[Kind, ...] | None = None
         self.names: dict[Value | Bins | str, str] = {}
 
-    def run(self) -> ExactTable:
+    @cached_property
+    def statements(self) -> tuple[Any, dict[Measure, Any]]:
+        """What is asked of the engine: counts, sums and products at once (None where there are none), and each set
+        of bins. Only what is listed as total is handed out."""
         rows = self._bounded(self._projected())
-        scalars = [m for m in self.measures if m.bins is None]
-        table = self._aggregated(rows, scalars)
+        summed = self._aggregated(rows, [m for m in self.measures if m.bins is None])
+        binned = {m: self._binned(rows, m.bins) for m in self.measures if m.bins is not None}
+        for statement in (summed, *binned.values()):
+            if statement is not None:
+                self.engine.check(statement, self.source.rows)
+        return summed, binned
+
+    def run(self) -> ExactTable:
+        summed, binned = self.statements
+        table = None if summed is None else self.source.fetch(summed)
         found = self._keys(table)
-        values = self._scalars(table, found, scalars)
-        for measure in self.measures:
-            if measure.bins is not None:
-                values[measure] = self._binned(rows, measure.bins, found)
+        values = self._scalars(table, found, [m for m in self.measures if m.bins is None])
+        for measure, statement in binned.items():
+            assert measure.bins is not None
+            values[measure] = self._counted(self.source.fetch(statement), measure.bins, found)
         return ExactTable(
             self.query.columns,
             list(found),
@@ -178,17 +190,14 @@ class _Evaluation:
     def listed(self) -> NDArray[np.float64]:
         rows = self._bounded(self._projected())
         values = [measure.values[0] for role in self.query.roles for name, measure in role if name == "sum"]
-        table = self._fetch(rows.select(*dict.fromkeys(self.names[value] for value in values)))
+        statement = rows.select(*dict.fromkeys(self.names[value] for value in values))
+        self.engine.check(statement, self.source.rows)
+        table = self.source.fetch(statement)
         found = np.empty((table.num_rows, len(values)))
         for n, value in enumerate(values):
             steps = np.asarray(table.column(self.names[value]).to_numpy(), dtype=np.float64)
             found[:, n] = (steps + value.centre) * float(value.granularity)
         return found
-
-    def _fetch(self, statement: Any) -> Any:
-        """Only what is listed as total is run."""
-        self.engine.check(statement, self.source.rows)
-        return self.source.fetch(statement)
 
     # Rows as integers
 
@@ -288,8 +297,8 @@ class _Evaluation:
         if not pieces and not isinstance(self.query.keys, Discover):
             return None
         if not self.by:
-            return self._fetch(rows.aggregate(**pieces))
-        return self._fetch(self._coded(rows.group_by(*self.by).aggregate(**pieces)))
+            return rows.aggregate(**pieces)
+        return self._coded(rows.group_by(*self.by).aggregate(**pieces))
 
     def _coded(self, grouped: Any) -> Any:
         """Groups with discovered keys in a form that any key has, and that any key comes through the wire in."""
@@ -339,9 +348,11 @@ class _Evaluation:
             values[measure] = _placed(_combined(measure, parts), at, len(found))
         return values
 
-    def _binned(self, rows: Any, bins: Bins, found: dict[Code, int]) -> NDArray[np.int64]:
+    def _binned(self, rows: Any, bins: Bins) -> Any:
+        return self._coded(rows.group_by(*self.by, self.names[bins]).aggregate(n=rows.count()))
+
+    def _counted(self, table: Any, bins: Bins, found: dict[Code, int]) -> NDArray[np.int64]:
         name = self.names[bins]
-        table = self._fetch(self._coded(rows.group_by(*self.by, name).aggregate(n=rows.count())))
         # Rows without a value are a bin of their own to the engine: cheaper to drop here than to filter there.
         table = table.filter(table.column(name).is_valid())
         made = np.zeros((len(found), bins.size), dtype=np.int64)

@@ -47,7 +47,7 @@ class Table:
     @property
     def names(self) -> tuple[str, ...]:
         """The columns, as they are after the steps."""
-        found: tuple[str, ...] = self._scope().names
+        found: tuple[str, ...] = self.scope().names
         return found
 
     def filter(self, condition: str) -> Table:
@@ -56,7 +56,7 @@ class Table:
             raise InvalidParameter(
                 f"filter is given a {type(condition).__name__}; write the condition as text, like 'age >= 18'."
             )
-        scope = self._scope()
+        scope = self.scope()
         _known(scope, condition, "the filter")
         text = scope.canonical(condition, "the filter")
         scope.condition(text, "the filter")
@@ -70,7 +70,7 @@ class Table:
                 raise InvalidParameter(
                     f"column {name!r} is a {type(text).__name__}; write the expression as text, like 'age / 10'."
                 )
-            scope = table._scope()
+            scope = table.scope()
             _known(scope, text, f"column {name!r}")
             step = Compute(name, scope.canonical(text, f"column {name!r}"))
             scope.apply(step, _shape)
@@ -99,7 +99,7 @@ class Table:
                 f"the public table holds the same {', '.join(keys.names)} more than once, so that one row of the data "
                 "would become several; keep one row for each."
             )
-        scope = self._scope()
+        scope = self.scope()
         step = Join(public, tuple((scope.resolve(ours), theirs) for ours, theirs in pairs), how)
         scope.apply(step, _shape)
         return replace(self, steps=(*self.steps, step))
@@ -119,7 +119,7 @@ class Table:
                 raise InvalidParameter(
                     f"group_by is given {name!r}; name the columns one by one, like group_by('state', 'sex')."
                 )
-        scope = self._scope()
+        scope = self.scope()
         names = tuple(scope.resolve(name) for name in columns)
         if len(set(names)) != len(names):
             raise InvalidParameter("group_by lists a column twice.")
@@ -154,7 +154,7 @@ class Table:
             found[name] = categories
         return found
 
-    def _scope(self) -> Any:
+    def scope(self) -> Any:
         """The columns as they are after the steps, belonging to no engine."""
         from dalenius.tables.scope import Scope
 
@@ -236,7 +236,7 @@ def _query(
         )
     if not aggregates:
         raise InvalidParameter("agg() needs at least one aggregate, like agg(n=dp.count()).")
-    scope, problems = table._scope(), Problems()
+    scope, problems = table.scope(), Problems()
     roles = []
     for name, aggregate in aggregates.items():
         if not isinstance(aggregate, Aggregate):

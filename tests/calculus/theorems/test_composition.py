@@ -213,6 +213,7 @@ def test_control_rounding_epsilons_down_understates() -> None:
     )
 
 
+@pytest.mark.slow
 def test_large_heterogeneous_uses_the_bound() -> None:
     rng = random.Random(7)
     epsilons = [0.2 * rng.random() for _ in range(60)]

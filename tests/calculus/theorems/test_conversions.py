@@ -361,6 +361,7 @@ def least_moment(order: float, delta: mpf, epsilon: float) -> mpf:
     return min(log_moment((low + high) / 2), mp.power((1 - delta) / gamma, 1 - a))
 
 
+@pytest.mark.slow
 def test_optimal_is_certified_in_high_precision() -> None:
     rng = random.Random(12)
     with mp.workdps(60):

@@ -1,6 +1,8 @@
 """Random questions about random tables with nasty rows, asked of a table and of its neighbours.
 
-`rows` draws tables and units that are no good neighbours, `questions` draws what is asked, `stores` puts the rows
-into an engine, `judge` says whether anything but the noise-covered integers tells the neighbours apart, and
-`leaks` plants mistakes that the judge must find. `python -m tests.tables.hostile` runs a campaign.
+`rows` draws tables and units that are no good neighbours, `questions` draws what is asked. `stores`, `lines` (CSV),
+`databases` (DuckDB's own) and `objects` (pandas) put the rows where an engine reads them; `statements` lets a question
+be compiled once for all of them. `judge` says whether anything but integers that noise covers tells neighbours apart,
+`sessions` does so for whole sessions, and `leaks` plants mistakes that must be found. `campaign` says what is tried on
+each engine, `batches`, `worker` and `report` run it in parts and write it down: `python -m tests.tables.hostile`.
 """

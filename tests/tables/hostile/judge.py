@@ -10,19 +10,24 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dalenius.core.adjacency import ADD_REMOVE, REPLACE_ONE, Adjacency
-from dalenius.errors import InvalidParameter
+from dalenius.errors import InvalidParameter, SourceError
 from dalenius.tables import Query, Source, exact
 from dalenius.tables.measures import Measure
 from dalenius.tables.plan import groups
 from dalenius.tables.sensitivity import sensitivity
 from tests.tables.hostile.questions import Question
 from tests.tables.hostile.rows import World
-from tests.tables.hostile.stores import Store
+from tests.tables.hostile.statements import Statements
+from tests.tables.hostile.stores import Hold, NotStorable, Store
 
 SLOW = 5.0
 """Seconds. A question about a few rows takes a tenth of one; slower than this only because of a value is a leak."""
+
+SMALL = 2**24
+"""Differences below it are squared and added up as 64-bit integers, larger ones as Python's."""
 
 
 class Leak(AssertionError):
@@ -31,49 +36,57 @@ class Leak(AssertionError):
 
 @dataclass
 class Tally:
-    """What was tried. cases: a question asked of a table and of one neighbour."""
+    """What was tried.
 
-    cases: int = 0
+    cases: by kind of outcome; a case is one question, asked of one table and one neighbour of it, on one engine.
+    replaced: pairs of neighbours of one table, compared as replacements of one unit. refused: questions that were
+    refused before a charge; they make no case. asked: cases by aggregate, by unit, by kind of keys and by language.
+    """
+
+    cases: Counter[str] = field(default_factory=Counter)
     replaced: int = 0
     refused: int = 0
-    engines: int = 0
-    kinds: Counter[str] = field(default_factory=Counter)
+    asked: Counter[str] = field(default_factory=Counter)
 
-
-Cells = dict[tuple[Any, ...], dict[Measure, Any]]
+    @property
+    def total(self) -> int:
+        return self.cases.total()
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of a question: its integers by key, their types, and how it failed, to the letter."""
+    """What came of a question: its integers by key, and how it failed, to the letter."""
 
-    query: Query | None
-    cells: Cells
-    types: dict[Measure, str]
+    codes: list[tuple[Any, ...]]
+    values: dict[Measure, NDArray[Any]]
     failure: str | None
     seconds: float
 
+    @property
+    def types(self) -> dict[Measure, str]:
+        return {m: f"{values.dtype} {values.shape[1:]}" for m, values in self.values.items()}
 
-def outcome(source: Source, question: Question) -> Outcome:
-    """Built (what is refused is refused before a charge), then carried out; nothing may go wrong there."""
-    try:
-        query = question.ask(source.table(question.schema))
-        exact.check(query, question.unit)
-    except InvalidParameter as refused:
-        return Outcome(None, {}, {}, f"refused: {type(refused).__name__}: {refused}", 0.0)
-    start = time.perf_counter()
-    try:
-        table = exact.evaluate(source, query, question.unit)
-    except Exception as problem:
-        return Outcome(
-            query, {}, {}, f"failed: {type(problem).__name__}: {problem}", time.perf_counter() - start
-        )
-    taken = time.perf_counter() - start
-    cells = {
-        _code(key): {m: values[n] for m, values in table.values.items()} for n, key in enumerate(table.codes)
-    }
-    types = {m: f"{values.dtype} {values.shape[1:]}" for m, values in table.values.items()}
-    return Outcome(query, cells, types, None, taken)
+
+class Asked:
+    """A question built against the first of many sources of one kind: its statements are compiled once."""
+
+    def __init__(self, source: Source, question: Question) -> None:
+        self.question, self.query = question, None
+        try:
+            self.query = question.ask(source.table(question.schema))
+            self.run = exact.prepared(source, self.query, question.unit)
+        except InvalidParameter as refused:
+            self.refusal = f"refused: {type(refused).__name__}: {refused}"
+
+    def outcome(self, rows: Any) -> Outcome:
+        """Carried out on what a Source, or Statements of another one, fetch; nothing may go wrong there."""
+        self.run.source = rows
+        start = time.perf_counter()
+        try:
+            table = exact.sealed(self.run.run)
+        except Exception as problem:
+            return Outcome([], {}, f"{type(problem).__name__}: {problem}", time.perf_counter() - start)
+        return Outcome([_code(key) for key in table.codes], table.values, None, time.perf_counter() - start)
 
 
 def _code(key: Any) -> tuple[Any, ...]:
@@ -84,87 +97,143 @@ def _code(key: Any) -> tuple[Any, ...]:
 def judge(store: Store, world: World, asked: Sequence[Question], tally: Tally) -> None:
     """Leak if a question tells the table of this world from one of its neighbours, or two of them apart."""
     with ExitStack() as stack:
-        base = [outcome(stack.enter_context(store(world.table(None), world.names)), q) for q in asked]
-    seen: list[dict[int, Outcome]] = [{} for _ in asked]
-    for number, rows in enumerate(world.neighbours):
-        with store(world.table(number), world.names) as source:
-            for position, question in enumerate(asked):
-                if question.unit.is_row and len(rows) > 1:
+        hold = stack.enter_context(store(world))
+        try:
+            first = hold(None)
+        except NotStorable:
+            return
+        except SourceError as refused:
+            return refused_alike(hold, world, str(refused))
+        built = [Asked(first, question) for question in asked]
+        tally.refused += sum(one.query is None for one in built)
+        built = [one for one in built if one.query is not None]
+        seen: list[list[Outcome]] = [[one.outcome(first)] for one in built]
+        statements = Statements(first)
+        rows = statements.over(first)
+        for one, (outcome,) in zip(built, seen, strict=True):
+            compare(one.question, None, [outcome, one.outcome(rows)])
+        for number, own in enumerate(world.neighbours):
+            try:
+                source = hold(number)
+            except NotStorable:
+                continue
+            except SourceError as refused:
+                raise Leak(f"a neighbour is not opened: {refused}\n{own}") from None
+            if source.fields != first.fields:
+                raise Leak(f"columns differ: {first.fields}\n{source.fields}")
+            if source is not first:
+                rows = statements.over(source)
+            for one, outcomes in zip(built, seen, strict=True):
+                if one.question.unit.is_row and len(own) > 1:
                     continue
-                there = outcome(source, question)
-                tally.kinds[_kind(there)] += 1
-                compare(question, base[position], there, ADD_REMOVE)
-                if there.query is None:
-                    tally.refused += 1
-                    continue
-                tally.cases += 1
-                for other in seen[position].values():
-                    compare(question, other, there, REPLACE_ONE)
-                    tally.replaced += 1
-                seen[position][number] = there
+                outcomes.append(one.outcome(rows))
+                look_alike(one.question, outcomes[0], outcomes[-1])
+                count(tally, one.question)
+    for one, outcomes in zip(built, seen, strict=True):
+        assert one.query is not None
+        compare(one.question, one.query, outcomes)
+        tally.replaced += (len(outcomes) - 1) * (len(outcomes) - 2) // 2
 
 
-def _kind(there: Outcome) -> str:
-    return "answered" if there.failure is None else there.failure.partition(":")[0]
+def refused_alike(hold: Hold, world: World, refusal: str) -> None:
+    """What is not opened is not opened for any neighbour, and for the same reason."""
+    for number in range(len(world.neighbours)):
+        told = "it was opened"
+        try:
+            hold(number)
+        except NotStorable:
+            continue
+        except SourceError as refused:
+            told = str(refused)
+        if told != refusal:
+            raise Leak(f"one is refused and the other not:\n  {refusal}\n  {told}")
 
 
-def compare(question: Question, here: Outcome, there: Outcome, adjacency: Adjacency) -> None:
-    """Leak unless two neighbours look alike."""
+def count(tally: Tally, question: Question, kind: str = "answered") -> None:
+    tally.cases[kind] += 1
+    for label in question.labels:
+        tally.asked[label] += 1
+
+
+def look_alike(question: Question, here: Outcome, there: Outcome) -> None:
+    """Leak unless neighbours fail alike, which they must not do, and answer in the same types and time."""
     if here.failure != there.failure:
         raise Leak(f"one fails and the other does not:\n  {here.failure}\n  {there.failure}\n{question}")
     if here.failure is not None:
-        if here.failure.startswith("failed"):
-            raise Leak(f"it always fails after the charge: {here.failure}\n{question}")
-        return
+        raise Leak(f"it always fails after the charge: {here.failure}\n{question}")
     if here.types != there.types:
         raise Leak(f"types differ: {here.types} and {there.types}\n{question}")
     if there.seconds > SLOW + 20 * here.seconds:
         raise Leak(f"{here.seconds:.2f} s became {there.seconds:.2f} s\n{question}")
-    assert here.query is not None
-    discovered = question.keys == "discover"
-    if not discovered and list(here.cells) != list(there.cells):
+    if question.keys != "discover" and here.codes != there.codes:
         raise Leak(f"the groups differ\n{question}")
-    for measure in here.types:
-        allowed = sensitivity(measure, question.unit, adjacency, groups(here.query) * measure.size)
-        one, two = _difference(measure, here.cells, there.cells)
-        if one > allowed.l1 or two > allowed.l2_squared:
-            raise Leak(
-                f"{measure.kind} moves by {one} (l1) and {two} (square of l2); {allowed} is planned for\n{question}"
-            )
 
 
-def _difference(measure: Measure, here: Cells, there: Cells) -> tuple[int, int]:
-    """The l1 norm and the square of the l2 norm of the change, in whole numbers of any size."""
-    one = two = 0
-    for key in {*here, *there}:
-        a, b = (
-            np.ravel(cells[key][measure]) if key in cells else np.zeros(1, int) for cells in (here, there)
+def compare(question: Question, query: Query | None, outcomes: Sequence[Outcome]) -> None:
+    """Leak if integers differ by more than planned: those of the first, the table, from those of its neighbours, and
+    those of two neighbours from each other. Without a query they must not differ at all."""
+    codes = {code: n for n, code in enumerate(dict.fromkeys(c for o in outcomes for c in o.codes))}
+    for measure in outcomes[0].values:
+        numbers = np.stack([_aligned(o, measure, codes) for o in outcomes])
+        one, two = distances(numbers)
+        if query is None:
+            if outcomes[0].codes != outcomes[1].codes or one.any():
+                raise Leak(f"other integers on the short way\n{question}")
+            continue
+        if len(outcomes) > 1:
+            _within(question, query, measure, ADD_REMOVE, one[0].max(), two[0].max())
+        if len(outcomes) > 2:
+            _within(question, query, measure, REPLACE_ONE, one[1:, 1:].max(), two[1:, 1:].max())
+
+
+def _within(
+    question: Question, query: Query, measure: Measure, adjacency: Adjacency, one: Any, two: Any
+) -> None:
+    allowed = sensitivity(measure, question.unit, adjacency, groups(query) * measure.size)
+    if one > allowed.l1 or two > allowed.l2_squared:
+        raise Leak(
+            f"{measure.kind} moves by {one} (l1) and {two} (square of l2), {adjacency}; {allowed} is planned for\n"
+            f"{question}"
         )
-        apart = np.flatnonzero(a != b)
-        if len(apart):
-            a, b = (np.broadcast_to(x, max(len(a), len(b)))[apart].tolist() for x in (a, b))
-            one += sum(abs(x - y) for x, y in zip(a, b, strict=True))
-            two += sum((x - y) ** 2 for x, y in zip(a, b, strict=True))
-    return one, two
+
+
+def _aligned(outcome: Outcome, measure: Measure, codes: Mapping[Any, int]) -> NDArray[Any]:
+    """The integers as one vector, by key; a key that is not there counts nobody."""
+    values = outcome.values[measure]
+    made = np.zeros((len(codes), *values.shape[1:]), dtype=values.dtype)
+    made[[codes[code] for code in outcome.codes]] = values
+    return made.ravel()
+
+
+def distances(numbers: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """The l1 norm and the square of the l2 norm of the difference of every two rows, in whole numbers of any size."""
+    numbers = numbers[:, (numbers != numbers[0]).any(axis=0)]
+    if numbers.shape[1] > SMALL or numbers.dtype == object or (np.abs(numbers) >= SMALL // 2).any():
+        numbers = numbers.astype(object)
+    apart = np.abs(numbers[:, None, :] - numbers[None, :, :])
+    return apart.sum(axis=2), (apart * apart).sum(axis=2)
 
 
 def agree(stores: Mapping[str, Store], world: World, asked: Sequence[Question], tally: Tally) -> None:
-    """Leak if engines that hold the same rows count different integers."""
-    rows = world.table(0 if world.neighbours else None)
-    found: dict[str, list[Outcome]] = {}
+    """Leak if engines that hold the same rows count different integers: those of the table, and of each neighbour."""
+    found: dict[str, list[list[Outcome | None]]] = {}
     for name, store in stores.items():
-        with store(rows, world.names) as source:
-            found[name] = [outcome(source, question) for question in asked]
-    first, *others = found
-    for name in others:
-        for question, here, there in zip(asked, found[first], found[name], strict=True):
-            if here.query is None or there.query is None:
-                tally.refused += 1
+        with store(world) as hold:
+            first = hold(None)
+            built = [Asked(first, question) for question in asked]
+            found[name] = [[None if one.query is None else one.outcome(first) for one in built]]
+            statements = Statements(first)
+            for number in range(len(world.neighbours)):
+                rows = statements.over(hold(number))
+                found[name].append([None if one.query is None else one.outcome(rows) for one in built])
+    one, two = found
+    for number, pairs in enumerate(zip(found[one], found[two], strict=True)):
+        for question, here, there in zip(asked, *pairs, strict=True):
+            if here is None or there is None:
+                tally.refused += number == 0
                 continue
-            tally.engines += 1
-            same = here.failure == there.failure and list(here.cells) == list(there.cells)
-            if not same or any(_difference(m, here.cells, there.cells)[0] for m in here.types):
-                raise Leak(
-                    f"{first} and {name} differ:\n  {here.failure} {here.cells}\n  {there.failure} {there.cells}\n"
-                    f"{question}\n{rows}"
-                )
+            count(tally, question, "agreed")
+            same = here.failure == there.failure and here.codes == there.codes
+            if not same or any((here.values[m] != there.values[m]).any() for m in here.values):
+                rows = world.table(number - 1 if number else None)
+                raise Leak(f"{one} and {two} differ:\n  {here}\n  {there}\n{question}\n{rows}")

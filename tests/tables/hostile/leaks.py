@@ -30,18 +30,14 @@ def _unbounded(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(exact, "bounded", lambda rows, *_: rows)
 
 
-def _after(patch: pytest.MonkeyPatch, change: Callable[[ExactTable, Any], ExactTable]) -> None:
+def _after(patch: pytest.MonkeyPatch, change: Callable[[ExactTable], ExactTable]) -> None:
     """Whatever is evaluated is changed on its way out."""
-    evaluate = exact.evaluate
-    patch.setattr(
-        exact,
-        "evaluate",
-        lambda source, query, unit: change(evaluate(source, query, unit), query.keys),
-    )
+    run = exact.Evaluation.run
+    patch.setattr(exact.Evaluation, "run", lambda self: change(run(self)))
 
 
 def _typed(patch: pytest.MonkeyPatch) -> None:
-    def change(table: ExactTable, _: Any) -> ExactTable:
+    def change(table: ExactTable) -> ExactTable:
         """As int64 when the numbers fit 31 bits."""
         values = {
             m: v.astype("int64") if all(abs(x) < 2**31 for x in v.ravel().tolist()) else v.astype(object)
@@ -53,7 +49,7 @@ def _typed(patch: pytest.MonkeyPatch) -> None:
 
 
 def _appearing(patch: pytest.MonkeyPatch) -> None:
-    def change(table: ExactTable, _: Any) -> ExactTable:
+    def change(table: ExactTable) -> ExactTable:
         """Groups with nobody in them are left out."""
         shown = [n for n in range(len(table)) if any(v[n].any() for v in _arrays(table))]
         values = {m: v[shown] for m, v in table.values.items()}
@@ -63,7 +59,7 @@ def _appearing(patch: pytest.MonkeyPatch) -> None:
 
 
 def _quoting(patch: pytest.MonkeyPatch) -> None:
-    def change(table: ExactTable, _: Any) -> ExactTable:
+    def change(table: ExactTable) -> ExactTable:
         for values in _arrays(table):
             largest = max(map(abs, values.ravel().tolist()), default=0)
             if largest > 2**52:
@@ -71,6 +67,7 @@ def _quoting(patch: pytest.MonkeyPatch) -> None:
         return table
 
     _after(patch, change)
+    patch.setattr(exact, "sealed", lambda action: action())
 
 
 def _arrays(table: ExactTable) -> list[Any]:

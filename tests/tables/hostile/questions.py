@@ -81,6 +81,21 @@ class Question:
     sql: str | None = None
     public: Mapping[str, Any] = field(default_factory=dict)
 
+    @property
+    def labels(self) -> list[str]:
+        """What kind of question it is, for a tally: aggregates, steps, unit, keys, language."""
+        keys = "discovered keys" if self.keys == "discover" else "listed keys" if self.by else "no groups"
+        unit = "unit: a row" if self.unit.is_row else "unit: an id"
+        if self.sql is not None:
+            calls = [name for name, call in {**_SPELLED, **_COUNTED}.items() if f"{call}(" in self.sql]
+            steps = ["public join"] * (" JOIN " in self.sql) + ["filter"] * (" WHERE " in self.sql)
+            return [*calls, *steps, keys, unit, "in SQL"]
+        steps = [
+            {"filter": "filter", "compute": "computed column"}.get(step[0], "public join")
+            for step in self.steps
+        ]
+        return [*dict.fromkeys((*(name for name, _, _ in self.aggregates), *steps)), keys, unit, "in Python"]
+
     def ask(self, table: Table) -> Query:
         """The question, built against a table; whatever is refused is refused here, before any charge."""
         keys = discover() if self.keys == "discover" else self.keys
@@ -172,7 +187,9 @@ class _Writer:
         if shape == "texts":
             return f"{self.column(self.texts)} IN ('p', {self.pick(_TEXTS)})"
         if shape == "like":
-            return f"{self.column(self.texts)} LIKE '{self.pick(('a%', '%a', '%é%', 'p', '%1%'))}'"
+            return (
+                f"{self.column(self.texts)} LIKE '{self.pick(('a%', '%a', '%é%', 'p', '%1%', '?%', 'a?%'))}'"
+            )
         if shape == "null":
             what = self.pick((self.column(self.numeric), self.column(self.texts), quoted(self.names["day"])))
             return f"{what} IS {self.pick(('', 'NOT '))}NULL"
@@ -220,7 +237,7 @@ _CONDITIONS = (
     "AND",
     "OR",
 )
-_TEXTS = ("'p'", "'é'", "''", "'a'", "'o''b\"\\'", "'1e5'", "'\ufffd'")
+_TEXTS = ("'?'", "'a?'", "'p'", "'é'", "''", "'a'", "'o''b\"\\'", "'1e5'", "'\ufffd'")
 
 
 def _schema(draw: st.DrawFn, names: Mapping[str, str]) -> Schema:
@@ -361,6 +378,9 @@ _SPELLED = {
     "median": "MEDIAN",
     "histogram": "HISTOGRAM",
 }
+
+
+_COUNTED = {"count": "COUNT", "proportion": "PROPORTION"}
 
 
 def _in_sql(draw: st.DrawFn, writer: _Writer, unit: Unit, schema: Schema) -> Question:

@@ -91,9 +91,9 @@ class Sum:
         """D(epsilon) of discrete losses that may have total mass below 1."""
         if epsilon >= self.largest:
             return Bounds(0.0, 0.0)
-        found = self.exact.delta(epsilon) if self.exact is not None else self._on_line(epsilon)
-        assert found is not None
-        return found
+        bounds = self.exact.delta(epsilon) if self.exact is not None else self._on_line(epsilon)
+        assert bounds is not None
+        return bounds
 
     def delta(self, epsilon: float, engine: Engine = "auto") -> Bounds:
         """Certified bounds on the hockey-stick divergence of order exp(epsilon)."""
@@ -137,8 +137,8 @@ class Sum:
         """An upper bound on delta(epsilon) that needs nothing but real moments."""
         if not self.terms or self.infinite > 0.999 or self.largest == -math.inf:
             return 1.0
-        found = np.isfinite(self.moments.k)
-        s, k = self.moments.s[found], self.moments.k[found]
+        finite = np.isfinite(self.moments.k)
+        s, k = self.moments.s[finite], self.moments.k[finite]
         if not len(s):
             return 1.0
         # K is good to 1e-12 relative to the terms it sums; 1e-9 is ample.
@@ -152,17 +152,17 @@ class Sum:
         return Lines(self.moments, Contour)
 
     def _on_line(self, epsilon: float) -> Bounds | None:
-        found = self.lines.delta(epsilon)
+        bounds = self.lines.delta(epsilon)
         line = self.lines.line
-        if found is None or line is None or line.atoms is None:
-            return found
+        if bounds is None or line is None or line.atoms is None:
+            return bounds
         # The line leaves out the outcomes in which every term shows an atom; they are counted exactly.
         if self._atomic is None:
             self._atomic = Sum(line.atoms)
         if not self._atomic.is_discrete:
             return None
         discrete = self._atomic.exactly(epsilon)
-        return Bounds(found.lower + discrete.lower, min(1.0, found.upper + discrete.upper))
+        return Bounds(bounds.lower + discrete.lower, min(1.0, bounds.upper + discrete.upper))
 
     def _on_grid(self, epsilon: float) -> Bounds:
         if self._rounded is None or not self._rounded.fits(epsilon):
@@ -347,7 +347,7 @@ def least_epsilon(
     step = 1.5 * abs(excess(x)) / rate + tolerance
     if excess(x) > 0:
         while excess(high) > 0:
-            if high >= largest or high > FARTHEST:
+            if high >= largest or high > LARGEST_EPSILON:
                 return math.inf if upper else high
             low, high, step = high, min(high + step, largest), 4 * step
     else:
@@ -376,11 +376,11 @@ def _crossing(excess: Callable[[float], float], low: float, high: float, end: fl
     if not high < end < 2 * high - low:
         return float(brentq(excess, low, high, xtol=within, rtol=1e-13))
     near, far = math.log(end - high), math.log(end - low)
-    found = brentq(lambda z: excess(end - math.exp(z)), near, far, xtol=within / (end - low), rtol=1e-13)
-    return min(max(end - math.exp(found), low), high)
+    root = brentq(lambda z: excess(end - math.exp(z)), near, far, xtol=within / (end - low), rtol=1e-13)
+    return min(max(end - math.exp(root), low), high)
 
 
-FARTHEST = 1e18
+LARGEST_EPSILON = 1e18
 """Epsilons beyond this are not told apart from infinity."""
 
 
@@ -392,5 +392,5 @@ def merged(terms: Terms) -> Terms:
     families: dict[type[Pair], list[tuple[Pair, int]]] = {}
     for pair, n in terms:
         families.setdefault(type(pair), []).append((pair, n))
-    found = [term for family, members in families.items() for term in family.merge(tuple(members))]
-    return tuple(sorted(found, key=lambda term: (term[0].sort_key, term[1])))
+    together = [term for family, members in families.items() for term in family.merge(tuple(members))]
+    return tuple(sorted(together, key=lambda term: (term[0].sort_key, term[1])))

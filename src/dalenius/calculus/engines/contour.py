@@ -258,21 +258,24 @@ class Lines:
     def delta(self, epsilon: float) -> Bounds | None:
         """Bounds on D(epsilon), or None when no line can be cut short enough."""
         if self.line is not None:
-            found = self.line.delta(epsilon)
+            bounds = self.line.delta(epsilon)
             near = abs(epsilon - self.centre) * self.line.c < 3.0
             allowed = max(GOOD, 2 * self.width) if near else GOOD
-            if found.upper - found.lower <= allowed * found.lower:
-                return found
+            if bounds.upper - bounds.lower <= allowed * bounds.lower:
+                return bounds
         saddle = self.moments.saddle(epsilon)
         line = self.draw(self.moments, saddle)
         if not line.feasible:
             return None
-        found = line.delta(epsilon)
-        if found.upper < 0.1 * exp_up(saddle.log_delta) and found.upper - found.lower > GOOD * found.lower:
+        bounds = line.delta(epsilon)
+        if (
+            bounds.upper < 0.1 * exp_up(saddle.log_delta)
+            and bounds.upper - bounds.lower > GOOD * bounds.lower
+        ):
             # Laplace's method was far off (jumps that are rare and huge): aim at what was found instead.
-            again = self.draw(self.moments, saddle._replace(log_delta=math.log(max(found.upper, TINY))))
+            again = self.draw(self.moments, saddle._replace(log_delta=math.log(max(bounds.upper, TINY))))
             if again.feasible:
-                line, found = again, again.delta(epsilon)
+                line, bounds = again, again.delta(epsilon)
         self.line, self.centre = line, epsilon
-        self.width = (found.upper - found.lower) / max(found.lower, TINY)
-        return found
+        self.width = (bounds.upper - bounds.lower) / max(bounds.lower, TINY)
+        return bounds

@@ -22,9 +22,9 @@ from dalenius.errors import UnsupportedComposition
 if TYPE_CHECKING:
     from dalenius.calculus.engines.accountant import Sum
 
-BITS = 160
+PRECISION = 160
 MOST_NODES = 150_000
-MOST_WORK = 500_000
+MOST_EXPONENTIALS = 500_000
 """Exponentials in ball arithmetic, a few microseconds each, that a proof may take for sampled pairs."""
 CELLS = 120
 GROWTH = 1.15
@@ -35,7 +35,7 @@ def delta_bounds(terms: Sum, epsilon: float) -> Bounds:
     """Bounds on delta(epsilon) of the sum, infinite mass included."""
     flint = _flint()
     before = flint.ctx.prec
-    flint.ctx.prec = BITS
+    flint.ctx.prec = PRECISION
     try:
         return _enclosed(flint, terms, epsilon)
     finally:
@@ -52,8 +52,8 @@ def check(pair: Pair, beside_revealing: bool) -> None:
         )
     if not pair.is_provable:
         raise UnsupportedComposition(
-            "a part of this loss was tabulated in floating point, so nothing can be proved about it; its brackets from "
-            "engine='auto' allow for the rounding."
+            "a part of this loss was tabulated in floating point, so nothing can be proved about it; its brackets "
+            "from engine='auto' allow for the rounding."
         )
 
 
@@ -77,11 +77,10 @@ def _enclosed(flint: Any, terms: Sum, epsilon: float) -> Bounds:
     terms.delta(epsilon, "contour")
     line = terms.lines.line
     scattered = line is not None and line.atoms is not None and common_spacing(line.atoms) is None
-    if line is None or scattered or line.nodes[-1] > MOST_NODES or _work(line) > MOST_WORK:
+    if line is None or scattered or line.nodes[-1] > MOST_NODES or _work(line) > MOST_EXPONENTIALS:
         raise UnsupportedComposition(
-            "this sum needs the lattice engine, which is not proved in ball arithmetic; its brackets "
-            "from engine='grid' are "
-            "certified up to the rounding of double precision."
+            "this sum needs the lattice engine, which is not proved in ball arithmetic; its brackets from "
+            "engine='grid' are certified up to the rounding of double precision."
         )
     value, slack = _on_line(flint, line, epsilon)
     total = value
@@ -192,7 +191,7 @@ def renyi_bound(terms: Terms, epsilon: float, s: float) -> float:
     """exp(K(s) - s epsilon) s^s / (1+s)^(1+s), an upper bound on delta(epsilon), K known by Renyi curves."""
     flint = _flint()
     before = flint.ctx.prec
-    flint.ctx.prec = BITS
+    flint.ctx.prec = PRECISION
     try:
         x = flint.arb(s)
         total: Ball = flint.arb(0)

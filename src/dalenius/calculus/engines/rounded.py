@@ -90,9 +90,9 @@ class RoundedSum:
         return Bounds(max(0.0, low), min(1.0, highest + self.escaped))
 
     def _on_lattice(self, epsilon: float) -> Bounds:
-        found = self.lines.delta(epsilon)
-        assert found is not None
-        return found
+        bounds = self.lines.delta(epsilon)
+        assert bounds is not None
+        return bounds
 
     def _mass_near(self, epsilon: float) -> float:
         """Upper bound on P(|U - epsilon| <= spacing + shift), from slopes of H(exp e) = D_U(e)."""
@@ -101,10 +101,10 @@ class RoundedSum:
         if not -600.0 < points[0] < points[-1] < 600.0:
             return 1.0
         alpha = np.exp(points)
-        found = [self._on_lattice(e) for e in points]
+        deltas = [self._on_lattice(e) for e in points]
         # -H' is E[exp(-U); U > .]: at most the chord to the left, at least the chord to the right.
-        left = (found[0].upper - found[1].lower) / (alpha[1] - alpha[0])
-        right = max(0.0, (found[2].lower - found[3].upper) / (alpha[3] - alpha[2]))
+        left = (deltas[0].upper - deltas[1].lower) / (alpha[1] - alpha[0])
+        right = max(0.0, (deltas[2].lower - deltas[3].upper) / (alpha[3] - alpha[2]))
         return min(1.0, max(0.0, float(alpha[2] * (left - right))))
 
 

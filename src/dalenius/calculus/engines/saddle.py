@@ -97,9 +97,9 @@ class Moments:
             near = np.exp(grid)
             asked = np.concatenate((near, math.exp(x) * NEAR))
             with np.errstate(all="ignore"):
-                found = self.log_mgf(asked)
-            s, k = np.concatenate((s, asked)), np.concatenate((k, found))
-            height = found[: len(grid)] - near * epsilon - grid - np.log1p(near)
+                values = self.log_mgf(asked)
+            s, k = np.concatenate((s, asked)), np.concatenate((k, values))
+            height = values[: len(grid)] - near * epsilon - grid - np.log1p(near)
             best = int(np.argmin(np.where(np.isfinite(height), height, np.inf)))
             inside = 0 < best < len(grid) - 1
             best = min(max(best, 1), len(grid) - 2)

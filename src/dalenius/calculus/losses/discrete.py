@@ -188,8 +188,7 @@ def geometric(scale: float, sensitivity: int = 1, adjacency: Adjacency = ADD_REM
     checks.moderate("sensitivity / scale", steps / scale)
     if steps > 10**6:
         raise InvalidParameter(
-            f"sensitivity is {steps}; the exact discrete pair is kept up to 1e6. Use coarser units, or "
-            f"laplace()."
+            f"sensitivity is {steps}; the exact discrete pair is kept up to 1e6. Use coarser units, or laplace()."
         )
     pair = geometric_atoms(checks.ratio_up(1.0, scale), steps)
     return Loss.symmetric(pair, adjacency, call("geometric", scale=scale, sensitivity=(steps, 1)))
@@ -234,8 +233,7 @@ def discrete_gaussian(sigma: float, sensitivity: int = 1, adjacency: Adjacency =
     steps = checks.count("sensitivity", sensitivity, least=1)
     if sigma > 1e5:
         raise InvalidParameter(
-            f"sigma is {sigma}; the exact discrete pair is kept up to 1e5. Use coarser units: divide "
-            f"sigma and "
+            f"sigma is {sigma}; the exact discrete pair is kept up to 1e5. Use coarser units: divide sigma and "
             "sensitivity by the same whole number."
         )
     checks.moderate("sensitivity / sigma", steps / sigma)
@@ -281,9 +279,8 @@ def from_pair(p: Sequence[float], q: Sequence[float], adjacency: Adjacency = ADD
     with_one, without = _distribution("p", p), _distribution("q", q)
     if len(with_one) != len(without):
         raise InvalidParameter(
-            f"p has {len(with_one)} outcomes and q has {len(without)}; give the same outcomes in the "
-            f"same order, "
-            "with probability 0 where one is impossible."
+            f"p has {len(with_one)} outcomes and q has {len(without)}; give the same outcomes in the same order, with "
+            "probability 0 where one is impossible."
         )
     name = call("from_pair", p=f"[{len(with_one)} outcomes]", q="[...]")
     remove, add = _atoms(with_one, without), _atoms(without, with_one)

@@ -123,8 +123,7 @@ def to_adjacency(loss: Loss, adjacency: Adjacency) -> Loss:
     if adjacency is REPLACE_ONE:
         return to_replace_one(loss)
     raise AdjacencyMismatch(
-        "a replace-one loss says nothing about add/remove neighbours: the release may reveal how many "
-        "records there "
+        "a replace-one loss says nothing about add/remove neighbours: the release may reveal how many records there "
         "are. State the sensitivity for dalenius.ADD_REMOVE from the start."
     )
 
@@ -163,8 +162,7 @@ def parallel(*losses: Loss) -> Loss:
     for loss in losses:
         if checked(loss, "parallel").adjacency is not ADD_REMOVE:
             raise AdjacencyMismatch(
-                "parallel composition does not hold for replace-one neighbours (a record may move from "
-                "one part to "
+                "parallel composition does not hold for replace-one neighbours (a record may move from one part to "
                 "another, changing both). State the losses for dalenius.ADD_REMOVE."
             )
     distinct = list(dict.fromkeys(losses))

@@ -88,8 +88,7 @@ def objective_perturbation(
         raise InvalidParameter("bound='sharp' is proved for GLM losses only; leave `dimension` out.")
     if smooth >= ridge and bound == "thesis":
         raise InvalidParameter(
-            f"ridge is {ridge} and smoothness {smooth}; the bound needs ridge > smoothness. Raise the "
-            f"ridge, or scale "
+            f"ridge is {ridge} and smoothness {smooth}; the bound needs ridge > smoothness. Raise the ridge, or scale "
             "the features down (smoothness grows with their squared norm)."
         )
     name = call(

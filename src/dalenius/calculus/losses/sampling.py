@@ -50,9 +50,8 @@ def poisson_sampled(loss: Loss, rate: float) -> Loss:
     loss = checked(loss, "poisson_sampled")
     if loss.adjacency is not ADD_REMOVE:
         raise AdjacencyMismatch(
-            "Poisson sampling is analysed for add/remove neighbours, and this loss is stated for "
-            "replace-one. State the "
-            "loss for dalenius.ADD_REMOVE, or sample a fixed number with losses.sampled_without_replacement."
+            "Poisson sampling is analysed for add/remove neighbours, and this loss is stated for replace-one. State "
+            "the loss for dalenius.ADD_REMOVE, or sample a fixed number with losses.sampled_without_replacement."
         )
     if rate == 0.0 or not (loss.terms_remove or loss.terms_add):
         return Loss.zero(loss.adjacency)
@@ -100,8 +99,7 @@ def cp(loss: Loss, p: float) -> Loss:
     loss = checked(loss, "cp")
     if loss.adjacency is not REPLACE_ONE:
         raise AdjacencyMismatch(
-            "sampling a fixed number of records is analysed for replace-one neighbours, and this loss "
-            "is stated for "
+            "sampling a fixed number of records is analysed for replace-one neighbours, and this loss is stated for "
             "add/remove. Pass adjacency=dalenius.REPLACE_ONE (with the sensitivity of a replacement), or use "
             "losses.poisson_sampled."
         )

@@ -13,7 +13,7 @@ from dalenius.calculus.pairs.tabulate import symmetric_above, symmetric_below
 
 POINTS = 160
 
-FARTHEST = 600.0
+LAST_EPSILON = 600.0
 """Beyond this epsilon a table counts what is left of delta as certain loss: exp(epsilon) must be a float."""
 
 
@@ -40,7 +40,7 @@ def epsilon_grid(loss: Loss) -> Reals:
     floor = loss.delta_at_infinity()
     reach = loss.epsilon(floor * (1 + 1e-9) + min(1e-25, 1e-6 * loss.delta(0.0)))
     reach = largest if math.isfinite(largest) and largest < 1.5 * reach else reach
-    reach = min(reach, FARTHEST)
+    reach = min(reach, LAST_EPSILON)
     return (
         np.unique(np.concatenate((np.linspace(0.0, 1.0, POINTS), np.linspace(0.0, 1.0, POINTS // 2) ** 2)))
         * reach

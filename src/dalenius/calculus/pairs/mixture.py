@@ -463,17 +463,17 @@ def stepped(
     end = 1.2 * float(ends[int(np.argmax(enough))]) if enough.any() else float(ends[-1])
     finest = 0.5 * unit if level > 0.9 else 0.25 * unit
     end = min(end, 80 * finest)
-    found = law(end)
-    if found is None:
+    fine = law(end)
+    if fine is None:
         return np.zeros(1), np.ones(1)
     breaks = 1e-5 * unit * 1.1 ** np.arange(120.0)
     breaks = breaks[breaks <= end]
-    values = found.near_zero(breaks)
+    values = fine.near_zero(breaks)
     good = np.flatnonzero(values <= level)
     start = int(good[-1]) + 1 if len(good) else int(np.argmin(values))
     grid = [float(breaks[start])]
     while grid[-1] < end:
         grid.append(min(grid[-1] + min(0.2 * grid[-1], finest), end))
     edges = np.array(grid)
-    values = np.concatenate(([1.0], values[:start], found.on_cells(edges), [1.0]))
+    values = np.concatenate(([1.0], values[:start], fine.on_cells(edges), [1.0]))
     return np.concatenate(([0.0], breaks[:start], edges)), np.minimum(values * (1 + 1e-12), 1.0)

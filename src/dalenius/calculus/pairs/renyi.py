@@ -130,9 +130,9 @@ def best_order(log_mgf: Callable[[Reals], Reals], epsilon: float) -> tuple[float
     if not math.isfinite(heights[best]):
         return 1.0, math.inf
     ends = (grid[max(best - 1, 0)], grid[min(best + 1, 69)])
-    found = minimize_scalar(height, bounds=ends, method="bounded", options={"xatol": 1e-9})
-    if found.fun < heights[best]:
-        return math.exp(float(found.x)), float(found.fun)
+    minimum = minimize_scalar(height, bounds=ends, method="bounded", options={"xatol": 1e-9})
+    if minimum.fun < heights[best]:
+        return math.exp(float(minimum.x)), float(minimum.fun)
     return math.exp(float(grid[best])), float(heights[best])
 
 

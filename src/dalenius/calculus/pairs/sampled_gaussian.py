@@ -25,7 +25,7 @@ from dalenius.calculus.pairs.mixture import (
 from dalenius.calculus.pairs.pair import Ball, Decay, Pair, Reals, Tilted, Transform
 from dalenius.calculus.pairs.sampled import SampledPair
 
-FAR = 38.0
+FAR_APART = 38.0
 """From this mu on the two normal laws hardly overlap."""
 
 REVEALED = Atoms(np.zeros(0), np.zeros(0), infinite=1.0)
@@ -51,11 +51,11 @@ class SampledGaussianPair(SampledPair):
 
     @property
     def lower(self) -> Pair:
-        return GaussianPair(FAR).sampled(self.rate, self.added) if self.base.mu > FAR else self
+        return GaussianPair(FAR_APART).sampled(self.rate, self.added) if self.base.mu > FAR_APART else self
 
     @property
     def upper(self) -> Pair:
-        return REVEALED.sampled(self.rate, self.added) if self.base.mu > FAR else self
+        return REVEALED.sampled(self.rate, self.added) if self.base.mu > FAR_APART else self
 
     def renyi_log_mgf(self, s: Reals) -> Reals:
         return log_moments_up(self.base.mu, self.rate, s, self.added)

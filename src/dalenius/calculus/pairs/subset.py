@@ -70,12 +70,12 @@ class SubsetPair(Pair):
         return self if self.inner.upper is self.inner else self.inner.upper.mirrored()
 
     def delta(self, epsilon: float) -> Bounds | None:
-        found = self.inner.delta(abs(epsilon))
-        if found is None or epsilon >= 0:
-            return found
+        bounds = self.inner.delta(abs(epsilon))
+        if bounds is None or epsilon >= 0:
+            return bounds
         gap, alpha = -math.expm1(epsilon), math.exp(epsilon)
         return Bounds(
-            (gap + alpha * found.lower) * (1 - 1e-15), min(1.0, (gap + alpha * found.upper) * (1 + 1e-15))
+            (gap + alpha * bounds.lower) * (1 - 1e-15), min(1.0, (gap + alpha * bounds.upper) * (1 + 1e-15))
         )
 
     def cells(self, edges: Reals) -> tuple[Reals, Reals]:

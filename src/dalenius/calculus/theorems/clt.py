@@ -67,8 +67,8 @@ class Approximation:
             )
         if not self.gamma <= alpha <= 1 - self.gamma:
             raise InvalidParameter(
-                f"alpha is {alpha}; the bound holds only in [{self.gamma}, {1 - self.gamma}]. "
-                "Compose the losses themselves for smaller levels."
+                f"alpha is {alpha}; the bound holds only in [{self.gamma}, {1 - self.gamma}]. Compose the losses "
+                "themselves for smaller levels."
             )
         # G_mu decreases in mu and in alpha: both are moved against the bound before it is evaluated.
         lower = gaussian_tradeoff(up(self.mu, 64))(min(1.0, up(alpha + self.gamma))) - self.gamma

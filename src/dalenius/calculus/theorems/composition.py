@@ -51,7 +51,7 @@ class Step(NamedTuple):
 
 
 def basic(epsilons: Iterable[float], deltas: Iterable[float] | None = None) -> tuple[float, float]:
-    """Basic composition: epsilons and deltas add (Dwork, McSherry, Nissim, Smith 2006; Awan 2025, Thm 3.3).
+    """Basic composition: epsilons and deltas add (Dwork, McSherry, Nissim and Smith 2006; Awan 2025, Thm 3.3).
 
     Parameters
     ----------
@@ -228,8 +228,8 @@ def inverse_advanced(epsilon: float, k: int, slack: float) -> Step:
     total_epsilon, total_delta = advanced(step, k, slack, failure)
     if total_epsilon > epsilon:
         raise CannotMeet(
-            f"{k} steps of {step} recompose to epsilon {total_epsilon}, above the {epsilon} asked for: the "
-            f"corollary fails at slack {slack}. Use a smaller slack, or optimal_homogeneous_epsilon."
+            f"{k} steps of {step} recompose to epsilon {total_epsilon}, above the {epsilon} asked for: the corollary "
+            f"fails at slack {slack}. Use a smaller slack, or optimal_homogeneous_epsilon."
         )
     return Step(step, failure, total_epsilon, total_delta)
 
@@ -415,12 +415,12 @@ def optimal_heterogeneous_epsilon(
     left = (total_delta - failed) / (1 - failed) * (1 - 8 * ULP)
     if not left > 0:
         return enough
-    found = min(enough, epsilon_from_renyi(_renyi_of(costs), left, "improved"))
+    best = min(enough, epsilon_from_renyi(_renyi_of(costs), left, "improved"))
     if len(costs) <= MAX_LATTICE_STEPS:
         rounded, _ = lattice(costs)
-        if rounded.delta(found) <= left:
-            return smallest(lambda epsilon: rounded.delta(epsilon) <= left, 0.0, found)
-    return found
+        if rounded.delta(best) <= left:
+            return smallest(lambda epsilon: rounded.delta(epsilon) <= left, 0.0, best)
+    return best
 
 
 def group(epsilon: float, delta: float, size: int) -> tuple[float, float]:
@@ -547,8 +547,8 @@ def _with_failures(failed: float, loss: float) -> float:
 def _refuse_unreachable(failed: float, total_delta: float) -> None:
     if failed > total_delta:
         raise CannotMeet(
-            f"the deltas of the steps alone come to {failed}, above total_delta {total_delta}; no epsilon is "
-            "large enough. Raise total_delta or lower the deltas of the steps."
+            f"the deltas of the steps alone come to {failed}, above total_delta {total_delta}; no epsilon is large "
+            "enough. Raise total_delta or lower the deltas of the steps."
         )
 
 

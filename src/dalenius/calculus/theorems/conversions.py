@@ -207,8 +207,8 @@ def delta_from_renyi(
     def exponent(kind: Conversion, order: float, value: float) -> float:
         if kind != "optimal":
             return _log_delta(kind, order, value, epsilon)
-        found = _delta(kind, order, value, epsilon)
-        return -math.inf if found == 0 else terms_up(math.log(found))
+        delta = _delta(kind, order, value, epsilon)
+        return -math.inf if delta == 0 else terms_up(math.log(delta))
 
     least = _over_orders(exponent, curve, _checked(conversion), orders)
     return min(1.0, exp_up(least, 0.0)) if least > -math.inf else 0.0

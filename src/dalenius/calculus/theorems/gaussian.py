@@ -64,14 +64,14 @@ def classical_gaussian_sigma(
         raise InvalidParameter(f"constant is {constant!r}; it must be 1.32 (proved) or 1.25 (customary).")
     if epsilon >= 1:
         raise InvalidParameter(
-            f"epsilon is {epsilon}; the classical formula holds only below 1. "
-            "Use analytic_gaussian_sigma, which is exact for every epsilon."
+            f"epsilon is {epsilon}; the classical formula holds only below 1. Use analytic_gaussian_sigma, which is "
+            "exact for every epsilon."
         )
     sigma = up(sensitivity / epsilon * math.sqrt(2 * math.log(constant / delta)), 8)
     if gaussian_delta(up(sensitivity / sigma, 1), epsilon) > delta:
         raise CannotMeet(
-            f"the classical formula with constant {constant} does not give ({epsilon}, {delta}); "
-            "use analytic_gaussian_sigma."
+            f"the classical formula with constant {constant} does not give ({epsilon}, {delta}); use "
+            "analytic_gaussian_sigma."
         )
     return sigma
 

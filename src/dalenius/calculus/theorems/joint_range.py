@@ -9,7 +9,7 @@ and does not raise M (data processing). So the least M at a given delta is attai
 
 M is jointly convex in (P, Q), hence in (p, delta), so m is convex, m(0) = 1 is its minimum, and m
 increases. Hence D_a(P||Q) <= r forces H_gamma(P||Q) <= delta exactly when m(delta) >= e^((a-1) r): no
-further convex hull is needed, and the bound is attained (Asoodeh, Liao, Calmon, Kosut and Sankar 2021).
+further convex hull is needed, and the bound is attained (Asoodeh et al. 2021).
 
 Put p = delta s. The derivative of M in p has the sign of
     x^(a-1) (s-a)/(s-1) - y^(a-1) (a - (a-1) y/gamma),   x = p/q,  y = (1-p)/(1-q),
@@ -21,6 +21,7 @@ from __future__ import annotations
 import math
 
 from dalenius.calculus.theorems.numerics import ULP
+from dalenius.core.bisection import last_true
 
 
 def excluded(log_delta: float, epsilon: float, order: float, divergence: float) -> bool:
@@ -75,12 +76,7 @@ def _log_zero(log_delta: float, epsilon: float, a: float) -> float:
         return left > math.log(a - (a - 1) * math.exp(log_y - epsilon))
 
     low, high = -745.0, max(-log_delta - log_a, 0.0) + 1
-    for _ in range(70):
-        middle = (low + high) / 2
-        if rising(middle):
-            high = middle
-        else:
-            low = middle
+    high, low = last_true(rising, high, low, steps=70)
     w = (low + high) / 2
     log_s = log_a + (math.log1p(math.exp(w)) if w < 700 else w)
     return min(log_s, -log_delta)

@@ -43,13 +43,13 @@ class Records:
     def scores(self, theta: Reals, part: Any = slice(None)) -> Reals:
         """Row times theta, for some rows."""
         columns = self.features.shape[1]
-        found = (self.features[part] @ theta[:columns]) * self.scale[part]
-        return np.asarray(found + self.constant * theta[-1] if self.constant > 0 else found)
+        scores = (self.features[part] @ theta[:columns]) * self.scale[part]
+        return np.asarray(scores + self.constant * theta[-1] if self.constant > 0 else scores)
 
     def combined(self, weights: Reals, part: Any = slice(None)) -> Reals:
         """The sum of rows times weights, for some rows."""
-        found = (weights * self.scale[part]) @ self.features[part]
-        return np.append(found, self.constant * weights.sum()) if self.constant > 0 else np.asarray(found)
+        total = (weights * self.scale[part]) @ self.features[part]
+        return np.append(total, self.constant * weights.sum()) if self.constant > 0 else np.asarray(total)
 
     def gram(self, weights: Reals, part: Any = slice(None)) -> Reals:
         """The sum of weight * row row^T, for some rows; the weights are nonnegative."""
@@ -72,14 +72,14 @@ class Records:
     def rows(self, part: Any = slice(None), times: float = 1.0, out: Reals | None = None) -> Reals:
         """Some rows, written out (into `out`, if given), multiplied by a number."""
         columns, factor = self.features.shape[1], self.scale[part] * times
-        found = np.empty((len(factor), self.size)) if out is None else out
+        table = np.empty((len(factor), self.size)) if out is None else out
         if isinstance(part, np.ndarray) and self.constant == 0 and self.features.flags.c_contiguous:
-            self.features.take(part, axis=0, out=found, mode="clip")  # quicker; no place is out of range
-            found *= factor[:, None]
+            self.features.take(part, axis=0, out=table, mode="clip")  # quicker; no place is out of range
+            table *= factor[:, None]
         else:
-            np.multiply(self.features[part], factor[:, None], out=found[:, :columns])
-            found[:, columns:] = self.constant * times
-        return found
+            np.multiply(self.features[part], factor[:, None], out=table[:, :columns])
+            table[:, columns:] = self.constant * times
+        return table
 
 
 def records(
@@ -127,28 +127,28 @@ def matrix(values: Any, columns: int | None = None, model: str = "this model") -
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of a single value
         try:
-            found = np.asarray(given, dtype=np.float64)
+            table = np.asarray(given, dtype=np.float64)
         except Exception:
             # One odd value must not decide for all of them: what is not a number is NaN, and its row absent.
-            found = np.array([number(value) for value in given.ravel()]).reshape(given.shape)
-    if found.ndim != 2 or found.shape[1] == 0:
+            table = np.array([number(value) for value in given.ravel()]).reshape(given.shape)
+    if table.ndim != 2 or table.shape[1] == 0:
         raise InvalidParameter(
-            f"X has {found.ndim} dimensions; it must have two, rows and at least one column. "
-            "Reshape your data: X.reshape(-1, 1) makes one column of a list."
+            f"X has {table.ndim} dimensions; it must have two, rows and at least one column. Reshape your data: "
+            "X.reshape(-1, 1) makes one column of a list."
         )
-    if columns is not None and found.shape[1] != columns:
+    if columns is not None and table.shape[1] != columns:
         raise InvalidParameter(
-            f"X has {found.shape[1]} features, but {model} is expecting {columns} features as input."
+            f"X has {table.shape[1]} features, but {model} is expecting {columns} features as input."
         )
-    return found
+    return table
 
 
 def training(model: Any, values: Any) -> Reals:
     """X of a fit; the names of its columns, if it has them, are public, and kept for predictions."""
     alone(model)
-    found = matrix(values)
+    table = matrix(values)
     _check_feature_names(model, values, reset=True)
-    return found
+    return table
 
 
 def number(value: object) -> float:
@@ -177,17 +177,17 @@ def one_each(values: Any, rows: int) -> Any:
     """Labels or targets, one per row."""
     if values is None:
         raise InvalidParameter("y is None; this estimator requires y to be passed, but the target y is None.")
-    found = np.asarray(values) if hasattr(values, "__array__") else listed(values)
-    if found.shape == (rows, 1):
+    labels = np.asarray(values) if hasattr(values, "__array__") else listed(values)
+    if labels.shape == (rows, 1):
         warnings.warn(
             "y is a column; a one-dimensional array was expected.", DataConversionWarning, stacklevel=3
         )
-        found = found[:, 0]
-    if found.shape != (rows,):
+        labels = labels[:, 0]
+    if labels.shape != (rows,):
         raise InvalidParameter(
-            f"y has shape {found.shape} and X {rows} rows; there must be one label per row."
+            f"y has shape {labels.shape} and X {rows} rows; there must be one label per row."
         )
-    return found
+    return labels
 
 
 def labels_of(values: Any, rows: int, numeric: bool | None = None) -> Any:
@@ -205,8 +205,8 @@ def labels_of(values: Any, rows: int, numeric: bool | None = None) -> Any:
     text = bool(kind) and (kind in "US" or name.startswith("str"))
     if text and numeric is True:
         raise InvalidParameter(
-            "y is an array of text where numbers were declared; say what the labels are, such as "
-            "classes=('no', 'yes'), or make numbers of it."
+            "y is an array of text where numbers were declared; say what the labels are, such as classes=('no', "
+            "'yes'), or make numbers of it."
         )
     if bool(kind) and kind in "biuf" and numeric is False:
         raise InvalidParameter(
@@ -220,9 +220,9 @@ def listed(values: Any) -> Any:
     items = list(values) if isinstance(values, list | tuple) else None
     if items is None or len({type(value) for value in items}) < 2:
         return np.asarray(values)
-    found = np.empty(len(items), dtype=object)
-    found[:] = items
-    return found
+    array = np.empty(len(items), dtype=object)
+    array[:] = items
+    return array
 
 
 def factors(features: Reals, norm: float, how: Rows) -> Reals:

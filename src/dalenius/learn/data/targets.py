@@ -35,19 +35,19 @@ class Targets:
 
     def to_unit(self, y: Any, rows: int) -> tuple[Reals, Reals]:
         """Targets in [-1, 1], and which of them are numbers at all."""
-        found = numbers(y, rows)
-        usable = np.isfinite(found)
+        values = numbers(y, rows)
+        usable = np.isfinite(values)
         with np.errstate(all="ignore"):
             return np.clip(
-                (np.where(usable, found, self.middle) - self.middle) / self.spread, -1.0, 1.0
+                (np.where(usable, values, self.middle) - self.middle) / self.spread, -1.0, 1.0
             ), usable
 
 
 def numbers(y: Any, rows: int) -> Reals:
     """One float per row; what cannot be read as one is NaN."""
-    found = labels_of(y, rows, numeric=True)
-    if found.dtype.kind in "biuf":
-        return np.asarray(found, dtype=np.float64)
+    values = labels_of(y, rows, numeric=True)
+    if values.dtype.kind in "biuf":
+        return np.asarray(values, dtype=np.float64)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of a single value
-        return np.array([number(value) for value in found], dtype=np.float64)
+        return np.array([number(value) for value in values], dtype=np.float64)

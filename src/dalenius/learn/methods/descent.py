@@ -101,19 +101,21 @@ class NoisyDescent:
     ridge: float = 0.0
 
     def __post_init__(self) -> None:
-        checks.count("steps", self.steps, least=1)
-        if not checks.probability("rate", self.rate) > 0:
-            raise InvalidParameter(
-                "rate is 0; a step must see some records: choose a rate above 0, at most 1."
-            )
-        checks.positive("noise_multiplier", self.noise_multiplier, "Without noise nothing is private.")
-        checks.positive("gradient_bound", self.gradient_bound)
-        checks.positive("learning_rate", self.learning_rate)
-        checks.nonnegative("ridge", self.ridge)
+        self._set("steps", checks.count("steps", self.steps, least=1))
+        self._set("rate", _checked_rate(self.rate))
+        why = "Without noise nothing is private."
+        self._set("noise_multiplier", checks.positive("noise_multiplier", self.noise_multiplier, why))
+        self._set("gradient_bound", checks.positive("gradient_bound", self.gradient_bound))
+        self._set("learning_rate", checks.positive("learning_rate", self.learning_rate))
+        self._set("ridge", checks.nonnegative("ridge", self.ridge))
+        self._set("momentum", checks.nonnegative("momentum", self.momentum))
         if self.optimiser not in ("adam", "momentum"):
             raise InvalidParameter(f"optimiser is {self.optimiser!r}; it must be 'adam' or 'momentum'.")
-        if not 0 <= checks.nonnegative("momentum", self.momentum) < 1:
+        if self.momentum >= 1:
             raise InvalidParameter(f"momentum is {self.momentum}; it must be at least 0 and below 1.")
+
+    def _set(self, name: str, value: float) -> None:
+        object.__setattr__(self, name, value)
 
     @classmethod
     def calibrated(
@@ -126,10 +128,11 @@ class NoisyDescent:
         **options: object,
     ) -> NoisyDescent:
         """The least noise with which the whole run keeps a promise."""
-        found = calibrate(
+        steps, rate = checks.count("steps", steps, least=1), _checked_rate(rate)
+        noise = calibrate(
             lambda s: descent_loss(s, rate, steps), guarantee, start=math.sqrt(steps) * rate + 0.5
         )
-        return cls(steps, rate, found, gradient_bound, **options)  # type: ignore[arg-type]
+        return cls(steps, rate, noise, gradient_bound, **options)  # type: ignore[arg-type]
 
     @property
     def loss(self) -> Loss:
@@ -153,6 +156,13 @@ class NoisyDescent:
                 kept += 1
                 average += (theta - average) / kept
         return average / sums.reach
+
+
+def _checked_rate(value: object) -> float:
+    rate = checks.probability("rate", value)
+    if rate == 0:
+        raise InvalidParameter("rate is 0; a step must see some records: choose a rate above 0, at most 1.")
+    return rate
 
 
 def samples(rows: int, rate: float, steps: int) -> Iterator[Any]:

@@ -124,10 +124,10 @@ def serve() -> None:
 
 def _read(task: bytes) -> Task | None:
     try:
-        found: Task = pickle.loads(task)
+        read: Task = pickle.loads(task)
     except Exception:
         return None
-    return found
+    return read
 
 
 def _in_a_copy(task: Task, part: Any, timeout: float) -> bytes:

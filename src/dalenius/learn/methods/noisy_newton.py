@@ -15,7 +15,7 @@ from dalenius.calculus.pairs.pair import Reals
 from dalenius.core import checks
 from dalenius.learn.data.rows import Records
 from dalenius.learn.numerics.curves import Curve
-from dalenius.learn.numerics.exact_sums import BITS, ExactSums
+from dalenius.learn.numerics.exact_sums import ROW_BITS, ExactSums
 from dalenius.learn.numerics.optimisers import Adam
 from dalenius.mechanisms import AnalyzeGauss
 
@@ -59,7 +59,7 @@ class NoisyNewton:
 
     def matrix(self, size: int = 1) -> AnalyzeGauss:
         """The mechanism for X^T X, in units of the grid, for rows of norm 1."""
-        sensitivity = 4.0**BITS * (1 + 2.0**-BITS * math.sqrt(size)) ** 2
+        sensitivity = 4.0**ROW_BITS * (1 + 2.0**-ROW_BITS * math.sqrt(size)) ** 2
         sigma = sensitivity * math.sqrt(0.5 / self.share) / self.mu
         return AnalyzeGauss(sensitivity=sensitivity, sigma=sigma * (1 + 1e-12))
 
@@ -85,10 +85,10 @@ class NoisyNewton:
         if size > MOST_COLUMNS:
             return Adam(self, size)
         mechanism = self.matrix(size)
-        values, vectors = np.linalg.eigh(mechanism.release(sums.gram()) * 4.0**-BITS)
+        values, vectors = np.linalg.eigh(mechanism.release(sums.gram()) * 4.0**-ROW_BITS)
         # The noise moves eigenvalues by up to 2 sqrt(d) sigma; below that nothing is known of them. And where a step
         # would be noise for the most part it is shortened.
-        values = np.maximum(values, 2 * math.sqrt(size) * mechanism.sigma * 4.0**-BITS)
+        values = np.maximum(values, 2 * math.sqrt(size) * mechanism.sigma * 4.0**-ROW_BITS)
         noise = self.noise_multiplier * curve.steepest
         return Preconditioned(curve.sharpest * values + 0.5 * noise, vectors, self.momentum)
 

@@ -16,7 +16,7 @@ from dalenius.calculus.pairs.pair import Reals
 from dalenius.learn.data.rows import Records
 from dalenius.mechanisms import AnalyzeGauss, Gaussian
 
-BITS = 18
+GRID_BITS = 18
 """Rows and targets are whole numbers of 2^-18 of their bounds."""
 TOGETHER = 1 << 15
 """So many products of two numbers below 2^19 add up to less than 2^53: doubles hold them exactly."""
@@ -43,7 +43,7 @@ class NoisyStatistics:
         return cls(mu * (1 - 1e-9), row_bound, share)
 
     def _slack(self, size: int) -> float:
-        return (1 + 2.0**-BITS * math.sqrt(size)) ** 2
+        return (1 + 2.0**-GRID_BITS * math.sqrt(size)) ** 2
 
     @property
     def loss(self) -> Loss:
@@ -57,13 +57,13 @@ class NoisyStatistics:
 
     def product(self, size: int) -> Gaussian:
         """The mechanism for X^T y, in units of the grid."""
-        sensitivity = self.row_bound / self.step * 2.0**BITS * self._slack(size)
+        sensitivity = self.row_bound / self.step * 2.0**GRID_BITS * self._slack(size)
         mu = self.mu * math.sqrt(1 - self.share)
         return Gaussian(sensitivity=sensitivity, sigma=sensitivity / mu)
 
     @cached_property
     def step(self) -> float:
-        return 2.0 ** (math.ceil(math.log2(self.row_bound)) - BITS)
+        return 2.0 ** (math.ceil(math.log2(self.row_bound)) - GRID_BITS)
 
     def release(self, data: Records) -> tuple[Reals, Reals]:
         """X^T X and X^T y, noise included."""
@@ -72,12 +72,12 @@ class NoisyStatistics:
         for start in range(0, len(data), TOGETHER):
             part = slice(start, start + TOGETHER)
             x = np.rint(data.rows(part) / self.step)
-            y = np.rint(data.labels[part] * 2.0**BITS)
+            y = np.rint(data.labels[part] * 2.0**GRID_BITS)
             gram += (x.T @ x).astype(np.int64).astype(object)
             product += (y @ x).astype(np.int64).astype(object)
         noisy_gram = self.gram(size).release(gram) * self.step**2
-        return noisy_gram, np.asarray(self.product(size).release(product) * (self.step * 2.0**-BITS))
+        return noisy_gram, np.asarray(self.product(size).release(product) * (self.step * 2.0**-GRID_BITS))
 
     def noise(self, size: int) -> tuple[float, float]:
         """Standard deviations of an off-diagonal entry of X^T X and of an entry of X^T y."""
-        return self.gram(size).sigma * self.step**2, self.product(size).sigma * self.step * 2.0**-BITS
+        return self.gram(size).sigma * self.step**2, self.product(size).sigma * self.step * 2.0**-GRID_BITS

@@ -21,7 +21,7 @@ from dalenius.learn.numerics.minimise import Objective, minimiser
 from dalenius.mechanisms import Gaussian
 from dalenius.noise import gaussian
 
-BITS = 40
+NOISE_BITS = 40
 OUTPUT_SHARE = 0.02
 """The output noise costs mu * OUTPUT_SHARE on top of mu: a relative 2e-4 of the whole."""
 TOLERANCE = 1e-9
@@ -70,12 +70,12 @@ class ObjectivePerturbation:
             raise CannotMeet(f"Kifer's constants cannot keep {guarantee}; ask for ApproxDP(epsilon, delta).")
         epsilon, delta = guarantee.epsilon, guarantee.delta
         sigma = gradient_bound * math.sqrt(8 * math.log(2 / delta) + 4 * epsilon) / epsilon
-        found = cls(sigma, 2 * smoothness / epsilon, gradient_bound, smoothness)
-        if not guarantee.holds(found.loss):
+        plan = cls(sigma, 2 * smoothness / epsilon, gradient_bound, smoothness)
+        if not guarantee.holds(plan.loss):
             raise CannotMeet(
                 f"Kifer's constants cannot be shown to keep {guarantee}; use method='objective'."
             )
-        return found
+        return plan
 
     @property
     def tolerance(self) -> float:
@@ -92,7 +92,7 @@ class ObjectivePerturbation:
 
     def fit(self, records: Records, curve: Curve) -> Reals:
         """theta, noise included. Where the solver fails (it should not), noise alone: zero plus the output noise."""
-        noise = self.sigma * np.asarray(gaussian(records.size, bits=BITS))
+        noise = self.sigma * np.asarray(gaussian(records.size, bits=NOISE_BITS))
         theta = close_minimum(Objective(records, curve, self.ridge, noise), self.tolerance)
         output = Gaussian(sensitivity=2 * self.tolerance / self.ridge, sigma=self.output_sigma)
         return np.asarray(output.release(theta))
@@ -135,13 +135,13 @@ def _for_units(guarantee: Guarantee, ratio: float) -> tuple[float, float]:
 
 def _down(x: float) -> float:
     """x with 12 digits, or a little less: what is accounted is the same in all units, and never more than there is."""
-    found = float(f"{x:.12g}")
-    return found if found <= x else float(f"{x * (1 - 1e-12):.12g}")
+    short = float(f"{x:.12g}")
+    return short if short <= x else float(f"{x * (1 - 1e-12):.12g}")
 
 
 def _up(x: float) -> float:
-    found = float(f"{x:.12g}")
-    return found if found >= x else float(f"{x * (1 + 1e-12):.12g}")
+    short = float(f"{x:.12g}")
+    return short if short >= x else float(f"{x * (1 + 1e-12):.12g}")
 
 
 def close_minimum(objective: Objective, tolerance: float) -> Reals:

@@ -11,6 +11,7 @@ from scipy.special import ndtr
 
 from dalenius.calculus.guarantees import ApproxDP
 from dalenius.calculus.pairs.pair import Reals
+from dalenius.core.bisection import last_true
 from dalenius.errors import CannotMeet
 from dalenius.learn.data.parameters import checked_guarantee
 from dalenius.mechanisms import Gaussian
@@ -50,12 +51,11 @@ def hidden(sample: Reals, deviation: float, noise: float) -> Reals:
 
 def largest_precision(epsilon: float, delta: float, residual: float, leverage: float) -> float:
     """The sharpest posterior that keeps (epsilon, delta); delta grows with the precision."""
-    low, high = 1e-12, 1e12
-    for _ in range(100):
-        middle = math.sqrt(low * high)
-        kept = sample_delta(epsilon, middle, residual, leverage) * (1 + 1e-6) <= delta
-        low, high = (middle, high) if kept else (low, middle)
-    return low
+
+    def kept(log_precision: float) -> bool:
+        return sample_delta(epsilon, math.exp(log_precision), residual, leverage) * (1 + 1e-6) <= delta
+
+    return math.exp(last_true(kept, math.log(1e-12), math.log(1e12))[0])
 
 
 def sample_delta(epsilon: float, precision: float, residual: float, leverage: float) -> float:

@@ -14,7 +14,7 @@ from dalenius.calculus.pairs.pair import Reals
 from dalenius.core import checks
 from dalenius.errors import CannotMeet
 from dalenius.learn.data.rows import Records
-from dalenius.learn.methods.objective_perturbation import BITS, TOLERANCE, close_minimum
+from dalenius.learn.methods.objective_perturbation import NOISE_BITS, TOLERANCE, close_minimum
 from dalenius.learn.numerics.curves import Curve
 from dalenius.learn.numerics.minimise import Objective
 from dalenius.mechanisms import KNorm
@@ -79,7 +79,7 @@ class PureObjectivePerturbation:
 
     def fit(self, records: Records, curve: Curve) -> Reals:
         """theta, noise included; zero plus the output noise where the solver fails (it should not)."""
-        noise = self.scale * np.asarray(norm_noise(records.size, "l2", bits=BITS))
+        noise = self.scale * np.asarray(norm_noise(records.size, "l2", bits=NOISE_BITS))
         theta = close_minimum(Objective(records, curve, self.ridge, noise), self.tolerance)
         output = KNorm(sensitivity=2 * self.tolerance / self.ridge, scale=self.output_scale)
         return np.asarray(output.release(theta))

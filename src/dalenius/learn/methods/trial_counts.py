@@ -16,6 +16,7 @@ from dalenius.calculus.guarantees import RDP, ApproxDP, Guarantee
 from dalenius.calculus.loss import Loss
 from dalenius.calculus.pairs.pair import Reals
 from dalenius.core import checks
+from dalenius.core.bisection import last_true
 from dalenius.errors import CannotMeet, InvalidParameter
 from dalenius.learn.methods.best_of import BestOf
 from dalenius.noise import categorical, geometric
@@ -68,7 +69,7 @@ class FixedTries(Tries):
     number: int
 
     def __post_init__(self) -> None:
-        checks.count("number", self.number, least=1)
+        object.__setattr__(self, "number", checks.count("number", self.number, least=1))
 
     def draw(self) -> int:
         return self.number
@@ -123,8 +124,8 @@ class RandomTries(Tries):
     def _renyi(self, trial: Loss) -> Reals:
         """Divergences at ORDERS; they grow with the order, so that a higher one may be the better bound."""
         bases = np.array([(a - 1) * trial.renyi(float(a)) for a in ORDERS])
-        found = (bases + math.log(self.mean)) / (ORDERS - 1) + self.extra(trial, bases)
-        return np.asarray(np.minimum.accumulate(found[::-1])[::-1] * (1 + 1e-12))
+        divergences = (bases + math.log(self.mean)) / (ORDERS - 1) + self.extra(trial, bases)
+        return np.asarray(np.minimum.accumulate(divergences[::-1])[::-1] * (1 + 1e-12))
 
     def _rho(self, trials: tuple[Loss, ...], divergences: Reals) -> float:
         """The largest divergence over its order: at the left end of each interval with the divergence of the right."""
@@ -172,18 +173,15 @@ class NegativeBinomialTries(RandomTries):
     eta: float = 0.5
 
     def __post_init__(self) -> None:
-        _mean_above_one(self.mean)
-        checks.positive("eta", self.eta)
+        object.__setattr__(self, "mean", _mean_above_one(self.mean))
+        object.__setattr__(self, "eta", checks.positive("eta", self.eta))
 
     @cached_property
     def g(self) -> float:
-        low, high = 1e-12, 1 - 1e-12
-        for _ in range(200):
-            middle = math.sqrt(low * high)
-            low, high = (
-                (middle, high) if negative_binomial_mean(self.eta, middle) > self.mean else (low, middle)
-            )
-        return low
+        def is_too_small(log_g: float) -> bool:
+            return negative_binomial_mean(self.eta, math.exp(log_g)) > self.mean
+
+        return math.exp(last_true(is_too_small, math.log(1e-12), math.log1p(-1e-12))[0])
 
     def draw(self) -> int:
         k = np.arange(1, int(60 * self.mean / min(self.eta, 1.0)) + 2000)
@@ -196,8 +194,8 @@ class NegativeBinomialTries(RandomTries):
 
     def extra(self, trial: Loss, bases: Reals) -> Reals:
         """(1 + eta) times the least of (1 - 1/b) D_b + log(1/g)/b over orders b (their Theorem 2)."""
-        found = bases / ORDERS - math.log(self.g) / ORDERS
-        return np.full(len(ORDERS), (1 + self.eta) * min(float(found.min()), -math.log(self.g)))
+        bounds = bases / ORDERS - math.log(self.g) / ORDERS
+        return np.full(len(ORDERS), (1 + self.eta) * min(float(bounds.min()), -math.log(self.g)))
 
     def most_extra(self, trial: Loss) -> float:
         return -(1 + self.eta) * math.log(self.g)
@@ -275,7 +273,7 @@ class PoissonTries(RandomTries):
     mean: float = 10.0
 
     def __post_init__(self) -> None:
-        _mean_above_one(self.mean)
+        object.__setattr__(self, "mean", _mean_above_one(self.mean))
 
     def draw(self) -> int:
         k = np.arange(0, int(self.mean + 20 * math.sqrt(self.mean) + 60))
@@ -308,8 +306,10 @@ def negative_binomial_mean(eta: float, g: float) -> float:
     return eta * (1 - g) / (g * -math.expm1(eta * math.log(g)))
 
 
-def _mean_above_one(mean: object) -> None:
-    if not 1 < checks.number("mean", mean) < 1e6:
+def _mean_above_one(mean: object) -> float:
+    number = checks.number("mean", mean)
+    if not 1 < number < 1e6:
         raise InvalidParameter(
-            f"mean is {mean}; the mean number of trials must be above 1 and below a million."
+            f"mean is {number}; the mean number of trials must be above 1 and below a million."
         )
+    return number

@@ -10,11 +10,11 @@ from scipy.linalg import cho_solve, cholesky
 from scipy.special import ndtri
 
 from dalenius.calculus import losses
-from dalenius.calculus.guarantees import ApproxDP, Guarantee
+from dalenius.calculus.guarantees import ApproxDP
 from dalenius.calculus.loss import Loss
 from dalenius.learn.data.parameters import checked_norm, constant_column
-from dalenius.learn.data.rows import Rows, records, training
-from dalenius.learn.data.targets import Bounds, Targets
+from dalenius.learn.data.rows import records, training
+from dalenius.learn.data.targets import Targets
 from dalenius.learn.methods.posterior_sample import (
     SLACK,
     approximate,
@@ -77,21 +77,6 @@ class AdaptivePosteriorSampleRegression(BoundedRegression):
     True
     """
 
-    def __init__(
-        self,
-        guarantee: Guarantee,
-        *,
-        target_bounds: Bounds = (-1.0, 1.0),
-        row_norm: float = 1.0,
-        rows: Rows = "clip",
-        intercept_scale: float = 0.3,
-    ) -> None:
-        self.guarantee = guarantee
-        self.target_bounds = target_bounds
-        self.row_norm = row_norm
-        self.rows = rows
-        self.intercept_scale = intercept_scale
-
     def _shares(self) -> tuple[ApproxDP, float, float]:
         """The promise of each of the two releases, and epsilon and delta of the sample."""
         promise = approximate(self.guarantee)
@@ -111,8 +96,8 @@ class AdaptivePosteriorSampleRegression(BoundedRegression):
         norm = checked_norm(self.row_norm)
         constant = constant_column(norm, self.intercept_scale)
         part, epsilon, delta = self._shares()
-        found, usable = targets.to_unit(y, len(features))
-        data = records(features, found, usable, norm, self.rows, constant)
+        labels, usable = targets.to_unit(y, len(features))
+        data = records(features, labels, usable, norm, self.rows, constant)
         square = (norm**2 + constant**2) * (1 + 1e-9)
         gram, product = data.gram(np.ones(len(data))), data.combined(data.labels)
 

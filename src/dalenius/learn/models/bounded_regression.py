@@ -7,6 +7,7 @@ from typing import Any
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
+from dalenius.calculus.guarantees import Guarantee
 from dalenius.calculus.loss import Loss
 from dalenius.calculus.pairs.pair import Reals
 from dalenius.learn.data.parameters import constant_column
@@ -18,10 +19,20 @@ from dalenius.learn.models.linear_model import linear_scores
 class BoundedRegression(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     """Targets are clipped to `target_bounds` and moved to [-1, 1]; a constant column is the last one, if any."""
 
-    target_bounds: Bounds
-    row_norm: float
-    rows: Rows
-    intercept_scale: float
+    def __init__(
+        self,
+        guarantee: Guarantee,
+        *,
+        target_bounds: Bounds = (-1.0, 1.0),
+        row_norm: float = 1.0,
+        rows: Rows = "clip",
+        intercept_scale: float = 0.3,
+    ) -> None:
+        self.guarantee = guarantee
+        self.target_bounds = target_bounds
+        self.row_norm = row_norm
+        self.rows = rows
+        self.intercept_scale = intercept_scale
 
     def _set(self, theta: Reals, columns: int, loss: Loss) -> Any:
         """Take over what was released, in the units of the target."""

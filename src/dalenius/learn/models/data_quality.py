@@ -74,8 +74,8 @@ class RowCheck:
         readable: Any = np.isfinite(x).all(axis=1)
         with np.errstate(all="ignore"):
             long = readable & (np.linalg.norm(x, axis=1) > checked_norm(self.model.row_norm))
-        found = np.array([len(x), (~readable).sum(), (~self._declared(labels)).sum(), long.sum()])
-        released = np.asarray(noise.release(found), dtype=np.float64)
+        counts = np.array([len(x), (~readable).sum(), (~self._declared(labels)).sum(), long.sum()])
+        released = np.asarray(noise.release(counts), dtype=np.float64)
         self.counts_ = dict(zip(KINDS, released.tolist(), strict=True))
         rows = max(self.counts_["rows"], 1.0)
         self.shares_ = {k: min(max(v / rows, 0.0), 1.0) for k, v in self.counts_.items() if k != "rows"}
@@ -86,9 +86,9 @@ class RowCheck:
         if hasattr(self.model, "classes"):
             return np.any([same(labels, label) for label in self.model.classes], axis=0)
         bounds = getattr(self.model, "target_bounds", (0.0, getattr(self.model, "most", 1.0)))
-        targets, found = Targets(bounds), numbers(labels, len(labels))
+        targets, values = Targets(bounds), numbers(labels, len(labels))
         with np.errstate(invalid="ignore"):
-            return np.abs(found - targets.middle) <= targets.spread * (1 + 1e-12)
+            return np.abs(values - targets.middle) <= targets.spread * (1 + 1e-12)
 
     def _noise(self) -> Gaussian | Laplace:
         if not hasattr(self.model, "row_norm"):

@@ -18,7 +18,7 @@ from dalenius.learn.data.parameters import checked_guarantee, checked_norm, cons
 from dalenius.learn.data.rows import Rows, records, training
 from dalenius.learn.data.targets import Bounds, Targets
 from dalenius.learn.models.bounded_regression import BoundedRegression
-from dalenius.learn.numerics.grid_draw import BITS, draw
+from dalenius.learn.numerics.grid_draw import AXIS_BITS, draw
 from dalenius.learn.numerics.grid_scores import (
     FINE,
     LEVEL,
@@ -41,11 +41,25 @@ class DrawnRegression(BoundedRegression):
     its constant included, and targets being moved to [-1, 1].
     """
 
-    guarantee: Guarantee
-    coef_bound: float
-
     factor = 2
     """1 where a record moves all scores the same way."""
+
+    def __init__(
+        self,
+        guarantee: Guarantee,
+        *,
+        target_bounds: Bounds = (-1.0, 1.0),
+        coef_bound: float = 2.0,
+        row_norm: float = 1.0,
+        rows: Rows = "clip",
+        intercept_scale: float = 1.0,
+    ) -> None:
+        self.guarantee = guarantee
+        self.target_bounds = target_bounds
+        self.coef_bound = coef_bound
+        self.row_norm = row_norm
+        self.rows = rows
+        self.intercept_scale = intercept_scale
 
     def _score(self) -> Callable[[Reals, Reals, float], Any]:
         """Rows, targets and their largest size to a score."""
@@ -75,34 +89,15 @@ class DrawnRegression(BoundedRegression):
         ball = checks.positive("coef_bound", self.coef_bound)
         if ball < LEAST_BOUND:
             raise InvalidParameter(f"coef_bound is {ball}; it must be {LEAST_BOUND} or more.")
-        found, usable = targets.to_unit(y, len(features))
-        data = records(features, found, usable, norm, self.rows, constant)
+        labels, usable = targets.to_unit(y, len(features))
+        data = records(features, labels, usable, norm, self.rows, constant)
         longest = math.hypot(norm, constant) * (1 + 1e-12)
         score = build(
             np.rint(data.rows() * (2.0**FINE / longest)), np.rint(data.labels * (2.0**FINE / ball)), 1 / ball
         )
         whole = draw(score, data.size, scale_for(self.factor * score.change, epsilon))
-        theta = whole * (2.0**-BITS * ball / longest)
+        theta = whole * (2.0**-AXIS_BITS * ball / longest)
         return self._set(theta, features.shape[1], bounded_range(epsilon))
-
-
-class _Squares(DrawnRegression):
-    def __init__(
-        self,
-        guarantee: Guarantee,
-        *,
-        target_bounds: Bounds = (-1.0, 1.0),
-        coef_bound: float = 2.0,
-        row_norm: float = 1.0,
-        rows: Rows = "clip",
-        intercept_scale: float = 1.0,
-    ) -> None:
-        self.guarantee = guarantee
-        self.target_bounds = target_bounds
-        self.coef_bound = coef_bound
-        self.row_norm = row_norm
-        self.rows = rows
-        self.intercept_scale = intercept_scale
 
 
 class _Quantiles(DrawnRegression):
@@ -132,7 +127,7 @@ class _Quantiles(DrawnRegression):
         return part
 
 
-class GradientLeastSquares(_Squares):
+class GradientLeastSquares(DrawnRegression):
     """Least squares with a few coefficients by the K-norm gradient mechanism. Add/remove neighbours.
 
     Score -|X^T (X theta - y)|, with rows of norm R at most, |y| <= 1, and R |theta| <= B = `coef_bound`. One record
@@ -185,7 +180,7 @@ class GradientLeastSquares(_Squares):
         return SquaresGradient
 
 
-class ExponentialLeastSquares(_Squares):
+class ExponentialLeastSquares(DrawnRegression):
     """Least squares with a few coefficients by the exponential mechanism. Add/remove neighbours.
 
     As `GradientLeastSquares`, but with the score -(1/2) |X theta - y|^2, which a record lowers by (1 + B)^2/2 at most

@@ -80,7 +80,7 @@ def linear_scores(model: Any, values: Any, norm: float, how: Rows) -> Reals:
         raise InvalidParameter("X holds NaN or infinity; a prediction needs finite numbers in every column.")
     scale = factors(x, norm, how)
     with np.errstate(over="ignore", invalid="ignore"):
-        found = (x @ np.ravel(model.coef_)) * scale
-    odd = ~np.isfinite(found)
-    found[odd] = (x[odd] * scale[odd, None]) @ np.ravel(model.coef_)
-    return np.asarray(found + np.ravel(model.intercept_)[0])
+        scores = (x @ np.ravel(model.coef_)) * scale
+    odd = ~np.isfinite(scores)
+    scores[odd] = (x[odd] * scale[odd, None]) @ np.ravel(model.coef_)
+    return np.asarray(scores + np.ravel(model.intercept_)[0])

@@ -94,8 +94,8 @@ class LinearRegression(BoundedRegression):
         features, targets, plan = training(self, X), Targets(self.target_bounds), self._plan()
         norm, constant = checked_norm(self.row_norm), constant_column(self.row_norm, self.intercept_scale)
         shrink = checks.nonnegative("shrink", self.shrink)
-        found, usable = targets.to_unit(y, len(features))
-        data = records(features, found, usable, norm, self.rows, constant)
+        labels, usable = targets.to_unit(y, len(features))
+        data = records(features, labels, usable, norm, self.rows, constant)
         gram, product = plan.release(data)
         theta = _solution(gram, product, *plan.noise(data.size), shrink)
         self.plan_ = plan

@@ -29,11 +29,12 @@ STEPS = 1 << 20
 CANDIDATES = 1 << 12
 
 
-class OneNumber(BaseEstimator):  # type: ignore[misc]
+class ScalarEstimator(BaseEstimator):  # type: ignore[misc]
     """Numbers in public bounds, on a grid, and a promise kept by an exponential mechanism."""
 
-    guarantee: Guarantee
-    bounds: Bounds
+    def __init__(self, guarantee: Guarantee, *, bounds: Bounds = (0.0, 1.0)) -> None:
+        self.guarantee = guarantee
+        self.bounds = bounds
 
     def price(self) -> Loss:
         """What a fit will cost, whatever the data."""
@@ -59,13 +60,13 @@ class OneNumber(BaseEstimator):  # type: ignore[misc]
         given = np.asarray(x) if hasattr(x, "__array__") else listed(x)
         if given.ndim != 1:
             raise InvalidParameter(f"the data have {given.ndim} dimensions; they must be a list of numbers.")
-        found = numbers(given, len(given))
+        values = numbers(given, len(given))
         low, high = self._limits()
-        found = np.clip(found[np.isfinite(found)], low, high)
-        return np.rint((found - low) / (high - low) * STEPS).astype(np.int64)
+        values = np.clip(values[np.isfinite(values)], low, high)
+        return np.rint((values - low) / (high - low) * STEPS).astype(np.int64)
 
 
-class GradientMean(OneNumber):
+class GradientMean(ScalarEstimator):
     """The mean of numbers in public bounds by the K-norm gradient mechanism. Add/remove neighbours.
 
     Released: theta with probability proportional to exp(-(epsilon / (2 width)) |sum_i (theta - x_i)|) on a grid of
@@ -100,19 +101,15 @@ class GradientMean(OneNumber):
     True
     """
 
-    def __init__(self, guarantee: Guarantee, *, bounds: Bounds = (0.0, 1.0)) -> None:
-        self.guarantee = guarantee
-        self.bounds = bounds
-
     def fit(self, x: Any, y: None = None) -> Any:
         """Draw the mean of x."""
         (low, high), epsilon, units = self._limits(), self._epsilon(), self._units(x)
-        found = draw_by_gradient(len(units), int(units.sum()), 0, STEPS, scale_for(2.0 * STEPS, epsilon))
-        self.value_, self.loss_ = low + found * (high - low) / STEPS, bounded_range(epsilon)
+        place = draw_by_gradient(len(units), int(units.sum()), 0, STEPS, scale_for(2.0 * STEPS, epsilon))
+        self.value_, self.loss_ = low + place * (high - low) / STEPS, bounded_range(epsilon)
         return self
 
 
-class ExponentialMean(OneNumber):
+class ExponentialMean(ScalarEstimator):
     """The mean of numbers in public bounds by the exponential mechanism for squared error. Add/remove neighbours.
 
     Released: one of 4097 evenly spaced theta, with probability proportional to exp(-(epsilon/width^2) sum_i (theta -
@@ -147,10 +144,6 @@ class ExponentialMean(OneNumber):
     True
     """
 
-    def __init__(self, guarantee: Guarantee, *, bounds: Bounds = (0.0, 1.0)) -> None:
-        self.guarantee = guarantee
-        self.bounds = bounds
-
     def fit(self, x: Any, y: None = None) -> Any:
         """Draw the mean of x."""
         (low, high), epsilon, units = self._limits(), self._epsilon(), self._units(x)
@@ -179,12 +172,12 @@ def draw_by_gradient(slope: int, level: int, low: int, high: int, scale: float) 
     if step > high - low:  # almost flat: any place, kept with the probability it deserves
         least = min(abs(slope * k - level) for k in (max(left, low), min(left + 1, high)))
         while True:
-            found = int(uniform_integers(low, high + 1))
-            if bernoulli_exp(Fraction(abs(slope * found - level) - least) / Fraction(scale)):
-                return found
+            place = int(uniform_integers(low, high + 1))
+            if bernoulli_exp(Fraction(abs(slope * place - level) - least) / Fraction(scale)):
+                return place
     while True:
         side = int(noisy_argmax(np.array([-float(g) for g in gaps]), scale, noise="gumbel"))
         away = int(geometric(step))
-        found = left - away if side == 0 else left + 1 + away
-        if low <= found <= high:
-            return found
+        place = left - away if side == 0 else left + 1 + away
+        if low <= place <= high:
+            return place

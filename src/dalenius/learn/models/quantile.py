@@ -8,13 +8,19 @@ import numpy as np
 
 from dalenius.calculus.guarantees import Guarantee
 from dalenius.learn.data.targets import Bounds
-from dalenius.learn.models.mean import CANDIDATES, STEPS, OneNumber
+from dalenius.learn.models.mean import CANDIDATES, STEPS, ScalarEstimator
 from dalenius.mechanisms import Exponential, Quantile
-from dalenius.mechanisms._support.rank_draws import UNITS_PER_RANK as PARTS
+from dalenius.mechanisms._support.rank_draws import UNITS_PER_RANK
 from dalenius.mechanisms.quantile import checked_level
 
 
-class GradientQuantile(OneNumber):
+class _Quantile(ScalarEstimator):
+    def __init__(self, guarantee: Guarantee, *, bounds: Bounds = (0.0, 1.0), level: float = 0.5) -> None:
+        super().__init__(guarantee, bounds=bounds)
+        self.level = level
+
+
+class GradientQuantile(_Quantile):
     """The `level`-quantile of numbers in public bounds by the K-norm gradient mechanism. Add/remove neighbours.
 
     The pinball risk sum_i rho(x_i - theta) has the gradient #{x_i <= theta} - level n (at a tie, the shortest of its
@@ -53,21 +59,16 @@ class GradientQuantile(OneNumber):
     True
     """
 
-    def __init__(self, guarantee: Guarantee, *, bounds: Bounds = (0.0, 1.0), level: float = 0.5) -> None:
-        self.guarantee = guarantee
-        self.bounds = bounds
-        self.level = level
-
     def fit(self, x: Any, y: None = None) -> Any:
         """Draw the quantile of x."""
         low, high = self._limits()
         mechanism = Quantile(level=self.level, bounds=(0, STEPS), granularity=1, epsilon=self._epsilon())
-        found = mechanism.release(self._units(x))
-        self.value_, self.loss_ = low + found * (high - low) / STEPS, mechanism.loss
+        place = mechanism.release(self._units(x))
+        self.value_, self.loss_ = low + place * (high - low) / STEPS, mechanism.loss
         return self
 
 
-class ExponentialQuantile(OneNumber):
+class ExponentialQuantile(_Quantile):
     """The `level`-quantile of numbers in public bounds by the exponential mechanism. Add/remove neighbours.
 
     Released: one of 4097 evenly spaced theta, with probability proportional to exp(-(epsilon/(m width)) sum_i rho(x_i
@@ -105,21 +106,16 @@ class ExponentialQuantile(OneNumber):
     True
     """
 
-    def __init__(self, guarantee: Guarantee, *, bounds: Bounds = (0.0, 1.0), level: float = 0.5) -> None:
-        self.guarantee = guarantee
-        self.bounds = bounds
-        self.level = level
-
     def fit(self, x: Any, y: None = None) -> Any:
         """Draw the quantile of x."""
         (low, high), epsilon, level = self._limits(), self._epsilon(), checked_level("level", self.level)
         units = np.sort(self._units(x))
         places = np.arange(CANDIDATES + 1) * (STEPS // CANDIDATES)
-        risks = _risks(units, places, round(level * PARTS))
+        risks = _risks(units, places, round(level * UNITS_PER_RANK))
         best = min(risks)
         # Exact integers, less the least of them; a double then errs by 2^-53 of a score, and the slack of the
         # sensitivity covers that for up to 2^31 records.
-        scores = np.array([float(best - risk) / PARTS for risk in risks])
+        scores = np.array([float(best - risk) / UNITS_PER_RANK for risk in risks])
         sensitivity = max(level, 1 - level) * STEPS * (1 + 2.0**-20)
         choose = Exponential(sensitivity=sensitivity, epsilon=epsilon, monotone=True)
         self.value_ = low + int(places[int(choose.release(scores))]) * (high - low) / STEPS
@@ -133,4 +129,6 @@ def _risks(units: Any, places: Any, part: int) -> list[int]:
     below = np.searchsorted(units, places, side="right")
     under = places * below - sums[below]
     over = sums[-1] - sums[below] - places * (len(units) - below)
-    return [part * o + (PARTS - part) * u for o, u in zip(over.tolist(), under.tolist(), strict=True)]
+    return [
+        part * o + (UNITS_PER_RANK - part) * u for o, u in zip(over.tolist(), under.tolist(), strict=True)
+    ]

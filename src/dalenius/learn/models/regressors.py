@@ -97,8 +97,8 @@ class HuberRegression(RegressorMixin, LinearModel):  # type: ignore[misc]
     def fit(self, X: Any, y: Any) -> Any:
         """Fit on records X (n x d) and targets y; the cost is `loss_`, whatever the data."""
         features, targets = training(self, X), Targets(self.target_bounds)
-        found, usable = targets.to_unit(y, len(features))
-        weights, intercept = self._split(self._fitted(features, found, usable))
+        labels, usable = targets.to_unit(y, len(features))
+        weights, intercept = self._split(self._fitted(features, labels, usable))
         self.coef_, self.intercept_ = targets.spread * weights, targets.middle + targets.spread * intercept
         return self
 

@@ -17,6 +17,7 @@ from dalenius.calculus.guarantees import ApproxDP, Guarantee
 from dalenius.calculus.loss import Loss
 from dalenius.calculus.pairs.pair import Reals
 from dalenius.core import checks
+from dalenius.core.bisection import last_true
 from dalenius.errors import CannotMeet, InvalidParameter
 from dalenius.learn.data.parameters import checked_guarantee
 from dalenius.learn.data.refits import alone, pays_for_all
@@ -26,7 +27,7 @@ from dalenius.learn.methods.trial_counts import FixedTries, GeometricTries, Rand
 from dalenius.mechanisms import Gaussian, Laplace
 from dalenius.noise import uniform_integers
 
-PARTS = 1 << 20
+SCORE_UNITS = 1 << 20
 """Scores of single records are rounded down to this many parts of 1, so that their sum is exact."""
 
 Scoring = Callable[[Any, Any], float]
@@ -47,7 +48,7 @@ class _Trial:
         if public:
             return cls(fit, None)
         kind: type[Gaussian | Laplace] = Gaussian if fit.as_pure() is None else Laplace
-        return cls(fit, kind.calibrated(fit.noisier(share), sensitivity=float(PARTS)))
+        return cls(fit, kind.calibrated(fit.noisier(share), sensitivity=float(SCORE_UNITS)))
 
 
 class PrivateSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
@@ -55,10 +56,10 @@ class PrivateSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
 
     Each trial takes a candidate (a dict of parameters), fits it with its share of the budget, and scores it: on
     `validation`, a public pair (X, y), for free; without one on the private records themselves, each of which gets a
-    score s in [0, 1] (right or not for classifiers, 1 - |error|/spread for regressors, or `scoring(told, true)`, called
-    with the prediction for one record and its label), by the sums of s and of 1 - s plus noise, for `score_share` of a
-    trial's epsilon. One record moves the two by 1 together. Released: the best model, its parameters and `best_score_`,
-    the (noisy) mean score. The others are forgotten.
+    score s in [0, 1] (right or not for classifiers, 1 - |error|/spread for regressors, or `scoring(predicted, true)`,
+    called with the prediction for one record and its label), by the sums of s and of 1 - s plus noise, for
+    `score_share` of a trial's epsilon. One record moves the two by 1 together. Released: the best model, its
+    parameters and `best_score_`, the (noisy) mean score. The others are forgotten.
 
     `tries` says how many trials there are. `FixedTries(k)`: the candidates in turn, at the cost of k trials; the
     default for one or two candidates, and for `ZCDP`, `GDP`, `RDP` and `TradeOff`, one trial for each candidate. Else a
@@ -207,27 +208,29 @@ class PrivateSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         usable = np.isfinite(x).all(axis=1)
         x, y = x[usable], y[usable]
         parts = (
-            np.floor(self._each(model, x, y) * PARTS).astype(np.int64) if len(x) else np.zeros(0, np.int64)
+            np.floor(self._each(model, x, y) * SCORE_UNITS).astype(np.int64)
+            if len(x)
+            else np.zeros(0, np.int64)
         )
         # (s, 1 - s) has norm 1 at most: the second sum is free, and the two tell how many records there are.
         whole = int(parts.sum())
-        good, bad = np.asarray(noise.release(np.array([whole, PARTS * len(x) - whole]))) / PARTS
+        good, bad = np.asarray(noise.release(np.array([whole, SCORE_UNITS * len(x) - whole]))) / SCORE_UNITS
         return float(good - bad), float(min(max(good / max(good + bad, 1.0), 0.0), 1.0))
 
     def _each(self, model: Any, x: Any, y: Any) -> Reals:
         """One score from 0 to 1 for each record, a function of that record alone."""
-        told = model.predict(x)
+        predicted = model.predict(x)
         if self.scoring is not None:
-            found = np.array(
-                [_one(self.scoring, *pair) for pair in zip(told, one_each(y, len(x)), strict=True)]
+            scores = np.array(
+                [_one(self.scoring, *pair) for pair in zip(predicted, one_each(y, len(x)), strict=True)]
             )
         elif is_classifier(model):
-            found = sum((told == c) & same(np.asarray(y), c) for c in model.classes_) + np.zeros(len(x))
+            scores = sum((predicted == c) & same(np.asarray(y), c) for c in model.classes_) + np.zeros(len(x))
         else:
             targets = Targets(getattr(model, "target_bounds", (0.0, getattr(model, "most", 1.0))))
             with np.errstate(all="ignore"):
-                found = 1 - np.abs(told - numbers(y, len(x))) / (2 * targets.spread)
-        return np.asarray(np.clip(np.nan_to_num(found, nan=0.0), 0.0, 1.0))
+                scores = 1 - np.abs(predicted - numbers(y, len(x))) / (2 * targets.spread)
+        return np.asarray(np.clip(np.nan_to_num(scores, nan=0.0), 0.0, 1.0))
 
     def _plan(self) -> tuple[_Trial, Tries, Loss]:
         """A trial, how many there will be, and what they cost together."""
@@ -276,10 +279,10 @@ class PrivateSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         return tuple(prices[:1] if all(p == prices[0] for p in prices) else prices)
 
 
-def _one(scoring: Scoring, told: object, true: object) -> float:
+def _one(scoring: Scoring, predicted: object, true: object) -> float:
     """The score of one record; 0 for one that cannot be scored, as an error would tell of it."""
     try:
-        return float(scoring(told, true))
+        return float(scoring(predicted, true))
     except Exception:
         return 0.0
 
@@ -304,7 +307,6 @@ def _largest(kept: Callable[[float], bool], promise: Guarantee) -> float:
         if bad < 1e-6 * start:
             raise CannotMeet(f"no budget of a trial is small enough to keep {promise}; try fewer times.")
         bad, good = (bad, bad / 2) if kept(bad / 2) else (bad / 2, 0.0)
-    while bad > 1.001 * good:
-        middle = math.sqrt(good * bad)
-        good, bad = (middle, bad) if kept(middle) else (good, middle)
-    return good
+    # They are a factor 2 apart: ten halvings of its logarithm leave a thousandth.
+    log_amount, _ = last_true(lambda x: kept(math.exp(x)), math.log(good), math.log(bad), steps=10)
+    return max(good, math.exp(log_amount) * (1 - 1e-12))

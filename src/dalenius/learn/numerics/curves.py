@@ -76,9 +76,9 @@ class Logistic(Curve):
         )
 
     def slope(self, u: Reals, y: Reals) -> Reals:
-        found = expit(u)
-        found -= y
-        return np.asarray(found if self.knee == 1 else np.clip(found, -self.knee, self.knee, out=found))
+        slope = expit(u)
+        slope -= y
+        return np.asarray(slope if self.knee == 1 else np.clip(slope, -self.knee, self.knee, out=slope))
 
     def bend(self, u: Reals, y: Reals) -> Reals:
         p = expit(u)

@@ -13,13 +13,13 @@ from dalenius.calculus.pairs.pair import Reals
 from dalenius.errors import InvalidParameter
 from dalenius.learn.data.rows import Records
 from dalenius.learn.numerics.curves import Curve
-from dalenius.learn.numerics.rounded_rows import Blocks, WholeRows
+from dalenius.learn.numerics.rounded_rows import Blocks, RoundedRows
 from dalenius.mechanisms._support import grid_noise
 from dalenius.noise import Grid, discrete_gaussian
 
-BITS = 18
+ROW_BITS = 18
 """Rows are whole numbers of 2^-18 of their largest norm, slopes of 2^-18 of the steepest one."""
-MOST = 2.0**BITS
+MOST = 2.0**ROW_BITS
 DRAWN = 1 << 16
 """Numbers of noise drawn together."""
 
@@ -46,26 +46,26 @@ class ExactSums:
     ) -> None:
         self.records, self.curve = records, curve
         self.reach = bound / curve.steepest
-        self.slope_step = curve.steepest * 2.0**-BITS
-        self.unit = self.slope_step * 2.0**-BITS
-        slack = 2.0 ** (1 - BITS) * (1 + math.sqrt(records.size))
+        self.slope_step = curve.steepest * 2.0**-ROW_BITS
+        self.unit = self.slope_step * 2.0**-ROW_BITS
+        slack = 2.0 ** (1 - ROW_BITS) * (1 + math.sqrt(records.size))
         if slack > 0.01:
             raise InvalidParameter(f"X has {records.size} columns, too many for exact sums; use fewer.")
-        sensitivity = 4.0**BITS * (1 + slack)
+        sensitivity = 4.0**ROW_BITS * (1 + slack)
         sigma = noise_multiplier * sensitivity
         grid = Grid.fine(sensitivity, sigma)
         if grid.granularity > 1:  # the sums would show between its steps
             raise InvalidParameter(
-                f"the promise asks for {noise_multiplier:.3g} times as much noise as one record can move the gradient; "
-                "so much cannot be added exactly. Ask for a weaker promise, or for fewer steps."
+                f"the promise asks for {noise_multiplier:.3g} times as much noise as one record can move the "
+                "gradient; so much cannot be added exactly. Ask for a weaker promise, or for fewer steps."
             )
         self.shift = float(1 / grid.granularity)
         self.noise = self._drawn(
             grid_noise.discrete_gaussian_sigma(sensitivity, sigma, records.size, grid), steps
         )
-        wide = float(len(records) + 1) * 2.0 ** (2 * BITS + 2) * self.shift >= 2.0**61
+        wide = float(len(records) + 1) * 2.0 ** (2 * ROW_BITS + 2) * self.shift >= 2.0**61
         self.integers: Any = object if wide else np.int64
-        self.blocks = WholeRows(records, self.reach * 2.0**-BITS, keep=whole)
+        self.blocks = RoundedRows(records, self.reach * 2.0**-ROW_BITS, keep=whole)
 
     def on_grid(self, theta: Reals) -> Reals:
         """theta rounded so that products with rows are exact: to 2^-31 of its own size."""
@@ -73,9 +73,9 @@ class ExactSums:
         if size == 0 or not math.isfinite(size):
             return np.zeros_like(theta)
         step = _power_above(size) * 2.0**-31
-        found = np.rint(theta / step)
-        found *= step
-        return np.asarray(found)
+        rounded = np.rint(theta / step)
+        rounded *= step
+        return np.asarray(rounded)
 
     def noisy_gradient(self, theta: Reals, chosen: Any = None) -> Reals:
         """The sum over the chosen rows (all for None), with noise."""
@@ -92,7 +92,7 @@ class ExactSums:
         The sum of one block and (mostly) its noise are whole numbers of unit/shift that doubles hold, so that their sum
         as doubles is the exact sum, rounded once; anything larger is added as integers and rounded once, too.
         """
-        theta = theta * 2.0**-BITS
+        theta = theta * 2.0**-ROW_BITS
         parts = [self._block(rows @ theta, rows, labels) for rows, labels in blocks]
         noise = next(self.noise)
         if len(parts) == 1 and noise.dtype != object:
@@ -113,9 +113,9 @@ class ExactSums:
         return np.asarray(slopes @ rows)
 
     def gram(self) -> Reals:
-        """The sum of row row^T over all rows, in units of 4^-BITS: whole numbers."""
+        """The sum of row row^T over all rows, in units of 4^-ROW_BITS: whole numbers."""
         size = self.records.size
-        wide = float(len(self.records) + 1) * 4.0 ** (BITS + 1) >= 2.0**62
+        wide = float(len(self.records) + 1) * 4.0 ** (ROW_BITS + 1) >= 2.0**62
         total = np.zeros((size, size), dtype=object if wide else np.int64)
         for rows, _ in self.blocks.of():
             total += (rows.T @ rows).astype(np.int64)

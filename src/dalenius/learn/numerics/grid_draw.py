@@ -1,11 +1,11 @@
 """One point of a large grid by the exponential mechanism, drawn exactly without looking at most of the points.
 
-The grid has 2^BITS points per axis in the cube (-1, 1)^d; those outside the unit ball do not count. A point theta is to
-be drawn with probability proportional to exp(score(theta)/scale). The cube is cut into boxes, each with a bound that
-no score in it exceeds. A box is drawn with probability proportional to (number of its points) * exp(bound/scale), then
-one of its points uniformly, and that is kept with probability exp((score - bound)/scale); otherwise all is drawn anew.
-This is rejection sampling: given that a point is kept, it has exactly the law above, whatever the boxes and bounds
-are, be they fitted to the data or to earlier draws. They decide only how long it takes.
+The grid has 2^AXIS_BITS points per axis in the cube (-1, 1)^d; those outside the unit ball do not count. A point
+theta is to be drawn with probability proportional to exp(score(theta)/scale). The cube is cut into boxes, each with a
+bound that no score in it exceeds. A box is drawn with probability proportional to (number of its points) *
+exp(bound/scale), then one of its points uniformly, and that is kept with probability exp((score - bound)/scale);
+otherwise all is drawn anew. This is rejection sampling: given that a point is kept, it has exactly the law above,
+whatever the boxes and bounds are, be they fitted to the data or to earlier draws. They decide only how long it takes.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from dalenius.noise import bernoulli_exp, noisy_argmax, uniform_integers
 
 Ints = NDArray[np.int64]
 
-BITS = 20
+AXIS_BITS = 20
 ENOUGH = 0.3
 """Boxes are cut until about this part of the draws will be kept ..."""
 MOST_BOXES = 1 << 13
@@ -30,7 +30,7 @@ PATIENCE = 50
 
 
 class Score(Protocol):
-    """What is known of the score of theta; theta is `whole` 2^-BITS."""
+    """What is known of the score of theta; theta is `whole` 2^-AXIS_BITS."""
 
     @property
     def weights(self) -> Reals:
@@ -48,8 +48,8 @@ class Boxes:
 
     def __init__(self, score: Score, corner: Ints, side: Ints) -> None:
         self.score, self.corner, self.side = score, corner, side
-        middle = (2 * corner + side - (1 << BITS)) * 2.0**-BITS
-        half = (side - 1) * 2.0**-BITS
+        middle = (2 * corner + side - (1 << AXIS_BITS)) * 2.0**-AXIS_BITS
+        half = (side - 1) * 2.0**-AXIS_BITS
         self.bound = score.bounds(middle, half)
         self.rough = score.bounds(middle, np.zeros_like(half))
         self.count = np.prod(side.astype(np.float64), axis=1)
@@ -68,7 +68,7 @@ class Boxes:
         upper = corner.copy()
         upper[rows, axis] += side[rows, axis]
         corner, side = np.concatenate((corner, upper)), np.concatenate((side, side))
-        inside = nearest(corner, side) <= 1 << (2 * BITS)
+        inside = nearest(corner, side) <= 1 << (2 * AXIS_BITS)
         return Boxes(self.score, corner[inside], side[inside])
 
     def replaced(self, chosen: Any) -> Boxes:
@@ -80,22 +80,22 @@ class Boxes:
 
 
 def nearest(corner: Ints, side: Ints) -> Ints:
-    """The square of the distance of a box from 0, in units of 2^-BITS."""
-    low = 2 * corner + 1 - (1 << BITS)
+    """The square of the distance of a box from 0, in units of 2^-AXIS_BITS."""
+    low = 2 * corner + 1 - (1 << AXIS_BITS)
     high = low + 2 * (side - 1)
     gap = np.maximum(np.maximum(low, -high), 0)
     return np.asarray((gap * gap).sum(axis=1))
 
 
 def draw(score: Score, size: int, scale: float) -> Ints:
-    """A grid point of the unit ball with probability proportional to exp(score/scale), as whole numbers of 2^-BITS."""
-    whole_cube = np.zeros((1, size), dtype=np.int64), np.full((1, size), 1 << BITS, dtype=np.int64)
+    """A grid point of the unit ball, in units of 2^-AXIS_BITS, with probability proportional to exp(score/scale)."""
+    whole_cube = np.zeros((1, size), dtype=np.int64), np.full((1, size), 1 << AXIS_BITS, dtype=np.int64)
     boxes, most = Boxes(score, *whole_cube), MOST_BOXES
     while True:
         boxes, most = refined(boxes, scale, most), 2 * most
-        found = _kept(boxes, scale)
-        if found is not None:
-            return found
+        point = _kept(boxes, scale)
+        if point is not None:
+            return point
         boxes = halved(boxes, scale)
 
 
@@ -112,8 +112,8 @@ def _kept(boxes: Boxes, scale: float) -> Ints | None:
     for _ in range(PATIENCE):
         box = int(noisy_argmax(boxes.bound, scale, base=boxes.count))
         places = [int(uniform_integers(0, int(side))) for side in boxes.side[box]]
-        theta: Ints = 2 * (boxes.corner[box] + np.array(places, dtype=np.int64)) + 1 - (1 << BITS)
-        if int((theta * theta).sum()) <= 1 << (2 * BITS):
+        theta: Ints = 2 * (boxes.corner[box] + np.array(places, dtype=np.int64)) + 1 - (1 << AXIS_BITS)
+        if int((theta * theta).sum()) <= 1 << (2 * AXIS_BITS):
             behind = Fraction(float(boxes.bound[box])) - boxes.score.at(theta)
             if bernoulli_exp(behind / Fraction(scale)):
                 return theta

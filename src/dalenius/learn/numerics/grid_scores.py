@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dalenius.calculus.pairs.pair import Reals
-from dalenius.learn.numerics.grid_draw import BITS, Ints
+from dalenius.learn.numerics.grid_draw import AXIS_BITS, Ints
 
 FINE = 18
 TOGETHER = 1 << 15
@@ -108,8 +108,8 @@ class SquaresGradient(_Squares):
 
     def at(self, whole: Ints) -> Fraction:
         gram, product = self.sums
-        gradient = gram @ whole.astype(object) - product * (1 << BITS)
-        return Fraction(-math.isqrt(int((gradient * gradient).sum())), 1 << (2 * FINE + BITS))
+        gradient = gram @ whole.astype(object) - product * (1 << AXIS_BITS)
+        return Fraction(-math.isqrt(int((gradient * gradient).sum())), 1 << (2 * FINE + AXIS_BITS))
 
 
 class SquaresRisk(_Squares):
@@ -128,8 +128,8 @@ class SquaresRisk(_Squares):
 
     def at(self, whole: Ints) -> Fraction:
         (gram, product), theta = self.sums, whole.astype(object)
-        twice = int(theta @ gram @ theta) - (int(theta @ product) << (1 + BITS))
-        return Fraction(-twice, 1 << (1 + 2 * FINE + 2 * BITS))
+        twice = int(theta @ gram @ theta) - (int(theta @ product) << (1 + AXIS_BITS))
+        return Fraction(-twice, 1 << (1 + 2 * FINE + 2 * AXIS_BITS))
 
 
 @dataclass
@@ -157,8 +157,8 @@ class _Pinball(_Scores):
         line = (sure @ self.rows) * 2.0**-FINE, float(sure @ self.targets) * 2.0**-FINE
         together = max(1, WORK // max(1, len(rest.targets)))
         parts = [slice(k, k + together) for k in range(0, len(middle), together)]
-        found = np.concatenate([rest.part(middle[p], half[p], *line) for p in parts])
-        return np.asarray(found + self.error)
+        bounds = np.concatenate([rest.part(middle[p], half[p], *line) for p in parts])
+        return np.asarray(bounds + self.error)
 
     def part(self, middle: Reals, half: Reals, slope: Reals, level: float) -> Reals:
         """Bounds but for rounding; the records not held here have the risk level - theta.slope."""
@@ -166,12 +166,15 @@ class _Pinball(_Scores):
 
     def sides(self, middle: Reals, half: Reals) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         """Which targets are above x.theta, and which are not, wherever in the box theta is."""
-        found, reach = self.residuals(middle * 2.0**BITS), (half * 2.0**BITS) @ np.abs(self.rows).T
-        return found > reach, found <= -reach
+        residuals, reach = (
+            self.residuals(middle * 2.0**AXIS_BITS),
+            (half * 2.0**AXIS_BITS) @ np.abs(self.rows).T,
+        )
+        return residuals > reach, residuals <= -reach
 
     def residuals(self, whole: Reals) -> Reals:
         """y - x.theta of every record (along the last axis) in 2^-38, exact: whole numbers below 2^53."""
-        return np.asarray(self.targets * 2.0**BITS - whole @ self.rows.T)
+        return np.asarray(self.targets * 2.0**AXIS_BITS - whole @ self.rows.T)
 
 
 class PinballGradient(_Pinball):
@@ -189,7 +192,7 @@ class PinballGradient(_Pinball):
     @property
     def wide(self) -> float:
         """The width of the ramp in units of the residuals."""
-        return 2.0 ** (FINE + BITS - RAMP)
+        return 2.0 ** (FINE + AXIS_BITS - RAMP)
 
     @cached_property
     def alike(self) -> tuple[PinballGradient, Reals]:
@@ -210,20 +213,23 @@ class PinballGradient(_Pinball):
         rest = PinballGradient(records.rows[~sure], records.targets[~sure], self.top, self.level)
         heavy = rest.rows * counts[~sure][:, None]
         together = max(1, WORK // max(1, len(rest.targets)))
-        found = np.empty(len(middle))
+        bounds = np.empty(len(middle))
         for k in range(0, len(middle), together):
             p = slice(k, k + together)
             least, most = rest.ramps(middle[p], half[p])
             # Give or take half of what r varies by over the box.
             gradient = start + ((least + most) / 2 - self.level * 2.0**-LEVEL) @ heavy
             left = np.maximum(np.abs(gradient) - ((most - least) / 2) @ np.abs(heavy), 0) * 2.0**-FINE
-            found[p] = -np.sqrt((left * left).sum(axis=1))
-        return found + self.error
+            bounds[p] = -np.sqrt((left * left).sum(axis=1))
+        return bounds + self.error
 
     def ramps(self, middle: Reals, half: Reals) -> tuple[Reals, Reals]:
         """The least and the largest r of every record over a box."""
-        found, reach = self.residuals(middle * 2.0**BITS), (half * 2.0**BITS) @ np.abs(self.rows).T
-        least, most = (0.5 - (found + reach) / self.wide), (0.5 - (found - reach) / self.wide)
+        residuals, reach = (
+            self.residuals(middle * 2.0**AXIS_BITS),
+            (half * 2.0**AXIS_BITS) @ np.abs(self.rows).T,
+        )
+        least, most = (0.5 - (residuals + reach) / self.wide), (0.5 - (residuals - reach) / self.wide)
         return np.clip(least, 0.0, 1.0), np.clip(most, 0.0, 1.0)
 
     def at(self, whole: Ints) -> Fraction:
@@ -251,18 +257,18 @@ class PinballRisk(_Pinball):
         return self.steepest * self.far * SLACK
 
     def part(self, middle: Reals, half: Reals, slope: Reals, level: float) -> Reals:
-        found = self.residuals(middle * 2.0**BITS)
-        share = self.level * 2.0**-LEVEL - (found <= 0)
-        risk = (found * share).sum(axis=1) * 2.0 ** -(FINE + BITS) + level - middle @ slope
+        residuals = self.residuals(middle * 2.0**AXIS_BITS)
+        share = self.level * 2.0**-LEVEL - (residuals <= 0)
+        risk = (residuals * share).sum(axis=1) * 2.0 ** -(FINE + AXIS_BITS) + level - middle @ slope
         # Convex: nowhere below its tangent.
         return np.asarray(-risk + (half * np.abs(share @ self.rows * 2.0**-FINE + slope)).sum(axis=1))
 
     def at(self, whole: Ints) -> Fraction:
-        found = self.residuals(whole.astype(np.float64)).astype(np.int64)
+        residuals = self.residuals(whole.astype(np.float64)).astype(np.int64)
         over = under = 0
-        for start in range(0, len(found), TOGETHER):
-            part = found[start : start + TOGETHER]
+        for start in range(0, len(residuals), TOGETHER):
+            part = residuals[start : start + TOGETHER]
             over += int(part[part > 0].sum())
             under -= int(part[part < 0].sum())
         risk = self.level * over + ((1 << LEVEL) - self.level) * under
-        return Fraction(-risk, 1 << (FINE + BITS + LEVEL))
+        return Fraction(-risk, 1 << (FINE + AXIS_BITS + LEVEL))

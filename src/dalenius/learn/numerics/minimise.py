@@ -47,10 +47,10 @@ class Objective:
 
     def scores(self, theta: Reals) -> Reals:
         """x.theta of every row."""
-        found = np.empty(len(self.records))
+        scores = np.empty(len(self.records))
         for part in self._parts():
-            found[part] = self.records.scores(theta, part)
-        return found
+            scores[part] = self.records.scores(theta, part)
+        return scores
 
     def slopes(self, scores: Reals) -> Reals:
         """f' of every row."""
@@ -143,10 +143,10 @@ class Total:
 
     def add(self, part: Reals) -> None:
         """Two-sum of Knuth."""
-        found = self.sum + part
-        new = found - self.sum
-        self.lost += (self.sum - (found - new)) + (part - new)
-        self.sum = found
+        total = self.sum + part
+        new = total - self.sum
+        self.lost += (self.sum - (total - new)) + (part - new)
+        self.sum = total
 
     @property
     def value(self) -> Reals:
@@ -229,10 +229,10 @@ def _mended(factor: Any, pairs: list[tuple[Reals, Reals, float]], gradient: Real
     for step, change, product in reversed(pairs):
         shares.append(float(step @ left) / product)
         left -= shares[-1] * change
-    found = np.asarray(cho_solve(factor, left))
+    solution = np.asarray(cho_solve(factor, left))
     for (step, change, product), share in zip(pairs, reversed(shares), strict=True):
-        found += (share - float(change @ found) / product) * step
-    return found
+        solution += (share - float(change @ solution) / product) * step
+    return solution
 
 
 def careful(objective: Objective, tolerance: float, theta: Reals) -> tuple[Reals, float]:
@@ -252,9 +252,9 @@ def careful(objective: Objective, tolerance: float, theta: Reals) -> tuple[Reals
             best = theta, norm
         if norm <= tolerance or (slow > 5 and slow % 3 == 0):
             # The scores were carried along, or rounding is all that is left: look again.
-            found, left = polished(objective, tolerance, theta)
+            solution, left = polished(objective, tolerance, theta)
             if left <= tolerance:
-                return found, left
+                return solution, left
             scores = objective.scores(theta)
             slopes = objective.slopes(scores)
             gradient = objective.gradient(theta, slopes)
@@ -288,18 +288,18 @@ def _solver(objective: Objective, scores: Reals, every: int) -> Callable[[Reals]
 
 def _conjugate_gradients(objective: Objective, scores: Reals, gradient: Reals) -> Reals:
     times = objective.curvature(scores)
-    found, left = np.zeros_like(gradient), gradient.copy()
+    solution, left = np.zeros_like(gradient), gradient.copy()
     direction, square = left.copy(), float(left @ left)
     enough = square * min(0.01, np.sqrt(square) / (1 + np.sqrt(square)))
     for _ in range(250):
         image = times(direction)
         share = square / float(direction @ image)
-        found, left = found + share * direction, left - share * image
+        solution, left = solution + share * direction, left - share * image
         new = float(left @ left)
         if new <= enough:
             break
         direction, square = left + (new / square) * direction, new
-    return found
+    return solution
 
 
 def _length(

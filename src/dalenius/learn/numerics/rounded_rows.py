@@ -21,7 +21,7 @@ Blocks = Iterable[tuple[Reals, Reals]]
 """Rows in whole numbers and their labels; to be used before the next are asked for, as memory is used again."""
 
 
-class WholeRows:
+class RoundedRows:
     """round(row / step) of the records; each row on its own, so that it is the same in whatever company."""
 
     def __init__(self, records: Records, step: float, keep: bool) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
@@ -54,14 +54,13 @@ class Inputs:
     """What was released for an aggregate, and how its intervals are to be made.
 
     failure: the chance that an interval may miss. sampling: intervals are for the population that the rows were drawn
-    from, where there is such a thing. table: what the question was asked of, which knows the bounds of columns.
+    from, where there is such a thing.
     """
 
     roles: Roles
     released: Released
     failure: float
     sampling: bool = False
-    table: Columns | None = None
 
     def __getitem__(self, role: str) -> Noisy:
         """The noisy measure that plays a part."""
@@ -170,6 +169,10 @@ class Aggregate(ABC):
     def weight(self, role: str) -> Fraction:
         """How much of the budget a role is worth beside the others."""
         return Fraction(1, 4) if role in self.minor else Fraction(1)
+
+    def limits(self, table: Callable[[], Columns]) -> Bounds | None:
+        """What its estimates and intervals are kept within, beyond what they are by themselves."""
+        return None
 
     def width(self, roles: Roles) -> int:
         """How many intervals it has in each group."""

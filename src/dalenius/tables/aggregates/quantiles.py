@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
-
-import numpy as np
 
 from dalenius.core.checks import count
 from dalenius.errors import InvalidParameter
@@ -65,21 +63,20 @@ class Quantiles(Aggregate):
             )
         }
 
+    def limits(self, table: Callable[[], Columns]) -> Bounds:
+        """The bounds, which the outer bins may pass."""
+        return table().argument(self.column, self.bounds, self.nulls, self.what).bounds
+
     def width(self, roles: Roles) -> int:
         return len(self.levels)
 
     def estimate(self, name: str, inputs: Inputs) -> list[Column]:
         ranks, bins = inputs.released.ranks[inputs.roles["bins"], self.levels], inputs.roles["bins"].bins
         assert bins is not None
-        assert inputs.table is not None
-        bounds = inputs.table.argument(self.column, self.bounds, self.nulls, self.what).bounds
         found = []
         for k, level in enumerate(self.levels):
             label = name if len(self.levels) == 1 else f"{name}_{level:g}"
-            estimate, error, *ends = quantile_of(ranks, bins, k, level, inputs.failure, inputs.sampling)
-            # The outer bins may reach beyond the bounds.
-            middle, low, high = (np.clip(x, *bounds) for x in (estimate, *ends))
-            found.append(Column(label, middle, error, low, high))
+            found.append(Column(label, *quantile_of(ranks, bins, k, level, inputs.failure, inputs.sampling)))
         return found
 
     @classmethod

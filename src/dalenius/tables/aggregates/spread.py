@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 
 from dalenius.tables import populations
 from dalenius.tables.aggregates.aggregate import Inputs
@@ -14,8 +11,6 @@ from dalenius.tables.gridding import Value
 from dalenius.tables.laws import scaled
 from dalenius.tables.moments import Deviations
 from dalenius.tables.ratios import interval
-
-Reals = npt.NDArray[Any]
 
 ONE = ("sum", "sum", "square")
 TWO = ("sum_x", "sum_y", "product")
@@ -65,7 +60,7 @@ def spread_column(name: str, inputs: Inputs, names: tuple[str, str, str], root: 
     estimate = np.clip(ratio, *within)
     low, high = np.minimum(low, estimate), np.maximum(high, estimate)
     if root:
-        # At a variance of 0 the root of what is left of the noise is off by 0.63 roots of its error; 0.71 is inputs.
+        # At a variance of 0 the root of what is left of the noise is off by 0.63 roots of its error; 0.71 is shown.
         error = error / (2 * np.sqrt(np.maximum(ratio, np.maximum(error / 2, np.finfo(float).tiny))))
         estimate, low, high = np.sqrt(estimate), np.sqrt(low), np.sqrt(high)
         worth, within = np.sqrt(worth), (0.0, np.sqrt(2.0))

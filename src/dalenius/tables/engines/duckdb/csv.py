@@ -192,6 +192,9 @@ def valid(value: bytes | None) -> str | None:
 
 
 def _kinds(backend: Any, names: Sequence[str], first: Any, schema: Schema) -> list[Kind]:
+    stated = [kind for name in names if (kind := schema[name].type) is not None]
+    if len(stated) == len(names):
+        return stated
     guesses = guessed(backend, None if first is None else first.slice(0, SAMPLE), len(names))
     return [schema[name].type or guess for name, guess in zip(names, guesses, strict=True)]
 

@@ -14,7 +14,7 @@ from dalenius.errors import CannotMeet
 from dalenius.learn import AdaptivePosteriorSampleRegression
 from dalenius.learn.methods.posterior_sample import sample_delta
 from tests.learn.contract import EXPECTED, NOISE, RANDOM
-from tests.learn.test_regressors import Bounded, RegressorContract
+from tests.learn.models.test_regressors import Bounded, RegressorContract
 
 
 class TestAdaptivePosteriorSample(Bounded):

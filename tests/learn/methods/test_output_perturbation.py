@@ -1,4 +1,4 @@
-"""Output perturbation, subsample-and-aggregate, and the planted mistakes that audits must catch."""
+"""Output perturbation, and the planted mistakes that audits must catch."""
 
 from __future__ import annotations
 
@@ -7,11 +7,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from sklearn.linear_model import LinearRegression as Plain
 
 import dalenius as dp
-from dalenius.errors import InvalidParameter
-from dalenius.learn import HuberRegression, LogisticRegression, SubsampleAggregate
+from dalenius.learn import HuberRegression, LogisticRegression
 from dalenius.learn.data.rows import records
 from dalenius.learn.methods.objective_perturbation import ObjectivePerturbation
 from dalenius.learn.methods.output_perturbation import OutputPerturbation
@@ -52,6 +50,7 @@ class TestOutputPerturbation:
 
 
 class TestPlantedMistakes:
+    @pytest.mark.slow
     def test_too_little_noise_in_the_objective_is_caught(self) -> None:
         """An audit of the same release with a fifth of the noise contradicts the claim; with all of it, never."""
         plan = ObjectivePerturbation.calibrated(dp.ApproxDP(1.0, 1e-2), 1.0, 1.0)
@@ -66,35 +65,3 @@ class TestPlantedMistakes:
                     confidence=1 - 1e-9,
                 )
             assert (found.epsilon > plan.loss.epsilon(1e-2)) is caught
-
-
-class TestSubsampleAggregate:
-    def data(self, rows: int = 4000) -> tuple[np.ndarray, np.ndarray]:
-        rng = np.random.default_rng(0)
-        x = rng.normal(size=(rows, 2))
-        return x, x @ [1.0, -1.0] + 0.1 * rng.normal(size=rows)
-
-    @pytest.mark.parametrize("promise", [dp.ApproxDP(1.0, 1e-5), dp.PureDP(1.0), dp.GDP(1.0)])
-    def test_keeps_its_promise(self, promise: Any) -> None:
-        x, y = self.data()
-        with seeded(1):
-            model = SubsampleAggregate(Plain(), promise, size=3, bound=2.0, parts=40).fit(x, y)
-        assert promise.holds(model.loss_)
-        # Noise of 4 bound/(parts epsilon) or so: 0.2 to 0.5.
-        assert abs(model.value_ - [1, -1, 0]).max() < 2.0
-        assert model.predict(x).shape == (len(x),)
-
-    def test_whatever_fails_counts_as_zeros(self) -> None:
-        x, y = self.data(5)
-        model = SubsampleAggregate(Plain(), dp.ApproxDP(1.0, 1e-5), size=3, bound=2.0, parts=8)
-        assert np.isfinite(model.fit(x, y).value_).all()
-        assert np.isfinite(model.fit(x[:0], y[:0]).value_).all()
-        assert np.isfinite(model.fit(x, np.full(5, np.nan)).value_).all()
-        assert np.isfinite(model.set_params(size=7).fit(x, y).value_).all()
-
-    def test_bad_parameters(self) -> None:
-        x, y = self.data(50)
-        for options in ({"bound": 0.0}, {"parts": 1}, {"size": 0}, {"guarantee": 1.0}):
-            made: dict[str, Any] = {"guarantee": dp.GDP(1.0), "size": 3, "bound": 1.0, "parts": 5, **options}
-            with pytest.raises(InvalidParameter):
-                SubsampleAggregate(Plain(), **made).fit(x, y)

@@ -15,7 +15,7 @@ from dalenius.errors import InvalidParameter
 from dalenius.learn import ExponentialQuantile, GradientQuantile
 from dalenius.learn.models import quantile
 from dalenius.learn.models.quantile import _risks
-from dalenius.mechanisms._support.rank_draws import UNITS_PER_RANK as PARTS
+from dalenius.mechanisms._support.rank_draws import UNITS_PER_RANK
 from tests.mechanisms.contract import follows
 from tests.noise.seeded import seeded
 
@@ -71,10 +71,10 @@ def test_cost_by_enumeration(kind: Any) -> None:
 def test_risks_are_exact() -> None:
     rng = np.random.default_rng(1)
     units, places = np.sort(rng.integers(0, 1 << 20, 50)), np.arange(0, 1 << 20, 1 << 16)
-    part = round(0.3 * PARTS)
+    part = round(0.3 * UNITS_PER_RANK)
     for place, found in zip(places.tolist(), _risks(units, places, part), strict=True):
         apart = [int(u) - place for u in units]
-        assert found == sum(part * a if a > 0 else (part - PARTS) * a for a in apart)
+        assert found == sum(part * a if a > 0 else (part - UNITS_PER_RANK) * a for a in apart)
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -17,7 +17,7 @@ from dalenius.learn.methods.posterior_sample import posterior, sample_delta
 from dalenius.learn.models import posterior_sample_regression
 from dalenius.learn.models.posterior_sample_regression import plan, residual
 from tests.learn.contract import EXPECTED, NOISE, RANDOM
-from tests.learn.test_regressors import Bounded, RegressorContract
+from tests.learn.models.test_regressors import Bounded, RegressorContract
 from tests.mechanisms.contract import follows
 from tests.noise.seeded import seeded
 

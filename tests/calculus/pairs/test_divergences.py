@@ -264,6 +264,7 @@ def test_zcdp(draw: Draw) -> None:
         assert rho >= upper(known.log_mgf(order - 1) / ((arb(order) - 1) * arb(order))), (known.loss, order)
 
 
+@pytest.mark.slow
 def test_zcdp_of_pure_losses_is_the_divergence() -> None:
     """rho = n e tanh(e/2), to a part in 1e9, on a thousand random epsilons."""
     rng = np.random.default_rng(4)

@@ -15,7 +15,7 @@ from dalenius.learn.data.rows import records
 from dalenius.learn.methods import noisy_newton
 from dalenius.learn.methods.noisy_newton import NoisyNewton
 from dalenius.learn.numerics.curves import HuberHinge, Logistic
-from dalenius.learn.numerics.exact_sums import BITS
+from dalenius.learn.numerics.exact_sums import ROW_BITS
 from tests.noise.seeded import seeded
 
 
@@ -34,7 +34,7 @@ def test_loss_is_what_runs() -> None:
 def test_matrix_is_released_for_what_a_record_moves_it_by() -> None:
     """The longest row there is, rounded: within the sensitivity, and close to it."""
     size = 9
-    row = np.rint(np.full(size, 1 / 3) * 2.0**BITS + 0.5)
+    row = np.rint(np.full(size, 1 / 3) * 2.0**ROW_BITS + 0.5)
     moved = np.linalg.norm(np.outer(row, row))
     assert 0.999 * NoisyNewton(1.0, 1.0).matrix(size).sensitivity < moved
     assert moved <= NoisyNewton(1.0, 1.0).matrix(size).sensitivity

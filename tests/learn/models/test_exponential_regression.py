@@ -23,7 +23,7 @@ from dalenius.learn.numerics import grid_draw, grid_scores
 from dalenius.learn.numerics.grid_draw import Boxes
 from dalenius.learn.numerics.grid_scores import PinballGradient, PinballRisk, SquaresGradient, SquaresRisk
 from tests.learn.contract import EXPECTED
-from tests.learn.test_regressors import Bounded, RegressorContract
+from tests.learn.models.test_regressors import Bounded, RegressorContract
 from tests.mechanisms.contract import follows
 from tests.noise.seeded import seeded
 
@@ -51,7 +51,7 @@ def some(rows: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
 def coarse(monkeypatch: pytest.MonkeyPatch) -> np.ndarray:
     """A grid of 8 x 8, and those of its points that lie in the ball."""
     for module in (grid_draw, grid_scores):
-        monkeypatch.setattr(module, "BITS", 3)
+        monkeypatch.setattr(module, "AXIS_BITS", 3)
     points = np.array(list(itertools.product(range(-7, 8, 2), repeat=2)))
     return points[(points**2).sum(axis=1) <= 64]
 
