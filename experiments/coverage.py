@@ -24,9 +24,9 @@ from dalenius.tables.plan import Plan
 from dalenius.tables.released import Released, release
 from experiments.simulated import (
     ASIDE,
-    HELD_OUT,
     LONG,
     NORMAL,
+    OTHERS,
     QUANTILES,
     SKEWED,
     STATISTICS,
@@ -51,8 +51,8 @@ BUDGETS = (
     dp.PureDP(2.0),
     dp.PureDP(10.0),
 )
-HELD_OUT_SIZES = (60, 1000)
-HELD_OUT_BUDGETS = (dp.ZCDP(0.02), dp.ZCDP(1.0), dp.PureDP(1.0))
+OTHER_SIZES = (60, 1000)
+OTHER_BUDGETS = (dp.ZCDP(0.02), dp.ZCDP(1.0), dp.PureDP(1.0))
 FEW_BUDGETS = (dp.ZCDP(0.05), dp.ZCDP(5.0), dp.PureDP(0.5), dp.PureDP(10.0))
 SHARES = (bernoulli(0.5), bernoulli(0.1), bernoulli(0.02), bernoulli(0.005))
 
@@ -89,7 +89,7 @@ rows under noise of as many reach an end of the range on one side, where they ca
 """
 
 WORST = 25
-HELD = {population.name for population in HELD_OUT}
+OTHER_NAMES = {population.name for population in OTHERS}
 
 
 @dataclass(frozen=True)
@@ -234,7 +234,7 @@ QUESTIONS: list[tuple[Sequence[str], Population, Sequence[int], Sequence[Any]]] 
     (("count", "sum", "histogram", *MOMENTS), UNIFORM, SIZES, BUDGETS),
     *((MOMENTS, population, SIZES, BUDGETS) for population in (NORMAL, ASIDE, SKEWED, LONG)),
     *((OF_BITS, population, SIZES, BUDGETS) for population in SHARES),
-    *((("mean", "variance"), population, HELD_OUT_SIZES, HELD_OUT_BUDGETS) for population in HELD_OUT),
+    *((("mean", "variance"), population, OTHER_SIZES, OTHER_BUDGETS) for population in OTHERS),
 ]
 OF_QUANTILES = (UNIFORM, NORMAL, SKEWED)
 
@@ -301,7 +301,10 @@ def written(found: Found, replicates: int, commit: str) -> str:
     counts = {which: Counter(cell.verdict for key, row in every.items() if key[2] is which for cell in row.values())
         for which in (True, False)}  # fmt: skip
     held = Counter(
-        cell.verdict for key, row in found.items() if key[1] in HELD and key[3] for cell in row.values()
+        cell.verdict
+        for key, row in found.items()
+        if key[1] in OTHER_NAMES and key[3]
+        for cell in row.values()
     )
     judged, reported = counts[True], counts[False]
     parts = [
@@ -327,9 +330,9 @@ def written(found: Found, replicates: int, commit: str) -> str:
     ):
         rows = {key[:3]: row for key, row in every.items() if key[3] is sampling}
         parts.append(f"## {title}\n\n{_table(rows, SIZES)}\n")
-    rows = {key[:3]: row for key, row in found.items() if key[1] in HELD and key[3]}
-    title = "Other populations, sizes and budgets, of which nothing was chosen: `sampling=True`"
-    parts.append(f"## {title}\n\n{_table(rows, HELD_OUT_SIZES)}\n")
+    rows = {key[:3]: row for key, row in found.items() if key[1] in OTHER_NAMES and key[3]}
+    title = "Other populations, sizes and budgets, looked at while the method was made, not judged: `sampling=True`"
+    parts.append(f"## {title}\n\n{_table(rows, OTHER_SIZES)}\n")
     return "\n".join(parts)
 
 

@@ -87,7 +87,7 @@ class Points:
         return float((self._values - self.mean()) ** 2 @ self._chances)
 
 
-HELD_OUT = tuple(
+OTHERS = tuple(
     Population(name, law, judged=False)
     for name, law in (
         ("Beta(2, 5)", stats.beta(2, 5)),
@@ -100,7 +100,7 @@ HELD_OUT = tuple(
         ("Bernoulli 0.95", stats.bernoulli(0.95)),
     )
 )
-"""Populations, sizes and budgets that no constant was chosen on."""
+"""Populations that are not judged; they were looked at while the method was made."""
 
 
 def planned(tables: int, price: Any, asked: Mapping[str, Aggregate]) -> Plan:
