@@ -297,7 +297,7 @@ def run(replicates: int = REPLICATES, jobs: int = 1, keep: Path | None = None) -
 
 
 def written(found: Found, replicates: int, commit: str) -> str:
-    every = {key: row for key, row in found.items() if key[1] not in HELD}
+    every = {key: row for key, row in found.items() if key[1] not in OTHER_NAMES}
     counts = {which: Counter(cell.verdict for key, row in every.items() if key[2] is which for cell in row.values())
         for which in (True, False)}  # fmt: skip
     held = Counter(
