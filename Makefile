@@ -2,6 +2,7 @@
 # PostgreSQL server that some tests start (see tests/servers/install.sh).
 #   make demo     private answers about made-up people, and a report to look at
 #   make test     everything CI checks
+#   make fast     the quick tests, in a minute and a half
 # Another interpreter, beside an existing environment:
 #   PYTHON=python3.12 VENV=.venv-3.12 make test
 
@@ -25,17 +26,21 @@ endif
 endif
 endif
 
-.PHONY: help demo test servers check bench fuzz reproduce docs clean distclean
+.PHONY: help demo test fast servers check bench fuzz reproduce docs clean distclean
 .DEFAULT_GOAL := help
 
 help:
-	@echo "targets: demo test check bench fuzz reproduce docs clean distclean"
+	@echo "targets: demo test fast check bench fuzz reproduce docs clean distclean"
 
 demo: $(VENV)/.installed-demo
 	$(BIN)/dalenius demo
 
 test: check servers
 	$(BIN)/python -m pytest
+
+# For every save: no server, nothing that takes long, most of the coverage (tests/slow.py).
+fast: $(VENV)/.installed-dev
+	$(BIN)/python -m pytest -m "not slow"
 
 # PostgreSQL for the tests: installed where that needs no question; the tests start and stop it themselves.
 servers:

@@ -9,12 +9,17 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import settings
 
+from tests import slow
+
 if TYPE_CHECKING:
     from tests.servers.postgres import PostgresServer
 
 IN_CI = os.environ.get("CI") == "true"
 
 os.environ["MPLBACKEND"] = "Agg"
+
+SERVERS = {"postgres_server", "spark", "spark_session"}
+"""Fixtures that start a server."""
 
 settings.register_profile("dev", deadline=None)
 settings.register_profile("ci", deadline=None, derandomize=True, print_blob=True)
@@ -24,6 +29,19 @@ WHY = (
     "skipped under CI=true: {reason}\n"
     "Install what is missing, or, if skipping loses nothing, mark it @pytest.mark.allowed_skip(reason=...)."
 )
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what `make fast` leaves out: what starts a server, and what took long when it was measured."""
+    listed = slow.listed()
+    for item in items:
+        path, _, rest = item.nodeid.partition("::")
+        function, _, case = rest.partition("[")
+        parts = function.split("::")
+        name = "::".join((".".join([path.removesuffix(".py").replace("/", "."), *parts[:-1]]), parts[-1]))
+        served = "postgres" in case or SERVERS & set(getattr(item, "fixturenames", ()))
+        if name in listed or served:
+            item.add_marker(pytest.mark.slow)
 
 
 def _reason(report: pytest.TestReport | pytest.CollectReport) -> str:

@@ -22,6 +22,7 @@ import dalenius as dp
 from dalenius.tables import exact as engine
 from dalenius.tables.column import Column
 from dalenius.tables.estimates import Wanted, columns
+from dalenius.tables.laws import Normal, TwoSidedExponential
 from dalenius.tables.plan import Plan, plan
 from dalenius.tables.released import Released, release
 from dalenius.tables.source import Source
@@ -49,7 +50,7 @@ def holds(column: Column, true: Any) -> Any:
 def claiming(released: Released, factor: float) -> Released:
     """The same numbers with standard errors that are said to be so many times what they are."""
     measures = {
-        measure: replace(noisy, sigma=noisy.sigma * factor, whole=False)
+        measure: replace(noisy, law=(Normal if noisy.gaussian else TwoSidedExponential)(noisy.sigma * factor))
         for measure, noisy in released.measures.items()
     }
     ranks = {key: replace(kept, sigma=kept.sigma * factor) for key, kept in released.ranks.items()}

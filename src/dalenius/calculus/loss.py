@@ -162,6 +162,7 @@ class Loss:
 
     @cached_property
     def directions(self) -> tuple[Direction, ...]:
+        """Both directions, or the one where they have the same law."""
         return (self.remove,) if self.is_symmetric else (self.remove, self.add)
 
     # -- (epsilon, delta) -------------------------------------------------------------------------

@@ -8,7 +8,14 @@ from dalenius.errors import InvalidParameter, LedgerError
 
 
 class Adjacency(enum.Enum):
-    """The neighbouring relation a sensitivity, a loss or a session is stated for."""
+    """The neighbouring relation a sensitivity, a loss or a session is stated for.
+
+    Examples
+    --------
+    >>> import dalenius as dp
+    >>> dp.losses.gaussian(sigma=1.0, adjacency=dp.REPLACE_ONE).adjacency
+    REPLACE_ONE
+    """
 
     ADD_REMOVE = "add/remove one"
     """One record is inserted or deleted; the number of records is itself protected ("unbounded")."""

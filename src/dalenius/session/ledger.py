@@ -48,6 +48,13 @@ Shares = Mapping[str, "Fraction | int | float | str"]
 class Ledger:
     """An open ledger. Threads may share it, forked children may keep it, and any number may be open at once.
 
+    Parameters
+    ----------
+    store
+        The database that holds it; `Ledger.open` makes one from a path or a URL.
+
+    Examples
+    --------
     >>> import tempfile, dalenius as dp
     >>> folder = tempfile.TemporaryDirectory()
     >>> ledger = Ledger.open(folder.name + "/people.ledger")
@@ -75,12 +82,34 @@ class Ledger:
         expect: str | None = None,
         patience: float = PATIENCE,
     ) -> Ledger:
-        """The ledger at a path or a postgresql:// URL; made if there is none, unless `create` is False.
+        """The ledger at a path or a postgresql:// URL.
 
-        Opening reads and checks every entry, once in a process; later only what was added is read. `checkpoint`
-        (or `expect`, the same) is a text that `checkpoint()` gave earlier, kept elsewhere: a ledger that does not
-        contain it (an old copy put back, a tail cut off, a new ledger in the place of one that was removed) is
-        refused, and none is made. `patience` is how long, in seconds, to wait for others.
+        Opening reads and checks every entry, once in a process; later only what was added is read.
+
+        Parameters
+        ----------
+        where
+            A path, or a postgresql:// URL.
+        create
+            Whether to make a ledger where there is none.
+        checkpoint, expect
+            A text that `checkpoint()` gave earlier, kept elsewhere (the two names mean the same). A ledger that does
+            not contain it (an old copy put back, a tail cut off, a new ledger in the place of one that was removed) is
+            refused, and none is made.
+        patience
+            How long, in seconds, to wait for others.
+
+        Returns
+        -------
+        Ledger
+            It is open; use it in a `with` block, or call `close`.
+
+        Raises
+        ------
+        LedgerError
+            If there is no ledger and none may be made, or it cannot be read.
+        LedgerDamaged
+            If it is not what was written, or lacks the checkpoint.
         """
         patience = checks.positive("patience", patience)
         wanted = [text for text in (checkpoint, expect) if text is not None]
@@ -127,13 +156,40 @@ class Ledger:
     ) -> Account:
         """The account of a dataset, opened with this budget if it is new.
 
-        What the first call says holds for ever: a later one that names another budget, other neighbours,
-        another unit or other shares is refused. `shares` gives each analyst a fraction of the budget (of
-        epsilon, rho, mu^2, or mu^2 and delta); together at most 1. In an account with shares only those
-        analysts may spend, each up to their share; without, anybody may, and `analyst` is a note. `reserve`, for
-        ApproxDP, is the part of epsilon set aside (`calculus.guarantees.approx`); left out, it is what the account has,
-        and nothing in a new one. `place` is kept with a new account: where the data is, as `session.opening`
-        checks it.
+        What the first call says holds for ever: a later one that names another budget, other neighbours, another unit
+        or other shares is refused.
+
+        Parameters
+        ----------
+        dataset
+            What the ledger calls the data.
+        budget
+            What is promised about everything that is ever released from it: PureDP, ApproxDP, ZCDP or GDP.
+        analyst
+            Who spends.
+        shares
+            A fraction of the budget (of epsilon, rho, mu^2, or mu^2 and delta) for each analyst; together at most 1. In
+            an account with shares only those analysts may spend, each up to their share; without, anybody may, and
+            `analyst` is a note.
+        adjacency
+            Whose neighbours the promise is about.
+        unit
+            Who is protected.
+        reserve
+            For ApproxDP, the part of epsilon set aside (`calculus.guarantees.approx`); left out, it is what the account
+            has, and nothing in a new one.
+        place
+            Where the data is; kept with a new account, as `session.opening` checks it.
+
+        Returns
+        -------
+        Account
+            To ask, to charge, and to see what is left.
+
+        Raises
+        ------
+        InvalidParameter
+            If the account was opened with other terms.
         """
         _name("dataset", dataset)
         if not isinstance(unit, Unit):
@@ -153,13 +209,37 @@ class Ledger:
         return self._account(entry, terms, filter, parts, analyst)
 
     def accounts(self) -> list[Account]:
-        """All accounts, in the order they were opened, to look at."""
+        """All accounts, to look at.
+
+        Returns
+        -------
+        list of Account
+            In the order they were opened.
+        """
         with self.reading() as rows:
             found = rows.accounts()
         return [read_account(self, entry, None) for entry in found]
 
     def existing(self, dataset: str, analyst: str | None = None) -> Account:
-        """The account of a dataset, as it was opened; an error if there is none."""
+        """The account of a dataset, as it was opened.
+
+        Parameters
+        ----------
+        dataset
+            What the ledger calls the data.
+        analyst
+            Who spends.
+
+        Returns
+        -------
+        Account
+            To ask, to charge, and to see what is left.
+
+        Raises
+        ------
+        LedgerError
+            If there is none.
+        """
         with self.reading() as rows:
             entry = rows.first("account", 0, digest(_name("dataset", dataset)))
         if entry is None:
@@ -213,13 +293,30 @@ class Ledger:
     # -- the chain --------------------------------------------------------------------------------
 
     def checkpoint(self) -> str:
-        """The last entry as "SEQ:HASH". Kept elsewhere, it proves later that nothing up to it was changed."""
+        """The last entry. Kept elsewhere, it proves later that nothing up to it was changed.
+
+        Returns
+        -------
+        str
+            "SEQ:HASH".
+        """
         with self.reading() as rows:
             seq, hash = rows.last()
         return f"{seq}:{hash}"
 
     def require(self, checkpoint: str) -> None:
-        """Refuse a ledger that does not contain this checkpoint."""
+        """Refuse a ledger that does not contain a checkpoint.
+
+        Parameters
+        ----------
+        checkpoint
+            What `checkpoint()` gave earlier.
+
+        Raises
+        ------
+        LedgerDamaged
+            If the ledger does not contain it.
+        """
         seq, hash = read_checkpoint(checkpoint)
         with self.reading() as rows:
             found = rows.memory.hash_of(seq)
@@ -230,19 +327,47 @@ class Ledger:
             )
 
     def verify(self, checkpoint: str | None = None) -> Verification:
-        """Everything, read and checked anew from the first entry: `session.verify.verify`."""
+        """Everything, read and checked anew from the first entry.
+
+        Parameters
+        ----------
+        checkpoint
+            What `checkpoint()` gave earlier; the ledger must contain it.
+
+        Returns
+        -------
+        Verification
+            Whether it is sound (`ok`), and what is wrong (`problems`).
+        """
         from dalenius.session.verify import verified
 
         return verified(self.store, checkpoint)
 
     def export(self) -> Iterator[str]:
-        """The whole ledger as lines of JSON: `session.report.exported`."""
+        """The whole ledger as text, which can be checked without the ledger.
+
+        Returns
+        -------
+        iterator of str
+            Lines of JSON: a heading, the entries in order, and the checkpoint they end at.
+        """
         from dalenius.session.report import exported
 
         return exported(self)
 
     def grant(self, role: str) -> None:
-        """Let a PostgreSQL role spend and do nothing else; see `session.guards`. For the ledger's owner."""
+        """Let a PostgreSQL role spend and do nothing else. For the ledger's owner.
+
+        Parameters
+        ----------
+        role
+            The role's name.
+
+        Raises
+        ------
+        InvalidParameter
+            If the ledger is a file.
+        """
         if not isinstance(self.store, postgres.PostgresStore):
             raise InvalidParameter(
                 "a ledger in a file has no roles: give rights to the file instead (chmod, chgrp)."
@@ -250,7 +375,31 @@ class Ledger:
         self.store.grant(_name("the role", role))
 
     def append(self, rows: Rows, kind: Kind, account: int, key: str, body: Mapping[str, object]) -> Entry:
-        """Add an entry inside a writing transaction."""
+        """Add an entry inside a writing transaction.
+
+        Parameters
+        ----------
+        rows
+            The transaction.
+        kind
+            What sort of entry it is.
+        account
+            The number of the entry that opened its account; 0 where it belongs to none.
+        key
+            What it is found again by.
+        body
+            Its content.
+
+        Returns
+        -------
+        Entry
+            The entry, chained to the one before.
+
+        Raises
+        ------
+        LedgerError
+            If no entry is of this kind, or the ledger was closed.
+        """
         if kind not in KINDS:
             raise LedgerError(f"an entry cannot be of kind {kind!r}; it must be one of {', '.join(KINDS)}.")
         if rows.memory.closings:

@@ -37,10 +37,24 @@ class Discover:
 
 
 def discover() -> Discover:
-    """Groups from the data itself: `group_by("city", keys=dp.discover())`.
+    """Groups from the data itself, for `group_by`.
 
     A release publishes a discovered key only when a noisy number of units that share it passes a threshold,
     which costs some delta; rare keys stay hidden.
+
+    Returns
+    -------
+    Discover
+        In the place of keys.
+
+    Examples
+    --------
+    >>> import dalenius as dp, pandas as pd
+    >>> visits = pd.DataFrame({"city": ["Oslo"] * 500 + ["Bergen"] * 400})
+    >>> s = dp.Session(visits, unit=dp.Unit.rows(), budget=dp.ApproxDP(2.0, 1e-6))
+    >>> q = s.table.group_by("city", keys=dp.discover()).agg(n=dp.count())
+    >>> sorted(s.release(q, dp.ApproxDP(1.0, 1e-6)).keys)
+    [('Bergen',), ('Oslo',)]
     """
     return Discover()
 

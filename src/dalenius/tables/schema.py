@@ -92,8 +92,24 @@ def imputed_number(nulls: Nulls, text: str) -> float | None:
 
 
 def impute(value: Constant) -> Impute:
-    """The policy under which null and NaN become `value`: `dp.mean("pay", bounds=(0, 9),
-    nulls=dp.impute(0))`."""
+    """The policy under which missing values become a constant.
+
+    Parameters
+    ----------
+    value
+        What null and NaN become.
+
+    Returns
+    -------
+    Impute
+        The policy, for `nulls`.
+
+    Examples
+    --------
+    >>> import dalenius as dp
+    >>> dp.mean("pay", bounds=(0, 9), nulls=dp.impute(0)).nulls
+    Impute(value=0)
+    """
     return Impute(value)
 
 
@@ -170,6 +186,22 @@ class Column:
 class Schema:
     """Public facts about the columns of a table.
 
+    Parameters
+    ----------
+    columns
+        Facts by the name of the column: a `Column`, or a mapping with `bounds`, `categories`, `nulls`, `type`.
+    nulls
+        The policy for missing values of columns that have none of their own: "drop", "never" or `dp.impute(constant)`.
+    records
+        How a CSV file is divided into records: "lines", one a line, or "quoted" (line breaks may stand inside quotes).
+
+    Raises
+    ------
+    InvalidParameter
+        If a fact cannot be; all that is wrong is in one message.
+
+    Examples
+    --------
     >>> from dalenius.tables import Column, Schema
     >>> schema = Schema({"age": Column(bounds=(0, 120))}, nulls="drop")
     >>> schema["age"].bounds, schema.policy("age"), schema["unknown"]
@@ -210,12 +242,46 @@ class Schema:
 
     @classmethod
     def load(cls, path: str | Path) -> Schema:
-        """Read a description file, TOML or YAML by the ending of its name."""
+        """Read a description file.
+
+        Parameters
+        ----------
+        path
+            A TOML or YAML file, by the ending of its name.
+
+        Returns
+        -------
+        Schema
+            What it says.
+
+        Raises
+        ------
+        InvalidParameter
+            If it cannot be read, or says what cannot be.
+        """
         return cls.of(_read(Path(path)), str(path))
 
     @classmethod
     def of(cls, told: Mapping[str, Any], name: str = "the description") -> Schema:
-        """The schema a description file holds, already parsed."""
+        """The schema a description file holds, already parsed.
+
+        Parameters
+        ----------
+        told
+            What the file says.
+        name
+            The file, for messages.
+
+        Returns
+        -------
+        Schema
+            The same facts.
+
+        Raises
+        ------
+        InvalidParameter
+            If it says what cannot be.
+        """
         problems = Problems()
         problems.attempt(lambda: _only(told, ("columns", "nulls", "records"), name))
         columns = told.get("columns", {})
@@ -232,7 +298,18 @@ class Schema:
         return made
 
     def check(self, fields: Iterable[Field]) -> None:
-        """Refuse what does not fit the columns of a table: names it has not, and facts of another type."""
+        """Refuse what does not fit the columns of a table.
+
+        Parameters
+        ----------
+        fields
+            The columns.
+
+        Raises
+        ------
+        InvalidParameter
+            For names the table lacks, with a suggestion, and for facts of another type.
+        """
         own, problems = {f.name: f for f in fields}, Problems()
         for name, column in self.columns:
             if name not in own:
@@ -254,7 +331,18 @@ class Schema:
         return dict(self.columns).get(name, Column())
 
     def policy(self, name: str) -> Nulls | None:
-        """The declared policy for missing values of a column, if any."""
+        """The declared policy for missing values of a column.
+
+        Parameters
+        ----------
+        name
+            The column.
+
+        Returns
+        -------
+        "drop", "never", Impute or None
+            None where none is declared.
+        """
         own = self[name].nulls
         return self.nulls if own is None else own
 

@@ -16,14 +16,26 @@ from dalenius.tables.kinds import is_text
 class Unit:
     """The unit of privacy: one row, or everyone's rows that share an id.
 
-    column: the id; None when every row is its own unit (`Unit.rows()`).
-    max_rows: at most so many rows of one unit enter an answer. Needed with an id.
-    max_groups: the rows of one unit enter at most so many groups of an answer; `max_rows` when not given.
-
     Rows beyond the bounds are left out inside the engine, by a rule that looks at the rows of one unit at a
     time (see `dalenius.tables.bounding`), so that adding, removing or replacing one unit changes at most
     `max_rows` rows of what is aggregated, in at most `max_groups` groups.
 
+    Parameters
+    ----------
+    column
+        The id. For a table in which every row is its own unit, use `Unit.rows()`.
+    max_rows
+        At most so many rows of one unit enter an answer. Needed with an id.
+    max_groups
+        The rows of one unit enter at most so many groups of an answer; `max_rows` when not given.
+
+    Raises
+    ------
+    InvalidParameter
+        If `max_rows` is missing, or a bound is not a whole number above 0.
+
+    Examples
+    --------
     >>> from dalenius.tables import Unit
     >>> Unit("person_id", max_rows=4, max_groups=2)
     Unit('person_id', max_rows=4, max_groups=2)
@@ -57,7 +69,13 @@ class Unit:
         return unit
 
     def record(self) -> dict[str, Any]:
-        """The unit in the words of a ledger."""
+        """The unit in the words of a ledger.
+
+        Returns
+        -------
+        dict
+            JSON; docs/record-format.md describes it.
+        """
         if self.column is None:
             return {"kind": "row"}
         return {
@@ -69,7 +87,23 @@ class Unit:
 
     @classmethod
     def from_record(cls, record: Mapping[str, Any]) -> Unit:
-        """The unit that `record` wrote."""
+        """The unit that `record` wrote.
+
+        Parameters
+        ----------
+        record
+            What `record` gave.
+
+        Returns
+        -------
+        Unit
+            The same unit.
+
+        Raises
+        ------
+        LedgerError
+            If this version knows no such unit.
+        """
         if record["kind"] == "row":
             return cls.rows()
         if record["kind"] == "id":

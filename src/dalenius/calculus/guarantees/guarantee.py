@@ -40,6 +40,13 @@ class Guarantee(ABC):
 
     A kind says `tag`, `parameters`, `leading`, `view`, `measure`, `loss` and `noisier`; one that can be a budget also
     `currency`, `filter` and `divided`. What it does not say is refused with an error that names the fix.
+
+    Examples
+    --------
+    >>> import dalenius as dp
+    >>> promise = dp.ApproxDP(1.0, 1e-5)
+    >>> promise.holds(dp.losses.gaussian(sigma=4.0)), promise.holds(dp.losses.gaussian(sigma=3.0))
+    (True, False)
     """
 
     tag: ClassVar[str]

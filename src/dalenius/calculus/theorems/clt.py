@@ -22,7 +22,23 @@ from dalenius.errors import InvalidParameter
 
 
 class Moments(NamedTuple):
-    """The functionals of one trade-off function that the limit theorems use."""
+    """The functionals of one trade-off function that the limit theorems use.
+
+    Parameters
+    ----------
+    kl
+        The Kullback-Leibler divergence: the mean of the loss, up to its sign.
+    k2, k3
+        The second and third absolute moments of the loss.
+    kbar3
+        The third absolute moment around the mean.
+
+    Examples
+    --------
+    >>> import dalenius as dp
+    >>> dp.theorems.Moments(kl=0.5, k2=1.25, k3=2.1, kbar3=1.6).kl
+    0.5
+    """
 
     kl: float
     k2: float
@@ -34,8 +50,18 @@ class Moments(NamedTuple):
 class Approximation:
     """About G_mu: an estimate of what a composition costs, not a promise.
 
-    `gamma`, where known, is the Berry-Esseen distance within which the promise of :meth:`tradeoff_bounds`
-    holds.
+    Parameters
+    ----------
+    mu
+        Of the Gaussian limit.
+    gamma
+        Where known, the Berry-Esseen distance within which the promise of :meth:`tradeoff_bounds` holds.
+
+    Examples
+    --------
+    >>> import dalenius as dp
+    >>> round(dp.theorems.Approximation(mu=1.0).estimated_epsilon(1e-5), 2)
+    4.38
     """
 
     mu: float

@@ -42,7 +42,21 @@ MAX_LATTICE_STEPS: Final = 4_000
 
 
 class Step(NamedTuple):
-    """What each of k steps may cost, and what k of them were checked to cost together."""
+    """What each of k steps may cost, and what k of them were checked to cost together.
+
+    Parameters
+    ----------
+    epsilon, delta
+        Of one step.
+    total_epsilon, total_delta
+        Of all together.
+
+    Examples
+    --------
+    >>> import dalenius as dp
+    >>> dp.theorems.Step(0.1, 1e-7, 1.0, 1e-5).total_epsilon
+    1.0
+    """
 
     epsilon: float
     delta: float

@@ -14,8 +14,19 @@ from dalenius.core import checks
 class Amplified:
     """What is known of a subsampled (epsilon, delta)-DP release: its profile at 0 and at one epsilon.
 
-    `epsilon` and `delta` are its usual guarantee; `total_variation` is its delta at epsilon 0, which the
-    pair (epsilon, delta) alone would not give.
+    Parameters
+    ----------
+    epsilon, delta
+        Its usual guarantee.
+    total_variation
+        Its delta at epsilon 0, which the pair (epsilon, delta) alone would not give.
+
+    Examples
+    --------
+    >>> import dalenius as dp
+    >>> found = dp.theorems.Amplified(epsilon=0.5, delta=1e-6, total_variation=0.1)
+    >>> found.profile(0.0)
+    0.1
     """
 
     epsilon: float

@@ -41,14 +41,12 @@ class Descent:
         How many steps.
     rate
         The share of the records that a step sees, in (0, 1].
-    learning_rate
-        The length of a step.
     optimiser
         'adam' or 'momentum'.
+    learning_rate
+        The length of a step.
     momentum
         How much of the past a step keeps, in [0, 1).
-    ridge
-        The strength of the regularisation, 0 or more.
 
     Raises
     ------

@@ -1,0 +1,50 @@
+"""`python -m tests.slow REPORT`: which tests `make fast` leaves out, from how long each took.
+
+REPORT is what `pytest --junitxml=REPORT` wrote on a quiet machine. The slowest test functions, all cases of each
+together, go into `slow.txt` until what is left takes `BUDGET` seconds of two workers; `conftest` marks them. A test may
+also be marked by hand: `@pytest.mark.slow`.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from pathlib import Path
+from xml.etree import ElementTree
+
+HERE = Path(__file__).parent
+LISTED = HERE / "slow.txt"
+
+BUDGET = 100.0
+"""Seconds of work for the tests that stay: with collecting, two workers take less than 90 for them."""
+
+
+def functions(report: Path) -> Counter[str]:
+    """Seconds by test function, all its cases together: "tests.session.test_fit.TestX::test_y"."""
+    seconds: Counter[str] = Counter()
+    for case in ElementTree.parse(report).iter("testcase"):
+        name = (case.get("name") or "").partition("[")[0]
+        seconds[f"{case.get('classname')}::{name}"] += float(case.get("time") or 0)
+    return seconds
+
+
+def slowest(seconds: Counter[str], budget: float = BUDGET) -> list[str]:
+    """The functions to leave out so that the rest fits, longest first; those that take no time stay anyway."""
+    left, out = seconds.total(), []
+    for name, time in seconds.most_common():
+        if left <= budget:
+            break
+        out.append(name)
+        left -= time
+    return sorted(out)
+
+
+def listed() -> frozenset[str]:
+    """The functions that are marked as slow."""
+    return frozenset(LISTED.read_text().split()) if LISTED.exists() else frozenset()
+
+
+if __name__ == "__main__":
+    names = slowest(functions(Path(sys.argv[1])))
+    LISTED.write_text("\n".join(names) + "\n")
+    print(f"{len(names)} test functions are slow: {LISTED.name}")
