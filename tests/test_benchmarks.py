@@ -54,9 +54,9 @@ def test_repeated_mechanisms_meet_their_targets() -> None:
 
 
 def test_forget_empties_the_caches() -> None:
-    from dalenius.calculus.pairs import sampled
+    from dalenius.calculus.pairs import mixture
 
-    found = [x for x in vars(sampled).values() if hasattr(x, "cache_info")]
+    found = [x for x in vars(mixture).values() if hasattr(x, "cache_info")]
     ours.epsilon(parts.training(1.0, 100), 1e-5)
     assert any(x.cache_info().currsize for x in found)
     ours.forget()

@@ -252,7 +252,7 @@ def theirs(rows: list[Any], query: Query, groups: int) -> dict[Any, list[Any]]:
     """DuckDB's answer for the public keys; a group that it has not is one of no rows."""
     listed = [()] if query.keys is None else list(query.keys.rows)  # type: ignore[union-attr]
     by_key = {row[:groups]: list(row[groups:]) for row in rows}
-    empty = [None if agg.name in ("mean", "sum") else 0 for _, agg in query.aggregates]
+    empty = [None if agg.tag in ("mean", "sum") else 0 for _, agg in query.aggregates]
     return {key: by_key.get(key, empty) for key in listed}
 
 
@@ -294,7 +294,7 @@ def compared(seed: int) -> Iterator[str]:
         duck = theirs(connection.execute(plain).fetchall(), query, len(query.columns))
         for key, values in duck.items():
             for (name, aggregate), one, two in zip(query.aggregates, mine[key], values, strict=True):
-                if not agree(one, two, aggregate.name):
+                if not agree(one, two, aggregate.tag):
                     yield f"{plain}\n{key} {name}: {one} and {two}"
 
 

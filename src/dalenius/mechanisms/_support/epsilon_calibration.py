@@ -44,7 +44,7 @@ def scale_for(sensitivity: float, epsilon: float) -> float:
 
 def affordable(guarantee: Guarantee, family: Callable[[float], Loss]) -> float:
     """The largest epsilon whose loss keeps the promise."""
-    pure = guarantee.as_pure()
+    pure = guarantee.as_pure() if isinstance(guarantee, Guarantee) else None
     if pure is not None:
         if pure.epsilon == 0:
             raise CannotMeet(f"{guarantee} allows no dependence on the data: nothing can be learned from it.")
