@@ -96,8 +96,13 @@ class SQLite(Engine):
         return file_place(str(data), plain_name(table, "main"))
 
     def place_given(self, backend: Any, table: str) -> Place:
-        ((_, _, file),) = backend.con.execute("SELECT * FROM pragma_database_list WHERE name = 'main'")
-        return Place("file", os.path.realpath(file), plain_name(table, "main")) if file else Place("memory")
+        """In the file of its schema: the main one, or one that is attached."""
+        files = {schema.lower(): file for _, schema, file in backend.con.execute("PRAGMA database_list")}
+        schema, _, name = table.rpartition(".")
+        if schema.lower() not in files:
+            schema, name = "main", table
+        file = files[schema.lower()]
+        return Place("file", os.path.realpath(file), name) if file else Place("memory")
 
     def adopted(self, backend: Any, sql: str) -> tuple[Any, Any]:
         return _own(backend.con), f"({sql})"
