@@ -66,6 +66,32 @@ def test_functions_are_refused(loss: losses.Loss) -> None:
 
 
 TEXT = losses.gaussian(1.0).to_json()
+PURE = losses.pure(1.0).to_json()
+ZCDP = losses.zcdp(1.0).to_json()
+SAMPLED = losses.poisson_sampled(losses.gaussian(1.0), 0.5).to_json()
+
+
+@pytest.mark.parametrize(
+    ("text", "was", "now"),
+    [
+        *((TEXT, '"times":1', f'"times":{times}') for times in ("-1", "0", "0.5", "true", '"1"')),
+        (PURE, '"0.7310585786300049"', '"0.1"'),
+        (PURE, '"0.2689414213699951"', '"-0.2689414213699951"'),
+        (PURE, '"infinite":"0.0"', '"infinite":"-0.5"'),
+        (PURE, '"index":[0,1]', '"index":[0,0]'),
+        (PURE, '"step":"2.0"', '"step":"1e-09"'),
+        (PURE, '"blur":"0.0"', '"blur":"-1.0"'),
+        (PURE, '"slack":"4.440892098500626e-16"', '"slack":"-1.0"'),
+        (losses.laplace(1.0).to_json(), '"shift":"1.0"', '"shift":"nan"'),
+        (ZCDP, '"rho":"1.0"', '"rho":"-1.0"'),
+        (ZCDP, '"mu":"inf"', '"mu":"nan"'),
+        *((SAMPLED, '"rate":"0.5"', f'"rate":"{rate}"') for rate in ("0.0", "-1.0", "2.0", "nan")),
+    ],
+)
+def test_what_would_understate_is_refused(text: str, was: str, now: str) -> None:
+    assert was in text
+    with pytest.raises(InvalidParameter, match="not written as we write them"):
+        losses.Loss.from_json(text.replace(was, now))
 
 
 @pytest.mark.parametrize(

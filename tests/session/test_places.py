@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import sqlite3
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import duckdb
+import ibis
 import pandas as pd
 import pytest
 from typer.testing import CliRunner
@@ -82,6 +85,40 @@ def test_one_database_however_it_is_written(same: str) -> None:
 def test_localhost_has_many_names() -> None:
     found = {place_of(f"postgresql://me@{host}/x", "t") for host in ("localhost", "127.0.0.1", "[::1]", "")}
     assert len(found) == 1
+
+
+@pytest.mark.parametrize("engine", ["sqlite", "duckdb"])
+def test_a_table_has_one_budget_however_it_is_written(engine: str, tmp_path: Path) -> None:
+    path, ledger = tmp_path / f"one.{engine}", tmp_path / "L"
+    made = sqlite3.connect(path, isolation_level=None) if engine == "sqlite" else duckdb.connect(str(path))
+    for statement in ("CREATE TABLE people (x int)", "CREATE TABLE places (x int)"):
+        made.execute(statement)
+    made.close()
+    counted(session(path, ledger, table="people"))
+    for same in ("PEOPLE", "main.People", "Main.people"):
+        with pytest.raises(InvalidParameter, match="it would have a second budget"):
+            session(path, ledger, table=same)
+        assert session(path, ledger, table=same, name="people").remaining == dp.ZCDP(0.45)
+    assert not counted(session(path, ledger, table="places")).free
+
+
+def test_an_attached_file_is_at_its_own_place(tmp_path: Path) -> None:
+    path, other = tmp_path / "one.sqlite", tmp_path / "two.sqlite"
+    for file in (path, other):
+        with contextlib.closing(sqlite3.connect(file)) as made:
+            made.execute("CREATE TABLE people (x int)")
+    backend = ibis.sqlite.connect(path)
+    backend.attach("second", other)
+    assert place_of(backend.table("people")).is_at(place_of(path, "people"))
+    assert place_of(backend.table("people", database="second")).is_at(place_of(other, "people"))
+
+
+def test_the_catalogue_is_no_other_place() -> None:
+    for kind, schema in (("postgres", "public"), ("file", "main"), ("spark", "default")):
+        one = Place(kind, "there", "people")
+        assert one.is_at(Place(kind, "there", f"catalogue.{schema}.people"))
+        assert not one.overlaps(Place(kind, "there", "other.people"))
+    assert not Place("postgres", "there", "people").overlaps(Place("postgres", "there", "People"))
 
 
 def test_two_files_are_two_data_sets(tmp_path: Path) -> None:

@@ -109,6 +109,19 @@ def test_a_column_without_a_type(tmp_path: Path) -> None:
     assert [found[m].tolist() for m in query.measures] == [[1], [1]]
 
 
+def test_text_too_long_to_sort_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sorted, a record holds an id twice: with the limit of a thousand million bytes a long one would make it fail."""
+    path = made(
+        tmp_path / "t.sqlite", "CREATE TABLE t (i TEXT)", "INSERT INTO t VALUES ('a'), (hex(zeroblob(40000)))"
+    )
+    backend = ibis.sqlite.connect(path)
+    backend.con.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, 100_000)
+    monkeypatch.setattr("dalenius.tables.engines.sqlite.LONGEST", 2**27 // 10_000)
+    source = Source.open(backend.table("t"))
+    query = source.table(SCHEMA).agg(n=count())
+    assert exact.evaluate(source, query, Unit("i", max_rows=2))[query.measures[0]].tolist() == [1]
+
+
 def test_files(tmp_path: Path) -> None:
     path = made(tmp_path / "people.db", "CREATE TABLE people (x INTEGER)", "INSERT INTO people VALUES (1)")
     assert Source.open(path, table="people").engine.name == "sqlite"

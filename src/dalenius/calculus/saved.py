@@ -6,6 +6,7 @@ function (`rdp`, a promise of a trade-off curve) cannot be written. The format i
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -36,6 +37,9 @@ if TYPE_CHECKING:
 
 FORMAT, VERSION = "dalenius loss", 1
 
+EXCESS = 1e-9
+"""What sums of a written loss may be off by roundings."""
+
 
 def loss_record(loss: Loss) -> dict[str, JSON]:
     """A loss in words: for each direction its pairs, and how often each occurs."""
@@ -65,7 +69,22 @@ def _terms_record(terms: Terms) -> list[JSON]:
 
 
 def _read_terms(records: list[JSON]) -> Terms:
-    return tuple((read_pair(record["pair"]), int(record["times"])) for record in records)
+    return tuple((read_pair(record["pair"]), _count(record["times"])) for record in records)
+
+
+def _count(times: JSON) -> int:
+    """How often: a pair that is there less than once would take away from the others."""
+    if type(times) is not int or times < 1:
+        raise ValueError
+    return times
+
+
+def _number(text: JSON, most: float = math.inf) -> float:
+    """A finite double, 0 or more."""
+    value = float(text)
+    if not (0.0 <= value <= most and math.isfinite(value)):
+        raise ValueError
+    return value
 
 
 def pair_record(pair: Pair) -> dict[str, JSON]:
@@ -100,7 +119,7 @@ def _numbers(type: type[Pair], **words: str) -> _Kind:
         return {word: exact(getattr(pair, name)) for word, name in words.items()}
 
     def read(record: Mapping[str, JSON]) -> Pair:
-        return type(**{name: float(record[word]) for word, name in words.items()})
+        return type(**{name: _number(record[word]) for word, name in words.items()})
 
     return _Kind((type,), write, read)
 
@@ -128,14 +147,30 @@ def _read_atoms(record: Mapping[str, JSON]) -> Atoms:
     lattice, index = record["lattice"], record["index"]
     found = Atoms(
         np.array([float(value) for value in record["loss"]]),
-        np.array([float(value) for value in record["mass"]]),
-        float(record["infinite"]),
+        np.array([_number(value, 1 + EXCESS) for value in record["mass"]]),
+        _number(record["infinite"], 1 + EXCESS),
         None if lattice is None else Lattice(float(lattice["step"]), float(lattice["offset"])),
         None if index is None else np.array(index, dtype=np.int64),
-        float(record["slack"]),
-        float(record["blur"]),
+        _number(record["slack"]),
+        _number(record["blur"]),
     )
+    _check_atoms(found)
     return found
+
+
+def _check_atoms(pair: Atoms) -> None:
+    """Probabilities add up to 1 at least, and losses are where the lattice has them: else a loss is understated.
+
+    Bounds from above may have a little too much of either law.
+    """
+    total = float(pair.mass.sum()) + pair.infinite
+    under = float(np.sum(pair.mass * np.exp(np.minimum(-pair.loss, 700.0))))
+    if total < 1 - EXCESS - pair.slack or under > 1.01 + 2 * pair.blur:
+        raise ValueError
+    if pair.lattice is not None and pair.index is not None:
+        apart = np.abs(pair.lattice.offset + pair.lattice.spacing * pair.index - pair.loss)
+        if (apart > EXCESS * (1 + np.abs(pair.loss)) + pair.blur).any():
+            raise ValueError
 
 
 def _renyi(pair: RenyiPair) -> dict[str, JSON]:
@@ -149,8 +184,9 @@ def _renyi(pair: RenyiPair) -> dict[str, JSON]:
 
 
 def _read_renyi(record: Mapping[str, JSON]) -> Pair:
+    mu = math.inf if record["mu"] == exact(math.inf) else _number(record["mu"])
     floor = None if record["floor"] is None else read_pair(record["floor"])
-    return RenyiPair.zcdp_of(float(record["rho"]), floor, float(record["mu"]))
+    return RenyiPair.zcdp_of(_number(record["rho"]), floor, mu)
 
 
 def _discrete(pair: DiscreteGaussianAtoms) -> dict[str, JSON]:
@@ -162,7 +198,9 @@ def _sampled(pair: SampledPair) -> dict[str, JSON]:
 
 
 def _read_sampled(record: Mapping[str, JSON]) -> SampledPair:
-    base, rate, added = read_pair(record["base"]), float(record["rate"]), bool(record["added"])
+    base, rate, added = read_pair(record["base"]), _number(record["rate"], 1.0), bool(record["added"])
+    if rate == 0.0:
+        raise ValueError
     if isinstance(base, GaussianPair):
         return SampledGaussianPair(base, rate, added)
     return SampledPair(base, rate, added)
@@ -189,7 +227,7 @@ def _read_group(record: Mapping[str, JSON]) -> GroupOf:
     step = read_pair(record["step"])
     if not isinstance(step, WorstOf):
         raise InvalidParameter("this dalenius loss is not written as we write them.")
-    return GroupOf(step, int(record["size"]))
+    return GroupOf(step, _count(record["size"]))
 
 
 PAIRS: dict[str, _Kind] = {
@@ -205,13 +243,13 @@ PAIRS: dict[str, _Kind] = {
     "chi": _Kind(
         (ChiPair,),
         _chi,
-        lambda record: ChiPair(float(record["offset"]), float(record["mu"]), int(record["dimension"])),
+        lambda record: ChiPair(_number(record["offset"]), _number(record["mu"]), _count(record["dimension"])),
     ),
     "atoms": _Kind((Atoms,), _atoms, _read_atoms),
     "discrete_gaussian": _Kind(
         (DiscreteGaussianAtoms,),
         _discrete,
-        lambda record: DiscreteGaussianAtoms(float(record["sigma"]), int(record["sensitivity"])),
+        lambda record: DiscreteGaussianAtoms(_number(record["sigma"]), _count(record["sensitivity"])),
     ),
     "zcdp": _Kind((RenyiPair,), _renyi, _read_renyi),
     "sampled": _Kind((SampledPair, SampledGaussianPair), _sampled, _read_sampled),

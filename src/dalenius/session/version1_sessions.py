@@ -46,6 +46,12 @@ GUARANTEES = {
 
 TAGS = {name: tag for tag, (name, _) in WORDS.items()}
 
+WRONG = (
+    *(ArithmeticError, AssertionError, AttributeError, LookupError),
+    *(RecursionError, SyntaxError, TypeError, ValueError),
+)
+"""What comes of text that is not as 0.1 wrote it; the old ledger is closed by then, and must go on in the new one."""
+
 ARRAYS = {"<f8": "number", "<i8": "integer", "|b1": "bool"}
 
 
@@ -60,7 +66,7 @@ def told_anew(
         if asked[0] == "fit":
             return _fit(asked, json.loads(answer), unit, adjacency)
         return _release(asked, json.loads(answer), unit, adjacency)
-    except (AssertionError, LookupError, TypeError, ValueError, AttributeError, SyntaxError, DaleniusError):
+    except (*WRONG, DaleniusError):
         return None
 
 

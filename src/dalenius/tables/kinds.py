@@ -5,7 +5,8 @@ Every source turns its columns into one clean form of their kind, inside the eng
     integer     64 bits with a sign
     number      double precision, never NaN (which is null), never infinite: infinity is the largest double
     text        valid UTF-8; what is none is null, but in Parquet files, where DuckDB puts ? for each such byte:
-                there an id with a ? in it counts as missing, since it may be another's
+                there an id with a ? in it counts as missing, since it may be another's; in SQLite also what is longer
+                than 2^27 bytes
     bool
     date        0001-01-01 to 9999-12-31; what lies beyond, infinity included, is the nearer of the two
     timestamp   microseconds without a zone, within the midnights of those two days, likewise

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import glob
 import os
+import string
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,6 +26,12 @@ from urllib.parse import urlsplit
 
 SQUEEZED = (".gz", ".zst", ".bz2", ".xz", ".zip")
 PATTERN = "*?["
+
+FOLDED = {"file": "main", "spark": "default"}
+"""Where capitals do not matter in the names of tables, and the schema that tables are in anyway."""
+
+SMALL = str.maketrans(string.ascii_uppercase, string.ascii_lowercase)
+"""Other letters than these are as they are."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +58,7 @@ class Place:
 
     def overlaps(self, other: Place) -> bool:
         """Whether some of the data is the same: the same place, or files that both have."""
-        if self.table != other.table or self.kind != other.kind or self.kind == "memory":
+        if self._table != other._table or self.kind != other.kind or self.kind == "memory":
             return False
         return self.where == other.where or (self.kind == "file" and bool(self._files & other._files))
 
@@ -59,13 +66,29 @@ class Place:
         """Whether this is the place of the other: the same words, or files that are the same ones."""
         if self == other:
             return True
-        alike = self.kind == other.kind == "file" and self.table == other.table
-        return alike and bool(self._files) and self._files == other._files
+        if self.kind != other.kind or self._table != other._table:
+            return False
+        if self.where == other.where:
+            return True
+        return self.kind == "file" and bool(self._files) and self._files == other._files
 
     def __str__(self) -> str:
         if self.kind == "memory":
             return "a data frame, which has no place"
         return self.where if self.table is None else f"table {self.table!r} of {self.where}"
+
+    @property
+    def _table(self) -> str | None:
+        """What names the table for the engine: more ways to write one would be more budgets for it.
+
+        Databases in files, and Spark, take capitals for small letters; of the catalogue there is one.
+        """
+        if self.table is None:
+            return None
+        table = self.table.translate(SMALL) if self.kind in FOLDED else self.table
+        *schemas, name = table.split(".")
+        schema = schemas[-1] if schemas else None
+        return name if schema in (None, FOLDED.get(self.kind, "public")) else f"{schema}.{name}"
 
     @property
     def _files(self) -> set[tuple[int, int]]:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import signal
+import stat
 import threading
 import time
 from pathlib import Path
@@ -35,6 +38,36 @@ def test_the_numbers_come_back_in_order() -> None:
 def test_no_part_sees_what_another_left_behind() -> None:
     assert run(remembers) == [[1.0]] * 3
     assert SEEN == []
+
+
+def test_after_an_interrupt_no_answer_is_taken_for_another() -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    def slow(x: Any, y: Any) -> list[float]:
+        time.sleep(2)
+        return [777.0]
+
+    before = signal.signal(signal.SIGALRM, interrupted)
+    try:
+        run(lambda x, y: [0.0])
+        signal.setitimer(signal.ITIMER_REAL, 0.5)
+        with pytest.raises(KeyboardInterrupt):
+            run(slow)
+    finally:
+        signal.signal(signal.SIGALRM, before)
+    assert run(lambda x, y: [x.sum()]) == [[1.0], [4.0], [9.0]]
+
+
+def test_no_part_reaches_the_pipes_of_the_helper() -> None:
+    def pipes(x: Any, y: Any) -> list[float]:
+        found = 0
+        for number in range(256):
+            with contextlib.suppress(OSError):
+                found += stat.S_ISFIFO(os.fstat(number).st_mode)
+        return [float(found)]
+
+    assert run(pipes) == [[2.0]] * 3  # both ends of its own
 
 
 def test_nothing_is_printed_or_warned(

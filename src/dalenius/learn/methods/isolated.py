@@ -77,6 +77,11 @@ class _Helper:
         except (OSError, EOFError, pickle.UnpicklingError):  # it has ended
             self.close()
             return b""
+        except (
+            BaseException
+        ):  # an interrupt: the answer that is still to come belongs to nobody who asks later
+            self.close()
+            raise
         if answer is None:
             raise InvalidParameter(
                 "the estimator cannot be read in a process of its own; define it in a module that can be imported."
@@ -109,6 +114,7 @@ def serve() -> None:
     nowhere = os.open(os.devnull, os.O_RDWR)
     for number in (0, 1, 2):
         os.dup2(nowhere, number)
+    helpers = requests.fileno(), replies.fileno()
     known: tuple[bytes, Task | None] = b"", None
     while True:
         try:
@@ -117,7 +123,7 @@ def serve() -> None:
             return
         if known[0] != task:
             known = task, _read(task)
-        answer = None if known[1] is None else _in_a_copy(known[1], part, timeout)
+        answer = None if known[1] is None else _in_a_copy(known[1], part, timeout, helpers)
         pickle.dump(answer, replies)
         replies.flush()
 
@@ -130,11 +136,13 @@ def _read(task: bytes) -> Task | None:
     return read
 
 
-def _in_a_copy(task: Task, part: Any, timeout: float) -> bytes:
+def _in_a_copy(task: Task, part: Any, timeout: float, helpers: Iterable[int]) -> bytes:
     read, write = os.pipe()
     child = os.fork()
     if child == 0:
         os.setsid()
+        for pipe in helpers:  # by these other parts would come, and answers to them go
+            os.close(pipe)
         with os.fdopen(write, "wb") as out:
             out.write(_numbers(task, part))
         os._exit(0)

@@ -45,6 +45,10 @@ BUSY = 60.0
 LOOK = 10_000
 """Steps of the engine between looks for Ctrl-C."""
 
+LONGEST = 2**27
+"""Bytes of a text; a longer one is missing. SQLite fails where one record, which may hold it several times as rows are
+sorted, comes to a thousand million."""
+
 DATE = re.compile(rb"\d{4}-\d\d-\d\d")
 MOMENT = re.compile(rb"(\d{4}-\d\d-\d\d)([ T]\d\d:\d\d(:\d\d(\.\d{1,6})?)?)?")
 
@@ -96,8 +100,13 @@ class SQLite(Engine):
         return file_place(str(data), plain_name(table, "main"))
 
     def place_given(self, backend: Any, table: str) -> Place:
-        ((_, _, file),) = backend.con.execute("SELECT * FROM pragma_database_list WHERE name = 'main'")
-        return Place("file", os.path.realpath(file), plain_name(table, "main")) if file else Place("memory")
+        """In the file of its schema: the main one, or one that is attached."""
+        files = {schema.lower(): file for _, schema, file in backend.con.execute("PRAGMA database_list")}
+        schema, _, name = table.rpartition(".")
+        if schema.lower() not in files:
+            schema, name = "main", table
+        file = files[schema.lower()]
+        return Place("file", os.path.realpath(file), name) if file else Place("memory")
 
     def adopted(self, backend: Any, sql: str) -> tuple[Any, Any]:
         return _own(backend.con), f"({sql})"
@@ -211,7 +220,7 @@ def _interrupting(function: Callable[[Any], Any], held: sqlite3.Connection) -> C
 def dalenius_text(value: bytes) -> str | None:
     """Bytes as text; what is not UTF-8 is missing: mended, it could be taken for another text, or another unit."""
     try:
-        return value.decode()
+        return value.decode() if len(value) <= LONGEST else None
     except UnicodeDecodeError:
         return None
 
