@@ -6,6 +6,8 @@ function (`rdp`, a promise of a trade-off curve) cannot be written. The format i
 
 from __future__ import annotations
 
+import math
+import sys
 from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -28,6 +30,7 @@ from dalenius.calculus.pairs.sampled_gaussian import SampledGaussianPair
 from dalenius.calculus.pairs.subset import SubsetPair
 from dalenius.calculus.pairs.subset_gaussian import SubsetGaussianPair
 from dalenius.core.adjacency import adjacency_record, read_adjacency
+from dalenius.core.checks import count, flag
 from dalenius.core.record import JSON, CannotBeWritten, exact, unknown
 from dalenius.errors import InvalidParameter
 
@@ -54,7 +57,7 @@ def read_loss(record: Mapping[str, JSON]) -> Loss:
     try:
         remove, add = (_read_terms(record[side]) for side in ("remove", "add"))
         return Loss(remove, add, read_adjacency(record["adjacency"]), str(record["expression"]))
-    except (KeyError, TypeError, ValueError, ArithmeticError) as problem:
+    except (KeyError, IndexError, TypeError, ValueError, ArithmeticError) as problem:
         if isinstance(problem, InvalidParameter):
             raise
         raise InvalidParameter("this dalenius loss is not written as we write them.") from None
@@ -65,7 +68,7 @@ def _terms_record(terms: Terms) -> list[JSON]:
 
 
 def _read_terms(records: list[JSON]) -> Terms:
-    return tuple((read_pair(record["pair"]), int(record["times"])) for record in records)
+    return tuple((read_pair(record["pair"]), count("times", record["times"])) for record in records)
 
 
 def pair_record(pair: Pair) -> dict[str, JSON]:
@@ -87,6 +90,14 @@ def read_pair(record: Mapping[str, JSON]) -> Pair:
     return kind.read(record)
 
 
+def _size(text: object, most: float = sys.float_info.max) -> float:
+    """A number from 0 up: what no pair can have (NaN, a number below 0) would be read as no loss at all."""
+    value = float(text)  # type: ignore[arg-type]
+    if not 0 <= value <= most:
+        raise ValueError(text)
+    return value
+
+
 class _Kind(NamedTuple):
     types: tuple[type[Pair], ...]
     write: Callable[[Any], dict[str, JSON]]
@@ -100,7 +111,7 @@ def _numbers(type: type[Pair], **words: str) -> _Kind:
         return {word: exact(getattr(pair, name)) for word, name in words.items()}
 
     def read(record: Mapping[str, JSON]) -> Pair:
-        return type(**{name: float(record[word]) for word, name in words.items()})
+        return type(**{name: _size(record[word]) for word, name in words.items()})
 
     return _Kind((type,), write, read)
 
@@ -126,14 +137,17 @@ def _atoms(pair: Atoms) -> dict[str, JSON]:
 
 def _read_atoms(record: Mapping[str, JSON]) -> Atoms:
     lattice, index = record["lattice"], record["index"]
+    loss, mass = [float(value) for value in record["loss"]], [_size(value) for value in record["mass"]]
+    if len(mass) != len(loss) or (index is not None and len(index) != len(loss)):
+        raise ValueError("a mass for each loss")
     found = Atoms(
-        np.array([float(value) for value in record["loss"]]),
-        np.array([float(value) for value in record["mass"]]),
-        float(record["infinite"]),
+        np.array(loss),
+        np.array(mass),
+        _size(record["infinite"]),
         None if lattice is None else Lattice(float(lattice["step"]), float(lattice["offset"])),
         None if index is None else np.array(index, dtype=np.int64),
-        float(record["slack"]),
-        float(record["blur"]),
+        _size(record["slack"]),
+        _size(record["blur"]),
     )
     return found
 
@@ -150,7 +164,7 @@ def _renyi(pair: RenyiPair) -> dict[str, JSON]:
 
 def _read_renyi(record: Mapping[str, JSON]) -> Pair:
     floor = None if record["floor"] is None else read_pair(record["floor"])
-    return RenyiPair.zcdp_of(float(record["rho"]), floor, float(record["mu"]))
+    return RenyiPair.zcdp_of(_size(record["rho"]), floor, _size(record["mu"], math.inf))
 
 
 def _discrete(pair: DiscreteGaussianAtoms) -> dict[str, JSON]:
@@ -162,7 +176,9 @@ def _sampled(pair: SampledPair) -> dict[str, JSON]:
 
 
 def _read_sampled(record: Mapping[str, JSON]) -> SampledPair:
-    base, rate, added = read_pair(record["base"]), float(record["rate"]), bool(record["added"])
+    base, rate, added = read_pair(record["base"]), _size(record["rate"], 1), flag("added", record["added"])
+    if rate == 0:
+        raise ValueError(rate)
     if isinstance(base, GaussianPair):
         return SampledGaussianPair(base, rate, added)
     return SampledPair(base, rate, added)
@@ -189,7 +205,7 @@ def _read_group(record: Mapping[str, JSON]) -> GroupOf:
     step = read_pair(record["step"])
     if not isinstance(step, WorstOf):
         raise InvalidParameter("this dalenius loss is not written as we write them.")
-    return GroupOf(step, int(record["size"]))
+    return GroupOf(step, count("size", record["size"], 1))
 
 
 PAIRS: dict[str, _Kind] = {
@@ -205,13 +221,17 @@ PAIRS: dict[str, _Kind] = {
     "chi": _Kind(
         (ChiPair,),
         _chi,
-        lambda record: ChiPair(float(record["offset"]), float(record["mu"]), int(record["dimension"])),
+        lambda record: ChiPair(
+            _size(record["offset"]), _size(record["mu"]), count("dimension", record["dimension"], 1)
+        ),
     ),
     "atoms": _Kind((Atoms,), _atoms, _read_atoms),
     "discrete_gaussian": _Kind(
         (DiscreteGaussianAtoms,),
         _discrete,
-        lambda record: DiscreteGaussianAtoms(float(record["sigma"]), int(record["sensitivity"])),
+        lambda record: DiscreteGaussianAtoms(
+            _size(record["sigma"]), count("sensitivity", record["sensitivity"], 1)
+        ),
     ),
     "zcdp": _Kind((RenyiPair,), _renyi, _read_renyi),
     "sampled": _Kind((SampledPair, SampledGaussianPair), _sampled, _read_sampled),
