@@ -112,7 +112,7 @@ def test_prices_are_free(data: Path, tmp_path: Path) -> None:
     ("words", "fix"),
     [
         (("--agg", "n=count(", "--budget", "zcdp:0.1"), "aggregates"),
-        (("--agg", "n=cuont()", "--budget", "zcdp:0.1"), "there are"),
+        (("--agg", "n=cuont()", "--budget", "zcdp:0.1"), "did you mean count?"),
         (("--agg", "n=mean(wealth, 0, 1)", "--budget", "zcdp:0.1"), "wealth"),
         (("--agg", "n=mean(income, 5, 1)", "--budget", "zcdp:0.1"), "exchange"),
         (("--agg", "n=mean(income)", "--budget", "zcdp:0.1"), "bounds"),

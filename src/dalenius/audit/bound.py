@@ -106,6 +106,10 @@ def lower_bound(
     confidence = checks.number("confidence", confidence, "a number above 0 and below 1")
     if not 0.0 < confidence < 1.0:
         raise InvalidParameter(f"confidence is {confidence}; it must be a number above 0 and below 1.")
+    if not _are_functions(statistics):
+        raise InvalidParameter(
+            f"statistics is {checks.shown(statistics)}; it must be a list of functions of one output."
+        )
     pairs = _pairs(mechanism, pair)
     if single is not None:
         single = checks.count("single", single, 0)
@@ -129,6 +133,10 @@ def lower_bound(
         warnings.warn(note, UserWarning, stacklevel=2)
     claim = mechanism.loss if isinstance(mechanism, Mechanism) else None
     return Audit(_subject(mechanism), tuple(attacks), trials, delta, confidence, claim, tuple(unseen))
+
+
+def _are_functions(statistics: object) -> bool:
+    return isinstance(statistics, Sequence) and all(map(callable, statistics))
 
 
 def _attacks(

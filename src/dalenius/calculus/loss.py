@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from scipy.optimize import minimize_scalar
 
 from dalenius.calculus.engines.accountant import Direction, Engine, merged
@@ -316,7 +317,7 @@ class Loss:
         >>> round(dp.losses.gaussian(sigma=1.0).renyi(8.0), 6)
         4.0
         """
-        if order == math.inf:
+        if not np.ndim(order) and order == math.inf:
             return self.epsilon(0.0)
         order = checks.number("order", order, "a number from 1 up, or inf")
         if order < 1:
@@ -722,6 +723,8 @@ def total(losses: Iterable[Loss]) -> Loss:
     ------
     AdjacencyMismatch
         If the losses are stated for different neighbouring relations.
+    InvalidParameter
+        If something is not a loss.
 
     Examples
     --------
@@ -729,9 +732,11 @@ def total(losses: Iterable[Loss]) -> Loss:
     >>> dp.losses.total([dp.losses.pure(0.5), dp.losses.pure(0.25)]).epsilon(0.0)
     0.75
     """
+    if not isinstance(losses, Iterable):
+        raise InvalidParameter(f"total() was given {checks.shown(losses)}; it takes a list of losses.")
     result: Loss | None = None
     for loss in losses:
-        result = loss if result is None else result + loss
+        result = checked(loss, "total") if result is None else result + checked(loss, "total")
     return Loss.zero() if result is None else result
 
 
@@ -754,9 +759,9 @@ def _outside(text: str) -> str:
 
 
 def _engine(engine: object) -> Engine:
-    if engine not in ("auto", "contour", "grid", "proof"):
+    if not checks.is_one_of(engine, "auto", "contour", "grid", "proof"):
         raise InvalidParameter(f"engine is {engine!r}; it must be 'auto', 'contour', 'grid' or 'proof'.")
-    return engine
+    return engine  # type: ignore[return-value]
 
 
 def _largest(line: Any, top: float) -> float:

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dalenius.core import checks
+
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
@@ -62,7 +64,7 @@ def plot(loss: Loss, path: str | None = None) -> Figure:
         axes.spines[["top", "right"]].set_visible(False)
         axes.grid(alpha=0.25)
     if path is not None:
-        figure.savefig(path, dpi=150)
+        figure.savefig(path if hasattr(path, "write") else checks.path("path", path), dpi=150)
     return figure
 
 

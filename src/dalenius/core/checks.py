@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import math
 import operator
+import os
 from decimal import Decimal
 from fractions import Fraction
+from pathlib import Path
 from typing import SupportsFloat, SupportsIndex
+
+import numpy as np
 
 from dalenius.errors import InvalidParameter, TooLittleNoise
 
@@ -82,6 +86,37 @@ def count(name: str, value: object, least: int = 0) -> int:
     if result > MOST:
         raise InvalidParameter.of(name, f"{name} is {shown(result)}; it must be at most 1e300.")
     return result
+
+
+def is_one_of(value: object, *words: str) -> bool:
+    """Whether it is one of these words; an array, which cannot be compared with them, is none."""
+    return isinstance(value, str) and value in words
+
+
+def flag(name: str, value: object) -> bool:
+    """True or False, Python's or NumPy's. What merely counts as true, such as the text "no", is refused."""
+    if not isinstance(value, bool | np.bool_):
+        raise InvalidParameter.of(name, f"{name} is {shown(value)}; it must be True or False.")
+    return bool(value)
+
+
+def path(name: str, value: object) -> Path:
+    """The name of a file, as text or as a path, that a file can have."""
+    try:
+        text = os.fspath(value)  # type: ignore[call-overload]
+    except TypeError:
+        text = None
+    if not isinstance(text, str) or not text.strip():
+        raise InvalidParameter.of(name, f"{name} is {shown(value)}; it must be the path of a file, as text.")
+    if "\0" in text or any("\ud800" <= sign <= "\udfff" for sign in text):
+        raise InvalidParameter.of(
+            name, f"{name} is {shown(text)}, which holds a character that no file's name can."
+        )
+    if any(len(os.fsencode(part)) > 255 for part in text.split(os.sep)) or len(os.fsencode(text)) > 4096:
+        raise InvalidParameter.of(
+            name, f"{name} is {shown(text)}, which is longer than a file's name can be."
+        )
+    return Path(text)
 
 
 def ratio_up(a: float, b: float) -> float:

@@ -16,7 +16,6 @@ import os
 import sys
 from collections.abc import Callable, Mapping
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -24,6 +23,7 @@ from sklearn.pipeline import Pipeline
 
 from dalenius.calculus.guarantees import Guarantee, TradeOff, from_record
 from dalenius.calculus.saved import loss_record, read_loss
+from dalenius.core.checks import path as checked_path
 from dalenius.core.record import JSON, CannotBeWritten, exact, headed, opened, unknown
 from dalenius.errors import InvalidParameter
 
@@ -377,9 +377,9 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
     ...     dp.learn.load(f"{folder}/mean.json").value_ == mean.value_
     True
     """
-    text = to_json(model)
+    text, path = to_json(model), checked_path("path", path)
     try:
-        Path(path).write_text(text + "\n", encoding="ascii")
+        path.write_text(text + "\n", encoding="ascii")
     except OSError as problem:
         raise InvalidParameter(f"{os.fspath(path)!r} cannot be written: {problem.strerror}.") from None
 
@@ -411,8 +411,9 @@ def load(path: str | os.PathLike[str]) -> Any:
     ...     dp.learn.load(f"{folder}/mean.json").loss_ == mean.loss_
     True
     """
+    path = checked_path("path", path)
     try:
-        text = Path(path).read_text(encoding="ascii")
+        text = path.read_text(encoding="ascii")
     except (OSError, UnicodeDecodeError):
         raise InvalidParameter(f"there is no saved model to be read in {os.fspath(path)!r}.") from None
     return from_json(text)

@@ -100,8 +100,21 @@ class Histogram(NoiseOnIntegers):
         -------
         ndarray
             Numbers that are not negative and add up to 1.
+
+        Raises
+        ------
+        InvalidParameter
+            If the counts are not finite numbers, or there are none.
         """
-        counts = np.maximum(np.asarray(released, dtype=np.float64), 0.0)
+        try:
+            given = np.asarray(released, dtype=np.float64)
+        except (TypeError, ValueError, OverflowError):
+            given = np.empty(0)
+        if not given.size or not np.isfinite(given).all():
+            raise InvalidParameter(
+                f"the released counts are {checks.shown(released)}; they must be numbers, one or more."
+            )
+        counts = np.maximum(given, 0.0)
         total = float(counts.sum())
         return np.asarray(counts / total) if total > 0 else np.full(counts.shape, 1.0 / counts.size)
 
@@ -230,9 +243,9 @@ class Histogram(NoiseOnIntegers):
 
 
 def _checked(noise: object) -> Noise:
-    if noise not in ("geometric", "gaussian"):
+    if not checks.is_one_of(noise, "geometric", "gaussian"):
         raise InvalidParameter(f"noise is {noise!r}; it must be 'geometric' or 'gaussian'.")
-    return noise
+    return noise  # type: ignore[return-value]
 
 
 def _loss(noise: Noise, size: float, adjacency: Adjacency) -> Loss:

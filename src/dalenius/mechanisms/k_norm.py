@@ -86,7 +86,8 @@ class KNorm(ScaledNoise):
     _max_ratio = 1e9
 
     def __post_init__(self) -> None:
-        if not isinstance(self.norm, Hull) and self.norm not in ("l1", "l2", "linf"):
+        named = isinstance(self.norm, str) and self.norm in ("l1", "l2", "linf")
+        if not named and not isinstance(self.norm, Hull):
             raise InvalidParameter(f"norm is {self.norm!r}; it must be 'l1', 'l2', 'linf' or a Hull.")
         super().__post_init__()
 

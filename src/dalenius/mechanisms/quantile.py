@@ -212,7 +212,7 @@ class Quantile(EpsilonMechanism):
 def checked_level(name: str, level: object) -> float:
     """A number between 0 and 1, taken to the nearest multiple of 2^-30."""
     allowed = "a number between 0 and 1, both excluded"
-    part = round(checks.number(name, level, allowed) * UNITS_PER_RANK)
+    part = round(min(max(checks.number(name, level, allowed), 0.0), 1.0) * UNITS_PER_RANK)
     if not 0 < part < UNITS_PER_RANK:
         raise InvalidParameter(f"{name} is {level}; it must be {allowed}.")
     return part / UNITS_PER_RANK

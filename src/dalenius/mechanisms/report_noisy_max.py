@@ -10,6 +10,7 @@ import numpy as np
 
 from dalenius.calculus.loss import Loss
 from dalenius.calculus.losses import bounded_range, laplace
+from dalenius.core import checks
 from dalenius.errors import InvalidParameter
 from dalenius.mechanisms._support import selection_error
 from dalenius.mechanisms._support.float_arrays import Reals
@@ -65,7 +66,7 @@ class ReportNoisyMax(Selection):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.noise not in get_args(selection_error.Noise):
+        if not checks.is_one_of(self.noise, *get_args(selection_error.Noise)):
             raise InvalidParameter(
                 f"noise is {self.noise!r}; it must be 'laplace', 'exponential' or 'gumbel'."
             )

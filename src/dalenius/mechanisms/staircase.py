@@ -81,7 +81,7 @@ class Staircase(EpsilonMechanism, RoundedNoise):
         RoundedNoise.__post_init__(self)
         checks.moderate("epsilon", self.epsilon, MAX_EPSILON)
         check_noise_ratio("1 / epsilon", 1 / self.epsilon, 1.0)
-        if self.objective not in ("absolute", "squared"):
+        if not checks.is_one_of(self.objective, "absolute", "squared"):
             raise InvalidParameter(f"objective is {self.objective!r}; it must be 'absolute' or 'squared'.")
         _ = self.loss
 

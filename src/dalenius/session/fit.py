@@ -22,6 +22,7 @@ from dalenius.calculus.guarantees import Filter
 from dalenius.calculus.loss import Loss
 from dalenius.calculus.losses import group, pure, to_adjacency
 from dalenius.core.adjacency import Adjacency
+from dalenius.core.checks import shown
 from dalenius.core.record import CannotBeWritten
 from dalenius.errors import InvalidParameter
 from dalenius.learn.models.exponential_regression import DrawnRegression
@@ -149,13 +150,18 @@ def of_a_unit(loss: Loss, unit: Unit, adjacency: Adjacency, budget: Filter | Non
     return to_adjacency(group(loss, rows), adjacency)
 
 
-def _columns(what: str, given: Columns) -> dict[str, tuple[float, float] | None]:
+def _columns(what: str, given: Columns | object) -> dict[str, tuple[float, float] | None]:
     if isinstance(given, str):
         return {given: None}
     if isinstance(given, Mapping):
         found: dict[str, tuple[float, float] | None] = dict(given)
     else:
-        listed = list(given)
+        listed: list[Any] = list(given) if isinstance(given, Iterable) else [None]
+        if not all(isinstance(name, str) for name in listed):
+            raise InvalidParameter(
+                f"{what} is {shown(given)}; it must be a column, a list of columns, or columns with their bounds: "
+                "{'age': (18, 90)}."
+            )
         found = dict.fromkeys(listed)
         if len(found) < len(listed):
             raise InvalidParameter(f"{what} names a column twice.")

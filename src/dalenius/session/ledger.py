@@ -17,7 +17,6 @@ import os
 import uuid
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dalenius.calculus.guarantees import Filter, Guarantee, filter_of, from_record
@@ -111,7 +110,7 @@ class Ledger:
         LedgerDamaged
             If it is not what was written, or lacks the checkpoint.
         """
-        patience = checks.positive("patience", patience)
+        patience, create = checks.positive("patience", patience), checks.flag("create", create)
         wanted = [text for text in (checkpoint, expect) if text is not None]
         for text in wanted:
             read_checkpoint(text)
@@ -199,7 +198,7 @@ class Ledger:
         parts = _shares(shares)
         with self.reading() as rows:
             entry = rows.first("account", 0, digest(dataset))
-        filter = filter_of(budget, adjacency, reserve or 0)
+        filter = filter_of(budget, adjacency, 0 if reserve is None else reserve)
         if reserve is None and entry is not None:
             body = entry.content()
             filter = filter.like({"kind": body["promise"]["kind"], "reserve": body["reserve"] or 0})
@@ -584,7 +583,7 @@ def new_store(where: str | os.PathLike[str], patience: float) -> Store:
         return postgres.PostgresStore(read_address(text), patience)
     if text == ":memory:":
         raise InvalidParameter("a ledger in memory would forget what was spent; name a file.")
-    path = Path(text).absolute()
+    path = checks.path("the ledger", text).absolute()
     # The real file: SQLite names its journal after it, and so must every process. A link that leads nowhere is not
     # a place for a new ledger.
     return SqliteStore(path.resolve() if path.exists() or not os.path.lexists(path) else path, patience)

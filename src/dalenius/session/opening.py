@@ -94,7 +94,7 @@ class SessionAccount(Account):
                 f"the ledger has no account of {terms.dataset!r} yet; say what its budget is: budget=dp.ZCDP(0.5), "
                 "or --total zcdp:0.5."
             )
-        filter = filter_of(terms.budget, terms.adjacency, terms.reserve or 0)
+        filter = filter_of(terms.budget, terms.adjacency, 0 if terms.reserve is None else terms.reserve)
         shares: Mapping[str, Fraction] = _shares(terms.shares) or {}
         if terms.analyst is not None:
             _name("analyst", terms.analyst)

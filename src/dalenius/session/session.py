@@ -19,7 +19,7 @@ from dalenius.calculus.loss import Loss
 from dalenius.calculus.losses import total
 from dalenius.core.adjacency import ADD_REMOVE, Adjacency
 from dalenius.core.checks import confidence as _confidence
-from dalenius.core.checks import shown
+from dalenius.core.checks import flag, shown
 from dalenius.errors import CannotMeet, InvalidParameter, QueryRefused, TooLittleNoise, TooMuchNoise
 from dalenius.session.account import Account
 from dalenius.session.accuracy import Within
@@ -168,7 +168,7 @@ class Session:
             analyst,
             shares,
             self.source.place,
-            moved,
+            flag("moved", moved),
             self.source.former if name is None else frozenset(),
             reserve,
         )
@@ -351,7 +351,13 @@ class Session:
         """
         from dalenius.tables.sql import parse_sql
 
-        query = parse_sql(text, self.table, public=public or {}, keys=keys, unit=self.unit.column)
+        if not isinstance(public, Mapping | None):
+            raise InvalidParameter(
+                f"public is {shown(public)}; it must be a mapping of names to public tables, as {{'regions': frame}}."
+            )
+        query = parse_sql(
+            text, self.table, public={} if public is None else public, keys=keys, unit=self.unit.column
+        )
         return self.release(query, budget, confidence=confidence)
 
     def fit(self, model: Any, features: Any, target: Any, *, table: Table | None = None) -> Any:

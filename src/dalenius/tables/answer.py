@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from dalenius.core.checks import confidence as checked_confidence
+from dalenius.core.checks import flag, is_one_of
 from dalenius.errors import InvalidParameter
 from dalenius.tables.column import Column
 from dalenius.tables.estimates import Wanted, columns
@@ -71,7 +72,7 @@ class Answer:
 
     def __getitem__(self, name: str) -> Column:
         for column in self.columns:
-            if column.name == name:
+            if is_one_of(name, column.name):
                 return column
         known = [column.name for column in self.columns]
         parts = [column for column in known if column.startswith((f"{name}[", f"{name}_"))]
@@ -96,8 +97,8 @@ class Answer:
         """
         wanted = Wanted(
             self.wanted.confidence if confidence is None else checked_confidence(confidence),
-            self.wanted.simultaneous if simultaneous is None else bool(simultaneous),
-            self.wanted.sampling if sampling is None else bool(sampling),
+            self.wanted.simultaneous if simultaneous is None else flag("simultaneous", simultaneous),
+            self.wanted.sampling if sampling is None else flag("sampling", sampling),
         )
         return replace(self, wanted=wanted)
 

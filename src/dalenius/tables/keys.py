@@ -197,7 +197,7 @@ def _checked(columns: tuple[str, ...], rows: Iterable[Any]) -> Keys:
 
 def _plain(value: Any) -> Any:
     """NumPy's scalars and Arrow's as Python values."""
-    value = value.item() if type(value).__module__ == "numpy" else value
+    value = value.item() if type(value).__module__ == "numpy" and value.ndim == 0 else value
     if value is None or isinstance(value, bool):
         return value
     if isinstance(value, int) and -(2**63) <= value < 2**63:

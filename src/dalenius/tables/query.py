@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any, Literal
 
-from dalenius.core import record
+from dalenius.core import checks, record
 from dalenius.errors import InvalidParameter, QueryRefused
 from dalenius.tables.aggregates import Aggregate
 from dalenius.tables.expressions import parse, quoted
@@ -90,7 +90,7 @@ class Table:
         """
         public = PublicTable.of(table)
         pairs = _pairs(on)
-        if how not in ("inner", "left"):
+        if not checks.is_one_of(how, "inner", "left"):
             raise InvalidParameter(f"how is {how!r}; it must be 'inner' or 'left'.")
         keys = public.select(tuple(dict.fromkeys(theirs for _, theirs in pairs)))
         rows = [row for row in keys.rows() if None not in row]

@@ -38,7 +38,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, get_args
 
-from dalenius.core.checks import number, shown
+from dalenius.core.checks import is_one_of, number, shown
+from dalenius.core.checks import path as checked_path
 from dalenius.errors import InvalidParameter
 from dalenius.tables.kinds import KEYS, KINDS, NUMERIC, Field, Kind, fits, is_text, kind_of_value
 from dalenius.tables.nearest import nearest
@@ -117,9 +118,9 @@ def nulls_of(given: object, of: str) -> Nulls | None:
     """A policy as the user wrote it, checked."""
     if given is None or isinstance(given, Impute):
         return given
-    if given == "drop":
+    if isinstance(given, str) and given == "drop":
         return "drop"
-    if given == "never":
+    if isinstance(given, str) and given == "never":
         return "never"
     raise InvalidParameter(f"nulls for {of} is {given!r}; it must be 'drop', 'never' or impute(constant).")
 
@@ -167,7 +168,7 @@ class Column:
         object.__setattr__(self, "bounds", None if bounds is None else bounds_of(bounds, "a column"))
         object.__setattr__(self, "categories", None if categories is None else categories_of(categories))
         object.__setattr__(self, "nulls", nulls_of(nulls, "a column"))
-        if type is not None and type not in KINDS:
+        if type is not None and not is_one_of(type, *KINDS):
             meant = MEANT.get(str(type).lower())
             hint = f": write {meant!r}" if meant else ""
             raise InvalidParameter(
@@ -259,7 +260,7 @@ class Schema:
         InvalidParameter
             If it cannot be read, or says what cannot be.
         """
-        return cls.of(_read(Path(path)), str(path))
+        return cls.of(_read(checked_path("the description file", path)), str(path))
 
     @classmethod
     def of(cls, told: Mapping[str, Any], name: str = "the description") -> Schema:

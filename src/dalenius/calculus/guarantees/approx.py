@@ -27,6 +27,7 @@ from dalenius.calculus.guarantees.guarantee import Guarantee, Measure
 from dalenius.calculus.guarantees.pure import PureDP
 from dalenius.calculus.guarantees.shifted import boxes
 from dalenius.calculus.loss import Loss
+from dalenius.calculus.loss import checked as checked_loss
 from dalenius.calculus.losses import approx
 from dalenius.calculus.pairs.pair import Bounds
 from dalenius.core import checks
@@ -81,7 +82,7 @@ class ApproxDP(Guarantee):
     def excess_bounds(self, loss: Loss) -> Bounds:
         if self.delta == 0.0:
             return PureDP(self.epsilon).excess_bounds(loss)
-        low, high = loss.delta_bounds(self.epsilon)
+        low, high = checked_loss(loss, "holds").delta_bounds(self.epsilon)
         return Bounds(_log_ratio(low, self.delta), _log_ratio(high, self.delta))
 
     def loss(self, adjacency: Adjacency = ADD_REMOVE) -> Loss:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal, Self
 from dalenius.calculus.guarantees.amounts import declared, exactly_at_most
 from dalenius.calculus.guarantees.cost import Currency
 from dalenius.calculus.loss import Loss
+from dalenius.calculus.loss import checked as checked_loss
 from dalenius.calculus.pairs.pair import Bounds
 from dalenius.core.adjacency import ADD_REMOVE, Adjacency
 from dalenius.errors import InvalidParameter, LedgerError
@@ -76,7 +77,7 @@ class Guarantee(ABC):
 
     def excess(self, loss: Loss) -> float:
         """How far `loss` is from the promise: at most 0 when it is kept (certified), and growing with the loss."""
-        found = self.measure(loss)
+        found = self.measure(checked_loss(loss, "holds"))
         return found.upper - found.promised
 
     def excess_bounds(self, loss: Loss) -> Bounds:

@@ -290,8 +290,10 @@ def from_pair(p: Sequence[float], q: Sequence[float], adjacency: Adjacency = ADD
 def _distribution(name: str, values: Sequence[float]) -> np.ndarray:
     try:
         array = np.asarray(values, dtype=float)
-    except (TypeError, ValueError):
-        raise InvalidParameter(f"{name} is {values!r}; it must be a list of probabilities.") from None
+    except (TypeError, ValueError, OverflowError):
+        raise InvalidParameter(
+            f"{name} is {checks.shown(values)}; it must be a list of probabilities."
+        ) from None
     if array.ndim != 1 or array.size == 0:
         raise InvalidParameter(
             f"{name} has shape {array.shape}; it must be a non-empty list of probabilities."

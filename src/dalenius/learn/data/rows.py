@@ -11,6 +11,7 @@ from sklearn.exceptions import DataConversionWarning
 from sklearn.utils.validation import _check_feature_names
 
 from dalenius.calculus.pairs.pair import Reals
+from dalenius.core import checks
 from dalenius.errors import InvalidParameter
 from dalenius.learn.data.parameters import checked_norm
 from dalenius.learn.data.refits import alone
@@ -228,7 +229,7 @@ def listed(values: Any) -> Any:
 def factors(features: Reals, norm: float, how: Rows) -> Reals:
     """What to multiply every row by so that its Euclidean norm is at most `norm`; 0 for rows that are not numbers."""
     norm = checked_norm(norm)
-    if how not in ("clip", "normalize"):
+    if not checks.is_one_of(how, "clip", "normalize"):
         raise InvalidParameter(f"rows is {how!r}; it must be 'clip' or 'normalize'.")
     with np.errstate(over="ignore", invalid="ignore"):
         size = np.sqrt(np.einsum("ij,ij->i", features, features))

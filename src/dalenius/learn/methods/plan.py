@@ -9,6 +9,7 @@ from typing import Literal, Protocol, get_args
 from dalenius.calculus.guarantees import GDP, Guarantee
 from dalenius.calculus.loss import Loss
 from dalenius.calculus.pairs.pair import Reals
+from dalenius.core.checks import shown
 from dalenius.errors import CannotMeet, InvalidParameter
 from dalenius.learn.data.rows import Records
 from dalenius.learn.methods.descent import Descent, NoisyDescent
@@ -31,6 +32,16 @@ class Plan(Protocol):
     def fit(self, records: Records, curve: Curve) -> Reals: ...
 
 
+def checked_method(method: object) -> Method:
+    """A method by its name, or one that was set up."""
+    if isinstance(method, Descent) or (isinstance(method, str) and method in get_args(Named)):
+        return method  # type: ignore[return-value]
+    raise InvalidParameter(
+        f"method is {shown(method)}; it must be 'auto', 'objective', 'kifer', 'descent' or 'output', or "
+        "dp.learn.Descent(...)."
+    )
+
+
 @lru_cache(maxsize=64)
 def plan(
     guarantee: Guarantee, gradient_bound: float, smoothness: float, noise_ratio: float, method: Method
@@ -41,11 +52,6 @@ def plan(
     """
     if isinstance(method, Descent):
         return NoisyDescent.calibrated(guarantee, gradient_bound, **asdict(method))
-    if method not in get_args(Named):
-        raise InvalidParameter(
-            f"method is {method!r}; it must be 'auto', 'objective', 'kifer', 'descent' or 'output', or "
-            "dp.learn.Descent(...)."
-        )
     if method == "kifer":
         return ObjectivePerturbation.kifer(guarantee, gradient_bound, smoothness)
     if method == "output":

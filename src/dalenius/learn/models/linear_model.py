@@ -16,7 +16,7 @@ from dalenius.core import checks
 from dalenius.errors import InvalidParameter
 from dalenius.learn.data.parameters import checked_guarantee, checked_norm, constant_column
 from dalenius.learn.data.rows import Rows, factors, matrix, records
-from dalenius.learn.methods.plan import Method, Plan, plan
+from dalenius.learn.methods.plan import Method, Plan, checked_method, plan
 from dalenius.learn.numerics.curves import Curve
 
 
@@ -45,7 +45,7 @@ class LinearModel(BaseEstimator):  # type: ignore[misc]
             curve.steepest * math.sqrt(square),
             curve.sharpest * square,
             checks.positive("noise_ratio", self.noise_ratio),
-            self.method,
+            checked_method(self.method),
         )
 
     def price(self) -> Loss:

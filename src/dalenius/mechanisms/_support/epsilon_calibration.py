@@ -44,7 +44,11 @@ def scale_for(sensitivity: float, epsilon: float) -> float:
 
 def affordable(guarantee: Guarantee, family: Callable[[float], Loss]) -> float:
     """The largest epsilon whose loss keeps the promise."""
-    pure = guarantee.as_pure() if isinstance(guarantee, Guarantee) else None
+    if not isinstance(guarantee, Guarantee):
+        raise InvalidParameter(
+            f"guarantee is {checks.shown(guarantee)}; it must be a promise such as dalenius.PureDP(1.0)."
+        )
+    pure = guarantee.as_pure()
     if pure is not None:
         if pure.epsilon == 0:
             raise CannotMeet(f"{guarantee} allows no dependence on the data: nothing can be learned from it.")

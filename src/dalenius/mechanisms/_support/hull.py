@@ -116,7 +116,10 @@ class Hull:
             If the body is not bounded, or fills too little of its bounding box.
         """
         rows = _matrix("normals", normals)
-        limits = np.asarray(offsets, dtype=np.float64).ravel()
+        try:
+            limits = np.asarray(offsets, dtype=np.float64).ravel()
+        except (TypeError, ValueError, OverflowError):
+            limits = np.empty(0)
         if limits.shape != rows.shape[:1] or not (np.isfinite(limits) & (limits > 0)).all():
             raise InvalidParameter("offsets must be one finite number above 0 for each row of normals.")
         widths = _widths(rows, limits)
@@ -218,7 +221,7 @@ class Hull:
 def _matrix(name: str, value: Any) -> Reals:
     try:
         rows = np.asarray(value, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise InvalidParameter(f"{name} must be a matrix of numbers, one row each.") from None
     if rows.ndim != 2 or rows.size == 0 or not np.isfinite(rows).all():
         raise InvalidParameter(f"{name} has shape {rows.shape}; it must be a matrix of finite numbers.")

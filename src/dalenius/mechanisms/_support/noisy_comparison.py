@@ -49,7 +49,7 @@ MAX_UNITS = 1 << 60
 
 
 def checked_noise(noise: object) -> Noise:
-    if noise not in get_args(Noise):
+    if not checks.is_one_of(noise, *get_args(Noise)):
         raise InvalidParameter(f"noise is {noise!r}; it must be 'laplace' or 'exponential'.")
     return noise  # type: ignore[return-value]
 

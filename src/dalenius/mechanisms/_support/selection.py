@@ -89,6 +89,10 @@ class Selection(EpsilonMechanism):
             If the scores are not finite numbers, or not as many as the candidates.
         """
         scores = reals("scores", value)
+        if candidates is not None and not isinstance(candidates, Sequence | np.ndarray):
+            raise InvalidParameter(
+                f"candidates is {checks.shown(candidates)}; it must be a list, one candidate for each score."
+            )
         if candidates is not None and len(candidates) != len(scores):
             raise InvalidParameter(
                 f"there are {len(candidates)} candidates and {len(scores)} scores; give one score for each."

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
-from dalenius.core.checks import count
+from dalenius.core.checks import count, shown
 from dalenius.errors import InvalidParameter, QueryRefused
 from dalenius.tables.aggregates.aggregate import Bounds, Columns, Inputs, Roles, checked_text, numbers
 from dalenius.tables.aggregates.direct import Direct, direct
@@ -126,5 +126,10 @@ def histogram(
             )
         return Histogram(column, None, None, numbers("an edge", edges, f"histogram({column!r})"), policy)
     around = None if bounds is None else bounds_of(bounds, f"histogram({column!r})")
+    if isinstance(bins, Iterable):
+        raise InvalidParameter.of(
+            "bins",
+            f"bins is {shown(bins)}; it must be a whole number. For edges of your own write edges=[...].",
+        )
     size = BINS if bins is None else count("the number of bins", bins, 1)
     return Histogram(column, size, around, None, policy)

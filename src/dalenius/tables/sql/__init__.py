@@ -49,7 +49,7 @@ def parse_sql(
     tables by the names JOIN uses. keys: the groups, as in `Table.group_by`.
     """
     select = read_select(text)
-    select, asked = joined(select, table, public or {})
+    select, asked = joined(select, table, {} if public is None else public)
     problems, where = Problems(), select.args.get("where")
     if where is not None:
         asked = problems.attempt(lambda: asked.filter(text_of(where.this))) or asked

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 from collections.abc import Mapping
 from dataclasses import dataclass
+from difflib import get_close_matches
 from functools import cached_property
 from typing import Any
 
@@ -121,7 +122,10 @@ def _call(tree: Any, unit: str | None) -> Call:
 
 def _unknown(tree: Any) -> QueryRefused:
     known = ", ".join(sorted(name for name in named() if name.isidentifier() and "percentile" not in name))
-    return QueryRefused(f"{written(tree)} is not an aggregate that can be released; there are {known}.")
+    called = str(tree.this).lower() if isinstance(tree, exp.Anonymous) else ""
+    close = get_close_matches(called, named(), n=1)
+    meant = f"did you mean {close[0]}? There are" if close else "there are"
+    return QueryRefused(f"{written(tree)} is not an aggregate that can be released; {meant} {known}.")
 
 
 def _count(tree: Any, unit: str | None) -> Call:
