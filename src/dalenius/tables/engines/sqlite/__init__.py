@@ -20,6 +20,7 @@ from typing import Any, ClassVar
 import ibis
 import ibis.expr.operations as ops
 
+from dalenius.errors import SourceError
 from dalenius.tables.engines.engine import Engine, builtin, limbs
 from dalenius.tables.engines.opened import (
     Clean,
@@ -113,6 +114,12 @@ class SQLite(Engine):
 
     def described(self, backend: Any, relation: Any) -> list[Described]:
         """By their declared types, as a view has them."""
+        ((encoding,),) = backend.con.execute("PRAGMA encoding").fetchall()
+        if encoding != "UTF-8":  # the bytes of texts and dates are others
+            raise SourceError(
+                f"this SQLite database keeps its text in {encoding}, not in UTF-8; make a copy that does: "
+                "sqlite3 OLD .dump | grep -v '^PRAGMA encoding' | sqlite3 NEW"
+            )
         view = f"dalenius_{next(numbers)}"
         backend.con.execute(f"CREATE TEMP VIEW {view} AS SELECT * FROM {relation}")
         try:
@@ -130,9 +137,8 @@ class SQLite(Engine):
         return Clean(None, dtype.lower() or "not declared; state it in the schema")
 
     def collated(self, backend: Any, relation: Any, columns: Sequence[str]) -> set[str]:
-        """None: clean text is compared by its bytes, whatever the column's collation. In UTF-16 those are others."""
-        ((encoding,),) = backend.con.execute("PRAGMA encoding").fetchall()
-        return set() if encoding == "UTF-8" else set(columns)
+        """None: clean text is compared by its bytes, whatever the column's collation."""
+        return set()
 
     def view(self, backend: Any, relation: Any, columns: Sequence[str], forms: Sequence[Clean]) -> Any:
         view = f"dalenius_{next(numbers)}"
