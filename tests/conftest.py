@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Generator, Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import settings
-
-from tests import slow
 
 if TYPE_CHECKING:
     from tests.servers.postgres import PostgresServer
@@ -33,12 +32,13 @@ WHY = (
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark what `make fast` leaves out: what starts a server, and what took long when it was measured."""
-    listed = slow.listed()
+    path = Path(__file__).with_name("slow.txt")  # see slow.py
+    listed = set(path.read_text().split()) if path.exists() else set()
     for item in items:
-        path, _, rest = item.nodeid.partition("::")
+        module, _, rest = item.nodeid.partition("::")
         function, _, case = rest.partition("[")
         parts = function.split("::")
-        name = "::".join((".".join([path.removesuffix(".py").replace("/", "."), *parts[:-1]]), parts[-1]))
+        name = "::".join((".".join([module.removesuffix(".py").replace("/", "."), *parts[:-1]]), parts[-1]))
         served = "postgres" in case or SERVERS & set(getattr(item, "fixturenames", ()))
         if name in listed or served:
             item.add_marker(pytest.mark.slow)

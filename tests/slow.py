@@ -39,11 +39,6 @@ def slowest(seconds: Counter[str], budget: float = BUDGET) -> list[str]:
     return sorted(out)
 
 
-def listed() -> frozenset[str]:
-    """The functions that are marked as slow."""
-    return frozenset(LISTED.read_text().split()) if LISTED.exists() else frozenset()
-
-
 if __name__ == "__main__":
     names = slowest(functions(Path(sys.argv[1])))
     LISTED.write_text("\n".join(names) + "\n")

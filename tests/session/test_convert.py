@@ -242,7 +242,10 @@ def test_what_sessions_asked_is_answered_from_the_record(tmp_path: Path) -> None
     """A ledger that sessions of dalenius 0.1 wrote: `golden_ledger`, run with its code."""
     folder = GOLDEN.parent
     told = json.loads((folder / "v1-sessions.json").read_text())
-    for name in ("m", "m of a population"):  # 0.1 let this median of what is at most 125 be in the middle of a bin
+    for name in (
+        "m",
+        "m of a population",
+    ):  # 0.1 let this median of what is at most 125 be in the middle of a bin
         told["approx"]["all"]["m"][name][0][2] = "125.0"
     old = shutil.copy(folder / "v1-sessions.ledger", tmp_path / "old")
     done = convert(old, tmp_path / "new")
