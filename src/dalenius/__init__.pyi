@@ -1,5 +1,6 @@
 # The names of the front door, each once: type checkers read this file, and `__init__.py` opens a room when one of its
 # names is first used.
+from dalenius import adaptive as adaptive
 from dalenius import audit as audit
 from dalenius import errors as errors
 from dalenius import learn as learn
