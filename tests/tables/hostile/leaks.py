@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from dalenius.errors import EngineFailed
-from dalenius.tables import exact, gridding
-from dalenius.tables.exact import ExactTable
+from dalenius.tables.compute import exact
+from dalenius.tables.compute.exact import ExactTable
+from dalenius.tables.measures import gridding
 
 
 @dataclass(frozen=True)
