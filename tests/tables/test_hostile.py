@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tests.servers.postgres import PostgresServer
-from tests.tables.engines import NoSpark, spark_session
+from tests.tables.engines.holds import NoSpark, spark_session
 from tests.tables.hostile import databases, lines, objects, stores
 from tests.tables.hostile.campaign import EQUAL, Try, engines, neighbours, run, whole
 from tests.tables.hostile.judge import Tally

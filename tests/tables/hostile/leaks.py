@@ -11,9 +11,10 @@ from typing import Any
 import pytest
 
 from dalenius.errors import EngineFailed
-from dalenius.tables import exact, gridding
+from dalenius.tables.compute import exact
+from dalenius.tables.compute.exact import ExactTable
 from dalenius.tables.engines.duckdb import connection
-from dalenius.tables.exact import ExactTable
+from dalenius.tables.measures import gridding
 from tests.tables.hostile import stores
 from tests.tables.hostile.campaign import neighbours, run
 from tests.tables.hostile.judge import Leak, Tally
