@@ -50,10 +50,6 @@ class GaussianPair(Pair):
         return f"GaussianPair(mu={self.mu!r})"
 
     @property
-    def largest(self) -> float:
-        return math.inf
-
-    @property
     def zcdp(self) -> float:
         # Rounded up only when mu^2/2 is not a float, so that a promise met exactly counts as met.
         rho = float(self.square / 2)

@@ -29,10 +29,6 @@ class HalfNormalPair(Pair):
         return self.offset + 0.5 * self.mu**2
 
     @property
-    def largest(self) -> float:
-        return math.inf
-
-    @property
     def asymptote(self) -> tuple[float, float]:
         # D_order = offset + order mu^2/2 + log(2 Phi((order-1) mu)) / (order-1), Phi <= 1.
         return 0.5 * self.mu**2 * (1 + 4 * UNIT), (self.offset + math.log(2)) * (1 + 4 * UNIT)
@@ -110,10 +106,6 @@ class ChiPair(Pair):
     @property
     def start(self) -> float:
         return self.offset + 0.5 * self.mu**2
-
-    @property
-    def largest(self) -> float:
-        return math.inf
 
     @property
     def roughness(self) -> float:  # type: ignore[override]

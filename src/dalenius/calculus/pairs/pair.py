@@ -84,9 +84,9 @@ class Pair(ABC):
         return (type(self).__name__, repr(self))
 
     @property
-    @abstractmethod
     def largest(self) -> float:
-        """Supremum of the finite part of L, rounded up (math.inf when unbounded)."""
+        """Supremum of the finite part of L, rounded up."""
+        return math.inf
 
     @abstractmethod
     def log_mgf(self, s: Reals) -> Reals:
