@@ -76,9 +76,6 @@ class ApproxDP(Guarantee):
             return PureDP(self.epsilon).measure(loss)
         return Measure(f"delta at epsilon {self.epsilon:.12g}", loss.delta(self.epsilon), self.delta)
 
-    def excess(self, loss: Loss) -> float:
-        return self.excess_bounds(loss).upper
-
     def excess_bounds(self, loss: Loss) -> Bounds:
         if self.delta == 0.0:
             return PureDP(self.epsilon).excess_bounds(loss)
@@ -107,6 +104,7 @@ class ApproxDP(Guarantee):
         return found
 
     def divided(self, parts: float) -> ApproxDP:
+        parts = checks.positive("parts", parts)
         return ApproxDP(self.epsilon / parts, self.delta / parts)
 
     def as_pure(self) -> PureDP | None:
@@ -121,9 +119,6 @@ class ApproxDP(Guarantee):
 
     def of_size(self, size: float) -> Guarantee:
         return PureDP(size) if self.delta == 0 else ApproxDP(size, self.delta / 10)
-
-    def noisier(self, share: float) -> ApproxDP:
-        return ApproxDP(self.epsilon * share, self.delta)
 
 
 def _log_ratio(found: float, promised: float) -> float:

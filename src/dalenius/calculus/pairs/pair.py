@@ -25,7 +25,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import erfinv, expit, ndtri
 
-from dalenius.calculus.theorems.conversions import pure_to_zcdp
+from dalenius.calculus.theorems.conversions import pure_log_mgf, pure_to_zcdp
 from dalenius.errors import UnsupportedComposition
 
 if TYPE_CHECKING:
@@ -178,12 +178,8 @@ class Pair(ABC):
         """A bound on log M(s), s > 0, for pairs whose own is not exact: that of randomized response."""
         if self.infinite > 0 or not math.isfinite(self.reach):
             return np.full(len(s), math.inf)
-        # `pure_to_renyi` at many orders, d = s reach; all terms are positive.
-        half, d = math.tanh(self.reach / 2), s * self.reach
-        small = np.minimum(d, 1.0)
-        near = np.log1p(2 * np.sinh(small / 2) ** 2 + half * np.sinh(small))
-        far = d + np.log((1 + half + (1 - half) * np.exp(-2 * np.maximum(d, 1.0))) / 2)
-        return np.asarray(np.minimum(np.where(d < 1.0, near, far) * (1 + 64 * UNIT), d * (1 + 4 * UNIT)))
+        exact = pure_log_mgf(self.reach, s)
+        return np.asarray(np.minimum(exact * (1 + 64 * UNIT), s * self.reach * (1 + 4 * UNIT)))
 
     @property
     def zcdp_by_reach(self) -> float:

@@ -7,12 +7,12 @@ from collections.abc import Callable
 from functools import partial
 
 import numpy as np
-from scipy.optimize import minimize_scalar
 
 from dalenius.calculus.pairs import divergences
 from dalenius.calculus.pairs.atoms import Atoms
 from dalenius.calculus.pairs.pair import Reals, Terms
 from dalenius.calculus.pairs.tabulate import symmetric_above
+from dalenius.calculus.theorems.numerics import lowest
 
 
 def profile_bound(log_mgf: Callable[[Reals], Reals], epsilon: float) -> float:
@@ -37,16 +37,8 @@ def best_order(log_mgf: Callable[[Reals], Reals], epsilon: float) -> tuple[float
         # s log s - (1 + s) log(1 + s), its large parts cancelled by hand
         return k * (1 + 1e-14) + 1e-15 - s * math.log1p(1 / s) - math.log1p(s) - s * epsilon
 
-    grid = np.linspace(math.log(1e-6), math.log(1e9), 70)
-    heights = np.array([height(x) for x in grid])
-    best = int(np.argmin(heights))
-    if not math.isfinite(heights[best]):
-        return 1.0, math.inf
-    ends = (grid[max(best - 1, 0)], grid[min(best + 1, 69)])
-    minimum = minimize_scalar(height, bounds=ends, method="bounded", options={"xatol": 1e-9})
-    if minimum.fun < heights[best]:
-        return math.exp(float(minimum.x)), float(minimum.fun)
-    return math.exp(float(grid[best])), float(heights[best])
+    at, least = lowest(height, np.linspace(math.log(1e-6), math.log(1e9), 70).tolist())
+    return math.exp(at), least
 
 
 def renyi_atoms(terms: Terms) -> Atoms:

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dalenius.calculus.pairs.pair import TINY, UNIT, Bounds, Pair, Reals
+from dalenius.calculus.theorems.subsampling import amplified
 
 
 @dataclass(frozen=True)
@@ -134,16 +135,6 @@ class SampledPair(Pair):
         from dalenius.calculus.pairs.subset import SubsetPair
 
         return SubsetPair(self)
-
-
-def amplified(epsilon: float, rate: float) -> float:
-    """log(1 + rate (exp(epsilon) - 1)), the pure guarantee of a sampled mechanism, rounded up."""
-    if epsilon == math.inf or rate == 0.0:
-        return math.inf if rate else 0.0
-    if epsilon > 700:
-        rest = math.log(rate + (1 - rate) * math.exp(-epsilon))
-        return epsilon + rest + 4 * UNIT * (epsilon - rest)
-    return math.log1p(rate * math.expm1(epsilon)) * (1 + 8 * UNIT)
 
 
 def _before_sampling(edges: Reals, rate: float) -> Reals:

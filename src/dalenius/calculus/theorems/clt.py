@@ -294,8 +294,7 @@ def sampled_gaussian_limit(
     sigma = checks.positive("sigma", sigma)
     rate = checks.probability("rate", rate)
     steps = checks.count("steps", steps, 1)
-    if sampling not in ("poisson", "subset"):
-        raise InvalidParameter(f"sampling is {sampling!r}; it must be 'poisson' or 'subset'.")
+    checks.one_of("sampling", sampling, "poisson", "subset")
     if sigma < 0.04:
         raise InvalidParameter(f"sigma is {sigma}; the limit overflows below 0.04, where it is of no use.")
     growth = math.expm1(sigma**-2)
