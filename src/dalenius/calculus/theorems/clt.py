@@ -20,6 +20,16 @@ from dalenius.calculus.theorems.numerics import ULP, down, nonnegatives, up
 from dalenius.core import checks
 from dalenius.errors import InvalidParameter
 
+__all__ = [
+    "Approximation",
+    "Moments",
+    "berry_esseen",
+    "gaussian_moments",
+    "gdp_limit",
+    "randomized_response_moments",
+    "sampled_gaussian_limit",
+]
+
 
 class Moments(NamedTuple):
     """The functionals of one trade-off function that the limit theorems use.

@@ -28,6 +28,20 @@ from dalenius.calculus.theorems.randomized_response import ComposedLoss, heterog
 from dalenius.core import checks
 from dalenius.errors import CannotMeet, InvalidParameter
 
+__all__ = [
+    "Step",
+    "advanced",
+    "advanced_heterogeneous",
+    "basic",
+    "group",
+    "inverse_advanced",
+    "optimal_heterogeneous",
+    "optimal_heterogeneous_epsilon",
+    "optimal_homogeneous",
+    "optimal_homogeneous_epsilon",
+    "parallel",
+]
+
 MeanBound = Literal["dwork-roth", "bun-steinke", "tanh"]
 
 _MEAN_BOUNDS: Final[dict[str, Callable[[float], float]]] = {

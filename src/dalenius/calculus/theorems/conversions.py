@@ -29,6 +29,23 @@ from dalenius.core import checks
 from dalenius.core.bisection import last_true
 from dalenius.errors import InvalidParameter
 
+__all__ = [
+    "bounded_range_to_zcdp",
+    "delta_at_order",
+    "delta_from_renyi",
+    "delta_from_tails",
+    "epsilon_at_order",
+    "epsilon_from_renyi",
+    "gdp_to_renyi",
+    "gdp_to_zcdp",
+    "probability_preservation",
+    "pure_to_renyi",
+    "pure_to_zcdp",
+    "zcdp_group",
+    "zcdp_to_delta",
+    "zcdp_to_epsilon",
+]
+
 Conversion = Literal["simple", "improved", "optimal"]
 Curve = Callable[[float], float]
 Floats = float | npt.NDArray[Any]

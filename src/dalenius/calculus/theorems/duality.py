@@ -19,6 +19,16 @@ from dalenius.core import checks
 from dalenius.core.bisection import last_true
 from dalenius.errors import InvalidParameter
 
+__all__ = [
+    "f_epsilon_delta",
+    "gaussian_tradeoff",
+    "group_tradeoff",
+    "inverse",
+    "profile_from_tradeoff",
+    "symmetrize",
+    "tradeoff_from_profile",
+]
+
 Tradeoff = Callable[[float], float]
 Profile = Callable[[float], float]
 

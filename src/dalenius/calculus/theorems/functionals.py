@@ -18,6 +18,8 @@ from dalenius.calculus.theorems.duality import Tradeoff, profile_from_tradeoff
 from dalenius.core import checks
 from dalenius.errors import InvalidParameter
 
+__all__ = ["k2", "k3", "kbar3", "kl", "renyi", "total_variation"]
+
 Floats = npt.NDArray[np.float64]
 
 _LEFT = [10.0**-power for power in range(1, 11)]

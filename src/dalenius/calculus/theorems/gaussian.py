@@ -12,6 +12,8 @@ from dalenius.calculus.theorems.numerics import TINY, down, smallest, up
 from dalenius.core import checks
 from dalenius.errors import CannotMeet, InvalidParameter
 
+__all__ = ["analytic_gaussian_sigma", "classical_gaussian_sigma", "gaussian_delta", "gaussian_epsilon"]
+
 CLASSICAL_CONSTANTS: Final = (1.32, 1.25)
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(14)

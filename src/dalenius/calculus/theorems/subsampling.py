@@ -9,6 +9,8 @@ from dalenius.calculus.theorems.duality import f_epsilon_delta
 from dalenius.calculus.theorems.numerics import ULP, down, up
 from dalenius.core import checks
 
+__all__ = ["Amplified", "amplify_approx", "amplify_pure"]
+
 
 @dataclass(frozen=True)
 class Amplified:
