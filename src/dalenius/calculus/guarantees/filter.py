@@ -136,14 +136,14 @@ class Filter(ABC):
     def price(self, budget: object) -> Guarantee:
         """The budget of a release in a kind whose noise is known; an error for one that cannot be paid here."""
         pure = budget.as_pure() if isinstance(budget, Guarantee) else None
-        if pure is not None and pure.epsilon == 0:
-            raise InvalidParameter(f"the budget of the release is {budget!r}; it must be above 0.")
         found = budget if pure is None else pure
         if not isinstance(found, self.prices):
             names = either([kind.__name__ for kind in self.prices])
             raise InvalidParameter(
                 f"this session's budget is {self.promise!r}, so a release is paid in {names}, not {budget!r}."
             )
+        if not any(found.numbers.values()):
+            raise InvalidParameter(f"the budget of the release is {budget!r}; it must be above 0.")
         return found
 
     def charge(self, loss: Loss, budget: Guarantee, room: Cost) -> Cost:

@@ -431,7 +431,7 @@ def pure_log_mgf(epsilon: Floats, s: Floats) -> Floats:
     small = np.minimum(d, 1.0)
     near = np.log1p(2 * np.sinh(small / 2) ** 2 + half * np.sinh(small))
     far = d + np.log((1 + half + (1 - half) * np.exp(-2 * np.maximum(d, 1.0))) / 2)
-    return np.where(d < 1.0, near, far)
+    return np.asarray(np.where(d < 1.0, near, far))
 
 
 def gdp_to_zcdp(mu: float) -> float:
