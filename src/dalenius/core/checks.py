@@ -9,13 +9,13 @@ from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
-from typing import SupportsFloat, SupportsIndex
 
 import numpy as np
 
 from dalenius.errors import InvalidParameter, TooLittleNoise
 
-Real = SupportsFloat | SupportsIndex
+Check = Callable[[str, object], float]
+"""From a parameter's name and what was given for it to the number, or InvalidParameter."""
 
 
 MOST = 10**300

@@ -7,7 +7,7 @@ adds up what releases cost (`filter.py` has the lemma that all filters rest on).
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar, Literal, Self
 
@@ -23,9 +23,6 @@ from dalenius.errors import InvalidParameter, LedgerError
 if TYPE_CHECKING:
     from dalenius.calculus.guarantees.filter import Filter, Reserve
     from dalenius.calculus.guarantees.pure import PureDP
-
-Check = Callable[[str, object], float]
-"""From a parameter's name and what was given for it to the number, or InvalidParameter."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +50,7 @@ class Guarantee(ABC):
 
     tag: ClassVar[str]
     """The word for this kind on the command line and in records; it never changes."""
-    parameters: ClassVar[Mapping[str, Check]]
+    parameters: ClassVar[Mapping[str, checks.Check]]
     """The numbers of the promise in the order they are written, each with its check."""
     leading: ClassVar[str | None]
     """The parameter that says how much is promised; None where a promise is more than numbers."""

@@ -64,11 +64,8 @@ class GaussianPair(Pair):
         return self.mu
 
     def delta(self, epsilon: float) -> Bounds:
-        low, high = gaussian_delta_bounds(self.mu, abs(epsilon))
-        if epsilon >= 0:
-            return Bounds(low, high)
-        gap, alpha = -math.expm1(epsilon), math.exp(epsilon)
-        return Bounds((gap + alpha * low) * (1 - 1e-15), min(1.0, (gap + alpha * high) * (1 + 1e-15)))
+        bounds = Bounds(*gaussian_delta_bounds(self.mu, abs(epsilon)))
+        return bounds if epsilon >= 0 else bounds.mirrored(epsilon)
 
     def log_mgf(self, s: Reals) -> Reals:
         return 0.5 * self.mu**2 * s * (s + 1.0)

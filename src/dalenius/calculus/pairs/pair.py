@@ -54,6 +54,12 @@ class Bounds(NamedTuple):
     lower: float
     upper: float
 
+    def mirrored(self, epsilon: float) -> Bounds:
+        """Those of a symmetric pair at an epsilon below 0, from these at -epsilon: H(a) = 1 - a + a H(1/a)."""
+        gap, alpha = -math.expm1(epsilon), math.exp(epsilon)
+        upper = min(1.0, (gap + alpha * self.upper) * (1 + 1e-15))
+        return Bounds((gap + alpha * self.lower) * (1 - 1e-15), upper)
+
 
 class Tilted(NamedTuple):
     """M(c + i t) = exp(log_scale) * (values + e) with |e| <= error, entry by entry."""
@@ -136,8 +142,8 @@ class Pair(ABC):
     def cells(self, edges: Reals) -> tuple[Reals, Reals]:
         """Masses of L under P and under Q in (-inf, e_0], (e_0, e_1], ..., (e_J, +inf).
 
-        The finite part only; both arrays have one entry more than `edges`. An atom that sits on an
-        edge up to rounding belongs to the cell left of it.
+        The finite part only; both arrays have one entry more than `edges`, of which the first may be -inf and the
+        last +inf. An atom that sits on an edge up to rounding belongs to the cell left of it.
         """
 
     @property

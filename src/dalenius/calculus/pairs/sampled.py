@@ -84,10 +84,10 @@ class SampledPair(Pair):
         g = self.rate
         if self.added:
             # L' = -log(1 - g + g exp(-L)) grows with L and stays below -log(1-g).
-            p, q = _cells_with_infinities(self.base, -_before_sampling(-edges, g))
+            p, q = self.base.cells(-_before_sampling(-edges, g))
             p[np.searchsorted(edges, -math.log1p(-g), side="left") if g < 1 else -1] += self.base.infinite
             return p, (1 - g) * p + g * q
-        p, q = _cells_with_infinities(self.base, _before_sampling(edges, g))
+        p, q = self.base.cells(_before_sampling(edges, g))
         missing = max(0.0, 1.0 - q.sum())
         q[np.searchsorted(edges, math.log1p(-g), side="left") if g < 1 else 0] += missing
         return (1 - g) * q + g * p, q
@@ -146,18 +146,3 @@ def _before_sampling(edges: Reals, rate: float) -> Reals:
         # log y without forming exp(e), and log(1 + y) - log y = 1/y.
         far = edges + np.log(-np.expm1(-edges)) - math.log(rate) + 1 / y
     return np.asarray(np.where(y < 1e18, near, far))
-
-
-def _cells_with_infinities(base: Pair, edges: Reals) -> tuple[Reals, Reals]:
-    """base.cells on edges of which the first may be -inf and the last +inf (empty outer cells)."""
-    finite = np.isfinite(edges)
-    low, high = int(np.sum(edges == -np.inf)), int(np.sum(edges == np.inf))
-    if not finite.any():
-        p = np.zeros(len(edges) + 1)
-        q = np.zeros(len(edges) + 1)
-        total_p, total_q = base.cells(np.array([0.0]))
-        p[low], q[low] = total_p.sum(), total_q.sum()
-        return p, q
-    inner_p, inner_q = base.cells(edges[finite])
-    pad = (np.zeros(low), np.zeros(high))
-    return np.concatenate((pad[0], inner_p, pad[1])), np.concatenate((pad[0], inner_q, pad[1]))

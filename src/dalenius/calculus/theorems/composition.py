@@ -17,8 +17,7 @@ from dalenius.calculus.theorems.conversions import delta_from_renyi, epsilon_fro
 from dalenius.calculus.theorems.numerics import (
     ULP,
     exact_sum_up,
-    failure_probabilities,
-    nonnegatives,
+    numbers,
     product_up,
     smallest,
     terms_up,
@@ -526,14 +525,14 @@ def parallel(epsilons: Iterable[float]) -> float:
     >>> parallel([0.5, 1.0, 0.25])
     1.0
     """
-    return max(nonnegatives("epsilons", epsilons), default=0.0)
+    return max(numbers("epsilons", epsilons), default=0.0)
 
 
 def _pairs(epsilons: Iterable[float], deltas: Iterable[float] | None) -> tuple[list[float], list[float]]:
-    costs = nonnegatives("epsilons", epsilons)
+    costs = numbers("epsilons", epsilons)
     if deltas is None:
         return costs, [0.0] * len(costs)
-    failures = failure_probabilities("deltas", deltas)
+    failures = numbers("deltas", deltas, checks.failure_probability)
     if len(failures) != len(costs):
         raise InvalidParameter(
             f"there are {len(costs)} epsilons and {len(failures)} deltas; give one delta for each epsilon."

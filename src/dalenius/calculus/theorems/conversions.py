@@ -20,6 +20,7 @@ from dalenius.calculus.theorems.numerics import (
     down,
     exp_up,
     lowest,
+    numbers,
     product_up,
     smallest,
     terms_up,
@@ -590,7 +591,7 @@ def delta_from_tails(tails: Iterable[float]) -> float:
     >>> delta_from_tails([1e-6, 2e-6])
     2e-06
     """
-    values = [checks.probability(f"tails[{index}]", value) for index, value in enumerate(tails)]
+    values = numbers("tails", tails, checks.probability)
     if len(values) < 2:
         raise InvalidParameter(
             f"{len(values)} tails were given; give at least two, since each direction of a pair has its own."

@@ -79,19 +79,8 @@ def lowest(
     return points[best], values[best]
 
 
-def nonnegatives(name: str, values: Iterable[object]) -> list[float]:
-    """A list of finite floats, zero included."""
-    listed = _listed(name, values)
-    return [checks.nonnegative(f"{name}[{index}]", value) for index, value in enumerate(listed)]
-
-
-def failure_probabilities(name: str, values: Iterable[object]) -> list[float]:
-    """A list of floats in [0, 1)."""
-    listed = _listed(name, values)
-    return [checks.failure_probability(f"{name}[{index}]", value) for index, value in enumerate(listed)]
-
-
-def _listed(name: str, values: Iterable[object]) -> list[object]:
+def numbers(name: str, values: Iterable[object], check: checks.Check = checks.nonnegative) -> list[float]:
+    """A list of finite floats, each of which passes the check."""
     if isinstance(values, str | bytes | bytearray) or not isinstance(values, Iterable):
         raise InvalidParameter(f"{name} is {values!r}; it must be a sequence of numbers, one per mechanism.")
-    return list(values)
+    return [check(f"{name}[{index}]", value) for index, value in enumerate(values)]
