@@ -199,7 +199,7 @@ class Account:
                 or ticket.account != self.seq
             ):
                 raise LedgerError("the ticket is not for a charge in this account; charge first.")
-            for earlier in rows.every("answer", self.seq, ticket.key):
+            for earlier in rows.answers(self.seq, ticket.key):
                 if earlier.content()["charge"] == ticket.seq:
                     raise LedgerError("this charge has its answer already; charge again for another one.")
             moment = now()
@@ -239,7 +239,7 @@ class Account:
             self.ledger.append(rows, "answer", self.seq, charge.key, body)
 
     def _place(self, rows: Rows) -> dict[str, Any] | None:
-        noted = rows.every("answer", self.seq, digest(WHERE))
+        noted = rows.answers(self.seq, digest(WHERE))
         if noted:
             found: dict[str, Any] = json.loads(noted[-1].content()["answer"])
             return found
@@ -304,7 +304,7 @@ class Account:
 
     def _recorded(self, rows: Rows, key: str) -> Entry | None:
         """The first answer under a key; a charge that failed has none."""
-        return next((e for e in rows.every("answer", self.seq, key) if not e.content().get("failed")), None)
+        return next((e for e in rows.answers(self.seq, key) if not e.content().get("failed")), None)
 
     def _cost(self, cost: Cost | Loss) -> Cost:
         if isinstance(cost, Loss):

@@ -158,9 +158,8 @@ class _Conversion:
 
     def _read_on(self, rows: Rows) -> None:
         """What was added since; in a transaction, so that it is the end of it."""
-        while batch := rows.after(self.memory.seq, BATCH):
-            self.memory.add(batch)
-        head = rows.head()
+        self.memory.add(_each(rows, self.memory.seq))
+        head, _ = rows.tail(1, 1)
         if (head.seq, head.hash) != (self.memory.seq, self.memory.hash):
             raise LedgerDamaged(f"the end of the ledger {self.old.label!r} is missing or was changed.")
 
@@ -275,12 +274,11 @@ class _Conversion:
 
     def _version(self, store: Store) -> Any:
         with store.reading() as rows:
-            return rows.head().version
+            return rows.tail(1, 1)[0].version
 
 
-def _each(rows: Rows) -> Iterator[Entry]:
-    """All entries, in order; not checked."""
-    last = 0
-    while batch := rows.after(last, BATCH):
+def _each(rows: Rows, last: int = 0) -> Iterator[Entry]:
+    """The entries after this one, in order; not checked."""
+    while batch := rows.tail(last + 1, BATCH)[1]:
         yield from batch
         last = batch[-1].seq

@@ -197,7 +197,7 @@ class Ledger:
             _name("analyst", analyst)
         parts = _shares(shares)
         with self.reading() as rows:
-            entry = rows.first("account", 0, digest(dataset))
+            entry = rows.opening(dataset)
         filter = filter_of(budget, adjacency, 0 if reserve is None else reserve)
         if reserve is None and entry is not None:
             body = entry.content()
@@ -240,7 +240,7 @@ class Ledger:
             If there is none.
         """
         with self.reading() as rows:
-            entry = rows.first("account", 0, digest(_name("dataset", dataset)))
+            entry = rows.opening(_name("dataset", dataset))
         if entry is None:
             raise LedgerError(f"there is no account for the dataset {dataset!r} in {self.store.label!r}.")
         return read_account(self, entry, analyst)
@@ -254,7 +254,7 @@ class Ledger:
     ) -> Entry:
         with self.writing() as rows:
             key = digest(str(terms["dataset"]))
-            known = rows.first("account", 0, key)
+            known = rows.opening(str(terms["dataset"]))
             if known is not None:
                 return known
             shares = {name: str(part) for name, part in (parts or {}).items()}

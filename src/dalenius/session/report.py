@@ -67,7 +67,7 @@ def exported(ledger: Ledger) -> Iterator[str]:
     end = int(last.partition(":")[0])  # entries made while this runs belong to the next export
     while seq < end:
         with ledger.reading() as rows:
-            batch = [rows.same(entry) for entry in rows.after(seq, min(BATCH, end - seq))]
+            batch = [rows.same(entry) for entry in rows.tail(seq + 1, min(BATCH, end - seq))[1]]
         for entry in batch:
             yield json.dumps(entry.as_dict(), ensure_ascii=True)
         seq += len(batch)

@@ -112,16 +112,13 @@ class _Reader:
 
     def _replay(self) -> None:
         memory, seq = self.memory, 0
-        with self.store.reading() as rows:
-            head = rows.head()
-        if head.version not in self.heads:
-            self._say(str(other_version(self.store.label, head.version)).rstrip("."))
-            return
         while True:
             # Entries never change, so a view per batch is as good as one view of all: and writers go on.
             with self.store.reading() as rows:
-                batch = rows.after(seq, BATCH)
-                head = rows.head()
+                head, batch = rows.tail(seq + 1, BATCH)
+            if head.version not in self.heads:
+                self._say(str(other_version(self.store.label, head.version)).rstrip("."))
+                return
             if not batch:
                 break
             seq = max(seq + 1, batch[-1].seq)  # on, whatever a damaged file says
