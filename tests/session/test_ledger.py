@@ -524,7 +524,7 @@ class TestReport:
         for i in range(7):
             account.charge(f"q{i}", rho("0.1"))
         monkeypatch.setattr("dalenius.session.verify.BATCH", 2)
-        monkeypatch.setattr("dalenius.session.ledger.BATCH", 2)
+        monkeypatch.setattr("dalenius.session.chain.BATCH", 2)
         monkeypatch.setattr("dalenius.session.report.BATCH", 2)
         assert verify(place).entries == 9
         assert len(list(exported(account.ledger))) == 11

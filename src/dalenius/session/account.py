@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -28,6 +28,7 @@ from dalenius.errors import (
 )
 from dalenius.session.entries import Entry, digest, now
 from dalenius.session.store import Rows
+from dalenius.session.terms import listed
 from dalenius.tables.failure import FAILED
 
 if TYPE_CHECKING:
@@ -326,11 +327,6 @@ def read_balance(total: Mapping[str, str], by: Mapping[str, Mapping[str, str]], 
         )
     except InvalidParameter:
         raise LedgerDamaged("the charges of the ledger are not of the kind its account says.") from None
-
-
-def listed(names: Iterable[str]) -> str:
-    """Names for a message; what a terminal would obey is written out."""
-    return ", ".join(name if name.isprintable() else ascii(name) for name in sorted(names))
 
 
 def _checked_answer(answer: Any) -> str:

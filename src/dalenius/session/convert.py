@@ -28,13 +28,15 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from dalenius.errors import InvalidParameter, LedgerDamaged, LedgerError
+from dalenius.session.chain import BATCH
 from dalenius.session.entries import CLOSED, FIRST, SCHEMA, START, Entry, Kind, digest, now
-from dalenius.session.ledger import BATCH, PATIENCE, new_store, other_version
 from dalenius.session.memory import Memory
 from dalenius.session.store import Rows, Store
+from dalenius.session.stores import PATIENCE, new_store
 from dalenius.session.verify import Verification, verified
 from dalenius.session.version1 import ADJACENCIES, body_of
 from dalenius.session.version1_sessions import WRONG, in_version_2
+from dalenius.session.versions import other_version
 
 
 @dataclass(frozen=True)
@@ -159,7 +161,7 @@ class _Conversion:
     def _read_on(self, rows: Rows) -> None:
         """What was added since; in a transaction, so that it is the end of it."""
         self.memory.add(_each(rows, self.memory.seq))
-        head, _ = rows.tail(1, 1)
+        head = rows.head()
         if (head.seq, head.hash) != (self.memory.seq, self.memory.hash):
             raise LedgerDamaged(f"the end of the ledger {self.old.label!r} is missing or was changed.")
 
@@ -274,7 +276,7 @@ class _Conversion:
 
     def _version(self, store: Store) -> Any:
         with store.reading() as rows:
-            return rows.tail(1, 1)[0].version
+            return rows.head().version
 
 
 def _each(rows: Rows, last: int = 0) -> Iterator[Entry]:

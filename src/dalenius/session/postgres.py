@@ -112,7 +112,6 @@ class PostgresStore(Store):
         self.close()  # what the server can do is asked again when it is connected again
 
     def grant(self, role: str) -> None:
-        """Let a role spend: look, charge and answer, and nothing else."""
         from psycopg import sql
 
         with self._transaction("READ WRITE") as rows:

@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from dalenius.session.account import Account
+from dalenius.session.chain import BATCH
 from dalenius.session.entries import SCHEMA
-from dalenius.session.ledger import BATCH, Ledger
+from dalenius.session.ledger import Ledger
 
 
 def overview(ledger: Ledger) -> dict[str, Any]:

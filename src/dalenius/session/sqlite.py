@@ -141,7 +141,9 @@ class SqliteStore(Store):
     def check_room(self) -> None:
         folder = self.path.parent
         if not folder.is_dir():
-            raise LedgerError(f"the ledger's folder {str(folder)!r} does not exist; create it first.")
+            raise LedgerError(
+                f"there is no folder for the ledger: {str(folder)!r} does not exist; create it first."
+            )
         if not os.access(folder, os.W_OK):
             raise LedgerError(f"the ledger's folder {str(folder)!r} may not be written; name another place.")
 

@@ -13,7 +13,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any
 
-from dalenius.errors import LedgerDamaged, LedgerError
+from dalenius.errors import InvalidParameter, LedgerDamaged, LedgerError
 from dalenius.session import memory as memories
 from dalenius.session.entries import SCHEMA, Entry, digest
 from dalenius.session.memory import Memory
@@ -58,6 +58,9 @@ class Rows(ABC):
         """The rows of a statement."""
 
     # -- as the database has it -----------------------------------------------------------------------
+
+    def head(self) -> Head:
+        return self.tail(1, 1)[0]
 
     def tail(self, seq: int, limit: int) -> tuple[Head, list[Entry]]:
         """The head, and entries from this one on, in their order; not checked."""
@@ -187,6 +190,12 @@ class Store(ABC):
     @abstractmethod
     def reading(self) -> AbstractContextManager[Rows]:
         """A consistent view; keep it short."""
+
+    def grant(self, role: str) -> None:
+        """Let a role of the server spend: look, charge and answer, and nothing else."""
+        raise InvalidParameter(
+            "a ledger in a file has no roles: give rights to the file instead (chmod, chgrp)."
+        )
 
     @abstractmethod
     def complaints(self) -> list[str]:
