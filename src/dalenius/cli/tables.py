@@ -17,7 +17,7 @@ from dalenius.errors import InvalidParameter
 if TYPE_CHECKING:
     from dalenius.session.ledger import Ledger
     from dalenius.session.session import Session
-    from dalenius.tables.query import Query
+    from dalenius.tables.ask.query import Query
 
 BUDGET = typer.Option(metavar="PROMISE", help="What this answer may cost: zcdp:0.05, ...")
 CONFIDENCE = typer.Option(0.95, help="Of the intervals.")
@@ -110,7 +110,7 @@ class Asked:
 
     def of(self, session: Session) -> Query:
         """The question."""
-        from dalenius.tables.problems import Problems
+        from dalenius.tables.facts.problems import Problems
         from dalenius.tables.sql import parse_aggregates
 
         problems, table, where = Problems(), session.table, self.where

@@ -32,7 +32,7 @@ from dalenius.session.terms import (
     read_filter,
     unit_text,
 )
-from dalenius.tables.unit import Unit
+from dalenius.tables.facts.unit import Unit
 
 if TYPE_CHECKING:
     from dalenius.session.verify import Verification

@@ -23,9 +23,9 @@ from dalenius.session.entries import Entry
 from dalenius.session.ledger import Ledger
 from dalenius.session.stores import PATIENCE, new_store
 from dalenius.session.terms import check_share, checked_name, checked_shares
-from dalenius.tables.place import Place
-from dalenius.tables.source import Source
-from dalenius.tables.unit import Unit
+from dalenius.tables.compute.source import Source
+from dalenius.tables.engines.place import Place
+from dalenius.tables.facts.unit import Unit
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from dalenius.calculus.guarantees import Filter, filter_of, from_record
 from dalenius.core import checks
 from dalenius.core.adjacency import adjacency_record, read_adjacency
 from dalenius.errors import InvalidParameter, LedgerDamaged
-from dalenius.tables.unit import Unit
+from dalenius.tables.facts.unit import Unit
 
 
 def account_terms(dataset: str, filter: Filter, unit: str | Unit) -> dict[str, Any]:

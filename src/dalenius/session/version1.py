@@ -12,7 +12,7 @@ from typing import Any
 
 from dalenius.errors import InvalidParameter, LedgerDamaged
 from dalenius.session.entries import Entry
-from dalenius.tables.unit import Unit
+from dalenius.tables.facts.unit import Unit
 
 GUARANTEES = {
     "PureDP": ("pure", "epsilon"),
