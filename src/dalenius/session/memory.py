@@ -146,16 +146,13 @@ class Memory:
         closing = entry.kind == ("open" if self.version == FIRST else "close") and entry.seq > 1
         if ((entry.kind == "open") != (entry.seq == 1) or self.closings) and not closing:
             self._say(f"entry {entry.seq} is of kind {entry.kind!r}, out of its place")
+        kinds = {"account": self._account, "charge": self._charge, "answer": self._answer}
         if closing:
             self.closings.append(body)
-        elif entry.kind == "charge":
-            self._charge(entry, body)
-        elif entry.kind == "answer":
-            self._answer(entry, body)
-        elif entry.kind == "account":
-            self._account(entry, body)
         elif entry.kind == "open":
             self.id = str(body["ledger"])
+        elif entry.kind in kinds:
+            kinds[entry.kind](entry, body)
         else:
             known = ", ".join(KINDS)
             self._say(

@@ -77,9 +77,7 @@ class SessionAccount(Account):
         self.where, self.terms = where, terms
         self._opened: Account | None = None
         self._place_to_record: tuple[Place, dict[str, Any] | None] | None = None
-        found = self._find()
-        if found is not None:
-            self._take(found)
+        if self.is_open:
             return
         if terms.budget is None:
             raise InvalidParameter(
@@ -100,9 +98,9 @@ class SessionAccount(Account):
     def is_open(self) -> bool:
         """Whether the ledger has it."""
         if self._opened is None:
-            found = self._find()
-            if found is not None:  # somebody else was quicker
-                self._take(found)
+            account = self._find()
+            if account is not None:  # opened before, or somebody else was quicker
+                self._take(account)
         return self._opened is not None
 
     def balance(self) -> Balance:
@@ -121,8 +119,8 @@ class SessionAccount(Account):
         elif self._place_to_record is not None:
             if not (recall and self.recorded(question) is not None):
                 self._fitting(self.balance(), cost)
-            told, before = self._place_to_record
-            self.record_place(told.written(), before)
+            here, before = self._place_to_record
+            self.record_place(here.written(), before)
             self._place_to_record = None
         return super()._charge(question, cost, recall)
 

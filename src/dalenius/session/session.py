@@ -27,16 +27,7 @@ from dalenius.session.accuracy import Within
 from dalenius.session.explain import Explanation
 from dalenius.session.ledger import Ledger
 from dalenius.session.opening import SessionAccount, Terms, dataset_name
-from dalenius.session.record.answers import (
-    discovery_answer,
-    plan_answer,
-    read_about,
-    read_discovered,
-    read_plan,
-    read_release,
-    release_answer,
-)
-from dalenius.session.record.questions import plan_question, release_question
+from dalenius.session.record import answers, questions
 from dalenius.tables.ask.query import Query, Table
 from dalenius.tables.compute import exact
 from dalenius.tables.compute.discovery import Discovery, discovery
@@ -242,10 +233,10 @@ class Session:
         if _discovers(query):
             return self._with_discovery(query, budget, wanted)
         made = self._plan(query, self.account.filter.price(budget))
-        question = release_question(query, budget, self.unit, self.adjacency)
+        question = questions.of_release(query, budget, self.unit, self.adjacency)
         cost = self._cost(made.loss, budget)
-        reply = self.account.ask(question, cost, lambda: release_answer(query, self._compute(made)))
-        query, released = read_release(reply.answer, query)
+        reply = self.account.ask(question, cost, lambda: answers.to_release(query, self._compute(made)))
+        query, released = answers.read_release(reply.answer, query)
         return Answer(replace(made, query=query), released, repr(budget), wanted, reply.is_free, reply.time)
 
     def release_all(self, queries: Mapping[str, Query], budget: Budget) -> dict[str, Answer]:
@@ -288,10 +279,10 @@ class Session:
         part = self.account.filter.price(budget).divided(len(queries))
         plans = {name: self._plan(query, part) for name, query in queries.items()}
         joint = total([p.loss for p in plans.values()])
-        question = plan_question(queries, budget, self.unit, self.adjacency)
+        question = questions.of_plan(queries, budget, self.unit, self.adjacency)
 
         def compute() -> str:
-            return plan_answer({name: (p.query, self._compute(p)) for name, p in plans.items()})
+            return answers.to_plan({name: (p.query, self._compute(p)) for name, p in plans.items()})
 
         reply = self.account.ask(question, self._cost(joint, budget), compute)
         cost = f"{budget!r} for {len(plans)} questions"
@@ -299,7 +290,7 @@ class Session:
             name: Answer(
                 replace(plans[name], query=query), released, cost, free=reply.is_free, given=reply.time
             )
-            for name, (query, released) in read_plan(reply.answer, queries).items()
+            for name, (query, released) in answers.read_plan(reply.answer, queries).items()
         }
 
     def sql(
@@ -528,13 +519,13 @@ class Session:
         def compute() -> str:
             keys = discovery.keys(exact.evaluate(self.source, discovery.finding, self.unit))
             made = discovery.restricted(keys)
-            return discovery_answer(keys, (made.query, self._compute(made)) if keys else None)
+            return answers.to_discovery(keys, (made.query, self._compute(made)) if keys else None)
 
-        question = release_question(query, budget, self.unit, self.adjacency)
+        question = questions.of_release(query, budget, self.unit, self.adjacency)
         reply = self.account.ask(question, self._cost(discovery.loss, budget), compute)
-        keys, record = read_discovered(reply.answer)
+        keys, record = answers.read_discovered(reply.answer)
         made = discovery.restricted(keys)
-        asked, released = read_about(record, made.query)
+        asked, released = answers.read_about(record, made.query)
         return Answer(replace(made, query=asked), released, repr(budget), wanted, reply.is_free, reply.time)
 
     def _discovery(self, query: Query, budget: Guarantee) -> Discovery:
