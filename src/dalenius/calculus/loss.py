@@ -324,10 +324,8 @@ def total(losses: Iterable[Loss]) -> Loss:
     """
     if not isinstance(losses, Iterable):
         raise InvalidParameter(f"total() was given {checks.shown(losses)}; it takes a list of losses.")
-    result: Loss | None = None
-    for loss in losses:
-        result = checked(loss, "total") if result is None else result + checked(loss, "total")
-    return Loss.zero() if result is None else result
+    listed = [checked(loss, "total") for loss in losses]
+    return sum(listed[1:], listed[0]) if listed else Loss.zero()
 
 
 def _times(terms: Terms, n: int) -> Terms:
