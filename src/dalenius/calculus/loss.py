@@ -10,7 +10,8 @@ from dalenius.calculus.engines.accountant import Direction, merged
 from dalenius.calculus.meaning import Meaning
 from dalenius.calculus.pairs.pair import Pair, Terms
 from dalenius.core import checks
-from dalenius.core.adjacency import ADD_REMOVE, Adjacency, checked_adjacency
+from dalenius.core.adjacency import ADD_REMOVE, Adjacency
+from dalenius.core.adjacency import adjacency as checked_adjacency
 from dalenius.core.record import headed, opened
 from dalenius.errors import AdjacencyMismatch, InvalidParameter
 

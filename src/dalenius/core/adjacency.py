@@ -34,7 +34,7 @@ WORDS = {"add_remove": ADD_REMOVE, "replace_one": REPLACE_ONE}
 """What a relation is called in records; never changed."""
 
 
-def checked_adjacency(value: object) -> Adjacency:
+def adjacency(value: object) -> Adjacency:
     """The value as an Adjacency, or an error that names the two choices."""
     if not isinstance(value, Adjacency):
         raise InvalidParameter(

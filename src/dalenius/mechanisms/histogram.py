@@ -14,7 +14,8 @@ from dalenius.calculus.calibrate import calibrate
 from dalenius.calculus.guarantees import Guarantee
 from dalenius.calculus.loss import Loss
 from dalenius.core import checks
-from dalenius.core.adjacency import ADD_REMOVE, REPLACE_ONE, Adjacency, checked_adjacency
+from dalenius.core.adjacency import ADD_REMOVE, REPLACE_ONE, Adjacency
+from dalenius.core.adjacency import adjacency as checked_adjacency
 from dalenius.errors import InvalidParameter
 from dalenius.mechanisms._support.additive_noise import NoiseOnIntegers
 from dalenius.mechanisms._support.lattice_gaussian import lattice_gaussian

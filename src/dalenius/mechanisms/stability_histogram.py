@@ -16,7 +16,8 @@ from dalenius.calculus.loss import Loss, call
 from dalenius.calculus.pairs.atoms import Atoms
 from dalenius.calculus.pairs.pair import Terms
 from dalenius.core import checks
-from dalenius.core.adjacency import ADD_REMOVE, REPLACE_ONE, Adjacency, checked_adjacency
+from dalenius.core.adjacency import ADD_REMOVE, REPLACE_ONE, Adjacency
+from dalenius.core.adjacency import adjacency as checked_adjacency
 from dalenius.errors import CannotMeet, InvalidParameter
 from dalenius.mechanisms._support.canonical_keys import canonical
 from dalenius.mechanisms._support.grid_noise import check_noise_ratio

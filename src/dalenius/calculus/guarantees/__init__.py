@@ -12,7 +12,8 @@ from dalenius.calculus.guarantees.pure import PureDP
 from dalenius.calculus.guarantees.rdp import RDP
 from dalenius.calculus.guarantees.tradeoff import TradeOff
 from dalenius.calculus.guarantees.zcdp import ZCDP
-from dalenius.core.adjacency import ADD_REMOVE, Adjacency, checked_adjacency
+from dalenius.core.adjacency import ADD_REMOVE, Adjacency
+from dalenius.core.adjacency import adjacency as checked_adjacency
 from dalenius.errors import InvalidParameter, LedgerError
 
 __all__ = [

@@ -9,7 +9,8 @@ from dalenius.calculus.pairs.curves import repeated
 from dalenius.calculus.pairs.known import GroupOf, worst_of
 from dalenius.calculus.pairs.pair import Pair
 from dalenius.core import checks
-from dalenius.core.adjacency import ADD_REMOVE, REPLACE_ONE, Adjacency, checked_adjacency
+from dalenius.core.adjacency import ADD_REMOVE, REPLACE_ONE, Adjacency
+from dalenius.core.adjacency import adjacency as checked_adjacency
 from dalenius.errors import AdjacencyMismatch, InvalidParameter, UnsupportedComposition
 
 MOST_STEPS = 64

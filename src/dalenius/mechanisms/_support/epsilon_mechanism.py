@@ -9,7 +9,8 @@ from typing import Any, ClassVar, Self
 
 from dalenius.calculus.guarantees import Guarantee
 from dalenius.calculus.loss import Loss
-from dalenius.core.adjacency import Adjacency, checked_adjacency
+from dalenius.core.adjacency import Adjacency
+from dalenius.core.adjacency import adjacency as checked_adjacency
 from dalenius.mechanisms._support.epsilon_calibration import affordable, checked_epsilon, least_epsilon
 from dalenius.mechanisms.mechanism import Mechanism
 
