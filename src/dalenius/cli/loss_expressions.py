@@ -134,13 +134,21 @@ def forms() -> dict[str, tuple[inspect.Parameter, ...]]:
     """The names that can be called, each with its parameters."""
     from dalenius import losses
 
-    known = {name: _parameters(getattr(losses, name)) for name in losses.__all__}
+    functions = {name: _parameters(getattr(losses, name)) for name in losses.__all__}
     written = {
         name: parameters
-        for name, parameters in known.items()
+        for name, parameters in functions.items()
         if all(_annotation(parameter) in SORTS for parameter in parameters)
     }
     return written | {short: written[name] for short, name in ALIASES.items()}
+
+
+def known() -> list[tuple[str, str]]:
+    """Every name with its parameters, and what it means."""
+    from dalenius import losses
+
+    meanings = {name: getattr(losses, ALIASES.get(name, name)).__doc__ or "" for name in sorted(forms())}
+    return [(signature(name), meaning.strip().splitlines()[0]) for name, meaning in meanings.items()]
 
 
 def signature(name: str) -> str:
@@ -368,14 +376,3 @@ def _suits(node: ast.expr, annotation: str) -> bool:
     if isinstance(node, ast.Constant | ast.UnaryOp):
         return sort.endswith("number")
     return annotation == "Loss"
-
-
-def single_number(text: str) -> float:
-    """A text that is one finite number and nothing else."""
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if not math.isfinite(value):
-        raise GrammarError(f"{quoted(text)} is not a number.", text, 0, max(1, len(text)))
-    return value

@@ -150,18 +150,9 @@ class Session:
         label = dataset_name(self.source, name, needed=ledger is not None)
         if ledger is None:
             ledger = _forgotten_with(self) / "forgotten.ledger"
-        terms = Terms(
-            label,
-            budget,
-            adjacency,
-            unit,
-            analyst,
-            shares,
-            self.source.place,
-            flag("moved", moved),
-            self.source.former if name is None else frozenset(),
-            reserve,
-        )
+        place, moved = self.source.place, flag("moved", moved)
+        former = self.source.former if name is None else frozenset[str]()
+        terms = Terms(label, budget, adjacency, unit, analyst, shares, place, moved, former, reserve)
         self.account: Account = SessionAccount(ledger, terms)
 
     def __repr__(self) -> str:
