@@ -11,13 +11,12 @@ from dalenius.errors import DaleniusError, LedgerDamaged
 from dalenius.session.account import read_balance
 from dalenius.session.address import UNNAMED, is_address
 from dalenius.session.chain import BATCH, read_checkpoint
-from dalenius.session.entries import CLOSED, SCHEMA, START
+from dalenius.session.entries import CLOSED, SCHEMA, START, other_version
 from dalenius.session.memory import Memory, Tally
 from dalenius.session.store import Head, Store
 from dalenius.session.stores import PATIENCE, place_text, store_at
 from dalenius.session.terms import read_filter
 from dalenius.session.version1 import account_of
-from dalenius.session.versions import other_version
 
 MOST_PROBLEMS = 100
 
