@@ -13,7 +13,7 @@ from dalenius.errors import InvalidParameter
 
 if TYPE_CHECKING:
     from dalenius.calculus.guarantees import Guarantee
-    from dalenius.calculus.guarantees.guarantee import Check
+    from dalenius.core.checks import Check
 
 _PYTHON = re.compile(r"\s*(\w+)\s*\((.*)\)\s*", re.DOTALL)
 """A guarantee as Python shows it, which `price` prints: ZCDP(rho=0.05)."""

@@ -16,7 +16,8 @@ from typing import Any
 from dalenius.errors import InvalidParameter, LedgerDamaged, LedgerError
 from dalenius.session.entries import KINDS, SCHEMA, Entry, Kind, other_version
 from dalenius.session.memory import Memory, memory_of
-from dalenius.session.store import Head, Rows, Store
+from dalenius.session.rows import Head, Rows
+from dalenius.session.store import Store
 
 BATCH = 5_000
 """Entries read in one go: a writer waits no longer than that takes."""

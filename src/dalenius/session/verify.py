@@ -13,7 +13,8 @@ from dalenius.session.address import UNNAMED, is_address
 from dalenius.session.chain import BATCH, read_checkpoint
 from dalenius.session.entries import CLOSED, SCHEMA, START, other_version
 from dalenius.session.memory import Memory, Tally
-from dalenius.session.store import Head, Store
+from dalenius.session.rows import Head
+from dalenius.session.store import Store
 from dalenius.session.stores import PATIENCE, place_text, store_at
 from dalenius.session.terms import read_terms
 from dalenius.session.version1 import account_of
