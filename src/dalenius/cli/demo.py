@@ -100,14 +100,16 @@ def _model(table: Any, session: Any) -> tuple[str, str]:
         f"{name:>8} ({low} to {high})  {w:+.2f}"
         for (name, (low, high)), w in zip(features.items(), weights, strict=True)
     ]
-    told = [
+    summary = [
         "Who earns more than 30,000? A private logistic regression; features from -1 to 1",
         *lines,
         f"Right about {share.estimate[0]:.1%} of the rows (95 % interval {share.low[0]:.1%} to {share.high[0]:.1%}), "
         "a private number, too.",
         f"The fit cost {asked.guarantee!r} for one row.",
     ]
-    return "\n".join(told), pictures.ranges(list(features), weights, weights, weights, "Weights of the model")
+    return "\n".join(summary), pictures.ranges(
+        list(features), weights, weights, weights, "Weights of the model"
+    )
 
 
 def _picture(answer: Answer) -> str:
