@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 from typer.core import TyperCommand
 
 from dalenius.cli.commands import EXIT_CODES
-from dalenius.cli.loss_expressions import single_number
-from dalenius.cli.problems import GrammarError, quoted, suggestion
+from dalenius.cli.problems import GrammarError, quoted, single_number, suggestion
 from dalenius.errors import InvalidParameter
 
 if TYPE_CHECKING:
