@@ -8,11 +8,12 @@ argument, when the schema does not have it.
 from __future__ import annotations
 
 import dataclasses
+import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
 
 from dalenius.core.checks import number
 from dalenius.errors import InvalidParameter
@@ -28,6 +29,9 @@ if TYPE_CHECKING:
     from dalenius.tables.plan.noises import Noise
     from dalenius.tables.release.released import Released
     from dalenius.tables.sql.calls import Call
+
+PLAIN_NAME = re.compile(r'"([A-Za-z_]\w*)"')
+"""A quoted name that is as well read without its quotes."""
 
 Bounds = tuple[float, float]
 Roles = Mapping[str, Measure]
@@ -123,6 +127,11 @@ class Aggregate(ABC):
     def estimate(self, name: str, inputs: Inputs) -> list[Column]:
         """Its columns of the answer: post-processing of what was released."""
 
+    @abstractmethod
+    def normal(self, table: Columns) -> Self:
+        """The same aggregate in its one spelling: columns named exactly, bounds and policies as they hold in the
+        table. Whatever is left out, or said again, equal questions have equal records."""
+
     def error(self, noises: Mapping[str, Noise], typical: Inputs | None, confidence: float) -> float | None:
         """What the estimate is off by at most, with this confidence, before anything is released.
 
@@ -170,7 +179,8 @@ class Aggregate(ABC):
         """How much of the budget a role is worth beside the others."""
         return Fraction(1, 4) if role in self.minor else Fraction(1)
 
-    def limits(self, table: Callable[[], Columns]) -> Bounds | None:
+    @property
+    def limits(self) -> Bounds | None:
         """What its estimates and intervals are kept within, beyond what they are by themselves."""
         return None
 
@@ -189,14 +199,14 @@ class Aggregate(ABC):
         return f"{self.tag}({', '.join(map(repr, self.arguments))})"
 
     def __str__(self) -> str:
-        return f"{self.tag}({', '.join(self.arguments)})"
+        shown = (PLAIN_NAME.sub(r"\1", text) for text in self.arguments)
+        return f"{self.tag}({', '.join(shown)})"
 
-    def dropping(self) -> Aggregate:
+    def dropping(self) -> Self:
         """The same with a policy for missing values, where it has none: is anything else wrong with it?"""
-        undeclared = any(
-            f.name == "nulls" and getattr(self, f.name) is None for f in dataclasses.fields(self)
-        )
-        return replace(self, nulls="drop") if undeclared else self  # type: ignore[call-arg]
+        policies = [field.name for field in dataclasses.fields(self) if field.name.endswith("nulls")]
+        undeclared: dict[str, Any] = {name: "drop" for name in policies if getattr(self, name) is None}
+        return replace(self, **undeclared)
 
 
 def on_grid(argument: Argument, granularity: Fraction | None = None, halves: bool = True) -> Value:

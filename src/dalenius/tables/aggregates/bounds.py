@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 
 from dalenius.core.checks import number
 from dalenius.errors import InvalidParameter
-from dalenius.tables.aggregates.aggregate import Aggregate, Columns, Inputs, checked_text
+from dalenius.tables.aggregates.aggregate import Aggregate, Argument, Columns, Inputs, checked_text
 from dalenius.tables.aggregates.record import NULLS, NUMBER, PLAIN
 from dalenius.tables.facts.schema import Nulls, nulls_of
 from dalenius.tables.measures.bins import listed_bins
@@ -21,8 +21,10 @@ from dalenius.tables.statistics.laws import reach
 if TYPE_CHECKING:
     from dalenius.tables.sql.calls import Call
 
-EXPONENTS = range(-40, 61)
+POWERS = tuple(math.ldexp(1.0, k) for k in range(-40, 61))
 """The magnitude of values is looked for among 2^-40 ... 2^60."""
+
+EDGES = (*(-x for x in reversed(POWERS)), *POWERS)
 
 
 @dataclass(frozen=True)
@@ -46,10 +48,15 @@ class FindBounds(Aggregate):
         return (self.column,)
 
     def roles(self, table: Columns) -> dict[str, Measure]:
-        powers = [math.ldexp(1.0, k) for k in EXPONENTS]
-        edges = (*(-x for x in reversed(powers)), *powers)
-        argument = table.argument(self.column, (edges[0], edges[-1]), self.nulls, self.what)
-        return {"bins": binned(listed_bins(argument.term, argument.text, edges, argument.nulls))}
+        argument = self._argument(table)
+        return {"bins": binned(listed_bins(argument.term, argument.text, EDGES, argument.nulls))}
+
+    def normal(self, table: Columns) -> Self:
+        argument = self._argument(table)
+        return replace(self, column=argument.text, nulls=argument.nulls)
+
+    def _argument(self, table: Columns) -> Argument:
+        return table.argument(self.column, (EDGES[0], EDGES[-1]), self.nulls, self.what)
 
     def estimate(self, name: str, inputs: Inputs) -> list[Column]:
         """The range of magnitudes that holds the share asked for, from bins that stand out of the noise."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, ClassVar, Self
 
 from dalenius.errors import QueryRefused
 from dalenius.tables.aggregates.aggregate import Columns, Inputs, checked_text
@@ -35,10 +35,17 @@ class Count(Direct):
         return () if self.column is None else (self.column,)
 
     def roles(self, table: Columns) -> dict[str, Measure]:
-        return {"count": rows(*(given for text in self.arguments for given in self._given(table, text)))}
+        return {"count": rows(*self._given(table))}
 
-    def _given(self, table: Columns, text: str) -> tuple[str, ...]:
-        return table.present(text, self.nulls, self.what)
+    def normal(self, table: Columns) -> Self:
+        """Of all rows where no row can lack a value."""
+        given = self._given(table)
+        return (
+            replace(self, column=given[0], nulls="drop") if given else replace(self, column=None, nulls=None)
+        )
+
+    def _given(self, table: Columns) -> tuple[str, ...]:
+        return () if self.column is None else table.present(self.column, self.nulls, self.what)
 
     def estimate(self, name: str, inputs: Inputs) -> list[Column]:
         return [direct(name, inputs["count"], 1.0, inputs.failure, whole=True)]

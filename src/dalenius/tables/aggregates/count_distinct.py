@@ -29,6 +29,9 @@ class CountDistinct(Direct):
     def roles(self, table: Columns) -> dict[str, Measure]:
         return {"units": units()}
 
+    def normal(self, table: Columns) -> Self:
+        return self
+
     def estimate(self, name: str, inputs: Inputs) -> list[Column]:
         return [direct(name, inputs["units"], 1.0, inputs.failure, whole=True)]
 

@@ -4,11 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Self
 
 from dalenius.core.checks import count, shown
 from dalenius.errors import InvalidParameter, QueryRefused
-from dalenius.tables.aggregates.aggregate import Bounds, Columns, Inputs, Roles, checked_text, numbers
+from dalenius.tables.aggregates.aggregate import (
+    Argument,
+    Bounds,
+    Columns,
+    Inputs,
+    Roles,
+    checked_text,
+    numbers,
+)
 from dalenius.tables.aggregates.direct import Direct, direct
 from dalenius.tables.aggregates.record import NULLS, NUMBERS, PLAIN
 from dalenius.tables.facts.schema import Nulls, bounds_of, nulls_of
@@ -43,14 +51,23 @@ class Histogram(Direct):
         return (self.column,)
 
     def roles(self, table: Columns) -> dict[str, Measure]:
+        argument = self._argument(table)
         if self.edges is not None:
-            around = (self.edges[0], self.edges[-1]) if len(self.edges) > 1 else None
-            argument = table.argument(self.column, around, self.nulls, self.what)
             return {"bins": binned(listed_bins(argument.term, argument.text, self.edges, argument.nulls))}
-        argument = table.argument(self.column, self.bounds, self.nulls, self.what)
         assert self.bins is not None
         made = equal_bins(argument.term, argument.text, argument.bounds, self.bins, argument.nulls)
         return {"bins": binned(made)}
+
+    def normal(self, table: Columns) -> Self:
+        argument = self._argument(table)
+        bounds = argument.bounds if self.edges is None else None
+        return replace(self, column=argument.text, bounds=bounds, nulls=argument.nulls)
+
+    def _argument(self, table: Columns) -> Argument:
+        bounds = self.bounds
+        if self.edges is not None and len(self.edges) > 1:
+            bounds = self.edges[0], self.edges[-1]
+        return table.argument(self.column, bounds, self.nulls, self.what)
 
     def width(self, roles: Roles) -> int:
         return roles["bins"].size

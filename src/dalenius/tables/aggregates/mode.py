@@ -5,8 +5,8 @@ from __future__ import annotations
 import datetime
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
@@ -56,6 +56,12 @@ class Mode(Direct):
         argument = table.argument(position, (0.0, float(len(listed))), "drop", self.what)
         bins = equal_bins(argument.term, argument.text, argument.bounds, len(listed), argument.nulls)
         return {"fullest": fullest(bins, listed)}
+
+    def normal(self, table: Columns) -> Self:
+        """Of a policy, only what it imputes matters: rows without a value are in no bin."""
+        nulls: Nulls = self.nulls if isinstance(self.nulls, Impute) else "drop"
+        text = table.canonical(self.column, self.what)
+        return replace(self, column=text, categories=self._listed(table), nulls=nulls)
 
     def _listed(self, table: Columns) -> tuple[Constant, ...]:
         """The categories, once it is known that the column can hold them."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar, Self
 
@@ -59,6 +59,10 @@ class OfOneNumber(Aggregate):
         """The column on its grid."""
         argument = table.argument(self.column, self.bounds, self.nulls, self.what)
         return on_grid(argument, self.granularity, halves)
+
+    def normal(self, table: Columns) -> Self:
+        argument = table.argument(self.column, self.bounds, self.nulls, self.what)
+        return replace(self, column=argument.text, bounds=argument.bounds, nulls=argument.nulls)
 
     @classmethod
     def from_sql(cls, call: Call) -> Self:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar, Self
 
 from dalenius.errors import QueryRefused
@@ -45,6 +45,10 @@ class Proportion(Aggregate):
             raise QueryRefused(f"{self.what} needs a condition, like proportion('age >= 65').")
         value = on_grid(argument)
         return {"count": rows(*needed(value)), "sum": centred_sum(value)}
+
+    def normal(self, table: Columns) -> Self:
+        argument = table.argument(self.condition, (0.0, 1.0), self.nulls, self.what)
+        return replace(self, condition=argument.text, nulls=argument.nulls)
 
     def estimate(self, name: str, inputs: Inputs) -> list[Column]:
         return [mean_column(name, inputs)]

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, ClassVar, Self
 
 from dalenius.core.checks import count
 from dalenius.errors import InvalidParameter
 from dalenius.tables.aggregates.aggregate import (
     Aggregate,
+    Argument,
     Bounds,
     Columns,
     Inputs,
@@ -56,16 +57,21 @@ class Quantiles(Aggregate):
         return self.levels
 
     def roles(self, table: Columns) -> dict[str, Measure]:
-        argument = table.argument(self.column, self.bounds, self.nulls, self.what)
-        return {
-            "bins": binned(
-                fine_bins(argument.term, argument.text, argument.bounds, self.bins, argument.nulls)
-            )
-        }
+        argument = self._argument(table)
+        bins = fine_bins(argument.term, argument.text, argument.bounds, self.bins, argument.nulls)
+        return {"bins": binned(bins)}
 
-    def limits(self, table: Callable[[], Columns]) -> Bounds:
+    def normal(self, table: Columns) -> Self:
+        argument = self._argument(table)
+        return replace(self, column=argument.text, bounds=argument.bounds, nulls=argument.nulls)
+
+    def _argument(self, table: Columns) -> Argument:
+        return table.argument(self.column, self.bounds, self.nulls, self.what)
+
+    @property
+    def limits(self) -> Bounds | None:
         """The bounds, which the outer bins may pass."""
-        return table().argument(self.column, self.bounds, self.nulls, self.what).bounds
+        return self.bounds
 
     def width(self, roles: Roles) -> int:
         return len(self.levels)

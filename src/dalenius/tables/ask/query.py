@@ -182,7 +182,8 @@ class Query:
     """A question, complete and checked. Equal questions are equal objects with equal `canonical()` texts.
 
     columns, keys: the grouping; () and None when all rows are one group.
-    aggregates: (name, aggregate) in the order asked. roles: for each, its measures by role.
+    aggregates: (name, aggregate) in the order asked, each in its one spelling (`Aggregate.normal`). roles: for each,
+    its measures by role.
     """
 
     table: Table
@@ -237,7 +238,7 @@ def _query(
     if not aggregates:
         raise InvalidParameter("agg() needs at least one aggregate, like agg(n=dp.count()).")
     scope, problems = table.scope(), Problems()
-    roles = []
+    asked, roles = [], []
     for name, aggregate in aggregates.items():
         if not isinstance(aggregate, Aggregate):
             raise InvalidParameter(f"{name} is {aggregate!r}; it must be an aggregate, like dp.count().")
@@ -255,34 +256,38 @@ def _query(
                         "rename one of the two."
                     )
                 )
-        roles.append(_roles(aggregate, scope, problems))
+        normal, parts = _resolved(aggregate, scope, problems)
+        asked.append((name, normal))
+        roles.append(parts)
     problems.raise_any()
-    return Query(table, columns, keys, tuple(aggregates.items()), tuple(roles))
+    return Query(table, columns, keys, tuple(asked), tuple(roles))
 
 
 def _shortened(text: str) -> str:
     return text if len(text) <= 200 else f"{text[:197]}..."
 
 
-def _roles(aggregate: Aggregate, scope: Any, problems: Problems) -> tuple[tuple[str, Measure], ...]:
-    """The measures of an aggregate; whatever is wrong with it, all of it, becomes a problem."""
+def _resolved(
+    aggregate: Aggregate, scope: Any, problems: Problems
+) -> tuple[Aggregate, tuple[tuple[str, Measure], ...]]:
+    """An aggregate in its one spelling, and its measures; whatever is wrong with it, all of it, becomes a problem."""
     before = len(problems.found)
     for text in aggregate.arguments:
         problems.attempt(partial(_known, scope, text, f"{aggregate.tag}({text!r})"))
     if len(problems.found) > before:
-        return ()
-    found = problems.attempt(lambda: aggregate.roles(scope))
-    if found is not None:
-        return tuple(found.items())
+        return aggregate, ()
+    roles = problems.attempt(lambda: aggregate.roles(scope))
+    if roles is not None:
+        return aggregate.normal(scope), tuple(roles.items())
     problems.attempt(lambda: aggregate.dropping().roles(scope))
-    return ()
+    return aggregate, ()
 
 
 def _known(scope: Any, text: str, what: str) -> None:
     """Refuse an expression that names columns which are not there: all of them at once."""
     from sqlglot import exp
 
-    if text in scope.names:
+    if scope.named(text) is not None:
         return
     problems = Problems()
     for node in parse(text, what).find_all(exp.Column):

@@ -9,16 +9,16 @@ from __future__ import annotations
 
 import hashlib
 import json
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
 from dalenius.core.record import JSON, text
 from dalenius.tables.ask.query import Query, Table
-from dalenius.tables.facts.constants import bounds_record, constant_record, nulls_record
+from dalenius.tables.facts.constants import constant_record, nulls_record
 from dalenius.tables.facts.keys import Discover, Keys
 from dalenius.tables.facts.kinds import Field
 from dalenius.tables.facts.public import PublicTable
-from dalenius.tables.facts.schema import Column, Schema
 from dalenius.tables.rows.steps import Compute, Filter, Join, Step
 
 
@@ -33,36 +33,32 @@ def query_record(query: Query) -> dict[str, JSON]:
 
 
 def table_record(table: Table) -> dict[str, JSON]:
-    """The table as the question sees it: its name, its columns, what is public about them, and the steps so far."""
+    """The table as the question sees it: its name, its columns, the policies for missing values, and the steps.
+
+    Of the schema nothing else is here: bounds and categories are with the aggregates and keys they were used for.
+    """
     return {
         "name": table.name,
-        "columns": [field_record(field) for field in sorted(table.fields, key=lambda field: field.name)],
-        "facts": schema_record(table.schema),
+        "columns": [_field_record(field) for field in sorted(table.fields, key=lambda field: field.name)],
+        "nulls": _policies(table),
         "steps": [step_record(step) for step in table.steps],
     }
 
 
-def field_record(field: Field) -> dict[str, JSON]:
+def _field_record(field: Field) -> dict[str, JSON]:
     """missing: whether a row can lack a value."""
     return {"name": field.name, "type": field.kind, "missing": field.missing}
 
 
-def schema_record(schema: Schema) -> dict[str, JSON]:
-    """The public facts that a question may rest on."""
-    return {
-        "nulls": nulls_record(schema.nulls),
-        "columns": {name: _facts(column) for name, column in schema.columns},
-    }
-
-
-def _facts(column: Column) -> dict[str, JSON]:
-    categories = column.categories
-    return {
-        "bounds": bounds_record(column.bounds),
-        "categories": None if categories is None else [constant_record(value) for value in categories],
-        "nulls": nulls_record(column.nulls),
-        "type": column.type,
-    }
+def _policies(table: Table) -> dict[str, JSON]:
+    """What becomes of missing values, for every column of the data and of joined tables that can lack one."""
+    fields = [*table.fields]
+    for step in table.steps:
+        if isinstance(step, Join):
+            joined_on = {theirs for _, theirs in step.on}
+            added = (field for field in step.table.fields if field.name not in joined_on)
+            fields += [replace(field, nullable=field.nullable or step.how == "left") for field in added]
+    return {field.name: nulls_record(table.schema.policy(field.name)) for field in fields if field.missing}
 
 
 def step_record(step: Step) -> dict[str, JSON]:
@@ -75,7 +71,7 @@ def step_record(step: Step) -> dict[str, JSON]:
         return {
             "kind": "join",
             "how": step.how,
-            "on": [[ours, theirs] for ours, theirs in step.on],
+            "on": sorted([ours, theirs] for ours, theirs in step.on),
             "public": public_digest(step.table),
         }
     raise TypeError(f"no record is written for {type(step).__name__}; this is a defect")

@@ -29,7 +29,6 @@ def columns(query: Query, released: Released, wanted: Wanted) -> list[Column]:
     failure = wanted.failure(max(1, width * len(released.keys)))
     found: list[Column] = []
     for name, aggregate, roles in query.parts:
-        limits = aggregate.limits(query.table.scope)
         made = aggregate.estimate(name, Inputs(roles, released, failure, wanted.sampling))
-        found += made if limits is None else [column.within(*limits) for column in made]
+        found += made if aggregate.limits is None else [column.within(*aggregate.limits) for column in made]
     return found

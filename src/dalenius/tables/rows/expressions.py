@@ -66,6 +66,18 @@ def _in_brackets(tree: Any, what: str) -> None:
             )
 
 
+def plain(tree: Any) -> Any:
+    """The tree without brackets that change nothing: around all of it, around other brackets, a name or a constant."""
+    from sqlglot import exp
+
+    atoms = (exp.Paren, exp.Column, exp.Literal, exp.Boolean, exp.Null)
+    root = exp.Paren(this=tree.copy())
+    for node in list(root.find_all(exp.Paren)):
+        if node is not root and (isinstance(node.parent, exp.Paren) or isinstance(node.this, atoms)):
+            node.replace(node.this)
+    return root.this.pop()
+
+
 def quoted(name: str) -> str:
     """A column's name as it must be written in an expression, quoted when it is not a plain word."""
     return '"' + name.replace('"', '""') + '"'

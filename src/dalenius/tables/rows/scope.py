@@ -25,7 +25,7 @@ from dalenius.tables.facts.nearest import nearest
 from dalenius.tables.facts.public import PublicTable
 from dalenius.tables.facts.schema import HOW_TO_DECLARE, Impute, Nulls, Schema
 from dalenius.tables.rows.compile import compile_tree
-from dalenius.tables.rows.expressions import parse, quoted, written
+from dalenius.tables.rows.expressions import parse, plain, quoted, written
 from dalenius.tables.rows.reading import read
 from dalenius.tables.rows.steps import Compute, Filter, Join, Step
 from dalenius.tables.rows.terms import Term
@@ -87,6 +87,16 @@ class Scope:
             )
         raise QueryRefused(f"there is no column {name!r}; {nearest(name, self.names)}.")
 
+    def named(self, text: str) -> str | None:
+        """The column that a text is the name of, in double quotes or as it is; None for an expression.
+
+        Quotes first: the canonical text of a column must never be taken for the name of another.
+        """
+        inner = text[1:-1].replace('""', '"')
+        if text == quoted(inner) and inner in self._inside:
+            return inner
+        return text if text in self._inside else None
+
     def column(self, name: str, nulls: Nulls | None = None) -> Term:
         """The term of a column, under its declared policy or the one given."""
         name = self.resolve(name)
@@ -105,10 +115,9 @@ class Scope:
         return self.rows[self._inside[name]], "integer" if kind == "integer" else "text"
 
     def canonical(self, text: str, what: str) -> str:
-        """The text with every column named exactly, in quotes."""
-        if text in self.names:
-            return quoted(text)
-        return written(self._named(parse(text, what)))
+        """The text in its one spelling: every column named exactly, in quotes, and no brackets without use."""
+        name = self.named(text)
+        return written(plain(self._renamed(parse(text, what)))) if name is None else quoted(name)
 
     def condition(self, text: str, what: str) -> Term:
         term = self.declared(text, None, what)
@@ -171,14 +180,13 @@ class Scope:
 
     def _bare(self, text: str, what: str) -> str | None:
         """The column, when the text is nothing else."""
-        if text in self.names:
-            return text
-        tree = parse(text, what)
-        while isinstance(tree, exp.Paren):
-            tree = tree.this
+        name = self.named(text)
+        if name is not None:
+            return name
+        tree = plain(parse(text, what))
         return self.resolve(tree.name) if isinstance(tree, exp.Column) and not tree.table else None
 
-    def _named(self, tree: Any) -> Any:
+    def _renamed(self, tree: Any) -> Any:
         def rename(node: Any) -> Any:
             if not isinstance(node, exp.Column) or not isinstance(node.this, exp.Identifier):
                 return node
