@@ -72,15 +72,11 @@ def verify(
 
 
 def verified(
-    store: Store,
-    checkpoint: str | None = None,
-    *,
-    version: int = SCHEMA,
-    heads: Container[object] = (SCHEMA,),
+    store: Store, checkpoint: str | None = None, *, version: int = SCHEMA, closed: bool = False
 ) -> Verification:
-    """The same, of a store that is open. version, heads: for conversions, which read others."""
+    """The same, of a store that is open. version, closed: for conversions, which read old and closed ones, too."""
     wanted = None if checkpoint is None else read_checkpoint(checkpoint)
-    return _Reader(store, wanted, version, heads if version == SCHEMA else (version, CLOSED + version)).read()
+    return _Reader(store, wanted, version, (version, CLOSED + version) if closed else (version,)).read()
 
 
 class _Enough(Exception):
