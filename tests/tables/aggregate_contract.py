@@ -30,6 +30,7 @@ from dalenius.tables.release.estimates import Wanted, columns
 from dalenius.tables.release.record import answer_record, read_answer
 from dalenius.tables.release.released import release
 from dalenius.tables.sql import parse_aggregates
+from dalenius.tables.statistics.column import Column
 from tests.noise.seeded import seeded
 
 KEYS = ["a", "b"]
@@ -132,7 +133,7 @@ class AggregateContract:
 
     # -- what comes of it ----------------------------------------------------------------------------
 
-    def estimated(self, sampling: bool = False) -> tuple[list[dp.tables.answer.Column], list[Any]]:
+    def estimated(self, sampling: bool = False) -> tuple[list[Column], list[Any]]:
         data, source = large()
         query = source.table().agg(r=self.asked)
         with seeded(1):
