@@ -23,11 +23,10 @@ from dalenius.session.version1 import GUARANTEES, call_in, unit_of
 from dalenius.tables.aggregates import Aggregate, from_record
 from dalenius.tables.ask.query import Table
 from dalenius.tables.ask.record import query_record
-from dalenius.tables.facts.constants import read_bounds, read_constant, read_nulls
+from dalenius.tables.facts.forms import NUMBERS, read_constant, read_keys, read_nulls
 from dalenius.tables.facts.keys import discover
 from dalenius.tables.facts.kinds import Field
 from dalenius.tables.facts.schema import Column, Schema
-from dalenius.tables.release.record import read_keys
 
 TAGS = {
     "Count": "count",
@@ -151,7 +150,7 @@ def _table(table: dict[str, Any]) -> Table:
 def _facts(column: dict[str, Any]) -> Column:
     categories = column["categories"]
     return Column(
-        bounds=read_bounds(_renamed(column["bounds"])),
+        bounds=NUMBERS.read(_renamed(column["bounds"])),
         categories=None if categories is None else [read_constant(_constant(value)) for value in categories],
         nulls=read_nulls(_renamed(column["nulls"])),
         type=column["type"],

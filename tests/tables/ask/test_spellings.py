@@ -143,7 +143,7 @@ class Speller:
         bounds, nulls = self.bounds(asked, schema), self.nulls(asked)
         made: Any = None
         if asked.aggregate == "covariance":
-            made = dp.covariance("town = 'a'", text, (0, 1), bounds, nulls=nulls)
+            made = dp.covariance("age >= 50", text, (0, 1), bounds, nulls=nulls)
         elif asked.aggregate == "quantile":
             made = self.one_of(
                 dp.quantile(text, asked.option, bounds, nulls=nulls),

@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dalenius.tables.aggregates.aggregate import Columns, Inputs
+from dalenius.tables.aggregates.aggregate import Inputs
 from dalenius.tables.aggregates.of_one import OfOneNumber
 from dalenius.tables.aggregates.spread import half_width
 from dalenius.tables.facts.schema import Nulls
 from dalenius.tables.measures.measure import Measure, centred_sum, needed, product
 from dalenius.tables.measures.measure import count as rows
+from dalenius.tables.rows.scope import Scope
 from dalenius.tables.statistics import populations
 from dalenius.tables.statistics.column import Column
 from dalenius.tables.statistics.laws import Noisy, scaled, truncated_mean
@@ -33,7 +34,7 @@ class Mean(OfOneNumber):
     explanation = "a noisy sum over a noisy count"
     minor = ("square",)
 
-    def roles(self, table: Columns) -> dict[str, Measure]:
+    def roles(self, table: Scope) -> dict[str, Measure]:
         value = self.value(table)
         found = {"count": rows(*needed(value)), "sum": centred_sum(value)}
         return found if value.binary else found | {"square": product(value, value)}
@@ -150,4 +151,4 @@ def mean(
     >>> dp.mean("income", bounds=(0, 250_000), nulls="drop").nulls
     'drop'
     """
-    return Mean.of(column, bounds, nulls, granularity)
+    return Mean.of(column, bounds, nulls, granularity=granularity)

@@ -3,43 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar, Self
+from dataclasses import dataclass
+from typing import ClassVar
 
 from dalenius.core.checks import count
 from dalenius.errors import InvalidParameter
 from dalenius.tables.aggregates.aggregate import (
-    Aggregate,
-    Argument,
     Bounds,
-    Columns,
     Inputs,
     Roles,
     checked_text,
     numbers,
 )
-from dalenius.tables.aggregates.record import NULLS, NUMBERS, PLAIN
-from dalenius.tables.facts.schema import Nulls, bounds_of, nulls_of
+from dalenius.tables.aggregates.call import Call
+from dalenius.tables.aggregates.of_one import OfOneColumn
+from dalenius.tables.facts.forms import NULLS, NUMBERS, PLAIN
+from dalenius.tables.facts.schema import Nulls
 from dalenius.tables.measures.bins import fine_bins
 from dalenius.tables.measures.measure import Measure, binned
+from dalenius.tables.rows.scope import Scope
 from dalenius.tables.statistics.column import Column
 from dalenius.tables.statistics.ranks import quantile as quantile_of
-
-if TYPE_CHECKING:
-    from dalenius.tables.sql.calls import Call
 
 QUANTILE_BINS = 2**14
 """Quantiles are read from at most so many bins, unless asked otherwise."""
 
 
 @dataclass(frozen=True)
-class Quantiles(Aggregate):
+class Quantiles(OfOneColumn):
     """Any set of quantiles, from fine bins. Role: bins."""
 
-    column: str
-    levels: tuple[float, ...]
-    bounds: Bounds | None = None
-    nulls: Nulls | None = None
+    levels: tuple[float, ...] = (0.5,)
     bins: int = QUANTILE_BINS
 
     tag = "quantiles"
@@ -49,24 +43,13 @@ class Quantiles(Aggregate):
     explanation = "from noisy counts of fine bins, at several resolutions"
 
     @property
-    def arguments(self) -> tuple[str, ...]:
-        return (self.column,)
-
-    @property
     def ranks(self) -> tuple[float, ...]:
         return self.levels
 
-    def roles(self, table: Columns) -> dict[str, Measure]:
-        argument = self._argument(table)
+    def roles(self, table: Scope) -> dict[str, Measure]:
+        argument = self.argument(table)
         bins = fine_bins(argument.term, argument.text, argument.bounds, self.bins, argument.nulls)
         return {"bins": binned(bins)}
-
-    def normal(self, table: Columns) -> Self:
-        argument = self._argument(table)
-        return replace(self, column=argument.text, bounds=argument.bounds, nulls=argument.nulls)
-
-    def _argument(self, table: Columns) -> Argument:
-        return table.argument(self.column, self.bounds, self.nulls, self.what)
 
     @property
     def limits(self) -> Bounds | None:
@@ -148,8 +131,7 @@ def quantiles(
             )
     if list(made) != sorted(set(made)):
         raise InvalidParameter("the levels of quantiles must increase.")
-    around = None if bounds is None else bounds_of(bounds, f"quantiles({column!r})")
-    return Quantiles(column, made, around, nulls_of(nulls, "quantiles"), count("the number of bins", bins, 2))
+    return Quantiles.of(column, bounds, nulls, levels=made, bins=count("the number of bins", bins, 2))
 
 
 def quantile(

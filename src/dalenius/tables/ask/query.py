@@ -13,6 +13,9 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any, Literal
 
+import ibis
+from sqlglot import exp
+
 from dalenius.core import checks, record
 from dalenius.errors import InvalidParameter, QueryRefused
 from dalenius.tables.aggregates import Aggregate
@@ -23,6 +26,7 @@ from dalenius.tables.facts.public import PublicTable
 from dalenius.tables.facts.schema import Schema
 from dalenius.tables.measures.measure import Measure
 from dalenius.tables.rows.expressions import parse, quoted
+from dalenius.tables.rows.scope import Scope
 from dalenius.tables.rows.steps import Compute, Filter, Join, Step
 
 
@@ -156,7 +160,6 @@ class Table:
 
     def scope(self) -> Any:
         """The columns as they are after the steps, belonging to no engine."""
-        from dalenius.tables.rows.scope import Scope
 
         scope = Scope(None, self.fields, self.schema)
         for step in self.steps:
@@ -285,7 +288,6 @@ def _resolved(
 
 def _known(scope: Any, text: str, what: str) -> None:
     """Refuse an expression that names columns which are not there: all of them at once."""
-    from sqlglot import exp
 
     if scope.named(text) is not None:
         return
@@ -306,7 +308,6 @@ def _squeezed(text: str) -> str:
 
 def _shape(table: PublicTable) -> Any:
     """A public table's columns, belonging to no engine."""
-    import ibis
 
     return ibis.table({f.name: f.dtype for f in table.fields}, name=f"public_{table.digest[:16]}")
 

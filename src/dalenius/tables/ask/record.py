@@ -15,7 +15,7 @@ from typing import Any
 
 from dalenius.core.record import JSON, text
 from dalenius.tables.ask.query import Query, Table
-from dalenius.tables.facts.constants import constant_record, nulls_record
+from dalenius.tables.facts.forms import constant_record, key_records, nulls_record
 from dalenius.tables.facts.keys import Discover, Keys
 from dalenius.tables.facts.kinds import Field
 from dalenius.tables.facts.public import PublicTable
@@ -83,7 +83,7 @@ def keys_record(keys: Keys | Discover | None) -> dict[str, JSON] | None:
         return None
     if isinstance(keys, Discover):
         return {"kind": "discovered"}
-    return {"kind": "listed", "rows": [[constant_record(part) for part in row] for row in keys.rows]}
+    return {"kind": "listed", "rows": key_records(keys.rows)}
 
 
 @lru_cache(maxsize=64)

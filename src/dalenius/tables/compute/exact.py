@@ -38,6 +38,7 @@ from typing import Any
 
 import ibis
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from dalenius.errors import InvalidParameter, QueryRefused
@@ -382,7 +383,6 @@ def _terms(scope: Scope, wanted: Sequence[Value | Bins]) -> dict[tuple[str, Null
 
 def _integers(column: Any) -> NDArray[Any]:
     """A column of integers, or of integers as text."""
-    import pyarrow as pa
 
     if pa.types.is_integer(column.type):
         return np.asarray(column.to_numpy(), dtype=np.int64)

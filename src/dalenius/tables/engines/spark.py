@@ -11,6 +11,7 @@ import contextlib
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
+import ibis
 import ibis.expr.operations as ops
 
 from dalenius.errors import SourceError
@@ -68,7 +69,6 @@ class Spark(Engine):
         return type(data).__module__.partition(".")[0] == "pyspark"
 
     def open(self, data: Any, table: str | None, schema: Schema) -> Opened:
-        import ibis
 
         called, frame = "data", data
         if not hasattr(data, "sparkSession"):

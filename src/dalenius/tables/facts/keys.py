@@ -15,6 +15,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+import pyarrow as pa
+
 from dalenius.core.checks import shown
 from dalenius.errors import InvalidParameter, QueryRefused
 from dalenius.tables.facts.kinds import KEYS, Kind, fits
@@ -74,7 +76,6 @@ class Keys:
 
     def arrow(self, kinds: tuple[Kind, ...], index: str, names: tuple[str, ...]) -> Any:
         """The keys as an Arrow table of columns `names`, and their position as `index`."""
-        import pyarrow as pa
 
         types = {"integer": pa.int64(), "text": pa.string(), "bool": pa.bool_(), "date": pa.date32()}
         columns = zip(*self.rows, strict=True)

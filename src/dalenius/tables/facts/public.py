@@ -8,6 +8,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import ibis.expr.schema as sch
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyarrow import csv, parquet
+
 from dalenius.errors import InvalidParameter, SourceError
 from dalenius.tables.facts.kinds import CLEAN, MOST, Field, Kind, kind_of, public_name
 
@@ -58,7 +63,6 @@ class PublicTable:
             for i, (name, f) in enumerate(zip(names, self.fields, strict=True))
             if f.kind is not None
         ]
-        import pyarrow as pa
 
         arrow = pa.table([column for _, _, column in held], names=[name for name, _, _ in held])
         fields = tuple(Field(name, CLEAN[f.kind], f.kind, f.nullable, False) for name, f, _ in held if f.kind)
@@ -70,7 +74,6 @@ class PublicTable:
 
 
 def _arrow(data: Any) -> Any:
-    import pyarrow as pa
 
     try:
         if isinstance(data, str | Path):
@@ -99,19 +102,13 @@ def _read(path: Path) -> Any:
     if not path.is_file():
         raise SourceError(f"the public table {path} does not exist; check the path.")
     if path.suffix.lower() == ".csv":
-        from pyarrow import csv
-
         return csv.read_csv(path)
     if path.suffix.lower() in (".parquet", ".pq"):
-        from pyarrow import parquet
-
         return parquet.read_table(path)
     raise SourceError(f"the public table {path} must be a .csv or .parquet file.")
 
 
 def _fields(arrow: Any) -> tuple[Field, ...]:
-    import ibis.expr.schema as sch
-    import pyarrow as pa
 
     made = []
     # One by one: a type that is unknown to Ibis is of no use, but no reason to refuse the others.
@@ -128,8 +125,6 @@ def _fields(arrow: Any) -> tuple[Field, ...]:
 
 def _clean(column: Any, kind: Kind) -> Any:
     """The clean form of a public column. It may fail, and say why: nobody's row is in it."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
 
     if kind == "number":
         doubles = column.cast(pa.float64(), safe=False)
@@ -150,14 +145,11 @@ def _clean(column: Any, kind: Kind) -> Any:
 
 
 def _has_nan(column: Any) -> bool:
-    import pyarrow as pa
-    import pyarrow.compute as pc
 
     return pa.types.is_floating(column.type) and bool(pc.any(pc.is_nan(column)).as_py())
 
 
 def _digest(arrow: Any) -> str:
-    import pyarrow as pa
 
     sink = pa.BufferOutputStream()
     plain = arrow.replace_schema_metadata(None).combine_chunks()

@@ -32,6 +32,7 @@ from __future__ import annotations
 
 import datetime
 import math
+import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
@@ -125,8 +126,10 @@ def nulls_of(given: object, of: str) -> Nulls | None:
     raise InvalidParameter(f"nulls for {of} is {given!r}; it must be 'drop', 'never' or impute(constant).")
 
 
-def bounds_of(given: object, of: str) -> tuple[float, float]:
-    """(lower, upper) as floats, lower < upper."""
+def bounds_of(given: object, of: str) -> tuple[float, float] | None:
+    """(lower, upper) as floats, lower < upper; None where none are given."""
+    if given is None:
+        return None
     if isinstance(given, str) or not isinstance(given, Iterable):
         raise InvalidParameter(f"the bounds of {of} are {given!r}; they must be a pair (lower, upper).")
     pair = tuple(given)
@@ -165,8 +168,8 @@ class Column:
         nulls: Nulls | None = None,
         type: Kind | None = None,
     ) -> None:
-        object.__setattr__(self, "bounds", None if bounds is None else bounds_of(bounds, "a column"))
-        object.__setattr__(self, "categories", None if categories is None else categories_of(categories))
+        object.__setattr__(self, "bounds", bounds_of(bounds, "a column"))
+        object.__setattr__(self, "categories", categories_of(categories))
         object.__setattr__(self, "nulls", nulls_of(nulls, "a column"))
         if type is not None and not is_one_of(type, *KINDS):
             meant = MEANT.get(str(type).lower())
@@ -375,8 +378,10 @@ def _misfits(column: Column, kind: Kind | None) -> Iterator[str]:
         yield f"{column.nulls.value!r} to impute"
 
 
-def categories_of(given: Iterable[Constant]) -> tuple[Constant, ...]:
-    """A list of public categories, checked: different constants of one type."""
+def categories_of(given: Iterable[Constant] | None) -> tuple[Constant, ...] | None:
+    """A list of public categories, checked: different constants of one type; None where none are given."""
+    if given is None:
+        return None
     if isinstance(given, str) or not isinstance(given, Iterable):
         raise InvalidParameter(f"categories are {shown(given)}; they must be a list.")
     values = tuple(given)
@@ -456,7 +461,6 @@ def _read(path: Path) -> Mapping[str, Any]:
 
 
 def _toml(text: str) -> object:
-    import tomllib
 
     return tomllib.loads(text)
 

@@ -5,14 +5,17 @@ from __future__ import annotations
 import bisect
 import itertools
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
+
+import ibis
 
 from dalenius.core.checks import count, number
 from dalenius.errors import InvalidParameter
+from dalenius.tables.facts.forms import NULLS, NUMBER, NUMBERS, PLAIN, Form, Recorded
 from dalenius.tables.facts.schema import Nulls, imputed_number
 from dalenius.tables.measures.gridding import LARGEST_POWER, clamp
 from dalenius.tables.rows.terms import Term, double, integer, null
@@ -22,7 +25,7 @@ MOST_EDGES = 256
 
 
 @dataclass(frozen=True)
-class Bins:
+class Bins(Recorded):
     """Intervals [e0, e1), [e1, e2), ..., [e(n-1), en] of an expression; values beyond the ends go to the end
     bins.
 
@@ -38,6 +41,17 @@ class Bins:
     nulls: Nulls
     nullable: bool
     whole: bool
+
+    words: ClassVar[Mapping[str, Form]] = {
+        "expression": PLAIN.of("text"),
+        "lower": NUMBER,
+        "width": NUMBER,
+        "size": PLAIN,
+        "edges": NUMBERS.of("listed"),
+        "nulls": NULLS,
+        "missing": PLAIN.of("nullable"),
+        "whole": PLAIN,
+    }
 
     @property
     def edges(self) -> tuple[float, ...]:
@@ -61,7 +75,6 @@ class Bins:
 
     def _among(self, term: Term) -> Any:
         """How many of the inner edges are at or below the value."""
-        import ibis
 
         x = term.value.cast("float64")
         missing = self._missing()
@@ -76,7 +89,6 @@ class Bins:
         return ibis.cases((x.isnull(), absent), else_=passed[0].cast("int64"))
 
     def _uniform(self, term: Term) -> Any:
-        import ibis
 
         missing = self._missing()
         x = clamp(term, self.lower, self._last, None if missing is None else min(missing, self._last))
@@ -92,7 +104,6 @@ class Bins:
 
     def _clipped(self, index: Any) -> Any:
         """Within the bins, which `_last` proves it is already; null stays null, as it would not in LEAST."""
-        import ibis
 
         last = self.size - 1
         return ibis.cases((index < 0, integer(0)), (index > last, integer(last)), else_=index)

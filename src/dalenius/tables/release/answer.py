@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from dalenius.core.checks import confidence as checked_confidence
 from dalenius.core.checks import flag, is_one_of
@@ -171,7 +172,6 @@ class Answer:
 
     def to_arrow(self) -> Any:
         """An Arrow table."""
-        import pyarrow as pa
 
         return pa.table(self._table())
 

@@ -7,7 +7,7 @@ it was. Confidence is a matter of reading: it is chosen whenever the answer is l
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -16,10 +16,9 @@ import numpy as np
 from dalenius.core.record import JSON, exact, unknown
 from dalenius.errors import LedgerError
 from dalenius.tables.ask.query import Query
-from dalenius.tables.facts.constants import bounds_record, constant_record, read_constant
-from dalenius.tables.facts.keys import Key
+from dalenius.tables.facts.forms import NUMBERS, key_records, read_keys
 from dalenius.tables.measures import tree
-from dalenius.tables.measures.record import measure_record, read_measure
+from dalenius.tables.measures.measure import read_measure
 from dalenius.tables.plan.noises import LAWS
 from dalenius.tables.release.released import Released
 from dalenius.tables.statistics.laws import Law, Noisy, Normal, TwoSidedExponential
@@ -42,7 +41,7 @@ def answer_record(query: Query, released: Released) -> dict[str, JSON]:
         "roles": [{role: place[measure] for role, measure in roles} for roles in query.roles],
         "measures": [
             {
-                "measure": measure_record(measure),
+                "measure": measure.record(),
                 "noisy": _noisy_record(released.measures.get(measure)),
                 "ranks": ranks[measure],
             }
@@ -67,16 +66,6 @@ def read_answer(record: Mapping[str, JSON], query: Query) -> tuple[Query, Releas
     return replace(query, roles=roles), released
 
 
-def key_records(keys: Iterable[Key]) -> list[list[JSON]]:
-    """Keys, each part with its type."""
-    return [[constant_record(part) for part in key] for key in keys]
-
-
-def read_keys(records: Iterable[Iterable[JSON]]) -> list[Key]:
-    """The keys that `key_records` wrote."""
-    return [tuple(read_constant(part) for part in key) for key in records]
-
-
 def _read_law(record: Mapping[str, JSON]) -> Law:
     kind = LAWS.get(record["kind"])
     if kind is None:
@@ -96,7 +85,7 @@ def _ranks_record(levels: tuple[float, ...], ranks: Ranks) -> dict[str, JSON]:
     """blocks: how many bins of one resolution make one of the next. offsets: those above; below are their negatives."""
     side = ranks.offsets.shape[1] // 2
     return {
-        "levels": bounds_record(levels),
+        "levels": NUMBERS.write(levels),
         "law": (Normal if ranks.gaussian else TwoSidedExponential)(ranks.sigma).record(),
         "blocks": tree.FAN,
         "total": _written(ranks.total),

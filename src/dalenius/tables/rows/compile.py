@@ -14,7 +14,7 @@ from sqlglot import exp
 from dalenius.errors import QueryRefused
 from dalenius.tables.facts.keys import is_storable
 from dalenius.tables.rows import terms, total
-from dalenius.tables.rows.expressions import parse, written
+from dalenius.tables.rows.expressions import written
 from dalenius.tables.rows.terms import Term
 
 COMPARISONS: Mapping[type, Callable[[Any, Any], Any]] = {
@@ -77,11 +77,6 @@ class Columns(Protocol):
 
     def column(self, name: str) -> Term:
         """The term of a column by its name in the query, or QueryRefused."""
-
-
-def compile_text(text: str, columns: Columns, what: str = "the expression") -> Term:
-    """The Term of an expression given as text."""
-    return compile_tree(parse(text, what), columns, what)
 
 
 def compile_tree(tree: Any, columns: Columns, what: str = "the expression") -> Term:

@@ -23,6 +23,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from sqlglot import exp, parse_one
+from sqlglot.errors import SqlglotError
+
 from dalenius.errors import QueryRefused
 from dalenius.tables.facts.kinds import is_text
 
@@ -32,8 +35,6 @@ LONGEST = 20_000
 
 def parse(text: str, what: str = "the expression") -> Any:
     """The syntax tree of one expression, or QueryRefused."""
-    from sqlglot import exp, parse_one
-    from sqlglot.errors import SqlglotError
 
     if not is_text(text):
         raise QueryRefused(f"{what} is {text!r}; it must be an SQL expression, like 'age >= 18'.")
@@ -55,7 +56,6 @@ def parse(text: str, what: str = "the expression") -> Any:
 
 def _in_brackets(tree: Any, what: str) -> None:
     """`1 < a < 5` is refused by SQL; a parser that reads it as (1 < a) < 5 must not answer it."""
-    from sqlglot import exp
 
     compared = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.Is, exp.In, exp.Between, exp.Like)
     for node in tree.find_all(*compared):
@@ -68,7 +68,6 @@ def _in_brackets(tree: Any, what: str) -> None:
 
 def plain(tree: Any) -> Any:
     """The tree without brackets that change nothing: around all of it, around other brackets, a name or a constant."""
-    from sqlglot import exp
 
     atoms = (exp.Paren, exp.Column, exp.Literal, exp.Boolean, exp.Null)
     root = exp.Paren(this=tree.copy())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
@@ -34,7 +34,7 @@ Upload: TypeAlias = Callable[[PublicTable], Any]
 
 
 @dataclass(frozen=True)
-class FoundArgument:
+class Argument:
     """An aggregate's argument: a number, its canonical text, bounds and policy."""
 
     term: Term
@@ -138,7 +138,7 @@ class Scope:
 
     def argument(
         self, text: str, bounds: tuple[float, float] | None, nulls: Nulls | None, what: str
-    ) -> FoundArgument:
+    ) -> Argument:
         """An aggregate's argument as a number; a condition counts as 0 and 1."""
         canonical = self.canonical(text, what)
         name = self._bare(canonical, what)
@@ -165,7 +165,7 @@ class Scope:
             policy = "drop" if term.nullable else "never"
         if not condition and isinstance(policy, Impute) and isinstance(policy.value, bool):
             raise InvalidParameter(f"{policy.value} cannot be imputed for {text!r}, which is a number.")
-        return FoundArgument(term, canonical, bounds, policy, condition)
+        return Argument(term, canonical, bounds, policy, condition)
 
     def present(self, text: str, nulls: Nulls | None, what: str) -> tuple[str, ...]:
         """The expression a row must have a value of, or nothing when it always has one."""
@@ -242,10 +242,3 @@ class Scope:
 def _listed(names: frozenset[str]) -> str:
     words = [f"column {name!r}" for name in sorted(names)]
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
-
-
-def terms_of(scope: Scope, texts: Mapping[Any, tuple[str, Nulls]]) -> dict[Any, Term]:
-    """The terms of several arguments, each under its own policy."""
-    return {
-        key: scope.argument(text, (0.0, 1.0), nulls, "the query").term for key, (text, nulls) in texts.items()
-    }

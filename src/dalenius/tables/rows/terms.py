@@ -20,6 +20,8 @@ import math
 from dataclasses import dataclass, replace
 from typing import Any
 
+import ibis
+
 from dalenius.errors import QueryRefused
 from dalenius.tables.facts.kinds import NUMERIC, Kind
 
@@ -80,27 +82,23 @@ class Term:
 def double(x: float) -> Any:
     """A constant in double precision. As text: a bare 0.1 is a decimal to the engines, rounded in their own
     ways."""
-    import ibis
 
     return ibis.literal(repr(float(x))).cast("float64")
 
 
 def integer(x: int) -> Any:
     """A constant of 64 bits. As text: a bare 5 is 32 bits wide to the engines, and its square may not fit."""
-    import ibis
 
     return ibis.literal(str(int(x))).cast("int64")
 
 
 def null(dtype: str) -> Any:
-    import ibis
 
     return ibis.null(dtype)
 
 
 def literal(value: Any) -> Term:
     """A constant of the query."""
-    import ibis
 
     if isinstance(value, bool):
         return Term(ibis.literal(value), "bool", constant=value)
@@ -141,7 +139,6 @@ def tame(term: Term, reach: int) -> Term:
     loose = term.loose or term.top > FAR
     if not loose or (term.top <= reach and term.bottom >= -reach):
         return term
-    import ibis
 
     x = term.value
     large, small = 2.0**reach, 2.0**-reach
@@ -206,7 +203,6 @@ def magnitude(a: Term, reach: int) -> Term:
 
 def root(a: Term, reach: int) -> Term:
     """The square root, null for what is negative."""
-    import ibis
 
     if a.constant is not None:
         if a.constant < 0:
@@ -219,7 +215,6 @@ def root(a: Term, reach: int) -> Term:
 
 def rounded(a: Term, reach: int, up: bool) -> Term:
     """floor or ceil, as an integer; magnitudes beyond 2^62 are clamped."""
-    import ibis
 
     if a.kind == "integer":
         return a

@@ -11,6 +11,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import ibis
+
 from dalenius.tables.engines.engine import interruptible
 from dalenius.tables.engines.opened import name, numbers, text
 
@@ -34,7 +36,6 @@ def spill() -> Path:
 
 def connect() -> Any:
     """An embedded DuckDB. It makes its own folder to spill into when it must, and removes it when closed."""
-    import ibis
 
     folder = str(spill() / str(next(numbers)))
     backend = ibis.duckdb.connect(temp_directory=folder, preserve_insertion_order=False)

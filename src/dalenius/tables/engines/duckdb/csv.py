@@ -24,6 +24,10 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyarrow import csv as arrow
+
 from dalenius.errors import SourceError
 from dalenius.tables.engines.duckdb import connection
 from dalenius.tables.engines.duckdb.guessing import SAMPLE, clean_as, guessed, read_as
@@ -75,7 +79,6 @@ def _files(path: str, backend: Any) -> Iterator[Any]:
 
 
 def _stream(path: str, file: Any) -> Any:
-    import pyarrow as pa
 
     if isinstance(file, str):
         return pa.input_stream(file, compression="detect")
@@ -141,8 +144,6 @@ class _Rest:
 
 def _columns(piece: bytes, cutter: Cutter) -> Any:
     """The columns of good records. A record of another number of fields is left out."""
-    import pyarrow as pa
-    from pyarrow import csv as arrow
 
     plain = piece.count(b"\r") == piece.count(b"\r\n") and not piece.startswith(MARK) and _is_utf8(piece)
     piece = piece if plain else _disguised(piece)
@@ -174,8 +175,6 @@ def _disguised(piece: bytes) -> bytes:
 
 
 def _revealed(column: Any) -> Any:
-    import pyarrow as pa
-    import pyarrow.compute as pc
 
     if pc.all(pc.string_is_ascii(column)).as_py() is not False:
         return column
@@ -201,7 +200,6 @@ def _kinds(backend: Any, names: Sequence[str], first: Any, schema: Schema) -> li
 
 def _kept(backend: Any, batches: Iterator[Any], kinds: Sequence[Kind]) -> Any:
     """The clean columns in a table of DuckDB's, in a file that has no name any more."""
-    import pyarrow as pa
 
     number = next(numbers)
     file, place = connection.spill() / f"{number}.table", f"csv_{number}"

@@ -13,6 +13,9 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.types as is_
 
 from dalenius.errors import SourceError
 from dalenius.tables.engines.duckdb import connection
@@ -31,7 +34,6 @@ START, END = -62_135_596_800, 253_402_214_400
 
 def open_frame(engine: Engine, data: Any, schema: Schema) -> Opened:
     """Register the columns with an embedded DuckDB."""
-    import pyarrow as pa
 
     module = type(data).__module__.partition(".")[0]
     columns = _from_pandas(data, schema) if module == "pandas" else _from_arrow(data, module, schema)
@@ -52,7 +54,6 @@ def open_frame(engine: Engine, data: Any, schema: Schema) -> Opened:
 
 def _from_pandas(frame: Any, schema: Schema) -> list[tuple[str, Any, bool]]:
     """(name, column, whether it has no way to say "missing", as NumPy's integers and truth values have not)."""
-    import pyarrow as pa
 
     found = []
     for position, name in enumerate(frame.columns):
@@ -73,7 +74,6 @@ def _of_objects(dtype: Any) -> bool:
 
 
 def _from_arrow(data: Any, module: str, schema: Schema) -> list[tuple[str, Any, bool]]:
-    import pyarrow as pa
 
     if module == "polars":
         data = data.collect() if hasattr(data, "collect") else data
@@ -91,7 +91,6 @@ def _polars(series: Any, schema: Schema) -> Any:
 
 
 def _listed(values: Any, declared: Any) -> Any:
-    import pyarrow as pa
 
     if isinstance(values, pa.Array | pa.ChunkedArray):
         return values
@@ -102,7 +101,6 @@ def _listed(values: Any, declared: Any) -> Any:
 
 def _converted(make: Any, values: Any) -> Any:
     """An Arrow column, or one of a type without use where there is no such thing: then its name is refused."""
-    import pyarrow as pa
 
     with contextlib.suppress(pa.ArrowException, TypeError, ValueError, NotImplementedError):
         return make(values)
@@ -111,8 +109,6 @@ def _converted(make: Any, values: Any) -> Any:
 
 def form(column: Any, x: str) -> tuple[Any, Clean]:
     """What DuckDB is given, and the clean form of it."""
-    import pyarrow as pa
-    import pyarrow.types as is_
 
     column = column if isinstance(column, pa.ChunkedArray) else pa.chunked_array([column])
     dtype = column.type
@@ -158,8 +154,6 @@ def _integer(dtype: Any) -> str:
 
 def _plain(column: Any) -> Any:
     """Values in place of codes."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
 
     chunks = [
         chunk.dictionary_decode() if pa.types.is_dictionary(chunk.type) else pc.run_end_decode(chunk)
@@ -170,7 +164,6 @@ def _plain(column: Any) -> Any:
 
 def _valid(column: Any) -> Any:
     """Text that is UTF-8, which Arrow does not see to."""
-    import pyarrow as pa
 
     with contextlib.suppress(pa.ArrowInvalid):
         column.validate(full=True)
@@ -181,7 +174,6 @@ def _valid(column: Any) -> Any:
 
 def _units(column: Any) -> Any:
     """Moments as the integers they are: DuckDB would fail on those that microseconds cannot hold."""
-    import pyarrow as pa
 
     return pa.chunked_array([chunk.view(pa.int64()) for chunk in column.chunks], pa.int64())
 

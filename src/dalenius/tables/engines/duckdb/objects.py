@@ -18,6 +18,7 @@ from typing import Any
 from uuid import UUID
 
 import numpy as np
+import pyarrow as pa
 
 from dalenius.tables.engines.duckdb.guessing import mostly_whole
 from dalenius.tables.facts.kinds import KINDS, MOST, Kind
@@ -28,7 +29,6 @@ ORDER = ("text", *KINDS, OTHER)
 
 def from_objects(values: Iterable[Any], declared: Kind | None) -> Any:
     """An Arrow column; of Arrow's type null where most values are of no kind."""
-    import pyarrow as pa
 
     listed = list(values)
     types = Counter(map(type, listed))
@@ -153,7 +153,6 @@ READERS: Mapping[Kind, Callable[[Any], Any]] = {
 
 
 def _types() -> dict[Kind, Any]:
-    import pyarrow as pa
 
     return {
         "integer": pa.int64(),

@@ -14,6 +14,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+from pyarrow import dataset
+
 from dalenius.errors import SourceError
 from dalenius.tables.engines.duckdb import connection
 from dalenius.tables.engines.duckdb.cleaning import clean
@@ -84,8 +87,6 @@ def _after(schema: list[tuple[Any, ...]], at: int) -> int:
 
 
 def _by_arrow(engine: Engine, backend: Any, path: str, called: str) -> Opened:
-    import pyarrow as pa
-    from pyarrow import dataset
 
     files = [path] if Path(path).is_file() else sorted(glob.glob(path, recursive=True))
     told = dataset.dataset(files, format="parquet").schema
