@@ -19,7 +19,6 @@ from dalenius.tables.measures.bins import listed_bins
 from dalenius.tables.measures.measure import Measure, binned
 from dalenius.tables.rows.scope import Scope
 from dalenius.tables.statistics.column import Column
-from dalenius.tables.statistics.laws import reach
 
 POWERS = tuple(math.ldexp(1.0, k) for k in range(-40, 61))
 """The magnitude of values is looked for among 2^-40 ... 2^60."""
@@ -52,7 +51,7 @@ class FindBounds(OfOneColumn):
         assert bins is not None
         edges = np.array(bins.edges)
         # With this threshold an empty bin is taken for a full one once in about a thousand releases.
-        counts = np.where(noisy.values > reach(noisy, 1e-3 / bins.size)[1], noisy.values, 0.0)
+        counts = np.where(noisy.values > noisy.law.reach(1e-3 / bins.size)[1], noisy.values, 0.0)
         total = np.maximum(counts.sum(axis=1, keepdims=True), 1e-9)
         climbing = np.cumsum(counts, axis=1) / total
         outside = (1 - self.share) / 2

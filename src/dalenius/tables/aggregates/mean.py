@@ -19,7 +19,7 @@ from dalenius.tables.measures.measure import count as rows
 from dalenius.tables.rows.scope import Scope
 from dalenius.tables.statistics import populations
 from dalenius.tables.statistics.column import Column
-from dalenius.tables.statistics.laws import Noisy, scaled, truncated_mean
+from dalenius.tables.statistics.laws import Noisy, truncated_mean
 from dalenius.tables.statistics.ratios import interval
 
 Reals = npt.NDArray[Any]
@@ -51,14 +51,14 @@ def mean_column(name: str, inputs: Inputs) -> Column:
     """
     (value,) = inputs.roles["sum"].values
     half = half_width(value)
-    top, bottom = scaled(inputs["sum"], 1 / half), inputs["count"]
+    top, bottom = inputs["sum"].scaled(1 / half), inputs["count"]
     within = value.low / half, value.high / half
     s, n = top.values, bottom.values
     usable = n > max(1.0, bottom.sigma)
     ratio = np.clip(np.where(usable, s / np.where(usable, n, 1.0), 0.0), *within)
     c = (np.full(len(s), top.variance), np.zeros(len(s)), np.full(len(s), bottom.variance))
     if inputs.sampling:
-        square = scaled(inputs["square"], half**-2) if "square" in inputs.roles else None
+        square = inputs["square"].scaled(half**-2) if "square" in inputs.roles else None
         drawn = _drawn(top, bottom, square, ratio)
         c = (c[0] + drawn[0], c[1] + drawn[1], c[2] + drawn[2])
     error = np.sqrt(np.maximum(c[0] + c[1] * ratio + c[2] * ratio**2, 0.0))

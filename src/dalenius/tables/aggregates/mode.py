@@ -23,7 +23,6 @@ from dalenius.tables.measures.measure import Measure, fullest
 from dalenius.tables.rows.expressions import parse, written
 from dalenius.tables.rows.scope import Scope
 from dalenius.tables.statistics.column import Column
-from dalenius.tables.statistics.laws import reach
 
 MOST = 256
 """So many categories are told apart, at most."""
@@ -90,7 +89,7 @@ class Mode(Direct):
         values = np.empty(len(chosen.values), dtype=object)
         values[:] = [labels[int(k)] for k in chosen.values]
         nan = np.full(len(values), np.nan)
-        short = np.full(len(values), float(math.floor(reach(chosen, inputs.failure)[1])))
+        short = np.full(len(values), float(math.floor(chosen.law.reach(inputs.failure)[1])))
         return [Column(name, values, nan, nan, nan), Column(f"{name}_short", short, nan, nan, nan)]
 
     @classmethod

@@ -64,7 +64,7 @@ def top(bins: int) -> int:
 
 def variances(bins: int, level: float, ends: Bins) -> list[tuple[Reals, Reals]]:
     """What each resolution adds to the variance of prefix - level * total, the finest first, in units of sigma^2;
-    and its share of the kurtosis, for Laplace noise.
+    and to its fourth cumulant, in units of that of one noise.
 
     ends: how many bins the prefixes have. Least squares leaves blocks whose deviations from the mean of their
     siblings are independent of all else, with the variance 1/a = 1 + 1/(FAN b) of a block whose parts have
@@ -87,7 +87,7 @@ def variances(bins: int, level: float, ends: Bins) -> list[tuple[Reals, Reals]]:
             part = full * (1 - level) ** 2 + some + rest * level**2
             fourth = full * (1 - level) ** 4 + some**2 + rest * level**4
             share = inside
-        found.append((own * part, 3 * own**2 * fourth))
+        found.append((own * part, own**2 * fourth))
         inside = share
         own = 1 / (1 + 1 / (FAN * own))
         block *= FAN

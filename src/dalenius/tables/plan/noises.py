@@ -75,11 +75,6 @@ class Noise:
         """The standard deviation of the noise of one cell."""
         return self.law.sigma
 
-    @property
-    def is_whole(self) -> bool:
-        """Whether the noise is on whole numbers; on a grid far finer than itself otherwise."""
-        return self.law.whole
-
     def release(self, counts: Reals) -> Reals:
         """What leaves, of the exact integers of all groups."""
         return np.asarray(self.mechanism.release(counts), dtype=float)

@@ -21,7 +21,7 @@ from dalenius.tables.measures import tree
 from dalenius.tables.measures.measure import read_measure
 from dalenius.tables.plan.noises import LAWS
 from dalenius.tables.release.released import Released
-from dalenius.tables.statistics.laws import Law, Noisy, Normal, TwoSidedExponential
+from dalenius.tables.statistics.laws import Law, Noisy
 from dalenius.tables.statistics.ranks import Ranks
 
 
@@ -86,7 +86,7 @@ def _ranks_record(levels: tuple[float, ...], ranks: Ranks) -> dict[str, JSON]:
     side = ranks.offsets.shape[1] // 2
     return {
         "levels": NUMBERS.write(levels),
-        "law": (Normal if ranks.gaussian else TwoSidedExponential)(ranks.sigma).record(),
+        "law": ranks.law.record(),
         "blocks": tree.FAN,
         "total": _written(ranks.total),
         "best": ranks.best.tolist(),
@@ -98,11 +98,10 @@ def _ranks_record(levels: tuple[float, ...], ranks: Ranks) -> dict[str, JSON]:
 def _read_ranks(record: Mapping[str, JSON]) -> Ranks:
     if record["blocks"] != tree.FAN:
         raise unknown("quantiles", f"blocks of {record['blocks']!r}", LedgerError)
-    law = _read_law(record["law"])
     total, side = _read(record["total"]), _read(record["offsets"])
     offsets = np.concatenate((-side[:, ::-1], np.zeros((len(total), 1)), side), axis=1)
     best, reached = (np.array(record[word], dtype=np.int64) for word in ("best", "reached"))
-    return Ranks(total, law.sigma, law.gaussian, best, offsets, reached)
+    return Ranks(total, _read_law(record["law"]), best, offsets, reached)
 
 
 def _written(values: Any) -> JSON:

@@ -43,9 +43,7 @@ def release(plan: Plan, exact: ExactTable) -> Released:
         if sets:
             counts = tree.consistent(noisy)
         for levels in sets:
-            ranks[noise.measure, levels] = read(
-                counts, noise.measure.size, levels, noise.sigma, noise.law.gaussian
-            )
+            ranks[noise.measure, levels] = read(counts, noise.measure.size, levels, noise.law.smooth)
     return Released(exact.columns, list(exact.keys), measures, ranks)
 
 

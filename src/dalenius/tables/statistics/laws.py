@@ -33,7 +33,6 @@ class Law(ABC):
 
     tag: ClassVar[str]
     """The word for this law in records. It is written into ledgers and never changes."""
-    gaussian: ClassVar[bool] = False
     whole: ClassVar[bool] = False
     """Whether it is on whole numbers."""
 
@@ -56,9 +55,14 @@ class Law(ABC):
     def reach(self, failure: float) -> tuple[float, float]:
         """How far below and above the truth can be, but for this chance, half of it on each side."""
 
-    def scaled(self, factor: float) -> Law:
-        """That of the same number in other units."""
-        return replace(self, sigma=self.sigma * factor)
+    def sum_below(self, t: Reals, first: Reals, second: Reals) -> Reals:
+        """The chance that two noises of this kind, with these variances, together are at most t."""
+        raise TypeError(f"sums of {self.tag} noise have no law here; this is a defect")
+
+    @property
+    def smooth(self) -> Law:
+        """What sums of many such noises are taken for: the same on the real line."""
+        return self
 
     def record(self) -> dict[str, JSON]:
         """In the words of a ledger. sigma is the standard deviation, whatever the law."""
@@ -74,7 +78,6 @@ class Normal(Law):
     """Gaussian noise."""
 
     tag = "gaussian"
-    gaussian = True
 
     @property
     def fourth(self) -> float:
@@ -83,6 +86,9 @@ class Normal(Law):
     def reach(self, failure: float) -> tuple[float, float]:
         both = self.sigma * -float(ndtri(failure / 2))
         return both, both
+
+    def sum_below(self, t: Reals, first: Reals, second: Reals) -> Reals:
+        return np.asarray(ndtr(t / np.sqrt(first + second)))
 
 
 class TwoSidedExponential(Law):
@@ -98,6 +104,14 @@ class TwoSidedExponential(Law):
         both = self.sigma / math.sqrt(2) * math.log(1 / failure)
         return both, both
 
+    def sum_below(self, t: Reals, first: Reals, second: Reals) -> Reals:
+        a = np.sqrt(first / 2)
+        b = np.maximum(np.sqrt(second / 2), 1e-6 * a)
+        b = np.where(np.abs(b - a) < 1e-3 * a, a * (1 - 1e-3), b)
+        size = np.abs(t)
+        tail = (a * a * np.exp(-size / a) - b * b * np.exp(-size / b)) / (2 * (a * a - b * b))
+        return np.asarray(np.where(t < 0, tail, 1 - tail))
+
 
 class TwoSidedGeometric(TwoSidedExponential):
     """The same on whole numbers: P(k) is proportional to q^|k|."""
@@ -108,7 +122,11 @@ class TwoSidedGeometric(TwoSidedExponential):
     @classmethod
     def of_scale(cls, scale: float) -> TwoSidedGeometric:
         """With q = exp(-1/scale)."""
-        return cls(geometric_sigma(scale))
+        return cls(math.exp(-1 / (2 * scale)) * math.sqrt(2) / -math.expm1(-1 / scale))
+
+    @property
+    def smooth(self) -> Law:
+        return TwoSidedExponential(self.sigma)
 
     @property
     def edge(self) -> float:
@@ -141,10 +159,6 @@ class Noisy:
         return self.law.sigma
 
     @property
-    def gaussian(self) -> bool:
-        return self.law.gaussian
-
-    @property
     def variance(self) -> float:
         return self.law.variance
 
@@ -161,20 +175,9 @@ class Noisy:
         """The variance of the square of the noise."""
         return self.fourth + 2 * self.variance**2
 
-
-def scaled(noisy: Noisy, factor: float) -> Noisy:
-    """The same numbers in other units."""
-    return Noisy(noisy.values * factor, noisy.law.scaled(factor))
-
-
-def geometric_sigma(scale: float) -> float:
-    """The standard deviation of P(k) proportional to exp(-|k|/scale) on whole numbers."""
-    return math.exp(-1 / (2 * scale)) * math.sqrt(2) / -math.expm1(-1 / scale)
-
-
-def reach(noisy: Noisy, failure: float) -> tuple[float, float]:
-    """How far below and above the truth can be, but for this chance, half of it on each side."""
-    return noisy.law.reach(failure)
+    def scaled(self, factor: float) -> Noisy:
+        """The same numbers in other units."""
+        return Noisy(self.values * factor, replace(self.law, sigma=self.law.sigma * factor))
 
 
 def multiple(peakedness: Reals, failure: float) -> Reals:

@@ -111,14 +111,7 @@ class Share:
 
     def _noise_below(self, t: Reals, m: Reals) -> Reals:
         """The chance that (noise of s - m noise of n) / 2 is at most t."""
-        if self.top.gaussian:
-            return np.asarray(ndtr(2 * t / np.sqrt(self.top.variance + m**2 * self.bottom.variance)))
-        a = self.top.variance**0.5 / 8**0.5
-        b = np.maximum(m * self.bottom.variance**0.5 / 8**0.5, 1e-6 * a)
-        b = np.where(np.abs(b - a) < 1e-3 * a, a * (1 - 1e-3), b)
-        size = np.abs(t)
-        tail = (a * a * np.exp(-size / a) - b * b * np.exp(-size / b)) / (2 * (a * a - b * b))
-        return np.asarray(np.where(t < 0, tail, 1 - tail))
+        return self.top.law.sum_below(2 * t, np.asarray(self.top.variance), m**2 * self.bottom.variance)
 
     def _smooth(self, p: Reals, n: Reals, gap: Reals, m: Reals) -> Reals:
         draws = n * p * (1 - p)
