@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from dalenius.tables.aggregates.aggregate import Inputs
 from dalenius.tables.aggregates.of_one import OfOneNumber
@@ -16,13 +14,12 @@ from dalenius.tables.aggregates.spread import half_width
 from dalenius.tables.facts.schema import Nulls
 from dalenius.tables.measures.measure import Measure, centred_sum, needed, product
 from dalenius.tables.measures.measure import count as rows
+from dalenius.tables.measures.tree import Reals
 from dalenius.tables.rows.scope import Scope
 from dalenius.tables.statistics import populations
 from dalenius.tables.statistics.column import Column
 from dalenius.tables.statistics.laws import Noisy, truncated_mean
 from dalenius.tables.statistics.ratios import interval
-
-Reals = npt.NDArray[Any]
 
 
 @dataclass(frozen=True)

@@ -51,35 +51,30 @@ class Table:
     @property
     def names(self) -> tuple[str, ...]:
         """The columns, as they are after the steps."""
-        found: tuple[str, ...] = self.scope().names
-        return found
+        return self.scope().names
 
     def filter(self, condition: str) -> Table:
         """Only rows for which the condition holds."""
-        if not isinstance(condition, str):
-            raise InvalidParameter(
-                f"filter is given a {type(condition).__name__}; write the condition as text, like 'age >= 18'."
-            )
-        scope = self.scope()
-        _known(scope, condition, "the filter")
-        text = scope.canonical(condition, "the filter")
+        scope, text = self._read(condition, "the filter", "age >= 18")
         scope.condition(text, "the filter")
         return replace(self, steps=(*self.steps, Filter(text)))
 
     def with_columns(self, **expressions: str) -> Table:
         """Further columns, computed from each row: `with_columns(decade="FLOOR(age / 10)")`."""
         table = self
-        for name, text in expressions.items():
-            if not isinstance(text, str):
-                raise InvalidParameter(
-                    f"column {name!r} is a {type(text).__name__}; write the expression as text, like 'age / 10'."
-                )
-            scope = table.scope()
-            _known(scope, text, f"column {name!r}")
-            step = Compute(name, scope.canonical(text, f"column {name!r}"))
-            scope.apply(step, _shape)
-            table = replace(table, steps=(*table.steps, step))
+        for name, expression in expressions.items():
+            scope, text = table._read(expression, f"column {name!r}", "age / 10")
+            scope.apply(Compute(name, text), _shape)
+            table = replace(table, steps=(*table.steps, Compute(name, text)))
         return table
+
+    def _read(self, text: str, what: str, example: str) -> tuple[Scope, str]:
+        """The columns so far, and an expression over them in its one spelling."""
+        if not isinstance(text, str):
+            raise InvalidParameter(f"{what} is a {type(text).__name__}; write it as text, like {example!r}.")
+        scope = self.scope()
+        _known(scope, text, what)
+        return scope, scope.canonical(text, what)
 
     def join_public(
         self,
@@ -132,9 +127,9 @@ class Table:
             for name in names:
                 group_kind(name, kinds[name])
             return Grouped(self, names, keys)
-        found = public_keys(names, self._categories(names) if keys is None else keys)
-        checked_kinds(found, kinds)
-        return Grouped(self, names, found)
+        listed = public_keys(names, self._categories(names) if keys is None else keys)
+        checked_kinds(listed, kinds)
+        return Grouped(self, names, listed)
 
     def agg(self, *unnamed: Aggregate, **aggregates: Aggregate) -> Query:
         """The question, about all rows at once: `agg(n=dp.count())`."""
@@ -147,18 +142,18 @@ class Table:
         return f"<Table {self.name!r}: {shown}{steps}>"
 
     def _categories(self, names: tuple[str, ...]) -> dict[str, tuple[Any, ...]]:
-        found = {}
+        categories = {}
         for name in names:
-            categories = self.schema[name].categories
-            if categories is None:
+            listed = self.schema[name].categories
+            if listed is None:
                 raise QueryRefused(
                     f"group_by({name!r}) needs keys: the groups must be public. List them (keys=[...]), give a public "
                     "table, state the column's categories in the schema, or use keys=dp.discover(), which costs budget."
                 )
-            found[name] = categories
-        return found
+            categories[name] = listed
+        return categories
 
-    def scope(self) -> Any:
+    def scope(self) -> Scope:
         """The columns as they are after the steps, belonging to no engine."""
 
         scope = Scope(None, self.fields, self.schema)
@@ -246,18 +241,12 @@ def _query(
         if not isinstance(aggregate, Aggregate):
             raise InvalidParameter(f"{name} is {aggregate!r}; it must be an aggregate, like dp.count().")
         if name in columns:
-            problems.add(
-                InvalidParameter(
-                    f"{name!r} names both a grouping column and an aggregate; rename the aggregate."
-                )
-            )
+            problems.add(f"{name!r} names both a grouping column and an aggregate; rename the aggregate.")
         for ending in aggregate.endings:
             if name + ending in (*aggregates, *columns):
                 problems.add(
-                    InvalidParameter(
-                        f"{name + ending!r} is what the error or interval of {name!r} is called in the answer; "
-                        "rename one of the two."
-                    )
+                    f"{name + ending!r} is what the error or interval of {name!r} is called in the answer; rename one "
+                    "of the two."
                 )
         normal, parts = _resolved(aggregate, scope, problems)
         asked.append((name, normal))
@@ -271,7 +260,7 @@ def _shortened(text: str) -> str:
 
 
 def _resolved(
-    aggregate: Aggregate, scope: Any, problems: Problems
+    aggregate: Aggregate, scope: Scope, problems: Problems
 ) -> tuple[Aggregate, tuple[tuple[str, Measure], ...]]:
     """An aggregate in its one spelling, and its measures; whatever is wrong with it, all of it, becomes a problem."""
     before = len(problems.found)
@@ -286,7 +275,7 @@ def _resolved(
     return aggregate, ()
 
 
-def _known(scope: Any, text: str, what: str) -> None:
+def _known(scope: Scope, text: str, what: str) -> None:
     """Refuse an expression that names columns which are not there: all of them at once."""
 
     if scope.named(text) is not None:

@@ -16,8 +16,9 @@ import ibis
 import ibis.expr.datatypes as dt
 
 from dalenius.errors import QueryRefused
-from dalenius.tables.engines.opened import UNUSABLE, Clean, Described, Opened
+from dalenius.tables.engines.opened import Clean, Described, Opened
 from dalenius.tables.engines.place import Place
+from dalenius.tables.engines.sqltext import UNUSABLE
 from dalenius.tables.facts.kinds import Kind
 from dalenius.tables.facts.schema import Schema
 from dalenius.tables.rows import total
@@ -37,7 +38,7 @@ not exhaust.
 
 LIMIT = 2**62
 LIMB = 23
-FACTS = ("name", "title", "opened", "operations", "functions", "casts")
+FACTS = ("name", "opened", "operations", "functions", "casts")
 
 
 class Engine(ABC):
@@ -45,8 +46,6 @@ class Engine(ABC):
 
     name: ClassVar[str]
     """As Ibis spells it."""
-    title: ClassVar[str]
-    """As people do."""
     opened: ClassVar[str]
     """What to give to have it opened, in words that follow "give"."""
     operations: ClassVar[Mapping[type[Any], str]]

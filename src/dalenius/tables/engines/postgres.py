@@ -16,22 +16,11 @@ from typing import Any, ClassVar
 from urllib.parse import urlsplit
 
 from dalenius.errors import SourceError
+from dalenius.tables.engines import sqltext
 from dalenius.tables.engines.engine import Engine, builtin, wide_sum
-from dalenius.tables.engines.opened import (
-    DAYS,
-    MOMENTS,
-    UNUSABLE,
-    Clean,
-    Described,
-    Opened,
-    named_table,
-    no_table,
-    qualified,
-    selected,
-    within,
-)
+from dalenius.tables.engines.opened import Clean, Described, Opened, named_table, no_table
 from dalenius.tables.engines.place import Place, plain_name
-from dalenius.tables.facts.kinds import CLEAN, MOST, column_name, identity_name
+from dalenius.tables.facts.kinds import MOST
 from dalenius.tables.facts.schema import Schema
 from dalenius.tables.rows.total import CASTS, COMMON, SUMMED
 
@@ -56,7 +45,6 @@ class Postgres(Engine):
     """A server."""
 
     name = "postgres"
-    title = "PostgreSQL"
     opened = "a postgresql:// address and a table"
     functions: ClassVar[Mapping[str, str]] = {
         "convert_to": "s",
@@ -86,13 +74,13 @@ class Postgres(Engine):
             )
         backend = ibis.postgres.from_connection(connection)
         try:
-            described = self.described(backend, qualified(called))
+            described = self.described(backend, sqltext.qualified(called))
         except psycopg.Error:
             described = []
         if not described:
             backend.disconnect()
             raise no_table(called)
-        return self.cleaned(backend, qualified(called), called)
+        return self.cleaned(backend, sqltext.qualified(called), called)
 
     def place(self, data: Any, table: str | None) -> Place:
         """Host, port and database, however they are written; never a user, a password or an option."""
@@ -142,10 +130,10 @@ class Postgres(Engine):
             told = "uuid" if dtype == "uuid" else "string"
             return Clean("text", told, x if dtype == "text" else f"CAST({x} AS TEXT)")
         if dtype == "date":
-            return Clean("date", "date", within(x, *DAYS))
+            return Clean("date", "date", sqltext.within(x, *sqltext.DAYS))
         if dtype == "timestamp":
-            return Clean("timestamp", "timestamp(6)", within(x, *MOMENTS))
-        return Clean(None, UNUSABLE if dtype in ("bpchar", "citext", "name") else dtype)
+            return Clean("timestamp", "timestamp(6)", sqltext.within(x, *sqltext.MOMENTS))
+        return Clean(None, sqltext.UNUSABLE if dtype in ("bpchar", "citext", "name") else dtype)
 
     def collated(self, backend: Any, relation: Any, columns: Sequence[str]) -> set[str]:
         with backend.con.cursor() as cursor:
@@ -156,12 +144,10 @@ class Postgres(Engine):
             return set(columns) if cursor.execute(ANY_COLLATED).fetchall()[0][0] else set()
 
     def view(self, backend: Any, relation: Any, columns: Sequence[str], forms: Sequence[Clean]) -> Any:
-        types = {column_name(i): CLEAN[form.kind] for i, form in enumerate(forms) if form.kind is not None}
-        types |= {identity_name(i): "string" for i, form in enumerate(forms) if form.identity is not None}
         # OFFSET 0 keeps the planner from writing each clean column out wherever the question mentions it.
         source = f"{relation} AS t({', '.join(columns)})" if columns else f"{relation} AS t"
-        query = f"SELECT {selected(forms)} FROM {source} OFFSET 0"
-        return backend.sql(query, schema=types or {"no_column": "int32"})
+        query = f"SELECT {sqltext.selected(forms)} FROM {source} OFFSET 0"
+        return backend.sql(query, schema=sqltext.types(forms))
 
     def fetch(self, backend: Any, statement: Any) -> Any:
         return backend.to_pyarrow(statement)

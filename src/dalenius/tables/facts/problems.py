@@ -34,8 +34,9 @@ class Problems:
             self.add(problem)
             return None
 
-    def add(self, problem: Refused) -> None:
-        """One more; of several about the same thing only the first."""
+    def add(self, problem: Refused | str) -> None:
+        """One more (text: an InvalidParameter); of several about the same thing only the first."""
+        problem = InvalidParameter(problem) if isinstance(problem, str) else problem
         parts = problem.parts if isinstance(problem, Several) else [problem]
         self.found += [part for part in parts if str(part) not in {str(known) for known in self.found}]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,15 @@ from pyarrow import csv, parquet
 
 from dalenius.errors import InvalidParameter, SourceError
 from dalenius.tables.facts.kinds import CLEAN, MOST, Field, Kind, kind_of, public_name
+
+ARROW: Mapping[Kind, Any] = {
+    "integer": pa.int64(),
+    "text": pa.string(),
+    "bool": pa.bool_(),
+    "date": pa.date32(),
+    "timestamp": pa.timestamp("us"),
+}
+"""The clean form of each kind in Arrow, but of numbers, which need more than a cast."""
 
 
 @dataclass(frozen=True)
@@ -57,16 +66,13 @@ class PublicTable:
 
         number: how many public tables were joined before. The order is that of `fields`; the others are left out.
         """
-        names = [public_name(number, i) for i in range(len(self.fields))]
-        held = [
-            (name, f, _clean(self.arrow.column(i), f.kind))
-            for i, (name, f) in enumerate(zip(names, self.fields, strict=True))
-            if f.kind is not None
-        ]
-
-        arrow = pa.table([column for _, _, column in held], names=[name for name, _, _ in held])
-        fields = tuple(Field(name, CLEAN[f.kind], f.kind, f.nullable, False) for name, f, _ in held if f.kind)
-        return PublicTable(f"{self.digest}/{number}", fields, arrow)
+        columns, fields = {}, []
+        for i, own in enumerate(self.fields):
+            if own.kind is not None:
+                name = public_name(number, i)
+                columns[name] = _clean(self.arrow.column(i), own.kind)
+                fields.append(Field(name, CLEAN[own.kind], own.kind, own.nullable, False))
+        return PublicTable(f"{self.digest}/{number}", tuple(fields), pa.table(columns))
 
     def rows(self) -> Iterator[tuple[Any, ...]]:
         """The rows as Python values."""
@@ -110,17 +116,17 @@ def _read(path: Path) -> Any:
 
 def _fields(arrow: Any) -> tuple[Field, ...]:
 
-    made = []
+    fields = []
     # One by one: a type that is unknown to Ibis is of no use, but no reason to refuse the others.
     for name, column in zip(arrow.column_names, arrow.columns, strict=True):
         try:
             dtype = sch.infer(pa.table({"x": column}))["x"]
         except Exception:
-            made.append(Field(name, str(column.type), None, True))
+            fields.append(Field(name, str(column.type), None, True))
             continue
-        told = str(dtype).removeprefix("!")
-        made.append(Field(name, told, kind_of(dtype), column.null_count > 0, _has_nan(column)))
-    return tuple(made)
+        plain = str(dtype).removeprefix("!")
+        fields.append(Field(name, plain, kind_of(dtype), column.null_count > 0, _has_nan(column)))
+    return tuple(fields)
 
 
 def _clean(column: Any, kind: Kind) -> Any:
@@ -134,14 +140,7 @@ def _clean(column: Any, kind: Kind) -> Any:
         )
     if kind == "text" and pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
-    types = {
-        "integer": pa.int64(),
-        "text": pa.string(),
-        "bool": pa.bool_(),
-        "date": pa.date32(),
-        "timestamp": pa.timestamp("us"),
-    }
-    return column.cast(types[kind], safe=kind != "timestamp")
+    return column.cast(ARROW[kind], safe=kind != "timestamp")
 
 
 def _has_nan(column: Any) -> bool:

@@ -290,9 +290,7 @@ class Schema:
         problems.attempt(lambda: _only(told, ("columns", "nulls", "records"), name))
         columns = told.get("columns", {})
         if not isinstance(columns, Mapping):
-            problems.add(
-                InvalidParameter(f"`columns` in {name} must be a table of columns, each with its facts.")
-            )
+            problems.add(f"`columns` in {name} must be a table of columns, each with its facts.")
             columns = {}
         made = problems.attempt(
             lambda: cls(columns, nulls=told.get("nulls"), records=told.get("records", "lines"))
@@ -317,17 +315,14 @@ class Schema:
         own, problems = {f.name: f for f in fields}, Problems()
         for name, column in self.columns:
             if name not in own:
-                close = nearest(name, own)
                 problems.add(
-                    InvalidParameter(
-                        f"the schema describes a column {name!r}, which the data has not; {close}. (What a computed or "
-                        "joined column needs is said in the question.)"
-                    )
+                    f"the schema describes a column {name!r}, which the data has not; {nearest(name, own)}. (What a "
+                    "computed or joined column needs is said in the question.)"
                 )
                 continue
             for fault in _misfits(column, own[name].kind):
                 what = own[name].kind or f"of type {own[name].dtype}"
-                problems.add(InvalidParameter(f"column {name!r} is {what}, but the schema has {fault}."))
+                problems.add(f"column {name!r} is {what}, but the schema has {fault}.")
         problems.raise_any()
 
     def __getitem__(self, name: str) -> Column:
@@ -437,7 +432,7 @@ def _only(told: Mapping[str, Any], allowed: tuple[str, ...], name: str) -> None:
     problems = Problems()
     for word in told:
         if word not in allowed:
-            problems.add(InvalidParameter(f"{name} says {word!r}; {nearest(str(word), allowed)}."))
+            problems.add(f"{name} says {word!r}; {nearest(str(word), allowed)}.")
     problems.raise_any()
 
 

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
-
-import numpy.typing as npt
 
 from dalenius.tables.compute.exact import ExactTable
 from dalenius.tables.facts.keys import Key
@@ -15,8 +12,6 @@ from dalenius.tables.plan.noises import Noise
 from dalenius.tables.plan.plan import Plan
 from dalenius.tables.statistics.laws import Noisy as Noisy
 from dalenius.tables.statistics.ranks import Ranks, read
-
-Reals = npt.NDArray[Any]
 
 
 @dataclass(frozen=True, eq=False)

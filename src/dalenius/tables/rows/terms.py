@@ -104,22 +104,13 @@ def literal(value: Any) -> Term:
         return Term(ibis.literal(value), "bool", constant=value)
     if isinstance(value, int) and -(2**INT64) <= value < 2**INT64:
         size = abs(value).bit_length()
-        return Term(
-            ibis.literal(value, "int64"),
-            "integer",
-            top=size,
-            bottom=max(size - 1, 0),
-            whole=True,
-            constant=value,
-        )
+        constant = ibis.literal(value, "int64")
+        return Term(constant, "integer", top=size, bottom=max(size - 1, 0), whole=True, constant=value)
     if isinstance(value, int | float):
-        number = float(value) if abs(value) < 2.0**FAR else math.inf
-        if math.isinf(number):
+        if not abs(value) < 2.0**FAR:
             raise QueryRefused("a number in the expression is beyond 2^1000; use a smaller one.")
-        power = math.frexp(number)[1]
-        return Term(
-            double(number), "number", top=power, bottom=power - 1, whole=number.is_integer(), constant=number
-        )
+        x, power = float(value), math.frexp(value)[1]
+        return Term(double(x), "number", top=power, bottom=power - 1, whole=x.is_integer(), constant=x)
     return Term(ibis.literal(value), "text", constant=value)
 
 
@@ -213,7 +204,7 @@ def root(a: Term, reach: int) -> Term:
     return Term(value, "number", True, a.undeclared, a.top // 2 + 1, a.bottom // 2 - 1, size=2 * a.size)
 
 
-def rounded(a: Term, reach: int, up: bool) -> Term:
+def rounded(a: Term, up: bool) -> Term:
     """floor or ceil, as an integer; magnitudes beyond 2^62 are clamped."""
 
     if a.kind == "integer":
@@ -227,16 +218,7 @@ def rounded(a: Term, reach: int, up: bool) -> Term:
         steps = [(x <= double(-end), double(-end)), (x <= double(end), x), (x > double(end), double(end))]
         a, size = replace(a, value=ibis.cases(*steps)), len(steps) * size
     value = a.value.ceil() if up else a.value.floor()
-    return replace(
-        a,
-        value=value.cast("int64"),
-        kind="integer",
-        loose=False,
-        top=INT64,
-        bottom=0,
-        whole=True,
-        size=size,
-    )
+    return Term(value.cast("int64"), "integer", a.nullable, a.undeclared, INT64, 0, whole=True, size=size)
 
 
 def remainder(a: Term, b: Term) -> Term:

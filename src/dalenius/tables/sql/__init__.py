@@ -134,11 +134,8 @@ def _listed(
             raise QueryRefused("SELECT * shows rows of the data; list aggregates, e.g. COUNT(*).")
         if isinstance(inner, exp.Column):
             if inner.name not in grouped:
-                problems.add(
-                    QueryRefused(
-                        f"{inner.name} is neither aggregated nor in GROUP BY: its values would be shown."
-                    )
-                )
+                reason = "is neither aggregated nor in GROUP BY: its values would be shown"
+                problems.add(QueryRefused(f"{inner.name} {reason}."))
             elif isinstance(item, exp.Alias) and item.alias != inner.name:
                 problems.add(QueryRefused(f"a grouping column keeps its name; leave out AS {item.alias}."))
             names.append(inner.name)

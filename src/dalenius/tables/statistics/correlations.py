@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from dalenius.tables.measures.tree import Reals
 from dalenius.tables.statistics.laws import multiple
 from dalenius.tables.statistics.moments import Deviations
-
-Reals = npt.NDArray[Any]
 
 STEPS = 8
 """Of Gauss and Newton, from the last point."""

@@ -11,15 +11,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import log_ndtr, ndtr, ndtri
 
 from dalenius.core.record import JSON, exact
-
-Reals = npt.NDArray[Any]
+from dalenius.tables.measures.tree import Reals
 
 FLATTEST = 1e-300
 """Noise is at least so wide: nothing is divided by zero."""

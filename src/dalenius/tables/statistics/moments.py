@@ -15,15 +15,12 @@ A_xx, A_yy >= 0 and A_xy = r sqrt(A_xx A_yy) are within the noise of what was re
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from dalenius.tables.measures.tree import Reals
 from dalenius.tables.statistics.laws import Noisy, truncated_mean
 from dalenius.tables.statistics.smoothest import kurtosis
-
-Reals = npt.NDArray[Any]
 
 
 @dataclass(frozen=True, eq=False)

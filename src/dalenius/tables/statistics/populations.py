@@ -17,18 +17,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import ndtr, ndtri
 
+from dalenius.tables.measures.tree import Reals
 from dalenius.tables.statistics.laws import Noisy, beyond
 from dalenius.tables.statistics.moments import Deviations
 from dalenius.tables.statistics.roots import crossing
 from dalenius.tables.statistics.shares import Share, at_ends
-
-Reals = npt.NDArray[Any]
 
 STEPS = 24
 """To each end."""

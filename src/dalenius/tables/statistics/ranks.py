@@ -10,17 +10,14 @@ number of rows in a block over sigma, told from the interval itself. BLUR was ch
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import ndtri
 
 from dalenius.tables.measures import tree
 from dalenius.tables.measures.bins import Bins
+from dalenius.tables.measures.tree import Reals
 from dalenius.tables.statistics.laws import Law, multiple
-
-Reals = npt.NDArray[Any]
 
 BLUR = 0.1
 

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-Reals = npt.NDArray[Any]
+from dalenius.tables.measures.tree import Reals
 
 
 def crossing(f: Callable[[Reals], Reals], low: Reals, high: Reals, wanted: float, steps: int = 12) -> Reals:

@@ -9,15 +9,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import expit, gammaln, ndtr
 
+from dalenius.tables.measures.tree import Reals
 from dalenius.tables.statistics.laws import Noisy
-
-Reals = npt.NDArray[Any]
 
 RARE = 12.0
 """Below so many rows the count is summed over."""

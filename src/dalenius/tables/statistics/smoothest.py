@@ -11,12 +11,10 @@ Bernoulli populations, and a guess for others.
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-Reals = npt.NDArray[Any]
+from dalenius.tables.measures.tree import Reals
 
 NEAREST = 0.02
 """Means nearer to a bound (of width 2) than this have the shape of those that are as near: the other bound is far."""

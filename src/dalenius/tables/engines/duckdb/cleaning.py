@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from dalenius.tables.engines.opened import DAYS, MOMENTS, Clean, within
+from dalenius.tables.engines.opened import Clean
+from dalenius.tables.engines.sqltext import DAYS, MOMENTS, within
 from dalenius.tables.facts.kinds import MOST
 
 DECIMAL = re.compile(r"DECIMAL\((\d+),\s*(\d+)\)")

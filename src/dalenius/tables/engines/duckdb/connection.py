@@ -14,7 +14,7 @@ from typing import Any
 import ibis
 
 from dalenius.tables.engines.engine import interruptible
-from dalenius.tables.engines.opened import name, numbers, text
+from dalenius.tables.engines.sqltext import name, numbers, text
 
 BY_STATISTICS = "filter_pushdown,statistics_propagation,join_filter_pushdown,filter_pullup"
 TAKEN = ("memory", "temp", "system")

@@ -33,7 +33,8 @@ from dalenius.tables.engines.duckdb import connection
 from dalenius.tables.engines.duckdb.guessing import SAMPLE, clean_as, guessed, read_as
 from dalenius.tables.engines.duckdb.records import Cutter
 from dalenius.tables.engines.engine import Engine
-from dalenius.tables.engines.opened import Opened, numbers, selected, text
+from dalenius.tables.engines.opened import Opened
+from dalenius.tables.engines.sqltext import numbers, selected, text
 from dalenius.tables.facts.kinds import Kind
 from dalenius.tables.facts.schema import Schema
 

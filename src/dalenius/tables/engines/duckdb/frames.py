@@ -19,15 +19,19 @@ import pyarrow.types as is_
 
 from dalenius.errors import SourceError
 from dalenius.tables.engines.duckdb import connection
-from dalenius.tables.engines.duckdb.cleaning import clean
+from dalenius.tables.engines.duckdb.cleaning import INTEGERS, clean
 from dalenius.tables.engines.duckdb.csv import valid
 from dalenius.tables.engines.duckdb.objects import from_objects
 from dalenius.tables.engines.engine import Engine
-from dalenius.tables.engines.opened import MOMENTS, Clean, Opened
+from dalenius.tables.engines.opened import Clean, Opened
+from dalenius.tables.engines.sqltext import MOMENTS
 from dalenius.tables.facts.schema import Schema
 
 PACKAGES = ("pandas", "polars", "pyarrow")
 SECOND: Mapping[str, int] = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
+WHOLE = {theirs: ours for ours, theirs in INTEGERS.items()} | {"bool": "BOOLEAN", "uint64": "UBIGINT"}
+"""What DuckDB calls Arrow's whole numbers and truth values."""
+
 START, END = -62_135_596_800, 253_402_214_400
 """Seconds from 1970 to the first day of the year 1, and to the last of the year 9999."""
 
@@ -115,16 +119,14 @@ def form(column: Any, x: str) -> tuple[Any, Clean]:
     if is_.is_dictionary(dtype) or is_.is_run_end_encoded(dtype):
         return form(_plain(column), x)
     if is_.is_boolean(dtype) or is_.is_integer(dtype):
-        return column, clean(_integer(dtype), x)
+        return column, clean(WHOLE[str(dtype)], x)
     if is_.is_floating(dtype):
         wide = column.cast(pa.float32()) if is_.is_float16(dtype) else column
         return wide, clean("DOUBLE" if is_.is_float64(dtype) else "FLOAT", x)
     if is_.is_decimal(dtype):
         if dtype.precision > 38:
             return column.cast(pa.float64()), clean("DOUBLE", x)
-        wide = (
-            column if is_.is_decimal128(dtype) else column.cast(pa.decimal128(dtype.precision, dtype.scale))
-        )
+        wide = column.cast(pa.decimal128(dtype.precision, dtype.scale))
         return wide, clean(f"DECIMAL({dtype.precision},{dtype.scale})", x)
     if is_.is_string(dtype) or is_.is_large_string(dtype) or is_.is_string_view(dtype):
         return _valid(column), clean("VARCHAR", x)
@@ -136,20 +138,6 @@ def form(column: Any, x: str) -> tuple[Any, Clean]:
         told = "timestamp(9)" if dtype.unit == "ns" else "timestamp(6)"
         return _units(column), Clean("timestamp", told, _moment(x, dtype.unit))
     return pa.chunked_array([pa.nulls(len(column))]), Clean(None, str(dtype))
-
-
-def _integer(dtype: Any) -> str:
-    return {
-        "bool": "BOOLEAN",
-        "int8": "TINYINT",
-        "int16": "SMALLINT",
-        "int32": "INTEGER",
-        "int64": "BIGINT",
-        "uint8": "UTINYINT",
-        "uint16": "USMALLINT",
-        "uint32": "UINTEGER",
-        "uint64": "UBIGINT",
-    }[str(dtype)]
 
 
 def _plain(column: Any) -> Any:

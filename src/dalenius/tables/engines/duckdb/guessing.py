@@ -15,7 +15,8 @@ from typing import Any
 
 from dalenius.tables.engines.duckdb import connection
 from dalenius.tables.engines.duckdb.cleaning import clean
-from dalenius.tables.engines.opened import Clean, text
+from dalenius.tables.engines.opened import Clean
+from dalenius.tables.engines.sqltext import text
 from dalenius.tables.facts.kinds import Kind
 
 SAMPLE = 10_000

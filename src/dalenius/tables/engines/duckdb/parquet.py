@@ -22,7 +22,8 @@ from dalenius.tables.engines.duckdb import connection
 from dalenius.tables.engines.duckdb.cleaning import clean
 from dalenius.tables.engines.duckdb.frames import form
 from dalenius.tables.engines.engine import Engine
-from dalenius.tables.engines.opened import Clean, Opened, name, text
+from dalenius.tables.engines.opened import Clean, Opened
+from dalenius.tables.engines.sqltext import name, text
 
 ENDINGS = (".parquet", ".pq")
 
