@@ -52,12 +52,12 @@ class Call:
 
     def bounds(self, first: int, end: int | None = None) -> tuple[float, float] | None:
         """Two numbers from there on, if anything is there."""
-        found = self.arguments[first:end]
-        if not found:
+        ends = self.arguments[first:end]
+        if not ends:
             return None
-        if len(found) != 2:
+        if len(ends) != 2:
             raise QueryRefused("bounds are two numbers after the argument: mean(income, 0, 250000).")
-        return _number(found[0]), _number(found[1])
+        return _number(ends[0]), _number(ends[1])
 
     def constants(self, first: int) -> list[Any]:
         """Text, whole numbers, dates, or TRUE and FALSE, from there on."""
@@ -122,5 +122,5 @@ def _constant(tree: Any) -> Any:
             return datetime.date.fromisoformat(tree.this.this)
         except ValueError:
             raise QueryRefused(f"{written(tree)} is not a date; write it like DATE '2024-12-31'.") from None
-    found = _number(tree)
-    return int(written(tree)) if written(tree).lstrip("-").isdigit() else found
+    number = _number(tree)
+    return int(written(tree)) if written(tree).lstrip("-").isdigit() else number

@@ -33,8 +33,8 @@ class Mean(OfOneNumber):
 
     def roles(self, table: Scope) -> dict[str, Measure]:
         value = self.value(table)
-        found = {"count": rows(*needed(value)), "sum": centred_sum(value)}
-        return found if value.binary else found | {"square": product(value, value)}
+        measures = {"count": rows(*needed(value)), "sum": centred_sum(value)}
+        return measures if value.binary else measures | {"square": product(value, value)}
 
     def estimate(self, name: str, inputs: Inputs) -> list[Column]:
         return [mean_column(name, inputs)]
@@ -103,9 +103,9 @@ def _squares(top: Noisy, bottom: Noisy, square: Noisy | None, ratio: Reals) -> R
     most = n * (1 - ratio**2)
     if square is None:
         return np.asarray(most)
-    found = square.values - n * ratio**2
+    squares = square.values - n * ratio**2
     noise = np.sqrt(square.variance + 4 * ratio**2 * top.variance + ratio**4 * bottom.variance)
-    return truncated_mean(found, noise, most)
+    return truncated_mean(squares, noise, most)
 
 
 def mean(

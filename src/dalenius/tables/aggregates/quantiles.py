@@ -62,11 +62,13 @@ class Quantiles(OfOneColumn):
     def estimate(self, name: str, inputs: Inputs) -> list[Column]:
         ranks, bins = inputs.released.ranks[inputs.roles["bins"], self.levels], inputs.roles["bins"].bins
         assert bins is not None
-        found = []
+        columns = []
         for k, level in enumerate(self.levels):
             label = name if len(self.levels) == 1 else f"{name}_{level:g}"
-            found.append(Column(label, *quantile_of(ranks, bins, k, level, inputs.failure, inputs.sampling)))
-        return found
+            columns.append(
+                Column(label, *quantile_of(ranks, bins, k, level, inputs.failure, inputs.sampling))
+            )
+        return columns
 
     @classmethod
     def from_sql(cls, call: Call) -> Quantiles:

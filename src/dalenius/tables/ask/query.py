@@ -263,10 +263,10 @@ def _resolved(
     aggregate: Aggregate, scope: Scope, problems: Problems
 ) -> tuple[Aggregate, tuple[tuple[str, Measure], ...]]:
     """An aggregate in its one spelling, and its measures; whatever is wrong with it, all of it, becomes a problem."""
-    before = len(problems.found)
+    before = len(problems.noted)
     for text in aggregate.arguments:
         problems.attempt(partial(_known, scope, text, f"{aggregate.tag}({text!r})"))
-    if len(problems.found) > before:
+    if len(problems.noted) > before:
         return aggregate, ()
     roles = problems.attempt(lambda: aggregate.roles(scope))
     if roles is not None:
@@ -284,7 +284,7 @@ def _known(scope: Scope, text: str, what: str) -> None:
     for node in parse(text, what).find_all(exp.Column):
         if isinstance(node.this, exp.Identifier) and not node.table:
             problems.attempt(partial(scope.resolve, node.name))
-    for name in scope.names if problems.found else ():
+    for name in scope.names if problems.noted else ():
         # hours-per-week is a difference to SQL.
         if not name.isidentifier() and _squeezed(name) in _squeezed(text):
             raise QueryRefused(f"{what}: the column {name!r} is written in double quotes, {quoted(name)}.")

@@ -90,14 +90,14 @@ def keys_record(keys: Keys | Discover | None) -> dict[str, JSON] | None:
 def public_digest(table: PublicTable) -> str:
     """SHA-256 over the columns of a public table that a question can use: for each a line with its name and type, and a
     line with its values."""
-    found = hashlib.sha256()
+    digest = hashlib.sha256()
     clean = table.sent(0)
     used = [field for field in table.fields if field.kind is not None]
     for field, name in zip(used, clean.names, strict=True):
         values = [_public(value) for value in clean.arrow.column(name).to_pylist()]
         for line in (text({"name": field.name, "type": field.kind}), json.dumps(values)):
-            found.update(line.encode("ascii") + b"\n")
-    return found.hexdigest()
+            digest.update(line.encode("ascii") + b"\n")
+    return digest.hexdigest()
 
 
 def _public(value: Any) -> JSON:

@@ -176,14 +176,14 @@ class Evaluation:
     def run(self) -> ExactTable:
         summed, binned = self.statements
         table = None if summed is None else self.source.fetch(summed)
-        found = self._keys(table)
-        values = self._scalars(table, found, [m for m in self.measures if m.bins is None])
+        positions = self._keys(table)
+        values = self._scalars(table, positions, [m for m in self.measures if m.bins is None])
         for measure, statement in binned.items():
             assert measure.bins is not None
-            values[measure] = self._counted(self.source.fetch(statement), measure.bins, found)
+            values[measure] = self._counted(self.source.fetch(statement), measure.bins, positions)
         return ExactTable(
             self.query.columns,
-            list(found),
+            list(positions),
             {measure: values[measure] for measure in self.measures},
             self.kinds,
         )
@@ -194,11 +194,11 @@ class Evaluation:
         statement = rows.select(*dict.fromkeys(self.names[value] for value in values))
         self.engine.check(statement, self.source.rows)
         table = self.source.fetch(statement)
-        found = np.empty((table.num_rows, len(values)))
+        numbers = np.empty((table.num_rows, len(values)))
         for n, value in enumerate(values):
             steps = np.asarray(table.column(self.names[value]).to_numpy(), dtype=np.float64)
-            found[:, n] = (steps + value.centre) * float(value.granularity)
-        return found
+            numbers[:, n] = (steps + value.centre) * float(value.granularity)
+        return numbers
 
     # Rows as integers
 
@@ -329,37 +329,37 @@ class Evaluation:
     def _codes(self, table: Any) -> Iterable[Code]:
         return zip(*(table.column(name).to_pylist() for name in self.by), strict=True)
 
-    def _positions(self, table: Any, found: dict[Code, int]) -> NDArray[np.int64]:
+    def _positions(self, table: Any, positions: dict[Code, int]) -> NDArray[np.int64]:
         if isinstance(self.query.keys, Keys):
             return np.asarray(table.column(GROUP).to_numpy(), dtype=np.int64)
         if self.query.keys is None:
             return np.zeros(table.num_rows, dtype=np.int64)
-        at = (found[code] for code in self._codes(table))
+        at = (positions[code] for code in self._codes(table))
         return np.fromiter(at, dtype=np.int64, count=table.num_rows)
 
     def _scalars(
-        self, table: Any, found: dict[Code, int], scalars: Sequence[Measure]
+        self, table: Any, positions: dict[Code, int], scalars: Sequence[Measure]
     ) -> dict[Measure, NDArray[Any]]:
         values: dict[Measure, NDArray[Any]] = {}
         if not scalars:
             return values
-        at = self._positions(table, found)
+        at = self._positions(table, positions)
         for measure in scalars:
             parts = [(_integers(table.column(name)), factor) for name, factor in self.pieces[measure]]
-            values[measure] = _placed(_combined(measure, parts), at, len(found))
+            values[measure] = _placed(_combined(measure, parts), at, len(positions))
         return values
 
     def _binned(self, rows: Any, bins: Bins) -> Any:
         return self._coded(rows.group_by(*self.by, self.names[bins]).aggregate(n=rows.count()))
 
-    def _counted(self, table: Any, bins: Bins, found: dict[Code, int]) -> NDArray[np.int64]:
+    def _counted(self, table: Any, bins: Bins, positions: dict[Code, int]) -> NDArray[np.int64]:
         name = self.names[bins]
         # Rows without a value are a bin of their own to the engine: cheaper to drop here than to filter there.
         table = table.filter(table.column(name).is_valid())
-        made = np.zeros((len(found), bins.size), dtype=np.int64)
+        made = np.zeros((len(positions), bins.size), dtype=np.int64)
         # They are within range (see `Bins`). If an engine should count differently, a row still counts once, in a bin.
         column = np.clip(np.asarray(table.column(name).to_numpy(), dtype=np.int64), 0, bins.size - 1)
-        np.add.at(made, (self._positions(table, found), column), table.column("n").to_numpy())
+        np.add.at(made, (self._positions(table, positions), column), table.column("n").to_numpy())
         return made
 
 
@@ -371,10 +371,10 @@ def _terms(scope: Scope, wanted: Sequence[Value | Bins]) -> dict[tuple[str, Null
         return scope.argument(text, (0.0, 1.0), nulls, "the query").term
 
     keys = list(dict.fromkeys((argument.text, argument.nulls) for argument in wanted))
-    computed = {key: found for key in keys if (found := term(*key)).size > 1}
+    computed = {key: whole for key in keys if (whole := term(*key)).size > 1}
     names = {key: f"__x{n}" for n, key in enumerate(computed)}
     if computed:
-        scope.rows = scope.rows.mutate(**{names[key]: found.value for key, found in computed.items()})
+        scope.rows = scope.rows.mutate(**{names[key]: whole.value for key, whole in computed.items()})
     return {
         key: replace(computed[key], value=scope.rows[names[key]]) if key in computed else term(*key)
         for key in keys

@@ -123,16 +123,16 @@ class Engine(ABC):
         names: what the columns are called, where the engine does not know. forms: their clean forms, of columns r0,
         r1, ..., where the types do not tell.
         """
-        told = self.described(backend, relation)
-        raw = [f"r{i}" for i in range(len(told))]
-        read = forms or [self.clean(column.dtype, x) for x, column in zip(raw, told, strict=True)]
-        texts = [c.name for c, form in zip(told, read, strict=True) if form.kind == "text"]
+        columns = self.described(backend, relation)
+        raw = [f"r{i}" for i in range(len(columns))]
+        read = forms or [self.clean(column.dtype, x) for x, column in zip(raw, columns, strict=True)]
+        texts = [c.name for c, form in zip(columns, read, strict=True) if form.kind == "text"]
         odd = self.collated(backend, relation, texts) & set(texts) if texts else set()
         read = [
             replace(form, kind=None, dtype=UNUSABLE, identity=None) if column.name in odd else form
-            for column, form in zip(told, read, strict=True)
+            for column, form in zip(columns, read, strict=True)
         ]
-        named = zip(names or [column.name for column in told], told, read, strict=True)
+        named = zip(names or [column.name for column in columns], columns, read, strict=True)
         fields = tuple(form.field(name, column.nullable) for name, column, form in named)
         return Opened(self.view(backend, relation, raw, read), self, called, fields, backend, owned, kept)
 

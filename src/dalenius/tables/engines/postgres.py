@@ -87,12 +87,12 @@ class Postgres(Engine):
         try:
             from psycopg.conninfo import conninfo_to_dict
 
-            told: dict[str, Any] = dict(conninfo_to_dict(str(data)))
+            parts: dict[str, Any] = dict(conninfo_to_dict(str(data)))
         except Exception:  # it cannot be connected to either
-            told = {}
-        where = _server(told.get("host"), told.get("port"), told.get("dbname") or told.get("user"))
-        if told.get("service"):
-            where = f"service {told['service']}"
+            parts = {}
+        where = _server(parts.get("host"), parts.get("port"), parts.get("dbname") or parts.get("user"))
+        if parts.get("service"):
+            where = f"service {parts['service']}"
         return Place("postgres", where, plain_name(table, "public"))
 
     def place_given(self, backend: Any, table: str) -> Place:
@@ -103,7 +103,7 @@ class Postgres(Engine):
         return backend, f"({sql})"
 
     def described(self, backend: Any, relation: Any) -> list[Described]:
-        """A domain is told as what it is made of."""
+        """A domain is described as what it is made of."""
         with backend.con.cursor() as cursor:
             described = cursor.execute(f"SELECT * FROM {relation} AS t LIMIT 0").description
             codes = [column.type_code for column in described]
@@ -118,17 +118,17 @@ class Postgres(Engine):
         if dtype in INTEGERS:
             return Clean("integer", INTEGERS[dtype], f"CAST({x} AS BIGINT)")
         if dtype in ("float4", "float8"):
-            told = "float32" if dtype == "float4" else "float64"
+            shown = "float32" if dtype == "float4" else "float64"
             value = _number(f"CAST({x} AS DOUBLE PRECISION)", "DOUBLE PRECISION")
-            return Clean("number", told, value, nan=True)
+            return Clean("number", shown, value, nan=True)
         if dtype == "numeric":
             return Clean("number", "decimal", _number(x, "DECIMAL"), nan=True)
         if dtype.startswith("decimal("):  # never infinite, and within doubles
             value = f"CASE WHEN {x} < CAST('NaN' AS DECIMAL) THEN CAST({x} AS DOUBLE PRECISION) END"
             return Clean("number", dtype, value, nan=True)
         if dtype in ("text", "varchar", "uuid", "enum"):
-            told = "uuid" if dtype == "uuid" else "string"
-            return Clean("text", told, x if dtype == "text" else f"CAST({x} AS TEXT)")
+            shown = "uuid" if dtype == "uuid" else "string"
+            return Clean("text", shown, x if dtype == "text" else f"CAST({x} AS TEXT)")
         if dtype == "date":
             return Clean("date", "date", sqltext.within(x, *sqltext.DAYS))
         if dtype == "timestamp":
@@ -156,9 +156,9 @@ class Postgres(Engine):
         backend.disconnect()
 
     def digest(self, text: Any) -> Any:
-        found = builtin("sha256", "binary", returns="binary")(_bytes(text))
+        sha = builtin("sha256", "binary", returns="binary")(_bytes(text))
         byte = builtin("get_byte", "binary", "int32", returns="int32")
-        return sum(byte(found, i).cast("int64") * 256 ** (2 - i) for i in range(3))
+        return sum(byte(sha, i).cast("int64") * 256 ** (2 - i) for i in range(3))
 
     def hexadecimal(self, text: Any) -> Any:
         return builtin("encode", "binary", "string", returns="string")(_bytes(text), "hex")
@@ -193,9 +193,9 @@ def _is_table(relation: str) -> bool:
     return not relation.startswith("(")
 
 
-def _type(column: Any, told: str) -> str:
-    narrow = told == "numeric" and column.precision is not None and column.precision <= 38
-    return f"decimal({column.precision}, {column.scale})" if narrow and 0 <= column.scale <= 38 else str(told)
+def _type(column: Any, name: str) -> str:
+    narrow = name == "numeric" and column.precision is not None and column.precision <= 38
+    return f"decimal({column.precision}, {column.scale})" if narrow and 0 <= column.scale <= 38 else str(name)
 
 
 def _server(host: Any, port: Any, database: Any) -> str:

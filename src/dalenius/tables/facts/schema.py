@@ -180,9 +180,9 @@ class Column:
         object.__setattr__(self, "type", type)
 
     def __repr__(self) -> str:
-        told = {name: getattr(self, name) for name in ("bounds", "categories", "nulls", "type")}
+        facts = {name: getattr(self, name) for name in ("bounds", "categories", "nulls", "type")}
         return (
-            f"Column({', '.join(f'{name}={value!r}' for name, value in told.items() if value is not None)})"
+            f"Column({', '.join(f'{name}={value!r}' for name, value in facts.items() if value is not None)})"
         )
 
 
@@ -266,12 +266,12 @@ class Schema:
         return cls.of(_read(checked_path("the description file", path)), str(path))
 
     @classmethod
-    def of(cls, told: Mapping[str, Any], name: str = "the description") -> Schema:
+    def of(cls, content: Mapping[str, Any], name: str = "the description") -> Schema:
         """The schema a description file holds, already parsed.
 
         Parameters
         ----------
-        told
+        content
             What the file says.
         name
             The file, for messages.
@@ -287,13 +287,13 @@ class Schema:
             If it says what cannot be.
         """
         problems = Problems()
-        problems.attempt(lambda: _only(told, ("columns", "nulls", "records"), name))
-        columns = told.get("columns", {})
+        problems.attempt(lambda: _only(content, ("columns", "nulls", "records"), name))
+        columns = content.get("columns", {})
         if not isinstance(columns, Mapping):
             problems.add(f"`columns` in {name} must be a table of columns, each with its facts.")
             columns = {}
         made = problems.attempt(
-            lambda: cls(columns, nulls=told.get("nulls"), records=told.get("records", "lines"))
+            lambda: cls(columns, nulls=content.get("nulls"), records=content.get("records", "lines"))
         )
         problems.raise_any()
         assert made is not None
@@ -393,16 +393,16 @@ def categories_of(given: Iterable[Constant] | None) -> tuple[Constant, ...] | No
     return values
 
 
-def _column(name: str, told: object) -> Column:
+def _column(name: str, given: object) -> Column:
     if not is_text(name):
         raise InvalidParameter(f"{name!r} cannot name a column; a name is text, not empty.")
-    if isinstance(told, Column):
-        return told
-    if not isinstance(told, Mapping):
+    if isinstance(given, Column):
+        return given
+    if not isinstance(given, Mapping):
         raise InvalidParameter(
             f"what is said of column {name!r} must be a table of facts (bounds, categories, ...)."
         )
-    problems, facts = Problems(), dict(told)
+    problems, facts = Problems(), dict(given)
     of = f"the description of column {name!r}"
     problems.attempt(lambda: _only(facts, ("bounds", "categories", "nulls", "impute", "type"), of))
     policy = problems.attempt(lambda: _policy(facts, f"column {name!r}"))
@@ -422,15 +422,15 @@ def _fact(word: str, value: Any, of: str) -> None:
         raise InvalidParameter(f"in {of}: {problem}") from None
 
 
-def _policy(told: Mapping[str, Any], of: str) -> Nulls | None:
-    if "nulls" in told and "impute" in told:
+def _policy(facts: Mapping[str, Any], of: str) -> Nulls | None:
+    if "nulls" in facts and "impute" in facts:
         raise InvalidParameter(f"{of} has both `nulls` and `impute`; keep one.")
-    return Impute(told["impute"]) if "impute" in told else nulls_of(told.get("nulls"), of)
+    return Impute(facts["impute"]) if "impute" in facts else nulls_of(facts.get("nulls"), of)
 
 
-def _only(told: Mapping[str, Any], allowed: tuple[str, ...], name: str) -> None:
+def _only(given: Mapping[str, Any], allowed: tuple[str, ...], name: str) -> None:
     problems = Problems()
-    for word in told:
+    for word in given:
         if word not in allowed:
             problems.add(f"{name} says {word!r}; {nearest(str(word), allowed)}.")
     problems.raise_any()
@@ -443,16 +443,16 @@ def _read(path: Path) -> Mapping[str, Any]:
     if parse is None:
         raise InvalidParameter(f"the description file {path} must end in .toml, .yaml or .yml.")
     try:
-        told = parse(path.read_text(encoding="utf-8"))
+        content = parse(path.read_text(encoding="utf-8"))
     except ModuleNotFoundError:
         raise InvalidParameter(
             f"{path} is YAML, which needs the package pyyaml; install it or use TOML."
         ) from None
     except Exception as problem:  # what the two parsers raise has no common ancestor
         raise InvalidParameter(f"{path} cannot be read as {path.suffix[1:].upper()}: {problem}") from None
-    if not isinstance(told, Mapping):
+    if not isinstance(content, Mapping):
         raise InvalidParameter(f"{path} must hold a table with `columns` and `nulls`.")
-    return told
+    return content
 
 
 def _toml(text: str) -> object:

@@ -195,8 +195,8 @@ class ValueSum(Measure):
     def sums(self, frame: Frame) -> list[tuple[Any, int]]:
         (value,) = self.values
         bits = max(abs(value.low), abs(value.high)).bit_length()
-        found = self._total(frame, frame.rows[frame.names[value]], bits)
-        return [*found, (frame.count(self.given), self.shift)] if self.shift else found
+        parts = self._total(frame, frame.rows[frame.names[value]], bits)
+        return [*parts, (frame.count(self.given), self.shift)] if self.shift else parts
 
     def typical(self, rows: float) -> float:
         return rows * (self.low + self.high) / 2 if self.origin == 0 else 0.0

@@ -59,9 +59,9 @@ class Answer:
             )
             for noise in self.plan.noises
         }
-        found = columns(self.plan.query, release(self.plan, ExactTable((), [()], nobody)), self.wanted)
+        shapes = columns(self.plan.query, release(self.plan, ExactTable((), [()], nobody)), self.wanted)
         none = np.empty(0)
-        return [replace(column, estimate=none, error=none, low=none, high=none) for column in found]
+        return [replace(column, estimate=none, error=none, low=none, high=none) for column in shapes]
 
     @property
     def keys(self) -> list[tuple[Any, ...]]:
@@ -222,10 +222,10 @@ class Answer:
         return f"<Answer: {len(self)} rows, {len(self.columns)} columns{record}>"
 
     def _rows(self, most: int | None = None) -> list[list[str]]:
-        found = []
+        rows = []
         for k, key in enumerate(self.keys[:most]):
-            found.append([str(part) for part in key] + [_text(column, k) for column in self.columns])
-        return found
+            rows.append([str(part) for part in key] + [_text(column, k) for column in self.columns])
+        return rows
 
     def _note(self) -> str:
         kind = "all together" if self.wanted.simultaneous else "each"
@@ -295,11 +295,11 @@ _NOTE = "font:12px system-ui,sans-serif;color:#556"
 def _whole(values: Any) -> Any:
     """The nearest values that are not negative and have the same sum (of each column), then whole ones that do."""
     table = values.reshape(len(values), -1)
-    found = np.empty_like(table)
+    whole = np.empty_like(table)
     for k, column in enumerate(table.T):
         sum_of_all = max(0.0, float(np.rint(column.sum())))
         if sum_of_all == 0:
-            found[:, k] = 0.0
+            whole[:, k] = 0.0
             continue
         high = np.sort(column)[::-1]
         excess = (np.cumsum(high) - sum_of_all) / np.arange(1, len(high) + 1)
@@ -307,5 +307,5 @@ def _whole(values: Any) -> Any:
         down = np.floor(column)
         missing = int(sum_of_all - down.sum())
         down[np.argsort(down - column, kind="stable")[:missing]] += 1
-        found[:, k] = down
-    return found.reshape(values.shape)
+        whole[:, k] = down
+    return whole.reshape(values.shape)

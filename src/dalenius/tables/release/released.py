@@ -49,5 +49,5 @@ def counted(plan: Plan, noise: Noise) -> bool:
 
 def asked(plan: Plan, noise: Noise) -> list[tuple[float, ...]]:
     """The sets of levels whose quantiles are read from these bins."""
-    found = (aggregate.ranks for aggregate in plan.query.users(noise.measure))
-    return [levels for levels in dict.fromkeys(found) if levels]
+    sets = (aggregate.ranks for aggregate in plan.query.users(noise.measure))
+    return [levels for levels in dict.fromkeys(sets) if levels]

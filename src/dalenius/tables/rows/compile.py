@@ -123,12 +123,12 @@ class _Compiler:
             exp.Ceil: lambda e: terms.rounded(self.number(e.this), up=True),
             exp.Sqrt: lambda e: terms.root(self.number(e.this), reach),
             exp.Extract: lambda e: self.part(str(e.this).upper(), e.expression),
-            **{kind: lambda e, part=part: self.part(part, e.this) for kind, part in DATE_FUNCTIONS.items()},
             exp.Like: self.like,
             exp.Cast: self.cast,
         }
         self.rules |= dict.fromkeys(COMPARISONS, self.compare)
         self.rules |= dict.fromkeys(ARITHMETIC, self.arithmetic)
+        self.rules |= dict.fromkeys(DATE_FUNCTIONS, lambda e: self.part(DATE_FUNCTIONS[type(e)], e.this))
 
     def __call__(self, tree: Any) -> Term:
         rule = self.rules.get(type(tree))

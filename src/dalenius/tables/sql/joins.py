@@ -97,12 +97,12 @@ class _Joined:
     def _own(self, name: str) -> str:
         if name in self.theirs.names:
             return name
-        found = [own for own in self.theirs.names if own.lower() == name.lower()]
-        if len(found) != 1:
+        alike = [own for own in self.theirs.names if own.lower() == name.lower()]
+        if len(alike) != 1:
             raise QueryRefused(
                 f"there is no column {name!r} in {self.alias}; {nearest(name, self.theirs.names)}."
             )
-        return found[0]
+        return alike[0]
 
     def _kept(self, used: set[str]) -> dict[str, str]:
         """The columns joined on that the question also looks at: they stay, under their flat names."""
@@ -135,8 +135,8 @@ def _public(named: Any, public: Mapping[str, Any]) -> Any:
     known = ", ".join(public) or "none are given"
     if not isinstance(named, exp.Table) or named.args.get("db"):
         raise QueryRefused(f"{written(named)} is not one of the public tables ({known}).")
-    found = [name for name in public if name.lower() == named.name.lower()]
-    exact = [name for name in found if name == named.name] or found
+    alike = [name for name in public if name.lower() == named.name.lower()]
+    exact = [name for name in alike if name == named.name] or alike
     if len(exact) != 1:
         many = f"; {nearest(named.name, public)}" if public else ""
         raise QueryRefused(

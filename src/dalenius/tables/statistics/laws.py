@@ -221,15 +221,15 @@ def _multiples(failure: float) -> tuple[Reals, Reals]:
     return places, np.where(places < NORMAL, -float(ndtri(failure / 2)), high)
 
 
-def truncated_mean(found: Reals, noise: Reals, most: Reals) -> Reals:
-    """The mean of what is between 0 and `most`, equally likely before `found` was seen through this much noise."""
+def truncated_mean(seen: Reals, noise: Reals, most: Reals) -> Reals:
+    """The mean of what is between 0 and `most`, equally likely before `seen` was read through so much noise."""
     noise = np.maximum(noise, 1e-300)
     most = np.maximum(most, 1e-12)
-    a, b = -found / noise, (most - found) / noise
+    a, b = -seen / noise, (most - seen) / noise
     mass = ndtr(b) - ndtr(a)
     slope = (np.exp(-np.minimum(a * a, 1e3) / 2) - np.exp(-np.minimum(b * b, 1e3) / 2)) / math.sqrt(
         2 * math.pi
     )
-    inner = found + noise * slope / np.maximum(mass, 1e-12)
+    inner = seen + noise * slope / np.maximum(mass, 1e-12)
     # Far outside, the nearer end.
-    return np.asarray(np.clip(np.where(mass > 1e-9, inner, found), 0.0, most))
+    return np.asarray(np.clip(np.where(mass > 1e-9, inner, seen), 0.0, most))

@@ -68,8 +68,8 @@ class Share:
         return np.asarray(self._counted(p, edge) + self._counted(1 - p, edge))
 
     def _at_most(self, p: Reals, edge: float) -> Reals:
-        found = self._counted(np.where(self._turned, 1 - p, p), np.where(self._turned, -edge, edge))
-        return np.where(self._turned, 1 - found, found)
+        chance = self._counted(np.where(self._turned, 1 - p, p), np.where(self._turned, -edge, edge))
+        return np.where(self._turned, 1 - chance, chance)
 
     @cached_property
     def _turned(self) -> Reals:
@@ -88,17 +88,17 @@ class Share:
     @cached_property
     def _log_choices(self) -> Reals:
         x, n = np.arange(MOST + 1.0), self._n[self._rare][:, None]
-        found = gammaln(n + 1) - gammaln(x + 1) - gammaln(np.maximum(n - x, 0) + 1)
-        return np.where(n < x, -np.inf, found)
+        choices = gammaln(n + 1) - gammaln(x + 1) - gammaln(np.maximum(n - x, 0) + 1)
+        return np.where(n < x, -np.inf, choices)
 
     def _counted(self, p: Reals, edge: Reals) -> Reals:
         m = 2 * p - 1
         gap = (-np.abs(self.top.values) - m * self.bottom.values) / 2 + edge
-        found = np.empty(len(p))
+        chances = np.empty(len(p))
         for some, chance in ((self._rare, self._summed), (~self._rare, self._smooth)):
             if some.any():
-                found[some] = chance(p[some], self._n[some], gap[some], np.abs(m[some]))
-        return found
+                chances[some] = chance(p[some], self._n[some], gap[some], np.abs(m[some]))
+        return chances
 
     def _summed(self, p: Reals, n: Reals, gap: Reals, m: Reals) -> Reals:
         p, n, x = np.clip(p, 1e-15, 1 - 1e-15)[:, None], n[:, None], np.arange(MOST + 1.0)
@@ -120,5 +120,5 @@ class Share:
         peak = (draws * (1 - 6 * p * (1 - p)) + fourth) / variance**2
         bend = skew / 6 * (z**2 - 1) + peak / 24 * (z**3 - 3 * z) + skew**2 / 72 * (z**5 - 10 * z**3 + 15 * z)
         bend = np.where(np.abs(z) < 6, bend, 0.0)
-        found = ndtr(z) - np.exp(-(z**2) / 2) / np.sqrt(2 * np.pi) * bend
-        return np.asarray(np.clip(found, 0.0, 1.0))
+        below = ndtr(z) - np.exp(-(z**2) / 2) / np.sqrt(2 * np.pi) * bend
+        return np.asarray(np.clip(below, 0.0, 1.0))

@@ -70,15 +70,15 @@ def _table() -> tuple[Reals, Reals]:
     one = np.zeros_like(_DELTAS)
     slope = family.fit(one, one, _DELTAS, None)[0]
     exponential = family.central(slope, one, 2)
-    found = np.empty((len(_DELTAS), len(_RATIOS)))
+    kurtoses = np.empty((len(_DELTAS), len(_RATIOS)))
     b = c = one
     for k, ratio in enumerate(_RATIOS):
         variance = ratio * exponential
         if k == 0:
             b, c = _DELTAS / variance, -1 / (2 * variance)
         b, c = family.fit(b, c, _DELTAS, variance + _DELTAS**2)
-        found[:, k] = family.central(b, c, 4) / family.central(b, c, 2) ** 2
-    return exponential / _DELTAS**2, found
+        kurtoses[:, k] = family.central(b, c, 4) / family.central(b, c, 2) ** 2
+    return exponential / _DELTAS**2, kurtoses
 
 
 class _Family:

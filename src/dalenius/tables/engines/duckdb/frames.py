@@ -59,7 +59,7 @@ def open_frame(engine: Engine, data: Any, schema: Schema) -> Opened:
 def _from_pandas(frame: Any, schema: Schema) -> list[tuple[str, Any, bool]]:
     """(name, column, whether it has no way to say "missing", as NumPy's integers and truth values have not)."""
 
-    found = []
+    columns = []
     for position, name in enumerate(frame.columns):
         series = frame.iloc[:, position]
         plain = isinstance(series.dtype, np.dtype)
@@ -67,8 +67,8 @@ def _from_pandas(frame: Any, schema: Schema) -> list[tuple[str, Any, bool]]:
             column = from_objects(list(series), schema[str(name)].type)
         else:
             column = _converted(pa.Array.from_pandas, series)
-        found.append((str(name), column, plain and series.dtype.kind in "iub"))
-    return found
+        columns.append((str(name), column, plain and series.dtype.kind in "iub"))
+    return columns
 
 
 def _of_objects(dtype: Any) -> bool:
@@ -135,8 +135,8 @@ def form(column: Any, x: str) -> tuple[Any, Clean]:
     if is_.is_date64(dtype):
         return _units(column), Clean("date", "date", f"CAST({_moment(x, 'ms')} AS DATE)")
     if is_.is_timestamp(dtype) and dtype.tz is None:
-        told = "timestamp(9)" if dtype.unit == "ns" else "timestamp(6)"
-        return _units(column), Clean("timestamp", told, _moment(x, dtype.unit))
+        shown = "timestamp(9)" if dtype.unit == "ns" else "timestamp(6)"
+        return _units(column), Clean("timestamp", shown, _moment(x, dtype.unit))
     return pa.chunked_array([pa.nulls(len(column))]), Clean(None, str(dtype))
 
 

@@ -56,9 +56,9 @@ def guessed(backend: Any, sample: Any, size: int) -> list[Kind]:
     if sample is None or sample.num_rows == 0:
         return ["text"] * size
     backend.con.register("sample", sample)
-    found = [_guess(backend, f"nullif(r{i}, '')") for i in range(size)]
+    kinds = [_guess(backend, f"nullif(r{i}, '')") for i in range(size)]
     backend.con.unregister("sample")
-    return found
+    return kinds
 
 
 def mostly_whole(whole: int, broken: int) -> bool:

@@ -24,6 +24,7 @@ from dalenius.tables.engines.duckdb.guessing import mostly_whole
 from dalenius.tables.facts.kinds import KINDS, MOST, Kind
 
 OTHER = "other"
+CLOCK = ("hour", "minute", "second", "microsecond")
 ORDER = ("text", *KINDS, OTHER)
 
 
@@ -129,8 +130,8 @@ def _timestamp(value: Any) -> datetime.datetime | None:
     if not isinstance(value, datetime.date) or getattr(value, "tzinfo", None) is not None:
         return None
     year = min(max(value.year, 1), 9999)  # those of pandas go on beyond
-    clock = (getattr(value, part, 0) for part in ("hour", "minute", "second", "microsecond"))
-    return datetime.datetime(year, value.month, value.day, *clock)
+    hour, minute, second, micro = (getattr(value, part, 0) for part in CLOCK)
+    return datetime.datetime(year, value.month, value.day, hour, minute, second, micro)
 
 
 def _date(value: Any) -> datetime.date | None:

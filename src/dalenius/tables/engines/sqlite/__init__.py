@@ -74,16 +74,16 @@ class SQLite(Engine):
         held.set_progress_handler(lambda: 0, LOOK)
         backend = _own(held)
         try:
-            told = self.described(backend, sqltext.qualified(called))
+            columns = self.described(backend, sqltext.qualified(called))
         except sqlite3.OperationalError:
-            told = []
-        if not told:
+            columns = []
+        if not columns:
             held.close()
             raise no_table(called)
-        stated = [schema[column.name].type for column in told]
+        stated = [schema[column.name].type for column in columns]
         forms = [
             self.clean(column.dtype, f"r{i}") if kind is None else _read_as(kind, f"r{i}")
-            for i, (column, kind) in enumerate(zip(told, stated, strict=True))
+            for i, (column, kind) in enumerate(zip(columns, stated, strict=True))
         ]
         return self.cleaned(backend, sqltext.qualified(called), called, forms=forms)
 
@@ -224,14 +224,14 @@ def dalenius_text(value: bytes) -> str | None:
 
 def dalenius_date(value: bytes) -> str | None:
     """A date as SQLite's own functions write it; anything else is missing."""
-    found = _moment(value, DATE)
-    return None if found is None else found.date().isoformat()
+    moment = _moment(value, DATE)
+    return None if moment is None else moment.date().isoformat()
 
 
 def dalenius_timestamp(value: bytes) -> str | None:
     """A timestamp without a zone, or a date for its midnight."""
-    found = _moment(value, MOMENT)
-    return None if found is None else found.isoformat(sep=" ")
+    moment = _moment(value, MOMENT)
+    return None if moment is None else moment.isoformat(sep=" ")
 
 
 def dalenius_digest(value: bytes) -> int:
