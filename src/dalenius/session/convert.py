@@ -28,13 +28,15 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from dalenius.errors import InvalidParameter, LedgerDamaged, LedgerError
+from dalenius.session.chain import BATCH
 from dalenius.session.entries import CLOSED, FIRST, SCHEMA, START, Entry, Kind, digest, now
-from dalenius.session.ledger import BATCH, PATIENCE, new_store, other_version
 from dalenius.session.memory import Memory
 from dalenius.session.store import Rows, Store
+from dalenius.session.stores import PATIENCE, new_store
 from dalenius.session.verify import Verification, verified
 from dalenius.session.version1 import ADJACENCIES, body_of
 from dalenius.session.version1_sessions import WRONG, in_version_2
+from dalenius.session.versions import other_version
 
 
 @dataclass(frozen=True)
@@ -158,8 +160,7 @@ class _Conversion:
 
     def _read_on(self, rows: Rows) -> None:
         """What was added since; in a transaction, so that it is the end of it."""
-        while batch := rows.after(self.memory.seq, BATCH):
-            self.memory.add(batch)
+        self.memory.add(_each(rows, self.memory.seq))
         head = rows.head()
         if (head.seq, head.hash) != (self.memory.seq, self.memory.hash):
             raise LedgerDamaged(f"the end of the ledger {self.old.label!r} is missing or was changed.")
@@ -278,9 +279,8 @@ class _Conversion:
             return rows.head().version
 
 
-def _each(rows: Rows) -> Iterator[Entry]:
-    """All entries, in order; not checked."""
-    last = 0
-    while batch := rows.after(last, BATCH):
+def _each(rows: Rows, last: int = 0) -> Iterator[Entry]:
+    """The entries after this one, in order; not checked."""
+    while batch := rows.tail(last + 1, BATCH)[1]:
         yield from batch
         last = batch[-1].seq

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from difflib import get_close_matches
 from typing import Any
 
 from sqlglot import exp
 
+from dalenius.core.nearest import meant
 from dalenius.errors import QueryRefused
 from dalenius.tables.aggregates import NAMED, Aggregate
 from dalenius.tables.aggregates.call import Call, Order, text_of
@@ -59,9 +59,9 @@ def _call(tree: Any, unit: str | None) -> Call:
 def _unknown(tree: Any) -> QueryRefused:
     known = ", ".join(sorted(name for name in NAMED if name.isidentifier() and "percentile" not in name))
     called = str(tree.this).lower() if isinstance(tree, exp.Anonymous) else ""
-    close = get_close_matches(called, NAMED, n=1)
-    meant = f"did you mean {close[0]}? There are" if close else "there are"
-    return QueryRefused(f"{written(tree)} is not an aggregate that can be released; {meant} {known}.")
+    close = meant(called, NAMED)
+    hint = "there are" if close is None else f"did you mean {close}? There are"
+    return QueryRefused(f"{written(tree)} is not an aggregate that can be released; {hint} {known}.")
 
 
 def _count(tree: Any, unit: str | None) -> Call:
