@@ -100,7 +100,6 @@ class Mode(Direct):
 
 def _position(text: str, listed: tuple[Constant, ...], nulls: Nulls | None) -> str:
     """The expression for the place of a value among the categories; null for one that is not among them."""
-
     value: Any = exp.Paren(this=parse(text))
     if isinstance(nulls, Impute):
         value = exp.Coalesce(this=value, expressions=[_literal(nulls.value)])
@@ -112,7 +111,6 @@ def _position(text: str, listed: tuple[Constant, ...], nulls: Nulls | None) -> s
 
 
 def _literal(value: Constant) -> Any:
-
     if isinstance(value, datetime.date):
         return exp.cast(exp.Literal.string(value.isoformat()), "date")
     return exp.convert(value)

@@ -155,7 +155,6 @@ class Table:
 
     def scope(self) -> Scope:
         """The columns as they are after the steps, belonging to no engine."""
-
         scope = Scope(None, self.fields, self.schema)
         for step in self.steps:
             scope.apply(step, _shape)
@@ -277,7 +276,6 @@ def _resolved(
 
 def _known(scope: Scope, text: str, what: str) -> None:
     """Refuse an expression that names columns which are not there: all of them at once."""
-
     if scope.named(text) is not None:
         return
     problems = Problems()
@@ -297,7 +295,6 @@ def _squeezed(text: str) -> str:
 
 def _shape(table: PublicTable) -> Any:
     """A public table's columns, belonging to no engine."""
-
     return ibis.table({f.name: f.dtype for f in table.fields}, name=f"public_{table.digest[:16]}")
 
 

@@ -177,16 +177,10 @@ class Evaluation:
         summed, binned = self.statements
         table = None if summed is None else self.source.fetch(summed)
         positions = self._keys(table)
-        values = self._scalars(table, positions, [m for m in self.measures if m.bins is None])
+        values = self._scalars(table, positions)
         for measure, statement in binned.items():
-            assert measure.bins is not None
-            values[measure] = self._counted(self.source.fetch(statement), measure.bins, positions)
-        return ExactTable(
-            self.query.columns,
-            list(positions),
-            {measure: values[measure] for measure in self.measures},
-            self.kinds,
-        )
+            values[measure] = self._counted(self.source.fetch(statement), measure, positions)
+        return ExactTable(self.query.columns, list(positions), values, self.kinds)
 
     def listed(self) -> NDArray[np.float64]:
         rows = self._bounded(self._projected())
@@ -337,30 +331,29 @@ class Evaluation:
         at = (positions[code] for code in self._codes(table))
         return np.fromiter(at, dtype=np.int64, count=table.num_rows)
 
-    def _scalars(
-        self, table: Any, positions: dict[Code, int], scalars: Sequence[Measure]
-    ) -> dict[Measure, NDArray[Any]]:
+    def _scalars(self, table: Any, positions: dict[Code, int]) -> dict[Measure, NDArray[Any]]:
         values: dict[Measure, NDArray[Any]] = {}
-        if not scalars:
-            return values
-        at = self._positions(table, positions)
-        for measure in scalars:
-            parts = [(_integers(table.column(name)), factor) for name, factor in self.pieces[measure]]
-            values[measure] = _placed(_combined(measure, parts), at, len(positions))
+        at = self._positions(table, positions) if self.pieces else None
+        for measure, pieces in self.pieces.items():
+            parts = [(_integers(table.column(name)), factor) for name, factor in pieces]
+            numbers = _combined(measure, parts)
+            values[measure] = np.zeros(len(positions), dtype=numbers.dtype)  # where a group has no rows
+            values[measure][at] = numbers
         return values
 
     def _binned(self, rows: Any, bins: Bins) -> Any:
         return self._coded(rows.group_by(*self.by, self.names[bins]).aggregate(n=rows.count()))
 
-    def _counted(self, table: Any, bins: Bins, positions: dict[Code, int]) -> NDArray[np.int64]:
-        name = self.names[bins]
+    def _counted(self, table: Any, measure: Measure, positions: dict[Code, int]) -> NDArray[np.int64]:
+        assert measure.bins is not None
+        name, size = self.names[measure.bins], measure.size
         # Rows without a value are a bin of their own to the engine: cheaper to drop here than to filter there.
         table = table.filter(table.column(name).is_valid())
-        made = np.zeros((len(positions), bins.size), dtype=np.int64)
+        counts = np.zeros((len(positions), size), dtype=np.int64)
         # They are within range (see `Bins`). If an engine should count differently, a row still counts once, in a bin.
-        column = np.clip(np.asarray(table.column(name).to_numpy(), dtype=np.int64), 0, bins.size - 1)
-        np.add.at(made, (self._positions(table, positions), column), table.column("n").to_numpy())
-        return made
+        column = np.clip(np.asarray(table.column(name).to_numpy(), dtype=np.int64), 0, size - 1)
+        np.add.at(counts, (self._positions(table, positions), column), table.column("n").to_numpy())
+        return counts
 
 
 def _terms(scope: Scope, wanted: Sequence[Value | Bins]) -> dict[tuple[str, Nulls], Term]:
@@ -383,7 +376,6 @@ def _terms(scope: Scope, wanted: Sequence[Value | Bins]) -> dict[tuple[str, Null
 
 def _integers(column: Any) -> NDArray[Any]:
     """A column of integers, or of integers as text."""
-
     if pa.types.is_integer(column.type):
         return np.asarray(column.to_numpy(), dtype=np.int64)
     return np.array([int(text) for text in column.to_pylist()], dtype=object)
@@ -400,10 +392,3 @@ def _combined(measure: Measure, parts: Sequence[tuple[NDArray[Any], int]]) -> ND
     if not fits(measure.bits):
         return np.asarray(total, dtype=object)
     return np.asarray(np.clip(total, -LIMIT, LIMIT), dtype=np.int64)
-
-
-def _placed(numbers: NDArray[Any], at: NDArray[np.int64], size: int) -> NDArray[Any]:
-    """The numbers at their groups' positions, zero elsewhere."""
-    made = np.zeros(size, dtype=numbers.dtype)
-    made[at] = numbers
-    return made

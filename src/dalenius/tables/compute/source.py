@@ -87,7 +87,6 @@ class Source:
 
     def upload(self, public: PublicTable) -> Any:
         """A public table inside the engine; sent once."""
-
         if public.digest not in self._uploaded:
             self._uploaded[public.digest] = ibis.memtable(public.arrow)
         return self._uploaded[public.digest]

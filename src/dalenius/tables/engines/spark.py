@@ -57,7 +57,6 @@ class Spark(Engine):
         return type(data).__module__.partition(".")[0] == "pyspark"
 
     def open(self, data: Any, table: str | None, schema: Schema) -> Opened:
-
         called, frame = "data", data
         if not hasattr(data, "sparkSession"):
             if not hasattr(data, "table"):

@@ -77,7 +77,6 @@ class Keys:
 
     def arrow(self, kinds: tuple[Kind, ...], index: str, names: tuple[str, ...]) -> Any:
         """The keys as an Arrow table of columns `names`, and their position as `index`."""
-
         parts = zip(names, zip(*self.rows, strict=True), kinds, strict=True)
         columns = {name: pa.array(values, ARROW[kind]) for name, values, kind in parts}
         return pa.table(columns | {index: pa.array(range(len(self.rows)), pa.int64())})

@@ -80,7 +80,6 @@ class PublicTable:
 
 
 def _arrow(data: Any) -> Any:
-
     try:
         if isinstance(data, str | Path):
             return _read(Path(data))
@@ -115,7 +114,6 @@ def _read(path: Path) -> Any:
 
 
 def _fields(arrow: Any) -> tuple[Field, ...]:
-
     fields = []
     # One by one: a type that is unknown to Ibis is of no use, but no reason to refuse the others.
     for name, column in zip(arrow.column_names, arrow.columns, strict=True):
@@ -131,7 +129,6 @@ def _fields(arrow: Any) -> tuple[Field, ...]:
 
 def _clean(column: Any, kind: Kind) -> Any:
     """The clean form of a public column. It may fail, and say why: nobody's row is in it."""
-
     if kind == "number":
         doubles = column.cast(pa.float64(), safe=False)
         doubles = pc.if_else(pc.is_nan(doubles), None, doubles)
@@ -144,12 +141,10 @@ def _clean(column: Any, kind: Kind) -> Any:
 
 
 def _has_nan(column: Any) -> bool:
-
     return pa.types.is_floating(column.type) and bool(pc.any(pc.is_nan(column)).as_py())
 
 
 def _digest(arrow: Any) -> str:
-
     sink = pa.BufferOutputStream()
     plain = arrow.replace_schema_metadata(None).combine_chunks()
     with pa.ipc.new_stream(sink, plain.schema) as writer:

@@ -33,7 +33,7 @@ from __future__ import annotations
 import datetime
 import math
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -168,16 +168,18 @@ class Column:
         nulls: Nulls | None = None,
         type: Kind | None = None,
     ) -> None:
-        object.__setattr__(self, "bounds", bounds_of(bounds, "a column"))
-        object.__setattr__(self, "categories", categories_of(categories))
-        object.__setattr__(self, "nulls", nulls_of(nulls, "a column"))
         if type is not None and not is_one_of(type, *KINDS):
             meant = MEANT.get(str(type).lower())
             hint = f": write {meant!r}" if meant else ""
             raise InvalidParameter(
                 f"the type of a column is {type!r}; it must be one of {', '.join(KINDS)}{hint}."
             )
-        object.__setattr__(self, "type", type)
+        vars(self).update(
+            bounds=bounds_of(bounds, "a column"),
+            categories=categories_of(categories),
+            nulls=nulls_of(nulls, "a column"),
+            type=type,
+        )
 
     def __repr__(self) -> str:
         facts = {name: getattr(self, name) for name in ("bounds", "categories", "nulls", "type")}
@@ -236,13 +238,11 @@ class Schema:
                 made[name] = column
         policy = problems.attempt(lambda: _for_all(nulls))
         problems.raise_any()
-        object.__setattr__(self, "columns", tuple(sorted(made.items())))
-        object.__setattr__(self, "nulls", policy)
         if records not in get_args(Records):
             raise InvalidParameter(
                 f"records is {records!r}; it must be 'lines' or 'quoted' (line breaks may stand inside quotes)."
             )
-        object.__setattr__(self, "records", records)
+        vars(self).update(columns=tuple(sorted(made.items())), nulls=policy, records=records)
 
     @classmethod
     def load(cls, path: str | Path) -> Schema:
@@ -439,7 +439,7 @@ def _only(given: Mapping[str, Any], allowed: tuple[str, ...], name: str) -> None
 def _read(path: Path) -> Mapping[str, Any]:
     if not path.is_file():
         raise InvalidParameter(f"the description file {path} does not exist; check the path.")
-    parse = {".toml": _toml, ".yaml": _yaml, ".yml": _yaml}.get(path.suffix.lower())
+    parse = PARSERS.get(path.suffix.lower())
     if parse is None:
         raise InvalidParameter(f"the description file {path} must end in .toml, .yaml or .yml.")
     try:
@@ -455,12 +455,10 @@ def _read(path: Path) -> Mapping[str, Any]:
     return content
 
 
-def _toml(text: str) -> object:
-
-    return tomllib.loads(text)
-
-
 def _yaml(text: str) -> object:
     import yaml
 
     return yaml.safe_load(text)
+
+
+PARSERS: Mapping[str, Callable[[str], object]] = {".toml": tomllib.loads, ".yaml": _yaml, ".yml": _yaml}

@@ -75,7 +75,6 @@ class Bins(Recorded):
 
     def _among(self, term: Term) -> Any:
         """How many of the inner edges are at or below the value."""
-
         x = term.value.cast("float64")
         missing = self._missing()
         absent = null("int64") if missing is None else integer(self.bin(missing))
@@ -89,7 +88,6 @@ class Bins(Recorded):
         return ibis.cases((x.isnull(), absent), else_=passed[0].cast("int64"))
 
     def _uniform(self, term: Term) -> Any:
-
         missing = self._missing()
         x = clamp(term, self.lower, self._last, None if missing is None else min(missing, self._last))
         # One width is added first and one bin taken off after: nothing here is tiny, which PostgreSQL would refuse.
@@ -104,7 +102,6 @@ class Bins(Recorded):
 
     def _clipped(self, index: Any) -> Any:
         """Within the bins, which `_last` proves it is already; null stays null, as it would not in LEAST."""
-
         last = self.size - 1
         return ibis.cases((index < 0, integer(0)), (index > last, integer(last)), else_=index)
 

@@ -120,7 +120,6 @@ class Value(Recorded):
         return self._integers(term) if self.exact else self._doubles(term)
 
     def _integers(self, term: Term) -> Any:
-
         x = term.value.cast("int64")
         scale = int(1 / self.granularity)
         below, above = math.ceil(self.lower) - 1, math.floor(self.upper)
@@ -153,7 +152,6 @@ class Value(Recorded):
 
 def clamp(term: Term, lower: float, upper: float, missing: float | None) -> Any:
     """The term in double precision, clamped; null becomes `missing` (None: null)."""
-
     x = term.value.cast("float64")
     low, high = double(lower), double(upper)
     otherwise = null("float64") if missing is None else double(missing)

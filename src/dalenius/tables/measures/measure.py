@@ -46,7 +46,6 @@ class Frame:
 
     def count(self, given: Sequence[str]) -> Any:
         """How many rows have a value of these expressions."""
-
         names = sorted({self.names[text] for text in given})
         if not names:
             return self.rows.count()
@@ -146,7 +145,6 @@ class Measure(Recorded, ABC):
 
     def _total(self, frame: Frame, x: Any, bits: int) -> list[tuple[Any, int]]:
         """The sum of x over the rows that have all that is needed."""
-
         own = {value.text for value in self.values}
         others = sorted({frame.names[text] for text in self.given if text not in own})
         if others:

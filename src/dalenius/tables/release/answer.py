@@ -141,7 +141,8 @@ class Answer:
 
     # -- other shapes ---------------------------------------------------------------------------------
 
-    def _table(self) -> dict[str, list[Any]]:
+    def to_dict(self) -> dict[str, list[Any]]:
+        """Columns by name: keys, then for each aggregate its estimate, error, low and high."""
         names = self.released.columns
         table: dict[str, list[Any]] = {name: [key[k] for key in self.keys] for k, name in enumerate(names)}
         for column in self.columns:
@@ -152,15 +153,11 @@ class Answer:
                 table[f"{column.name}_high"] = column.high.tolist()
         return table
 
-    def to_dict(self) -> dict[str, list[Any]]:
-        """Columns by name: keys, then for each aggregate its estimate, error, low and high."""
-        return self._table()
-
     def to_pandas(self) -> Any:
         """A pandas DataFrame."""
         import pandas as pd
 
-        frame = pd.DataFrame(self._table())
+        frame = pd.DataFrame(self.to_dict())
         frame.attrs = {"cost": self.cost, "from_the_record": self.free, "given": self.given}
         return frame
 
@@ -168,12 +165,11 @@ class Answer:
         """A Polars DataFrame."""
         import polars as pl
 
-        return pl.DataFrame(self._table())
+        return pl.DataFrame(self.to_dict())
 
     def to_arrow(self) -> Any:
         """An Arrow table."""
-
-        return pa.table(self._table())
+        return pa.table(self.to_dict())
 
     def to_markdown(self) -> str:
         """A Markdown table: estimate [low, high]."""
@@ -222,10 +218,10 @@ class Answer:
         return f"<Answer: {len(self)} rows, {len(self.columns)} columns{record}>"
 
     def _rows(self, most: int | None = None) -> list[list[str]]:
-        rows = []
-        for k, key in enumerate(self.keys[:most]):
-            rows.append([str(part) for part in key] + [_text(column, k) for column in self.columns])
-        return rows
+        return [
+            [*map(str, key), *(_text(column, k) for column in self.columns)]
+            for k, key in enumerate(self.keys[:most])
+        ]
 
     def _note(self) -> str:
         kind = "all together" if self.wanted.simultaneous else "each"

@@ -21,7 +21,7 @@ from dalenius.tables.facts.kinds import (
     needs_identity,
     public_name,
 )
-from dalenius.tables.facts.nearest import nearest
+from dalenius.tables.facts.nearest import alike, nearest
 from dalenius.tables.facts.public import PublicTable
 from dalenius.tables.facts.schema import HOW_TO_DECLARE, Impute, Nulls, Schema
 from dalenius.tables.rows.compile import compile_tree
@@ -76,16 +76,14 @@ class Scope:
 
     def resolve(self, name: str) -> str:
         """The column meant by a name: exactly, or alone when capitals are ignored."""
-        if name in self._inside:
-            return name
-        close = [known for known in self.names if known.lower() == name.lower()]
-        if len(close) == 1:
-            return close[0]
-        if close:
+        meant = alike(name, self.names)
+        if not meant:
+            raise QueryRefused(f"there is no column {name!r}; {nearest(name, self.names)}.")
+        if len(meant) > 1:
             raise QueryRefused(
-                f"{name!r} may mean {' or '.join(map(repr, close))}; write it with the right capitals."
+                f"{name!r} may mean {' or '.join(map(repr, meant))}; write it with the right capitals."
             )
-        raise QueryRefused(f"there is no column {name!r}; {nearest(name, self.names)}.")
+        return meant[0]
 
     def named(self, text: str) -> str | None:
         """The column that a text is the name of, in double quotes or as it is; None for an expression.

@@ -82,24 +82,20 @@ class Term:
 def double(x: float) -> Any:
     """A constant in double precision. As text: a bare 0.1 is a decimal to the engines, rounded in their own
     ways."""
-
     return ibis.literal(repr(float(x))).cast("float64")
 
 
 def integer(x: int) -> Any:
     """A constant of 64 bits. As text: a bare 5 is 32 bits wide to the engines, and its square may not fit."""
-
     return ibis.literal(str(int(x))).cast("int64")
 
 
 def null(dtype: str) -> Any:
-
     return ibis.null(dtype)
 
 
 def literal(value: Any) -> Term:
     """A constant of the query."""
-
     if isinstance(value, bool):
         return Term(ibis.literal(value), "bool", constant=value)
     if isinstance(value, int) and -(2**INT64) <= value < 2**INT64:
@@ -194,7 +190,6 @@ def magnitude(a: Term, reach: int) -> Term:
 
 def root(a: Term, reach: int) -> Term:
     """The square root, null for what is negative."""
-
     if a.constant is not None:
         if a.constant < 0:
             raise QueryRefused("it takes the root of a negative number.")
@@ -206,7 +201,6 @@ def root(a: Term, reach: int) -> Term:
 
 def rounded(a: Term, up: bool) -> Term:
     """floor or ceil, as an integer; magnitudes beyond 2^62 are clamped."""
-
     if a.kind == "integer":
         return a
     if a.constant is not None:

@@ -86,8 +86,8 @@ def parse_aggregates(text: str, unit: str | None = None) -> dict[str, Aggregate]
         raise QueryRefused("the list of aggregates is empty; write e.g. 'n = count()'.")
     aggregates: dict[str, Aggregate] = {}
     for item in select.expressions:
-        if (isinstance(item, exp.EQ) and isinstance(item.this, exp.Column)) or isinstance(
-            item, exp.PropertyEQ
+        if isinstance(item, exp.PropertyEQ) or (
+            isinstance(item, exp.EQ) and isinstance(item.this, exp.Column)
         ):
             plain(item.this, "this")
             name, call = item.this.name, item.expression

@@ -18,7 +18,7 @@ from sqlglot import exp
 
 from dalenius.errors import QueryRefused
 from dalenius.tables.ask.query import Table
-from dalenius.tables.facts.nearest import nearest
+from dalenius.tables.facts.nearest import alike, nearest
 from dalenius.tables.facts.public import PublicTable
 from dalenius.tables.rows.expressions import quoted, written
 
@@ -29,12 +29,6 @@ class _Named:
 
     alias: str
     columns: dict[str, str]
-
-    def matches(self, name: str) -> list[str]:
-        """The columns meant by a name: that exactly, or those that differ in capitals only."""
-        if name in self.columns:
-            return [name]
-        return [own for own in self.columns if own.lower() == name.lower()]
 
 
 class Names:
@@ -58,7 +52,7 @@ class Names:
         meant = [
             (table, column)
             for table in searched
-            for column in table.matches(node.name)
+            for column in alike(node.name, table.columns)
             if node.table or (table.alias, column) not in self.hidden
         ]
         if not meant:

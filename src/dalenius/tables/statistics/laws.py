@@ -18,6 +18,7 @@ from scipy.special import log_ndtr, ndtr, ndtri
 
 from dalenius.core.record import JSON, exact
 from dalenius.tables.measures.tree import Reals
+from dalenius.tables.statistics.roots import halved
 
 FLATTEST = 1e-300
 """Noise is at least so wide: nothing is divided by zero."""
@@ -213,12 +214,9 @@ def _tail(place: Reals, t: Reals) -> Reals:
 @lru_cache(maxsize=64)
 def _multiples(failure: float) -> tuple[Reals, Reals]:
     places = np.linspace(0.0, 1.0, 129)
-    low, high = np.zeros_like(places), np.full_like(places, 2 + 2 * math.log(1 / failure))
-    for _ in range(60):
-        middle = (low + high) / 2
-        outside = _tail(places, middle) > failure
-        low, high = np.where(outside, middle, low), np.where(outside, high, middle)
-    return places, np.where(places < NORMAL, -float(ndtri(failure / 2)), high)
+    most = np.full_like(places, 2 + 2 * math.log(1 / failure))
+    far = halved(lambda t: _tail(places, t) > failure, np.zeros_like(places), most)
+    return places, np.where(places < NORMAL, -float(ndtri(failure / 2)), far)
 
 
 def truncated_mean(seen: Reals, noise: Reals, most: Reals) -> Reals:
@@ -227,9 +225,8 @@ def truncated_mean(seen: Reals, noise: Reals, most: Reals) -> Reals:
     most = np.maximum(most, 1e-12)
     a, b = -seen / noise, (most - seen) / noise
     mass = ndtr(b) - ndtr(a)
-    slope = (np.exp(-np.minimum(a * a, 1e3) / 2) - np.exp(-np.minimum(b * b, 1e3) / 2)) / math.sqrt(
-        2 * math.pi
-    )
+    slope = np.exp(-np.minimum(a * a, 1e3) / 2) - np.exp(-np.minimum(b * b, 1e3) / 2)
+    slope = slope / math.sqrt(2 * math.pi)
     inner = seen + noise * slope / np.maximum(mass, 1e-12)
     # Far outside, the nearer end.
     return np.asarray(np.clip(np.where(mass > 1e-9, inner, seen), 0.0, most))

@@ -9,6 +9,15 @@ import numpy as np
 from dalenius.tables.measures.tree import Reals
 
 
+def halved(outside: Callable[[Reals], Reals], low: Reals, high: Reals, steps: int = 60) -> Reals:
+    """Where a condition ends that holds at low, but not at high."""
+    for _ in range(steps):
+        middle = (low + high) / 2
+        still = outside(middle)
+        low, high = np.where(still, middle, low), np.where(still, high, middle)
+    return high
+
+
 def crossing(f: Callable[[Reals], Reals], low: Reals, high: Reals, wanted: float, steps: int = 12) -> Reals:
     """The x between low and high at which f(x), falling, is `wanted`; the end that is nearer where it never is.
 

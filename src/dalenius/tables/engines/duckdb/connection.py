@@ -36,7 +36,6 @@ def spill() -> Path:
 
 def connect() -> Any:
     """An embedded DuckDB. It makes its own folder to spill into when it must, and removes it when closed."""
-
     folder = str(spill() / str(next(numbers)))
     backend = ibis.duckdb.connect(temp_directory=folder, preserve_insertion_order=False)
     run(backend, "SET enable_progress_bar = false")

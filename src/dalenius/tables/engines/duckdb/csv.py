@@ -80,7 +80,6 @@ def _files(path: str, backend: Any) -> Iterator[Any]:
 
 
 def _stream(path: str, file: Any) -> Any:
-
     if isinstance(file, str):
         return pa.input_stream(file, compression="detect")
     ending = Path(path).suffix.lower()
@@ -88,16 +87,10 @@ def _stream(path: str, file: Any) -> Any:
     return pa.input_stream(io.BytesIO(file), compression=squeezed)
 
 
-def _first_line(stream: Any) -> bytes:
-    line: bytes = stream.read(HEAD)
-    line = line.removeprefix(MARK)
-    return line[: end + 1] if (end := line.find(b"\n")) >= 0 else line
-
-
 def _head(path: str, file: Any) -> tuple[str, list[str]]:
     """The separator and the names of columns."""
     with _stream(path, file) as stream:
-        line = _first_line(stream)
+        line = io.BytesIO(stream.read(HEAD).removeprefix(MARK)).readline()
     first = line.removesuffix(b"\n").removesuffix(b"\r").decode("utf-8", "replace")
     separator = max(SEPARATORS, key=first.count)
     (names,) = csv.reader([first], delimiter=separator) if first and "\r" not in first else ([],)
@@ -145,7 +138,6 @@ class _Rest:
 
 def _columns(piece: bytes, cutter: Cutter) -> Any:
     """The columns of good records. A record of another number of fields is left out."""
-
     plain = piece.count(b"\r") == piece.count(b"\r\n") and not piece.startswith(MARK) and _is_utf8(piece)
     piece = piece if plain else _disguised(piece)
     names = [f"r{i}" for i in range(cutter.fields)]
@@ -176,7 +168,6 @@ def _disguised(piece: bytes) -> bytes:
 
 
 def _revealed(column: Any) -> Any:
-
     if pc.all(pc.string_is_ascii(column)).as_py() is not False:
         return column
     values = (value.replace(STAND_IN, "\r").encode("latin-1") for value in column.to_pylist())
@@ -201,7 +192,6 @@ def _kinds(backend: Any, names: Sequence[str], first: Any, schema: Schema) -> li
 
 def _kept(backend: Any, batches: Iterator[Any], kinds: Sequence[Kind]) -> Any:
     """The clean columns in a table of DuckDB's, in a file that has no name any more."""
-
     number = next(numbers)
     file, place = connection.spill() / f"{number}.table", f"csv_{number}"
     schema = pa.schema([(f"r{i}", pa.string()) for i in range(len(kinds))])

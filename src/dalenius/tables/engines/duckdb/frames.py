@@ -38,7 +38,6 @@ START, END = -62_135_596_800, 253_402_214_400
 
 def open_frame(engine: Engine, data: Any, schema: Schema) -> Opened:
     """Register the columns with an embedded DuckDB."""
-
     module = type(data).__module__.partition(".")[0]
     columns = _from_pandas(data, schema) if module == "pandas" else _from_arrow(data, module, schema)
     names = [name for name, _, _ in columns]
@@ -58,7 +57,6 @@ def open_frame(engine: Engine, data: Any, schema: Schema) -> Opened:
 
 def _from_pandas(frame: Any, schema: Schema) -> list[tuple[str, Any, bool]]:
     """(name, column, whether it has no way to say "missing", as NumPy's integers and truth values have not)."""
-
     columns = []
     for position, name in enumerate(frame.columns):
         series = frame.iloc[:, position]
@@ -78,7 +76,6 @@ def _of_objects(dtype: Any) -> bool:
 
 
 def _from_arrow(data: Any, module: str, schema: Schema) -> list[tuple[str, Any, bool]]:
-
     if module == "polars":
         data = data.collect() if hasattr(data, "collect") else data
         return [(s.name, _polars(s, schema), False) for s in data.get_columns()]
@@ -95,7 +92,6 @@ def _polars(series: Any, schema: Schema) -> Any:
 
 
 def _listed(values: Any, declared: Any) -> Any:
-
     if isinstance(values, pa.Array | pa.ChunkedArray):
         return values
     if isinstance(values, np.ndarray) and values.dtype.kind != "O":
@@ -105,7 +101,6 @@ def _listed(values: Any, declared: Any) -> Any:
 
 def _converted(make: Any, values: Any) -> Any:
     """An Arrow column, or one of a type without use where there is no such thing: then its name is refused."""
-
     with contextlib.suppress(pa.ArrowException, TypeError, ValueError, NotImplementedError):
         return make(values)
     return pa.nulls(len(values))
@@ -113,7 +108,6 @@ def _converted(make: Any, values: Any) -> Any:
 
 def form(column: Any, x: str) -> tuple[Any, Clean]:
     """What DuckDB is given, and the clean form of it."""
-
     column = column if isinstance(column, pa.ChunkedArray) else pa.chunked_array([column])
     dtype = column.type
     if is_.is_dictionary(dtype) or is_.is_run_end_encoded(dtype):
@@ -142,7 +136,6 @@ def form(column: Any, x: str) -> tuple[Any, Clean]:
 
 def _plain(column: Any) -> Any:
     """Values in place of codes."""
-
     chunks = [
         chunk.dictionary_decode() if pa.types.is_dictionary(chunk.type) else pc.run_end_decode(chunk)
         for chunk in column.chunks
@@ -152,7 +145,6 @@ def _plain(column: Any) -> Any:
 
 def _valid(column: Any) -> Any:
     """Text that is UTF-8, which Arrow does not see to."""
-
     with contextlib.suppress(pa.ArrowInvalid):
         column.validate(full=True)
         return column
@@ -162,7 +154,6 @@ def _valid(column: Any) -> Any:
 
 def _units(column: Any) -> Any:
     """Moments as the integers they are: DuckDB would fail on those that microseconds cannot hold."""
-
     return pa.chunked_array([chunk.view(pa.int64()) for chunk in column.chunks], pa.int64())
 
 

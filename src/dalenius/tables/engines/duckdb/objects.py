@@ -30,7 +30,6 @@ ORDER = ("text", *KINDS, OTHER)
 
 def from_objects(values: Iterable[Any], declared: Kind | None) -> Any:
     """An Arrow column; of Arrow's type null where most values are of no kind."""
-
     listed = list(values)
     types = Counter(map(type, listed))
     kind = declared or _commonest(listed, types)

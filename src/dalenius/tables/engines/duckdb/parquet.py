@@ -90,7 +90,6 @@ def _after(schema: list[tuple[Any, ...]], at: int) -> int:
 
 
 def _by_arrow(engine: Engine, backend: Any, path: str, called: str) -> Opened:
-
     files = [path] if Path(path).is_file() else sorted(glob.glob(path, recursive=True))
     schema = dataset.dataset(files, format="parquet").schema
     forms = [form(pa.chunked_array([], f.type), f"r{i}") for i, f in enumerate(schema)]

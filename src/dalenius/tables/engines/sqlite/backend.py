@@ -102,7 +102,6 @@ class Backend(theirs.Backend):  # type: ignore[misc]
             cursor.executemany(f'INSERT INTO temp."{op.name}" VALUES ({marks})', values)
 
     def to_pyarrow(self, expression: Any, /, **_: Any) -> Any:
-
         self._run_pre_execute_hooks(expression)
         schema = expression.as_table().schema().to_pyarrow()
         with self._safe_raw_sql(self.compile(expression)) as cursor:
