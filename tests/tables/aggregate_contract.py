@@ -107,6 +107,13 @@ class AggregateContract:
         assert first.canonical() == second.canonical()
         assert all(self.asked.weight(role) > 0 for role, _ in first.roles[0])
 
+    def test_it_has_one_spelling(self) -> None:
+        scope = large()[1].table().scope()
+        normal = self.asked.normal(scope)
+        assert normal.normal(scope) == normal
+        assert normal.roles(scope) == self.asked.roles(scope)
+        assert from_record(normal.record()) == normal
+
     @pytest.mark.parametrize("adjacency", [ADD_REMOVE, REPLACE_ONE])
     def test_no_neighbour_moves_a_measure_further_than_is_claimed(self, adjacency: Adjacency) -> None:
         rng = np.random.default_rng(7)
