@@ -5,6 +5,7 @@ from __future__ import annotations
 import bisect
 import itertools
 import math
+import operator
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -18,7 +19,7 @@ from dalenius.errors import InvalidParameter
 from dalenius.tables.facts.forms import NULLS, NUMBER, NUMBERS, PLAIN, Form, Recorded
 from dalenius.tables.facts.schema import Nulls, imputed_number
 from dalenius.tables.measures.gridding import LARGEST_POWER, clamp
-from dalenius.tables.rows.terms import Term, double, integer, null
+from dalenius.tables.rows.terms import Term, balanced, double, integer, null
 
 MOST = 2**20
 MOST_EDGES = 256
@@ -78,14 +79,9 @@ class Bins(Recorded):
         x = term.value.cast("float64")
         missing = self._missing()
         absent = null("int64") if missing is None else integer(self.bin(missing))
-        passed = [(x >= double(edge)).cast("int32") for edge in self.edges[1:-1]] or [
-            ibis.literal(0, "int32")
-        ]
-        while len(passed) > 1:  # in pairs: a tree, not a chain hundreds deep
-            passed = [
-                a + b for a, b in itertools.zip_longest(passed[::2], passed[1::2], fillvalue=ibis.literal(0))
-            ]
-        return ibis.cases((x.isnull(), absent), else_=passed[0].cast("int64"))
+        passed = [(x >= double(edge)).cast("int32") for edge in self.edges[1:-1]]
+        total = balanced(passed or [ibis.literal(0, "int32")], operator.add)
+        return ibis.cases((x.isnull(), absent), else_=total.cast("int64"))
 
     def _uniform(self, term: Term) -> Any:
         missing = self._missing()
@@ -144,16 +140,9 @@ class Bins(Recorded):
 
 def equal_bins(term: Term, text: str, bounds: tuple[float, float], size: int, nulls: Nulls) -> Bins:
     """So many bins of the same width between the bounds."""
-    lower, upper = bounds
-    size = count("the number of bins", size, 1)
-    if size > MOST:
-        raise InvalidParameter(f"{size} bins are asked for; at most {MOST} are allowed.")
+    (lower, upper), size = bounds, _size(size, 1)
     width = (upper - lower) / size
-    if (
-        not 2.0**-LARGEST_POWER < width < 2.0**LARGEST_POWER
-        or lower + width == lower
-        or upper - width == upper
-    ):
+    if not _tellable(width) or lower + width == lower or upper - width == upper:
         raise InvalidParameter(
             f"{size} bins between {lower:g} and {upper:g} are too narrow for doubles; ask for fewer."
         )
@@ -165,10 +154,7 @@ def fine_bins(term: Term, text: str, bounds: tuple[float, float], most: int, nul
 
     Whole numbers have a bin each if they fit.
     """
-    lower, upper = bounds
-    most = count("the number of bins", most, 2)
-    if most > MOST:
-        raise InvalidParameter(f"{most} bins are asked for; at most {MOST} are allowed.")
+    (lower, upper), most = bounds, _size(most, 2)
     power = math.frexp((upper - lower) / most)[1] - 1
     width = 2.0 ** (max(power, 0) if term.kind == "integer" else power)
     while True:
@@ -179,7 +165,7 @@ def fine_bins(term: Term, text: str, bounds: tuple[float, float], most: int, nul
             break
         width *= 2
     first = float(start * Fraction(width))
-    if not 2.0**-LARGEST_POWER < width < 2.0**LARGEST_POWER or abs(start) + size > 2**50:
+    if not _tellable(width) or abs(start) + size > 2**50:
         raise InvalidParameter(
             f"the bounds of {text!r} are too narrow for doubles; subtract a constant from the column."
         )
@@ -194,6 +180,17 @@ def listed_bins(term: Term, text: str, edges: Iterable[float], nulls: Nulls) -> 
     if any(a >= b for a, b in itertools.pairwise(listed)):
         raise InvalidParameter("the edges must increase.")
     return Bins(text, listed[0], 0.0, len(listed) - 1, listed, *_policy(term, text, nulls))
+
+
+def _size(size: int, least: int) -> int:
+    size = count("the number of bins", size, least)
+    if size > MOST:
+        raise InvalidParameter(f"{size} bins are asked for; at most {MOST} are allowed.")
+    return size
+
+
+def _tellable(width: float) -> bool:
+    return 2.0**-LARGEST_POWER < width < 2.0**LARGEST_POWER
 
 
 def _told_apart(bins: Bins) -> Bins:

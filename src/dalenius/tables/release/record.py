@@ -59,7 +59,7 @@ def read_answer(record: Mapping[str, JSON], query: Query) -> tuple[Query, Releas
     noisy, ranks = {}, {}
     for measure, kept in zip(measures, record["measures"], strict=True):
         if kept["noisy"] is not None:
-            noisy[measure] = _read_noisy(kept["noisy"])
+            noisy[measure] = Noisy(_read(kept["noisy"]["values"]), _read_law(kept["noisy"]["law"]))
         for one in kept["ranks"]:
             ranks[measure, tuple(float(level) for level in one["levels"])] = _read_ranks(one)
     released = Released(tuple(record["columns"]), read_keys(record["keys"]), noisy, ranks)
@@ -67,18 +67,13 @@ def read_answer(record: Mapping[str, JSON], query: Query) -> tuple[Query, Releas
 
 
 def _read_law(record: Mapping[str, JSON]) -> Law:
-    kind = LAWS.get(record["kind"])
-    if kind is None:
+    if record["kind"] not in LAWS:
         raise unknown("noise", record["kind"], LedgerError)
-    return kind.from_record(record)
+    return LAWS[record["kind"]].from_record(record)
 
 
 def _noisy_record(noisy: Noisy | None) -> dict[str, JSON] | None:
     return None if noisy is None else {"law": noisy.law.record(), "values": _written(noisy.values)}
-
-
-def _read_noisy(record: Mapping[str, JSON]) -> Noisy:
-    return Noisy(_read(record["values"]), _read_law(record["law"]))
 
 
 def _ranks_record(levels: tuple[float, ...], ranks: Ranks) -> dict[str, JSON]:

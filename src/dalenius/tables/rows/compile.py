@@ -169,7 +169,7 @@ class _Compiler:
     def logic(self, tree: Any, combine: Callable[[Any, Any], Any]) -> Term:
         # A chain of ANDs leans left and can be thousands long: walk it, do not recurse.
         parts = [self.condition(part) for part in tree.flatten()]
-        return terms.truth(_combined([part.value for part in parts], combine), *parts)
+        return terms.truth(terms.balanced([part.value for part in parts], combine), *parts)
 
     def negation(self, tree: Any) -> Term:
         inner = self.condition(tree.this)
@@ -217,7 +217,7 @@ class _Compiler:
             raise QueryRefused("IN needs a list of constants.")
         # Not isin: Ibis writes `x IN (...) IS NULL` without brackets, which is no SQL to Spark.
         equal = [x.value == v.value for v in values]
-        return terms.truth(_combined(equal, operator.or_), x)
+        return terms.truth(terms.balanced(equal, operator.or_), x)
 
     def is_null(self, tree: Any) -> Term:
         if isinstance(tree.expression, exp.Boolean):
@@ -327,14 +327,6 @@ def refusal(tree: Any) -> str:
     if isinstance(tree, exp.Anonymous):
         return f"there is no function {name!r}."
     return f"{name!r} is not in the language of expressions (see dalenius.tables.rows.expressions)."
-
-
-def _combined(values: list[Any], combine: Callable[[Any, Any], Any]) -> Any:
-    """In pairs: a tree, not a chain thousands deep, which engines refuse."""
-    while len(values) > 1:
-        paired = [combine(a, b) for a, b in zip(values[::2], values[1::2], strict=False)]
-        values = paired + values[len(paired) * 2 :]
-    return values[0]
 
 
 def _named(term: Term) -> str:

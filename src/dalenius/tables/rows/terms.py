@@ -17,6 +17,7 @@ out of its argument itself. Operations on constants are carried out here, so tha
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -224,6 +225,14 @@ def remainder(a: Term, b: Term) -> Term:
         raise QueryRefused("% of two constants; write the result.")
     top = b.constant.bit_length()
     return replace(a, value=a.value % b.value, top=top, bottom=0, whole=True)
+
+
+def balanced(values: list[Any], combine: Callable[[Any, Any], Any]) -> Any:
+    """Values combined in pairs: a tree, not a chain thousands deep, which engines refuse."""
+    while len(values) > 1:
+        pairs = [combine(a, b) for a, b in zip(values[::2], values[1::2], strict=False)]
+        values = pairs + values[len(pairs) * 2 :]
+    return values[0]
 
 
 def alike(terms: list[Term], what: str) -> list[Term]:
