@@ -22,7 +22,6 @@ from dalenius.session.record import answers, questions
 from dalenius.session.version1 import GUARANTEES, call_in, unit_of
 from dalenius.tables.aggregates import Aggregate, from_record
 from dalenius.tables.ask.query import Table
-from dalenius.tables.ask.record import query_record
 from dalenius.tables.facts.forms import NUMBERS, read_constant, read_keys, read_nulls
 from dalenius.tables.facts.keys import discover
 from dalenius.tables.facts.kinds import Field
@@ -129,9 +128,9 @@ def _query(query: dict[str, Any]) -> dict[str, JSON]:
     table, keys = _table(query["table"]["Table"]), query["keys"]
     aggregates = {name: _aggregate(asked) for name, asked in query["aggregates"]}
     if keys is None:
-        return query_record(table.agg(**aggregates))
+        return table.agg(**aggregates).record()
     listed = discover() if keys == {"Discover": {}} else read_keys(_keys(keys["Keys"]["rows"]))
-    return query_record(table.group_by(*query["columns"], keys=listed).agg(**aggregates))
+    return table.group_by(*query["columns"], keys=listed).agg(**aggregates).record()
 
 
 def _table(table: dict[str, Any]) -> Table:

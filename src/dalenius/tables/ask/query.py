@@ -16,9 +16,12 @@ from typing import Any, Literal
 import ibis
 from sqlglot import exp
 
-from dalenius.core import checks, record
+from dalenius.core import checks
+from dalenius.core.record import JSON
+from dalenius.core.record import text as record_text
 from dalenius.errors import InvalidParameter, QueryRefused
 from dalenius.tables.aggregates import Aggregate
+from dalenius.tables.facts.forms import nulls_record
 from dalenius.tables.facts.keys import Discover, Keys, checked_kinds, group_kind, public_keys
 from dalenius.tables.facts.kinds import Field, is_text
 from dalenius.tables.facts.problems import Problems
@@ -64,7 +67,7 @@ class Table:
         table = self
         for name, expression in expressions.items():
             scope, text = table._read(expression, f"column {name!r}", "age / 10")
-            scope.apply(Compute(name, text), _shape)
+            Compute(name, text).apply(scope, _shape)
             table = replace(table, steps=(*table.steps, Compute(name, text)))
         return table
 
@@ -100,7 +103,7 @@ class Table:
             )
         scope = self.scope()
         step = Join(public, tuple((scope.resolve(ours), theirs) for ours, theirs in pairs), how)
-        scope.apply(step, _shape)
+        step.apply(scope, _shape)
         return replace(self, steps=(*self.steps, step))
 
     def group_by(self, *columns: str, keys: Any = None) -> Grouped:
@@ -135,6 +138,23 @@ class Table:
         """The question, about all rows at once: `agg(n=dp.count())`."""
         return _query(self, (), None, unnamed, aggregates)
 
+    def record(self) -> dict[str, JSON]:
+        """The table as a question sees it, in the words of a ledger.
+
+        missing: whether a row can lack a value. nulls: what then becomes of it, for columns of the data and joined
+        ones. Of the schema nothing else is here: bounds and categories are with what they were used for.
+        """
+        fields = [*self.fields, *(f for step in self.steps for f in step.added)]
+        return {
+            "name": self.name,
+            "columns": [
+                {"name": f.name, "type": f.kind, "missing": f.missing}
+                for f in sorted(self.fields, key=lambda f: f.name)
+            ],
+            "nulls": {f.name: nulls_record(self.schema.policy(f.name)) for f in fields if f.missing},
+            "steps": [step.record() for step in self.steps],
+        }
+
     def __repr__(self) -> str:
         names = self.names
         shown = ", ".join(names[:8]) + (f" and {len(names) - 8} more" if len(names) > 8 else "")
@@ -157,7 +177,7 @@ class Table:
         """The columns as they are after the steps, belonging to no engine."""
         scope = Scope(None, self.fields, self.schema)
         for step in self.steps:
-            scope.apply(step, _shape)
+            step.apply(scope, _shape)
         return scope
 
 
@@ -214,11 +234,23 @@ class Query:
         groups = f" ({len(self.keys)} groups)" if isinstance(self.keys, Keys) else ""
         return f"<Query of {self.table.name!r}: {_shortened(asked)}{_shortened(kept)}{by}{groups}>"
 
+    def record(self) -> dict[str, JSON]:
+        """What is asked, in the words of a ledger, and nothing of how it is computed.
+
+        The same question has one record, and another question another: every constant is written with its type, every
+        expression in its normal form, a public table by a digest of its rows. Grids, bins and noise follow from the
+        code of the day; they are not part of the question but of the answer (`release.record`).
+        """
+        return {
+            "table": self.table.record(),
+            "group_by": list(self.columns),
+            "keys": None if self.keys is None else self.keys.record(),
+            "aggregates": [{"name": name, "aggregate": asked.record()} for name, asked in self.aggregates],
+        }
+
     def canonical(self) -> str:
         """A text that identifies the question: the same for the same question, another for any other."""
-        from dalenius.tables.ask.record import query_record
-
-        return record.text(query_record(self))
+        return record_text(self.record())
 
 
 def _query(

@@ -199,7 +199,7 @@ class Evaluation:
     def _projected(self) -> Any:
         scope = Scope(self.source.rows, self.source.fields, self.query.table.schema)
         for step in self.query.table.steps:
-            scope.apply(step, self.source.upload)
+            step.apply(scope, self.source.upload)
         columns: dict[str, Any] = {}
         if self.unit.column is not None:
             columns |= self._ids(scope)

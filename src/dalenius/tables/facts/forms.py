@@ -88,13 +88,10 @@ def read_nulls(record: JSON) -> Nulls | None:
     """The policy that `nulls_record` wrote."""
     if isinstance(record, dict):
         return Impute(read_constant(record["impute"]))
-    if record == "drop":
-        return "drop"
-    if record == "never":
-        return "never"
-    if record is None:
-        return None
-    raise unknown("a policy for missing values", record, LedgerError)
+    if record not in (None, "drop", "never"):
+        raise unknown("a policy for missing values", record, LedgerError)
+    policy: Nulls | None = record
+    return policy
 
 
 PLAIN = Form(lambda value: value, lambda record: record)

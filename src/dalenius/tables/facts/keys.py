@@ -19,7 +19,9 @@ from typing import Any, TypeAlias
 import pyarrow as pa
 
 from dalenius.core.checks import shown
+from dalenius.core.record import JSON
 from dalenius.errors import InvalidParameter, QueryRefused
+from dalenius.tables.facts.forms import key_records
 from dalenius.tables.facts.kinds import KEYS, Kind, fits
 from dalenius.tables.facts.public import ARROW, PublicTable
 
@@ -37,6 +39,10 @@ MOST = 10_000_000
 @dataclass(frozen=True)
 class Discover:
     """The keys are to be discovered from the data, privately; see `discover`."""
+
+    def record(self) -> dict[str, JSON]:
+        """For the ledger."""
+        return {"kind": "discovered"}
 
 
 def discover() -> Discover:
@@ -68,6 +74,10 @@ class Keys:
 
     columns: tuple[str, ...]
     rows: tuple[Key, ...]
+
+    def record(self) -> dict[str, JSON]:
+        """For the ledger."""
+        return {"kind": "listed", "rows": key_records(self.rows)}
 
     def __len__(self) -> int:
         return len(self.rows)

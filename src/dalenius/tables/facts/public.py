@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +15,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import csv, parquet
 
+from dalenius.core.record import text
 from dalenius.errors import InvalidParameter, SourceError
+from dalenius.tables.facts.forms import constant_record
 from dalenius.tables.facts.kinds import CLEAN, MOST, Field, Kind, kind_of, public_name
 
 ARROW: Mapping[Kind, Any] = {
@@ -44,6 +48,21 @@ class PublicTable:
         if len(set(arrow.column_names)) != len(arrow.column_names):
             raise InvalidParameter("the public table has two columns of the same name; rename one.")
         return cls(_digest(arrow), _fields(arrow), arrow)
+
+    @cached_property
+    def usable_digest(self) -> str:
+        """SHA-256 over the columns that a question can use, for its record: for each a line with its name and type, and
+        a line with its values, which are of that type."""
+        digest, clean = hashlib.sha256(), self.sent(0)
+        used = (own for own in self.fields if own.kind is not None)
+        for own, name in zip(used, clean.names, strict=True):
+            values = [
+                None if value is None else constant_record(value)["is"]
+                for value in clean.arrow.column(name).to_pylist()
+            ]
+            for line in (text({"name": own.name, "type": own.kind}), json.dumps(values)):
+                digest.update(line.encode("ascii") + b"\n")
+        return digest.hexdigest()
 
     def __len__(self) -> int:
         return int(self.arrow.num_rows)

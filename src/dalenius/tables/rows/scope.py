@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from typing import Any
 
 import ibis
 from sqlglot import exp
@@ -22,15 +21,12 @@ from dalenius.tables.facts.kinds import (
     public_name,
 )
 from dalenius.tables.facts.nearest import alike, nearest
-from dalenius.tables.facts.public import PublicTable
 from dalenius.tables.facts.schema import HOW_TO_DECLARE, Impute, Nulls, Schema
 from dalenius.tables.rows.compile import compile_tree
 from dalenius.tables.rows.expressions import parse, plain, quoted, written
 from dalenius.tables.rows.reading import read
-from dalenius.tables.rows.steps import Compute, Filter, Join, Step
+from dalenius.tables.rows.steps import Join, Upload
 from dalenius.tables.rows.terms import Term
-
-Upload: TypeAlias = Callable[[PublicTable], Any]
 
 
 @dataclass(frozen=True)
@@ -65,14 +61,6 @@ class Scope:
     @property
     def names(self) -> tuple[str, ...]:
         return (*self.fields, *self.computed)
-
-    def apply(self, step: Step, upload: Upload) -> None:
-        if isinstance(step, Filter):
-            self._filter(step)
-        elif isinstance(step, Compute):
-            self._compute(step)
-        else:
-            self._join(step, upload)
 
     def resolve(self, name: str) -> str:
         """The column meant by a name: exactly, or alone when capitals are ignored."""
@@ -194,47 +182,47 @@ class Scope:
 
         return tree.transform(rename)
 
-    def _filter(self, step: Filter) -> None:
-        term = self.condition(step.condition, "the filter")
-        self.rows = self.rows.filter(term.value)
+    # The steps
 
-    def _compute(self, step: Compute) -> None:
-        term = self.declared(step.text, None, f"column {step.name!r}")
+    def filter(self, condition: str) -> None:
+        """Keep rows for which the condition holds."""
+        self.rows = self.rows.filter(self.condition(condition, "the filter").value)
+
+    def compute(self, name: str, text: str) -> None:
+        """One more column."""
+        term = self.declared(text, None, f"column {name!r}")
         if term.kind is None:
-            raise QueryRefused(f"column {step.name!r} is always null.")
-        if step.name in self._inside:
-            raise QueryRefused(f"there is a column {step.name!r} already; choose another name.")
-        inside = self._inside[step.name] = computed_name(len(self.computed))
+            raise QueryRefused(f"column {name!r} is always null.")
+        if name in self._inside:
+            raise QueryRefused(f"there is a column {name!r} already; choose another name.")
+        inside = self._inside[name] = computed_name(len(self.computed))
         self.rows = self.rows.mutate(**{inside: term.value})
-        self.computed[step.name] = term
+        self.computed[name] = term
 
-    def _join(self, step: Join, upload: Upload) -> None:
-        facts = {f.name: (i, f) for i, f in enumerate(step.table.fields)}
-        shared = {theirs for _, theirs in step.on}
-        added = [f for f in step.table.fields if f.name not in shared]
-        for f in added:
+    def join(self, step: Join, upload: Upload) -> None:
+        """The columns of a public table."""
+        number, before, match = self._joined, list(self.rows.columns), []
+        theirs = {f.name: (public_name(number, i), f.kind) for i, f in enumerate(step.table.fields)}
+        for f in step.added:
             if f.name in self._inside:
                 raise QueryRefused(
                     f"the public table and the data both have a column {f.name!r}; rename it in the public table."
                 )
-        number, before = self._joined, list(self.rows.columns)
         right = upload(step.table.sent(number))
-        match = []
-        for name, theirs in step.on:
-            (position, their), left = facts[theirs], self.column(name)
-            if left.kind not in KEYS or their.kind != left.kind:
+        for name, other in step.on:
+            (inside, kind), left = theirs[other], self.column(name)
+            if left.kind not in KEYS or kind != left.kind:
                 raise QueryRefused(
-                    f"column {name!r} is of type {left.kind} and {theirs!r} of the public table of type {their.kind}; "
-                    "to join, both must be whole numbers, text, dates or conditions, and the same."
+                    f"column {name!r} is of type {left.kind} and {other!r} of the public table of type {kind}; to "
+                    "join, both must be whole numbers, text, dates or conditions, and the same."
                 )
-            match.append(left.value == right[public_name(number, position)])
+            match.append(left.value == right[inside])
         joined = self.rows.join(right, match, how=step.how)
-        new = [public_name(number, facts[f.name][0]) for f in added if f.kind is not None]
+        new = [theirs[f.name][0] for f in step.added if f.kind is not None]
         self.rows = joined.select([joined[name] for name in (*before, *new)])
         self._joined += 1
-        for f in added:
-            self._inside[f.name] = public_name(number, facts[f.name][0])
-            self.fields[f.name] = replace(f, nullable=f.nullable or step.how == "left")
+        for f in step.added:
+            self._inside[f.name], self.fields[f.name] = theirs[f.name][0], f
 
 
 def _listed(names: frozenset[str]) -> str:
