@@ -12,7 +12,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dalenius.audit.leaves import (
     EXACT,
@@ -26,10 +25,9 @@ from dalenius.audit.leaves import (
     leaves,
     written,
 )
+from dalenius.core.arrays import Array, Ints, Reals
 from dalenius.errors import InvalidParameter
 
-Reals = NDArray[np.float64]
-Ints = NDArray[np.int64]
 Label = tuple[str, Any]
 Statistic = Callable[[Any], float]
 
@@ -105,7 +103,7 @@ class Layout:
 
     @classmethod
     def _of_arrays(
-        cls, arrays: list[NDArray[Any]], shape: tuple[int, ...], labels: dict[Label, int], twice: bool
+        cls, arrays: list[Array], shape: tuple[int, ...], labels: dict[Label, int], twice: bool
     ) -> Layout:
         wide = any(_beyond(array) for array in arrays)
         paths: list[Path] = list(np.ndindex(shape))
@@ -168,7 +166,7 @@ class Layout:
             codes[:, -1], values[:, -1] = known, np.nan
         return Rows(values, codes, extra)
 
-    def _numbers(self, array: NDArray[Any]) -> tuple[Reals, Ints]:
+    def _numbers(self, array: Array) -> tuple[Reals, Ints]:
         values = _spread(array, self.twice, self.wide)
         if self.kept is not None:
             values = values[:, self.kept]
@@ -215,7 +213,7 @@ class Layout:
 CONTRASTS = ("second - first", "second + first")
 
 
-def _spread(array: NDArray[Any], twice: bool, wide: bool) -> Reals:
+def _spread(array: Array, twice: bool, wide: bool) -> Reals:
     """Every column an array gives rise to."""
     flat = array.reshape(len(array), -1)
     parts = [flat.astype(np.float64)]
@@ -227,7 +225,7 @@ def _spread(array: NDArray[Any], twice: bool, wide: bool) -> Reals:
     return np.concatenate(parts, axis=1)
 
 
-def _beyond(array: NDArray[Any]) -> bool:
+def _beyond(array: Array) -> bool:
     """Integers that a double would round."""
     return array.dtype.kind in "iu" and bool(((array > EXACT) | (array < -EXACT)).any())
 
@@ -257,7 +255,7 @@ def _seldom_repeats(values: list[str | bytes], total: int) -> bool:
     return len(set(values)) > max(20, total // 4)
 
 
-def _plain(sample: Any) -> NDArray[Any] | None:
+def _plain(sample: Any) -> Array | None:
     """The sample as an array of numbers, if it is one without any conversion of text or gaps."""
     if not isinstance(sample, np.ndarray):
         kinds = set(map(type, sample))

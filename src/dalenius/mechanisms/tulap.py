@@ -9,7 +9,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dalenius.calculus import losses
 from dalenius.calculus.calibrate import calibrate
@@ -17,7 +16,8 @@ from dalenius.calculus.guarantees import ApproxDP, Guarantee, PureDP
 from dalenius.calculus.loss import Loss
 from dalenius.core import checks
 from dalenius.core.adjacency import ADD_REMOVE, Adjacency
-from dalenius.core.bisection import last_true
+from dalenius.core.arrays import Array
+from dalenius.core.bisection import change_point
 from dalenius.errors import CannotMeet, InvalidParameter
 from dalenius.mechanisms._support.grid_noise import check_noise_ratio, coordinate_failure
 from dalenius.mechanisms._support.noise_calibration import ensure_kept
@@ -152,14 +152,11 @@ class Tulap(RoundedNoise):
         def accurate(noise: float) -> bool:
             return build(noise).accuracy(confidence, size) <= within
 
-        low = high = 1 / 600
-        if not accurate(low):
+        if not accurate(1 / 600):
             raise CannotMeet(
                 f"no epsilon up to 600 stays within {within:g}; noise always fills half a sensitivity."
             )
-        while accurate(high):
-            high *= 2
-        return build(last_true(accurate, low, high, relative=1e-12)[0])
+        return build(change_point(accurate, 1 / 600, relative=1e-12)[0])
 
     @classmethod
     def calibrated(
@@ -236,7 +233,7 @@ class Tulap(RoundedNoise):
         edge = math.exp(-n * self.epsilon) / (1 + b)
         return max(0.0, n - 0.5 + max(0.0, 1 - p / edge) / gap) * (1 + 1e-9) + 1e-12
 
-    def _cells(self, count: int) -> NDArray[Any]:
+    def _cells(self, count: int) -> Array:
         wide = self._wide
         edge = wide * Fraction(self.width) if self.delta > 0 else None
         last = None if edge is None else math.ceil(edge)
@@ -248,7 +245,7 @@ class Tulap(RoundedNoise):
             cells[outside] = self._attempt(int(outside.sum()))
         return cells
 
-    def _attempt(self, count: int) -> NDArray[Any]:
+    def _attempt(self, count: int) -> Array:
         k = np.asarray(discrete_laplace(1 / Fraction(self.epsilon), count))
         if k.dtype != object and bool((np.abs(k) >= (1 << 61) // self._wide).any()):
             k = k.astype(object)

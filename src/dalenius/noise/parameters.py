@@ -22,9 +22,7 @@ def exact(name: str, value: object, allowed: str = "a finite number") -> Fractio
     """The exact value of a float, an integer or a Fraction."""
     if isinstance(value, Fraction):
         return value
-    if isinstance(value, bool | np.bool_):
-        raise InvalidParameter(f"{name} is {value!r}; it must be {allowed}.")
-    if isinstance(value, int | np.integer):
+    if isinstance(value, int | np.integer) and not isinstance(value, bool):
         return Fraction(int(value))
     return Fraction(checks.number(name, value, allowed))
 
@@ -50,11 +48,6 @@ def probability_of(name: str, value: object) -> Fraction:
     if not 0 <= result <= 1:
         raise InvalidParameter(f"{name} is {_short(result)}; it must be a number in [0, 1].")
     return result
-
-
-def count_of(name: str, value: object, least: int = 0) -> int:
-    """A whole number, at least `least`."""
-    return checks.count(name, value, least)
 
 
 def shape_of(size: Size) -> tuple[int, ...]:

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -14,12 +15,11 @@ from sklearn.base import BaseEstimator
 from dalenius.calculus.guarantees import Guarantee
 from dalenius.calculus.loss import Loss
 from dalenius.calculus.losses import bounded_range
-from dalenius.core import checks
 from dalenius.errors import InvalidParameter
 from dalenius.learn.data.parameters import checked_guarantee
 from dalenius.learn.data.refits import alone
 from dalenius.learn.data.rows import listed
-from dalenius.learn.data.targets import Bounds, numbers
+from dalenius.learn.data.targets import Bounds, Targets, numbers
 from dalenius.mechanisms import Exponential
 from dalenius.mechanisms._support.epsilon_calibration import affordable, scale_for
 from dalenius.noise import bernoulli_exp, geometric, noisy_argmax, uniform_integers
@@ -29,12 +29,13 @@ STEPS = 1 << 20
 CANDIDATES = 1 << 12
 
 
+@dataclass(eq=False, repr=False)
 class ScalarEstimator(BaseEstimator):  # type: ignore[misc]
     """Numbers in public bounds, on a grid, and a promise kept by an exponential mechanism."""
 
-    def __init__(self, guarantee: Guarantee, *, bounds: Bounds = (0.0, 1.0)) -> None:
-        self.guarantee = guarantee
-        self.bounds = bounds
+    guarantee: Guarantee
+    _: KW_ONLY
+    bounds: Bounds = (0.0, 1.0)
 
     def price(self) -> Loss:
         """What a fit will cost, whatever the data."""
@@ -44,15 +45,7 @@ class ScalarEstimator(BaseEstimator):  # type: ignore[misc]
         return affordable(checked_guarantee(self.guarantee), bounded_range)
 
     def _limits(self) -> tuple[float, float]:
-        given: Any = self.bounds
-        if not isinstance(given, tuple | list) or len(given) != 2:
-            raise InvalidParameter(f"bounds is {given!r}; it must be a pair (lowest, highest), both public.")
-        low, high = (checks.number("bounds", b) for b in given)
-        if not low < high:
-            raise InvalidParameter(f"bounds is {self.bounds!r}; the first must be below the second.")
-        if not 1e-100 <= high / 2 - low / 2 <= 1e100:
-            raise InvalidParameter(f"bounds is {self.bounds!r}; they must be from 1e-100 to 1e100 apart.")
-        return low, high
+        return Targets(self.bounds, "bounds").limits
 
     def _units(self, x: Any) -> Any:
         """Whole numbers from 0 to STEPS; what is not a number counts as absent."""

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from dalenius.calculus.guarantees import Guarantee
-from dalenius.learn.data.targets import Bounds
 from dalenius.learn.models.mean import CANDIDATES, STEPS, ScalarEstimator
 from dalenius.mechanisms import Exponential, Quantile
 from dalenius.mechanisms._support.rank_draws import UNITS_PER_RANK
 from dalenius.mechanisms.quantile import checked_level
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class _Quantile(ScalarEstimator):
-    def __init__(self, guarantee: Guarantee, *, bounds: Bounds = (0.0, 1.0), level: float = 0.5) -> None:
-        super().__init__(guarantee, bounds=bounds)
-        self.level = level
+    level: float = 0.5
 
 
 class GradientQuantile(_Quantile):

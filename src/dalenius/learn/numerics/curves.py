@@ -51,6 +51,7 @@ class Logistic(Curve):
     """
 
     knee: float = 1.0
+    sharpest = 0.25
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "knee", checks.number("knee", self.knee))
@@ -63,10 +64,6 @@ class Logistic(Curve):
     @property
     def steepest(self) -> float:
         return self.knee
-
-    @property
-    def sharpest(self) -> float:
-        return 0.25
 
     def value(self, u: Reals, y: Reals) -> Reals:
         margin = (2 * y - 1) * u
@@ -98,13 +95,10 @@ class HuberHinge(Curve):
     """
 
     width: float = 0.5
+    steepest = 1.0
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "width", checks.positive("width", self.width))
-
-    @property
-    def steepest(self) -> float:
-        return 1.0
 
     @property
     def sharpest(self) -> float:
@@ -134,6 +128,7 @@ class Huber(Curve):
     """(u - y)^2/2 for |u - y| <= knee, then straight lines: the squared loss with its gradient clipped."""
 
     knee: float = 1.0
+    sharpest = 1.0
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "knee", checks.positive("knee", self.knee))
@@ -141,10 +136,6 @@ class Huber(Curve):
     @property
     def steepest(self) -> float:
         return self.knee
-
-    @property
-    def sharpest(self) -> float:
-        return 1.0
 
     def value(self, u: Reals, y: Reals) -> Reals:
         away = np.abs(u - y)
