@@ -1,3 +1,6 @@
 """Release that looks at the data, and what a release cost one person."""
 
-__all__: list[str] = []
+from dalenius.adaptive.ptr.propose_test_release import ProposeTestRelease
+from dalenius.adaptive.ptr.refusal import Refusal
+
+__all__: list[str] = ["ProposeTestRelease", "Refusal"]

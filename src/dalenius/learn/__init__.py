@@ -1,12 +1,12 @@
 """Private models with scikit-learn's manners: `dp.learn.LogisticRegression(dp.ApproxDP(1.0, 1e-5)).fit(X, y)`."""
 
+from dalenius.adaptive.selection.trial_counts import FixedTries as FixedTries
+from dalenius.adaptive.selection.trial_counts import GeometricTries as GeometricTries
+from dalenius.adaptive.selection.trial_counts import NegativeBinomialTries as NegativeBinomialTries
+from dalenius.adaptive.selection.trial_counts import PoissonTries as PoissonTries
 from dalenius.core.exports import exported
 from dalenius.learn.data.refits import Refits as Refits
 from dalenius.learn.methods.descent import Descent as Descent
-from dalenius.learn.methods.trial_counts import FixedTries as FixedTries
-from dalenius.learn.methods.trial_counts import GeometricTries as GeometricTries
-from dalenius.learn.methods.trial_counts import NegativeBinomialTries as NegativeBinomialTries
-from dalenius.learn.methods.trial_counts import PoissonTries as PoissonTries
 from dalenius.learn.models.adaptive_posterior_sample_regression import (
     AdaptivePosteriorSampleRegression as AdaptivePosteriorSampleRegression,
 )

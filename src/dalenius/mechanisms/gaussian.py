@@ -134,7 +134,7 @@ class Gaussian(IndependentNoise):
         >>> round(Gaussian.classical(0.5, 1e-5, sensitivity=1).sigma, 6)
         9.712078
         """
-        epsilon, delta = checks.positive("epsilon", epsilon), checks.share("delta", delta)
+        epsilon, delta = checks.positive("epsilon", epsilon), checks.open_probability("delta", delta)
         constant = checks.number("constant", constant)
         if epsilon >= 1:
             raise InvalidParameter(

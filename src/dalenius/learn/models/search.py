@@ -12,6 +12,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from dalenius.adaptive.selection.trial_counts import FixedTries, GeometricTries, RandomTries, Tries
 from dalenius.calculus.guarantees import ApproxDP, Guarantee
 from dalenius.calculus.loss import Loss
 from dalenius.calculus.pairs.pair import Reals
@@ -22,7 +23,6 @@ from dalenius.learn.data.parameters import checked_guarantee
 from dalenius.learn.data.refits import alone, pays_for_all
 from dalenius.learn.data.rows import matrix, one_each, same
 from dalenius.learn.data.targets import Targets, numbers
-from dalenius.learn.methods.trial_counts import FixedTries, GeometricTries, RandomTries, Tries
 from dalenius.mechanisms import Gaussian, Laplace
 from dalenius.noise import uniform_integers
 
@@ -225,7 +225,7 @@ class PrivateSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     def _plan(self) -> tuple[_Trial, Tries, Loss]:
         """A trial, how many there will be, and what they cost together."""
         promise = checked_guarantee(self.guarantee)
-        share = checks.share("score_share", self.score_share)
+        share = checks.open_probability("score_share", self.score_share)
         if not self.candidates:
             raise InvalidParameter("candidates is empty; list at least one dict of parameters.")
         if self.scoring is not None and not callable(self.scoring):

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from dalenius.core.arrays import Array, Reals
+from dalenius.core.arrays import Array
+from dalenius.core.arrays import Reals as Reals
 from dalenius.errors import InvalidParameter
 from dalenius.mechanisms._support.exact_arrays import array_of, exactly
 
