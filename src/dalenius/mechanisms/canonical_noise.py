@@ -21,7 +21,7 @@ from dalenius.core.arrays import Array, Ints, Reals
 from dalenius.core.bisection import last_true
 from dalenius.errors import InvalidParameter
 from dalenius.mechanisms._support.grid_noise import coordinate_failure
-from dalenius.mechanisms._support.rounded_noise import RoundedNoise
+from dalenius.mechanisms._support.rounded_noise import RoundedNoise, either_side
 from dalenius.noise import Grid, uniform_integers
 
 GRID_BITS = 24
@@ -279,9 +279,7 @@ class _Law:
         for start in range(0, count, 1 << 16):
             stop = min(count, start + (1 << 16))
             size[start:stop] = self._sizes(wide, stop - start)
-        negative = np.asarray(uniform_integers(0, 2, count)) == 1
-        # floor(-x) = -floor(x) - 1 but for whole x, which have probability 0.
-        return np.where(negative, -size - 1, size)
+        return either_side(size)
 
     def _sizes(self, wide: int, count: int) -> Ints:
         """floor(wide |N|): u, uniform below 1/2, is raised to gain(u) until it is c or more."""

@@ -18,7 +18,6 @@ from dalenius.errors import InvalidParameter
 from dalenius.mechanisms._support.additive_noise import NoiseOnIntegers
 from dalenius.mechanisms._support.exact_arrays import real_numbers
 from dalenius.mechanisms._support.neighbouring_vectors import at_the_end
-from dalenius.mechanisms._support.noise_calibration import ensure_kept
 from dalenius.mechanisms.discrete_gaussian import DiscreteGaussian
 from dalenius.mechanisms.geometric import Geometric
 from dalenius.mechanisms.mechanism import Neighbours
@@ -198,7 +197,7 @@ class Histogram(NoiseOnIntegers):
         def build(x: float) -> Histogram:
             return cls(**{name: x}, adjacency=adjacency)
 
-        return ensure_kept(build, calibrate(lambda x: build(x).loss, guarantee), guarantee)
+        return build(calibrate(lambda x: build(x).loss, guarantee))
 
     @property
     def worst_pair(self) -> Neighbours:

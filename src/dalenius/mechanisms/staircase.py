@@ -20,7 +20,7 @@ from dalenius.core.checks import float_up
 from dalenius.errors import CannotMeet
 from dalenius.mechanisms._support.epsilon_mechanism import EpsilonMechanism
 from dalenius.mechanisms._support.grid_noise import check_noise_ratio, coordinate_failure
-from dalenius.mechanisms._support.rounded_noise import RoundedNoise
+from dalenius.mechanisms._support.rounded_noise import RoundedNoise, either_side
 from dalenius.noise import Grid, geometric, noisy_argmax, uniform_integers
 
 MAX_EPSILON = 500.0
@@ -184,18 +184,13 @@ class Staircase(EpsilonMechanism, RoundedNoise):
     def _cells(self, count: int) -> Array:
         wide, first = self._wide, self._first_step
         level = np.asarray(geometric(1 / Fraction(self.epsilon), count))
-        if level.dtype != object and bool((level >= (1 << 61) // wide).any()):
-            level = level.astype(object)
         # Both weights are below 2^53, and so exact.
         scores = np.broadcast_to([0.0, -self.epsilon], (count, 2))
         second = np.asarray(noisy_argmax(scores, 1.0, noise="gumbel", base=[first, wide - first])) == 1
         place = np.empty(count, dtype=np.int64)
         place[~second] = uniform_integers(0, first, int((~second).sum()))
         place[second] = uniform_integers(first, wide, int(second.sum()))
-        size = level * wide + place
-        negative = np.asarray(uniform_integers(0, 2, count)) == 1
-        # floor(-x) = -floor(x) - 1 but for whole x, which have probability 0.
-        return np.where(negative, -size - 1, size)
+        return either_side(self._placed(level, place))
 
 
 def _optimal_gamma(epsilon: float, objective: str) -> float:

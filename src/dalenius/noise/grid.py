@@ -13,7 +13,7 @@ from dalenius.core import checks
 from dalenius.core.arrays import Array, Reals
 from dalenius.errors import InvalidParameter
 from dalenius.noise.chunks import LARGEST
-from dalenius.noise.parameters import exact
+from dalenius.noise.parameters import as_array, exact
 
 Norm = Literal["l1", "l2", "linf"]
 
@@ -130,12 +130,7 @@ class Grid:
         >>> Grid(0.25).to_units([0.3, 0.375])
         array([1, 2])
         """
-        if isinstance(values, np.ma.MaskedArray):
-            raise InvalidParameter("values are a masked array; what is behind the mask is not to be read.")
-        try:
-            given = np.asarray(values)
-        except Exception:
-            raise InvalidParameter("values are ragged or cannot be read as an array.") from None
+        given = as_array("values", values)
         if given.dtype.kind == "O":
             units = self._by_fractions(given)
         elif given.dtype.kind in "iu":

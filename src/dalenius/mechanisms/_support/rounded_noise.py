@@ -22,6 +22,14 @@ from dalenius.core.checks import float_up
 from dalenius.mechanisms._support.additive_noise import NoiseOnReals
 from dalenius.mechanisms._support.neighbouring_vectors import at_the_end, spread
 from dalenius.mechanisms.mechanism import Neighbours
+from dalenius.noise import uniform_integers
+
+
+def either_side(sizes: Array) -> Array:
+    """floor(N) from floor(|N|), the signs drawn at random."""
+    negative = np.asarray(uniform_integers(0, 2, len(sizes))) == 1
+    # floor(-x) = -floor(x) - 1 but for whole x, which have probability 0.
+    return np.where(negative, -sizes - 1, sizes)
 
 
 class RoundedNoise(NoiseOnReals):
@@ -44,6 +52,12 @@ class RoundedNoise(NoiseOnReals):
         """The sensitivity in grid steps, rounded up to an even number."""
         steps = int(self._grid.steps(self.sensitivity))
         return steps + steps % 2
+
+    def _placed(self, cells: Array, places: Array) -> Array:
+        """cells * w + places, in Python's integers where 64 bits would not do."""
+        if cells.dtype != object and bool((np.abs(cells) >= (1 << 61) // self._wide).any()):
+            cells = cells.astype(object)
+        return np.asarray(cells * self._wide + places)
 
     def _far(self, x: float) -> float:
         """The error that |N| <= x allows: both roundings to the grid add half a step."""

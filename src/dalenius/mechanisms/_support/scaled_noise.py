@@ -16,7 +16,6 @@ from dalenius.core.bisection import change_point
 from dalenius.core.checks import float_up
 from dalenius.errors import CannotMeet
 from dalenius.mechanisms._support.grid_noise import MAX_NOISE_RATIO, check_noise_ratio
-from dalenius.mechanisms._support.noise_calibration import ensure_kept
 from dalenius.mechanisms.mechanism import Mechanism
 
 
@@ -121,7 +120,13 @@ class ScaledNoise(Mechanism):
             noise = float_up(Fraction(sensitivity) / Fraction(ratio))
         else:
             noise = cls._least_noise(guarantee, sensitivity, options)
-        return ensure_kept(cls._family(sensitivity, options), noise, guarantee)
+        build = cls._family(sensitivity, options)
+        for _ in range(100):  # a rounding or two may be missing
+            mechanism = build(noise)
+            if guarantee.holds(mechanism.loss):
+                return mechanism
+            noise *= 1 + 2.0**-52
+        raise CannotMeet(f"no noise of about {noise:g} keeps {guarantee}.")
 
     @classmethod
     def _least_noise(cls, guarantee: Guarantee, sensitivity: float, options: dict[str, Any]) -> float:
