@@ -33,7 +33,6 @@ Statistic = Callable[[Any], float]
 
 UNSEEN, NUMBER, MISSING, NAN, FIRST_LABEL = -1, 0, 1, 2, 3
 MAX_COLUMNS = 512
-MAX_KNOWN = 10_000
 MAX_FORMS = 64
 FORM = ("its form",)
 SIMPLE = frozenset({int, float, bool, str, bytes, type(None)})
@@ -122,15 +121,9 @@ class Layout:
         cls, samples: Sequence[Sequence[Any]], labels: dict[Label, int], opaque: bool, twice: bool
     ) -> Layout:
         counts: Counter[Path] = Counter([FORM] if labels else [])
-        known: set[str] = set()
         texts: dict[Path, list[str | bytes]] = defaultdict(list)
         for sample in samples:
-            for output in sample:
-                if (key := _key(output)) is not None:
-                    if key in known:
-                        continue
-                    if len(known) < MAX_KNOWN:
-                        known.add(key)
+            for output in (sample[i] for i, first in enumerate(_first_alike(sample)) if i == first):
                 for path, leaf in _seen(output, twice):
                     if not opaque:
                         _check_readable(leaf, *(path if path not in counts else ()))
@@ -161,7 +154,7 @@ class Layout:
         else:
             values, codes = self._leaves(sample)
         if self.paths and self.paths[-1] == FORM:
-            known = [self.labels.get(("form", shown), UNSEEN) for shown in _forms(sample, each=True)]
+            known = [self.labels.get(("form", shown), UNSEEN) for shown in _forms(sample)]
             codes = codes.copy()
             codes[:, -1], values[:, -1] = known, np.nan
         return Rows(values, codes, extra)
@@ -181,15 +174,11 @@ class Layout:
         column = {path: j for j, path in enumerate(self.paths)}
         values = np.full((len(sample), len(self.paths)), np.nan)
         codes = np.full(values.shape, MISSING, dtype=np.int64)
-        known: dict[str, int] = {}
-        for i, output in enumerate(sample):
-            if (key := _key(output)) is not None:
-                if (same := known.get(key)) is not None:
-                    values[i], codes[i] = values[same], codes[same]
-                    continue
-                if len(known) < MAX_KNOWN:
-                    known[key] = i
-            for path, leaf in _seen(output, self.twice, self.texts):
+        for i, first in enumerate(_first_alike(sample)):
+            if first < i:
+                values[i], codes[i] = values[first], codes[first]
+                continue
+            for path, leaf in _seen(sample[i], self.twice, self.texts):
                 j = column.get(path)
                 if j is None:
                     continue
@@ -242,12 +231,11 @@ def _seen(
             yield from written(leaf, path, texts[path])
 
 
-def _forms(sample: Sequence[Any], each: bool = False) -> Sequence[str] | set[str]:
-    """The forms of the outputs, one for each or all that occur; the rows of an array have one."""
+def _forms(sample: Sequence[Any]) -> list[str]:
+    """The form of each output; the rows of an array have one."""
     if isinstance(sample, np.ndarray):
-        shown = f"array of {sample.dtype}"
-        return [shown] * len(sample) if each else {shown}
-    return list(map(form, sample)) if each else set(map(form, sample))
+        return [f"array of {sample.dtype}"] * len(sample)
+    return list(map(form, sample))
 
 
 def _seldom_repeats(values: list[str | bytes], total: int) -> bool:
@@ -281,6 +269,13 @@ def _most_telling(samples: list[Reals]) -> Ints:
     spread = np.nan_to_num(one.std(axis=0) + other.std(axis=0)) + 1e-300
     apart = np.nan_to_num(np.abs(one.mean(axis=0) - other.mean(axis=0)) / spread)
     return np.sort(np.argsort(-apart, kind="stable")[:MAX_COLUMNS])
+
+
+def _first_alike(sample: Sequence[Any]) -> list[int]:
+    """For each output where the same one stood first, if it is one of those that are quickly compared."""
+    known: dict[str, int] = {}
+    keys = map(_key, sample)
+    return [i if key is None else known.setdefault(key, i) for i, key in enumerate(keys)]
 
 
 def _key(output: Any) -> str | None:

@@ -135,14 +135,12 @@ class Gaussian(IndependentNoise):
         9.712078
         """
         epsilon, delta = checks.positive("epsilon", epsilon), checks.open_probability("delta", delta)
-        constant = checks.number("constant", constant)
+        constant = checks.within("constant", constant, "1.25 or more (1.32 is proved)", lambda x: x >= 1.25)
         if epsilon >= 1:
             raise InvalidParameter(
                 f"epsilon is {epsilon}; the classical formula holds below 1 only. Use "
                 "Gaussian.calibrated(dalenius.ApproxDP(epsilon, delta), sensitivity=...), which always holds."
             )
-        if constant < 1.25:
-            raise InvalidParameter(f"constant is {constant}; it must be 1.25 or more (1.32 is proved).")
         c = math.sqrt(max(2 * math.log(constant / delta), 2.25))
         sigma = c * checks.positive("sensitivity", sensitivity) / epsilon
         return cls(sensitivity=sensitivity, sigma=sigma, adjacency=adjacency)

@@ -16,7 +16,7 @@ from dalenius.calculus.losses import pure
 from dalenius.core import checks
 from dalenius.core.adjacency import ADD_REMOVE, Adjacency
 from dalenius.core.checks import float_up
-from dalenius.errors import InvalidParameter, TooMuchNoise
+from dalenius.errors import TooMuchNoise
 from dalenius.mechanisms._support.float_arrays import reals
 from dalenius.mechanisms._support.grid_noise import MAX_NOISE_RATIO
 from dalenius.mechanisms._support.noisy_comparison import Noise
@@ -99,9 +99,8 @@ class SparseVector(ThresholdMechanism):
     def __post_init__(self) -> None:
         set_ = object.__setattr__
         set_(self, "count", checks.count("count", self.count, least=1))
-        part = checks.number("answer_share", self.answer_share, "a number from 0 up to 0.999")
-        if not 0 <= part <= 0.999:
-            raise InvalidParameter(f"answer_share is {part}; it must be a number from 0 up to 0.999.")
+        allowed = "a number from 0 up to 0.999"
+        part = checks.within("answer_share", self.answer_share, allowed, lambda x: 0 <= x <= 0.999)
         set_(self, "answer_share", part)
         set_(self, "fresh_threshold", checks.flag("fresh_threshold", self.fresh_threshold))
         super().__post_init__()

@@ -15,7 +15,6 @@ from dalenius.calculus.guarantees import Guarantee
 from dalenius.calculus.loss import Loss
 from dalenius.calculus.pairs.pair import Reals
 from dalenius.core import checks
-from dalenius.errors import InvalidParameter
 from dalenius.learn.data.rows import Records
 from dalenius.learn.numerics.curves import Curve
 from dalenius.learn.numerics.exact_sums import ExactSums
@@ -156,10 +155,8 @@ class NoisyDescent:
 
 
 def _checked_rate(value: object) -> float:
-    rate = checks.probability("rate", value)
-    if rate == 0:
-        raise InvalidParameter("rate is 0; a step must see some records: choose a rate above 0, at most 1.")
-    return rate
+    allowed, why = "a number above 0 and at most 1", "A step must see some records."
+    return checks.within("rate", value, allowed, lambda x: 0 < x <= 1, why)
 
 
 def samples(rows: int, rate: float, steps: int) -> Iterator[Any]:

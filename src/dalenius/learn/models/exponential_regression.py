@@ -68,9 +68,8 @@ class DrawnRegression(BoundedRegression):
     def fit(self, X: Any, y: Any) -> Any:
         """Fit on records X (n x d) and targets y; the cost is `loss_`, whatever the data."""
         epsilon, build = self._epsilon(), self._score()
-        ball = checks.positive("coef_bound", self.coef_bound)
-        if ball < LEAST_BOUND:
-            raise InvalidParameter(f"coef_bound is {ball}; it must be {LEAST_BOUND} or more.")
+        allowed = f"a number, {LEAST_BOUND} or more"
+        ball = checks.within("coef_bound", self.coef_bound, allowed, lambda x: x >= LEAST_BOUND)
         data = self._data(X, y)
         self.check_columns(data.features.shape[1])
         longest = math.hypot(self._norm, self._constant) * (1 + 1e-12)

@@ -10,7 +10,6 @@ from scipy.special import expit, logit
 
 from dalenius.calculus.pairs.pair import Reals
 from dalenius.core import checks
-from dalenius.errors import InvalidParameter
 
 
 class Curve(ABC):
@@ -54,12 +53,9 @@ class Logistic(Curve):
     sharpest = 0.25
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "knee", checks.number("knee", self.knee))
-        if not 0.5 <= self.knee <= 1:
-            raise InvalidParameter(
-                f"knee is {self.knee}; it must be at least 1/2 (less says nothing on the border) and at most 1 (no "
-                "clipping)."
-            )
+        allowed = "at least 1/2 (less says nothing on the border) and at most 1 (no clipping)"
+        knee = checks.within("knee", self.knee, allowed, lambda x: 0.5 <= x <= 1)
+        object.__setattr__(self, "knee", knee)
 
     @property
     def steepest(self) -> float:

@@ -55,11 +55,7 @@ def checked_share(share: object, moves: int) -> float:
     """
     if share is None:
         return 1 / (1 + math.pow(moves, 2 / 3))
-    allowed = "a number between 0.001 and 0.999"
-    result = checks.number("share", share, allowed)
-    if not 0.001 <= result <= 0.999:
-        raise InvalidParameter(f"share is {result}; it must be {allowed}.")
-    return result
+    return checks.within("share", share, "a number between 0.001 and 0.999", lambda x: 0.001 <= x <= 0.999)
 
 
 @dataclass(frozen=True)
