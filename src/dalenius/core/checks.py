@@ -110,7 +110,7 @@ def interval(name: str, value: object) -> tuple[float, float]:
     low, high = number(f"{name}[0]", value[0]), number(f"{name}[1]", value[1])
     if not low < high or not math.isfinite(high - low):
         raise InvalidParameter.of(
-            name, f"{name} is ({low:g}, {high:g}); the first must be below the second, by a finite amount."
+            name, f"{name} is ({low:g}, {high:g}); the first must be below the second, a finite number apart."
         )
     return low, high
 
@@ -123,9 +123,14 @@ def is_one_of(value: object, *words: str) -> bool:
 def one_of(name: str, value: object, *words: str) -> Any:
     """One of these words."""
     if not is_one_of(value, *words):
-        listed = f"{', '.join(map(repr, words[:-1]))} or {words[-1]!r}"
-        raise InvalidParameter.of(name, f"{name} is {shown(value)}; it must be {listed}.")
+        known = either([repr(word) for word in words])
+        raise InvalidParameter.of(name, f"{name} is {shown(value)}; it must be {known}.")
     return value
+
+
+def either(names: Sequence[str]) -> str:
+    """Names for a message: a, b or c."""
+    return " or ".join([", ".join(names[:-1]), *names[-1:]]) if len(names) > 1 else "".join(names)
 
 
 def flag(name: str, value: object) -> bool:
@@ -155,11 +160,8 @@ def path(name: str, value: object) -> Path:
 
 
 def ratio_up(a: float, b: float) -> float:
-    """a / b rounded up: exact when the quotient is a float; infinity for b = 0."""
-    quotient = a / b if b else math.inf
-    if math.isinf(quotient):
-        return quotient
-    return quotient if Fraction(quotient) * Fraction(b) >= Fraction(a) else math.nextafter(quotient, math.inf)
+    """a / b rounded up: exact when the quotient is a float; infinity for a = infinity or b = 0."""
+    return float_up(Fraction(a) / Fraction(b)) if b and math.isfinite(a) else math.inf
 
 
 def float_up(exact: Fraction) -> float:
