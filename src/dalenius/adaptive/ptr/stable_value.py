@@ -11,7 +11,6 @@ from dalenius.calculus.loss import Loss
 from dalenius.core import checks
 from dalenius.core.adjacency import ADD_REMOVE, Adjacency
 from dalenius.core.adjacency import adjacency as checked_adjacency
-from dalenius.errors import InvalidParameter
 from dalenius.mechanisms.mechanism import Neighbours
 
 
@@ -52,8 +51,6 @@ class StableValue(Stable):
 
     def __post_init__(self) -> None:
         checked_adjacency(self.adjacency)
-        if not callable(self.function) or not callable(self.changes):
-            raise InvalidParameter("function and changes must be functions of the data.")
 
     @property
     def budget(self) -> Loss:
