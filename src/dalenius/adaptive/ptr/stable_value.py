@@ -18,8 +18,8 @@ from dalenius.mechanisms.mechanism import Neighbours
 class StableValue(Stable):
     """function(data), as it is, for data all of whose neighbours have the same value.
 
-    Release by stability (Smith and Thakurta 2013; Thakurta and Smith, "Differentially private feature selection via
-    stability arguments"): after a `DistanceTest`, its loss is that of the test and delta for the wrong pass.
+    Release by stability (Thakurta and Smith 2013): after a `DistanceTest`, its loss is that of the test, and delta for
+    the wrong pass.
 
     Parameters
     ----------
