@@ -1,3 +1,22 @@
 """Release that looks at the data, and what a release cost one person."""
 
-__all__: list[str] = []
+from dalenius.adaptive.inverse_sensitivity import InverseSensitivity
+from dalenius.adaptive.median import MedianRelease, median, median_mechanism
+from dalenius.adaptive.smooth import statistics
+from dalenius.adaptive.smooth.gaussian import SmoothGaussian
+from dalenius.adaptive.smooth.laplace import SmoothLaplace
+from dalenius.adaptive.smooth.laplace_log_normal import SmoothLaplaceLogNormal
+from dalenius.adaptive.smooth.student_t import SmoothCauchy, SmoothStudentT
+
+__all__ = [
+    "InverseSensitivity",
+    "MedianRelease",
+    "SmoothCauchy",
+    "SmoothGaussian",
+    "SmoothLaplace",
+    "SmoothLaplaceLogNormal",
+    "SmoothStudentT",
+    "median",
+    "median_mechanism",
+    "statistics",
+]
