@@ -1,8 +1,8 @@
 """Release that looks at the data, and what a release cost one person."""
 
+from dalenius.adaptive import statistics
 from dalenius.adaptive.inverse_sensitivity import InverseSensitivity
 from dalenius.adaptive.median import MedianRelease, median, median_mechanism
-from dalenius.adaptive.smooth import statistics
 from dalenius.adaptive.smooth.gaussian import SmoothGaussian
 from dalenius.adaptive.smooth.laplace import SmoothLaplace
 from dalenius.adaptive.smooth.laplace_log_normal import SmoothLaplaceLogNormal

@@ -13,8 +13,8 @@ from dalenius.adaptive.smooth.gaussian import SmoothGaussian
 from dalenius.adaptive.smooth.laplace import SmoothLaplace
 from dalenius.adaptive.smooth.laplace_log_normal import SmoothLaplaceLogNormal
 from dalenius.adaptive.smooth.noise import SmoothNoise
-from dalenius.adaptive.smooth.statistics import Median
 from dalenius.adaptive.smooth.student_t import SmoothCauchy, SmoothStudentT
+from dalenius.adaptive.statistics import Median
 from dalenius.calculus.guarantees import Guarantee
 from dalenius.core import checks
 from dalenius.core.adjacency import ADD_REMOVE, Adjacency

@@ -12,7 +12,7 @@ from scipy.stats import norm
 
 from dalenius.adaptive.smooth.noise import SmoothNoise
 from dalenius.adaptive.smooth.profiles import Reals, largest_shift, profile_loss
-from dalenius.adaptive.smooth.statistics import Statistic
+from dalenius.adaptive.statistics import Statistic
 from dalenius.calculus.guarantees import Guarantee
 from dalenius.calculus.loss import Loss
 from dalenius.noise.laws import NormalLaw
@@ -86,7 +86,7 @@ class SmoothGaussian(SmoothNoise):
     >>> median = dp.adaptive.statistics.Median(bounds=(0, 100))
     >>> m = dp.adaptive.SmoothGaussian.calibrated(dp.ApproxDP(1.0, 1e-6), statistic=median, beta=0.0166)
     >>> m.loss.delta(1.0) <= 1e-6, round(m.scale, 1)
-    (True, 5.2)
+    (True, 6.0)
     """
 
     statistic: Statistic[Any]

@@ -10,7 +10,7 @@ import numpy as np
 
 from dalenius.adaptive.smooth.noise import SmoothNoise
 from dalenius.adaptive.smooth.profiles import Reals, largest_shift, profile_loss
-from dalenius.adaptive.smooth.statistics import Statistic
+from dalenius.adaptive.statistics import Statistic
 from dalenius.calculus.guarantees import Guarantee
 from dalenius.calculus.loss import Loss
 from dalenius.noise.laws import LaplaceLaw

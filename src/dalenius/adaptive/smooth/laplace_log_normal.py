@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy.stats import norm
 
 from dalenius.adaptive.smooth.noise import SmoothNoise
-from dalenius.adaptive.smooth.statistics import Statistic
+from dalenius.adaptive.statistics import Statistic
 from dalenius.calculus import losses
 from dalenius.calculus.calibrate import calibrate
 from dalenius.calculus.guarantees import ZCDP, Guarantee
@@ -91,8 +91,8 @@ class SmoothLaplaceLogNormal(SmoothNoise):
         return np.outer(exponentials, factors).ravel()
 
     @classmethod
-    def _largest_shift(cls, guarantee: Guarantee, beta: float, *, shape: Any, **options: Any) -> float:
-        shape = checked_shape(shape)
+    def _largest_shift(cls, guarantee: Guarantee, beta: float, **options: Any) -> float:
+        shape = checked_shape(options["shape"])
         return (_affordable_mu(guarantee) - beta / shape) * math.exp(-1.5 * shape * shape)
 
     @classmethod
@@ -122,7 +122,7 @@ def _affordable_mu(guarantee: Guarantee) -> float:
     """sqrt(2 rho) for the largest rho that keeps the guarantee; 0 where none does."""
     if isinstance(guarantee, ZCDP):
         return math.sqrt(2 * guarantee.rho)
-    if not isinstance(guarantee, Guarantee) or guarantee.as_pure() is not None:
+    if guarantee.as_pure() is not None:
         return 0.0
     try:
         return math.sqrt(2 * calibrate(losses.zcdp, guarantee))

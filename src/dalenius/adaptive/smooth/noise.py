@@ -10,8 +10,8 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from dalenius.adaptive.smooth.statistics import Statistic
-from dalenius.adaptive.smooth.statistics.statistic import certain_beta, checked_beta
+from dalenius.adaptive.statistics import Statistic
+from dalenius.adaptive.statistics.statistic import certain_beta, checked_beta
 from dalenius.calculus.guarantees import Guarantee
 from dalenius.calculus.loss import Loss
 from dalenius.core import checks
@@ -156,10 +156,7 @@ class SmoothNoise(Mechanism):
         CannotMeet
             If no noise of this kind and smoothness keeps the guarantee.
         """
-        if not isinstance(guarantee, Guarantee):
-            raise InvalidParameter(
-                f"guarantee is {checks.shown(guarantee)}; it must be a promise such as dalenius.PureDP(1.0)."
-            )
+        checked_guarantee(guarantee)
         beta = checked_beta(beta)
         options = cls._completed(guarantee, beta, options)
         shift = cls._largest_shift(guarantee, certain_beta(beta), **options)
@@ -202,6 +199,7 @@ class SmoothNoise(Mechanism):
         CannotMeet
             If no noise of this kind keeps the guarantee.
         """
+        checked_guarantee(guarantee)
         data = statistic.prepared(reference)
 
         def error(beta: float) -> float:
@@ -257,3 +255,12 @@ class SmoothNoise(Mechanism):
         middle = low + (high - low) / 2
         replaced = [middle] * 4 if self.adjacency is ADD_REMOVE else [middle, middle, high]
         return self.worst_pair, Neighbours([middle] * 3, replaced)
+
+
+def checked_guarantee(value: object) -> None:
+    """Refuse what is not a promise."""
+    if not isinstance(value, Guarantee):
+        raise InvalidParameter.of(
+            "guarantee",
+            f"guarantee is {checks.shown(value)}; it must be a promise such as dalenius.PureDP(1.0).",
+        )

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy.stats import t as student
 
 from dalenius.adaptive.smooth.noise import SmoothNoise
-from dalenius.adaptive.smooth.statistics import Statistic
+from dalenius.adaptive.statistics import Statistic
 from dalenius.calculus import losses
 from dalenius.calculus.guarantees import Guarantee
 from dalenius.calculus.loss import Loss
@@ -100,8 +100,8 @@ class SmoothStudentT(SmoothNoise):
         return np.asarray(student.ppf(0.5 + (np.arange(400) + 0.5) / 800, self.df))
 
     @classmethod
-    def _largest_shift(cls, guarantee: Guarantee, beta: float, df: Any = 3.0, **options: Any) -> float:
-        df = checked_df(df)
+    def _largest_shift(cls, guarantee: Guarantee, beta: float, **options: Any) -> float:
+        df = checked_df(options.get("df", cls.df))
         epsilon = _affordable_epsilon(guarantee)
         return last_true(lambda shift: student_epsilon(shift, beta, df) <= epsilon, 0.0, 1e6)[0]
 
@@ -132,10 +132,6 @@ class SmoothCauchy(SmoothStudentT):
     """
 
     df: float = field(default=1.0, init=False)
-
-    @classmethod
-    def _largest_shift(cls, guarantee: Guarantee, beta: float, **options: Any) -> float:
-        return super()._largest_shift(guarantee, beta, df=1.0)
 
 
 def checked_df(value: object) -> float:

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from dalenius.adaptive.smooth.statistics.statistic import OfSorted
-from dalenius.adaptive.smooth.statistics.windows import Sorted, discounted, last_distance
+from dalenius.adaptive.statistics.statistic import OfSorted
+from dalenius.adaptive.statistics.windows import Sorted, discounted, last_distance
 from dalenius.core.adjacency import ADD_REMOVE, Adjacency
 from dalenius.mechanisms import Neighbours
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dalenius.adaptive.smooth.statistics.statistic import Statistic
+from dalenius.adaptive.statistics.statistic import Statistic
 from dalenius.core.adjacency import ADD_REMOVE, Adjacency
 from dalenius.core.checks import float_up
 from dalenius.mechanisms import Neighbours

@@ -10,7 +10,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
-from dalenius.adaptive.smooth.statistics.windows import Sorted, last_distance
+from dalenius.adaptive.statistics.windows import Sorted, last_distance
 from dalenius.core import checks
 from dalenius.core.adjacency import Adjacency
 from dalenius.core.adjacency import adjacency as checked_adjacency

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from dalenius.adaptive.smooth.statistics.statistic import OfSorted
-from dalenius.adaptive.smooth.statistics.windows import Sorted, discounted
+from dalenius.adaptive.statistics.statistic import OfSorted
+from dalenius.adaptive.statistics.windows import Sorted, discounted
 from dalenius.core.adjacency import ADD_REMOVE, Adjacency
 from dalenius.mechanisms import Neighbours
 from dalenius.mechanisms.quantile import checked_level

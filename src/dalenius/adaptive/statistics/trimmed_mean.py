@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from dalenius.adaptive.smooth.statistics.statistic import OfSorted
-from dalenius.adaptive.smooth.statistics.windows import Sorted, discounted
+from dalenius.adaptive.statistics.statistic import OfSorted
+from dalenius.adaptive.statistics.windows import Sorted, discounted
 from dalenius.core import checks
 from dalenius.core.adjacency import ADD_REMOVE, Adjacency
 from dalenius.errors import InvalidParameter

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from dalenius.adaptive.smooth.statistics.statistic import Statistic
+from dalenius.adaptive.statistics.statistic import Statistic
 from dalenius.core.adjacency import ADD_REMOVE, Adjacency
 from dalenius.errors import InvalidParameter
 from dalenius.mechanisms import Neighbours
