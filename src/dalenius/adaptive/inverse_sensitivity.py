@@ -30,18 +30,21 @@ class InverseSensitivity(EpsilonMechanism):
     """The `level`-quantile by how many records would have to change for an answer to be right (Asi and Duchi 2020).
 
     `release(data)` takes one number per record, clamps it to the public `bounds` and rounds it to the nearest multiple
-    of the public `granularity`; no records at all is a legal input. Let len(t) be the number of steps to a neighbour
-    after which t is a level-quantile: with l records below t, m at t or below and n in all, l <= level n <= m. One
-    step moves l - level n and level n - m by 1 under REPLACE_ONE, and by g = max(level, 1 - level) at most under
-    ADD_REMOVE, which is attained: len(t) is the distance of level n from [l, m] over that, rounded up. Released: a
-    multiple of the granularity with probability proportional to
+    of the public `granularity`; no records at all is a legal input. With l records below t, m at t or below and n in
+    all, t is a level-quantile where l <= level n <= m. One step to a neighbour moves l - level n and level n - m by at
+    most 1 under REPLACE_ONE and by at most g = max(level, 1 - level) under ADD_REMOVE, so that it takes
+
+        len(t) = the distance of level n from [l, m] over 1, or over g, rounded up
+
+    steps until t is a quantile (one more, at times, under ADD_REMOVE with level != 1/2, where a step may go past).
+    Released: a multiple of the granularity with probability proportional to
 
         exp(-epsilon/2 min over |s - t| <= radius of len(s)).
 
-    As a distance to a fixed set of data sets len changes by at most 1 between neighbours, so this is epsilon-DP, with
-    the loss `bounded_range(epsilon)`. With radius 0 it differs from `dp.mechanisms.Quantile`, the exponential
-    mechanism that is also the K-norm gradient mechanism, in the rounding up alone. A radius about as large as the
-    error that does not matter makes up for data of which no two are alike.
+    Between neighbours len changes by at most 1, so this is epsilon-DP, with the loss `bounded_range(epsilon)`. With
+    radius 0 it differs from `dp.mechanisms.Quantile`, the exponential mechanism that is also the K-norm gradient
+    mechanism, in the rounding up alone. A radius about as large as the error that does not matter helps where records
+    are few and no two are alike.
 
     Parameters
     ----------

@@ -35,13 +35,13 @@ DATA = tuple(float(x) for x in range(480, 545, 4))
 
 def log_normal_pdf(x: np.ndarray, shape: float) -> np.ndarray:
     """The density of X exp(shape Y): a mean over normal Y, by Gauss and Hermite."""
-    nodes, weights = np.polynomial.hermite_e.hermegauss(120)
+    nodes, weights = np.polynomial.hermite_e.hermegauss(80)
     rate = np.exp(-shape * nodes)[:, None]
     return np.sum(weights[:, None] * rate / 2 * np.exp(-np.abs(x)[None, :] * rate), axis=0) / weights.sum()
 
 
 def log_normal_cdf(x: np.ndarray, shape: float) -> np.ndarray:
-    nodes, weights = np.polynomial.hermite_e.hermegauss(120)
+    nodes, weights = np.polynomial.hermite_e.hermegauss(80)
     rates = np.exp(-shape * nodes)
     return (
         np.sum([w * stats.laplace.cdf(x * r) for w, r in zip(weights, rates, strict=True)], axis=0)
@@ -264,13 +264,14 @@ def test_zcdp_of_laplace_log_normal_noise() -> None:
         m = SmoothLaplaceLogNormal(statistic=MEDIAN, beta=beta, scale=scale, shape=shape)
         rho = m.loss.zcdp()
         assert rho == pytest.approx((beta / shape + math.exp(1.5 * shape**2) / scale) ** 2 / 2, rel=1e-6)
-        x = np.sinh(np.linspace(-9, 9, 40_001))
+        x = np.sinh(np.linspace(-8, 8, 8001))
         for shift, t in moved_and_stretched(1 / scale, beta):
             p = log_normal_pdf(x, shape)
             q = log_normal_pdf((x - shift) * math.exp(-t), shape) * math.exp(-t)
             keep = (p > 1e-250) & (q > 1e-250)
+            log = np.where(keep, np.log(np.where(keep, p / np.where(keep, q, 1), 1)), -np.inf)
             for order in (1.5, 2.0, 4.0, 8.0):
-                ratio = np.where(keep, p, 0) ** order * np.where(keep, q, 1) ** (1 - order)
+                ratio = np.exp(order * log) * q
                 divergence = math.log(integrate.trapezoid(ratio, x)) / (order - 1)
                 assert divergence <= rho * order + 1e-6
 
@@ -329,7 +330,7 @@ def test_every_neighbour_of_every_small_set(kind: Any, beta: float, scale: float
 # -- constants that are printed, and wrong ------------------------------------------------------------------
 
 WIDE = Median(bounds=(-40, 40), adjacency=dp.REPLACE_ONE)
-SIDES = ([-1.0] * 200 + [1.0] * 201, [-1.0] * 201 + [1.0] * 200)
+SIDES = ([-1.0] * 1000 + [1.0] * 1001, [-1.0] * 1001 + [1.0] * 1000)
 """Medians 1 and -1; the bounds are too many records away to matter."""
 
 
@@ -352,10 +353,10 @@ def test_gaussian_noise_with_the_laplace_constant_is_not_private(epsilon: float,
 
 
 def test_audit_catches_the_printed_constant() -> None:
-    m = printed_gaussian(2.0, 1e-6)
+    m = printed_gaussian(4.0, 1e-6)
     with bits("printed gaussian"):
-        found = lower_bound(m, SIDES, trials=60_000, delta=1e-6, confidence=1 - 1e-9, single=100)
-    assert found.contradicts(dp.ApproxDP(2.0, 1e-6))
+        found = lower_bound(m, SIDES, trials=300_000, delta=1e-6, confidence=1 - 1e-9, single=100)
+    assert found.contradicts(dp.ApproxDP(4.0, 1e-6))
     assert not found.contradicts(m.loss)
 
 
@@ -379,13 +380,13 @@ AUDITED = (
 def test_audit(m: Any) -> None:
     with bits("audit", type(m).__name__):
         found = lower_bound(m, SIDES, trials=60_000, delta=1e-3, confidence=1 - 1e-9, single=100)
-        ends = lower_bound(m, trials=20_000, delta=1e-3, confidence=1 - 1e-9, single=50)
+        ends = lower_bound(m, trials=20_000, delta=1e-3, confidence=1 - 1e-9, single=100)
         leak = lower_bound(
             replace(m, scale=m.scale / 4), SIDES, trials=60_000, delta=1e-3, confidence=1 - 1e-9, single=100
         )
     assert not found.contradicts(m.loss)
     assert not ends.contradicts(m.loss)
-    assert found.epsilon > 0.25 * m.loss.epsilon(1e-3)
+    assert found.epsilon > 0.1 * m.loss.epsilon(1e-3)
     assert leak.contradicts(m.loss)
 
 

@@ -21,7 +21,7 @@ from dalenius.mechanisms import Mechanism, Neighbours
 from dalenius.noise.affine import Law, rounded_affine
 
 LARGEST_SCALE = 1e9
-BETAS = np.geomspace(1e-3, 4.0, 37)
+BETAS = np.geomspace(1e-3, 4.0, 150)
 """Smoothnesses that `planned` tries."""
 
 
