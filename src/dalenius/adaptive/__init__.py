@@ -20,3 +20,7 @@ __all__ = [
     "median_mechanism",
     "statistics",
 ]
+from dalenius.adaptive.ptr.propose_test_release import ProposeTestRelease
+from dalenius.adaptive.ptr.refusal import Refusal
+
+__all__: list[str] = ["ProposeTestRelease", "Refusal"]
