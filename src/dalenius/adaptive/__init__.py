@@ -3,6 +3,8 @@
 from dalenius.adaptive import statistics
 from dalenius.adaptive.inverse_sensitivity import InverseSensitivity
 from dalenius.adaptive.median import MedianRelease, median, median_mechanism
+from dalenius.adaptive.ptr.propose_test_release import ProposeTestRelease
+from dalenius.adaptive.ptr.refusal import Refusal
 from dalenius.adaptive.smooth.gaussian import SmoothGaussian
 from dalenius.adaptive.smooth.laplace import SmoothLaplace
 from dalenius.adaptive.smooth.laplace_log_normal import SmoothLaplaceLogNormal
@@ -11,6 +13,8 @@ from dalenius.adaptive.smooth.student_t import SmoothCauchy, SmoothStudentT
 __all__ = [
     "InverseSensitivity",
     "MedianRelease",
+    "ProposeTestRelease",
+    "Refusal",
     "SmoothCauchy",
     "SmoothGaussian",
     "SmoothLaplace",
@@ -20,7 +24,3 @@ __all__ = [
     "median_mechanism",
     "statistics",
 ]
-from dalenius.adaptive.ptr.propose_test_release import ProposeTestRelease
-from dalenius.adaptive.ptr.refusal import Refusal
-
-__all__: list[str] = ["ProposeTestRelease", "Refusal"]
