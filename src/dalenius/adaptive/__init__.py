@@ -23,4 +23,28 @@ __all__ = [
     "median",
     "median_mechanism",
     "statistics",
+from dalenius.adaptive.ptr import (
+    BestRelease,
+    CalibratedRelease,
+    LocalInterquartileRange,
+    LocalMedian,
+    LocalRegressionScale,
+    NoisyMax,
+    ProposeTestRelease,
+    Refusal,
+    StableMode,
+    StableValue,
+)
+
+__all__: list[str] = [
+    "BestRelease",
+    "CalibratedRelease",
+    "LocalInterquartileRange",
+    "LocalMedian",
+    "LocalRegressionScale",
+    "NoisyMax",
+    "ProposeTestRelease",
+    "Refusal",
+    "StableMode",
+    "StableValue",
 ]

@@ -226,7 +226,7 @@ def test_a_planted_error_is_found(adjacency: dp.Adjacency) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class PrintedMedian(LocalMedian):
-    """Avella-Medina 2025: the distance to data whose median differs from that of these data by more than eta."""
+    """Avella Medina 2025: the distance to data whose median differs from that of these data by more than eta."""
 
     def distance(self, data: Any) -> int:
         x = np.sort(np.asarray(data, dtype=float))

@@ -57,7 +57,7 @@ def _wider(to: Reals, x: Reals, width: float) -> NDArray[np.bool_]:
     gap = to - start
     back = gap - to
     error = (to - (gap - back)) - (start + back)
-    return (gap > width) | ((gap == width) & (error > 0))
+    return np.asarray((gap > width) | ((gap == width) & (error > 0)))
 
 
 def nearest(costs: Ints, none: int) -> int:

@@ -19,7 +19,7 @@ from dalenius.core.adjacency import adjacency as checked_adjacency
 from dalenius.core.bisection import last_true
 from dalenius.errors import InvalidParameter
 from dalenius.mechanisms._support.exact_arrays import whole_numbers
-from dalenius.mechanisms._support.float_arrays import Reals
+from dalenius.mechanisms._support.float_arrays import WHOLE, Reals
 from dalenius.mechanisms.mechanism import Neighbours
 from dalenius.noise import noisy_argmax
 
@@ -115,7 +115,13 @@ class NoisyMax(Stable):
         return int(apart) // self._step
 
     def release(self, data: Any) -> int:
-        return int(noisy_argmax(np.array(_two_counts(data), dtype=float), self.scale, "laplace"))
+        return self.releases(data, 1)[0]
+
+    def releases(self, data: Any, times: int) -> list[int]:
+        winners: list[int] = noisy_argmax(
+            np.tile(_two_counts(data), (times, 1)), self.scale, "laplace"
+        ).tolist()
+        return winners
 
     @property
     def worst_pair(self) -> Neighbours:
@@ -181,8 +187,9 @@ def _loser(gaps: Reals, scale: float) -> Reals:
 
 
 def _two_counts(data: Any) -> tuple[int, int]:
+    """Those beyond 2^53, where doubles have gaps, count as 2^53: that moves no two neighbours apart."""
     counts = whole_numbers(data)
     if counts.shape != (2,) or (counts < 0).any():
         raise InvalidParameter("value must be two counts, 0 or more.")
-    first, second = (int(c) for c in counts.tolist())
+    first, second = (min(int(c), WHOLE) for c in counts.tolist())
     return first, second
