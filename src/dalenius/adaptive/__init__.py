@@ -3,26 +3,6 @@
 from dalenius.adaptive import statistics
 from dalenius.adaptive.inverse_sensitivity import InverseSensitivity
 from dalenius.adaptive.median import MedianRelease, median, median_mechanism
-from dalenius.adaptive.ptr.propose_test_release import ProposeTestRelease
-from dalenius.adaptive.ptr.refusal import Refusal
-from dalenius.adaptive.smooth.gaussian import SmoothGaussian
-from dalenius.adaptive.smooth.laplace import SmoothLaplace
-from dalenius.adaptive.smooth.laplace_log_normal import SmoothLaplaceLogNormal
-from dalenius.adaptive.smooth.student_t import SmoothCauchy, SmoothStudentT
-
-__all__ = [
-    "InverseSensitivity",
-    "MedianRelease",
-    "ProposeTestRelease",
-    "Refusal",
-    "SmoothCauchy",
-    "SmoothGaussian",
-    "SmoothLaplace",
-    "SmoothLaplaceLogNormal",
-    "SmoothStudentT",
-    "median",
-    "median_mechanism",
-    "statistics",
 from dalenius.adaptive.ptr import (
     BestRelease,
     CalibratedRelease,
@@ -35,16 +15,30 @@ from dalenius.adaptive.ptr import (
     StableMode,
     StableValue,
 )
+from dalenius.adaptive.smooth.gaussian import SmoothGaussian
+from dalenius.adaptive.smooth.laplace import SmoothLaplace
+from dalenius.adaptive.smooth.laplace_log_normal import SmoothLaplaceLogNormal
+from dalenius.adaptive.smooth.student_t import SmoothCauchy, SmoothStudentT
 
-__all__: list[str] = [
+__all__ = [
     "BestRelease",
     "CalibratedRelease",
+    "InverseSensitivity",
     "LocalInterquartileRange",
     "LocalMedian",
     "LocalRegressionScale",
+    "MedianRelease",
     "NoisyMax",
     "ProposeTestRelease",
     "Refusal",
+    "SmoothCauchy",
+    "SmoothGaussian",
+    "SmoothLaplace",
+    "SmoothLaplaceLogNormal",
+    "SmoothStudentT",
     "StableMode",
     "StableValue",
+    "median",
+    "median_mechanism",
+    "statistics",
 ]
