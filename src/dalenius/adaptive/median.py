@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -9,13 +10,14 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from dalenius.adaptive.inverse_sensitivity import InverseSensitivity
+from dalenius.adaptive.ptr import LocalMedian, ProposeTestRelease, Refusal
 from dalenius.adaptive.smooth.gaussian import SmoothGaussian
 from dalenius.adaptive.smooth.laplace import SmoothLaplace
 from dalenius.adaptive.smooth.laplace_log_normal import SmoothLaplaceLogNormal
 from dalenius.adaptive.smooth.noise import SmoothNoise
 from dalenius.adaptive.smooth.student_t import SmoothCauchy, SmoothStudentT
 from dalenius.adaptive.statistics import Median
-from dalenius.calculus.guarantees import Guarantee
+from dalenius.calculus.guarantees import ApproxDP, Guarantee
 from dalenius.core import checks
 from dalenius.core.adjacency import ADD_REMOVE, Adjacency
 from dalenius.errors import CannotMeet
@@ -33,6 +35,11 @@ LARGEST_REFERENCE = 1_000_000
 RADII = (0.0, 1.0, 10.0)
 """Radii of inverse sensitivity that are tried, in mean gaps between the records in the middle."""
 
+SPARE_RECORDS = (0, 5, 10, 20, 40)
+"""By how many records the reference passes the test of a proposal."""
+WRONG_PASS = 0.99
+"""Share of delta for data that should not pass: the rest is for rounding."""
+
 Reals = NDArray[np.float64]
 
 
@@ -49,7 +56,7 @@ class MedianRelease(NamedTuple):
     Parameters
     ----------
     value
-        The private median.
+        The private median; `Refusal()` where propose-test-release was chosen and refused.
     mechanism
         The mechanism that was chosen.
 
@@ -60,7 +67,7 @@ class MedianRelease(NamedTuple):
     1.5
     """
 
-    value: float
+    value: float | Refusal
     mechanism: Mechanism
 
 
@@ -126,11 +133,12 @@ def median_mechanism(
     granularity: Any = None,
     adjacency: Adjacency = ADD_REMOVE,
 ) -> Mechanism:
-    """The mechanism expected to err least for a median: smooth sensitivity, exponential, or inverse sensitivity.
+    """The mechanism expected to err least for a median.
 
-    Chosen on made-up numbers, normal around the middle of the bounds; no data are involved. The exponential mechanism
-    is `dp.mechanisms.Quantile`, which is also the K-norm gradient mechanism; smooth sensitivity has five kinds of
-    noise, of which each keeps some budgets.
+    Tried are smooth sensitivity with five kinds of noise (of which each keeps some budgets), propose-test-release for
+    budgets with a delta, inverse sensitivity, and the exponential mechanism, `dp.mechanisms.Quantile`, which is also
+    the K-norm gradient mechanism. Chosen is the least mean absolute error on made-up numbers, normal around the middle
+    of the bounds, a refusal counted as an error of the bounds' width; no data are involved.
 
     Parameters
     ----------
@@ -169,7 +177,7 @@ def median_mechanism(
     low, high = points.bounds
     width = (high - low) / 20 if spread is None else checks.positive("spread", spread)
     count = min(checks.count("size", size, least=1), LARGEST_REFERENCE)
-    reference = np.clip(low + (high - low) / 2 + _normal_sample(count) * (width / 1.349), low, high)
+    reference = made_up_numbers(points.bounds, count, width)
     options = {"bounds": bounds, "granularity": granularity, "adjacency": adjacency}
     return min(candidates(budget, reference, width / count, options), key=lambda found: found.error).mechanism
 
@@ -189,8 +197,36 @@ def candidates(budget: Guarantee, reference: Reals, gap: float, options: dict[st
     for radius in RADII:
         inverse = InverseSensitivity(epsilon=exponential.epsilon, radius=radius * gap, **options)
         found.append(Candidate(inverse, _mean_error(inverse, reference, centre)))
-    # The same law but for the rounding up of whole records.
+    if isinstance(budget, ApproxDP) and budget.delta > 0:
+        found += _proposals(budget, statistic, reference)
+    # The same law as with radius 0 but for the rounding up of whole records.
     found.append(Candidate(exponential, _mean_error(exponential, reference, centre)))
+    return found
+
+
+def _proposals(budget: ApproxDP, statistic: Median, reference: Reals) -> list[Candidate]:
+    """Half of epsilon for the test, half for the noise; half as much again as what the reference would pass with.
+
+    The reference is k records from data more sensitive than A_(k-1).
+    """
+    width, found = statistic.bounds[1] - statistic.bounds[0], []
+    epsilon = budget.epsilon / 2
+    for spare in SPARE_RECORDS:
+        size = statistic.global_sensitivity
+        for _ in range(2):  # the threshold does not depend on the sensitivity
+            local = LocalMedian(
+                sensitivity=size, scale=size / epsilon, bounds=statistic.bounds, adjacency=statistic.adjacency
+            )
+            proposal = ProposeTestRelease.by_distance(
+                local, epsilon=epsilon, wrong_pass=budget.delta * WRONG_PASS
+            )
+            records = proposal.test.threshold + spare
+            size = min(
+                1.5 * statistic.local_sensitivity(reference, records - 1), statistic.global_sensitivity
+            )
+        refused = math.exp(-epsilon * (spare + 1)) / (1 + math.exp(-epsilon))
+        if budget.holds(proposal.loss):
+            found.append(Candidate(proposal, (1 - refused) * local.scale + refused * width))
     return found
 
 
@@ -214,7 +250,12 @@ def _mean_error(mechanism: InverseSensitivity | Quantile, reference: Reals, cent
     return float(np.sum(weights * mean) / np.sum(weights))
 
 
-def _normal_sample(count: int) -> Reals:
-    """Made-up numbers: normal quantiles at gaps that look exponential, the same ones every time."""
+def made_up_numbers(bounds: tuple[float, float], count: int, spread: float) -> Reals:
+    """Normal around the middle of the bounds, with this interquartile range: the same ones every time.
+
+    Their quantiles are apart by gaps that look exponential, as those of a sample do.
+    """
+    low, high = bounds
     gaps = -np.log(np.modf((np.arange(count + 1) + 0.5) * ((5**0.5 - 1) / 2))[0])
-    return np.asarray(ndtri(np.cumsum(gaps[:-1]) / gaps.sum()))
+    normal = ndtri(np.cumsum(gaps[:-1]) / gaps.sum())
+    return np.asarray(np.clip(low + (high - low) / 2 + normal * (spread / 1.349), low, high))
