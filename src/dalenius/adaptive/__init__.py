@@ -1,5 +1,8 @@
 """Release that looks at the data, and what a release cost one person."""
 
+from dalenius.adaptive import statistics
+from dalenius.adaptive.inverse_sensitivity import InverseSensitivity
+from dalenius.adaptive.median import MedianRelease, median, median_mechanism
 from dalenius.adaptive.ptr import (
     BestRelease,
     CalibratedRelease,
@@ -12,16 +15,30 @@ from dalenius.adaptive.ptr import (
     StableMode,
     StableValue,
 )
+from dalenius.adaptive.smooth.gaussian import SmoothGaussian
+from dalenius.adaptive.smooth.laplace import SmoothLaplace
+from dalenius.adaptive.smooth.laplace_log_normal import SmoothLaplaceLogNormal
+from dalenius.adaptive.smooth.student_t import SmoothCauchy, SmoothStudentT
 
-__all__: list[str] = [
+__all__ = [
     "BestRelease",
     "CalibratedRelease",
+    "InverseSensitivity",
     "LocalInterquartileRange",
     "LocalMedian",
     "LocalRegressionScale",
+    "MedianRelease",
     "NoisyMax",
     "ProposeTestRelease",
     "Refusal",
+    "SmoothCauchy",
+    "SmoothGaussian",
+    "SmoothLaplace",
+    "SmoothLaplaceLogNormal",
+    "SmoothStudentT",
     "StableMode",
     "StableValue",
+    "median",
+    "median_mechanism",
+    "statistics",
 ]
