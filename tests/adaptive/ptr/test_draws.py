@@ -22,10 +22,12 @@ from dalenius.adaptive.ptr import (
     NoisyUpperBound,
     ProposeTestRelease,
     Refusal,
+    SmoothUpperBound,
     Stable,
     StableMode,
 )
 from dalenius.adaptive.ptr.noisy_bound import upper_quantile
+from dalenius.adaptive.smooth.laplace import SmoothLaplace
 from dalenius.audit import lower_bound
 from dalenius.errors import AdjacencyMismatch, InvalidParameter
 from dalenius.mechanisms import Gaussian, Laplace
@@ -180,6 +182,25 @@ def test_bounds_fail_as_often_as_they_say(noise: Any, kind: Any) -> None:
     assert low <= 0.05
     assert high > 0.05
     assert low > 0.03
+
+
+@pytest.mark.parametrize("failure", [0.2, 0.02])
+def test_a_bound_by_smooth_sensitivity_fails_no_more_often_than_it_says(failure: float) -> None:
+    """Not much less often either, when the bound on the sensitivity costs little."""
+    statistic = dp.adaptive.statistics.Median(bounds=(0, 100))
+    bound = SmoothUpperBound(
+        noise=SmoothLaplace(statistic=statistic, beta=0.05, scale=2.0), epsilon=5.0, failure=failure
+    )
+    data = np.linspace(0, 100, 301)
+    with bits("smooth bound", failure):
+        stated = np.array([bound.release(data) for _ in range(3000)])
+    low, high = frequency(int((stated < 50).sum()), len(stated))
+    assert low <= failure
+    assert high >= failure / 4
+    noise = Laplace(sensitivity=0.05, scale=0.01)
+    assert bound.loss.epsilon(1e-6) == pytest.approx((bound.noise.loss + noise.loss).epsilon(1e-6), rel=1e-6)
+    with pytest.raises(InvalidParameter, match="failure"):
+        SmoothUpperBound(noise=bound.noise, epsilon=1.0, failure=0.7)
 
 
 def test_margins_at_tiny_failures() -> None:
