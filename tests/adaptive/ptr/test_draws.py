@@ -82,6 +82,7 @@ def test_draws_follow_the_law(mechanism: Stable, data: Any) -> None:
         assert agrees(m, [m.release(data) for _ in range(500)], data)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("mechanism", "data"), MECHANISMS, ids=lambda x: type(x).__name__)
 def test_another_scale_is_noticed(mechanism: Stable, data: Any) -> None:
     """15 % more or less noise in the test; and in the release, where there is noise."""
