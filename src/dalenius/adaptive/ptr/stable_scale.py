@@ -65,9 +65,9 @@ class StableScale(Stable):
     Examples
     --------
     >>> from dalenius.adaptive.ptr import ProposeTestRelease, StableScale
-    >>> m = ProposeTestRelease.by_distance(StableScale(least=0.01, bounds=(-1e6, 1e6)), epsilon=0.5, wrong_pass=1e-6)
+    >>> m = ProposeTestRelease.by_distance(StableScale(least=0.015, bounds=(-1e6, 1e6)), epsilon=0.5, wrong_pass=1e-6)
     >>> m.release([x / 100 for x in range(1000)])
-    (2.56, 5.12)
+    (3.84, 7.68)
     """
 
     least: float
@@ -162,4 +162,4 @@ def _fits(c: Ints, a: Ints, b: Ints, spare: Any) -> NDArray[np.bool_]:
     fits = np.zeros(len(c), dtype=np.bool_)
     for d in (middle - 1, middle, middle + 1):
         fits |= (lowest <= d) & (d <= highest) & ((spare > 0) | ((c - abs(d)) % 2 == 0))
-    return fits & (lowest <= highest)
+    return np.asarray(fits & (lowest <= highest))
