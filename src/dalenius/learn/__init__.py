@@ -21,6 +21,7 @@ from dalenius.learn.models.exponential_regression import (
 )
 from dalenius.learn.models.linear_regression import LinearRegression
 from dalenius.learn.models.mean import ExponentialMean, GradientMean
+from dalenius.learn.models.pate_classifier import PATEClassifier
 from dalenius.learn.models.posterior_sample_regression import PosteriorSampleRegression
 from dalenius.learn.models.public_bounds import PublicBounds
 from dalenius.learn.models.quantile import ExponentialQuantile, GradientQuantile
@@ -47,6 +48,7 @@ __all__ = [
     "LinearSVC",
     "LogisticRegression",
     "NegativeBinomialTries",
+    "PATEClassifier",
     "PoissonRegression",
     "PoissonTries",
     "PosteriorSampleRegression",

@@ -109,7 +109,7 @@ class GNMax(Mechanism):
         """
         counts = self.counts(value)
         noise = np.asarray(gaussian(counts.shape, bits=BITS, as_units=True))
-        return np.argmax(counts * round(2.0**BITS / self.sigma) + noise, axis=1)
+        return np.asarray(np.argmax(counts * round(2.0**BITS / self.sigma) + noise, axis=1))
 
     def counts(self, value: Any) -> Counts:
         """Votes as whole numbers, once their shape and their sums are checked."""

@@ -125,14 +125,16 @@ def _changes(table: Reals) -> Reals:
     """For every level, how much one teacher can change a query's bound."""
     last = len(table) - 1
     at = np.arange(last + 1)
-    return np.maximum(table[np.maximum(at - MOVE, 0)] - table, table - table[np.minimum(at + MOVE, last)])
+    below, above = table[np.maximum(at - MOVE, 0)], table[np.minimum(at + MOVE, last)]
+    return np.asarray(np.maximum(below - table, table - above))
 
 
 def smooth_gaussian_renyi(order: float, smoothness: float, noise: float) -> float:
     """The most that N(m, (S noise)^2) can diverge from N(m', (S' noise)^2), with the smooth sensitivities S and S'.
 
     They bound |m - m'|, and |log S/S'| <= smoothness. With v = (S/S')^2 and c = order - (order - 1) v it is order
-    (m - m')^2/(2 c (S' noise)^2) - log(c)/(2 (order - 1)) - log(v)/2. The first term grows with v; the rest is convex in v and 0 at v = 1, so that it is largest at an end.
+    (m - m')^2/(2 c (S' noise)^2) - log(c)/(2 (order - 1)) - log(v)/2. The first term grows with v; the rest is
+    convex in v and 0 at v = 1, so that it is largest at an end.
     Infinite where c is not above 0 at v = e^(2 smoothness). Papernot et al. 2018 have (order + 1)/noise^2 for all
     orders up to 1/(2 smoothness) (Theorem 23; Redberg 2023, Lemma 3.6.5), which is exceeded near that end.
 
