@@ -9,20 +9,19 @@ import numpy as np
 from scipy.linalg import cho_solve, cholesky
 from scipy.special import ndtri
 
-from dalenius.calculus import losses
-from dalenius.calculus.guarantees import ApproxDP
-from dalenius.calculus.loss import Loss
-from dalenius.learn.data.parameters import checked_norm, constant_column
-from dalenius.learn.data.rows import records, training
-from dalenius.learn.data.targets import Targets
-from dalenius.learn.methods.posterior_sample import (
+from dalenius.adaptive.regression.posterior_sample import (
     SLACK,
-    approximate,
     hidden,
     largest_precision,
     least_noise,
     posterior,
 )
+from dalenius.calculus import losses
+from dalenius.calculus.guarantees import ApproxDP
+from dalenius.calculus.loss import Loss
+from dalenius.learn.data.parameters import approximate, checked_norm, constant_column
+from dalenius.learn.data.rows import records, training
+from dalenius.learn.data.targets import Targets
 from dalenius.learn.models.bounded_regression import BoundedRegression
 from dalenius.mechanisms import Gaussian
 
@@ -79,7 +78,7 @@ class AdaptivePosteriorSampleRegression(BoundedRegression):
 
     def _shares(self) -> tuple[ApproxDP, float, float]:
         """The promise of each of the two releases, and epsilon and delta of the sample."""
-        promise = approximate(self.guarantee)
+        promise = approximate(self.guarantee, "a posterior sample")
         delta = promise.delta / 6 * (1 - 1e-6)
         return ApproxDP(promise.epsilon / 4, delta), 0.49 * promise.epsilon, delta
 

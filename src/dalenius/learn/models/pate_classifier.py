@@ -14,12 +14,12 @@ from dalenius.adaptive.pate.consensus_vote import pate_ptr
 from dalenius.adaptive.pate.gnmax import Counts, GNMax
 from dalenius.adaptive.ptr.propose_test_release import ProposeTestRelease
 from dalenius.adaptive.ptr.refusal import Refusal
-from dalenius.calculus.guarantees import ApproxDP, Guarantee
+from dalenius.calculus.guarantees import Guarantee
 from dalenius.calculus.loss import Loss
 from dalenius.calculus.pairs.pair import Reals
 from dalenius.core import checks
-from dalenius.errors import CannotMeet, InvalidParameter
-from dalenius.learn.data.parameters import checked_guarantee
+from dalenius.errors import InvalidParameter
+from dalenius.learn.data.parameters import approximate
 from dalenius.learn.data.refits import alone
 from dalenius.learn.data.rows import labels_of, matrix, same
 from dalenius.learn.methods import isolated
@@ -120,9 +120,8 @@ class PATEClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
         return self._mechanism(1).loss
 
     def _mechanism(self, queries: int) -> ProposeTestRelease:
-        promise, share = checked_guarantee(self.guarantee), checks.number("test_share", self.test_share)
-        if not isinstance(promise, ApproxDP) or promise.delta == 0 or promise.epsilon == 0:
-            raise CannotMeet(f"votes with a test cannot keep {promise}; ask for ApproxDP(epsilon, delta).")
+        promise = approximate(self.guarantee, "a vote with a test")
+        share = checks.number("test_share", self.test_share)
         if not 0 < share < 1:
             raise InvalidParameter(f"test_share is {share}; it must be above 0 and below 1.")
         teachers = checks.count("teachers", self.teachers, least=2)

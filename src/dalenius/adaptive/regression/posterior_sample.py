@@ -12,8 +12,6 @@ from scipy.special import ndtr
 from dalenius.calculus.guarantees import ApproxDP
 from dalenius.calculus.pairs.pair import Reals
 from dalenius.core.bisection import last_true
-from dalenius.errors import CannotMeet
-from dalenius.learn.data.parameters import checked_guarantee
 from dalenius.mechanisms import Gaussian
 from dalenius.noise import gaussian
 
@@ -21,14 +19,6 @@ SLACK = 1 + 1e-6
 """On sensitivities, for the rounding of eigenvalues and solutions."""
 TOLERANCE = 1e-6
 """How far rounding may move the sample, in its largest standard deviations; output noise covers it."""
-
-
-def approximate(guarantee: object) -> ApproxDP:
-    """The promise, if a posterior sample can keep one of its kind."""
-    promise = checked_guarantee(guarantee)
-    if not isinstance(promise, ApproxDP) or promise.delta == 0 or promise.epsilon == 0:
-        raise CannotMeet(f"a posterior sample cannot keep {promise} here; ask for ApproxDP(epsilon, delta).")
-    return promise
 
 
 @lru_cache(maxsize=64)
