@@ -11,8 +11,9 @@ test of level w has no more power than that. A refusal is one and the same outco
     H_a <= (1 - p - a (1 - p'))+ + p = max(p, 1 - a (1 - p')) <= max(w, 1 - a (1 - t)).
 
 The larger of the two profiles holds for all neighbours. With T = (e, d) and B = (e', d') it is (e + e', max(d + d', w))
-wherever -log(1 - t) <= e + e'; the thesis has d + d' + w, and d + max(d', w) in its proof. If a loss is known in one
-direction only, so that X must keep the budget for the pair (X, X'), the same holds for losses that compose one
+wherever -log(1 - t) <= e + e'; the thesis has d + d' + w, and d + max(d', w) in its proof. Where T + B is above t up to
+the corner, an outcome of infinite loss that brings it up to w in the end is all that is missing. If a loss is known in
+one direction only, so that X must keep the budget for the pair (X, X'), the same holds for losses that compose one
 direction at a time (Renyi divergences).
 
 **A uniform bound** (`after_statement`; Redberg 2023, Theorem B.2.4). A statement s with loss T is false for X with
@@ -38,6 +39,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -53,6 +55,7 @@ ORDERS = (1.05, 1.2, 1.5, 2.0, 3.0, 5.0, 9.0, 17.0, 33.0, 65.0, 257.0, 1025.0)
 """Tried for b - a + 1."""
 
 
+@lru_cache(maxsize=256)
 def after_test(test: Loss, wrong_pass: float, budget: Loss) -> Loss:
     """The loss of a mechanism with this budget, run if a test passes.
 
@@ -78,16 +81,19 @@ def after_test(test: Loss, wrong_pass: float, budget: Loss) -> Loss:
     kept = test + budget
     wrong = checks.failure_probability("wrong_pass", wrong_pass)
     reach = _power(test, wrong)
-    if reach <= wrong == 0.0:
-        return kept
     corner = max(0.0, math.log1p(-wrong) - math.log1p(-reach))
-    if kept.delta_at_infinity() >= wrong and kept.delta_bounds(corner).lower >= reach:
-        return kept  # it falls, so that it is above all of max(w, 1 - a (1 - t))
+    if kept.delta_bounds(corner).lower >= reach:
+        # Falling, it is above 1 - a (1 - t) wherever that is above w: it only has to stay above w, as well.
+        infinite = kept.delta_at_infinity()
+        if infinite >= wrong:
+            return kept
+        return kept + losses.approx(0.0, (wrong - infinite) / (1 - infinite) * (1 + 2.0**-50), kept.adjacency)
     name = f"after_test({test.expression}, {budget.expression}, wrong_pass={wrong:.12g})"
     both = tabulated(kept, _unkept(wrong, reach, corner, kept))
     return Loss.symmetric(Bracket(*both), kept.adjacency, name)
 
 
+@lru_cache(maxsize=256)
 def after_statement(statement: Loss, failure: float, budget: Loss) -> Loss:
     """The loss of a mechanism chosen by a private statement, within this budget where the statement is true.
 
