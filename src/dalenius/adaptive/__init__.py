@@ -5,6 +5,8 @@ from dalenius.adaptive.pate.gnmax import GNMax
 from dalenius.adaptive.pate.smooth_sensitivity import VoteBound
 from dalenius.adaptive.ptr.propose_test_release import ProposeTestRelease
 from dalenius.adaptive.ptr.refusal import Refusal
+from dalenius.adaptive.regression.local_output_perturbation import local_output_perturbation
+from dalenius.adaptive.regression.ops_ptr import ops_ptr
 
 __all__: list[str] = [
     "ConsensusVote",
@@ -12,6 +14,8 @@ __all__: list[str] = [
     "ProposeTestRelease",
     "Refusal",
     "VoteBound",
+    "local_output_perturbation",
+    "ops_ptr",
     "pate_ptr",
     "pate_ptr_smooth",
 ]

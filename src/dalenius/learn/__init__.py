@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from dalenius.learn.data.refits import Refits
-from dalenius.learn.methods.descent import Descent
-from dalenius.learn.methods.trial_counts import (
+from dalenius.adaptive.selection.trial_counts import (
     FixedTries,
     GeometricTries,
     NegativeBinomialTries,
     PoissonTries,
 )
+from dalenius.learn.data.refits import Refits
+from dalenius.learn.methods.descent import Descent
 from dalenius.learn.models.adaptive_posterior_sample_regression import AdaptivePosteriorSampleRegression
+from dalenius.learn.models.calibrated_posterior_sample_regression import CalibratedPosteriorSampleRegression
 from dalenius.learn.models.classifiers import LinearSVC, LogisticRegression
 from dalenius.learn.models.data_quality import RowCheck
 from dalenius.learn.models.exponential_regression import (
@@ -20,6 +21,7 @@ from dalenius.learn.models.exponential_regression import (
     GradientQuantileRegression,
 )
 from dalenius.learn.models.linear_regression import LinearRegression
+from dalenius.learn.models.local_logistic_regression import LocalLogisticRegression
 from dalenius.learn.models.mean import ExponentialMean, GradientMean
 from dalenius.learn.models.pate_classifier import PATEClassifier
 from dalenius.learn.models.posterior_sample_regression import PosteriorSampleRegression
@@ -32,6 +34,7 @@ from dalenius.learn.saved import from_json, load, save, to_json
 
 __all__ = [
     "AdaptivePosteriorSampleRegression",
+    "CalibratedPosteriorSampleRegression",
     "Descent",
     "ExponentialLeastSquares",
     "ExponentialMean",
@@ -46,6 +49,7 @@ __all__ = [
     "HuberRegression",
     "LinearRegression",
     "LinearSVC",
+    "LocalLogisticRegression",
     "LogisticRegression",
     "NegativeBinomialTries",
     "PATEClassifier",

@@ -28,7 +28,9 @@ def neighbours(x: Data, domain: Iterable[Any], adjacency: dp.Adjacency) -> Itera
         yield from (tuple(sorted((*y, v))) for y in shorter for v in domain)
 
 
-def local_sensitivity(f: Callable[[Data], Any], x: Data, domain: Iterable[Any], adjacency: dp.Adjacency) -> Any:
+def local_sensitivity(
+    f: Callable[[Data], Any], x: Data, domain: Iterable[Any], adjacency: dp.Adjacency
+) -> Any:
     """The furthest that one change moves f."""
     return max((abs(f(y) - f(x)) for y in neighbours(x, domain, adjacency)), default=0)
 

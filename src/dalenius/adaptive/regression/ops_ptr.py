@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ import numpy as np
 from dalenius.adaptive.ptr.calibrated_release import CalibratedRelease
 from dalenius.adaptive.ptr.parts import Family, PrivateBound
 from dalenius.adaptive.regression.posterior_sample import (
+    LEAST,
     SLACK,
     hidden,
     largest_precision,
@@ -25,9 +26,10 @@ from dalenius.calculus.guarantees import ApproxDP
 from dalenius.calculus.loss import Loss
 from dalenius.calculus.pairs.pair import Reals
 from dalenius.core import checks
+from dalenius.core.bisection import last_true
 from dalenius.mechanisms.mechanism import Neighbours
 
-SHARES = (0.15, 0.69, 0.01)
+SHARES = (0.12, 0.75, 0.01)
 """Of epsilon: each of the two bounds, the sample, and what hides its rounding."""
 
 
@@ -81,7 +83,7 @@ class PosteriorSamples(Family):
     def choose(self, statement: Statement) -> tuple[float, float] | None:
         """The precision, and the largest deviation that the sample can have with it."""
         leverage = self.square / (statement.least + self.ridge) * SLACK
-        if sample_delta(self.epsilon, 1e-12, statement.residual, leverage) * (1 + 1e-6) > self.delta:
+        if not sample_delta(self.epsilon, LEAST, statement.residual, leverage) * (1 + 1e-6) <= self.delta:
             return None
         precision = largest_precision(self.epsilon, self.delta, statement.residual, leverage)
         return precision, 1 / math.sqrt(precision * (statement.least + self.ridge))
@@ -95,7 +97,8 @@ class PosteriorSamples(Family):
     def worst_pair(self) -> Neighbours:
         """A thousand records (1, 1), and one more with the opposite target."""
         return Neighbours(
-            Squares(np.array([[1000.0]]), np.array([1000.0])), Squares(np.array([[1001.0]]), np.array([999.0]))
+            Squares(np.array([[1000.0]]), np.array([1000.0])),
+            Squares(np.array([[1001.0]]), np.array([999.0])),
         )
 
 
@@ -105,8 +108,8 @@ def ops_ptr(promise: ApproxDP, *, square: float, ridge: float) -> CalibratedRele
     A private lower bound on the least eigenvalue of X^T X and a private upper bound on residuals decide how sharp the
     posterior may be. What is in print is corrected: the bounds are on the safe side (both inequalities are printed the
     other way round), their noise is that of the exact Gaussian mechanism, and the sample's cost is the exact profile of
-    the two posteriors (Theorem 3.6.1 lacks a factor 2 under a root, and promises more than it keeps). The ridge must not
-    depend on the data: to choose one of many, use `dp.learn.PrivateSearch`.
+    the two posteriors (Theorem 3.6.1 lacks a factor 2 under a root, and promises more than it keeps). The ridge must
+    not depend on the data: to choose one of many, use `dp.learn.PrivateSearch`.
 
     Parameters
     ----------
@@ -139,8 +142,23 @@ def ops_ptr(promise: ApproxDP, *, square: float, ridge: float) -> CalibratedRele
     True
     """
     square, ridge = checks.positive("square", square), checks.positive("ridge", ridge)
-    bound, sample, rounding = (share * promise.epsilon for share in SHARES)
-    delta = promise.delta / 6 * (1 - 1e-6)
-    bounds = RidgeBounds(square, ApproxDP(bound, delta), delta)
-    family = PosteriorSamples(square, ridge, sample, delta, ApproxDP(rounding, delta))
+    return _parts(promise.delta, _epsilon(promise), square, ridge)
+
+
+def _parts(delta: float, epsilon: float, square: float, ridge: float) -> CalibratedRelease:
+    """`epsilon` and delta divided among the parts; the whole costs less than their sum."""
+    bound, sample, rounding = (share * epsilon for share in SHARES)
+    each = delta / 6 * (1 - 1e-6)
+    bounds = RidgeBounds(square, ApproxDP(bound, each), each)
+    family = PosteriorSamples(square, ridge, sample, each, ApproxDP(rounding, each))
     return CalibratedRelease(bound=RidgeStatement(bounds, ridge), family=family)
+
+
+@lru_cache(maxsize=256)
+def _epsilon(promise: ApproxDP) -> float:
+    """The largest epsilon to be divided with which the whole keeps the promise; the same for all data."""
+
+    def keeps(epsilon: float) -> bool:
+        return _parts(promise.delta, epsilon, 1.0, 1.0).loss.delta(promise.epsilon) <= promise.delta
+
+    return last_true(keeps, promise.epsilon, 3 * promise.epsilon, relative=1e-3)[0]

@@ -20,6 +20,9 @@ SLACK = 1 + 1e-6
 TOLERANCE = 1e-6
 """How far rounding may move the sample, in its largest standard deviations; output noise covers it."""
 
+LEAST = 1e-12
+"""The least precision."""
+
 
 @lru_cache(maxsize=64)
 def least_noise(promise: ApproxDP) -> Gaussian:
@@ -45,7 +48,7 @@ def largest_precision(epsilon: float, delta: float, residual: float, leverage: f
     def kept(log_precision: float) -> bool:
         return sample_delta(epsilon, math.exp(log_precision), residual, leverage) * (1 + 1e-6) <= delta
 
-    return math.exp(last_true(kept, math.log(1e-12), math.log(1e12))[0])
+    return math.exp(last_true(kept, math.log(LEAST), math.log(1e12))[0])
 
 
 def sample_delta(epsilon: float, precision: float, residual: float, leverage: float) -> float:
@@ -58,6 +61,8 @@ def sample_delta(epsilon: float, precision: float, residual: float, leverage: fl
     """
     v = 1 / (1 + leverage)
     nu = math.sqrt(precision * leverage * v) * residual
+    if not nu < 1e6:  # squares of such numbers may overflow; all is revealed
+        return 1.0
     return max(_normal_delta(epsilon, nu, v), _normal_delta(epsilon, -nu / math.sqrt(v), 1 / v))
 
 

@@ -6,16 +6,14 @@ import math
 from typing import Any
 
 import numpy as np
-from scipy.linalg import cho_solve, cholesky
-from scipy.special import ndtri
 
 from dalenius.adaptive.regression.posterior_sample import (
-    SLACK,
     hidden,
     largest_precision,
     least_noise,
     posterior,
 )
+from dalenius.adaptive.regression.ridge import RidgeBounds, Squares
 from dalenius.calculus import losses
 from dalenius.calculus.guarantees import ApproxDP
 from dalenius.calculus.loss import Loss
@@ -23,7 +21,6 @@ from dalenius.learn.data.parameters import approximate, checked_norm, constant_c
 from dalenius.learn.data.rows import records, training
 from dalenius.learn.data.targets import Targets
 from dalenius.learn.models.bounded_regression import BoundedRegression
-from dalenius.mechanisms import Gaussian
 
 
 class AdaptivePosteriorSampleRegression(BoundedRegression):
@@ -98,28 +95,17 @@ class AdaptivePosteriorSampleRegression(BoundedRegression):
         labels, usable = targets.to_unit(y, len(features))
         data = records(features, labels, usable, norm, self.rows, constant)
         square = (norm**2 + constant**2) * (1 + 1e-9)
-        gram, product = data.gram(np.ones(len(data))), data.combined(data.labels)
+        squares = Squares(data.gram(np.ones(len(data))), data.combined(data.labels))
 
-        unit = least_noise(part).sigma
-        safe = -float(ndtri(delta)) * unit * SLACK
-        noisy = Gaussian(sensitivity=square * SLACK, sigma=unit * square * SLACK)
-        least = float(noisy.release(float(np.linalg.eigvalsh(gram)[0]))) - safe * square * SLACK
-        # A neighbour may have an eigenvalue smaller by `square`.
-        least = max(0.0, least - square)
+        bounds = RidgeBounds(square, part, delta)
+        least = bounds.eigenvalue(squares)
         ridge = max(0.0, 2 * square * (1 + math.log(2 / delta)) / epsilon - least) + square
         leverage = square / (least + ridge)
-
-        lower = cholesky(gram + ridge * np.eye(data.size), lower=True)
-        theta = cho_solve((lower, True), product)
-        moved = math.log1p(leverage) * SLACK
-        size = math.log1p(math.sqrt(square) * float(np.linalg.norm(theta)))
-        residual = math.exp(
-            float(Gaussian(sensitivity=moved, sigma=unit * moved).release(size)) + (safe + 1) * moved
-        )
+        residual = bounds.residual(squares, ridge, leverage)
 
         precision = largest_precision(epsilon, delta, residual, leverage)
         deviation = 1 / math.sqrt(precision * (least + ridge))
         hide = least_noise(ApproxDP(0.01 * epsilon / 0.49, delta)).sigma
-        sample = hidden(posterior(lower, theta, precision), deviation, hide)
+        sample = hidden(posterior(*squares.solved(ridge), precision), deviation, hide)
 
         return self._set(sample, features.shape[1], self.price())

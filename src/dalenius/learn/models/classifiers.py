@@ -17,7 +17,9 @@ from dalenius.learn.models.linear_model import LinearModel
 from dalenius.learn.numerics.curves import Curve, HuberHinge, Logistic
 
 
-class _Binary(ClassifierMixin, LinearModel):  # type: ignore[misc]
+class Binary(ClassifierMixin, LinearModel):  # type: ignore[misc]
+    """A classifier of two declared labels."""
+
     classes: Sequence[Any]
 
     def fit(self, X: Any, y: Any) -> Any:
@@ -47,7 +49,7 @@ class _Binary(ClassifierMixin, LinearModel):  # type: ignore[misc]
         return self.classes_[positive.astype(int)]
 
 
-class LogisticRegression(_Binary):
+class LogisticRegression(Binary):
     """Logistic regression by objective perturbation: Gaussian noise in the objective, add/remove neighbours.
 
     Every row is scaled down to norm `row_norm` at most (`rows="normalize"`: to exactly that), a constant column
@@ -133,7 +135,7 @@ class LogisticRegression(_Binary):
         return np.column_stack((1 - positive, positive))
 
 
-class LinearSVC(_Binary):
+class LinearSVC(Binary):
     """A linear support vector machine (hinge with a rounded corner) by objective perturbation.
 
     As `LogisticRegression`, with the Huber hinge of Chaudhuri, Monteleoni and Sarwate 2011 in place of the log-loss.
