@@ -10,14 +10,21 @@ import pytest
 import dalenius as dp
 from dalenius.errors import CannotMeet
 from dalenius.learn import LocalLogisticRegression
+from tests.learn.contract import EstimatorContract
 from tests.learn.models.test_classifiers import ClassifierContract
 from tests.noise.seeded import seeded
 
 
-class TestLocalLogisticRegression(ClassifierContract):
+class TestLocalLogisticRegression(EstimatorContract):
     promises = (dp.ApproxDP(1.0, 1e-5), dp.ApproxDP(0.1, 1e-6), dp.ApproxDP(8.0, 1e-5))
     audited = (dp.ApproxDP(1.0, 1e-2),)
+    fitted = ClassifierContract.fitted
+    expected = ClassifierContract.expected
+    by_chance = ClassifierContract.by_chance
     trials = 300
+    target = ClassifierContract.target
+    worst_pair = ClassifierContract.worst_pair
+    worst_options = ClassifierContract.worst_options
 
     def build(self, promise: Any, **options: Any) -> LocalLogisticRegression:
         return LocalLogisticRegression(promise, **options)

@@ -1,0 +1,177 @@
+"""PATE with a test: what votes cost, for teachers that agree and teachers that do not, and scikit-learn's digits."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import numpy as np
+from sklearn.datasets import load_digits
+from sklearn.linear_model import LogisticRegression
+from sklearn.neighbors import KNeighborsClassifier
+
+from dalenius.adaptive import ConsensusVote, GNMax, VoteBound, pate_ptr
+from dalenius.adaptive.pate.consensus import margin
+from dalenius.adaptive.pate.papernot import papernot_renyi
+from experiments.tables import interval, table
+
+DELTA = 1e-5
+TEACHERS, CLASSES, QUERIES = 400, 10, 200
+SIGMAS = (4.0, 8.0, 14.0, 20.0, 28.0, 40.0, 56.0, 80.0, 120.0)
+TEST_EPSILON = 0.25
+SURE = 0.05
+"""Prices of `pate_ptr` are such that it refuses with no more than this probability."""
+
+NOTE = """Written by `python -m experiments pate_ptr`; means and 95 % intervals over {seeds} draws. delta = 1e-5."""
+
+
+def simulated(low: float, high: float, rng: np.random.Generator) -> np.ndarray:
+    """Votes on queries whose winner's share is uniform between two numbers; the others share the rest at random."""
+    votes = []
+    for share in rng.uniform(low, high, size=QUERIES):
+        rest = rng.dirichlet(np.full(CLASSES - 1, 0.3)) * (1 - share)
+        votes.append(rng.permutation(rng.multinomial(TEACHERS, np.append(share, rest))))
+    return np.array(votes)
+
+
+def needed_distance(test_epsilon: float) -> int:
+    """The distance at which the test with DELTA fails with probability SURE at most."""
+    vote = GNMax(sigma=1.0, teachers=2, classes=2, queries=1)
+    threshold = pate_ptr(vote, epsilon=1.0, delta=DELTA, test_epsilon=test_epsilon).test.threshold
+    return threshold + math.ceil(math.log(1 / (2 * SURE)) / test_epsilon)
+
+
+def tested_price(vote: GNMax, votes: np.ndarray, test_epsilon: float = TEST_EPSILON) -> float:
+    """The least total epsilon at which `pate_ptr` answers with probability 1 - SURE."""
+    claim = ConsensusVote(vote=vote, epsilon=1.0, delta=DELTA)
+    return test_epsilon + claim.cost(votes, needed_distance(test_epsilon) - 1)
+
+
+def papernot_price(vote: GNMax, votes: np.ndarray) -> float:
+    """Not private: the bound of Papernot et al. 2018 at the best order."""
+    margins, best = margin(votes, vote.sigma), math.inf
+    for order in 1 + np.geomspace(0.1, 1e4, 200):
+        total = float(papernot_renyi(margins, order, vote.sigma, vote.classes).sum())
+        best = min(best, total + math.log1p(-1 / order) - (math.log(DELTA) + math.log(order)) / (order - 1))
+    return max(best, 0.0)
+
+
+def smooth_price(vote: GNMax, votes: np.ndarray) -> float:
+    """Redberg 2023, Algorithm 6 with sigma_s = sigma_2 = 15, as in Figure 3.2: the test and what it says of the votes."""
+    order, smoothness = 42.96, 0.2 / 42.96
+    bound = VoteBound(vote, order, smoothness, 15.0, 15.0, DELTA / 2)
+    answers = (
+        bound.release(votes) + math.log1p(-1 / order) - (math.log(DELTA / 2) + math.log(order)) / (order - 1)
+    )
+    return bound.loss.epsilon(DELTA / 2) + answers
+
+
+CURVES = {
+    "data-independent": lambda vote, votes: vote.loss.epsilon(DELTA),
+    "data-dependent (not private)": lambda vote, votes: ConsensusVote(
+        vote=vote, epsilon=1.0, delta=DELTA
+    ).cost(votes),
+    "Papernot et al. (not private)": papernot_price,
+    "PATE-PTR": tested_price,
+    "PATE-PTR, thesis": smooth_price,
+}
+
+
+def digits_votes(teachers: int, rng: np.random.Generator) -> tuple[np.ndarray, ...]:
+    """Votes of nearest neighbours on parts of 1 297 digits, on 200 others, and all that a student needs."""
+    x, y = load_digits(return_X_y=True)
+    order = rng.permutation(len(y))
+    train, queries, test = np.split(order, [len(y) - 500, len(y) - 300])
+    where = rng.integers(0, teachers, size=len(train))
+    votes = np.zeros((len(queries), CLASSES), dtype=np.int64)
+    for part in range(teachers):
+        mine = train[where == part]
+        said = KNeighborsClassifier(1).fit(x[mine], y[mine]).predict(x[queries]) if len(mine) else 0
+        votes[np.arange(len(queries)), said] += 1
+    return votes, x[queries], y[queries], x[test], y[test]
+
+
+def digits(seeds: int) -> str:
+    rows = []
+    for teachers in (25, 50, 100, 200):
+        sigma = teachers / 25
+        vote = GNMax(sigma=sigma, teachers=teachers, classes=CLASSES, queries=200)
+        found: dict[str, list[float]] = {}
+        for seed in range(seeds):
+            votes, queries, labels, test, truth = digits_votes(teachers, np.random.default_rng(seed))
+            answers = vote.release(votes)
+            student = LogisticRegression(max_iter=300).fit(queries / 16, answers)
+            prices = [tested_price(vote, votes, e) for e in (0.5, 1.0, 2.0, 4.0)]
+            wide = GNMax(sigma=4 * sigma, teachers=teachers, classes=CLASSES, queries=200)
+            for name, value in {
+                "agree": np.sort(votes, axis=1)[:, -1].mean() / teachers,
+                "labels": np.mean(answers == labels),
+                "student": student.score(test / 16, truth),
+                "independent": vote.loss.epsilon(DELTA),
+                "price": min(prices),
+                "wide": wide.loss.epsilon(DELTA),
+            }.items():
+                found.setdefault(name, []).append(float(value))
+        rows.append([f"{teachers}", *(interval(found[k], 2) for k in found)])
+    head = [
+        "teachers",
+        "share of the winner",
+        "labels right",
+        "student right",
+        "data-independent",
+        "PATE-PTR",
+    ]
+    return table([*head, "data-independent, noise x 4"], rows)
+
+
+def main(folder: Path, data: Path | None, seeds: int) -> None:
+    parts, curves = [], {}
+    for name, shares in {"High consensus": (0.9, 1.0), "Low consensus": (0.55, 0.85)}.items():
+        found: dict[str, list[list[float]]] = {curve: [] for curve in CURVES}
+        right: list[list[float]] = []
+        for sigma in SIGMAS:
+            vote = GNMax(sigma=sigma, teachers=TEACHERS, classes=CLASSES, queries=QUERIES)
+            drawn = [simulated(*shares, np.random.default_rng(seed)) for seed in range(seeds)]
+            for curve, price in CURVES.items():
+                found[curve].append([price(vote, votes) for votes in drawn])
+            right.append([float(np.mean(vote.release(v) == v.argmax(axis=1))) for v in drawn])
+        curves[name] = found
+        rows = [
+            [f"{sigma:g}", *(interval(found[curve][i], 2) for curve in CURVES), f"{np.mean(right[i]):.3f}"]
+            for i, sigma in enumerate(SIGMAS)
+        ]
+        head = ["sigma", *CURVES, "winner found"]
+        parts.append(
+            f"## {name}: winners with {shares[0]:.0%} to {shares[1]:.0%} of 400 votes, 200 queries\n\n{table(head, rows)}"
+        )
+        print(parts[-1], flush=True)
+    parts.append(f"## Digits: 1 297 private, 200 queries, 300 to test the student\n\n{digits(seeds)}")
+    print(parts[-1], flush=True)
+    picture(folder / "pate_ptr.png", curves)
+    text = "\n\n".join(parts)
+    (folder / "PATE_PTR.md").write_text(
+        f"# What votes cost when teachers agree\n\n{NOTE.format(seeds=seeds)}\n\n{READ}\n![prices](pate_ptr.png)\n\n{text}\n"
+    )
+
+
+READ = """"""
+
+
+def picture(path: Path, curves: dict[str, dict[str, list[list[float]]]]) -> None:
+    """Prices against sigma, a panel for each consensus."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    figure, axes = plt.subplots(1, len(curves), figsize=(5 * len(curves), 4.2), sharey=True)
+    for axis, (name, found) in zip(axes, curves.items(), strict=True):
+        for curve, values in found.items():
+            means = [max(float(np.mean(v)), 0.02) for v in values]
+            axis.plot(SIGMAS, means, label=curve, marker="o", ms=3)
+        axis.set(xscale="log", yscale="log", xlabel="sigma", title=name)
+    axes[0].set_ylabel("epsilon at delta = 1e-5 (0 drawn at 0.02)")
+    axes[-1].legend(fontsize=8)
+    figure.tight_layout()
+    figure.savefig(path, dpi=110)
+    plt.close(figure)
