@@ -3,7 +3,7 @@
 python -m experiments coverage [--replicates N] [--jobs N] [--keep DIR]: writes experiments/COVERAGE.md; with --keep,
 what is done is kept in DIR, and a run that was stopped goes on from there.
 
-python -m experiments ops_ptr [--data DIR] [--seeds N], pate_ptr [--seeds N]: write OPS_PTR.md, PATE_PTR.md and pictures.
+python -m experiments ops_ptr [--data DIR] [--seeds N], and pate_ptr: write OPS_PTR.md, PATE_PTR.md and their pictures.
 """
 
 from __future__ import annotations

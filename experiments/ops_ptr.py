@@ -1,7 +1,7 @@
 """OPS-PTR against what else there is for private linear regression: mean squared error on test rows, delta = 1e-6.
 
-Rows are split 60 / 10 / 30 into training, validation and test rows. The validation rows are taken to be public, and only
-the search for a ridge uses them.
+Rows are split 60 / 10 / 30 into training, validation and test rows. The validation rows are taken to be public, and
+only the search for a ridge uses them.
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ HUGE = 100.0
 """Larger errors are written as this: some posteriors are nearly flat."""
 
 NOTE = """Written by `python -m experiments ops_ptr`: means and 95 % intervals over {seeds} splits and noises. Errors
-above 100 count as 100. delta = 1e-6 for every method, the search for a ridge included; targets in [-3, 3], rows of norm 1.
+above 100 count as 100. delta = 1e-6 for every method, the search for a ridge included; targets in [-3, 3], rows of norm
+1.
 
 - "OPS-PTR": `PrivateSearch` over {ridges} ridges from 10 to 3000 of `CalibratedPosteriorSampleRegression`, scored on
   public validation rows. "ridge 300": one ridge for all, whatever epsilon is; that it is 300 was decided after
@@ -101,9 +102,9 @@ def main(folder: Path, data: Path | None, seeds: int) -> None:
         print(parts[-1], flush=True)
     picture(folder / "ops_ptr.png", curves)
     note = NOTE.format(seeds=seeds, ridges=len(RIDGES))
-    text = "\n\n".join(parts)
+    head = "# One sample from a posterior, as sharp as the data allow"
     (folder / "OPS_PTR.md").write_text(
-        f"# One sample from a posterior, as sharp as the data allow\n\n{note}\n{READ}\n![errors](ops_ptr.png)\n\n{text}\n"
+        "\n\n".join([head, note + READ, "![errors](ops_ptr.png)", *parts]) + "\n"
     )
 
 

@@ -32,9 +32,10 @@ class ConsensusVote(Stable):
 
     Whether it does is decided by the Renyi divergences of the answers from those of any neighbour (`consensus`) at 90
     orders, which add up over queries and are converted (Canonne, Kamath and Steinke 2020) at the order that is best;
-    and it costs nothing where total variations add up to delta at most. The distance is a lower bound on the number of
-    teachers who have to vote otherwise before that fails. One teacher changes it by one at most: the level of a query
-    falls by 65 steps at most (`levels`), so what d teachers can do to the votes of a neighbour, d + 1 can do to these.
+    and it costs nothing where total variations add up to delta at most, and never more than `vote.loss` says. The
+    distance is a lower bound on the number of teachers who have to vote otherwise before that fails. One teacher
+    changes it by one at most: the level of a query falls by 65 steps at most (`levels`), so what d teachers can do to
+    the votes of a neighbour, d + 1 can do to these.
 
     The divergence is known in one direction, from the votes to their neighbours: the budget is the pair in which
     everything but delta has the loss epsilon, the worst of which (epsilon, delta) holds in one order.
@@ -120,7 +121,12 @@ class ConsensusVote(Stable):
             return 0.0
         orders, divergences = np.array(ORDERS), self._levels.divergences(levels, teachers)
         found = divergences + np.log1p(-1 / orders) - (math.log(self.delta) + np.log(orders)) / (orders - 1)
-        return max(0.0, float(found.min()) * (1 + 1e-12))
+        return min(self._anywhere, max(0.0, float(found.min()) * (1 + 1e-12)))
+
+    @cached_property
+    def _anywhere(self) -> float:
+        """What the vote costs whatever the votes are."""
+        return self.vote.loss.epsilon(self.delta)
 
 
 def pate_ptr(vote: GNMax, *, epsilon: float, delta: float, test_epsilon: float) -> ProposeTestRelease:
