@@ -196,6 +196,15 @@ def pate_ptr_smooth(bound: VoteBound, *, epsilon: float, delta: float) -> Propos
     ------
     InvalidParameter
         If a parameter is out of range.
+
+    Examples
+    --------
+    >>> import dalenius as dp
+    >>> vote = dp.adaptive.GNMax(sigma=20.0, teachers=400, classes=10, queries=200)
+    >>> bound = dp.adaptive.VoteBound(vote, order=8.0, smoothness=0.02, noise=6.0, log_noise=6.0, failure=1e-6)
+    >>> private = dp.adaptive.pate_ptr_smooth(bound, epsilon=3.0, delta=1e-6)
+    >>> bool(private.loss.delta(3.0 + bound.loss.epsilon(1e-6)) <= 2.1e-6)
+    True
     """
     order = bound.order
     limit = epsilon - math.log1p(-1 / order) + (math.log(delta) + math.log(order)) / (order - 1)

@@ -44,6 +44,30 @@ class VoteBound(PrivateBound):
     z being the quantile that Z exceeds with probability `failure`/2: with probability 1 - `failure` that is no less
     than R. Both normal numbers are exact: log S + smoothness log_noise Z' is released by `Gaussian`, and R + S noise Z,
     whose scale nobody may know, is the ideal number rounded to a multiple of 2^-30.
+
+    Parameters
+    ----------
+    vote
+        The vote.
+    order
+        Of the Renyi divergence, above 1.
+    smoothness
+        How far one teacher may move log S.
+    noise
+        The deviation of the noise on R, in units of S.
+    log_noise
+        The deviation of the noise on log S, in units of `smoothness`.
+    failure
+        How likely the bound may be to be false.
+
+    Examples
+    --------
+    >>> import numpy as np, dalenius as dp
+    >>> vote = dp.adaptive.GNMax(sigma=20.0, teachers=400, classes=3, queries=2)
+    >>> bound = dp.adaptive.VoteBound(vote, order=8.0, smoothness=0.05, noise=2.0, log_noise=2.0, failure=1e-6)
+    >>> votes = np.array([[390, 10, 0], [0, 5, 395]])
+    >>> bound.divergence(votes) < 1e-20, bool(bound.release(votes) > 0)
+    (True, True)
     """
 
     vote: GNMax
