@@ -69,7 +69,7 @@ HALVES = np.full(1000, 0.5)
 
 
 def test_exponential_mean_is_as_wide_as_printed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """n = 1000. The notes' epsilon of 1 is our 1/2: a record only lowers the score, and no factor 2 is paid."""
+    """n = 1000. Awan's epsilon of 1 is our 1/2: a record only lowers the score, and no factor 2 is paid."""
     seen: list[tuple[np.ndarray, float]] = []
 
     def release(self: Exponential, scores: Any) -> int:

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import html
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from dalenius.cli import pictures
-from dalenius.cli.frame import EXIT_CODES, clear_errors
+from dalenius.cli.commands import command
 from dalenius.errors import InvalidParameter
 
 if TYPE_CHECKING:
-    from dalenius.tables.answer import Answer
+    from dalenius.tables.release.answer import Answer
 
 STYLE = (
     "body{font:15px/1.5 system-ui,sans-serif;max-width:62em;margin:2em auto;padding:0 1em;color:#1c2733}"
@@ -24,15 +24,13 @@ STYLE = (
 
 
 def demo(
-    folder: Annotated[
-        Path, typer.Option("--to", metavar="FOLDER", help="Where data, ledger and report go.")
-    ] = Path("build/demo"),
-    rows: Annotated[int, typer.Option("--rows", help="How many rows to make up.", min=1000)] = 200_000,
+    folder: Path = typer.Option(
+        Path("build/demo"), "--to", metavar="FOLDER", help="Where data, ledger and report go."
+    ),
+    rows: int = typer.Option(200_000, help="How many rows to make up.", min=1000),
 ) -> None:
     """Make up a table of people, ask questions of it under a budget, and write a report."""
-    with clear_errors():
-        report = run(folder, rows)
-        print(f"\nReport: {report}")
+    print(f"\nReport: {run(folder, rows)}")
 
 
 def run(folder: Path, rows: int) -> Path:
@@ -152,4 +150,4 @@ def _page(parts: list[tuple[str, str, Answer]], model: tuple[str, str], session:
 
 def add_to(app: typer.Typer) -> None:
     """Put the command into the program."""
-    app.command(epilog=EXIT_CODES)(demo)
+    command(app)(demo)

@@ -72,5 +72,8 @@ class DistanceTest(PrivateTest):
         return losses.geometric(self._scale, adjacency=self.mechanism.budget.adjacency)
 
     def passes(self, data: Any) -> bool:
+        return self.answers(data, 1)[0]
+
+    def answers(self, data: Any, times: int) -> list[bool]:
         distance = min(self.mechanism.distance(data), FAR)
-        return distance + int(discrete_laplace(self._scale)) >= self.threshold
+        return [distance + int(k) >= self.threshold for k in discrete_laplace(self._scale, times)]

@@ -4,17 +4,19 @@ Let the answer of a test have the loss T and the mechanism, on data that keep it
 keep it pass with probability at most w. Write H_a(P||Q) for the integral of (p - a q)+, a = e^epsilon.
 
 **One proposal** (`after_test`; sharper than Redberg 2023, Theorem 3.5.3). Take neighbours X, X', in this order. If X or
-X' keeps the budget, then T + B dominates: the mechanism is run after the test, which is composition. If neither does, X
-passes with probability p <= w and X' with probability p' <= t, where t = 1 - f(w) and f is the trade-off curve of T: a
-test of level w has no more power than that. A refusal is one and the same outcome, so that for a >= 1
+X' keeps the budget, T + B dominates: the mechanism is run after the test, which is composition. If neither does, they
+pass with probabilities p, p' <= w. A refusal is one and the same outcome, so that for a >= 1
 
-    H_a <= (1 - p - a (1 - p'))+ + p = max(p, 1 - a (1 - p')) <= max(w, 1 - a (1 - t)).
+    H_a <= (1 - p - a (1 - p'))+ + p = max(p, 1 - a (1 - p')) <= w.
 
-The larger of the two profiles holds for all neighbours. With T = (e, d) and B = (e', d') it is (e + e', max(d + d', w))
-wherever -log(1 - t) <= e + e'; the thesis has d + d' + w, and d + max(d', w) in its proof. Where T + B is above t up to
-the corner, an outcome of infinite loss that brings it up to w in the end is all that is missing. If a loss is known in
-one direction only, so that X must keep the budget for the pair (X, X'), the same holds for losses that compose one
-direction at a time (Renyi divergences).
+The larger of the two holds for all neighbours. With T = (e, d) and B = (e', d') it is (e + e', max(d + d', w)); the
+thesis has d + d' + w, and d + max(d', w) in its proof. It is at most T + B with an outcome of infinite loss that brings
+the profile up to w in the end.
+
+If a loss is known in one direction only (data-dependent Renyi bounds of PATE), X must keep the budget for the pair (X,
+X'). Where it does not, X' may, and then p' <= t = 1 - f(w), f being the trade-off curve of T: a test of level w has no
+more power. H_a is then at most max(w, 1 - a (1 - t)), which is below the above if T + B is at least t at the corner
+a = (1 - w)/(1 - t), since it falls; if it is not, t takes the place of w. This is always done.
 
 **A uniform bound** (`after_statement`; Redberg 2023, Theorem B.2.4). A statement s with loss T is false for X with
 probability at most w; where it is true the mechanism chosen by it has the loss B at X. The part of H_a where s is true
@@ -27,7 +29,7 @@ neighbours, no delta is needed. Where neither X nor X' keeps the budget,
     exp((a-1) D_a) <= (1-p)^a (1-p')^(1-a) + p^a p'^(1-a) exp((a-1) e(a)),
 
 and by D_b(T) at an order b > a, p' >= p^(b/(b-1)) exp(-D_b(T)), so that p^a p'^(1-a) <= p^((b-a)/(b-1)) exp((a-1)
-D_b(T)). Both terms are largest at p = w and p' = t, or at p = w alone:
+D_b(T)). The first term is largest at p = 0 and p' = t, the second at p = w:
 
     exp((a-1) D_a) <= (1-t)^(1-a) + min over b > a of w^((b-a)/(b-1)) exp((a-1)(D_b(T) + e(a))).
 
@@ -45,7 +47,7 @@ import numpy as np
 
 from dalenius.calculus import losses
 from dalenius.calculus.loss import Loss
-from dalenius.calculus.losses.tables import epsilon_grid, tabulated
+from dalenius.calculus.losses.tables import epsilon_grid
 from dalenius.calculus.pairs.bracket import Bracket
 from dalenius.calculus.pairs.tabulate import symmetric_above, symmetric_below
 from dalenius.core import checks
@@ -82,15 +84,12 @@ def after_test(test: Loss, wrong_pass: float, budget: Loss) -> Loss:
     wrong = checks.failure_probability("wrong_pass", wrong_pass)
     reach = _power(test, wrong)
     corner = max(0.0, math.log1p(-wrong) - math.log1p(-reach))
-    if kept.delta_bounds(corner).lower >= reach:
-        # Falling, it is above 1 - a (1 - t) wherever that is above w: it only has to stay above w, as well.
-        infinite = kept.delta_at_infinity()
-        if infinite >= wrong:
-            return kept
-        return kept + losses.approx(0.0, (wrong - infinite) / (1 - infinite) * (1 + 2.0**-50), kept.adjacency)
-    name = f"after_test({test.expression}, {budget.expression}, wrong_pass={wrong:.12g})"
-    both = tabulated(kept, _unkept(wrong, reach, corner, kept))
-    return Loss.symmetric(Bracket(*both), kept.adjacency, name)
+    if kept.delta_bounds(corner).lower < reach:
+        wrong = max(wrong, reach)
+    infinite = kept.delta_at_infinity()
+    if infinite >= wrong:
+        return kept
+    return kept + losses.approx(0.0, (wrong - infinite) / (1 - infinite) * (1 + 2.0**-50), kept.adjacency)
 
 
 @lru_cache(maxsize=256)
@@ -201,11 +200,3 @@ def _power(test: Loss, wrong: float) -> float:
     if not reach < 1.0:
         raise InvalidParameter("the test's loss promises nothing: data that must be refused may always pass.")
     return reach
-
-
-def _unkept(wrong: float, reach: float, corner: float, like: Loss) -> Loss:
-    """The profile max(w, 1 - a (1 - t))."""
-    if reach <= wrong:
-        return losses.approx(0.0, wrong, like.adjacency)
-    pair = symmetric_above(np.array([0.0, corner]), np.array([reach, wrong]))
-    return Loss.symmetric(pair, like.adjacency, "unkept")

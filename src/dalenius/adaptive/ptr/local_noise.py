@@ -43,3 +43,6 @@ class LocalNoise(Stable):
 
     def release(self, data: Any) -> float:
         return float(self._noise.release(self.statistic(data)))
+
+    def releases(self, data: Any, times: int) -> Any:
+        return self._noise.releases(self.statistic(data), times)

@@ -6,6 +6,7 @@ Redberg, "Noise-adding and beyond", 2023, chapter 3; Redberg, Zhu and Wang, "Gen
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from typing import Any
 
 from dalenius.calculus.loss import Loss
@@ -29,6 +30,10 @@ class PrivateTest(ABC):
     @abstractmethod
     def passes(self, data: Any) -> bool:
         """The answer."""
+
+    def answers(self, data: Any, times: int) -> list[bool]:
+        """Independent answers, `times` of them: what an audit runs."""
+        return [self.passes(data) for _ in range(times)]
 
 
 class PrivateBound(ABC):
@@ -71,6 +76,10 @@ class DataDependent(ABC):
     @abstractmethod
     def release(self, data: Any) -> Any:
         """A draw of M_phi(data): private only if the data keep the budget."""
+
+    def releases(self, data: Any, times: int) -> Sequence[Any]:
+        """Independent draws, `times` of them: what an audit runs."""
+        return [self.release(data) for _ in range(times)]
 
     @property
     @abstractmethod

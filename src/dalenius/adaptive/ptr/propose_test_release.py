@@ -11,6 +11,7 @@ from dalenius.adaptive.ptr.guarantee import after_test, after_test_renyi
 from dalenius.adaptive.ptr.parts import DataDependent, PrivateTest, Stable
 from dalenius.adaptive.ptr.refusal import Refusal
 from dalenius.calculus.loss import Loss
+from dalenius.core import checks
 from dalenius.core.adjacency import Adjacency
 from dalenius.errors import CannotMeet
 from dalenius.mechanisms.mechanism import Mechanism, Neighbours
@@ -116,6 +117,30 @@ class ProposeTestRelease(Mechanism):
             If the data are not of the kind that the mechanism takes.
         """
         return self.mechanism.release(value) if self.test.passes(value) else Refusal()
+
+    def releases(self, value: Any, times: int) -> list[Any]:
+        """`times` independent releases.
+
+        Parameters
+        ----------
+        value
+            As for `release`.
+        times
+            The number of releases.
+
+        Returns
+        -------
+        list
+            Answers and refusals.
+
+        Raises
+        ------
+        InvalidParameter
+            If the data are not of the kind that the mechanism takes.
+        """
+        answers = self.test.answers(value, checks.count("times", times))
+        drawn = iter(self.mechanism.releases(value, sum(answers)))
+        return [next(drawn) if passed else Refusal() for passed in answers]
 
     @property
     def worst_pair(self) -> Neighbours:

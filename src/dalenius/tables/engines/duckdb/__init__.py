@@ -29,9 +29,9 @@ from dalenius.tables.engines.opened import (
     qualified,
     selected,
 )
-from dalenius.tables.engines.total import CASTS, COMMON, SUMMED
-from dalenius.tables.place import Place, file_name, file_place, plain_name
-from dalenius.tables.schema import Schema
+from dalenius.tables.engines.place import Place, file_name, file_place, plain_name
+from dalenius.tables.facts.schema import Schema
+from dalenius.tables.rows.total import CASTS, COMMON, SUMMED
 
 ADDRESSES = ("s3://", "gs://", "https://", "http://", "file://", "hf://")
 DATABASES = (".duckdb", ".ddb", ".db")
@@ -96,8 +96,10 @@ class DuckDB(Engine):
                 "writing, close it there, or give an Ibis table of that connection."
             )
         if not _succeeds(lambda: self.described(backend, qualified(called))):
+            known = connection.run(backend, "SELECT table_name FROM information_schema.tables ORDER BY 1")
+            names = [str(name) for (name,) in known]
             backend.disconnect()
-            raise no_table(called)
+            raise no_table(called, names)
         return self.cleaned(backend, qualified(called), called)
 
     def place(self, data: Any, table: str | None) -> Place:
