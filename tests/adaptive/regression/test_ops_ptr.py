@@ -94,6 +94,15 @@ def test_small_ridges_are_refused() -> None:
         assert not isinstance(ops_ptr(PROMISE, square=1.0, ridge=1e3).release(squares(x, y)), Refusal)
 
 
+def test_flat_posteriors_are_refused() -> None:
+    family = ops_ptr(PROMISE, square=1.0, ridge=1.0).family
+    assert family.choose(Statement(least=100.0, residual=100.0)) is None
+    for least in (100.0, 400.0, 1e4, 1e6):
+        phi = family.choose(Statement(least=least, residual=2.0))
+        assert phi is not None
+        assert phi[1] <= 1 / 3
+
+
 def test_nothing_is_hidden_by_an_overflow() -> None:
     for residual in (1e10, 1e160, 1e250):
         assert sample_delta(1.0, 1.0, residual, 0.1) == 1.0

@@ -26,7 +26,15 @@ class TestCalibratedPosteriorSample(Bounded):
     trials = 300
 
     def build(self, promise: Any, **options: Any) -> CalibratedPosteriorSampleRegression:
-        return CalibratedPosteriorSampleRegression(promise, **{"ridge": 150.0, **options})
+        return CalibratedPosteriorSampleRegression(promise, **{"ridge": 1000.0, **options})
+
+    def test_learns(self) -> None:
+        rng = np.random.default_rng(3)
+        x = rng.normal(size=(20_000, 4)) / 4
+        y = 50 + 30 * x @ [1, -1, 0.5, 0] + rng.normal(size=len(x))
+        with seeded(8):
+            model = self.build(dp.ApproxDP(1.0, 1e-5), target_bounds=(0, 100), ridge=150.0).fit(x, y)
+        assert model.score(x, y) > 0.9
 
     def test_other_promises_cannot_be_kept(self) -> None:
         x, y = self.data()

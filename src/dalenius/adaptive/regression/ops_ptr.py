@@ -32,6 +32,9 @@ from dalenius.mechanisms.mechanism import Neighbours
 SHARES = (0.12, 0.75, 0.01)
 """Of epsilon: each of the two bounds, the sample, and what hides its rounding."""
 
+FLAT = 1 / 3
+"""The largest deviation of a prediction, targets being between -1 and 1."""
+
 
 @dataclass(frozen=True)
 class Statement:
@@ -67,7 +70,8 @@ class PosteriorSamples(Family):
     """N(theta*, (precision (X^T X + ridge))^-1), theta* the ridge solution, for every precision.
 
     The precision is the largest for which the exact profile of the two posteriors (docs/proofs/posterior-sample.md)
-    keeps (epsilon, delta), given the bounds; there is none where the leverage alone costs more.
+    keeps (epsilon, delta), given the bounds; there is none where the leverage alone costs more. A posterior so flat
+    that predictions would deviate by more than a third of the largest target is no use, and refused, too.
     """
 
     square: float
@@ -86,7 +90,8 @@ class PosteriorSamples(Family):
         if not sample_delta(self.epsilon, LEAST, statement.residual, leverage) * (1 + 1e-6) <= self.delta:
             return None
         precision = largest_precision(self.epsilon, self.delta, statement.residual, leverage)
-        return precision, 1 / math.sqrt(precision * (statement.least + self.ridge))
+        deviation = 1 / math.sqrt(precision * (statement.least + self.ridge))
+        return (precision, deviation) if math.sqrt(self.square) * deviation <= FLAT else None
 
     def release(self, data: Squares, phi: Any) -> Reals:
         precision, deviation = phi

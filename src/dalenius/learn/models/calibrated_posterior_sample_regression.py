@@ -23,8 +23,9 @@ class CalibratedPosteriorSampleRegression(BoundedRegression):
 
     Released: one sample of N(theta*, (precision (X^T X + ridge))^-1), theta* being the ridge solution, by
     `dp.adaptive.ops_ptr` (Redberg 2023, Algorithms 14 and 15, corrected). Add/remove neighbours, ApproxDP only. If the
-    ridge is too small for the promise, the release is refused: coefficients are 0, `refused_` is True and the price is
-    paid. The ridge is public; `PrivateSearch` finds a good one among many, and pays for it.
+    ridge is too small for the promise, or the posterior too flat to be of use, the release is refused: coefficients are
+    0, `refused_` is True and the price is paid. The ridge is public; `PrivateSearch` finds a good one among many, and
+    pays for it.
 
     Parameters
     ----------
