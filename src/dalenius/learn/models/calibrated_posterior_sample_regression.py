@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,14 +11,12 @@ from dalenius.adaptive.ptr.calibrated_release import CalibratedRelease
 from dalenius.adaptive.ptr.refusal import Refusal
 from dalenius.adaptive.regression.ops_ptr import ops_ptr
 from dalenius.adaptive.regression.ridge import Squares
-from dalenius.calculus.guarantees import Guarantee
 from dalenius.calculus.loss import Loss
-from dalenius.learn.data.parameters import approximate, checked_norm, constant_column
-from dalenius.learn.data.rows import Rows, records, training
-from dalenius.learn.data.targets import Bounds, Targets
+from dalenius.learn.data.parameters import approximate
 from dalenius.learn.models.bounded_regression import BoundedRegression
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class CalibratedPosteriorSampleRegression(BoundedRegression):
     """Linear regression by one sample of its posterior, as sharp as the data allow for this ridge (OPS-PTR).
 
@@ -31,14 +30,14 @@ class CalibratedPosteriorSampleRegression(BoundedRegression):
     ----------
     guarantee
         The promise that one fit keeps, such as `dp.ApproxDP(1.0, 1e-5)`.
-    target_bounds
-        The least and the largest target; public.
     row_norm
         Rows are brought to this Euclidean norm at most; public.
     rows
         'clip' shortens long rows; 'normalize' brings all to the norm.
     intercept_scale
         The constant column, in units of `row_norm`; 0 for no intercept.
+    target_bounds
+        The least and the largest target; public.
     ridge
         The ridge, in units of the square of `row_norm`; public.
 
@@ -69,30 +68,12 @@ class CalibratedPosteriorSampleRegression(BoundedRegression):
     True
     """
 
-    def __init__(
-        self,
-        guarantee: Guarantee,
-        *,
-        target_bounds: Bounds = (-1.0, 1.0),
-        row_norm: float = 1.0,
-        rows: Rows = "clip",
-        intercept_scale: float = 0.3,
-        ridge: float = 100.0,
-    ) -> None:
-        super().__init__(
-            guarantee,
-            target_bounds=target_bounds,
-            row_norm=row_norm,
-            rows=rows,
-            intercept_scale=intercept_scale,
-        )
-        self.ridge = ridge
+    ridge: float = 100.0
 
     def _mechanism(self) -> CalibratedRelease:
-        norm = checked_norm(self.row_norm)
-        square = (norm**2 + constant_column(norm, self.intercept_scale) ** 2) * (1 + 1e-9)
+        square = (self._norm**2 + self._constant**2) * (1 + 1e-9)
         promise = approximate(self.guarantee, "a posterior sample")
-        return ops_ptr(promise, square=square, ridge=self.ridge * norm**2)
+        return ops_ptr(promise, square=square, ridge=self.ridge * self._norm**2)
 
     def price(self) -> Loss:
         """What a fit will cost, whatever the data."""
@@ -100,11 +81,7 @@ class CalibratedPosteriorSampleRegression(BoundedRegression):
 
     def fit(self, X: Any, y: Any) -> Any:
         """Fit on records X (n x d) and targets y; the cost is `loss_`, whatever the data."""
-        features, targets, mechanism = training(self, X), Targets(self.target_bounds), self._mechanism()
-        constant = constant_column(self.row_norm, self.intercept_scale)
-        labels, usable = targets.to_unit(y, len(features))
-        data = records(features, labels, usable, self.row_norm, self.rows, constant)
+        data, mechanism = self._data(X, y), self._mechanism()
         answer = mechanism.release(Squares(data.gram(np.ones(len(data))), data.combined(data.labels)))
         self.refused_ = isinstance(answer, Refusal)
-        theta = np.zeros(data.size) if self.refused_ else answer
-        return self._set(theta, features.shape[1], mechanism.loss)
+        return self._set(np.zeros(data.size) if self.refused_ else answer, data, mechanism.loss)

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from dalenius.adaptive.regression.local_output_perturbation import local_output_perturbation
-from dalenius.calculus.guarantees import Guarantee
 from dalenius.calculus.pairs.pair import Reals
 from dalenius.core import checks
-from dalenius.learn.data.parameters import approximate, checked_norm, constant_column
-from dalenius.learn.data.rows import Rows
+from dalenius.learn.data.parameters import approximate
 from dalenius.learn.methods.local_output_perturbation import LocalOutputPerturbation
 from dalenius.learn.models.classifiers import Binary
 from dalenius.learn.numerics.curves import Logistic
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class LocalLogisticRegression(Binary):
     """Logistic regression by output perturbation, with as little noise as the data's curvature allows.
 
@@ -31,14 +30,14 @@ class LocalLogisticRegression(Binary):
     ----------
     guarantee
         The promise that one fit keeps, such as `dp.ApproxDP(1.0, 1e-5)`.
-    classes
-        The two labels, the positive one second; public.
     row_norm
         Rows are brought to this Euclidean norm at most; public.
     rows
         'clip' shortens long rows; 'normalize' brings all to the norm.
     intercept_scale
         The constant column, in units of `row_norm`; 0 for no intercept.
+    classes
+        The two labels, the positive one second; public.
     ridge
         The ridge, in units of the square of `row_norm`; public.
 
@@ -68,30 +67,14 @@ class LocalLogisticRegression(Binary):
     (True, True)
     """
 
-    def __init__(
-        self,
-        guarantee: Guarantee,
-        *,
-        classes: Sequence[Any] = (0, 1),
-        row_norm: float = 1.0,
-        rows: Rows = "clip",
-        intercept_scale: float = 0.3,
-        ridge: float = 10.0,
-    ) -> None:
-        self.guarantee = guarantee
-        self.classes = classes
-        self.row_norm = row_norm
-        self.rows = rows
-        self.intercept_scale = intercept_scale
-        self.ridge = ridge
+    ridge: float = 10.0
 
     def _curve(self) -> Logistic:
         return Logistic(1.0)
 
     def _plan(self) -> LocalOutputPerturbation:
-        norm = checked_norm(self.row_norm)
-        reach = math.hypot(norm, constant_column(norm, self.intercept_scale)) * (1 + 1e-12)
-        ridge = checks.positive("ridge", self.ridge) * norm**2
+        reach = math.hypot(self._norm, self._constant) * (1 + 1e-12)
+        ridge = checks.positive("ridge", self.ridge) * self._norm**2
         release = local_output_perturbation(
             approximate(self.guarantee, "noise for a curvature"),
             ridge=ridge,

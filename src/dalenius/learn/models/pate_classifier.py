@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -27,6 +27,7 @@ from dalenius.learn.models.subsample_aggregate import silent
 from dalenius.noise import uniform_integers
 
 
+@dataclass(eq=False, repr=False)
 class PATEClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     """Teachers on disjoint parts of the records vote on public queries; a student learns from the noisy winners.
 
@@ -94,26 +95,15 @@ class PATEClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
     True
     """
 
-    def __init__(
-        self,
-        teacher: Any,
-        guarantee: Guarantee,
-        *,
-        classes: Sequence[Any],
-        student: Any = None,
-        teachers: int = 100,
-        sigma: float | None = None,
-        test_share: float = 0.5,
-        timeout: float = 60.0,
-    ) -> None:
-        self.teacher = teacher
-        self.guarantee = guarantee
-        self.classes = classes
-        self.student = student
-        self.teachers = teachers
-        self.sigma = sigma
-        self.test_share = test_share
-        self.timeout = timeout
+    teacher: Any
+    guarantee: Guarantee
+    _: KW_ONLY
+    classes: Sequence[Any]
+    student: Any = None
+    teachers: int = 100
+    sigma: float | None = None
+    test_share: float = 0.5
+    timeout: float = 60.0
 
     def price(self) -> Loss:
         """What a fit will cost, whatever the data and however many queries there are."""
