@@ -83,5 +83,10 @@ class CalibratedPosteriorSampleRegression(BoundedRegression):
         """Fit on records X (n x d) and targets y; the cost is `loss_`, whatever the data."""
         data, mechanism = self._data(X, y), self._mechanism()
         answer = mechanism.release(Squares(data.gram(np.ones(len(data))), data.combined(data.labels)))
-        self.refused_ = isinstance(answer, Refusal)
-        return self._set(np.zeros(data.size) if self.refused_ else answer, data, mechanism.loss)
+        theta = np.zeros(data.size) if isinstance(answer, Refusal) else answer
+        return self._set(theta, data, mechanism.loss)
+
+    @property
+    def refused_(self) -> bool:
+        """Whether nothing could be released: a sample is never 0 in all its coefficients."""
+        return not np.any(self.coef_)
