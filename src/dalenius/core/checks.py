@@ -123,9 +123,14 @@ def is_one_of(value: object, *words: str) -> bool:
 def one_of(name: str, value: object, *words: str) -> Any:
     """One of these words."""
     if not is_one_of(value, *words):
-        listed = f"{', '.join(map(repr, words[:-1]))} or {words[-1]!r}"
-        raise InvalidParameter.of(name, f"{name} is {shown(value)}; it must be {listed}.")
+        known = either([repr(word) for word in words])
+        raise InvalidParameter.of(name, f"{name} is {shown(value)}; it must be {known}.")
     return value
+
+
+def either(names: Sequence[str]) -> str:
+    """Names for a message: a, b or c."""
+    return " or ".join([", ".join(names[:-1]), *names[-1:]]) if len(names) > 1 else "".join(names)
 
 
 def flag(name: str, value: object) -> bool:
@@ -157,9 +162,7 @@ def path(name: str, value: object) -> Path:
 def ratio_up(a: float, b: float) -> float:
     """a / b rounded up: exact when the quotient is a float; infinity for b = 0."""
     quotient = a / b if b else math.inf
-    if math.isinf(quotient):
-        return quotient
-    return quotient if Fraction(quotient) * Fraction(b) >= Fraction(a) else math.nextafter(quotient, math.inf)
+    return quotient if math.isinf(quotient) else float_up(Fraction(a) / Fraction(b))
 
 
 def float_up(exact: Fraction) -> float:
