@@ -129,7 +129,7 @@ class SubsampleAggregate(MetaEstimatorMixin, BaseEstimator):  # type: ignore[mis
         return self
 
     def _task(self) -> bytes:
-        _silent(self.estimator)
+        silent(self.estimator)
         return isolated.packed(_Part(self.estimator, _coefficients if self.extract is None else self.extract))
 
     def predict(self, X: Any) -> Reals:
@@ -152,7 +152,7 @@ class _Part:
         return self.extract(clone(self.estimator).fit(x, y))
 
 
-def _silent(estimator: Any) -> None:
+def silent(estimator: Any) -> None:
     """Refuse an estimator that would print or store what it sees of its part."""
     for name, value in estimator.get_params(deep=True).items():
         what = name.rsplit("__", 1)[-1]
