@@ -3,7 +3,8 @@
 python -m experiments coverage [--replicates N] [--jobs N] [--keep DIR]: writes experiments/COVERAGE.md; with --keep,
 what is done is kept in DIR, and a run that was stopped goes on from there.
 
-python -m experiments ops_ptr [--data DIR] [--seeds N], and pate_ptr: write OPS_PTR.md, PATE_PTR.md and their pictures.
+python -m experiments adaptive_median, noisy_max, ops_ptr or pate_ptr [--data DIR] [--seeds N]: writes a page of that
+name in capitals, and its picture.
 """
 
 from __future__ import annotations
@@ -11,13 +12,28 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from experiments import bounds, classification, coverage, ops_ptr, pate_ptr, regression, slopes
+from experiments import (
+    adaptive_median,
+    bounds,
+    classification,
+    coverage,
+    noisy_max,
+    ops_ptr,
+    pate_ptr,
+    regression,
+    slopes,
+)
 
 HERE = Path(__file__).resolve().parent
 USUAL = HERE.parent.parent / "shared" / "data"
 
 PARTS = ("classification", "bounds", "regression", "slopes")
-ALONE = {"ops_ptr": ops_ptr.main, "pate_ptr": pate_ptr.main}
+ALONE = {
+    "adaptive_median": adaptive_median.main,
+    "noisy_max": noisy_max.main,
+    "ops_ptr": ops_ptr.main,
+    "pate_ptr": pate_ptr.main,
+}
 """Experiments with a page of their own."""
 TITLES = {
     "classification": "Private logistic regression (thesis Tables 4.1, 4.2): test accuracy in %, delta = 1e-5",

@@ -110,7 +110,7 @@ def interval(name: str, value: object) -> tuple[float, float]:
     low, high = number(f"{name}[0]", value[0]), number(f"{name}[1]", value[1])
     if not low < high or not math.isfinite(high - low):
         raise InvalidParameter.of(
-            name, f"{name} is ({low:g}, {high:g}); the first must be below the second, by a finite amount."
+            name, f"{name} is ({low:g}, {high:g}); the first must be below the second, a finite number apart."
         )
     return low, high
 
@@ -160,9 +160,8 @@ def path(name: str, value: object) -> Path:
 
 
 def ratio_up(a: float, b: float) -> float:
-    """a / b rounded up: exact when the quotient is a float; infinity for b = 0."""
-    quotient = a / b if b else math.inf
-    return quotient if math.isinf(quotient) else float_up(Fraction(a) / Fraction(b))
+    """a / b rounded up: exact when the quotient is a float; infinity for a = infinity or b = 0."""
+    return float_up(Fraction(a) / Fraction(b)) if b and math.isfinite(a) else math.inf
 
 
 def float_up(exact: Fraction) -> float:

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from dalenius.core import checks
 from dalenius.core.arrays import Ints, Reals, Words
 from dalenius.errors import InvalidParameter
 from dalenius.noise.chunks import CHUNK
@@ -59,8 +60,7 @@ def noisy_argmax(scores: Any, scale: Any, noise: Noise = "gumbel", base: Any = N
     values: Reals = floats("scores", scores)
     if values.ndim == 0 or values.shape[-1] == 0:
         raise InvalidParameter("scores must hold at least one candidate along the last axis.")
-    if noise not in ("gumbel", "exponential", "laplace"):
-        raise InvalidParameter(f"noise is {noise!r}; it must be 'gumbel', 'exponential' or 'laplace'.")
+    checks.one_of("noise", noise, "gumbel", "exponential", "laplace")
     size = exact("scale", scale, "a finite number above 0")
     if not Fraction(1, 1 << 900) <= size <= 1 << 900:
         raise InvalidParameter(f"scale is {scale}; it must be above 0, within [2^-900, 2^900].")

@@ -13,7 +13,7 @@ from dalenius.core import checks
 from dalenius.core.arrays import Array, Reals
 from dalenius.errors import InvalidParameter
 from dalenius.noise.chunks import LARGEST
-from dalenius.noise.parameters import as_array, exact
+from dalenius.noise.parameters import as_array, exact, positive
 
 Norm = Literal["l1", "l2", "linf"]
 
@@ -49,10 +49,7 @@ class Grid:
     bounds: tuple[Fraction, Fraction] | None = None
 
     def __post_init__(self) -> None:
-        granularity = exact("granularity", self.granularity, "a finite number above 0")
-        if granularity <= 0:
-            raise InvalidParameter(f"granularity is {self.granularity}; it must be a finite number above 0.")
-        object.__setattr__(self, "granularity", granularity)
+        object.__setattr__(self, "granularity", positive("granularity", self.granularity))
         if self.bounds is None:
             return
         try:
@@ -96,12 +93,7 @@ class Grid:
         >>> Grid.fine(sensitivity=1, scale=2.0).granularity == Fraction(1, 2**40)
         True
         """
-        least = exact("sensitivity", sensitivity, "a finite number above 0")
-        noise = exact("scale", scale, "a finite number above 0")
-        if least <= 0 or noise <= 0:
-            raise InvalidParameter(
-                f"sensitivity is {sensitivity} and scale is {scale}; both must be above 0."
-            )
+        least, noise = positive("sensitivity", sensitivity), positive("scale", scale)
         wanted = floor_log2(min(least, noise)) - FINE - (checks.count("size", size, 1) - 1).bit_length()
         power = max(wanted, floor_log2(noise) + 1 - LARGEST_DIGITS)
         return cls(Fraction(2) ** power)
@@ -222,12 +214,9 @@ class Grid:
         >>> Grid(0.25).steps(1)
         4
         """
-        change = exact("sensitivity", sensitivity, "a finite number above 0") / self.granularity
-        if change <= 0:
-            raise InvalidParameter(f"sensitivity is {sensitivity}; it must be a finite number above 0.")
+        change = positive("sensitivity", sensitivity) / self.granularity
         size = checks.count("size", size, 1)
-        if norm not in ("l1", "l2", "linf"):
-            raise InvalidParameter(f"norm is {norm!r}; it must be 'l1', 'l2' or 'linf'.")
+        checks.one_of("norm", norm, "l1", "l2", "linf")
         if norm == "linf" or (norm == "l1" and size == 1):
             return math.ceil(change)
         if norm == "l1":

@@ -19,8 +19,8 @@ from typing import Any, Literal
 
 import numpy as np
 
+from dalenius.core import checks
 from dalenius.core.arrays import Ints, Reals, Words
-from dalenius.errors import InvalidParameter
 from dalenius.noise.continuous import dimension, fill_rows
 from dalenius.noise.exponential import certified_gamma, exponentials, gammas
 from dalenius.noise.interval import Interval, exponential, uniform, whole
@@ -74,8 +74,7 @@ def norm_noise(
 
 def norm_units(d: int, norm: Norm, count: int, scale: int) -> Ints:
     """floor(scale z + 1/2) for `count` such vectors z, one row each; exact for any whole scale below 2^53."""
-    if norm not in _SAMPLERS:
-        raise InvalidParameter(f"norm is {norm!r}; it must be 'l1', 'l2' or 'linf'.")
+    checks.one_of("norm", norm, *_SAMPLERS)
     return fill_rows(count, d, lambda n: _SAMPLERS[norm](d, n, scale), 0, as_units=True)
 
 

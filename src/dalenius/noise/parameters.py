@@ -28,13 +28,17 @@ def exact(name: str, value: object, allowed: str = "a finite number") -> Fractio
     return Fraction(checks.number(name, value, allowed))
 
 
-def scale_of(name: str, value: object) -> Fraction:
-    """A scale of noise: above 0, at most 2^56."""
+def positive(name: str, value: object, why: str = "") -> Fraction:
+    """The exact value of a number above 0."""
     result = exact(name, value, "a finite number above 0")
     if result <= 0:
-        raise InvalidParameter(
-            f"{name} is {value}; it must be a finite number above 0. Noise of scale 0 hides nothing."
-        )
+        raise InvalidParameter(f"{name} is {value}; it must be a finite number above 0.{why}")
+    return result
+
+
+def scale_of(name: str, value: object) -> Fraction:
+    """A scale of noise: above 0, at most 2^56."""
+    result = positive(name, value, " Noise of scale 0 hides nothing.")
     if result > LARGEST_SCALE:
         raise InvalidParameter(
             f"{name} is {_short(result)}; it must be at most 2^56, so that draws fit 64 bits. "
