@@ -3,13 +3,8 @@
 python -m experiments coverage [--replicates N] [--jobs N] [--keep DIR]: writes experiments/COVERAGE.md; with --keep,
 what is done is kept in DIR, and a run that was stopped goes on from there.
 
-<<<<<<< HEAD
-python -m experiments adaptive_median, noisy_max, ops_ptr or pate_ptr [--data DIR] [--seeds N]: writes a page of that
-name in capitals, and its picture.
-=======
-python -m experiments NAME [--data DIR] [--seeds N], for adaptive_median, noisy_max, ops_ptr and pate_ptr: writes the page
-of that name, such as NOISY_MAX.md, and its picture.
->>>>>>> main
+python -m experiments NAME [--data DIR] [--seeds N], for adaptive_median, noisy_max, ops_ptr and pate_ptr: writes the
+page of that name, such as NOISY_MAX.md, and its picture.
 """
 
 from __future__ import annotations
