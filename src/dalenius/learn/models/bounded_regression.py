@@ -14,9 +14,10 @@ from dalenius.learn.data.parameters import constant_column
 from dalenius.learn.data.rows import Rows
 from dalenius.learn.data.targets import Bounds, Targets
 from dalenius.learn.models.linear_model import linear_scores
+from dalenius.learn.models.reported import Reported
 
 
-class BoundedRegression(RegressorMixin, BaseEstimator):  # type: ignore[misc]
+class BoundedRegression(RegressorMixin, Reported, BaseEstimator):  # type: ignore[misc]
     """Targets are clipped to `target_bounds` and moved to [-1, 1]; a constant column is the last one, if any."""
 
     def __init__(

@@ -17,10 +17,11 @@ from dalenius.errors import InvalidParameter
 from dalenius.learn.data.parameters import checked_guarantee, checked_norm, constant_column
 from dalenius.learn.data.rows import Rows, factors, matrix, records
 from dalenius.learn.methods.plan import Method, Plan, checked_method, plan
+from dalenius.learn.models.reported import Reported
 from dalenius.learn.numerics.curves import Curve
 
 
-class LinearModel(BaseEstimator):  # type: ignore[misc]
+class LinearModel(Reported, BaseEstimator):  # type: ignore[misc]
     """A GLM fitted privately; subclasses say which curve and what the labels mean."""
 
     guarantee: Guarantee
