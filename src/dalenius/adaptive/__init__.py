@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dalenius.adaptive.personal.data_dependent import DataDependentReport
 from dalenius.adaptive.personal.ex_post import (
     gaussian_loss,
     glm_losses,
@@ -14,6 +15,7 @@ from dalenius.adaptive.personal.per_instance import statistics_loss
 from dalenius.adaptive.personal.report import PrivacyReport
 
 __all__ = [
+    "DataDependentReport",
     "PrivacyReport",
     "gaussian_loss",
     "glm_losses",

@@ -1,10 +1,10 @@
 """A Hessian released with symmetric Gaussian noise, and what it says about the leverage x.A^-1 x of any record.
 
-Released is S = H + sigma Z, Z as in `goe`, H >= ridge. But for the failure probability Z <= tau, so H >= S - tau sigma; and
-H >= ridge. So H is at least every mixture (1 - a)(S - tau sigma) + a ridge, and x.H^-1 x at most x.M^-1 x for every such M
-that is positive: the least of them over a is the bound. The estimators of Redberg 2023 (Algorithms 2 and 9, corrected) are
-two of them: a = tau sigma/(ridge + tau sigma), and twice tau sigma in both places. So this bound is never larger than either, and
-needs no release of the least eigenvalue.
+Released is S = H + sigma Z, Z as in `goe`, H >= ridge. But for the failure probability Z <= tau, so H >= S - tau
+sigma; and H >= ridge. So H is at least every mixture (1 - a)(S - tau sigma) + a ridge, and x.H^-1 x at most x.M^-1 x
+for every such M that is positive: the least of them over a is the bound. The estimators of Redberg 2023 (Algorithms 2
+and 9, corrected) are two of them: a = tau sigma/(ridge + tau sigma), and twice tau sigma in both places. So this
+bound is never larger than either, and needs no release of the least eigenvalue.
 """
 
 from __future__ import annotations

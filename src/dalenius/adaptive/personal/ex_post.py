@@ -1,7 +1,8 @@
 """What a release that has come out tells about one record: the exact log-ratio of the densities with and without it.
 
 Positive where the data as they are make the output likelier. These need the data, so they are private numbers: for
-experiments, tests and the person who holds the data, not for publication (Redberg 2023, Example 2.2.4, reads a count off one).
+experiments, tests and the person who holds the data, not for publication (Redberg 2023, Example 2.2.4, reads a count
+off one).
 """
 
 from __future__ import annotations
@@ -80,8 +81,8 @@ def objective_perturbation_loss(
 ) -> float:
     """The loss that the exact minimiser of an objective perturbed by b ~ N(0, sigma^2 I) incurred, for any convex loss.
 
-    With H and G the Hessian and the gradient at the minimiser of the objective without b, and A and g those of one record,
-    s = +1 for a record that is not in the data and -1 for one that is:
+    With H and G the Hessian and the gradient at the minimiser of the objective without b, and A and g those of one
+    record, s = +1 for a record that is not in the data and -1 for one that is:
 
         log det H - log det(H + s A) + |g|^2/(2 sigma^2) + s G.g/sigma^2
 
@@ -116,17 +117,20 @@ def objective_perturbation_loss(
     --------
     >>> import numpy as np
     >>> from dalenius.adaptive import objective_perturbation_loss
-    >>> loss = objective_perturbation_loss(2 * np.eye(2), [0.0, 0.0], np.diag([2.0, 0.0]), [1.0, 0.0], 1.0, member=False)
+    >>> whole, own = 2 * np.eye(2), np.diag([2.0, 0.0])
+    >>> loss = objective_perturbation_loss(whole, [0.0, 0.0], own, [1.0, 0.0], 1.0, member=False)
     >>> bool(abs(loss - (0.5 - np.log(2))) < 1e-12)
     True
     """
     sigma, sign = checks.positive("sigma", sigma), -1.0 if member else 1.0
     whole, own = np.asarray(hessian, dtype=float), np.asarray(record_hessian, dtype=float)
     g, slope = np.asarray(record_gradient, dtype=float), np.asarray(gradient, dtype=float)
-    signs, logs = np.linalg.slogdet(np.stack([whole, whole + sign * own]))
-    if (signs <= 0).any():
-        raise InvalidParameter("the Hessian is not positive definite, with and without the record.")
-    return float(logs[0] - logs[1] + (g @ g / 2 + sign * (slope @ g)) / sigma**2)
+    try:
+        roots = np.linalg.cholesky(np.stack([whole, whole + sign * own]))
+    except np.linalg.LinAlgError:
+        raise InvalidParameter("the Hessian is not positive definite, with and without the record.") from None
+    determinants = 2 * np.log(np.diagonal(roots, axis1=1, axis2=2)).sum(axis=1)
+    return float(determinants[0] - determinants[1] + (g @ g / 2 + sign * (slope @ g)) / sigma**2)
 
 
 def glm_losses(
@@ -176,9 +180,10 @@ def posterior_sample_loss(
 ) -> float:
     """The loss that one draw theta ~ N(mean, (gamma H)^-1) of a ridge regression incurred, H = X^T X + ridge.
 
-    With F the sum of squares of a data set (ridge included), its density is exp(-gamma F(theta)/2) over a constant, and a
-    record changes F by (y - x.theta)^2 and the constant by the factor (1 + m)^(-1/2) exp(-gamma r^2/(2 (1 + m))), where m =
-    x.H^-1 x and r = y - x.mean are those of the data without it (Wang 2019, Per-instance differential privacy).
+    With F the sum of squares of a data set (ridge included), its density is exp(-gamma F(theta)/2) over a constant,
+    and a record changes F by (y - x.theta)^2 and the constant by the factor (1 + m)^(-1/2) exp(-gamma r^2/(2 (1 +
+    m))), where m = x.H^-1 x and r = y - x.mean are those of the data without it (Wang 2019, Per-instance differential
+    privacy).
 
     Parameters
     ----------

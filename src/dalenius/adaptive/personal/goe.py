@@ -2,13 +2,13 @@
 
 Z is symmetric, N(0, 1) off the diagonal and N(0, 2) on it: (W + W^T)/sqrt(2) for W with independent standard normal
 entries, the noise of `mechanisms.AnalyzeGauss` for sigma = 1. Its eigenvalues are sqrt(2) times those of the ensemble
-with density prod |x_i - x_j| exp(-sum x_i^2 / 2), whose expected number beyond t is known in closed form (Mehta, Random
-Matrices, 2004, section 7.2). The largest eigenvalue is beyond t only if some eigenvalue is, so that number bounds the
-probability. It counts a second eigenvalue beyond t as well, which is far rarer than the first: the quantile is exact
-for d = 1, and less than 1 % too large elsewhere for probabilities up to 0.2.
+with density prod |x_i - x_j| exp(-sum x_i^2 / 2), whose expected number beyond t is known in closed form (Mehta,
+Random Matrices, 2004, section 7.2). The largest eigenvalue is beyond t only if some eigenvalue is, so that number
+bounds the probability. It counts a second eigenvalue beyond t as well, which is far rarer than the first: the
+quantile is exact for d = 1, and less than 1 % too large elsewhere for probabilities up to 0.2.
 
-Chiani (2014), Theorem 2, has the exact distribution, for variance 1/2 off the diagonal: his quantiles must be multiplied
-by sqrt(2) here. Without it (tau = 12 for d = 50) the "bound" is exceeded nearly always.
+Chiani (2014), Theorem 2, has the exact distribution, for variance 1/2 off the diagonal: his quantiles must be
+multiplied by sqrt(2) here. Without it (tau = 12 for d = 50) the "bound" is exceeded nearly always.
 """
 
 from __future__ import annotations
@@ -35,7 +35,8 @@ NODES, WEIGHTS = leggauss(200)
 def goe_quantile(size: int, failure: float) -> float:
     """A number that the largest eigenvalue of a Gaussian symmetric matrix exceeds with probability `failure` at most.
 
-    The matrix has N(0, 1) off the diagonal and N(0, 2) on it. The least eigenvalue is as rarely below minus that number.
+    The matrix has N(0, 1) off the diagonal and N(0, 2) on it. The least eigenvalue is as rarely below minus that
+    number.
 
     Parameters
     ----------
@@ -118,7 +119,7 @@ def _whole(k: int) -> float:
 
 
 def _beyond(k: int, x: Reals) -> Reals:
-    """The integral of phi_k from x on, by phi_(j+1) sqrt((j+1)/2) = phi_(j-1) sqrt(j/2) - phi_j', summed from j = k % 2.
+    """The integral of phi_k from x on, by sqrt((j+1)/2) phi_(j+1) = sqrt(j/2) phi_(j-1) - phi_j'.
 
     Integrated from x on: I_(j+1) sqrt((j+1)/2) = I_(j-1) sqrt(j/2) + phi_j(x).
     """

@@ -1,9 +1,10 @@
 """What least squares from noisy X^T X and X^T y cost one person.
 
-A record moves X^T X by x x^T, of Frobenius norm |x|^2, and X^T y by y x. Noise of size s off the diagonal and sqrt(2) s on
-it costs as much as noise s against |x|^2/sqrt(2) (Redberg 2023, Theorem A.4.1); so for a person named beforehand the two
-releases together are one Gaussian release with mu^2 = |x|^4/(2 s^2) + y^2|x|^2/t^2, and the loss is at most mu^2/2 + mu z.
-For everybody at once, |x.Z x| <= tau |x|^2 for the noise matrix and |v.x| <= min(ball |x|, box |x|_1) for the vector.
+A record moves X^T X by x x^T, of Frobenius norm |x|^2, and X^T y by y x. Noise of size s off the diagonal and sqrt(2)
+s on it costs as much as noise s against |x|^2/sqrt(2) (Redberg 2023, Theorem A.4.1); so for a person named beforehand
+the two releases together are one Gaussian release with mu^2 = |x|^4/(2 s^2) + y^2|x|^2/t^2, and the loss is at most
+mu^2/2 + mu z. For everybody at once, |x.Z x| <= tau |x|^2 for the noise matrix and |v.x| <= min(ball |x|, box |x|_1)
+for the vector.
 """
 
 from __future__ import annotations

@@ -47,7 +47,7 @@ function slopes(loss, u, y, reach) {
     ends = [-loss.size, loss.size];
     [first, last] = [mean(low) - y, mean(high) - y];
     const p = expit(clip(0, low, high));
-    bend = { logistic: p * (1 - p), huber: 1, clipped_poisson: mean(high) }[loss.kind];
+    bend = { logistic: p * (1 - p), huber: 1, clipped_poisson: Math.min(mean(high), y + loss.size) }[loss.kind];
   }
   if (last < ends[0] || first > ends[1]) bend = 0;
   return [clip(first, ...ends), clip(last, ...ends), bend];

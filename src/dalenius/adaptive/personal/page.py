@@ -1,7 +1,7 @@
 """A report as one HTML page, complete in itself: nothing is fetched, nothing typed into it leaves it.
 
-The page computes with the constants that Python computed (quantiles, eigenvectors), by the same formulas (page.js). Its
-content security policy allows its own script and style, by their hashes, and nothing else.
+The page computes with the constants that Python computed (quantiles, eigenvectors), by the same formulas (page.js).
+Its content security policy allows its own script and style, by their hashes, and nothing else.
 """
 
 from __future__ import annotations
@@ -29,8 +29,10 @@ def page(report: PrivacyReport, title: str, failure: float) -> str:
     home = files("dalenius.adaptive.personal")
     script, style = (home.joinpath(name).read_text(encoding="utf-8") for name in ("page.js", "page.css"))
     content = data(report, failure)
-    policy = f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; base-uri 'none'; form-action 'none'"
-    name = html.escape(title)
+    allowed = f"script-src '{_hash(script)}'; style-src '{_hash(style)}'"
+    policy = f"default-src 'none'; {allowed}; base-uri 'none'; form-action 'none'"
+    name, count = html.escape(title), len(report.releases)
+    count_text = f"{count} release{'s' * (count != 1)}"
     return f"""<!doctype html>
 <html lang="en">
 <head>
@@ -56,8 +58,8 @@ learned from what was released about whether your record was among the data, or 
 </form>
 <p id="answer" role="status"></p>
 <svg id="picture" role="img" viewBox="0 0 640 80"></svg>
-<p><small>&epsilon; is the privacy loss: odds move by a factor of e<sup>&epsilon;</sup> at most. {len(report.releases)}
-release{"s" * (len(report.releases) != 1)} counted. Made with dalenius from released and public numbers only.</small></p>
+<p><small>&epsilon; is the privacy loss: odds move by a factor of e<sup>&epsilon;</sup> at most. {count_text} counted.
+Made with dalenius from released and public numbers only.</small></p>
 <script type="application/json" id="report">{_embedded(content)}</script>
 <script>{script}</script>
 </body>

@@ -1,20 +1,22 @@
 """What objective perturbation cost one person.
 
-Released is a point near the minimiser theta of sum f(x.theta; y) + (ridge/2)|theta|^2 + b.theta, b ~ N(0, sigma^2 I). With
-g = f' x the gradient of a record at theta, A the Hessian without the record (ridge included), and b the noise that belongs
-to theta and the data (Redberg 2023, Corollary 2.3.2, with signs as in docs/proofs/objective-perturbation.md):
+Released is a point near the minimiser theta of sum f(x.theta; y) + (ridge/2)|theta|^2 + b.theta, b ~ N(0, sigma^2 I).
+With g = f' x the gradient of a record at theta, A the Hessian without the record (ridge included), and b the noise
+that belongs to theta and the data (Redberg 2023, Corollary 2.3.2, with signs as in
+docs/proofs/objective-perturbation.md):
 
     in the data      log p(with) - log p(without) = +b.g/sigma^2 + |g|^2/(2 sigma^2) + log(1 + f'' x.A^-1 x)
     not in the data  log p(without) - log p(with) = -b.g/sigma^2 + |g|^2/(2 sigma^2) - log(1 + f'' x.A^-1 x)
 
-The determinant's part lies between 0 and log(1 + f''|x|^2/ridge), since A >= ridge: no condition on the ridge is needed.
-For a person named beforehand b.x is a normal number, although f' depends on b; for everybody at once |b.x| is at most
-|b||x|, and at most max|b_j| |x|_1.
+The determinant's part lies between 0 and log(1 + f''|x|^2/ridge), since A >= ridge: no condition on the ridge is
+needed. For a person named beforehand b.x is a normal number, although f' depends on b; for everybody at once |b.x| is
+at most |b||x|, and at most max|b_j| |x|_1.
 
 What is bounded. The fit releases theta + error + N(0, output_sigma^2 I), the error of the solver being at most
-tolerance/ridge. The bound is on the loss of the pair (theta, what was released): somebody who saw the exact minimiser as
-well learns at least as much. The second of the pair is a Gaussian release whose centre moves by 2 tolerance/ridge at most,
-and theta lies within `reach` of what was released, so slope and bend are taken at their largest within that reach.
+tolerance/ridge. The bound is on the loss of the pair (theta, what was released): somebody who saw the exact minimiser
+as well learns at least as much. The second of the pair is a Gaussian release whose centre moves by 2 tolerance/ridge
+at most, and theta lies within `reach` of what was released, so slope and bend are taken at their largest within that
+reach.
 
 With noise of density exp(-|b|/scale) instead, |b| moves by |g| at most: the first two terms are |g|/scale, always.
 """
@@ -87,8 +89,8 @@ class PerturbedObjective(Release):
     def precision(self) -> float:
         """The noise of all that was released of the gradient: two independent looks are one with less noise.
 
-        Given theta, b and a release -b + N(0, s^2) add up to a look at the gradient with variance 1/(1/sigma^2 + 1/s^2); so
-        releasing the gradient can only raise the bound on the whole, whatever came out.
+        Given theta, b and a release -b + N(0, s^2) add up to a look at the gradient with variance 1/(1/sigma^2 +
+        1/s^2); so releasing the gradient can only raise the bound on the whole, whatever came out.
         """
         if self.gradient_sigma is None:
             return self.scale
@@ -115,10 +117,8 @@ class PerturbedObjective(Release):
         linear = steep * reached(rows, constants["ball"], constants["box"]) / scale
         most, least = square * (steep * size / scale) ** 2, square * (flat * size / scale) ** 2
         inside, outside, extra = self._leverage(constants, rows, bend)
-        if member is False:
-            found = np.maximum(linear + most, linear - least + outside)
-        else:
-            found = linear + most + inside
+        absent = np.maximum(linear + most, linear - least + outside)
+        found = absent if member is False else linear + most + inside
         return np.asarray(padded(found + extra + constants["extra"]))
 
     def _leverage(self, constants: Mapping[str, Any], rows: Reals, bend: Reals) -> tuple[Reals, Reals, Reals]:

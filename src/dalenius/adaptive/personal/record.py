@@ -60,8 +60,8 @@ class Labels:
 class Fields:
     """What a person is asked for, and how it is brought to scale: nothing but public numbers.
 
-    `bounds` are those of the features where they were mapped to [-1, 1]/sqrt(d) first; rows then have norm `row_norm` at
-    most (`normalize`: exactly), and a constant column follows, if it is not 0.
+    `bounds` are those of the features where they were mapped to [-1, 1]/sqrt(d) first; rows then have norm `row_norm`
+    at most (`normalize`: exactly), and a constant column follows, if it is not 0.
     """
 
     features: tuple[str, ...]

@@ -42,8 +42,8 @@ class Statement:
     def directions(self, size: int) -> tuple[float, float | None]:
         """(ball, box): |v.x| <= min(ball |x|, box |x|_1) for v ~ N(0, I), in the directions x of these people.
 
-        For everybody both hold, each with half of the failure probability; a row with few entries is better off in the
-        box. For people named beforehand a direction is one normal number.
+        For everybody both hold, each with half of the failure probability; a row with few entries is better off in
+        the box. For people named beforehand a direction is one normal number.
         """
         if not self.is_for_everyone:
             return quantiles.along(self.each), None

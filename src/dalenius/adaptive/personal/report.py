@@ -14,7 +14,6 @@ from dalenius.adaptive.personal.perturbed_objective import PerturbedObjective
 from dalenius.adaptive.personal.release import Release, Statement
 from dalenius.adaptive.personal.worst_case import WorstCase
 from dalenius.calculus.loss import Loss
-from dalenius.calculus.pairs.pair import Reals
 from dalenius.calculus.saved import loss_record, read_loss
 from dalenius.core import checks
 from dalenius.core.record import headed, opened, unknown
@@ -32,15 +31,15 @@ class PrivacyReport:
     """What was released cost the person with this record at most so much, whatever else is known.
 
     The cost is the privacy loss of what really came out: the absolute value of log p(released, with the record) - log
-    p(released, without it). No observer's odds that the record was among the data can have moved by more than a factor
-    exp(epsilon). The report is made of released and public numbers only, so it may be given to anybody.
+    p(released, without it). No observer's odds that the record was among the data can have moved by more than a
+    factor exp(epsilon). The report is made of released and public numbers only, so it may be given to anybody.
 
-    The bound fails with probability `failure` at most, over the noise. There are three statements, not to be mixed up:
-    about one person, named before the release (`people=1`); about N people, named before (`people=N`); about every record there
-    could be, at once (`people=math.inf`). One's own question about oneself is the first.
+    The bound fails with probability `failure` at most, over the noise. There are three statements, not to be mixed
+    up: about one person, named before the release (`people=1`); about N people, named before (`people=N`); about
+    every record there could be, at once (`people=math.inf`). One's own question about oneself is the first.
 
-    Reports add up: `a + b` is the report of both releases. The i-th release gets 6/(pi i)^2 of the failure probability, so
-    that any number of further ones can follow.
+    Reports add up: `a + b` is the report of both releases. The i-th release gets 6/(pi i)^2 of the failure
+    probability, so that any number of further ones can follow.
 
     Parameters
     ----------
@@ -75,7 +74,8 @@ class PrivacyReport:
         Parameters
         ----------
         x
-            A record, or a table with one in every row; by position, or (dictionary, data frame) by the names of the columns.
+            A record, or a table with one in every row; by position, or (dictionary, data frame) by the names of the
+            columns.
         y
             The label of each record, where x does not name it.
         failure
@@ -93,7 +93,8 @@ class PrivacyReport:
         Raises
         ------
         InvalidParameter
-            If a record does not have the columns of the fits or was left out by them, or if a parameter is out of range.
+            If a record does not have the columns of the fits or was left out by them, or if a parameter is out of
+            range.
         """
         single = _is_single(x)
         total: Any = 0.0

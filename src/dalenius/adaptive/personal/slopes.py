@@ -47,7 +47,7 @@ class Slope:
         else:
             ends = np.full_like(u, -self.size), np.full_like(u, self.size)
             first, last = self._mean(low) - y, self._mean(high) - y
-            bend = self._bend(low, high)
+            bend = self._bend(low, high, y)
         touched = (last >= ends[0]) & (first <= ends[1])  # elsewhere the loss is a straight line
         return np.clip(first, *ends), np.clip(last, *ends), np.where(touched, bend, 0.0)
 
@@ -56,8 +56,8 @@ class Slope:
             return np.asarray(expit(u))
         return u if self.kind == "huber" else np.asarray(np.exp(np.minimum(u, 700.0)))
 
-    def _bend(self, low: Reals, high: Reals) -> Reals:
+    def _bend(self, low: Reals, high: Reals, y: Reals) -> Reals:
         if self.kind == "logistic":
             p = expit(np.clip(0.0, low, high))
             return np.asarray(p * (1 - p))
-        return np.ones_like(low) if self.kind == "huber" else self._mean(high)
+        return np.ones_like(low) if self.kind == "huber" else np.minimum(self._mean(high), y + self.size)

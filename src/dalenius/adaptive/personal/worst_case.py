@@ -1,8 +1,9 @@
 """A release without an analysis for one person: everybody is told the worst case.
 
-P(L > a) is at most `tail` of the loss, and L < -a has e^-a times the chance that the loss the other way exceeds a: so |L| is
-beyond tail(failure/2) with probability `failure` at most. That is about one person, or some named beforehand. A bound for
-everybody at once follows from a worst case only if the loss never exceeds it, as under pure differential privacy.
+P(L > a) is at most `tail` of the loss, and L < -a has e^-a times the chance that the loss the other way exceeds a: so
+|L| is beyond tail(failure/2) with probability `failure` at most. That is about one person, or some named beforehand.
+A bound for everybody at once follows from a worst case only if the loss never exceeds it, as under pure differential
+privacy.
 """
 
 from __future__ import annotations

@@ -43,8 +43,8 @@ def release_of(
 ) -> Release:
     """The fit as a release: by objective perturbation, or from noisy statistics; of another kind, the worst case.
 
-    features, target: what a person is asked for. bounds: those of the features, where they were mapped to [-1, 1]/sqrt(d)
-    before the fit. rows: how many rows of the data one person may have.
+    features, target: what a person is asked for. bounds: those of the features, where they were mapped to [-1,
+    1]/sqrt(d) before the fit. rows: how many rows of the data one person may have.
     """
     plan = model._plan() if hasattr(model, "_plan") else None
     if not isinstance(plan, ObjectivePerturbation | PureObjectivePerturbation | NoisyStatistics):
