@@ -18,10 +18,10 @@ from tests.noise.seeded import seeded
 
 import dalenius as dp
 from dalenius.tables.aggregates import Aggregate
-from dalenius.tables.column import Column
-from dalenius.tables.estimates import Wanted, columns
-from dalenius.tables.plan import Plan
-from dalenius.tables.released import Released, release
+from dalenius.tables.plan.plan import Plan
+from dalenius.tables.release.estimates import Wanted, columns
+from dalenius.tables.release.released import Released, release
+from dalenius.tables.statistics.column import Column
 from experiments.simulated import (
     ASIDE,
     LONG,

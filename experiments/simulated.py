@@ -1,7 +1,8 @@
 """Releases of made-up tables without an engine: the integers an engine would sum, for thousands of tables at once.
 
 Every group of a question is one table of `rows` rows. The plan, the noise and the estimates are those of a session;
-only the exact integers are computed here, with numpy (`tests/tables/test_coverage.py` compares them with an engine's).
+only the exact integers are computed here, with numpy (`tests/tables/release/test_coverage.py` compares them with those
+of an engine).
 """
 
 from __future__ import annotations
@@ -14,15 +15,16 @@ import numpy as np
 from scipy import stats
 
 import dalenius as dp
-from dalenius.tables import Field, Schema, Table, tree
+from dalenius.tables import Field, Schema, Table
 from dalenius.tables.aggregates import Aggregate
-from dalenius.tables.exact import ExactTable
-from dalenius.tables.gridding import Value
-from dalenius.tables.measures import Measure
-from dalenius.tables.plan import Plan, plan
-from dalenius.tables.ranks import read
-from dalenius.tables.released import Released
-from dalenius.tables.released import asked as wanted
+from dalenius.tables.compute.exact import ExactTable
+from dalenius.tables.measures import tree
+from dalenius.tables.measures.gridding import Value
+from dalenius.tables.measures.measure import Measure
+from dalenius.tables.plan.plan import Plan, plan
+from dalenius.tables.release.released import Released
+from dalenius.tables.release.released import asked as wanted
+from dalenius.tables.statistics.ranks import read
 
 Reals = np.ndarray[Any, Any]
 

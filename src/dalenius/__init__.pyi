@@ -37,9 +37,9 @@ from dalenius.tables.aggregates import quantiles as quantiles
 from dalenius.tables.aggregates import std as std
 from dalenius.tables.aggregates import sum as sum
 from dalenius.tables.aggregates import variance as variance
-from dalenius.tables.keys import discover as discover
-from dalenius.tables.schema import Schema as Schema
-from dalenius.tables.schema import impute as impute
-from dalenius.tables.unit import Unit as Unit
+from dalenius.tables.facts.keys import discover as discover
+from dalenius.tables.facts.schema import Schema as Schema
+from dalenius.tables.facts.schema import impute as impute
+from dalenius.tables.facts.unit import Unit as Unit
 
 __version__: str

@@ -20,7 +20,7 @@ from dalenius.calculus.loss import Loss
 from dalenius.cli.promises import read_promise
 from dalenius.errors import BudgetExceeded, InvalidParameter, LedgerError
 from dalenius.session.ledger import Ledger
-from dalenius.tables.noises import price_of
+from dalenius.tables.plan.noises import price_of
 
 GRAIN = Fraction(1, GRAINS)
 SCALES = (8.0, 4.0, 2.0, 1.0, 0.5)

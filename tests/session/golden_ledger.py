@@ -24,7 +24,7 @@ import dalenius as dp
 from dalenius.errors import EngineFailed
 from dalenius.session.entries import SCHEMA
 from dalenius.session.ledger import Ledger
-from dalenius.tables.answer import Answer
+from dalenius.tables.release.answer import Answer
 from tests.session.helpers import rho
 
 HERE = Path(__file__).parent / "golden"

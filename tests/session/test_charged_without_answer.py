@@ -18,7 +18,7 @@ from dalenius.session.account import FAILED
 from dalenius.session.ledger import Ledger
 from dalenius.session.report import exported, overview
 from dalenius.session.verify import verify
-from dalenius.tables import exact
+from dalenius.tables.compute import exact
 
 FRAME = pd.DataFrame({"g": ["a", "b"] * 500, "x": np.arange(1000.0)})
 FACTS = dp.Schema({"g": {"categories": ["a", "b"]}, "x": {"bounds": (0, 1000)}}, nulls="drop")

@@ -14,7 +14,7 @@ from sklearn.linear_model import Ridge
 import dalenius as dp
 from dalenius.calculus.guarantees import filter_of
 from dalenius.session.fit import Fitting
-from dalenius.tables import exact
+from dalenius.tables.compute import exact
 
 ROWS = 8000
 SCHEMA = dp.Schema({"age": {"bounds": (18, 90)}, "hours": {"nulls": "drop"}}, nulls="never")

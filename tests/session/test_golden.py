@@ -67,7 +67,9 @@ def test_answers_stay_when_the_code_changes(
     golden: tuple[Ledger, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Another grid, other ranks, other names of classes: the same questions, and the same numbers."""
-    from dalenius.tables import aggregates, gridding, ranks, tree
+    from dalenius.tables import aggregates
+    from dalenius.tables.measures import gridding, tree
+    from dalenius.tables.statistics import ranks
 
     monkeypatch.setattr(gridding, "STEPS", 20)
     monkeypatch.setattr(gridding, "SUM_STEPS", 30)

@@ -24,7 +24,7 @@ from dalenius.session.ledger import Ledger
 from dalenius.session.report import overview
 from dalenius.session.verify import verify
 from dalenius.tables.engines import place_of
-from dalenius.tables.place import Place, file_name, name_of
+from dalenius.tables.engines.place import Place, file_name, name_of
 
 PRICE, TOTAL = dp.ZCDP(0.05), dp.ZCDP(0.5)
 

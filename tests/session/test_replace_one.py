@@ -18,9 +18,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dalenius as dp
-from dalenius.tables import Query, Source, Table, exact
-from dalenius.tables.measures import Measure
-from dalenius.tables.plan import Plan, plan
+from dalenius.tables import Query, Source, Table
+from dalenius.tables.compute import exact
+from dalenius.tables.measures.measure import Measure
+from dalenius.tables.plan.plan import Plan, plan
 
 Row = tuple[float, str]
 """x and the town of one row."""

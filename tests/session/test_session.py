@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 import dalenius as dp
-from dalenius.tables import exact
+from dalenius.tables.compute import exact
 from tests.noise.seeded import seeded
 
 

@@ -20,15 +20,15 @@ from dalenius.calculus.guarantees import filter_of
 from dalenius.core.adjacency import ADD_REMOVE, REPLACE_ONE, Adjacency
 from dalenius.errors import LedgerError, QueryRefused, Refused
 from dalenius.session.explain import Explanation
-from dalenius.tables import exact
 from dalenius.tables.aggregates import KINDS, Aggregate, from_record
-from dalenius.tables.estimates import Wanted, columns
-from dalenius.tables.plan import groups, plan
-from dalenius.tables.query import Query
-from dalenius.tables.record.answer import answer_record, read_answer
-from dalenius.tables.released import release
-from dalenius.tables.sensitivity import sensitivity
-from dalenius.tables.source import Source
+from dalenius.tables.ask.query import Query
+from dalenius.tables.compute import exact
+from dalenius.tables.compute.source import Source
+from dalenius.tables.plan.plan import groups, plan
+from dalenius.tables.plan.sensitivity import sensitivity
+from dalenius.tables.release.estimates import Wanted, columns
+from dalenius.tables.release.record import answer_record, read_answer
+from dalenius.tables.release.released import release
 from dalenius.tables.sql import parse_aggregates
 from tests.noise.seeded import seeded
 

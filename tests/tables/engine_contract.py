@@ -23,13 +23,14 @@ import pytest
 import dalenius as dp
 from dalenius.errors import EngineFailed, QueryRefused
 from dalenius.session.ledger import Ledger
-from dalenius.tables import Query, Schema, Source, Table, Unit, count, exact, mean, sum
+from dalenius.tables import Query, Schema, Source, Table, Unit, count, mean, sum
+from dalenius.tables.compute import exact
 from dalenius.tables.engines import KNOWN
 from dalenius.tables.engines.engine import LIMB, LIMIT, ROWS, Engine, fits
-from dalenius.tables.failure import FAILED
-from dalenius.tables.kinds import MOST
+from dalenius.tables.engines.failure import FAILED
+from dalenius.tables.facts.kinds import MOST
 from tests.tables import nasty
-from tests.tables.engines import UNIT, Hold, check_discovery, check_fit, check_release, integers
+from tests.tables.engines.holds import UNIT, Hold, check_discovery, check_fit, check_release, integers
 
 CASES = nasty.cases()
 SCHEMA = Schema(nulls="drop")
@@ -114,7 +115,7 @@ TOTAL: dict[type[Any], Callable[..., Any]] = {
     ops.BitwiseAnd: lambda i, x, s, b, d, t: i & 255,
     ops.BitwiseRightShift: lambda i, x, s, b, d, t: i >> 23,
 }
-"""Each operation, with the arguments questions give it (`engines.total`)."""
+"""Each operation, with the arguments questions give it (`rows.total`)."""
 
 WITHIN = {ops.WindowFunction, ops.SortKey, ops.Sum, ops.Count, ops.CountStar, ops.CountDistinct}
 """Parts of others; and aggregates, which every case has."""

@@ -15,14 +15,14 @@ from typing import Any
 
 from sqlglot import exp, parse_one
 
-from dalenius.tables.bins import Bins
-from dalenius.tables.gridding import Value
-from dalenius.tables.keys import Discover, Keys
-from dalenius.tables.measures import Measure, units
-from dalenius.tables.query import Query
-from dalenius.tables.schema import Impute, Nulls
-from dalenius.tables.steps import Compute, Filter
-from dalenius.tables.unit import Unit
+from dalenius.tables.ask.query import Query
+from dalenius.tables.facts.keys import Discover, Keys
+from dalenius.tables.facts.schema import Impute, Nulls
+from dalenius.tables.facts.unit import Unit
+from dalenius.tables.measures.bins import Bins
+from dalenius.tables.measures.gridding import Value
+from dalenius.tables.measures.measure import Measure, units
+from dalenius.tables.rows.steps import Compute, Filter
 
 Row = dict[str, Any]
 

@@ -13,7 +13,7 @@ from dalenius.cli.frame import EXIT_CODES, clear_errors
 from dalenius.errors import InvalidParameter
 
 if TYPE_CHECKING:
-    from dalenius.tables.answer import Answer
+    from dalenius.tables.release.answer import Answer
 
 STYLE = (
     "body{font:15px/1.5 system-ui,sans-serif;max-width:62em;margin:2em auto;padding:0 1em;color:#1c2733}"

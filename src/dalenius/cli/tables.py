@@ -20,8 +20,8 @@ from dalenius.errors import InvalidParameter
 if TYPE_CHECKING:
     from dalenius.session.ledger import Ledger
     from dalenius.session.session import Session
-    from dalenius.tables.answer import Answer
-    from dalenius.tables.query import Query
+    from dalenius.tables.ask.query import Query
+    from dalenius.tables.release.answer import Answer
 
 Data = Annotated[
     str, typer.Argument(metavar="DATA", help="A CSV, Parquet, DuckDB or SQLite file, or a postgresql:// URL.")
@@ -285,7 +285,7 @@ def _question(
     discover: bool,
     agg: str,
 ) -> Query:
-    from dalenius.tables.problems import Problems
+    from dalenius.tables.facts.problems import Problems
     from dalenius.tables.sql import parse_aggregates
 
     problems, table = Problems(), session.table

@@ -28,7 +28,7 @@ from dalenius.errors import (
 )
 from dalenius.session.entries import Entry, digest, now
 from dalenius.session.store import Rows
-from dalenius.tables.failure import FAILED
+from dalenius.tables.engines.failure import FAILED
 
 if TYPE_CHECKING:
     from dalenius.session.ledger import Ledger

@@ -8,8 +8,8 @@ import numpy as np
 
 from dalenius.errors import InvalidParameter
 from dalenius.tables.aggregates.aggregate import Inputs
-from dalenius.tables.plan import Plan
-from dalenius.tables.released import Released
+from dalenius.tables.plan.plan import Plan
+from dalenius.tables.release.released import Released
 
 SIZES = (100, 1_000, 10_000, 100_000)
 

@@ -32,11 +32,11 @@ from dalenius.learn.models.subsample_aggregate import SubsampleAggregate
 from dalenius.learn.saved import mark, model_record, released_record, restore
 from dalenius.session.record.answers import fit_answer, read_fit
 from dalenius.session.record.questions import fit_question
-from dalenius.tables import exact
 from dalenius.tables.aggregates import sum as sum_of
-from dalenius.tables.query import Query, Table
-from dalenius.tables.source import Source
-from dalenius.tables.unit import Unit
+from dalenius.tables.ask.query import Query, Table
+from dalenius.tables.compute import exact
+from dalenius.tables.compute.source import Source
+from dalenius.tables.facts.unit import Unit
 
 Columns = Mapping[str, tuple[float, float]] | Iterable[str] | str
 

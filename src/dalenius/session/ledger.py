@@ -30,7 +30,7 @@ from dalenius.session.entries import CLOSED, FIRST, KINDS, SCHEMA, START, Entry,
 from dalenius.session.memory import Memory, is_known, memory_of
 from dalenius.session.sqlite import SqliteStore
 from dalenius.session.store import Head, Rows, Store
-from dalenius.tables.unit import Unit
+from dalenius.tables.facts.unit import Unit
 
 if TYPE_CHECKING:
     from dalenius.session.verify import Verification

@@ -24,9 +24,9 @@ from dalenius.session.account import Account, Balance, Ticket
 from dalenius.session.address import is_address, read_address
 from dalenius.session.entries import Entry
 from dalenius.session.ledger import PATIENCE, Ledger, _name, _shares, place_text
-from dalenius.tables.place import Place
-from dalenius.tables.source import Source
-from dalenius.tables.unit import Unit
+from dalenius.tables.compute.source import Source
+from dalenius.tables.engines.place import Place
+from dalenius.tables.facts.unit import Unit
 
 
 @dataclass(frozen=True)

@@ -36,19 +36,19 @@ from dalenius.session.record.answers import (
     release_answer,
 )
 from dalenius.session.record.questions import plan_question, release_question
-from dalenius.tables import exact
-from dalenius.tables.answer import Answer
-from dalenius.tables.discovery import Discovery, discovery
-from dalenius.tables.estimates import Wanted
-from dalenius.tables.keys import Discover
-from dalenius.tables.nearest import nearest
-from dalenius.tables.plan import Plan, plan
-from dalenius.tables.problems import Problems
-from dalenius.tables.query import Query, Table
-from dalenius.tables.released import Released, release
-from dalenius.tables.schema import Schema
-from dalenius.tables.source import Source
-from dalenius.tables.unit import Unit
+from dalenius.tables.ask.query import Query, Table
+from dalenius.tables.compute import exact
+from dalenius.tables.compute.discovery import Discovery, discovery
+from dalenius.tables.compute.source import Source
+from dalenius.tables.facts.keys import Discover
+from dalenius.tables.facts.nearest import nearest
+from dalenius.tables.facts.problems import Problems
+from dalenius.tables.facts.schema import Schema
+from dalenius.tables.facts.unit import Unit
+from dalenius.tables.plan.plan import Plan, plan
+from dalenius.tables.release.answer import Answer
+from dalenius.tables.release.estimates import Wanted
+from dalenius.tables.release.released import Released, release
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from typing import Any
 
 from dalenius.errors import InvalidParameter, LedgerDamaged
 from dalenius.session.entries import Entry
-from dalenius.tables.unit import Unit
+from dalenius.tables.facts.unit import Unit
 
 WORDS = {"pure": ("epsilon",), "approx": ("epsilon", "delta"), "zcdp": ("rho",), "gdp": ("mu",)}
 """The numbers of each promise, which were written in this order."""

@@ -18,12 +18,12 @@ from dalenius.tables.aggregates import (
     sum,
     variance,
 )
-from dalenius.tables.keys import discover
-from dalenius.tables.kinds import Field
-from dalenius.tables.query import Query, Table
-from dalenius.tables.schema import Column, Schema, impute
-from dalenius.tables.source import Source
-from dalenius.tables.unit import Unit
+from dalenius.tables.ask.query import Query, Table
+from dalenius.tables.compute.source import Source
+from dalenius.tables.facts.keys import discover
+from dalenius.tables.facts.kinds import Field
+from dalenius.tables.facts.schema import Column, Schema, impute
+from dalenius.tables.facts.unit import Unit
 
 __all__ = [
     "Aggregate",

@@ -13,7 +13,7 @@ import pytest
 import dalenius as dp
 from dalenius.core.adjacency import ADD_REMOVE, REPLACE_ONE, Adjacency
 from dalenius.errors import QueryRefused
-from dalenius.tables.plan import plan
+from dalenius.tables.plan.plan import plan
 from dalenius.tables.sql import parse_sql
 from tests.noise.seeded import seeded
 from tests.tables.aggregate_contract import PRICES, UNIT, AggregateContract, large, opened

@@ -13,10 +13,8 @@ from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
 
-import pytest
-
-from tests.tables.hostile import batches, report, stores
-from tests.tables.hostile.campaign import SHARES, neighbours, run
+from tests.tables.hostile import batches, report
+from tests.tables.hostile.campaign import SHARES
 from tests.tables.hostile.judge import Tally
 from tests.tables.hostile.leaks import LEAKS
 from tests.tables.hostile.worker import part
@@ -65,11 +63,10 @@ def planted(seed: int) -> dict[str, str]:
     """After how many cases each planted mistake is found."""
     found = {}
     for leak in LEAKS:
-        with pytest.MonkeyPatch.context() as patch:
-            leak.plant(patch)
-            tally = Tally()
-            told = run(neighbours(stores.frame, "duckdb"), leak.worlds, seed, tally)
-        found[leak.name] = f"after {tally.total} cases" if told else f"NOT in {tally.total} cases"
+        tally = Tally()
+        where = "Parquet files" if leak.files else "frames"
+        verdict = "after" if leak.sought(seed, tally) else "NOT in"
+        found[leak.name] = f"{verdict} {tally.total} cases, in {where}"
     return found
 
 

@@ -154,7 +154,7 @@ def attempts(engine: str) -> Iterator[dict[str, Try]]:
             )
             yield dict(zip(SHARES[engine], tried, strict=True))
         else:
-            from tests.tables.engines import spark_session
+            from tests.tables.engines.holds import spark_session
 
             session = spark_session()
             held = stores.spark(session, folder)

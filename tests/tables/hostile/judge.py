@@ -14,10 +14,11 @@ from numpy.typing import NDArray
 
 from dalenius.core.adjacency import ADD_REMOVE, REPLACE_ONE, Adjacency
 from dalenius.errors import InvalidParameter, SourceError
-from dalenius.tables import Query, Source, exact
-from dalenius.tables.measures import Measure
-from dalenius.tables.plan import groups
-from dalenius.tables.sensitivity import sensitivity
+from dalenius.tables import Query, Source
+from dalenius.tables.compute import exact
+from dalenius.tables.measures.measure import Measure
+from dalenius.tables.plan.plan import groups
+from dalenius.tables.plan.sensitivity import sensitivity
 from tests.tables.hostile.questions import Question
 from tests.tables.hostile.rows import World
 from tests.tables.hostile.statements import Statements

@@ -4,22 +4,38 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
 
 from dalenius.errors import EngineFailed
-from dalenius.tables import exact, gridding
-from dalenius.tables.exact import ExactTable
+from dalenius.tables.compute import exact
+from dalenius.tables.compute.exact import ExactTable
+from dalenius.tables.engines.duckdb import connection
+from dalenius.tables.measures import gridding
+from tests.tables.hostile import stores
+from tests.tables.hostile.campaign import neighbours, run
+from tests.tables.hostile.judge import Leak, Tally
 
 
 @dataclass(frozen=True)
 class Planted:
-    """A mistake. worlds: how many the generator may look at before it must have found it."""
+    """A mistake. worlds: how many the generator may look at before it must have found it. files: whether its rows lie
+    in Parquet files, and not in frames."""
 
     name: str
     plant: Callable[[pytest.MonkeyPatch], None]
     worlds: int = 25
+    files: bool = False
+
+    def sought(self, number: int, tally: Tally) -> Leak | None:
+        """What the generator finds when the mistake is there."""
+        with pytest.MonkeyPatch.context() as patch, TemporaryDirectory() as folder:
+            self.plant(patch)
+            store = stores.parquet(Path(folder)) if self.files else stores.frame
+            return run(neighbours(store, "duckdb"), self.worlds, number, tally)
 
 
 def _unclamped(patch: pytest.MonkeyPatch) -> None:
@@ -70,6 +86,11 @@ def _quoting(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(exact, "sealed", lambda action: action())
 
 
+def _trusting_statistics(patch: pytest.MonkeyPatch) -> None:
+    """DuckDB as it comes: statistics of the stored values decide about the values that were read."""
+    patch.setattr(connection, "trust_values", lambda backend: None)
+
+
 def _arrays(table: ExactTable) -> list[Any]:
     import numpy as np
 
@@ -82,4 +103,5 @@ LEAKS = (
     Planted("the type of an answer depends on its size", _typed),
     Planted("groups appear when somebody is in them", _appearing),
     Planted("a message quotes a value", _quoting, worlds=60),
+    Planted("the engine trusts the statistics of a file", _trusting_statistics, worlds=60, files=True),
 )

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import dalenius as dp
 from dalenius.tables import Query, Schema, Table, Unit, discover, impute
-from dalenius.tables.expressions import quoted
+from dalenius.tables.rows.expressions import quoted
 from dalenius.tables.sql import parse_sql
 from tests.tables.hostile.rows import ROLES
 

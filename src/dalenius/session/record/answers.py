@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping
 
 from dalenius.core.record import JSON, headed, opened
 from dalenius.errors import LedgerDamaged, LedgerError
-from dalenius.tables.keys import Key
-from dalenius.tables.query import Query
-from dalenius.tables.record.answer import answer_record, key_records, read_answer, read_keys
-from dalenius.tables.released import Released
+from dalenius.tables.ask.query import Query
+from dalenius.tables.facts.keys import Key
+from dalenius.tables.release.record import answer_record, key_records, read_answer, read_keys
+from dalenius.tables.release.released import Released
 
 FORMAT, VERSION = "dalenius answer", 2
 

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dalenius.calculus.guarantees import Guarantee
 from dalenius.core.adjacency import Adjacency, adjacency_record
 from dalenius.core.record import JSON, headed
-from dalenius.tables.query import Query
-from dalenius.tables.record.question import query_record
-from dalenius.tables.unit import Unit
+from dalenius.tables.ask.query import Query
+from dalenius.tables.ask.record import query_record
+from dalenius.tables.facts.unit import Unit
 
 FORMAT, VERSION = "dalenius question", 2
 

@@ -1,6 +1,6 @@
 """What an aggregate is: one column of an answer (or a few), and all there is to know about it.
 
-An argument is a column or any expression of the language in `dalenius.tables.expressions`. `bounds` may be left
+An argument is a column or any expression of the language in `dalenius.tables.rows.expressions`. `bounds` may be left
 out when the schema has them; values beyond are clamped. `nulls` is the policy for missing values of this
 argument, when the schema does not have it.
 """
@@ -16,17 +16,17 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from dalenius.core.checks import number
 from dalenius.errors import InvalidParameter
-from dalenius.tables.aggregates.records import Form
-from dalenius.tables.column import Column
-from dalenius.tables.gridding import Value, make_value
-from dalenius.tables.laws import Noisy
-from dalenius.tables.measures import Measure
-from dalenius.tables.schema import Nulls
-from dalenius.tables.terms import Term
+from dalenius.tables.aggregates.record import Form
+from dalenius.tables.facts.schema import Nulls
+from dalenius.tables.measures.gridding import Value, make_value
+from dalenius.tables.measures.measure import Measure
+from dalenius.tables.rows.terms import Term
+from dalenius.tables.statistics.column import Column
+from dalenius.tables.statistics.laws import Noisy
 
 if TYPE_CHECKING:
-    from dalenius.tables.noises import Noise
-    from dalenius.tables.released import Released
+    from dalenius.tables.plan.noises import Noise
+    from dalenius.tables.release.released import Released
     from dalenius.tables.sql.calls import Call
 
 Bounds = tuple[float, float]

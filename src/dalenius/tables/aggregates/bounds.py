@@ -11,12 +11,12 @@ import numpy as np
 from dalenius.core.checks import number
 from dalenius.errors import InvalidParameter
 from dalenius.tables.aggregates.aggregate import Aggregate, Columns, Inputs, checked_text
-from dalenius.tables.aggregates.records import NULLS, NUMBER, PLAIN
-from dalenius.tables.bins import listed_bins
-from dalenius.tables.column import Column
-from dalenius.tables.laws import reach
-from dalenius.tables.measures import Measure, binned
-from dalenius.tables.schema import Nulls, nulls_of
+from dalenius.tables.aggregates.record import NULLS, NUMBER, PLAIN
+from dalenius.tables.facts.schema import Nulls, nulls_of
+from dalenius.tables.measures.bins import listed_bins
+from dalenius.tables.measures.measure import Measure, binned
+from dalenius.tables.statistics.column import Column
+from dalenius.tables.statistics.laws import reach
 
 if TYPE_CHECKING:
     from dalenius.tables.sql.calls import Call

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, ClassVar
 from dalenius.errors import QueryRefused
 from dalenius.tables.aggregates.aggregate import Columns, Inputs, checked_text
 from dalenius.tables.aggregates.direct import Direct, direct
-from dalenius.tables.aggregates.records import NULLS, PLAIN
-from dalenius.tables.column import Column
-from dalenius.tables.measures import Measure
-from dalenius.tables.measures import count as rows
-from dalenius.tables.schema import Nulls, nulls_of
+from dalenius.tables.aggregates.record import NULLS, PLAIN
+from dalenius.tables.facts.schema import Nulls, nulls_of
+from dalenius.tables.measures.measure import Measure
+from dalenius.tables.measures.measure import count as rows
+from dalenius.tables.statistics.column import Column
 
 if TYPE_CHECKING:
     from dalenius.tables.sql.calls import Call

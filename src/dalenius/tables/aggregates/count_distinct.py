@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, ClassVar, Self
 from dalenius.errors import QueryRefused
 from dalenius.tables.aggregates.aggregate import Columns, Inputs
 from dalenius.tables.aggregates.direct import Direct, direct
-from dalenius.tables.aggregates.records import Form
-from dalenius.tables.column import Column
-from dalenius.tables.measures import Measure, units
+from dalenius.tables.aggregates.record import Form
+from dalenius.tables.measures.measure import Measure, units
+from dalenius.tables.statistics.column import Column
 
 if TYPE_CHECKING:
     from dalenius.tables.sql.calls import Call

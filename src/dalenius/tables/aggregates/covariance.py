@@ -15,13 +15,13 @@ from dalenius.tables.aggregates.aggregate import (
     checked_text,
     on_grid,
 )
-from dalenius.tables.aggregates.records import NULLS, NUMBERS, PLAIN
+from dalenius.tables.aggregates.record import NULLS, NUMBERS, PLAIN
 from dalenius.tables.aggregates.spread import TWO, spread_column
-from dalenius.tables.column import Column
-from dalenius.tables.gridding import Value
-from dalenius.tables.measures import Measure, centred_sum, needed, product
-from dalenius.tables.measures import count as rows
-from dalenius.tables.schema import Nulls, bounds_of, nulls_of
+from dalenius.tables.facts.schema import Nulls, bounds_of, nulls_of
+from dalenius.tables.measures.gridding import Value
+from dalenius.tables.measures.measure import Measure, centred_sum, needed, product
+from dalenius.tables.measures.measure import count as rows
+from dalenius.tables.statistics.column import Column
 
 if TYPE_CHECKING:
     from dalenius.tables.sql.calls import Call

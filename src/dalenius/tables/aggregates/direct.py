@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dalenius.tables.aggregates.aggregate import Aggregate, Inputs
-from dalenius.tables.column import Column
-from dalenius.tables.laws import Noisy, reach
+from dalenius.tables.statistics.column import Column
+from dalenius.tables.statistics.laws import Noisy, reach
 
 if TYPE_CHECKING:
-    from dalenius.tables.noises import Noise
+    from dalenius.tables.plan.noises import Noise
 
 
 class Direct(Aggregate):

@@ -10,11 +10,11 @@ from dalenius.core.checks import count, shown
 from dalenius.errors import InvalidParameter, QueryRefused
 from dalenius.tables.aggregates.aggregate import Bounds, Columns, Inputs, Roles, checked_text, numbers
 from dalenius.tables.aggregates.direct import Direct, direct
-from dalenius.tables.aggregates.records import NULLS, NUMBERS, PLAIN
-from dalenius.tables.bins import equal_bins, listed_bins
-from dalenius.tables.column import Column
-from dalenius.tables.measures import Measure, binned
-from dalenius.tables.schema import Nulls, bounds_of, nulls_of
+from dalenius.tables.aggregates.record import NULLS, NUMBERS, PLAIN
+from dalenius.tables.facts.schema import Nulls, bounds_of, nulls_of
+from dalenius.tables.measures.bins import equal_bins, listed_bins
+from dalenius.tables.measures.measure import Measure, binned
+from dalenius.tables.statistics.column import Column
 
 if TYPE_CHECKING:
     from dalenius.tables.sql.calls import Call

@@ -10,16 +10,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dalenius.tables import populations
 from dalenius.tables.aggregates.aggregate import Columns, Inputs
 from dalenius.tables.aggregates.of_one import OfOneNumber
 from dalenius.tables.aggregates.spread import half_width
-from dalenius.tables.column import Column
-from dalenius.tables.laws import Noisy, scaled, truncated_mean
-from dalenius.tables.measures import Measure, centred_sum, needed, product
-from dalenius.tables.measures import count as rows
-from dalenius.tables.ratios import interval
-from dalenius.tables.schema import Nulls
+from dalenius.tables.facts.schema import Nulls
+from dalenius.tables.measures.measure import Measure, centred_sum, needed, product
+from dalenius.tables.measures.measure import count as rows
+from dalenius.tables.statistics import populations
+from dalenius.tables.statistics.column import Column
+from dalenius.tables.statistics.laws import Noisy, scaled, truncated_mean
+from dalenius.tables.statistics.ratios import interval
 
 Reals = npt.NDArray[Any]
 

@@ -13,13 +13,13 @@ import numpy as np
 from dalenius.errors import QueryRefused
 from dalenius.tables.aggregates.aggregate import Columns, Inputs, checked_text
 from dalenius.tables.aggregates.direct import Direct
-from dalenius.tables.aggregates.records import CONSTANTS, NULLS, PLAIN
-from dalenius.tables.bins import equal_bins
-from dalenius.tables.column import Column
-from dalenius.tables.kinds import KEYS, fits
-from dalenius.tables.laws import reach
-from dalenius.tables.measures import Measure, fullest
-from dalenius.tables.schema import Constant, Impute, Nulls, categories_of, nulls_of
+from dalenius.tables.aggregates.record import CONSTANTS, NULLS, PLAIN
+from dalenius.tables.facts.kinds import KEYS, fits
+from dalenius.tables.facts.schema import Constant, Impute, Nulls, categories_of, nulls_of
+from dalenius.tables.measures.bins import equal_bins
+from dalenius.tables.measures.measure import Measure, fullest
+from dalenius.tables.statistics.column import Column
+from dalenius.tables.statistics.laws import reach
 
 if TYPE_CHECKING:
     from dalenius.tables.sql.calls import Call
@@ -96,7 +96,7 @@ def _position(text: str, listed: tuple[Constant, ...], nulls: Nulls | None) -> s
     """The expression for the place of a value among the categories; null for one that is not among them."""
     from sqlglot import exp
 
-    from dalenius.tables.expressions import parse, written
+    from dalenius.tables.rows.expressions import parse, written
 
     value: Any = exp.Paren(this=parse(text))
     if isinstance(nulls, Impute):
@@ -122,7 +122,7 @@ def mode(column: str, categories: Iterable[Constant] | None = None, *, nulls: Nu
     Nothing but the category leaves, so that it costs as much as one count however many categories there are. The
     answer has the category in column `name`, and in `name_short` a number of rows: the category chosen has at most so
     many rows less than the most frequent one, with the confidence of the answer. Which mechanism chooses, and what it
-    costs, is in `dalenius.tables.noises`.
+    costs, is in `dalenius.tables.plan.noises`.
 
     Parameters
     ----------

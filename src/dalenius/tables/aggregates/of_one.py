@@ -14,9 +14,9 @@ from dalenius.tables.aggregates.aggregate import (
     checked_text,
     on_grid,
 )
-from dalenius.tables.aggregates.records import NULLS, NUMBERS, PLAIN, STEP
-from dalenius.tables.gridding import Value, power_of_two
-from dalenius.tables.schema import Nulls, bounds_of, nulls_of
+from dalenius.tables.aggregates.record import NULLS, NUMBERS, PLAIN, STEP
+from dalenius.tables.facts.schema import Nulls, bounds_of, nulls_of
+from dalenius.tables.measures.gridding import Value, power_of_two
 
 if TYPE_CHECKING:
     from dalenius.tables.sql.calls import Call

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, ClassVar, Self
 from dalenius.errors import QueryRefused
 from dalenius.tables.aggregates.aggregate import Aggregate, Columns, Inputs, checked_text, on_grid
 from dalenius.tables.aggregates.mean import mean_column
-from dalenius.tables.aggregates.records import NULLS, PLAIN
-from dalenius.tables.column import Column
-from dalenius.tables.measures import Measure, centred_sum, needed
-from dalenius.tables.measures import count as rows
-from dalenius.tables.schema import Nulls, nulls_of
+from dalenius.tables.aggregates.record import NULLS, PLAIN
+from dalenius.tables.facts.schema import Nulls, nulls_of
+from dalenius.tables.measures.measure import Measure, centred_sum, needed
+from dalenius.tables.measures.measure import count as rows
+from dalenius.tables.statistics.column import Column
 
 if TYPE_CHECKING:
     from dalenius.tables.sql.calls import Call

@@ -17,12 +17,12 @@ from dalenius.tables.aggregates.aggregate import (
     checked_text,
     numbers,
 )
-from dalenius.tables.aggregates.records import NULLS, NUMBERS, PLAIN
-from dalenius.tables.bins import fine_bins
-from dalenius.tables.column import Column
-from dalenius.tables.measures import Measure, binned
-from dalenius.tables.ranks import quantile as quantile_of
-from dalenius.tables.schema import Nulls, bounds_of, nulls_of
+from dalenius.tables.aggregates.record import NULLS, NUMBERS, PLAIN
+from dalenius.tables.facts.schema import Nulls, bounds_of, nulls_of
+from dalenius.tables.measures.bins import fine_bins
+from dalenius.tables.measures.measure import Measure, binned
+from dalenius.tables.statistics.column import Column
+from dalenius.tables.statistics.ranks import quantile as quantile_of
 
 if TYPE_CHECKING:
     from dalenius.tables.sql.calls import Call

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from dalenius.tables import populations
 from dalenius.tables.aggregates.aggregate import Inputs
-from dalenius.tables.column import Column
-from dalenius.tables.gridding import Value
-from dalenius.tables.laws import scaled
-from dalenius.tables.moments import Deviations
-from dalenius.tables.ratios import interval
+from dalenius.tables.measures.gridding import Value
+from dalenius.tables.statistics import populations
+from dalenius.tables.statistics.column import Column
+from dalenius.tables.statistics.laws import scaled
+from dalenius.tables.statistics.moments import Deviations
+from dalenius.tables.statistics.ratios import interval
 
 ONE = ("sum", "sum", "square")
 TWO = ("sum_x", "sum_y", "product")

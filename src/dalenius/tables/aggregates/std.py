@@ -9,8 +9,8 @@ from fractions import Fraction
 from dalenius.tables.aggregates.aggregate import Inputs
 from dalenius.tables.aggregates.spread import ONE, spread_column
 from dalenius.tables.aggregates.variance import Variance
-from dalenius.tables.column import Column
-from dalenius.tables.schema import Nulls
+from dalenius.tables.facts.schema import Nulls
+from dalenius.tables.statistics.column import Column
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,9 @@ from fractions import Fraction
 from dalenius.tables.aggregates.aggregate import Columns, Inputs
 from dalenius.tables.aggregates.direct import Direct, direct
 from dalenius.tables.aggregates.of_one import OfOneNumber
-from dalenius.tables.column import Column
-from dalenius.tables.measures import Measure, total
-from dalenius.tables.schema import Nulls
+from dalenius.tables.facts.schema import Nulls
+from dalenius.tables.measures.measure import Measure, total
+from dalenius.tables.statistics.column import Column
 
 
 @dataclass(frozen=True)

@@ -10,10 +10,10 @@ from typing import ClassVar
 from dalenius.tables.aggregates.aggregate import Columns, Inputs
 from dalenius.tables.aggregates.of_one import OfOneNumber
 from dalenius.tables.aggregates.spread import ONE, spread_column
-from dalenius.tables.column import Column
-from dalenius.tables.measures import Measure, centred_sum, needed, product
-from dalenius.tables.measures import count as rows
-from dalenius.tables.schema import Nulls
+from dalenius.tables.facts.schema import Nulls
+from dalenius.tables.measures.measure import Measure, centred_sum, needed, product
+from dalenius.tables.measures.measure import count as rows
+from dalenius.tables.statistics.column import Column
 
 
 @dataclass(frozen=True)

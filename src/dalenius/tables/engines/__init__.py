@@ -8,10 +8,10 @@ from typing import Any
 from dalenius.errors import SourceError
 from dalenius.tables.engines.duckdb import DuckDB
 from dalenius.tables.engines.engine import Engine
+from dalenius.tables.engines.place import Place
 from dalenius.tables.engines.postgres import Postgres
 from dalenius.tables.engines.spark import Spark
 from dalenius.tables.engines.sqlite import SQLite
-from dalenius.tables.place import Place
 
 KNOWN: dict[str, Engine] = {engine.name: engine for engine in (SQLite(), Spark(), Postgres(), DuckDB())}
 """In the order in which they are asked; a file that ends in .db is DuckDB's unless it begins as SQLite's do."""

@@ -16,12 +16,12 @@ import ibis
 import ibis.expr.datatypes as dt
 
 from dalenius.errors import QueryRefused
-from dalenius.tables.engines import total
 from dalenius.tables.engines.opened import UNUSABLE, Clean, Described, Opened
-from dalenius.tables.kinds import Kind
-from dalenius.tables.place import Place
-from dalenius.tables.schema import Schema
-from dalenius.tables.terms import integer
+from dalenius.tables.engines.place import Place
+from dalenius.tables.facts.kinds import Kind
+from dalenius.tables.facts.schema import Schema
+from dalenius.tables.rows import total
+from dalenius.tables.rows.terms import integer
 
 T = TypeVar("T")
 

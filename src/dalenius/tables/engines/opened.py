@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dalenius.errors import SourceError
-from dalenius.tables.kinds import Field, Kind, column_name, identity_name
+from dalenius.tables.facts.kinds import Field, Kind, column_name, identity_name
 
 if TYPE_CHECKING:
     from dalenius.tables.engines.engine import Engine

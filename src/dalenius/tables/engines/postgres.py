@@ -30,10 +30,10 @@ from dalenius.tables.engines.opened import (
     selected,
     within,
 )
-from dalenius.tables.engines.total import CASTS, COMMON, SUMMED
-from dalenius.tables.kinds import CLEAN, MOST, column_name, identity_name
-from dalenius.tables.place import Place, plain_name
-from dalenius.tables.schema import Schema
+from dalenius.tables.engines.place import Place, plain_name
+from dalenius.tables.facts.kinds import CLEAN, MOST, column_name, identity_name
+from dalenius.tables.facts.schema import Schema
+from dalenius.tables.rows.total import CASTS, COMMON, SUMMED
 
 ADDRESSES = ("postgresql://", "postgres://")
 HERE = ("", "127.0.0.1", "::1", "/var/run/postgresql", "/tmp")

@@ -28,10 +28,10 @@ from dalenius.tables.engines.opened import (
     selected,
     within,
 )
-from dalenius.tables.engines.total import CASTS, COMMON, SUMMED
-from dalenius.tables.kinds import MOST
-from dalenius.tables.place import Place, plain_name
-from dalenius.tables.schema import Schema
+from dalenius.tables.engines.place import Place, plain_name
+from dalenius.tables.facts.kinds import MOST
+from dalenius.tables.facts.schema import Schema
+from dalenius.tables.rows.total import CASTS, COMMON, SUMMED
 
 INTEGERS: Mapping[str, str] = {
     "ByteType": "int8",

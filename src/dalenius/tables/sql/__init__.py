@@ -27,9 +27,9 @@ from sqlglot import exp
 
 from dalenius.errors import QueryRefused
 from dalenius.tables.aggregates import Aggregate
-from dalenius.tables.expressions import written
-from dalenius.tables.problems import Problems
-from dalenius.tables.query import Query, Table
+from dalenius.tables.ask.query import Query, Table
+from dalenius.tables.facts.problems import Problems
+from dalenius.tables.rows.expressions import written
 from dalenius.tables.sql.calls import aggregate, text_of
 from dalenius.tables.sql.joins import joined
 from dalenius.tables.sql.select import plain, read_select

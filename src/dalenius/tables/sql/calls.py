@@ -14,7 +14,7 @@ from sqlglot.errors import SqlglotError
 
 from dalenius.errors import QueryRefused
 from dalenius.tables.aggregates import Aggregate, named
-from dalenius.tables.expressions import DIALECT, quoted, written
+from dalenius.tables.rows.expressions import DIALECT, quoted, written
 from dalenius.tables.sql.select import plain
 
 EXTREMES = "the least and the greatest value belong to one person; use bounds(...) or a quantile such as 0.01"

@@ -9,12 +9,12 @@ from typing import Any, Literal
 from sqlglot import exp
 
 from dalenius.errors import QueryRefused
-from dalenius.tables.expressions import quoted, written
-from dalenius.tables.nearest import nearest
-from dalenius.tables.problems import Problems
-from dalenius.tables.public import PublicTable
-from dalenius.tables.qualified import Names
-from dalenius.tables.query import Table
+from dalenius.tables.ask.query import Table
+from dalenius.tables.facts.nearest import nearest
+from dalenius.tables.facts.problems import Problems
+from dalenius.tables.facts.public import PublicTable
+from dalenius.tables.rows.expressions import quoted, written
+from dalenius.tables.sql.qualified import Names
 
 
 def joined(select: Any, table: Table, public: Mapping[str, Any]) -> tuple[Any, Table]:

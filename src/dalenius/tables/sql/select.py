@@ -11,8 +11,8 @@ from sqlglot.errors import SqlglotError
 
 from dalenius.errors import QueryRefused
 from dalenius.tables.aggregates import named
-from dalenius.tables.expressions import LONGEST, written
-from dalenius.tables.kinds import is_text
+from dalenius.tables.facts.kinds import is_text
+from dalenius.tables.rows.expressions import LONGEST, written
 
 PARTS = {
     "having": "HAVING would choose groups by their exact answers; filter the released table instead",

@@ -29,9 +29,9 @@ from dalenius.tables.engines.opened import (
     qualified,
     selected,
 )
-from dalenius.tables.engines.total import CASTS, COMMON, SUMMED
-from dalenius.tables.place import Place, file_name, file_place, plain_name
-from dalenius.tables.schema import Schema
+from dalenius.tables.engines.place import Place, file_name, file_place, plain_name
+from dalenius.tables.facts.schema import Schema
+from dalenius.tables.rows.total import CASTS, COMMON, SUMMED
 
 ADDRESSES = ("s3://", "gs://", "https://", "http://", "file://", "hf://")
 DATABASES = (".duckdb", ".ddb", ".db")

@@ -1,4 +1,4 @@
-"""The clean form of every type of DuckDB: see `dalenius.tables.kinds`."""
+"""The clean form of every type of DuckDB: see `dalenius.tables.facts.kinds`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 
 from dalenius.tables.engines.opened import DAYS, MOMENTS, Clean, within
-from dalenius.tables.kinds import MOST
+from dalenius.tables.facts.kinds import MOST
 
 DECIMAL = re.compile(r"DECIMAL\((\d+),\s*(\d+)\)")
 INTEGERS: Mapping[str, str] = {

@@ -30,8 +30,8 @@ from dalenius.tables.engines.duckdb.guessing import SAMPLE, clean_as, guessed, r
 from dalenius.tables.engines.duckdb.records import Cutter
 from dalenius.tables.engines.engine import Engine
 from dalenius.tables.engines.opened import Opened, numbers, selected, text
-from dalenius.tables.kinds import Kind
-from dalenius.tables.schema import Schema
+from dalenius.tables.facts.kinds import Kind
+from dalenius.tables.facts.schema import Schema
 
 ENDINGS = (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".csv.zst")
 SEPARATORS = ",;\t|"

@@ -21,7 +21,7 @@ from dalenius.tables.engines.duckdb.csv import valid
 from dalenius.tables.engines.duckdb.objects import from_objects
 from dalenius.tables.engines.engine import Engine
 from dalenius.tables.engines.opened import MOMENTS, Clean, Opened
-from dalenius.tables.schema import Schema
+from dalenius.tables.facts.schema import Schema
 
 PACKAGES = ("pandas", "polars", "pyarrow")
 SECOND: Mapping[str, int] = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}

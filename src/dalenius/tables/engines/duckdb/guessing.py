@@ -16,7 +16,7 @@ from typing import Any
 from dalenius.tables.engines.duckdb import connection
 from dalenius.tables.engines.duckdb.cleaning import clean
 from dalenius.tables.engines.opened import Clean, text
-from dalenius.tables.kinds import Kind
+from dalenius.tables.facts.kinds import Kind
 
 SAMPLE = 10_000
 FEW = 20

@@ -20,7 +20,7 @@ from uuid import UUID
 import numpy as np
 
 from dalenius.tables.engines.duckdb.guessing import mostly_whole
-from dalenius.tables.kinds import KINDS, MOST, Kind
+from dalenius.tables.facts.kinds import KINDS, MOST, Kind
 
 OTHER = "other"
 ORDER = ("text", *KINDS, OTHER)

@@ -32,7 +32,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from dalenius.tables.schema import Records
+from dalenius.tables.facts.schema import Records
 
 PIECE = 8 * 2**20
 LONGEST = 64 * 2**20

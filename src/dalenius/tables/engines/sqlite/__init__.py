@@ -33,10 +33,10 @@ from dalenius.tables.engines.opened import (
     qualified,
     selected,
 )
-from dalenius.tables.engines.total import CASTS, COMMON, SUMMED
-from dalenius.tables.kinds import CLEAN, MOST, Kind
-from dalenius.tables.place import Place, file_place, plain_name
-from dalenius.tables.schema import Schema
+from dalenius.tables.engines.place import Place, file_place, plain_name
+from dalenius.tables.facts.kinds import CLEAN, MOST, Kind
+from dalenius.tables.facts.schema import Schema
+from dalenius.tables.rows.total import CASTS, COMMON, SUMMED
 
 ENDINGS = (".sqlite", ".sqlite3", ".db3")
 MARK = b"SQLite format 3\x00"

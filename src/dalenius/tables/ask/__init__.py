@@ -1,0 +1,1 @@
+"""Questions, built and checked without any data."""

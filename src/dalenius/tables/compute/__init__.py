@@ -1,0 +1,1 @@
+"""The exact integers behind an answer, computed where the data is."""

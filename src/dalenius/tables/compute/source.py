@@ -1,0 +1,126 @@
+"""Where the data is: one Source over a CSV or Parquet file, a frame, a database or a Spark cluster, through
+Ibis.
+
+    Source.open("people.parquet")                           a path or a glob; .csv, .csv.gz, .tsv as well
+    Source.open(frame)                                      pandas, Polars, Arrow
+    Source.open("people.duckdb", table="people")            or "people.sqlite"
+    Source.open("postgresql://user@host/db", table="people")        or table="schema.people"
+    Source.open(spark_frame)                                a Spark DataFrame; or a session and the name of a table
+    Source.open(ibis_table)                                 of any of these engines
+
+Opening reads the names and types of columns and no rows, except for a CSV file, which is read whole, and for columns of
+Python objects. Names and types are taken to be public. One record can only spoil itself: what cannot be read as a value
+of its column is missing, whatever it is, and follows the column's policy for nulls. How each thing is opened is in
+`dalenius.tables.engines`; what may be relied on afterwards in `dalenius.tables.facts.kinds`.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from dalenius.errors import SourceError
+from dalenius.tables.ask.query import Table
+from dalenius.tables.engines import engine_for, give, is_ibis, place_of
+from dalenius.tables.engines.engine import Engine
+from dalenius.tables.engines.failure import sealed
+from dalenius.tables.engines.opened import Opened
+from dalenius.tables.engines.place import Place, former_names
+from dalenius.tables.facts.kinds import Field
+from dalenius.tables.facts.public import PublicTable
+from dalenius.tables.facts.schema import Schema
+
+
+@dataclass(frozen=True, eq=False)
+class Source:
+    """A table in an engine. Made by `Source.open`.
+
+    rows: the Ibis table, of clean columns under internal names; engine: what runs questions about it; name:
+    what to call the table in a question.
+    """
+
+    rows: Any = field(repr=False)
+    engine: Engine = field(repr=False)
+    name: str
+    fields: tuple[Field, ...] = field(repr=False)
+    schema: Schema = field(repr=False)
+    _backend: Any = field(repr=False)
+    _owned: bool = field(default=False, repr=False)
+    _uploaded: dict[str, Any] = field(default_factory=dict, repr=False)
+    _kept: Any = field(default=None, repr=False)
+    place: Place = field(default_factory=lambda: Place("memory"), repr=False)
+    """Where the data is, for a ledger to remember."""
+    former: frozenset[str] = field(default=frozenset(), repr=False)
+    """What earlier versions called it."""
+    _turns: dict[int, threading.Lock] = field(default_factory=dict, repr=False)
+    """A lock for each process: one that a fork took along may be held for ever."""
+
+    @classmethod
+    def open(
+        cls, data: Any, *, table: str | None = None, schema: Schema | str | Path | None = None
+    ) -> Source:
+        """Open whatever holds the data; see the head of this module. schema: public facts, or their file."""
+        facts = Schema.load(schema) if isinstance(schema, str | Path) else schema or Schema()
+        opened = _quietly(lambda: _open(data, table, facts))
+        return cls(
+            opened.rows,
+            opened.engine,
+            opened.name,
+            opened.fields,
+            facts,
+            opened.backend,
+            opened.owned,
+            _kept=opened.kept,
+            place=place_of(data, table),
+            former=frozenset(former_names(data)),
+        )
+
+    def table(self, schema: Schema | None = None) -> Table:
+        """The table as something to ask about."""
+        return Table(self.name, self.fields, self.schema if schema is None else schema)
+
+    def upload(self, public: PublicTable) -> Any:
+        """A public table inside the engine; sent once."""
+        import ibis
+
+        if public.digest not in self._uploaded:
+            self._uploaded[public.digest] = ibis.memtable(public.arrow)
+        return self._uploaded[public.digest]
+
+    def fetch(self, rows: Any) -> Any:
+        """Run it; the result in Arrow. An engine's complaint may quote the data, so it is not passed on."""
+        # One question at a time: a connection that is busy would fail a question that was charged.
+        with self._turns.setdefault(os.getpid(), threading.Lock()):
+            return sealed(lambda: self.engine.fetch(self._backend, rows))
+
+    def close(self) -> None:
+        """Close the connection. A connection that was given stays open."""
+        if self._owned:
+            self.engine.close(self._backend)
+
+
+def _open(data: Any, table: str | None, schema: Schema) -> Opened:
+    engine = engine_for(data)
+    return engine.open_given(data) if is_ibis(data) else engine.open(data, table, schema)
+
+
+def _quietly(action: Callable[[], Opened]) -> Opened:
+    """Open; whatever goes wrong is told without its cause, which may quote the data or a password."""
+    try:
+        return action()
+    except SourceError:
+        raise
+    except ModuleNotFoundError as missing:
+        complaint = f"the package {missing.name} is not installed; install the extra of dalenius that has it."
+    except Exception as problem:
+        words = give()
+        complaint = (
+            f"the data could not be opened ({type(problem).__name__}); check that it is what its name says, and that "
+            f"it may be read. {words[0].upper()}{words[1:]}."
+        )
+    # Outside the handler: the original must not hang on as the context of this one.
+    raise SourceError(complaint)

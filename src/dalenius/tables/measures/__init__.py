@@ -1,0 +1,1 @@
+"""What is measured: integers on a grid, bins, and the measures made of them."""

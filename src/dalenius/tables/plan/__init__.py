@@ -1,0 +1,1 @@
+"""How much noise is added to what, and what that costs."""

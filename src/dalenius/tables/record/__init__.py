@@ -1,1 +1,0 @@
-"""Questions and answers about tables as they are written down; see docs/record-format.md."""

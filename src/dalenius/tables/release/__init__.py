@@ -1,0 +1,1 @@
+"""What leaves: noise on exact integers, and the answer made of it."""

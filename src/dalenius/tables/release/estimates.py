@@ -1,0 +1,35 @@
+"""Estimates, standard errors and confidence intervals from noisy measures: all post-processing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from dalenius.tables.aggregates.aggregate import Inputs
+from dalenius.tables.ask.query import Query
+from dalenius.tables.release.released import Released
+from dalenius.tables.statistics.column import Column as Column
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """How intervals are to be made."""
+
+    confidence: float = 0.95
+    simultaneous: bool = False
+    sampling: bool = False
+
+    def failure(self, cells: int) -> float:
+        """The chance each of so many intervals may fail with."""
+        return (1 - self.confidence) / (cells if self.simultaneous else 1)
+
+
+def columns(query: Query, released: Released, wanted: Wanted) -> list[Column]:
+    """The columns of the answer to a query."""
+    width = sum(aggregate.width(roles) for _, aggregate, roles in query.parts)
+    failure = wanted.failure(max(1, width * len(released.keys)))
+    found: list[Column] = []
+    for name, aggregate, roles in query.parts:
+        limits = aggregate.limits(query.table.scope)
+        made = aggregate.estimate(name, Inputs(roles, released, failure, wanted.sampling))
+        found += made if limits is None else [column.within(*limits) for column in made]
+    return found

@@ -1,0 +1,60 @@
+"""Noisy measures: the only thing about the data that leaves, and all that an answer is made of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy.typing as npt
+
+from dalenius.tables.compute.exact import ExactTable
+from dalenius.tables.facts.keys import Key
+from dalenius.tables.measures import tree
+from dalenius.tables.measures.measure import Measure
+from dalenius.tables.plan.noises import Noise
+from dalenius.tables.plan.plan import Plan
+from dalenius.tables.statistics.laws import Noisy as Noisy
+from dalenius.tables.statistics.ranks import Ranks, read
+
+Reals = npt.NDArray[Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Released:
+    """The noisy measures of a query, by group."""
+
+    columns: tuple[str, ...]
+    keys: list[Key]
+    measures: dict[Measure, Noisy]
+    ranks: dict[tuple[Measure, tuple[float, ...]], Ranks]
+
+
+def release(plan: Plan, exact: ExactTable) -> Released:
+    """Draw the noise of a plan and add it to the exact integers; what comes back is private."""
+    measures: dict[Measure, Noisy] = {}
+    ranks: dict[tuple[Measure, tuple[float, ...]], Ranks] = {}
+    for noise in plan.noises:
+        counts, sets = exact[noise.measure], asked(plan, noise)
+        parts = tree.coarser(counts) if sets else [counts]
+        noisy = [noise.release(part) for part in parts]
+        if counted(plan, noise):
+            values = noisy[0][:, : noise.measure.size] if sets else noisy[0]
+            measures[noise.measure] = noise.noisy(values)
+        if sets:
+            counts = tree.consistent(noisy)
+        for levels in sets:
+            ranks[noise.measure, levels] = read(
+                counts, noise.measure.size, levels, noise.sigma, noise.law.gaussian
+            )
+    return Released(exact.columns, list(exact.keys), measures, ranks)
+
+
+def counted(plan: Plan, noise: Noise) -> bool:
+    """Whether this measure is used for more than quantiles."""
+    return any(not aggregate.ranks for aggregate in plan.query.users(noise.measure))
+
+
+def asked(plan: Plan, noise: Noise) -> list[tuple[float, ...]]:
+    """The sets of levels whose quantiles are read from these bins."""
+    found = (aggregate.ranks for aggregate in plan.query.users(noise.measure))
+    return [levels for levels in dict.fromkeys(found) if levels]

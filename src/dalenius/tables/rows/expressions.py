@@ -1,0 +1,76 @@
+"""The language of conditions and computed columns: a small part of SQL's expressions, read by sqlglot.
+
+What may be written:
+
+    columns, numbers, 'text', TRUE, FALSE, NULL, DATE '2024-12-31'
+    +  -  *  /                      in double precision; x / 0 is null
+    n % 7                           of a whole-number column by a positive whole number
+    =  <>  <  <=  >  >=  BETWEEN  IN (...)  IS [NOT] NULL      text compares only by = and <>
+    AND  OR  NOT  CASE WHEN ... THEN ... ELSE ... END  IF(condition, yes, no)
+    COALESCE  NULLIF  LEAST  GREATEST  ABS  FLOOR  CEIL  SQRT
+    EXTRACT(YEAR | QUARTER | MONTH | DAY FROM d), YEAR(d), MONTH(d), DAY(d)
+    name LIKE 'ab%', '%ab', '%ab%'
+    CAST(x AS DOUBLE), CAST(flag AS INTEGER), CAST(moment AS DATE)
+
+Every expression has a value for every row: none can make the engine fail. That is a matter of privacy, not of
+comfort: an error that depends on a value tells the value. Sums and products are therefore in double precision
+and kept far from overflow, division by zero and the root of a negative number give null, text is not cast to
+numbers; and whatever differs from one engine to another (the order of text, upper case, logarithms) is left
+out. The text is never handed to the engine: it is parsed, checked and built anew.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dalenius.errors import QueryRefused
+from dalenius.tables.facts.kinds import is_text
+
+DIALECT = "duckdb"
+LONGEST = 20_000
+
+
+def parse(text: str, what: str = "the expression") -> Any:
+    """The syntax tree of one expression, or QueryRefused."""
+    from sqlglot import exp, parse_one
+    from sqlglot.errors import SqlglotError
+
+    if not is_text(text):
+        raise QueryRefused(f"{what} is {text!r}; it must be an SQL expression, like 'age >= 18'.")
+    if len(text) > LONGEST:
+        raise QueryRefused(f"{what} is {len(text)} characters long; at most {LONGEST} are allowed.")
+    try:
+        tree = parse_one(text, read=DIALECT)
+    except (SqlglotError, RecursionError):
+        raise QueryRefused(
+            f"{what}, {text!r}, is not an SQL expression; write it like 'age >= 18'."
+        ) from None
+    if isinstance(tree, exp.Query | exp.Command | exp.DDL | exp.DML | exp.Block | exp.Drop):
+        raise QueryRefused(f"{what}, {text!r}, is a statement; only an expression may stand here.")
+    if isinstance(tree, exp.Alias):
+        raise QueryRefused(f"{what}, {text!r}, must not name itself with AS.")
+    _in_brackets(tree, what)
+    return tree
+
+
+def _in_brackets(tree: Any, what: str) -> None:
+    """`1 < a < 5` is refused by SQL; a parser that reads it as (1 < a) < 5 must not answer it."""
+    from sqlglot import exp
+
+    compared = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.Is, exp.In, exp.Between, exp.Like)
+    for node in tree.find_all(*compared):
+        sides = (node.args.get(part) for part in ("this", "expression", "low", "high"))
+        if any(isinstance(side, (*compared, exp.Not)) for side in sides):
+            raise QueryRefused(
+                f"{what}: {written(node)} can be read in two ways; put a part of it in brackets."
+            )
+
+
+def quoted(name: str) -> str:
+    """A column's name as it must be written in an expression, quoted when it is not a plain word."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def written(tree: Any) -> str:
+    """The canonical text of a tree: the same for spellings that differ in blanks and capitals only."""
+    return str(tree.sql(dialect=DIALECT, normalize=False, comments=False))

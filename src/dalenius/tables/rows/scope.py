@@ -1,0 +1,243 @@
+"""The columns an expression can see, with their types, public facts and policies for missing values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
+
+import ibis
+from sqlglot import exp
+
+from dalenius.errors import InvalidParameter, QueryRefused
+from dalenius.tables.facts.kinds import (
+    KEYS,
+    Field,
+    Kind,
+    clean_types,
+    column_name,
+    computed_name,
+    identity_name,
+    needs_identity,
+    public_name,
+)
+from dalenius.tables.facts.nearest import nearest
+from dalenius.tables.facts.public import PublicTable
+from dalenius.tables.facts.schema import HOW_TO_DECLARE, Impute, Nulls, Schema
+from dalenius.tables.rows.compile import compile_tree
+from dalenius.tables.rows.expressions import parse, quoted, written
+from dalenius.tables.rows.reading import read
+from dalenius.tables.rows.steps import Compute, Filter, Join, Step
+from dalenius.tables.rows.terms import Term
+
+Upload: TypeAlias = Callable[[PublicTable], Any]
+
+
+@dataclass(frozen=True)
+class FoundArgument:
+    """An aggregate's argument: a number, its canonical text, bounds and policy."""
+
+    term: Term
+    text: str
+    bounds: tuple[float, float]
+    nulls: Nulls
+    condition: bool
+
+
+class Scope:
+    """The rows of a table after some steps, and what their columns mean.
+
+    rows: an Ibis table of clean columns under internal names (see `kinds`). None: one that belongs to no engine;
+    then everything is checked and nothing can be run. Names are resolved here and nowhere else.
+    """
+
+    def __init__(self, rows: Any, fields: tuple[Field, ...], schema: Schema) -> None:
+        self.rows = (
+            ibis.table(clean_types(fields) or {"nothing": "int32"}, name="data") if rows is None else rows
+        )
+        self.schema = schema
+        self.fields: dict[str, Field] = {f.name: f for f in fields}
+        self.computed: dict[str, Term] = {}
+        self._inside = {f.name: column_name(i) for i, f in enumerate(fields)}
+        self._identities = {f.name: identity_name(i) for i, f in enumerate(fields) if needs_identity(f)}
+        self._joined = 0
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return (*self.fields, *self.computed)
+
+    def apply(self, step: Step, upload: Upload) -> None:
+        if isinstance(step, Filter):
+            self._filter(step)
+        elif isinstance(step, Compute):
+            self._compute(step)
+        else:
+            self._join(step, upload)
+
+    def resolve(self, name: str) -> str:
+        """The column meant by a name: exactly, or alone when capitals are ignored."""
+        if name in self._inside:
+            return name
+        close = [known for known in self.names if known.lower() == name.lower()]
+        if len(close) == 1:
+            return close[0]
+        if close:
+            raise QueryRefused(
+                f"{name!r} may mean {' or '.join(map(repr, close))}; write it with the right capitals."
+            )
+        raise QueryRefused(f"there is no column {name!r}; {nearest(name, self.names)}.")
+
+    def column(self, name: str, nulls: Nulls | None = None) -> Term:
+        """The term of a column, under its declared policy or the one given."""
+        name = self.resolve(name)
+        if name in self.computed:
+            return replace(self.computed[name], value=self.rows[self._inside[name]])
+        field = self.fields[name]
+        if field.kind is None:
+            raise QueryRefused(f"column {name!r} has type {field.dtype}, which cannot be used in a question.")
+        return read(self.rows[self._inside[name]], field, nulls or self.schema.policy(name))
+
+    def identity(self, name: str) -> tuple[Any, Kind]:
+        """A column of the data as what tells units apart: whole numbers, or text."""
+        kind = self.fields[name].kind
+        if name in self._identities:
+            return self.rows[self._identities[name]], "text"
+        return self.rows[self._inside[name]], "integer" if kind == "integer" else "text"
+
+    def canonical(self, text: str, what: str) -> str:
+        """The text with every column named exactly, in quotes."""
+        if text in self.names:
+            return quoted(text)
+        return written(self._named(parse(text, what)))
+
+    def condition(self, text: str, what: str) -> Term:
+        term = self.declared(text, None, what)
+        if term.kind != "bool":
+            raise QueryRefused(f"{what}, {text!r}, is not a condition; write one, like 'age >= 18'.")
+        return term
+
+    def declared(self, text: str, nulls: Nulls | None, what: str) -> Term:
+        """The term of an expression whose missing values are all accounted for."""
+        name = self._bare(text, what)
+        term = self.column(name, nulls) if name else compile_tree(parse(text, what), self, what)
+        if term.undeclared and nulls is None:
+            raise QueryRefused(
+                f"{what} uses {_listed(term.undeclared)}, which can hold null or NaN, and no policy says what "
+                f"becomes of them; {HOW_TO_DECLARE}."
+            )
+        return term
+
+    def argument(
+        self, text: str, bounds: tuple[float, float] | None, nulls: Nulls | None, what: str
+    ) -> FoundArgument:
+        """An aggregate's argument as a number; a condition counts as 0 and 1."""
+        canonical = self.canonical(text, what)
+        name = self._bare(canonical, what)
+        term = self.declared(canonical, nulls, what)
+        condition = term.kind == "bool"
+        if condition:
+            whole = term.value.cast("int32").cast("int64")  # PostgreSQL knows no other way from a boolean
+            term = replace(term, value=whole, kind="integer", top=1, bottom=0, whole=True)
+        if not term.numeric:
+            raise QueryRefused(f"{what} needs numbers, but {text!r} is of type {term.kind}.")
+        if bounds is None and name is not None:
+            bounds = self.schema[name].bounds
+        if bounds is None and condition:
+            bounds = (0.0, 1.0)
+        if bounds is None:
+            raise QueryRefused(
+                f"{what} needs bounds: without them one row could change the answer without limit. Give bounds=(lower, "
+                "upper), or state them in the schema; dp.bounds(...) finds some privately."
+            )
+        policy = nulls
+        if policy is None and name in self.fields:
+            policy = self.schema.policy(name)
+        if policy is None or policy == "drop":
+            policy = "drop" if term.nullable else "never"
+        if not condition and isinstance(policy, Impute) and isinstance(policy.value, bool):
+            raise InvalidParameter(f"{policy.value} cannot be imputed for {text!r}, which is a number.")
+        return FoundArgument(term, canonical, bounds, policy, condition)
+
+    def present(self, text: str, nulls: Nulls | None, what: str) -> tuple[str, ...]:
+        """The expression a row must have a value of, or nothing when it always has one."""
+        canonical = self.canonical(text, what)
+        term = self.declared(canonical, nulls, what)
+        return (canonical,) if term.nullable and not isinstance(nulls, Impute) else ()
+
+    def categories(self, text: str, what: str) -> tuple[Any, ...] | None:
+        """The public categories of a column, where the schema has them; an expression has none."""
+        name = self._bare(text, what)
+        return None if name is None else self.schema[name].categories
+
+    def _bare(self, text: str, what: str) -> str | None:
+        """The column, when the text is nothing else."""
+        if text in self.names:
+            return text
+        tree = parse(text, what)
+        while isinstance(tree, exp.Paren):
+            tree = tree.this
+        return self.resolve(tree.name) if isinstance(tree, exp.Column) and not tree.table else None
+
+    def _named(self, tree: Any) -> Any:
+        def rename(node: Any) -> Any:
+            if not isinstance(node, exp.Column) or not isinstance(node.this, exp.Identifier):
+                return node
+            if node.table:
+                raise QueryRefused(f"{written(node)}: name the column alone, without its table.")
+            return exp.column(self.resolve(node.name), quoted=True)
+
+        return tree.transform(rename)
+
+    def _filter(self, step: Filter) -> None:
+        term = self.condition(step.condition, "the filter")
+        self.rows = self.rows.filter(term.value)
+
+    def _compute(self, step: Compute) -> None:
+        term = self.declared(step.text, None, f"column {step.name!r}")
+        if term.kind is None:
+            raise QueryRefused(f"column {step.name!r} is always null.")
+        if step.name in self._inside:
+            raise QueryRefused(f"there is a column {step.name!r} already; choose another name.")
+        inside = self._inside[step.name] = computed_name(len(self.computed))
+        self.rows = self.rows.mutate(**{inside: term.value})
+        self.computed[step.name] = term
+
+    def _join(self, step: Join, upload: Upload) -> None:
+        facts = {f.name: (i, f) for i, f in enumerate(step.table.fields)}
+        shared = {theirs for _, theirs in step.on}
+        added = [f for f in step.table.fields if f.name not in shared]
+        for f in added:
+            if f.name in self._inside:
+                raise QueryRefused(
+                    f"the public table and the data both have a column {f.name!r}; rename it in the public table."
+                )
+        number, before = self._joined, list(self.rows.columns)
+        right = upload(step.table.sent(number))
+        match = []
+        for name, theirs in step.on:
+            (position, their), left = facts[theirs], self.column(name)
+            if left.kind not in KEYS or their.kind != left.kind:
+                raise QueryRefused(
+                    f"column {name!r} is of type {left.kind} and {theirs!r} of the public table of type {their.kind}; "
+                    "to join, both must be whole numbers, text, dates or conditions, and the same."
+                )
+            match.append(left.value == right[public_name(number, position)])
+        joined = self.rows.join(right, match, how=step.how)
+        new = [public_name(number, facts[f.name][0]) for f in added if f.kind is not None]
+        self.rows = joined.select([joined[name] for name in (*before, *new)])
+        self._joined += 1
+        for f in added:
+            self._inside[f.name] = public_name(number, facts[f.name][0])
+            self.fields[f.name] = replace(f, nullable=f.nullable or step.how == "left")
+
+
+def _listed(names: frozenset[str]) -> str:
+    words = [f"column {name!r}" for name in sorted(names)]
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
+
+
+def terms_of(scope: Scope, texts: Mapping[Any, tuple[str, Nulls]]) -> dict[Any, Term]:
+    """The terms of several arguments, each under its own policy."""
+    return {
+        key: scope.argument(text, (0.0, 1.0), nulls, "the query").term for key, (text, nulls) in texts.items()
+    }

@@ -1,0 +1,99 @@
+"""Which column a name in a SELECT means: `state`, `people.state`, `regions.code`.
+
+The private table and the public ones joined to it each have a name of their own (their alias, if they have one). A
+question has one flat list of columns: those of the private table under their names, those of public tables under
+theirs unless these are taken, then as `table.column`. A name that no table has, or more than one, is refused.
+
+The column that a public table is joined on is also there, under its qualified name: after LEFT JOIN it is null
+where nothing matched, and ours is not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from sqlglot import exp
+
+from dalenius.errors import QueryRefused
+from dalenius.tables.ask.query import Table
+from dalenius.tables.facts.nearest import nearest
+from dalenius.tables.facts.public import PublicTable
+from dalenius.tables.rows.expressions import quoted, written
+
+
+@dataclass(frozen=True)
+class _Named:
+    """A table as the question calls it, and its columns with their flat names."""
+
+    alias: str
+    columns: dict[str, str]
+
+    def matches(self, name: str) -> list[str]:
+        """The columns meant by a name: that exactly, or those that differ in capitals only."""
+        if name in self.columns:
+            return [name]
+        return [own for own in self.columns if own.lower() == name.lower()]
+
+
+class Names:
+    """The tables of a FROM clause."""
+
+    def __init__(self, table: Table, alias: str) -> None:
+        self.tables = [_Named(alias, {name: name for name in table.names})]
+        self.hidden: set[tuple[str, str]] = set()
+        """Columns (alias, name) that USING has made one with ours: only a qualifier reaches them."""
+
+    def find(self, node: Any) -> str:
+        """The flat name of a column."""
+        if not isinstance(node.this, exp.Identifier):
+            raise QueryRefused(f"{written(node)} is not a column.")
+        for part in ("db", "catalog"):
+            if node.args.get(part):
+                raise QueryRefused(
+                    f"{written(node)}: name a column as table.column, with the table as FROM calls it."
+                )
+        searched = [self.named(node.table)] if node.table else self.tables
+        found = [
+            (table, column)
+            for table in searched
+            for column in table.matches(node.name)
+            if node.table or (table.alias, column) not in self.hidden
+        ]
+        if not found:
+            known = [column for table in searched for column in table.columns]
+            of = f" in {node.table}" if node.table else ""
+            raise QueryRefused(f"there is no column {node.name!r}{of}; {nearest(node.name, known)}.")
+        if len(found) > 1:
+            which = " or ".join(f"{quoted(table.alias)}.{quoted(column)}" for table, column in found)
+            raise QueryRefused(f"the column {node.name!r} is ambiguous; write {which}.")
+        table, column = found[0]
+        return table.columns[column]
+
+    def named(self, alias: str) -> _Named:
+        """The table a qualifier means."""
+        for table in self.tables:
+            if table.alias.lower() == alias.lower():
+                return table
+        known = [table.alias for table in self.tables]
+        raise QueryRefused(f"there is no table {alias!r} in FROM or JOIN; {nearest(alias, known)}.")
+
+    def add(self, alias: str, public: PublicTable, using: Iterable[str]) -> dict[str, str]:
+        """One more public table: the flat names of its columns. Those in `using` are one with ours."""
+        if any(table.alias.lower() == alias.lower() for table in self.tables):
+            raise QueryRefused(f"two tables are called {alias!r}; give one another name with AS.")
+        taken = {flat.lower() for table in self.tables for flat in table.columns.values()}
+        columns: dict[str, str] = {}
+        shared = set(using)
+        for name in public.names:
+            flat = name
+            if name in shared or name.lower() in taken:
+                flat = f"{alias}.{name}"
+            while flat.lower() in taken:
+                flat += "'"
+            taken.add(flat.lower())
+            columns[name] = flat
+        self.tables.append(_Named(alias, columns))
+        self.hidden |= {(alias, name) for name in shared}
+        return columns

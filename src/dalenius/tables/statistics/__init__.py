@@ -1,0 +1,1 @@
+"""From noisy measures to estimates and intervals: all of it post-processing."""

@@ -1,0 +1,78 @@
+"""DuckDB, from a Parquet file and from a file of its own."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from dalenius.errors import SourceError
+from dalenius.tables import Source
+from tests.tables.engine_contract import EngineContract
+from tests.tables.engines.holds import Hold, check_interrupt, duckdb_file, parquet
+
+pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")  # Ibis about its own engines
+
+
+class TestParquet(EngineContract):
+    name = "duckdb"
+
+    @pytest.fixture(scope="class")
+    @classmethod
+    def hold(cls, tmp_path_factory: pytest.TempPathFactory) -> Hold:
+        return parquet(tmp_path_factory.mktemp("parquet"))
+
+
+class TestDuckDBFile(EngineContract):
+    name = "duckdb"
+
+    @pytest.fixture(scope="class")
+    @classmethod
+    def hold(cls, tmp_path_factory: pytest.TempPathFactory) -> Hold:
+        return duckdb_file(tmp_path_factory.mktemp("duckdb"))
+
+    @pytest.fixture(params=["column", "view", "macro"])
+    def collating(self, request: pytest.FixtureRequest, tmp_path: Path) -> Source:
+        """By the type of the column, by a view, or by a macro that a view calls."""
+        way = request.param
+        with duckdb.connect(str(tmp_path / "c.duckdb")) as connection:
+            collate = " COLLATE NOCASE" if way == "column" else ""
+            connection.execute(f"CREATE TABLE held (s VARCHAR{collate})")
+            connection.execute("INSERT INTO held VALUES ('a'), ('A')")
+            if way == "macro":
+                connection.execute("CREATE MACRO plain(x) AS CAST(x AS VARCHAR) COLLATE NOCASE")
+            read = {"view": "s COLLATE NOCASE", "macro": "plain(s)"}.get(way, "s")
+            connection.execute(f"CREATE VIEW t AS SELECT {read} AS s FROM held")
+        return Source.open(tmp_path / "c.duckdb", table="t")
+
+
+def test_ctrl_c(tmp_path: Path) -> None:
+    with duckdb.connect(str(tmp_path / "slow.duckdb")) as connection:
+        pairs = "range(100000) AS a, range(10000000) AS b WHERE hash(a.range + b.range) % 7 = 3"
+        connection.execute(f"CREATE VIEW slow AS SELECT 1 AS n FROM {pairs}")
+    check_interrupt(tmp_path / "slow.duckdb", tmp_path)
+
+
+def test_a_file_that_is_being_written(tmp_path: Path) -> None:
+    """In the same process; another connection that only reads is no trouble."""
+    path = str(tmp_path / "t.duckdb")
+    with duckdb.connect(path) as connection:
+        connection.execute("CREATE TABLE t AS SELECT 1 AS n")
+        with pytest.raises(SourceError, match="cannot be opened for reading") as caught:
+            Source.open(path, table="t")
+        assert caught.value.__context__ is None
+    with duckdb.connect(path, read_only=True):
+        Source.open(path, table="t").close()
+
+
+def test_warnings_as_errors(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("k,x\na,1\nb,2\n")
+    asking = (
+        "import dalenius as dp; s = dp.Session('t.csv', unit=dp.Unit.rows(), budget=dp.ZCDP(1), "
+        "schema=dp.Schema(nulls='drop')); "
+        "s.release(s.table.group_by('k', keys=['a']).agg(m=dp.mean('x', bounds=(0, 9))), dp.ZCDP(0.5))"
+    )
+    subprocess.run([sys.executable, "-W", "error", "-c", asking], cwd=tmp_path, check=True)

@@ -1,0 +1,90 @@
+"""Spark, on one machine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from dalenius.tables import Schema, Source, Unit
+from dalenius.tables.compute import exact
+from tests.tables import engines
+from tests.tables.engine_contract import EngineContract
+from tests.tables.engines.holds import Hold, NoSpark, spark_session
+from tests.tables.engines.test_nasty_records import check, questions
+from tests.tables.rows.test_names import check_both
+
+SCHEMA = Schema(nulls="drop")
+
+pytestmark = [
+    # What PySpark and Ibis say about each other's and pandas' newest versions.
+    pytest.mark.filterwarnings("ignore::FutureWarning"),
+    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
+]
+
+
+@pytest.fixture(scope="module")
+def spark() -> Iterator[Any]:
+    try:
+        session = spark_session()
+    except NoSpark as missing:
+        pytest.skip(str(missing))
+    yield session
+    session.stop()
+
+
+class TestSpark(EngineContract):
+    name = "pyspark"
+
+    @pytest.fixture(scope="class")
+    @classmethod
+    def hold(cls, spark: Any, tmp_path_factory: pytest.TempPathFactory) -> Hold:
+        return engines.spark(spark, tmp_path_factory.mktemp("spark"))
+
+    @pytest.fixture
+    def collating(self, spark: Any) -> Source | None:
+        if int(spark.version.split(".")[0]) < 4:
+            return None
+        return Source.open(spark.sql("SELECT s COLLATE UTF8_LCASE AS s FROM VALUES ('a'), ('A') AS v(s)"))
+
+
+def test_names_that_differ_in_capitals_only(spark: Any) -> None:
+    check_both(Source.open(spark.createDataFrame([(1, 30, "x"), (2, 40, "y")], "a int, A int, k string")))
+
+
+NASTY = [
+    ("number", "DOUBLE", "1", ["'NaN'", "'Infinity'", "'-Infinity'", "5e-324", "NULL"]),
+    ("text", "STRING", "'a'", ["X'FF'", "X'61FE'", "NULL", "''"]),
+    (
+        "date",
+        "DATE",
+        "'2020-01-01'",
+        ["date_add(DATE '9999-12-31', 400)", "date_sub(DATE '0001-01-01', 400)", "NULL"],
+    ),
+    (
+        *("timestamp", "TIMESTAMP", "'2020-01-01'"),
+        ["timestamp_micros(9223372036854775807)", "timestamp_micros(-9223372036854775807)", "NULL"],
+    ),
+]
+
+
+@pytest.mark.parametrize(("kind", "dtype", "good", "nasty"), NASTY, ids=[case[1] for case in NASTY])
+def test_one_record_can_only_spoil_itself(
+    spark: Any, kind: str, dtype: str, good: str, nasty: list[str]
+) -> None:
+    plain, odd = (
+        spark.sql(
+            " UNION ALL ".join(
+                f"SELECT CAST({value} AS {dtype}) AS x, 1 AS i" for value in [good, *values, "NULL"]
+            )
+        )
+        for values in ([good], [good, *nasty])
+    )
+    told = []
+    for frame in (plain, odd):
+        source = Source.open(frame)
+        query = questions(source.table(SCHEMA), kind)[0]
+        found = exact.evaluate(source, query, Unit.rows())
+        told.append([(m, found[m].ravel().tolist()) for m in query.measures if m.bins is None])
+    check(told[0], told[1], len(nasty))
