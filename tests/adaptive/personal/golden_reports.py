@@ -37,13 +37,25 @@ def reports() -> dict[str, PrivacyReport]:
         "logistic": PrivacyReport([fitted(classes, "logistic", 0.5)]),
         "hinge": PrivacyReport([fitted(Labels("classes", (0, 1.5)), "huber_hinge", 0.5, rows=3)]),
         "huber": PrivacyReport([fitted(targets, "huber", 0.5, noise="k_norm")]),
-        "poisson": PrivacyReport([fitted(Labels("counts", (0.0, 9.0)), "clipped_poisson", 4.0)]),
+        "poisson": PrivacyReport(
+            [
+                fitted(
+                    Labels("counts", (0.0, 9.0)),
+                    "clipped_poisson",
+                    4.0,
+                    row_rounding=0.01,
+                    label_rounding=0.5,
+                )
+            ]
+        ),
         "sharper": PrivacyReport([fitted(classes, "logistic", 1.0, gradient_sigma=5.0, curvature=curvature)]),
         "statistics": PrivacyReport(
             [NoisyStatistics(fields(targets, True, False), 6.0, 7.0, 0.95, 1e-5, 2e-6, 2)]
         ),
         "session": PrivacyReport(
-            [pure, fitted(classes, "logistic", 0.5), pure], more=True, ceiling=dp.losses.gaussian(0.6)
+            [pure, fitted(classes, "logistic", 0.5), pure],
+            more=True,
+            ceiling=WorstCase(dp.losses.gaussian(0.6), "the budget", 0.1),
         ),
     }
 

@@ -97,7 +97,7 @@ def test_statements_are_ordered(people: float) -> None:
 )
 @pytest.mark.parametrize("kind", ["logistic", "huber"])
 def test_fits_of_learn(kind: str, promise: object) -> None:
-    """The real estimator: clipped slopes, a constant column, output noise. The loss is that of the pair's first half."""
+    """The real estimator: clipped slopes, a constant column, output noise. The loss is that of the minimiser."""
     rng = np.random.default_rng(2)
     x = rng.normal(size=(30, 2)) / 3
     y = (x[:, 0] > 0).astype(float)

@@ -100,7 +100,12 @@ class DataDependentReport:
             If the report is not of one such fit.
         """
         fit = report.releases[0]
-        if len(report.releases) != 1 or not isinstance(fit, PerturbedObjective) or fit.noise != "gaussian":
+        if (
+            len(report.releases) != 1
+            or not isinstance(fit, PerturbedObjective)
+            or fit.noise != "gaussian"
+            or fit.row_rounding
+        ):
             raise InvalidParameter(
                 "only the report of one fit by objective perturbation with Gaussian noise can be sharpened."
             )
@@ -152,7 +157,7 @@ class DataDependentReport:
 
     def _bound(self, constants: Mapping[str, Any], rows: Reals, labels: Reals, member: bool | None) -> Reals:
         fit, size = self.release, np.linalg.norm(rows, axis=1)
-        low, high, bend = fit.slope.near(rows @ np.array(fit.theta), labels, constants["reach"] * size)
+        low, high, bend = fit._slopes(constants, rows, labels)
         inside, outside, _ = fit._leverage(constants, rows, bend)
         squares = np.square(size) * fit.rows**2 / (2 * fit.scale**2)
         # b.x/sigma^2 lies between -centre - away and -centre + away.

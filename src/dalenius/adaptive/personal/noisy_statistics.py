@@ -48,22 +48,17 @@ class NoisyStatistics(Release):
         return {**found, "ball": ball, "box": box, "tau": goe_quantile(self.fields.size, half.failure / 2)}
 
     def bound(self, constants: Mapping[str, Any], rows: Reals, labels: Reals, member: bool | None) -> Reals:
-        stretch = 1 + self.row_rounding / np.maximum(np.linalg.norm(rows, axis=1), 1e-300)
-        label = np.abs(labels) + self.label_rounding
-        return self._bound(constants, rows * stretch[:, None], label)
-
-    def _bound(self, constants: Mapping[str, Any], rows: Reals, label: Reals) -> Reals:
-        size = np.linalg.norm(rows, axis=1)
+        size, label = np.linalg.norm(rows, axis=1) + self.row_rounding, np.abs(labels) + self.label_rounding
         gram, product = constants["gram"] * size**2, constants["product"] * label
         square = gram**2 / 2 + (product * size) ** 2  # mu^2
         if constants["tau"] is None:
             return np.asarray(padded(square / 2 + np.sqrt(square) * constants["ball"]))
-        noise = gram * constants["tau"] / 2 + product * reached(rows, constants["ball"], constants["box"])
-        return np.asarray(padded(square / 2 + noise))
+        away = reached(rows, constants["ball"], constants["box"], self.row_rounding)
+        return np.asarray(padded(square / 2 + gram * constants["tau"] / 2 + product * away))
 
     def worst(self, constants: Mapping[str, Any]) -> float:
-        row = np.array([[self.row_bound + self.row_rounding]])
-        return float(self._bound({**constants, "box": None}, row, np.array([1.0 + self.label_rounding]))[0])
+        row = np.array([[self.row_bound]])
+        return float(self.bound({**constants, "box": None}, row, np.array([1.0]), None)[0])
 
     def record(self) -> dict[str, JSON]:
         numbers = {word: exact(getattr(self, word)) for word in NUMBERS}

@@ -7,9 +7,10 @@ const length = (row) => Math.sqrt(square(row));
 const clip = (v, low, high) => Math.min(Math.max(v, low), high);
 const expit = (u) => (u >= 0 ? 1 / (1 + Math.exp(-u)) : Math.exp(u) / (1 + Math.exp(u)));
 
-function reached(row, ball, box) {
-  const side = ball * length(row);
-  return box === null ? side : Math.min(side, box * row.reduce((sum, v) => sum + Math.abs(v), 0));
+function reached(row, ball, box, rounding) {
+  const side = ball * (length(row) + rounding);
+  if (box === null) return side;
+  return Math.min(side, box * (row.reduce((sum, v) => sum + Math.abs(v), 0) + rounding * Math.sqrt(row.length)));
 }
 
 function labelOf(labels, given) {
@@ -34,7 +35,7 @@ function rowOf(fields, record) {
   return row;
 }
 
-function slopes(loss, u, y, reach) {
+function slopes(loss, u, y, reach, off) {
   const [low, high] = [u - reach, u + reach];
   let first, last, ends, bend;
   if (loss.kind === "huber_hinge") {
@@ -45,21 +46,22 @@ function slopes(loss, u, y, reach) {
   } else {
     const mean = { logistic: expit, huber: (v) => v, clipped_poisson: (v) => Math.exp(Math.min(v, 700)) }[loss.kind];
     ends = [-loss.size, loss.size];
-    [first, last] = [mean(low) - y, mean(high) - y];
+    [first, last] = [mean(low) - y - off, mean(high) - y + off];
     const p = expit(clip(0, low, high));
-    bend = { logistic: p * (1 - p), huber: 1, clipped_poisson: Math.min(mean(high), y + loss.size) }[loss.kind];
+    bend = { logistic: p * (1 - p), huber: 1, clipped_poisson: Math.min(mean(high), y + loss.size + off) }[loss.kind];
   }
   if (last < ends[0] || first > ends[1]) bend = 0;
   return [clip(first, ...ends), clip(last, ...ends), bend];
 }
 
 function leverage(release, constants, row, bend) {
-  const most = release.rows * Math.log1p((bend * square(row)) / release.ridge);
+  const whole = (length(row) + release.row_rounding) ** 2;
+  const most = release.rows * Math.log1p((bend * whole) / release.ridge);
   const c = constants.curvature;
   if (c === null) return [most, most, 0];
   const squares = row.map((_, k) => row.reduce((sum, v, j) => sum + v * c.vectors[j][k], 0) ** 2);
   const mixtures = c.inverses[0].map((_, a) => squares.reduce((sum, s, k) => sum + s * c.inverses[k][a], 0));
-  const found = release.rows * bend * Math.min(...mixtures), moved = release.rows * bend * square(row);
+  const found = release.rows * bend * Math.min(...mixtures), moved = release.rows * bend * whole;
   const inside = found < 1 ? -Math.log1p(-found) : Infinity;
   const outside = release.rows * Math.log1p(found / release.rows);
   return [Math.min(most, inside), Math.min(most, outside), c.linear * moved + c.square * moved * moved];
@@ -67,24 +69,25 @@ function leverage(release, constants, row, bend) {
 
 const BOUNDS = {
   perturbed_objective(release, constants, row, y, member) {
-    const u = row.reduce((sum, v, n) => sum + v * release.theta[n], 0), size = length(row);
-    const [low, high, bend] = slopes(release.loss, u, y, constants.reach * size);
+    const u = row.reduce((sum, v, n) => sum + v * release.theta[n], 0), size = length(row) + release.row_rounding;
+    const reach = constants.reach * size + release.row_rounding * length(release.theta);
+    const [low, high, bend] = slopes(release.loss, u, y, reach, release.label_rounding);
     const steep = Math.max(Math.abs(low), Math.abs(high));
     const flat = low * high > 0 ? Math.min(Math.abs(low), Math.abs(high)) : 0;
     const scale = constants.scale / release.rows;
-    const linear = (steep * reached(row, constants.ball, constants.box)) / scale;
+    const linear = (steep * reached(row, constants.ball, constants.box, release.row_rounding)) / scale;
     const [most, least] = [steep, flat].map((f) => constants.square * ((f * size) / scale) ** 2);
     const [inside, outside, extra] = leverage(release, constants, row, bend);
     const found = member === false ? Math.max(linear + most, linear - least + outside) : linear + most + inside;
     return padded(found + extra + constants.extra);
   },
-  noisy_statistics(release, constants, given, y) {
-    const stretch = 1 + release.row_rounding / Math.max(length(given), 1e-300);
-    const row = given.map((v) => v * stretch), size = length(row);
+  noisy_statistics(release, constants, row, y) {
+    const size = length(row) + release.row_rounding;
     const gram = constants.gram * size * size, product = constants.product * (Math.abs(y) + release.label_rounding);
     const both = (gram * gram) / 2 + (product * size) ** 2;
     if (constants.tau === null) return padded(both / 2 + Math.sqrt(both) * constants.ball);
-    return padded(both / 2 + (gram * constants.tau) / 2 + product * reached(row, constants.ball, constants.box));
+    const away = reached(row, constants.ball, constants.box, release.row_rounding);
+    return padded(both / 2 + (gram * constants.tau) / 2 + product * away);
   },
   worst_case: (release, constants) => (constants.bound === null ? Infinity : constants.bound),
 };

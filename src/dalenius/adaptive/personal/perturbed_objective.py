@@ -64,6 +64,8 @@ class PerturbedObjective(Release):
     output_scale: float = 0.0
     rounding: float = 0.0
     """How far theta may have been moved by writing it in other units."""
+    row_rounding: float = 0.0
+    label_rounding: float = 0.0
     rows: int = 1
     gradient_sigma: float | None = None
     """Where the gradient at theta was released as well, with noise of this size."""
@@ -108,22 +110,27 @@ class PerturbedObjective(Release):
         return away + self.output_scale * quantiles.length(size, part.failure), moved**2 / 2 + moved * far
 
     def bound(self, constants: Mapping[str, Any], rows: Reals, labels: Reals, member: bool | None) -> Reals:
-        theta, size = np.array(self.theta), np.linalg.norm(rows, axis=1)
-        reach = constants["reach"] * size
-        low, high, bend = self.slope.near(rows @ theta, labels, reach)
+        size = np.linalg.norm(rows, axis=1) + self.row_rounding
+        low, high, bend = self._slopes(constants, rows, labels)
         steep = np.maximum(np.abs(low), np.abs(high))
         flat = np.where(low * high > 0, np.minimum(np.abs(low), np.abs(high)), 0.0)
         scale, square = constants["scale"] / self.rows, constants["square"]
-        linear = steep * reached(rows, constants["ball"], constants["box"]) / scale
+        linear = steep * reached(rows, constants["ball"], constants["box"], self.row_rounding) / scale
         most, least = square * (steep * size / scale) ** 2, square * (flat * size / scale) ** 2
         inside, outside, extra = self._leverage(constants, rows, bend)
         absent = np.maximum(linear + most, linear - least + outside)
         found = absent if member is False else linear + most + inside
         return np.asarray(padded(found + extra + constants["extra"]))
 
+    def _slopes(self, constants: Mapping[str, Any], rows: Reals, labels: Reals) -> tuple[Reals, Reals, Reals]:
+        """The least and the largest slope and the largest bend, wherever the minimiser and the row in the fit may be."""
+        theta, size = np.array(self.theta), np.linalg.norm(rows, axis=1) + self.row_rounding
+        reach = constants["reach"] * size + self.row_rounding * float(np.linalg.norm(theta))
+        return self.slope.near(rows @ theta, labels, reach, self.label_rounding)
+
     def _leverage(self, constants: Mapping[str, Any], rows: Reals, bend: Reals) -> tuple[Reals, Reals, Reals]:
         """The determinant's part for a record in the data, and not in it; and what releasing the Hessian cost."""
-        square = np.square(rows).sum(axis=1)
+        square = (np.linalg.norm(rows, axis=1) + self.row_rounding) ** 2
         most = self.rows * np.log1p(bend * square / self.ridge)
         if constants["curvature"] is None:
             return most, most, np.zeros(len(rows))
@@ -168,4 +175,14 @@ class PerturbedObjective(Release):
         )
 
 
-NUMBERS = ("scale", "ridge", "gradient_bound", "smoothness", "tolerance", "output_scale", "rounding")
+NUMBERS = (
+    "scale",
+    "ridge",
+    "gradient_bound",
+    "smoothness",
+    "tolerance",
+    "output_scale",
+    "rounding",
+    "row_rounding",
+    "label_rounding",
+)

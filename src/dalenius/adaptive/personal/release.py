@@ -79,10 +79,12 @@ class Release(ABC):
         """What `record` wrote."""
 
 
-def reached(rows: Reals, ball: float, box: float | None) -> Reals:
-    """min(ball |x|, box |x|_1), row by row."""
-    sides = ball * np.linalg.norm(rows, axis=1)
-    return sides if box is None else np.minimum(sides, box * np.abs(rows).sum(axis=1))
+def reached(rows: Reals, ball: float, box: float | None, rounding: float = 0.0) -> Reals:
+    """min(ball |x|, box |x|_1), row by row, for any x within `rounding` of the row."""
+    sides = ball * (np.linalg.norm(rows, axis=1) + rounding)
+    if box is None:
+        return sides
+    return np.minimum(sides, box * (np.abs(rows).sum(axis=1) + rounding * rows.shape[1] ** 0.5))
 
 
 def padded(bound: Any) -> Any:

@@ -13,8 +13,6 @@ from dalenius.adaptive.personal.noisy_statistics import NoisyStatistics
 from dalenius.adaptive.personal.perturbed_objective import PerturbedObjective
 from dalenius.adaptive.personal.release import Release, Statement
 from dalenius.adaptive.personal.worst_case import WorstCase
-from dalenius.calculus.loss import Loss
-from dalenius.calculus.saved import loss_record, read_loss
 from dalenius.core import checks
 from dalenius.core.record import headed, opened, unknown
 from dalenius.errors import InvalidParameter
@@ -48,7 +46,7 @@ class PrivacyReport:
     more
         Whether further releases will follow and be added: the failure probability is then split from the first on.
     ceiling
-        A loss that bounds all of them together, such as a budget's.
+        The worst case of all of them together, such as a budget.
 
     Examples
     --------
@@ -62,7 +60,7 @@ class PrivacyReport:
     """
 
     def __init__(
-        self, releases: Iterable[Release], *, more: bool = False, ceiling: Loss | None = None
+        self, releases: Iterable[Release], *, more: bool = False, ceiling: WorstCase | None = None
     ) -> None:
         self.releases, self.more, self.ceiling = tuple(releases), more, ceiling
 
@@ -142,9 +140,10 @@ class PrivacyReport:
         """The ceiling, with the other half of the failure probability."""
         if self.ceiling is None:
             return math.inf
-        statement = _statement(failure, people).part(0.5)
-        always = self.ceiling.epsilon(0.0)
-        return always if statement.is_for_everyone else min(always, self.ceiling.tail(statement.each / 2))
+        try:
+            return self.ceiling.worst(self.ceiling.constants(_statement(failure, people).part(0.5)))
+        except InvalidParameter:  # none for everybody
+            return math.inf
 
     def __add__(self, other: object) -> PrivacyReport:
         if not isinstance(other, PrivacyReport):
@@ -175,7 +174,7 @@ class PrivacyReport:
             {
                 "releases": [{"kind": release.tag, **release.record()} for release in self.releases],
                 "more": self.more,
-                "ceiling": None if self.ceiling is None else loss_record(self.ceiling),
+                "ceiling": None if self.ceiling is None else self.ceiling.record(),
             },
         )
 
@@ -189,7 +188,7 @@ class PrivacyReport:
                 if part["kind"] not in KINDS:
                     raise unknown("a release", part["kind"], InvalidParameter)
                 releases.append(KINDS[part["kind"]].from_record(part))
-            ceiling = None if record["ceiling"] is None else read_loss(record["ceiling"])
+            ceiling = None if record["ceiling"] is None else WorstCase.from_record(record["ceiling"])
             return cls(releases, more=bool(record["more"]), ceiling=ceiling)
         except (KeyError, TypeError, ValueError, IndexError) as problem:
             if isinstance(problem, InvalidParameter):

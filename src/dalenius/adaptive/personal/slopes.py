@@ -36,8 +36,8 @@ class Slope:
         if self.kind not in KINDS:
             raise InvalidParameter(f"a loss of kind {self.kind!r} is not one that this dalenius knows.")
 
-    def near(self, u: Reals, y: Reals, reach: Reals) -> tuple[Reals, Reals, Reals]:
-        """The least and the largest slope, and the largest bend, within `reach` of u."""
+    def near(self, u: Reals, y: Reals, reach: Reals, off: float = 0.0) -> tuple[Reals, Reals, Reals]:
+        """The least and the largest slope, and the largest bend, within `reach` of u, for labels within `off` of y."""
         low, high = u - reach, u + reach
         if self.kind == "huber_hinge":
             sign = 2 * y - 1
@@ -46,8 +46,8 @@ class Slope:
             bend = np.full_like(first, 0.5 / self.size)
         else:
             ends = np.full_like(u, -self.size), np.full_like(u, self.size)
-            first, last = self._mean(low) - y, self._mean(high) - y
-            bend = self._bend(low, high, y)
+            first, last = self._mean(low) - y - off, self._mean(high) - y + off
+            bend = self._bend(low, high, y, off)
         touched = (last >= ends[0]) & (first <= ends[1])  # elsewhere the loss is a straight line
         return np.clip(first, *ends), np.clip(last, *ends), np.where(touched, bend, 0.0)
 
@@ -56,8 +56,10 @@ class Slope:
             return np.asarray(expit(u))
         return u if self.kind == "huber" else np.asarray(np.exp(np.minimum(u, 700.0)))
 
-    def _bend(self, low: Reals, high: Reals, y: Reals) -> Reals:
+    def _bend(self, low: Reals, high: Reals, y: Reals, off: float) -> Reals:
         if self.kind == "logistic":
             p = expit(np.clip(0.0, low, high))
             return np.asarray(p * (1 - p))
-        return np.ones_like(low) if self.kind == "huber" else np.minimum(self._mean(high), y + self.size)
+        return (
+            np.ones_like(low) if self.kind == "huber" else np.minimum(self._mean(high), y + self.size + off)
+        )

@@ -19,24 +19,25 @@ from dalenius.adaptive.personal.release import Release, Statement
 from dalenius.calculus.loss import Loss
 from dalenius.calculus.pairs.pair import Reals
 from dalenius.calculus.saved import loss_record, read_loss
-from dalenius.core.record import JSON
+from dalenius.core.record import JSON, exact
 from dalenius.errors import InvalidParameter
 
 
 @dataclass(frozen=True)
 class WorstCase(Release):
-    """A release that is known by its loss alone."""
+    """A release that is known by its loss alone, plus at most `shift` whatever comes out."""
 
     tag = "worst_case"
 
     loss: Loss
     name: str
+    shift: float = 0.0
     fields = None
 
     def constants(self, statement: Statement) -> dict[str, Any]:
         if statement.is_for_everyone:
             return {"bound": self._always()}
-        return {"bound": min(self.loss.tail(statement.each / 2), self.loss.epsilon(0.0))}
+        return {"bound": min(self.loss.tail(statement.each / 2), self.loss.epsilon(0.0)) + self.shift}
 
     def _always(self) -> float:
         """The loss that is never exceeded."""
@@ -45,7 +46,7 @@ class WorstCase(Release):
             raise InvalidParameter(
                 f"{self.name} has no bound that holds for everybody at once; give people=N for N people."
             )
-        return always
+        return always + self.shift
 
     def bound(self, constants: Mapping[str, Any], rows: Reals, labels: Reals, member: bool | None) -> Reals:
         return np.full(max(len(rows), 1), self.worst(constants))
@@ -54,8 +55,8 @@ class WorstCase(Release):
         return float(constants["bound"])
 
     def record(self) -> dict[str, JSON]:
-        return {"loss": loss_record(self.loss), "name": self.name}
+        return {"loss": loss_record(self.loss), "name": self.name, "shift": exact(self.shift)}
 
     @classmethod
     def from_record(cls, record: Mapping[str, JSON]) -> WorstCase:
-        return cls(read_loss(record["loss"]), str(record["name"]))
+        return cls(read_loss(record["loss"]), str(record["name"]), float(record["shift"]))
