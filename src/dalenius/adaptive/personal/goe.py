@@ -112,7 +112,7 @@ def _whole(k: int) -> float:
     """The integral of phi_k over the line: 0 for odd k; from k to k + 2 it grows by sqrt((k + 1)/(k + 2))."""
     if k % 2:
         return 0.0
-    total = math.sqrt(2) * math.pi**0.25
+    total = float(math.sqrt(2) * math.pi**0.25)
     for j in range(0, k, 2):
         total *= math.sqrt((j + 1) / (j + 2))
     return total

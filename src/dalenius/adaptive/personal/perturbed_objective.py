@@ -123,7 +123,7 @@ class PerturbedObjective(Release):
         return np.asarray(padded(found + extra + constants["extra"]))
 
     def _slopes(self, constants: Mapping[str, Any], rows: Reals, labels: Reals) -> tuple[Reals, Reals, Reals]:
-        """The least and the largest slope and the largest bend, wherever the minimiser and the row in the fit may be."""
+        """The least and the largest slope, and the largest bend, wherever the minimiser and the fit's row may be."""
         theta, size = np.array(self.theta), np.linalg.norm(rows, axis=1) + self.row_rounding
         reach = constants["reach"] * size + self.row_rounding * float(np.linalg.norm(theta))
         return self.slope.near(rows @ theta, labels, reach, self.label_rounding)

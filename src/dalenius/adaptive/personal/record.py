@@ -35,9 +35,9 @@ class Labels:
         if self.kind == "counts":
             if (numbers < 0).any():
                 raise InvalidParameter("the count must be 0 or more: other records were left out of the fit.")
-            return np.minimum(numbers, high)
+            return np.asarray(np.minimum(numbers, high))
         middle, spread = low / 2 + high / 2, high / 2 - low / 2
-        return np.clip((numbers - middle) / spread, -1.0, 1.0)
+        return np.asarray(np.clip((numbers - middle) / spread, -1.0, 1.0))
 
     def record(self) -> dict[str, JSON]:
         low, high = self.values

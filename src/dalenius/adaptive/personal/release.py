@@ -81,10 +81,11 @@ class Release(ABC):
 
 def reached(rows: Reals, ball: float, box: float | None, rounding: float = 0.0) -> Reals:
     """min(ball |x|, box |x|_1), row by row, for any x within `rounding` of the row."""
-    sides = ball * (np.linalg.norm(rows, axis=1) + rounding)
+    sides = np.asarray(ball * (np.linalg.norm(rows, axis=1) + rounding))
     if box is None:
         return sides
-    return np.minimum(sides, box * (np.abs(rows).sum(axis=1) + rounding * rows.shape[1] ** 0.5))
+    corners = np.abs(rows).sum(axis=1) + rounding * rows.shape[1] ** 0.5
+    return np.asarray(np.minimum(sides, box * corners))
 
 
 def padded(bound: Any) -> Any:

@@ -40,11 +40,14 @@ def release_of(
     target: str = "y",
     bounds: Sequence[tuple[float, float]] | None = None,
     rows: int = 1,
+    row_rounding: float = 0.0,
+    label_rounding: float = 0.0,
 ) -> Release:
     """The fit as a release: by objective perturbation, or from noisy statistics; of another kind, the worst case.
 
     features, target: what a person is asked for. bounds: those of the features, where they were mapped to [-1,
-    1]/sqrt(d) before the fit. rows: how many rows of the data one person may have.
+    1]/sqrt(d) before the fit. rows: how many rows of the data one person may have. row_rounding, label_rounding: how
+    far rows and labels may have been moved before the fit.
     """
     plan = model._plan() if hasattr(model, "_plan") else None
     if not isinstance(plan, ObjectivePerturbation | PureObjectivePerturbation | NoisyStatistics):
@@ -64,8 +67,11 @@ def release_of(
     )
     if isinstance(plan, NoisyStatistics):
         gram, product = plan.noise(fields.size)
-        rounding = plan.step * math.sqrt(fields.size) / 2, 2.0 ** -(GRID_BITS + 1)
-        return StatisticsRelease(fields, gram, product, plan.row_bound, *rounding, rows)
+        row, label = (
+            plan.step * math.sqrt(fields.size) / 2 + row_rounding,
+            2.0 ** -(GRID_BITS + 1) + label_rounding,
+        )
+        return StatisticsRelease(fields, gram, product, plan.row_bound, row, label, rows)
     middle, spread = 0.0, 1.0
     if fields.labels.kind == "targets":
         targets = Targets(model.target_bounds)
@@ -89,6 +95,8 @@ def release_of(
         plan.tolerance,
         output,
         1e-15 * abs(middle) / spread / constant if constant else 0.0,
+        row_rounding,
+        label_rounding,
         rows,
     )
 
