@@ -2,6 +2,8 @@
 
 python -m experiments coverage [--replicates N] [--jobs N] [--keep DIR]: writes experiments/COVERAGE.md; with --keep,
 what is done is kept in DIR, and a run that was stopped goes on from there.
+
+python -m experiments privacy_reports --data DIR: writes experiments/PRIVACY_REPORTS.md.
 """
 
 from __future__ import annotations
@@ -9,7 +11,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from experiments import bounds, classification, coverage, regression, slopes
+from experiments import bounds, classification, coverage, privacy_reports, regression, slopes
 
 HERE = Path(__file__).resolve().parent
 USUAL = HERE.parent.parent / "shared" / "data"
@@ -38,13 +40,16 @@ def main() -> None:
     parser.add_argument("--data", type=Path, default=USUAL if USUAL.is_dir() else None)
     parser.add_argument("--seeds", type=int, default=20)
     parser.add_argument("--only", choices=PARTS, action="append")
-    parser.add_argument("what", nargs="?", choices=("coverage",))
+    parser.add_argument("what", nargs="?", choices=("coverage", "privacy_reports"))
     parser.add_argument("--replicates", type=int, default=coverage.REPLICATES)
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--keep", type=Path)
     asked = parser.parse_args()
     if asked.what == "coverage":
         coverage.main(HERE / "COVERAGE.md", asked.replicates, asked.jobs, asked.keep)
+        return
+    if asked.what == "privacy_reports":
+        privacy_reports.main(asked.data, HERE)
         return
     (HERE / "parts").mkdir(exist_ok=True)
     for part in asked.only or PARTS:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import pickle
+import re
 from collections.abc import Callable
 from dataclasses import FrozenInstanceError, replace
 from fractions import Fraction
@@ -216,6 +217,13 @@ class FilterContract(GuaranteeContract):
         price = budget.budget_left(left)
         cost = price.filter().limit
         assert left.amount * (1 - Fraction(1, 10**14)) <= cost.amount <= left.amount
+        loss = (price.as_pure() or budget.price(price)).strict().loss()
+        assert budget.charge(loss, price, left).amount == left.amount  # not a crumb remains
+
+    def test_a_price_of_nothing_is_refused_by_its_own_name(self) -> None:
+        nothing = self.budget.budget_left(self.budget.nothing)
+        with pytest.raises(InvalidParameter, match=re.escape(f"release is {nothing!r}; it must be above 0")):
+            self.budget.price(nothing)
 
     def test_of_nothing_nothing_is_left(self) -> None:
         assert self.budget.budget_left(self.budget.nothing).size == 0

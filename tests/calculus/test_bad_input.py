@@ -20,6 +20,7 @@ from dalenius.errors import (
 )
 
 NAN, INF = math.nan, math.inf
+PROMISES = (dp.PureDP(1.0), dp.ApproxDP(1.0, 1e-6), dp.ZCDP(0.5), dp.GDP(1.0), dp.RDP(2.0, 1.0))
 GAUSS = losses.gaussian(1.0)
 REPLACED = losses.gaussian(1.0, adjacency=dp.REPLACE_ONE)
 
@@ -97,6 +98,8 @@ CALLS: list[tuple[str, str, Callable[[Any], Any], list[Any]]] = [
     ("order", "above 1", lambda x: dp.RDP(x, 1.0), [*NOT_NUMBERS, 1.0, 0.5]),
     ("epsilon", "0 or more", lambda x: dp.RDP(2.0, x), NEGATIVE),
     ("mu", "0 or more", lambda x: dp.GDP(x), NEGATIVE),
+    *(("parts", "above 0", promise.divided, NOT_POSITIVE) for promise in PROMISES),
+    *(("share", "above 0", promise.noisier, NOT_POSITIVE) for promise in PROMISES),
 ]
 
 

@@ -15,7 +15,7 @@ import pytest
 import dalenius as dp
 from dalenius import losses
 from dalenius.learn import ExponentialMean, GradientMean, PoissonTries
-from dalenius.learn.methods import trial_counts
+from dalenius.adaptive.selection import trial_counts
 from dalenius.learn.methods.objective_perturbation import ObjectivePerturbation
 from dalenius.learn.methods.pure_objective_perturbation import OUTPUT_SHARE, PureObjectivePerturbation
 from dalenius.learn.models import mean as mean_module
@@ -69,7 +69,7 @@ HALVES = np.full(1000, 0.5)
 
 
 def test_exponential_mean_is_as_wide_as_printed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """n = 1000. The notes' epsilon of 1 is our 1/2: a record only lowers the score, and no factor 2 is paid."""
+    """n = 1000. Awan's epsilon of 1 is our 1/2: a record only lowers the score, and no factor 2 is paid."""
     seen: list[tuple[np.ndarray, float]] = []
 
     def release(self: Exponential, scores: Any) -> int:

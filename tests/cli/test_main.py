@@ -326,5 +326,6 @@ class TestExitCodes:
         assert err.splitlines()[-1].startswith("Error: unexpected IndexError; please report it")
 
 
-def test_finite_json() -> None:
-    assert program._finite({"a": [math.inf, -math.inf, 1.5, "x", 3]}) == {"a": ["inf", "-inf", 1.5, "x", 3]}
+def test_json_has_no_infinity(capsys: pytest.CaptureFixture[str]) -> None:
+    show.print_json({"a": [math.inf, -math.inf, 1.5, "x", 3, math.nan]})
+    assert json.loads(capsys.readouterr().out) == {"a": ["inf", "-inf", 1.5, "x", 3, None]}

@@ -20,7 +20,7 @@ from dalenius.errors import InvalidParameter, LedgerDamaged, LedgerError
 from dalenius.session import convert as room
 from dalenius.session.address import read_address
 from dalenius.session.convert import convert
-from dalenius.session.entries import CLOSED, FIRST, SCHEMA, Entry, digest
+from dalenius.session.entries import CLOSED, FIRST, SCHEMA, Entry, chained, digest
 from dalenius.session.ledger import Ledger
 from dalenius.session.memory import Memory
 from dalenius.session.postgres import PostgresStore
@@ -210,6 +210,25 @@ class TestConversion:
         with pytest.raises(LedgerDamaged, match="not sound"):
             convert(old, tmp_path / "new")
         assert old.read_bytes() == before
+
+    def test_what_has_no_words_in_version_2_is_left_alone(self, old: Path, tmp_path: Path) -> None:
+        """An entry that is sound and cannot be written anew is met before the old ledger is closed, not after."""
+        amount = {"amount": "0", "delta": "0"}
+        spent = {"amount": "0.234375", "delta": "0"}
+        body = {"analyst": "ana", "question": "odd", "cost": amount, "spent": spent, "time": float("nan")}
+        body["by"] = {"ana": {"amount": "0.1875", "delta": "0"}}
+        last = entries_of(old)[-1]
+        text = json.dumps(body)
+        hash = chained(last.seq + 1, "charge", 2, digest("odd"), text, last.hash, FIRST)
+        connection = sqlite3.connect(old, isolation_level=None)
+        row = (last.seq + 1, "charge", 2, digest("odd"), text, last.hash, hash)
+        connection.execute("INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?)", row)
+        connection.close()
+        before = old.read_bytes()
+        with pytest.raises(LedgerDamaged, match="holds an entry"):
+            convert(old, tmp_path / "new")
+        assert old.read_bytes() == before
+        assert not (tmp_path / "new").exists()
 
     def test_indexes_are_not_believed(self, old: Path, tmp_path: Path) -> None:
         """Indexes in which the last charge is missing: by them less was spent."""

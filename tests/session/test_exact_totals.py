@@ -62,7 +62,7 @@ def test_the_noise_keeps_the_price(total: dp.ApproxDP) -> None:
     s = session(total)
     s.release(s.table.agg(n=dp.count(), x=dp.mean("x")), total)
     spent = s.account.balance().total
-    made = s._plan(s.table.agg(n=dp.count(), x=dp.mean("x")), s._price_of(total))
+    made = s._plan(s.table.agg(n=dp.count(), x=dp.mean("x")), s.account.filter.price(total))
     assert filter_of(total).cost(made.loss).amount <= spent.amount <= filter_of(total).limit.amount
     assert made.loss.delta(total.epsilon) <= total.delta / 2
     assert gaussian(float(spent.amount) ** -0.5 * (1 + 1e-12)).delta(total.epsilon) <= total.delta / 2

@@ -344,9 +344,9 @@ class TestTogether:
         key = entries.digest("q")
         with one.ledger.reading() as rows:
             other.ask("q", rho("0.1"), lambda: "[1]")
-            assert rows.every("answer", 2, key) == []
+            assert rows.answers(2, key) == []
         with one.ledger.reading() as rows:
-            assert len(rows.every("answer", 2, key)) == 1
+            assert len(rows.answers(2, key)) == 1
 
     def test_threads_with_a_ledger_each(self, place: str) -> None:
         opened(place)
@@ -524,7 +524,7 @@ class TestReport:
         for i in range(7):
             account.charge(f"q{i}", rho("0.1"))
         monkeypatch.setattr("dalenius.session.verify.BATCH", 2)
-        monkeypatch.setattr("dalenius.session.ledger.BATCH", 2)
+        monkeypatch.setattr("dalenius.session.chain.BATCH", 2)
         monkeypatch.setattr("dalenius.session.report.BATCH", 2)
         assert verify(place).entries == 9
         assert len(list(exported(account.ledger))) == 11

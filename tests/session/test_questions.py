@@ -19,7 +19,7 @@ import dalenius as dp
 from dalenius.core.record import CannotBeWritten, text
 from dalenius.learn.saved import WORDS, _record
 from dalenius.session.fit import Fitting
-from dalenius.session.record.questions import release_question
+from dalenius.session.record import questions
 from dalenius.tables import Field, Schema, Source, Table, count, histogram, mean, quantiles
 from dalenius.tables.facts.constants import constant_record, nulls_record, read_constant, read_nulls
 
@@ -128,7 +128,7 @@ def test_no_name_of_our_code_is_in_a_question() -> None:
         .group_by("k", keys=[1, 2])
         .agg(n=count(), m=mean("x", (0, 1)), q=quantiles("z", [0.5], (0, 1), nulls=dp.impute(0.5)))
     )
-    asked = release_question(query, dp.ApproxDP(1.0, 1e-6), dp.Unit("k", max_rows=2), dp.REPLACE_ONE)
+    asked = questions.of_release(query, dp.ApproxDP(1.0, 1e-6), dp.Unit("k", max_rows=2), dp.REPLACE_ONE)
     fitted = fitting(dp.learn.LogisticRegression(dp.GDP(1.0), method=dp.learn.Descent()))
     code = "".join(path.read_text() for path in Path(dp.__file__).parent.rglob("*.py"))
     classes = set(re.findall(r"^class (\w+)", code, re.MULTILINE))

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import numpy as np
 import pandas as pd
 import pytest
 
 import dalenius as dp
+from dalenius.errors import InvalidParameter
 from dalenius.tables.compute import exact
 from tests.noise.seeded import seeded
 
@@ -320,3 +323,20 @@ def test_what_is_not_a_confidence(people: pd.DataFrame, confidence: Any) -> None
     s = session(people, dp.ZCDP(1.0))
     with pytest.raises(dp.errors.InvalidParameter, match="strictly between 0 and 1"):
         s.release(s.table.agg(n=dp.count()), dp.ZCDP(0.1), confidence=confidence)
+
+
+@pytest.mark.parametrize("engine", ["sqlite", "duckdb"])
+def test_what_was_meant(engine: str, tmp_path: Path) -> None:
+    """A table that is nearly named, and a column by its beginning."""
+    path = str(tmp_path / f"people.{engine}")
+    connection: Any = duckdb.connect(path) if engine == "duckdb" else sqlite3.connect(path)
+    connection.execute("CREATE TABLE employees (age INTEGER, hours_per_week INTEGER)")
+    connection.execute("INSERT INTO employees VALUES (30, 40)")
+    connection.commit()
+    connection.close()
+    for table in ("employes", "emp"):
+        with pytest.raises(InvalidParameter, match=f"there is no table '{table}'.*did you mean 'employees'"):
+            dp.Session(path, table=table, unit=dp.Unit.rows(), budget=dp.PureDP(1.0))
+    s = dp.Session(path, table="employees", unit=dp.Unit.rows(), budget=dp.PureDP(1.0))
+    with pytest.raises(InvalidParameter, match="did you mean 'hours_per_week'"):
+        s.table.filter("hours > 10")

@@ -25,8 +25,9 @@ from dalenius.calculus.guarantees.amounts import declared
 from dalenius.calculus.guarantees.cost import Cost
 from dalenius.calculus.guarantees.shifted import Polygon
 from dalenius.errors import InvalidParameter
-from dalenius.session.ledger import Ledger, account_terms
+from dalenius.session.ledger import Ledger
 from dalenius.session.report import overview
+from dalenius.session.terms import account_terms
 from dalenius.session.verify import verify
 from tests.session.test_filters import interactive, profile, transcript
 

@@ -13,10 +13,14 @@ from dalenius.adaptive.personal.ex_post import (
 from dalenius.adaptive.personal.goe import goe_quantile
 from dalenius.adaptive.personal.per_instance import statistics_loss
 from dalenius.adaptive.personal.report import PrivacyReport
+from dalenius.adaptive.ptr.propose_test_release import ProposeTestRelease
+from dalenius.adaptive.ptr.refusal import Refusal
 
 __all__ = [
     "DataDependentReport",
     "PrivacyReport",
+    "ProposeTestRelease",
+    "Refusal",
     "gaussian_loss",
     "glm_losses",
     "goe_quantile",

@@ -6,6 +6,8 @@ import math
 from collections.abc import Callable
 from itertools import combinations
 
+from scipy.optimize import brentq
+
 from dalenius.calculus.guarantees import Guarantee
 from dalenius.calculus.loss import Loss
 from dalenius.calculus.pairs.pair import Bounds
@@ -153,32 +155,16 @@ class _Search:
         self.excess(math.sqrt(good * bad))
 
     def narrow(self, good: float, bad: float) -> float:
-        """Shrink the bracket in log scale: false position with the Illinois weight, else bisection."""
-        y_good, y_bad = self.excess(good), self.excess(bad)
-        stuck = 0
-        while abs(good - bad) > PRECISION * max(good, bad):
-            a, b = math.log(good), math.log(bad)
-            x = math.exp((a + b) / 2)
-            if stuck < 3 and math.isfinite(y_good) and math.isfinite(y_bad) and y_bad > y_good:
-                x = math.exp(a + (b - a) * min(max(y_good / (y_good - y_bad), 1e-3), 1 - 1e-3))
-            if x in (good, bad):
-                break
-            y = self.excess(x)
-            if y <= 0:
-                stuck = stuck + 1 if abs(math.log(x) - b) > 0.5 * abs(a - b) else 0
-                good, y_good, y_bad = x, y, y_bad / 2 if stuck else y_bad
-            else:
-                stuck = stuck + 1 if abs(math.log(x) - a) > 0.5 * abs(a - b) else 0
-                bad, y_bad, y_good = x, y, y_good / 2 if stuck else y_good
-            if stuck >= 3:
-                stuck = 0
-                middle = math.exp((math.log(good) + math.log(bad)) / 2)
-                if middle in (good, bad):
-                    break
-                y = self.excess(middle)
-                good, bad = (middle, bad) if y <= 0 else (good, middle)
-                y_good, y_bad = self.excess(good), self.excess(bad)
-        return good
+        """Shrink the bracket in log scale, and of all that was seen to keep the promise take the nearest to its end."""
+
+        def height(x: float) -> float:
+            return min(max(self.excess(math.exp(x)), -LARGEST), LARGEST)
+
+        if self.excess(good) < 0:
+            brentq(height, math.log(good), math.log(bad), xtol=PRECISION, rtol=1e-13)
+        low, high = sorted((good, bad))
+        kept = [x for x, y in self.seen.items() if y <= 0 and low <= x <= high]
+        return min(kept) if good > bad else max(kept)
 
 
 def _compare(a: float, b: float) -> int:

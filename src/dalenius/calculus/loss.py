@@ -8,11 +8,11 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.optimize import minimize_scalar
 
 from dalenius.calculus.engines.accountant import Direction, Engine, merged
 from dalenius.calculus.pairs import divergences
-from dalenius.calculus.pairs.pair import UNIT, Bounds, Pair, Terms
+from dalenius.calculus.pairs.pair import Bounds, Pair, Terms
+from dalenius.calculus.theorems.duality import tradeoff_from_profile
 from dalenius.core import checks
 from dalenius.core.adjacency import ADD_REMOVE, Adjacency
 from dalenius.core.adjacency import adjacency as checked_adjacency
@@ -319,9 +319,7 @@ class Loss:
         """
         if not np.ndim(order) and order == math.inf:
             return self.epsilon(0.0)
-        order = checks.number("order", order, "a number from 1 up, or inf")
-        if order < 1:
-            raise InvalidParameter(f"order is {order}; it must be a number from 1 up, or inf.")
+        order = checks.within("order", order, "a number from 1 up, or inf", lambda x: x >= 1)
         return max(divergences.renyi(side.terms, order) for side in self.directions)
 
     def kl(self) -> float:
@@ -391,8 +389,7 @@ class Loss:
     def tradeoff(self, alpha: float) -> float:
         """A lower bound on the type II error of every level-alpha test of whether a person is in the data.
 
-        f(alpha) = sup over epsilon >= 0 of 1 - delta - e^epsilon alpha and e^-epsilon (1 - delta - alpha):
-        every epsilon gives a valid bound, so the search needs no certificate.
+        `theorems.tradeoff_from_profile` of `delta`.
 
         Parameters
         ----------
@@ -416,22 +413,9 @@ class Loss:
         0.740489
         """
         alpha = checks.probability("alpha", alpha)
-        if alpha in (0.0, 1.0):
-            return max(0.0, 1.0 - alpha - self.delta_at_infinity()) if alpha == 0.0 else 0.0
-        top = min(max(side.largest for side in self.directions), 4.0 - math.log(min(alpha, 1 - alpha)), 700.0)
-
-        def steep(epsilon: float) -> float:
-            return 1.0 - self.delta(epsilon) - math.exp(epsilon) * alpha
-
-        def shallow(epsilon: float) -> float:
-            return math.exp(-epsilon) * (1.0 - self.delta(epsilon) - alpha)
-
-        best = max(0.0, steep(0.0))
-        for line in (steep, shallow):
-            if top > 0:
-                best = max(best, _largest(line, top))
-        # 1, delta and the product are rounded, and their difference: a few roundings of 1.
-        return max(0.0, best * (1 - 1e-14) - 16 * UNIT)
+        if alpha == 0.0:
+            return max(0.0, 1.0 - self.delta_at_infinity())
+        return tradeoff_from_profile(self.delta, alpha, max(side.largest for side in self.directions))
 
     def delta_at_infinity(self) -> float:
         """The delta that no epsilon removes: the probability of an outcome only one neighbour can give.
@@ -447,7 +431,7 @@ class Loss:
         >>> dp.losses.approx(1.0, 1e-6).delta_at_infinity()
         1e-06
         """
-        return max(side.infinite for side in self.directions) if self.directions else 0.0
+        return max(side.infinite for side in self.directions)
 
     # -- what it means for one person ----------------------------------------------------------------
 
@@ -762,10 +746,3 @@ def _engine(engine: object) -> Engine:
     if not checks.is_one_of(engine, "auto", "contour", "grid", "proof"):
         raise InvalidParameter(f"engine is {engine!r}; it must be 'auto', 'contour', 'grid' or 'proof'.")
     return engine  # type: ignore[return-value]
-
-
-def _largest(line: Any, top: float) -> float:
-    maximum = minimize_scalar(
-        lambda e: -line(e), bounds=(0.0, top), method="bounded", options={"xatol": 1e-9 * top}
-    )
-    return float(-maximum.fun)

@@ -69,7 +69,7 @@ def plot(loss: Loss, path: str | None = None) -> Figure:
 
 
 def _grid(loss: Loss) -> np.ndarray:
-    largest = max((side.largest for side in loss.directions), default=0.0)
+    largest = max(side.largest for side in loss.directions)
     floor = loss.delta_at_infinity()
     if floor > 0.999:
         return np.linspace(0.0, 1.0, 60)

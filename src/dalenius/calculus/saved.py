@@ -19,11 +19,10 @@ from dalenius.calculus.pairs.bracket import Bracket
 from dalenius.calculus.pairs.discrete_gaussian import DiscreteGaussianAtoms
 from dalenius.calculus.pairs.gaussian import GaussianPair
 from dalenius.calculus.pairs.half_normal import ChiPair, HalfNormalPair
-from dalenius.calculus.pairs.known import GroupOf, WorstOf
+from dalenius.calculus.pairs.known import GroupOf, RenyiPair, WorstOf
 from dalenius.calculus.pairs.laplace import LaplacePair
 from dalenius.calculus.pairs.pair import Pair, Terms
 from dalenius.calculus.pairs.rectified import RectifiedPair
-from dalenius.calculus.pairs.renyi import Linear, RenyiPair
 from dalenius.calculus.pairs.sampled import SampledPair
 from dalenius.calculus.pairs.sampled_gaussian import SampledGaussianPair
 from dalenius.calculus.pairs.subset import SubsetPair
@@ -58,9 +57,9 @@ def read_loss(record: Mapping[str, JSON]) -> Loss:
     try:
         remove, add = (_read_terms(record[side]) for side in ("remove", "add"))
         return Loss(remove, add, read_adjacency(record["adjacency"]), str(record["expression"]))
-    except (KeyError, TypeError, ValueError, ArithmeticError) as problem:
-        if isinstance(problem, InvalidParameter):
-            raise
+    except InvalidParameter:
+        raise
+    except (KeyError, TypeError, ValueError, ArithmeticError):
         raise InvalidParameter("this dalenius loss is not written as we write them.") from None
 
 
@@ -72,26 +71,12 @@ def _read_terms(records: list[JSON]) -> Terms:
     return tuple((read_pair(record["pair"]), _count(record["times"])) for record in records)
 
 
-def _count(times: JSON) -> int:
-    """How often: a pair that is there less than once would take away from the others."""
-    if type(times) is not int or times < 1:
-        raise ValueError
-    return times
-
-
-def _number(text: JSON, most: float = math.inf) -> float:
-    """A finite double, 0 or more."""
-    value = float(text)
-    if not (0.0 <= value <= most and math.isfinite(value)):
-        raise ValueError
-    return value
-
-
 def pair_record(pair: Pair) -> dict[str, JSON]:
     """One ordered pair of distributions."""
     for tag, kind in PAIRS.items():
         if type(pair) in kind.types:
-            return {"kind": tag, **kind.write(pair)}
+            words = {name: word.write(getattr(pair, name)) for name, word in kind.words.items()}
+            return {"kind": tag, **words}
     raise CannotBeWritten(
         f"a loss that holds a {type(pair).__name__} cannot be written down. Bound it first by one that can: "
         "losses.gdp(loss.gdp()) or losses.approx(loss.epsilon(delta), delta)."
@@ -103,66 +88,96 @@ def read_pair(record: Mapping[str, JSON]) -> Pair:
     kind = PAIRS.get(record["kind"])
     if kind is None:
         raise unknown("a loss", record["kind"], InvalidParameter)
-    return kind.read(record)
+    return kind.make(*(word.read(record[name]) for name, word in kind.words.items()))
 
 
-class _Kind(NamedTuple):
-    types: tuple[type[Pair], ...]
-    write: Callable[[Any], dict[str, JSON]]
-    read: Callable[[Mapping[str, JSON]], Pair]
+# -- how one value is written and read: ValueError for what was not written here ----------------------------
 
 
-def _numbers(type: type[Pair], **words: str) -> _Kind:
-    """A pair of a few doubles: the word of each, and what the code calls it."""
+class _Word(NamedTuple):
+    write: Callable[[Any], JSON]
+    read: Callable[[JSON], Any]
 
-    def write(pair: Pair) -> dict[str, JSON]:
-        return {word: exact(getattr(pair, name)) for word, name in words.items()}
+
+def _number(text: JSON, most: float = math.inf) -> float:
+    """A finite double, 0 or more."""
+    value = float(text)
+    if not (0.0 <= value <= most and math.isfinite(value)):
+        raise ValueError
+    return value
+
+
+def _count(times: JSON) -> int:
+    """How often: a pair that is there less than once would take away from the others."""
+    if type(times) is not int or times < 1:
+        raise ValueError
+    return times
+
+
+def _rate(text: JSON) -> float:
+    if float(text) == 0.0:
+        raise ValueError
+    return _number(text, 1.0)
+
+
+def _rho(rho: float) -> str:
+    if math.isinf(rho):
+        raise CannotBeWritten(
+            "this loss rests on a function, a curve of Renyi divergences, and a function cannot be written down. "
+            "Bound it first by one that can: losses.zcdp(loss.zcdp()) or losses.approx(loss.epsilon(delta), delta)."
+        )
+    return exact(rho)
+
+
+def _of_type(type: type[Pair]) -> _Word:
+    """A pair of one family."""
 
     def read(record: Mapping[str, JSON]) -> Pair:
-        return type(**{name: _number(record[word]) for word, name in words.items()})
+        pair = read_pair(record)
+        if not isinstance(pair, type):
+            raise ValueError
+        return pair
 
-    return _Kind((type,), write, read)
-
-
-def _chi(pair: ChiPair) -> dict[str, JSON]:
-    return {"offset": exact(pair.offset), "mu": exact(pair.mu), "dimension": pair.dimension}
-
-
-def _atoms(pair: Atoms) -> dict[str, JSON]:
-    lattice, index = pair.lattice, pair.index
-    return {
-        "loss": [exact(value) for value in pair.loss.tolist()],
-        "mass": [exact(value) for value in pair.mass.tolist()],
-        "infinite": exact(pair.infinite),
-        "lattice": None
-        if lattice is None
-        else {"step": exact(lattice.spacing), "offset": exact(lattice.offset)},
-        "index": None if index is None else [int(place) for place in index],
-        "slack": exact(pair.slack),
-        "blur": exact(pair.blur),
-    }
+    return _Word(pair_record, read)
 
 
-def _read_atoms(record: Mapping[str, JSON]) -> Atoms:
-    lattice, index = record["lattice"], record["index"]
-    found = Atoms(
-        np.array([float(value) for value in record["loss"]]),
-        np.array([_number(value, 1 + EXCESS) for value in record["mass"]]),
-        _number(record["infinite"], 1 + EXCESS),
-        None if lattice is None else Lattice(float(lattice["step"]), float(lattice["offset"])),
-        None if index is None else np.array(index, dtype=np.int64),
-        _number(record["slack"]),
-        _number(record["blur"]),
+def _list(word: _Word) -> _Word:
+    return _Word(
+        lambda values: [word.write(value) for value in values],
+        lambda written: [word.read(value) for value in written],
     )
-    _check_atoms(found)
-    return found
 
 
-def _check_atoms(pair: Atoms) -> None:
+def _optional(word: _Word) -> _Word:
+    return _Word(
+        lambda value: None if value is None else word.write(value),
+        lambda written: None if written is None else word.read(written),
+    )
+
+
+NUMBER = _Word(exact, _number)
+NUMBER_OR_INF = _Word(exact, lambda text: math.inf if text == exact(math.inf) else _number(text))
+SIGNED = _Word(exact, float)
+SHARE = _Word(exact, lambda text: _number(text, 1 + EXCESS))
+RATE = _Word(exact, _rate)
+COUNT = _Word(int, _count)
+PAIR = _Word(pair_record, read_pair)
+LATTICE = _Word(
+    lambda lattice: {"step": exact(lattice.spacing), "offset": exact(lattice.offset)},
+    lambda record: Lattice(float(record["step"]), float(record["offset"])),
+)
+PLACES = _Word(lambda index: [int(place) for place in index], lambda places: np.array(places, dtype=np.int64))
+
+
+# -- the families of pairs -----------------------------------------------------------------------------------
+
+
+def _atoms(loss: list[float], mass: list[float], infinite: float, *rest: Any) -> Atoms:
     """Probabilities add up to 1 at least, and losses are where the lattice has them: else a loss is understated.
 
     Bounds from above may have a little too much of either law.
     """
+    pair = Atoms(np.array(loss), np.array(mass), infinite, *rest)
     total = float(pair.mass.sum()) + pair.infinite
     under = float(np.sum(pair.mass * np.exp(np.minimum(-pair.loss, 700.0))))
     if total < 1 - EXCESS - pair.slack or under > 1.01 + 2 * pair.blur:
@@ -171,99 +186,52 @@ def _check_atoms(pair: Atoms) -> None:
         apart = np.abs(pair.lattice.offset + pair.lattice.spacing * pair.index - pair.loss)
         if (apart > EXCESS * (1 + np.abs(pair.loss)) + pair.blur).any():
             raise ValueError
+    return pair
 
 
-def _renyi(pair: RenyiPair) -> dict[str, JSON]:
-    if not isinstance(pair.curve, Linear):
-        raise CannotBeWritten(
-            "this loss rests on a function, a curve of Renyi divergences, and a function cannot be written down. "
-            "Bound it first by one that can: losses.zcdp(loss.zcdp()) or losses.approx(loss.epsilon(delta), delta)."
-        )
-    floor = None if pair.floor is None else pair_record(pair.floor)
-    return {"rho": exact(pair.curve.rho), "floor": floor, "mu": exact(pair.mu)}
-
-
-def _read_renyi(record: Mapping[str, JSON]) -> Pair:
-    mu = math.inf if record["mu"] == exact(math.inf) else _number(record["mu"])
-    floor = None if record["floor"] is None else read_pair(record["floor"])
-    return RenyiPair.zcdp_of(_number(record["rho"]), floor, mu)
-
-
-def _discrete(pair: DiscreteGaussianAtoms) -> dict[str, JSON]:
-    return {"sigma": exact(pair.sigma), "sensitivity": pair.steps}
-
-
-def _sampled(pair: SampledPair) -> dict[str, JSON]:
-    return {"base": pair_record(pair.base), "rate": exact(pair.rate), "added": pair.added}
-
-
-def _read_sampled(record: Mapping[str, JSON]) -> SampledPair:
-    base, rate, added = read_pair(record["base"]), _number(record["rate"], 1.0), bool(record["added"])
-    if rate == 0.0:
-        raise ValueError
+def _sampled(base: Pair, rate: float, added: bool) -> SampledPair:
     if isinstance(base, GaussianPair):
         return SampledGaussianPair(base, rate, added)
     return SampledPair(base, rate, added)
 
 
-def _read_subset(record: Mapping[str, JSON]) -> SubsetPair:
-    inner = read_pair(record["inner"])
-    if not isinstance(inner, SampledPair):
-        raise InvalidParameter("this dalenius loss is not written as we write them.")
-    return SubsetGaussianPair(inner) if isinstance(inner, SampledGaussianPair) else SubsetPair(inner)
+class _Kind:
+    """A family of pairs: its words, in the order in which `make` takes their values."""
+
+    def __init__(self, make: Callable[..., Pair], *types: type[Pair], **words: _Word) -> None:
+        self.make, self.types, self.words = make, types, words
 
 
-def _bracket(pair: Bracket) -> dict[str, JSON]:
-    known = None if pair.known is None else pair_record(pair.known)
-    return {"below": pair_record(pair.below), "above": pair_record(pair.above), "known": known}
-
-
-def _read_bracket(record: Mapping[str, JSON]) -> Bracket:
-    known = None if record["known"] is None else read_pair(record["known"])
-    return Bracket(read_pair(record["below"]), read_pair(record["above"]), known)
-
-
-def _read_group(record: Mapping[str, JSON]) -> GroupOf:
-    step = read_pair(record["step"])
-    if not isinstance(step, WorstOf):
-        raise InvalidParameter("this dalenius loss is not written as we write them.")
-    return GroupOf(step, _count(record["size"]))
-
-
-PAIRS: dict[str, _Kind] = {
-    "gaussian": _Kind(
-        (GaussianPair,),
-        lambda pair: {"square": exact(pair.square)},
-        lambda record: GaussianPair.of_square(Fraction(record["square"])),
+PAIRS = {
+    "gaussian": _Kind(GaussianPair.of_square, GaussianPair, square=_Word(exact, Fraction)),
+    "laplace": _Kind(LaplacePair, LaplacePair, shift=NUMBER),
+    "bounded_range": _Kind(BoundedRangePair, BoundedRangePair, eta=NUMBER),
+    "half_normal": _Kind(HalfNormalPair, HalfNormalPair, offset=NUMBER, mu=NUMBER),
+    "rectified": _Kind(RectifiedPair, RectifiedPair, offset=NUMBER, mu=NUMBER),
+    "chi": _Kind(ChiPair, ChiPair, offset=NUMBER, mu=NUMBER, dimension=COUNT),
+    "atoms": _Kind(
+        _atoms,
+        Atoms,
+        loss=_list(SIGNED),
+        mass=_list(SHARE),
+        infinite=SHARE,
+        lattice=_optional(LATTICE),
+        index=_optional(PLACES),
+        slack=NUMBER,
+        blur=NUMBER,
     ),
-    "laplace": _numbers(LaplacePair, shift="shift"),
-    "bounded_range": _numbers(BoundedRangePair, eta="eta"),
-    "half_normal": _numbers(HalfNormalPair, offset="offset", mu="mu"),
-    "rectified": _numbers(RectifiedPair, offset="offset", mu="mu"),
-    "chi": _Kind(
-        (ChiPair,),
-        _chi,
-        lambda record: ChiPair(_number(record["offset"]), _number(record["mu"]), _count(record["dimension"])),
+    "discrete_gaussian": _Kind(DiscreteGaussianAtoms, DiscreteGaussianAtoms, sigma=NUMBER, sensitivity=COUNT),
+    "zcdp": _Kind(RenyiPair, RenyiPair, rho=_Word(_rho, _number), floor=_optional(PAIR), mu=NUMBER_OR_INF),
+    "sampled": _Kind(
+        _sampled, SampledPair, SampledGaussianPair, base=PAIR, rate=RATE, added=_Word(bool, bool)
     ),
-    "atoms": _Kind((Atoms,), _atoms, _read_atoms),
-    "discrete_gaussian": _Kind(
-        (DiscreteGaussianAtoms,),
-        _discrete,
-        lambda record: DiscreteGaussianAtoms(_number(record["sigma"]), _count(record["sensitivity"])),
-    ),
-    "zcdp": _Kind((RenyiPair,), _renyi, _read_renyi),
-    "sampled": _Kind((SampledPair, SampledGaussianPair), _sampled, _read_sampled),
     "subset": _Kind(
-        (SubsetPair, SubsetGaussianPair), lambda pair: {"inner": pair_record(pair.inner)}, _read_subset
+        lambda inner: inner.mirrored(), SubsetPair, SubsetGaussianPair, inner=_of_type(SampledPair)
     ),
-    "bracket": _Kind((Bracket,), _bracket, _read_bracket),
+    "bracket": _Kind(Bracket, Bracket, below=PAIR, above=PAIR, known=_optional(PAIR)),
     "worst_of": _Kind(
-        (WorstOf,),
-        lambda pair: {"sums": [_terms_record(terms) for terms in pair.sums]},
-        lambda record: WorstOf(tuple(_read_terms(terms) for terms in record["sums"])),
+        lambda sums: WorstOf(tuple(sums)), WorstOf, sums=_list(_Word(_terms_record, _read_terms))
     ),
-    "group_of": _Kind(
-        (GroupOf,), lambda pair: {"step": pair_record(pair.step), "size": pair.size}, _read_group
-    ),
+    "group_of": _Kind(GroupOf, GroupOf, step=_of_type(WorstOf), size=COUNT),
 }
-"""The tag of each pair, never changed; a class may be renamed."""
+"""The tag of each pair, and its words, which are attributes of the pair; never changed. A class may be renamed."""

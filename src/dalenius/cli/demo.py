@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import html
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from dalenius.cli import pictures
-from dalenius.cli.frame import EXIT_CODES, clear_errors
+from dalenius.cli.commands import command
 from dalenius.errors import InvalidParameter
 
 if TYPE_CHECKING:
@@ -24,15 +24,13 @@ STYLE = (
 
 
 def demo(
-    folder: Annotated[
-        Path, typer.Option("--to", metavar="FOLDER", help="Where data, ledger and report go.")
-    ] = Path("build/demo"),
-    rows: Annotated[int, typer.Option("--rows", help="How many rows to make up.", min=1000)] = 200_000,
+    folder: Path = typer.Option(
+        Path("build/demo"), "--to", metavar="FOLDER", help="Where data, ledger and report go."
+    ),
+    rows: int = typer.Option(200_000, help="How many rows to make up.", min=1000),
 ) -> None:
     """Make up a table of people, ask questions of it under a budget, and write a report."""
-    with clear_errors():
-        report = run(folder, rows)
-        print(f"\nReport: {report}")
+    print(f"\nReport: {run(folder, rows)}")
 
 
 def run(folder: Path, rows: int) -> Path:
@@ -98,7 +96,9 @@ def _model(table: Any, session: Any) -> tuple[str, str]:
     except ImportError:
         return "(pip install 'dalenius[learn]' to fit a private model here, too.)", ""
     features = {"age": (18, 90), "school": (0, 22), "hours": (0, 80)}
-    asked = LogisticRegression(dp.PureDP(0.05), row_norm=3**0.5)  # three features from -1 to 1: none is clipped
+    asked = LogisticRegression(
+        dp.PureDP(0.05), row_norm=3**0.5
+    )  # three features from -1 to 1: none is clipped
     fitted = session.fit(asked, features, "income > 30000", table=table)
     weights, intercept = fitted[-1].coef_[0], float(fitted[-1].intercept_[0])
     score = " + ".join(
@@ -148,11 +148,13 @@ def _page(parts: list[tuple[str, str, Answer]], model: tuple[str, str], session:
     body.append(f"<h2>A private model</h2>{model[1]}<pre>{html.escape(model[0])}</pre>")
     spent, left = html.escape(repr(session.spent)), html.escape(repr(session.remaining))
     body.append(f"<h2>Budget</h2><p>Spent: {spent}<br>Left: {left}</p>")
-    body.append('<p><a href="my-cost.html">What did all this cost me?</a> A page to ask with one\'s own record.</p>')
+    body.append(
+        '<p><a href="my-cost.html">What did all this cost me?</a> A page to ask with one\'s own record.</p>'
+    )
     head = f"<meta charset=utf-8><title>A private report</title><style>{STYLE}</style>"
     return f"<!doctype html><html lang=en>{head}{''.join(body)}"
 
 
 def add_to(app: typer.Typer) -> None:
     """Put the command into the program."""
-    app.command(epilog=EXIT_CODES)(demo)
+    command(app)(demo)

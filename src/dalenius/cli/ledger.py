@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import sys
 from collections.abc import Iterable
+from dataclasses import asdict
 from decimal import Decimal
+from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Any
 
 import typer
 
 from dalenius.cli import show as screen
-from dalenius.cli.frame import DAMAGED, EXIT_CODES, AsJson, clear_errors
+from dalenius.cli.commands import AS_JSON, DAMAGED, EXIT_CODES, command
 from dalenius.core import decimals
 from dalenius.errors import InvalidParameter
-
-if TYPE_CHECKING:
-    from dalenius.session.verify import Verification
 
 app = typer.Typer(
     help="Look at a ledger: what was spent, whether it is sound, all of it as text; and who may spend.",
@@ -28,20 +26,16 @@ app = typer.Typer(
     no_args_is_help=True,
 )
 
-Where = Annotated[str, typer.Argument(metavar="LEDGER", help="A file, or a postgresql:// URL.")]
-
-Expected = Annotated[
-    str | None,
-    typer.Option(
-        "--checkpoint",
-        metavar="SEQ:HASH",
-        help="An entry the ledger must contain, as `ledger checkpoint` printed it; or @FILE with one in it.",
-    ),
-]
+WHERE = typer.Argument(metavar="LEDGER", help="A file, or a postgresql:// URL.")
+CHECKPOINT = typer.Option(
+    None,
+    metavar="SEQ:HASH",
+    help="An entry the ledger must contain, as `ledger checkpoint` printed it; or @FILE with one in it.",
+)
 
 
-@app.command(epilog=EXIT_CODES)
-def show(where: Where, checkpoint: Expected = None, as_json: AsJson = False) -> None:
+@command(app)
+def show(where: str = WHERE, checkpoint: str | None = CHECKPOINT, as_json: bool = AS_JSON) -> None:
     """What was charged to each budget, to whom, and what is left.
 
     What is spent is what was charged so far, written as a promise and rounded up; what is left is rounded down, at
@@ -57,35 +51,31 @@ def show(where: Where, checkpoint: Expected = None, as_json: AsJson = False) -> 
     budget, spent and left are promises, such as {"rho": 0.5}. The amounts under exact and
     analysts are what is charged (epsilon, rho, mu^2; delta; shift), exact decimals as text.
     """
-    with clear_errors():
-        from dalenius.session.ledger import Ledger
-        from dalenius.session.report import overview
+    from dalenius.session.ledger import Ledger
+    from dalenius.session.report import overview
 
-        with Ledger.open(where, create=False, checkpoint=read_expected(checkpoint)) as ledger:
-            found = overview(ledger)
-        if as_json:
-            print(json.dumps(found, indent=2))
-            return
-        screen.say(f"Ledger: {where if Path(ledger.store.place).is_absolute() else ledger.store.label}")
-        screen.say(f"Checkpoint: {found['checkpoint']}")
-        if not found["accounts"]:
-            screen.say("No account was opened yet.")
-            return
+    with Ledger.open(where, create=False, checkpoint=read_expected(checkpoint)) as ledger:
+        content = overview(ledger)
+    if as_json:
+        screen.print_json(content)
+        return
+    screen.say(f"Ledger: {where if Path(ledger.store.place).is_absolute() else ledger.store.label}")
+    screen.say(f"Checkpoint: {content['checkpoint']}")
+    accounts = content["accounts"]
+    if not accounts:
+        screen.say("No account was opened yet.")
+        return
+    screen.say()
+    header = ("dataset", "unit", "neighbours", "budget", "spent", "left", "charges", "answers")
+    screen.table(header, [_account(account) for account in accounts])
+    rows = [_analyst(account, who) for account in accounts for who in account["analysts"]]
+    if rows:
         screen.say()
-        header = ("dataset", "unit", "neighbours", "budget", "spent", "left", "charges", "answers")
-        screen.table(header, [_account(account) for account in found["accounts"]])
-        rows = [_analyst(account, who) for account in found["accounts"] for who in account["analysts"]]
-        if rows:
-            screen.say()
-            screen.table(("dataset", "analyst", "share", "spent", "left"), rows)
+        screen.table(("dataset", "analyst", "share", "spent", "left"), rows)
 
 
-@app.command(epilog=EXIT_CODES)
-def verify(
-    where: Where,
-    checkpoint: Expected = None,
-    as_json: AsJson = False,
-) -> None:
+@command(app)
+def verify(where: str = WHERE, checkpoint: str | None = CHECKPOINT, as_json: bool = AS_JSON) -> None:
     """Read every entry and check the chain, the sums, and that every answer has its charge.
 
     Without a checkpoint this finds every change made by somebody who did not rewrite the whole ledger; with
@@ -97,83 +87,70 @@ def verify(
       problems: list of sentences
       entries, accounts, charges, answers, checkpoint
     """
-    with clear_errors():
-        from dalenius.session.verify import verify as check
+    from dalenius.session.verify import verify as check
 
-        found = check(where, read_expected(checkpoint))
-        if as_json:
-            print(json.dumps(_verification(found), indent=2))
-        elif found.ok:
-            words = (
-                ("entries", "entry"),
-                ("accounts", "account"),
-                ("charges", "charge"),
-                ("answers", "answer"),
-            )
-            counts = [(getattr(found, many), many, one) for many, one in words]
-            screen.say(
-                "Sound: " + ", ".join(f"{n} {one if n == 1 else many}" for n, many, one in counts) + "."
-            )
-            screen.say(f"Checkpoint: {found.checkpoint}")
-        else:
-            screen.say("Not sound:")
-            for problem in found.problems:
-                screen.say(f"- {problem}")
-    if not found.ok:
+    verification = check(where, read_expected(checkpoint))
+    counts = {word: getattr(verification, word) for word in ("entries", "accounts", "charges", "answers")}
+    if as_json:
+        heading = {"sound": verification.ok, "problems": verification.problems}
+        screen.print_json({**heading, **counts, "checkpoint": verification.checkpoint})
+    elif verification.ok:
+        one = {"entries": "entry", "accounts": "account", "charges": "charge", "answers": "answer"}
+        screen.say(
+            f"Sound: {', '.join(f'{n} {one[many] if n == 1 else many}' for many, n in counts.items())}."
+        )
+        screen.say(f"Checkpoint: {verification.checkpoint}")
+    else:
+        screen.say("\n- ".join(("Not sound:", *verification.problems)))
+    if not verification.ok:
         raise typer.Exit(DAMAGED)
 
 
-@app.command(epilog=EXIT_CODES)
+@command(app)
 def checkpoint(
-    where: Where,
-    file: Annotated[
-        Path | None,
-        typer.Option(
-            "--file", metavar="FILE", help="Where to keep it; the ledger must contain what is there."
-        ),
-    ] = None,
+    where: str = WHERE,
+    file: Path | None = typer.Option(
+        None, metavar="FILE", help="Where to keep it; the ledger must contain what is there."
+    ),
 ) -> None:
     """Print the last entry as SEQ:HASH; kept elsewhere, it shows later that nothing up to it was changed or lost.
 
     With --file the ledger is first held against the checkpoint in that file (if there is one), and then the file gets
     the new one. Run it after asking; give `--checkpoint @FILE` with the next question.
     """
-    with clear_errors():
-        from dalenius.session.ledger import Ledger
+    from dalenius.session.ledger import Ledger
 
-        old = None if file is None or not file.exists() else read_expected(f"@{file}")
-        with Ledger.open(where, create=False, checkpoint=old) as ledger:
-            found = ledger.checkpoint()
-        if file is not None:
-            _replaced(file, f"{found}\n")
-        screen.say(found)
+    old = None if file is None or not file.exists() else read_expected(f"@{file}")
+    with Ledger.open(where, create=False, checkpoint=old) as ledger:
+        new = ledger.checkpoint()
+    if file is not None:
+        _replaced(file, f"{new}\n")
+    screen.say(new)
 
 
-@app.command(epilog=EXIT_CODES)
+@command(app)
 def grant(
-    where: Where,
-    role: Annotated[str, typer.Argument(metavar="ROLE", help="A user or a group of users of that server.")],
+    where: str = WHERE,
+    role: str = typer.Argument(metavar="ROLE", help="A user or a group of users of that server."),
 ) -> None:
     """Let a PostgreSQL role spend: read, charge and record answers, and nothing else. Run as the ledger's owner.
 
     The role may call dalenius.append, which checks every entry inside the server, and may not write the tables. It
     cannot open accounts: the owner does, by opening a session on each data set once.
     """
-    with clear_errors():
-        from dalenius.session.ledger import Ledger
+    from dalenius.session.ledger import Ledger
 
-        with Ledger.open(where, create=False) as ledger:
-            ledger.grant(role)
-        screen.say(f"{role} may spend.")
+    with Ledger.open(where, create=False) as ledger:
+        ledger.grant(role)
+    screen.say(f"{role} may spend.")
 
 
-@app.command(epilog=EXIT_CODES)
+@command(app)
 def export(
-    where: Where,
-    out: Annotated[
-        str | None,
-        typer.Option("--out", metavar="FILE", help="A new file to write. [default: standard output]"),
-    ] = None,
+    where: str = WHERE,
+    out: str | None = typer.Option(
+        None, metavar="FILE", help="A new file to write. [default: standard output]"
+    ),
 ) -> None:
     """The whole ledger as lines of JSON: a heading, every entry in order, and the checkpoint they end at.
 
@@ -183,39 +160,35 @@ def export(
     hash is the SHA-256 of the JSON list
     ["dalenius ledger", schema, seq, kind, account, key, body, previous].
     """
-    with clear_errors():
-        from dalenius.session.ledger import Ledger
-        from dalenius.session.report import exported
+    from dalenius.session.ledger import Ledger
 
-        with Ledger.open(where, create=False) as ledger:
-            if out is None:
-                _print(exported(ledger))
-                return
-            path = Path(out)
-            try:
-                # "x": never over another file, least of all over the ledger.
-                with open(path, "x", encoding="ascii", opener=_private) as file:
-                    try:
-                        file.writelines(line + "\n" for line in exported(ledger))
-                    except BaseException:
-                        path.unlink()
-                        raise
-            except FileExistsError:
-                raise InvalidParameter(f"--out is {out!r}, which exists; name a new file.") from None
-            except OSError as problem:
-                raise InvalidParameter(
-                    f"--out is {out!r}, which cannot be written: {problem.strerror or problem}."
-                ) from problem
-        screen.say(f"Written: {out}")
+    with Ledger.open(where, create=False) as ledger:
+        if out is None:
+            _print(ledger.export())
+            return
+        path = Path(out)
+        try:
+            # "x": never over another file, least of all over the ledger.
+            with open(path, "x", encoding="ascii", opener=_private) as file:
+                try:
+                    file.writelines(line + "\n" for line in ledger.export())
+                except BaseException:
+                    path.unlink()
+                    raise
+        except FileExistsError:
+            raise InvalidParameter(f"--out is {out!r}, which exists; name a new file.") from None
+        except OSError as problem:
+            raise InvalidParameter(
+                f"--out is {out!r}, which cannot be written: {problem.strerror or problem}."
+            ) from problem
+    screen.say(f"Written: {out}")
 
 
-@app.command(epilog=EXIT_CODES)
+@command(app)
 def convert(
-    old: Annotated[str, typer.Argument(metavar="OLD", help="A ledger that dalenius 0.1 wrote.")],
-    new: Annotated[
-        str, typer.Argument(metavar="NEW", help="Where there is none yet: a file, or a postgresql:// URL.")
-    ],
-    as_json: AsJson = False,
+    old: str = typer.Argument(metavar="OLD", help="A ledger that dalenius 0.1 wrote."),
+    new: str = typer.Argument(metavar="NEW", help="Where there is none yet: a file, or a postgresql:// URL."),
+    as_json: bool = AS_JSON,
 ) -> None:
     """Make a ledger of this version from one that dalenius 0.1 wrote, and close the old one for ever.
 
@@ -229,20 +202,16 @@ def convert(
       old, new, accounts, charges, answers, checkpoint
       finished_before: whether there was nothing left to do
     """
-    with clear_errors():
-        from dalenius.session.convert import convert as make
+    from dalenius.session.convert import convert as make
 
-        found = make(old, new)
-        if as_json:
-            told = {
-                word: getattr(found, word)
-                for word in ("old", "new", "accounts", "charges", "answers", "checkpoint")
-            }
-            print(json.dumps({**told, "finished_before": found.again}, indent=2))
-            return
-        screen.say(f"{'Was converted before' if found.again else 'Converted'}: {found.new}")
-        screen.say(f"Closed: {found.old}")
-        screen.say(f"Checkpoint: {found.checkpoint}")
+    done = asdict(make(old, new))
+    again = done.pop("again")
+    if as_json:
+        screen.print_json({**done, "finished_before": again})
+        return
+    screen.say(f"{'Was converted before' if again else 'Converted'}: {done['new']}")
+    screen.say(f"Closed: {done['old']}")
+    screen.say(f"Checkpoint: {done['checkpoint']}")
 
 
 def read_expected(text: str | None) -> str | None:
@@ -316,21 +285,7 @@ def _analyst(account: dict[str, Any], who: dict[str, Any]) -> tuple[str, ...]:
 
 
 def _short(kind: str, exact: dict[str, str], up: bool) -> str:
-    from fractions import Fraction
-
     from dalenius.calculus.guarantees.cost import Cost
 
     parts: dict[str, Any] = {name: Fraction(value) for name, value in exact.items()}
     return Cost(kind, **parts).text(decimals.DIGITS, up)
-
-
-def _verification(found: Verification) -> dict[str, Any]:
-    return {
-        "sound": found.ok,
-        "problems": found.problems,
-        "entries": found.entries,
-        "accounts": found.accounts,
-        "charges": found.charges,
-        "answers": found.answers,
-        "checkpoint": found.checkpoint,
-    }

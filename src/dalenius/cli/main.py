@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import sys
 import traceback
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import typer
 
 from dalenius.cli import demo, ledger, show, tables
-from dalenius.cli.frame import EXIT_CODES, UNEXPECTED, AsJson, clear_errors
+from dalenius.cli.commands import AS_JSON, EXIT_CODES, UNEXPECTED, command
 from dalenius.cli.loss_expressions import (
     ALIASES,
     Expression,
@@ -25,7 +24,7 @@ from dalenius.cli.loss_expressions import (
     single_number,
 )
 from dalenius.cli.problems import GrammarError, quoted
-from dalenius.cli.promises import read_promise
+from dalenius.cli.promises import Promising, read_promise
 from dalenius.core import decimals
 from dalenius.errors import InvalidParameter
 
@@ -58,9 +57,7 @@ app.add_typer(ledger.app, name="ledger")
 tables.add_to(app)
 demo.add_to(app)
 
-Text = Annotated[
-    str, typer.Argument(metavar="EXPR", help="A loss; `dalenius --help` shows how to write one.")
-]
+EXPRESSION = typer.Argument(metavar="EXPR", help="A loss; `dalenius --help` shows how to write one.")
 
 
 def main() -> None:
@@ -86,14 +83,14 @@ def _version(wanted: bool) -> None:
 
 @app.callback()
 def _top(
-    version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and stop.")
-    ] = False,
+    version: bool = typer.Option(
+        False, "--version", callback=_version, is_eager=True, help="Print the version and stop."
+    ),
 ) -> None:
     """Options that belong to no command."""
 
 
-@app.command(epilog=EXIT_CODES)
+@command(app)
 def losses() -> None:
     """The names that an expression may use, with their parameters."""
     from dalenius import losses as known
@@ -108,21 +105,17 @@ def losses() -> None:
 # -- account -----------------------------------------------------------------------------------------
 
 
-@app.command(epilog=EXIT_CODES)
+@command(app)
 def account(
-    expression: Text,
-    delta: Annotated[
-        list[str] | None,
-        typer.Option("--delta", metavar="D", help="Bound epsilon at this delta; repeatable. [default: 1e-6]"),
-    ] = None,
-    epsilon: Annotated[
-        list[str] | None,
-        typer.Option("--epsilon", metavar="E", help="Bound delta at this epsilon; repeatable."),
-    ] = None,
-    engine: Annotated[
-        str, typer.Option("--engine", metavar="auto|contour|grid|proof", help="How the bounds are computed.")
-    ] = "auto",
-    as_json: AsJson = False,
+    expression: str = EXPRESSION,
+    delta: list[str] = typer.Option(
+        [], metavar="D", help="Bound epsilon at this delta; repeatable. [default: 1e-6]"
+    ),
+    epsilon: list[str] = typer.Option([], metavar="E", help="Bound delta at this epsilon; repeatable."),
+    engine: str = typer.Option(
+        "auto", metavar="auto|contour|grid|proof", help="How the bounds are computed."
+    ),
+    as_json: bool = AS_JSON,
 ) -> None:
     """Certified bounds on what a computation costs.
 
@@ -138,35 +131,33 @@ def account(
     worse_direction is "remove", "add", "same" (both have one law) or
     "tie" (the bounds overlap); infinity is the text "inf".
     """
-    with clear_errors():
-        deltas = [_option("--delta", text) for text in delta or ()]
-        epsilons = [_option("--epsilon", text) for text in epsilon or ()]
-        if not deltas and not epsilons:
-            deltas = [float(DEFAULT_DELTA)]
-        loss, how = read_loss(expression), cast("Engine", engine)
-        at_delta = [_line("delta", d, loss.epsilon_bounds(d, how), loss) for d in deltas]
-        at_epsilon = [_line("epsilon", e, loss.delta_bounds(e, how), loss) for e in epsilons]
-        variation = loss.delta_bounds(0.0, how)
-        if as_json:
-            _print_json(
-                {
-                    **_about(loss),
-                    "engine": engine,
-                    "epsilon_at_delta": at_delta,
-                    "delta_at_epsilon": at_epsilon,
-                    "total_variation": {"lower": variation.lower, "upper": variation.upper},
-                }
-            )
-            return
-        _print_about(loss)
-        for given, found, rows in (("delta", "epsilon", at_delta), ("epsilon", "delta", at_epsilon)):
-            if rows:
-                show.table(
-                    (given, f"{found} at least", f"{found} at most", "worse direction"), _cells(given, rows)
-                )
-                show.say()
-        low, high = decimals.rounded_down(variation.lower), decimals.rounded_up(variation.upper)
-        show.say(f"Total variation: at least {low}, at most {high}")
+    deltas = [_option("--delta", text) for text in delta]
+    epsilons = [_option("--epsilon", text) for text in epsilon]
+    if not deltas and not epsilons:
+        deltas = [float(DEFAULT_DELTA)]
+    loss, how = read_loss(expression), cast("Engine", engine)
+    at_delta = [_line("delta", d, loss.epsilon_bounds(d, how), loss) for d in deltas]
+    at_epsilon = [_line("epsilon", e, loss.delta_bounds(e, how), loss) for e in epsilons]
+    variation = loss.delta_bounds(0.0, how)
+    if as_json:
+        show.print_json(
+            {
+                **_about(loss),
+                "engine": engine,
+                "epsilon_at_delta": at_delta,
+                "delta_at_epsilon": at_epsilon,
+                "total_variation": {"lower": variation.lower, "upper": variation.upper},
+            }
+        )
+        return
+    _print_about(loss)
+    for given, bounded, rows in (("delta", "epsilon", at_delta), ("epsilon", "delta", at_epsilon)):
+        if rows:
+            header = (given, f"{bounded} at least", f"{bounded} at most", "worse direction")
+            show.table(header, [_cells(given, row) for row in rows])
+            show.say()
+    low, high = decimals.rounded_down(variation.lower), decimals.rounded_up(variation.upper)
+    show.say(f"Total variation: at least {low}, at most {high}")
 
 
 def _line(given: str, at: float, bounds: Bounds, loss: Loss) -> dict[str, Any]:
@@ -182,39 +173,28 @@ def _line(given: str, at: float, bounds: Bounds, loss: Loss) -> dict[str, Any]:
     return {given: at, "lower": bounds.lower, "upper": bounds.upper, "worse_direction": worse}
 
 
-def _cells(given: str, rows: Sequence[Mapping[str, Any]]) -> list[tuple[str, ...]]:
-    return [
-        (
-            decimals.exact(row[given]),
-            decimals.rounded_down(row["lower"]),
-            decimals.rounded_up(row["upper"]),
-            _direction(row["worse_direction"]),
-        )
-        for row in rows
-    ]
-
-
-def _direction(word: str) -> str:
-    return {"same": "both alike", "tie": "too close to tell"}.get(word, word)
+def _cells(given: str, row: Mapping[str, Any]) -> tuple[str, ...]:
+    worse = {"same": "both alike", "tie": "too close to tell"}
+    return (
+        decimals.exact(row[given]),
+        decimals.rounded_down(row["lower"]),
+        decimals.rounded_up(row["upper"]),
+        worse.get(row["worse_direction"], row["worse_direction"]),
+    )
 
 
 # -- calibrate ---------------------------------------------------------------------------------------
 
 
-@app.command(epilog=EXIT_CODES)
+@command(app, cls=Promising)
 def calibrate(
-    expression: Annotated[
-        str, typer.Argument(metavar="EXPR", help="A loss with one name in place of the number to be found.")
-    ],
-    promise: Annotated[
-        str,
-        typer.Option(
-            "--for",
-            metavar="PROMISE",
-            help="pure:EPSILON, approx:EPSILON,DELTA, zcdp:RHO, gdp:MU or rdp:ORDER,EPSILON.",
-        ),
-    ],
-    as_json: AsJson = False,
+    expression: str = typer.Argument(
+        metavar="EXPR", help="A loss with one name in place of the number to be found."
+    ),
+    promise: str = typer.Option(
+        ..., "--for", metavar="PROMISE", help="What is to be kept, such as approx:1.0,1e-5."
+    ),
+    as_json: bool = AS_JSON,
 ) -> None:
     """Find the parameter that just keeps a promise.
 
@@ -232,40 +212,32 @@ def calibrate(
       promise: {kind, values}
       verified: {quantity, upper, promised} for `value`
     """
-    with clear_errors():
-        wanted = read_promise(promise)
-        tree = parse(expression)
-        name = _variable(tree)
-        value = _solved(tree, name, wanted)
-        rounded = _rounded_safely(tree, name, value, wanted)
-        loss = evaluate(tree, {name: value if as_json else rounded})
-        found = wanted.measure(loss)
-        if as_json:
-            _print_json(
-                {
-                    **_about(loss),
-                    "variable": name,
-                    "value": value,
-                    "rounded": rounded,
-                    "promise": {"kind": wanted.tag, "values": list(wanted.numbers.values())},
-                    "verified": {
-                        "quantity": found.quantity,
-                        "upper": found.upper,
-                        "promised": found.promised,
-                    },
-                }
-            )
-            return
-        show.say(f"{name} = {decimals.exact(rounded)}")
-        show.say()
-        _print_about(loss)
-        high = decimals.rounded_up(found.upper)
-        # The promise itself is a bound too; it reads better than one digit above it.
-        if float(high) > found.promised >= found.upper:
-            high = decimals.exact(found.promised)
-        show.say(
-            f"Verified: {found.quantity} is at most {high} (promised: {decimals.exact(found.promised)})."
+    wanted = read_promise(promise)
+    tree = parse(expression)
+    name = _variable(tree)
+    value = _solved(tree, name, wanted)
+    rounded = _rounded_safely(tree, name, value, wanted)
+    loss = evaluate(tree, {name: value if as_json else rounded})
+    kept = wanted.measure(loss)
+    if as_json:
+        show.print_json(
+            {
+                **_about(loss),
+                "variable": name,
+                "value": value,
+                "rounded": rounded,
+                "promise": {"kind": wanted.tag, "values": list(wanted.numbers.values())},
+                "verified": {"quantity": kept.quantity, "upper": kept.upper, "promised": kept.promised},
+            }
         )
+        return
+    show.say(f"{name} = {decimals.exact(rounded)}\n")
+    _print_about(loss)
+    high, promised = decimals.rounded_up(kept.upper), decimals.exact(kept.promised)
+    # The promise itself is a bound too; it reads better than one digit above it.
+    if float(high) > kept.promised >= kept.upper:
+        high = promised
+    show.say(f"Verified: {kept.quantity} is at most {high} (promised: {promised}).")
 
 
 def _variable(tree: Expression) -> str:
@@ -316,13 +288,11 @@ def _rounded_safely(tree: Expression, name: str, value: float, wanted: Guarantee
 # -- explain and plot --------------------------------------------------------------------------------
 
 
-@app.command(epilog=EXIT_CODES)
+@command(app)
 def explain(
-    expression: Text,
-    delta: Annotated[
-        str, typer.Option("--delta", metavar="D", help="Probability of the events left out.")
-    ] = DEFAULT_DELTA,
-    as_json: AsJson = False,
+    expression: str = EXPRESSION,
+    delta: str = typer.Option(DEFAULT_DELTA, metavar="D", help="Probability of the events left out."),
+    as_json: bool = AS_JSON,
 ) -> None:
     """What a computation means for one person, in plain sentences.
 
@@ -334,53 +304,47 @@ def explain(
       posterior: list of {prior, at_most}, how sure an attacker can become
       text: the sentences
     """
-    with clear_errors():
-        at = _option("--delta", delta)
-        loss = read_loss(expression)
-        if not as_json:
-            show.say(loss.explain(at))
-            return
-        _print_json(
-            {
-                **_about(loss),
-                "delta": at,
-                "epsilon": loss.epsilon(at),
-                "membership_advantage": loss.membership_advantage(),
-                "power": [{"level": level, "at_most": loss.power(level)} for level in (0.01, 0.05, 0.1)],
-                "posterior": [
-                    {"prior": prior, "at_most": loss.posterior(prior, at)} for prior in (0.01, 0.1, 0.5)
-                ],
-                "text": loss.explain(at),
-            }
-        )
+    at = _option("--delta", delta)
+    loss = read_loss(expression)
+    if not as_json:
+        show.say(loss.explain(at))
+        return
+    show.print_json(
+        {
+            **_about(loss),
+            "delta": at,
+            "epsilon": loss.epsilon(at),
+            "membership_advantage": loss.membership_advantage(),
+            "power": [{"level": level, "at_most": loss.power(level)} for level in (0.01, 0.05, 0.1)],
+            "posterior": [{"prior": p, "at_most": loss.posterior(p, at)} for p in (0.01, 0.1, 0.5)],
+            "text": loss.explain(at),
+        }
+    )
 
 
-@app.command(epilog=EXIT_CODES)
+@command(app)
 def plot(
-    expression: Text,
-    out: Annotated[
-        str, typer.Option("--out", metavar="FILE", help="Where to draw: a .png, .svg or .pdf file.")
-    ],
+    expression: str = EXPRESSION,
+    out: str = typer.Option(metavar="FILE", help="Where to draw: a .png, .svg or .pdf file."),
 ) -> None:
     """Draw the privacy profile and the trade-off curve (needs matplotlib: pip install 'dalenius[plot]')."""
-    with clear_errors():
-        path = Path(out)
-        if path.suffix.lower() not in PICTURES:
-            raise InvalidParameter(
-                f"--out is {out!r}; it must end in {', '.join(PICTURES[:-1])} or {PICTURES[-1]}."
-            )
-        if not path.parent.is_dir():
-            raise InvalidParameter(
-                f"--out is {out!r}, and the folder {str(path.parent)!r} does not exist; create it first."
-            )
-        loss = read_loss(expression)
-        try:
-            loss.plot(str(path))
-        except OSError as problem:
-            raise InvalidParameter(
-                f"--out is {out!r}, which cannot be written: {problem.strerror or problem}."
-            ) from problem
-        show.say(f"Drawn: {out}")
+    path = Path(out)
+    if path.suffix.lower() not in PICTURES:
+        raise InvalidParameter(
+            f"--out is {out!r}; it must end in {', '.join(PICTURES[:-1])} or {PICTURES[-1]}."
+        )
+    if not path.parent.is_dir():
+        raise InvalidParameter(
+            f"--out is {out!r}, and the folder {str(path.parent)!r} does not exist; create it first."
+        )
+    loss = read_loss(expression)
+    try:
+        loss.plot(str(path))
+    except OSError as problem:
+        raise InvalidParameter(
+            f"--out is {out!r}, which cannot be written: {problem.strerror or problem}."
+        ) from problem
+    show.say(f"Drawn: {out}")
 
 
 # -- reading and printing ----------------------------------------------------------------------------
@@ -399,21 +363,7 @@ def _about(loss: Loss) -> dict[str, Any]:
 
 
 def _print_about(loss: Loss) -> None:
-    show.say(f"Loss: {loss.expression}")
-    show.say(f"Neighbours: {loss.adjacency.value} record")
-    show.say()
-
-
-def _print_json(content: object) -> None:
-    print(json.dumps(_finite(content), indent=2, allow_nan=False))
-
-
-def _finite(content: object) -> object:
-    if isinstance(content, dict):
-        return {key: _finite(value) for key, value in content.items()}
-    if isinstance(content, list):
-        return [_finite(value) for value in content]
-    return show.plain_number(content) if isinstance(content, float) else content
+    show.say(f"Loss: {loss.expression}\nNeighbours: {loss.adjacency.value} record\n")
 
 
 if __name__ == "__main__":

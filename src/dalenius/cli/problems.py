@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from difflib import get_close_matches
 
+from dalenius.core.nearest import meant
 from dalenius.errors import InvalidParameter
 
 WIDTH = 96
@@ -33,8 +33,8 @@ def excerpt(text: str, start: int, end: int) -> str:
 
 def suggestion(word: str, known: Iterable[str]) -> str:
     """`; did you mean "gaussian"?`, or nothing when no known word is near."""
-    near = get_close_matches(word.lower(), sorted(known), n=1, cutoff=0.6)
-    return f'; did you mean "{near[0]}"?' if near else ""
+    near = meant(word, known)
+    return "" if near is None else f'; did you mean "{near}"?'
 
 
 def quoted(text: str) -> str:

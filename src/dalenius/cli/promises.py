@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from typer.core import TyperCommand
+
+from dalenius.cli.commands import EXIT_CODES
 from dalenius.cli.loss_expressions import single_number
 from dalenius.cli.problems import GrammarError, quoted, suggestion
 from dalenius.errors import InvalidParameter
@@ -33,12 +36,10 @@ def read_promise(text: str) -> Guarantee:
     kind = words.get(word.strip().lower())
     if kind is None:
         hint = suggestion(word.strip(), words) or "."
-        spellings = [f"{tag}:{','.join(each.parameters).upper()}" for tag, each in written.items()]
-        message = (
-            f"{quoted(word)} is not a guarantee{hint} Write {', '.join(spellings[:-1])} or {spellings[-1]}."
+        raise GrammarError(
+            f"{quoted(word)} is not a guarantee{hint} Write {spellings()}.", text, 0, max(1, len(word))
         )
-        raise GrammarError(message, text, 0, max(1, len(word)))
-    spelling = f"write {kind.tag}:{','.join(kind.parameters).upper()}."
+    spelling = f"write {_spelling(kind)}."
     if rest is None:
         raise GrammarError(f"{kind.tag} lacks its values; {spelling}", text, 0, len(word))
     pieces = rest.split(",")
@@ -51,6 +52,26 @@ def read_promise(text: str) -> Guarantee:
         values.append(_value(text, at + (label.end() if label else 0), at + len(piece), name, check))
         at += len(piece) + 1
     return kind(*values)
+
+
+class Promising(TyperCommand):
+    """A command whose help lists the guarantees; they are loaded only then."""
+
+    def format_epilog(self, ctx: Any, formatter: Any) -> None:
+        self.epilog = f"A PROMISE is {spellings()}.\n\n{EXIT_CODES}"
+        super().format_epilog(ctx, formatter)
+
+
+def spellings() -> str:
+    """How each guarantee is written."""
+    from dalenius.calculus.guarantees import KINDS
+    from dalenius.calculus.guarantees.guarantee import either
+
+    return either([_spelling(kind) for kind in KINDS.values() if kind.parameters])
+
+
+def _spelling(kind: type[Guarantee]) -> str:
+    return f"{kind.tag}:{','.join(kind.parameters).upper()}"
 
 
 def _parts(text: str) -> tuple[str, int, str | None]:

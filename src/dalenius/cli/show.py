@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
+import json
 import math
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from typing import Any
 
 
-def plain_number(value: float) -> float | str:
-    """JSON has no infinity: the text "inf" stands for it."""
-    if math.isinf(value):
-        return "inf" if value > 0 else "-inf"
+def print_json(content: object, indent: int | None = 2) -> None:
+    """One JSON object. JSON has no infinity and no NaN: the text "inf" stands for the one, null for the other."""
+    print(json.dumps(_plain(content), indent=indent, allow_nan=False, default=str))
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _plain(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(inner) for inner in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None if math.isnan(value) else str(float(value))
     return value
 
 

@@ -5,16 +5,17 @@ from __future__ import annotations
 import math
 import operator
 import os
+from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
-from typing import SupportsFloat, SupportsIndex
 
 import numpy as np
 
 from dalenius.errors import InvalidParameter, TooLittleNoise
 
-Real = SupportsFloat | SupportsIndex
+Check = Callable[[str, object], float]
+"""From a parameter's name and what was given for it to the number, or InvalidParameter."""
 
 
 MOST = 10**300
@@ -45,27 +46,37 @@ def number(name: str, value: object, allowed: str = "a finite number") -> float:
 
 def positive(name: str, value: object, why: str = "") -> float:
     """A finite float above zero."""
-    return _within(name, value, "a finite number above 0", lambda x: x > 0, why)
+    return within(name, value, "a finite number above 0", lambda x: x > 0, why)
 
 
 def nonnegative(name: str, value: object, why: str = "") -> float:
     """A finite float, zero included."""
-    return _within(name, value, "a finite number, 0 or more", lambda x: x >= 0, why)
+    return within(name, value, "a finite number, 0 or more", lambda x: x >= 0, why)
 
 
 def probability(name: str, value: object, why: str = "") -> float:
     """A float in [0, 1]."""
-    return _within(name, value, "a number in [0, 1]", lambda x: 0 <= x <= 1, why)
+    return within(name, value, "a number in [0, 1]", lambda x: 0 <= x <= 1, why)
 
 
 def failure_probability(name: str, value: object, why: str = "") -> float:
     """A float in [0, 1): a delta."""
-    return _within(name, value, "a number in [0, 1)", lambda x: 0 <= x < 1, why)
+    return within(name, value, "a number in [0, 1)", lambda x: 0 <= x < 1, why)
+
+
+def open_probability(name: str, value: object, why: str = "") -> float:
+    """A float strictly between 0 and 1."""
+    return within(name, value, "a number strictly between 0 and 1", lambda x: 0 < x < 1, why)
 
 
 def confidence(value: object) -> float:
     """A float strictly between 0 and 1."""
-    return _within("confidence", value, "a number strictly between 0 and 1", lambda x: 0 < x < 1, "")
+    return open_probability("confidence", value)
+
+
+def order(name: str, value: object) -> float:
+    """A finite Renyi order above 1."""
+    return within(name, value, "a finite number above 1", lambda x: x > 1)
 
 
 def count(name: str, value: object, least: int = 0) -> int:
@@ -91,6 +102,13 @@ def count(name: str, value: object, least: int = 0) -> int:
 def is_one_of(value: object, *words: str) -> bool:
     """Whether it is one of these words; an array, which cannot be compared with them, is none."""
     return isinstance(value, str) and value in words
+
+
+def one_of(name: str, value: object, *words: str) -> None:
+    """Refuse what is not one of these words."""
+    if not is_one_of(value, *words):
+        known = " or ".join((", ".join(map(repr, words[:-1])), repr(words[-1])))
+        raise InvalidParameter.of(name, f"{name} is {shown(value)}; it must be {known}.")
 
 
 def flag(name: str, value: object) -> bool:
@@ -128,8 +146,11 @@ def ratio_up(a: float, b: float) -> float:
 
 
 def float_up(exact: Fraction) -> float:
-    """The least float that is not below an exact number."""
-    nearest = float(exact)
+    """The least float that is not below an exact number; inf beyond the range of floats."""
+    try:
+        nearest = float(exact)
+    except OverflowError:
+        return math.inf
     return nearest if Fraction(nearest) >= exact else math.nextafter(nearest, math.inf)
 
 
@@ -144,9 +165,10 @@ def moderate(name: str, value: float, most: float = 1e4) -> float:
     return value
 
 
-def _within(name: str, value: object, allowed: str, holds: object, why: str) -> float:
+def within(name: str, value: object, allowed: str, holds: Callable[[float], bool], why: str = "") -> float:
+    """A finite float with a property, which `allowed` puts in words."""
     result = number(name, value, allowed)
-    if not holds(result):  # type: ignore[operator]
+    if not holds(result):
         raise InvalidParameter.of(
             name, f"{name} is {result}; it must be {allowed}.{' ' + why if why else ''}"
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dalenius.learn.data.refits import Refits
 from dalenius.learn.methods.descent import Descent
-from dalenius.learn.methods.trial_counts import (
+from dalenius.adaptive.selection.trial_counts import (
     FixedTries,
     GeometricTries,
     NegativeBinomialTries,

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -19,15 +19,10 @@ from typing import TYPE_CHECKING, Any
 from dalenius.calculus.guarantees import Filter, Guarantee
 from dalenius.calculus.guarantees.cost import Cost
 from dalenius.calculus.loss import Loss
-from dalenius.errors import (
-    BudgetExceeded,
-    EngineFailed,
-    InvalidParameter,
-    LedgerDamaged,
-    LedgerError,
-)
+from dalenius.errors import BudgetExceeded, EngineFailed, InvalidParameter, LedgerDamaged, LedgerError
 from dalenius.session.entries import Entry, digest, now
 from dalenius.session.store import Rows
+from dalenius.session.terms import listed
 from dalenius.tables.engines.failure import FAILED
 
 if TYPE_CHECKING:
@@ -79,22 +74,18 @@ class Balance:
         return Balance(self.total + cost, {**self.by, analyst or "": self.of(analyst) + cost})
 
 
+@dataclass(eq=False, repr=False)
 class Account:
     """The budget of one dataset; make one with `Ledger.account`."""
 
-    def __init__(
-        self,
-        ledger: Ledger,
-        seq: int,
-        dataset: str,
-        filter: Filter,
-        limit: Cost,
-        shares: Mapping[str, Fraction],
-        analyst: str | None,
-        unit: str,
-    ) -> None:
-        self.ledger, self.seq, self.dataset, self.filter = ledger, seq, dataset, filter
-        self.limit, self.shares, self.analyst, self.unit = limit, shares, analyst, unit
+    ledger: Ledger
+    seq: int
+    dataset: str
+    filter: Filter
+    limit: Cost
+    shares: Mapping[str, Fraction]
+    analyst: str | None
+    unit: str
 
     def __repr__(self) -> str:
         who = f", analyst={self.analyst!r}" if self.analyst else ""
@@ -189,7 +180,7 @@ class Account:
         with contextlib.suppress(Exception):  # then the charge is there without an answer, which says enough
             self._keep(ticket, {"answer": "null", "failed": True})
 
-    def _keep(self, ticket: Ticket, told: Mapping[str, object]) -> str:
+    def _keep(self, ticket: Ticket, outcome: Mapping[str, object]) -> str:
         with self.ledger.writing() as rows:
             charge = rows.get(ticket.seq)
             if (
@@ -199,11 +190,11 @@ class Account:
                 or ticket.account != self.seq
             ):
                 raise LedgerError("the ticket is not for a charge in this account; charge first.")
-            for earlier in rows.every("answer", self.seq, ticket.key):
+            for earlier in rows.answers(self.seq, ticket.key):
                 if earlier.content()["charge"] == ticket.seq:
                     raise LedgerError("this charge has its answer already; charge again for another one.")
             moment = now()
-            body = {"charge": ticket.seq, **told, "time": moment}
+            body = {"charge": ticket.seq, **outcome, "time": moment}
             self.ledger.append(rows, "answer", self.seq, ticket.key, body)
         return moment
 
@@ -211,8 +202,8 @@ class Account:
         """The answer to the identical question, if there is one; free."""
         key = digest(_checked_text("the question", question))
         with self.ledger.reading() as rows:
-            found = self._recorded(rows, key)
-        return None if found is None else str(found.content()["answer"])
+            answer = self._recorded(rows, key)
+        return None if answer is None else str(answer.content()["answer"])
 
     # -- where the data is ----------------------------------------------------------------------------
 
@@ -232,19 +223,15 @@ class Account:
                     f"where the data of {self.dataset!r} is was recorded by somebody else at this moment; try again."
                 )
             nothing = self.filter.nothing
-            charge = self._append(
-                rows, digest(WHERE), WHERE, nothing, self._balance(rows).plus(self.analyst, nothing)
-            )
+            after = self._balance(rows).plus(self.analyst, nothing)
+            charge = self._append(rows, digest(WHERE), WHERE, nothing, after)
             body = {"charge": charge.seq, "answer": json.dumps(dict(place)), "time": now()}
             self.ledger.append(rows, "answer", self.seq, charge.key, body)
 
     def _place(self, rows: Rows) -> dict[str, Any] | None:
-        noted = rows.every("answer", self.seq, digest(WHERE))
-        if noted:
-            found: dict[str, Any] = json.loads(noted[-1].content()["answer"])
-            return found
-        opening = rows.get(self.seq)
-        return None if opening is None else opening.content().get("place")
+        noted, opening = rows.answers(self.seq, digest(WHERE)), rows.get(self.seq)
+        place = opening.content().get("place") if opening is not None else None
+        return json.loads(noted[-1].content()["answer"]) if noted else place
 
     # -- inside -----------------------------------------------------------------------------------
 
@@ -304,7 +291,7 @@ class Account:
 
     def _recorded(self, rows: Rows, key: str) -> Entry | None:
         """The first answer under a key; a charge that failed has none."""
-        return next((e for e in rows.every("answer", self.seq, key) if not e.content().get("failed")), None)
+        return next((e for e in rows.answers(self.seq, key) if not e.content().get("failed")), None)
 
     def _cost(self, cost: Cost | Loss) -> Cost:
         if isinstance(cost, Loss):
@@ -326,11 +313,6 @@ def read_balance(total: Mapping[str, str], by: Mapping[str, Mapping[str, str]], 
         )
     except InvalidParameter:
         raise LedgerDamaged("the charges of the ledger are not of the kind its account says.") from None
-
-
-def listed(names: Iterable[str]) -> str:
-    """Names for a message; what a terminal would obey is written out."""
-    return ", ".join(name if name.isprintable() else ascii(name) for name in sorted(names))
 
 
 def _checked_answer(answer: Any) -> str:

@@ -6,6 +6,8 @@
 Each arrow is one durable transaction, and after each the conversion may be killed: the next run goes on from there. At
 no moment are two ledgers open, so that nothing can be spent twice:
 
+- before anything is changed, all of the old ledger is put into the words of version 2 once, for nothing but to see that
+  it can be;
 - the old ledger is closed first, under its write lock and after the last charge in it was checked: by a final entry
   that names the new ledger, which no reader of version 0.1 accepts at its place, and by the version of its head, which
   0.1 looks at in every transaction and refuses ("install a newer dalenius"), also where it had the ledger open;
@@ -20,18 +22,21 @@ from __future__ import annotations
 
 import os
 import uuid
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, cast
 
 from dalenius.errors import InvalidParameter, LedgerDamaged, LedgerError
+from dalenius.session.chain import BATCH
 from dalenius.session.entries import CLOSED, FIRST, SCHEMA, START, Entry, Kind, digest, now
-from dalenius.session.ledger import BATCH, PATIENCE, new_store, other_version
 from dalenius.session.memory import Memory
 from dalenius.session.store import Rows, Store
+from dalenius.session.stores import PATIENCE, new_store
 from dalenius.session.verify import Verification, verified
-from dalenius.session.version1 import ADJACENCIES, body_of, unit_of
-from dalenius.session.version1_sessions import told_anew
+from dalenius.session.version1 import ADJACENCIES, body_of
+from dalenius.session.version1_sessions import WRONG, in_version_2
+from dalenius.session.versions import other_version
 
 
 @dataclass(frozen=True)
@@ -114,6 +119,7 @@ class _Conversion:
             if self.new.exists():
                 raise InvalidParameter(f"there is something at {self.new.label!r} already; name a new place.")
             self.new.check_room()
+            self._rehearse()
             self._close()
         closing = self.memory.closings[0]
         if closing["place_digest"] != digest(self.new.place):
@@ -129,31 +135,24 @@ class _Conversion:
                     "Restore it: one made anew would forget what was spent in it."
                 )
             self.new.create(self._entries(closing), CLOSED + SCHEMA)
-        found = self._check_new(closing)
+        made = self._check_new(closing)
         if not finished:
-            self._finish(found)
+            self._finish(made)
         again = self._version(self.new) == SCHEMA
         if not again:
             with self.new.writing() as rows:
                 rows.set_version(SCHEMA)
-        return Conversion(
-            self.old.label,
-            self.new.label,
-            found.accounts,
-            found.charges,
-            found.answers,
-            found.checkpoint,
-            again,
-        )
+        counts = made.accounts, made.charges, made.answers
+        return Conversion(self.old.label, self.new.label, *counts, made.checkpoint, again)
 
     # -- the old one ----------------------------------------------------------------------------------
 
     def _read_old(self) -> None:
         """All of it, checked: the chain, the sums, and that nothing is spent beyond a budget."""
-        found = verified(self.old, version=FIRST)
-        if not found.ok:
+        read = verified(self.old, version=FIRST, closed=True)
+        if not read.ok:
             raise LedgerDamaged(
-                f"the ledger {self.old.label!r} is not sound, and was left as it is: {found.problems[0]}. Restore a "
+                f"the ledger {self.old.label!r} is not sound, and was left as it is: {read.problems[0]}. Restore a "
                 "copy that verifies and is at least as recent."
             )
         with self.old.reading() as rows:
@@ -161,11 +160,21 @@ class _Conversion:
 
     def _read_on(self, rows: Rows) -> None:
         """What was added since; in a transaction, so that it is the end of it."""
-        while batch := rows.after(self.memory.seq, BATCH):
-            self.memory.add(batch)
+        self.memory.add(_each(rows, self.memory.seq))
         head = rows.head()
         if (head.seq, head.hash) != (self.memory.seq, self.memory.hash):
             raise LedgerDamaged(f"the end of the ledger {self.old.label!r} is missing or was changed.")
+
+    def _rehearse(self) -> None:
+        """Make all entries of the new ledger and keep none: once the old one is closed, there must be a new one."""
+        try:
+            for _ in self._entries({"to": "", "time": ""}):
+                pass
+        except WRONG as problem:
+            raise LedgerDamaged(
+                f"the ledger {self.old.label!r} holds an entry that is not as dalenius 0.1 wrote them, and was left as "
+                f"it is: {problem}."
+            ) from None
 
     def _close(self) -> None:
         """The last that is charged in it was charged before."""
@@ -186,13 +195,13 @@ class _Conversion:
         with self.old.reading() as rows:
             self._read_on(rows)
 
-    def _finish(self, found: Verification) -> None:
+    def _finish(self, made: Verification) -> None:
         """From now on the new ledger is not made again."""
         with self.old.writing() as rows:
             self._read_on(rows)
             if len(self.memory.closings) == 1:
                 to = self.memory.closings[0]["to"]
-                self._mark(rows, {"converted": True, "to": to, "checkpoint": found.checkpoint, "time": now()})
+                self._mark(rows, {"converted": True, "to": to, "checkpoint": made.checkpoint, "time": now()})
 
     def _mark(self, rows: Rows, body: dict[str, Any]) -> None:
         rows.add(Entry.after(self.memory.seq, self.memory.hash, "open", 0, "", body, FIRST))
@@ -203,37 +212,35 @@ class _Conversion:
         """The entries of the old ledger, each with the number it had, in the words and the chain of version 2."""
         seq, hash = 0, START
         with self.old.reading() as rows:
-            told = self._sessions(rows)
-            while batch := rows.after(seq, BATCH):
-                for entry in batch:
-                    if entry.kind == "open" and entry.seq > 1:
-                        return
-                    if not entry.is_of(FIRST) or self.memory.hash_of(entry.seq) != entry.hash:
-                        raise LedgerDamaged(f"entry {entry.seq} of the old ledger was changed.")
-                    body = self._first(entry, closing) if entry.seq == 1 else body_of(entry)
-                    key, kind = entry.key, cast(Kind, entry.kind)
-                    known = told.get(body["charge"] if kind == "answer" else entry.seq)
-                    if known is not None and kind in ("charge", "answer"):
-                        key = digest(known[0])
-                        body[{"charge": "question", "answer": "answer"}[kind]] = known[kind == "answer"]
-                    made = Entry.after(seq, hash, kind, entry.account, key, body)
-                    seq, hash = made.seq, made.hash
-                    yield made
+            sessions = self._sessions(rows)
+            for entry in _each(rows):
+                if entry.kind == "open" and entry.seq > 1:
+                    return
+                if not entry.is_of(FIRST) or self.memory.hash_of(entry.seq) != entry.hash:
+                    raise LedgerDamaged(f"entry {entry.seq} of the old ledger was changed.")
+                body = self._first(entry, closing) if entry.seq == 1 else body_of(entry)
+                key, kind = entry.key, cast(Kind, entry.kind)
+                texts = sessions.get(body["charge"] if kind == "answer" else entry.seq)
+                if texts is not None and kind in ("charge", "answer"):
+                    key = digest(texts["charge"])
+                    body["question" if kind == "charge" else "answer"] = texts[kind]
+                made = Entry.after(seq, hash, kind, entry.account, key, body)
+                seq, hash = made.seq, made.hash
+                yield made
 
-    def _sessions(self, rows: Rows) -> dict[int, tuple[str, str]]:
-        """What sessions asked and were answered, in the words of version 2, by the number of the charge."""
-        found, asked, last = {}, {}, 0
-        while batch := rows.after(last, BATCH):
-            for entry in batch:
-                body, last = entry.read(), entry.seq
-                if entry.kind == "charge":
-                    asked[entry.seq] = body["question"]
-                elif entry.kind == "answer" and not body.get("failed"):
-                    adjacency = ADJACENCIES[self.memory.accounts[entry.account].opening["adjacency"]]
-                    told = told_anew(asked[body["charge"]], body["answer"], unit_of, adjacency)
-                    if told is not None:
-                        found[body["charge"]] = told
-        return found
+    def _sessions(self, rows: Rows) -> dict[int, dict[str, str]]:
+        """What a session asked in a charge and was told in its answer, in version 2; by the number of the charge."""
+        sessions, asked = {}, {}
+        for entry in _each(rows):
+            body = entry.read()
+            if entry.kind == "charge":
+                asked[entry.seq] = body["question"]
+            elif entry.kind == "answer" and not body.get("failed"):
+                adjacency = ADJACENCIES[self.memory.accounts[entry.account].opening["adjacency"]]
+                texts = in_version_2(asked[body["charge"]], body["answer"], adjacency)
+                if texts is not None:
+                    sessions[body["charge"]] = dict(zip(("charge", "answer"), texts, strict=True))
+        return sessions
 
     def _first(self, entry: Entry, closing: dict[str, Any]) -> dict[str, Any]:
         last = self.memory.seq - len(self.memory.closings)
@@ -251,28 +258,29 @@ class _Conversion:
             raise InvalidParameter(f"there is another ledger at {self.new.label!r}; name a new place.")
         memory = Memory()
         with self.new.reading() as rows:
-            while batch := rows.after(memory.seq, BATCH):
-                memory.add(batch)
+            memory.add(_each(rows))
         if memory.id != closing["to"]:
             raise InvalidParameter(
                 f"the ledger at {self.new.label!r} does not come from this conversion; put it elsewhere first."
             )
         for seq, tally in self.memory.accounts.items():
             there = memory.accounts.get(seq)
-            parts = [] if there is None else [(tally.total, there.total), *_by(tally.by, there.by)]
-            if not parts or any(
-                spent.get(part, 0) < sum for sums, spent in parts for part, sum in sums.items()
+            if there is None or any(
+                not Counter(sums) <= Counter(there.by.get(who)) for who, sums in tally.by.items()
             ):
                 raise LedgerDamaged(f"the ledger at {self.new.label!r} lacks charges of the old one.")
-        found = verified(self.new, version=SCHEMA, heads=(SCHEMA, CLOSED + SCHEMA))
-        if not found.ok:
-            raise LedgerDamaged(f"the ledger at {self.new.label!r} is not sound: {found.problems[0]}.")
-        return found
+        read = verified(self.new, closed=True)
+        if not read.ok:
+            raise LedgerDamaged(f"the ledger at {self.new.label!r} is not sound: {read.problems[0]}.")
+        return read
 
     def _version(self, store: Store) -> Any:
         with store.reading() as rows:
             return rows.head().version
 
 
-def _by(old: dict[str, dict[str, int]], new: dict[str, dict[str, int]]) -> list[tuple[Any, Any]]:
-    return [(sums, new.get(who, {})) for who, sums in old.items()]
+def _each(rows: Rows, last: int = 0) -> Iterator[Entry]:
+    """The entries after this one, in order; not checked."""
+    while batch := rows.tail(last + 1, BATCH)[1]:
+        yield from batch
+        last = batch[-1].seq

@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import math
 import os
-import select
+import selectors
 import threading
 import time
 from collections.abc import Generator
@@ -39,29 +39,13 @@ class Timed(psycopg.Connection[Row]):
             return done.value
 
     def _ready(self, wanted: Wait) -> Ready:
-        left = self.deadline - time.monotonic()
-        found = _polled(self.pgconn.socket, wanted, left) if left > 0 else Ready(0)
-        if not found:
+        left = min(self.deadline - time.monotonic(), 1e6)
+        with selectors.DefaultSelector() as selector:
+            selector.register(self.pgconn.socket, wanted)
+            events = selector.select(left) if left > 0 else []
+        if not events:
             raise TooLong("the server did not answer in time")
-        return found
-
-
-def _polled(descriptor: int, wanted: Wait, seconds: float) -> Ready:
-    if not hasattr(select, "poll"):  # Windows
-        sockets = [descriptor]
-        reading, writing = (sockets if wanted & flag else [] for flag in (Wait.R, Wait.W))
-        can_read, can_write, _ = select.select(reading, writing, [], min(seconds, 1e6))
-        return Ready((Ready.R if can_read else 0) | (Ready.W if can_write else 0))
-    poll = select.poll()
-    poll.register(
-        descriptor, (select.POLLIN if wanted & Wait.R else 0) | (select.POLLOUT if wanted & Wait.W else 0)
-    )
-    events = sum(event for _, event in poll.poll(min(seconds, 1e6) * 1000))
-    broken = events & ~(select.POLLIN | select.POLLOUT)  # whoever reads or writes will see what is wrong
-    reads, writes = events & select.POLLIN or broken, events & select.POLLOUT or broken
-    return Ready(
-        (Ready.R if reads and wanted & Wait.R else 0) | (Ready.W if writes and wanted & Wait.W else 0)
-    )
+        return Ready(events[0][1])
 
 
 class _Attempt(threading.Thread):

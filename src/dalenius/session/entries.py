@@ -93,26 +93,14 @@ class Entry(NamedTuple):
     def read(self) -> dict[str, Any]:
         """The body of an entry that is known to be intact."""
         try:
-            found, end = _scan(
+            content, end = _scan(
                 self.body, 0
-            )  # `json.loads` without the search for spaces, which there are none
+            )  # as `json.loads`, without its search for spaces: there are none
         except (ValueError, RecursionError):
-            found, end = None, 0
-        if not isinstance(found, dict) or end != len(self.body):
+            content, end = None, 0
+        if not isinstance(content, dict) or end != len(self.body):
             raise LedgerDamaged(f"entry {self.seq} of the ledger is not an entry as we write them.")
-        return found
-
-    def as_dict(self) -> dict[str, Any]:
-        """Everything, for an export; the body stays text, since the hash is over its exact letters."""
-        return {
-            "seq": self.seq,
-            "kind": self.kind,
-            "account": self.account,
-            "key": self.key,
-            "body": self.body,
-            "previous": self.previous,
-            "hash": self.hash,
-        }
+        return content
 
 
 def chained(

@@ -8,6 +8,7 @@ import numpy as np
 
 from dalenius.errors import InvalidParameter
 from dalenius.tables.aggregates.aggregate import Inputs
+from dalenius.tables.facts.nearest import nearest
 from dalenius.tables.plan.plan import Plan
 from dalenius.tables.release.released import Released
 
@@ -29,12 +30,10 @@ class Explanation:
         that `rows` is needed for them. What is in the middle of the bounds errs least: this is about a group
         whose values sit there, evenly spread.
         """
-        found = self._errors(confidence, rows)
-        if column is not None and column not in found:
-            raise InvalidParameter(
-                f"there is no column {column!r} in the answer; there are {', '.join(found)}."
-            )
-        wanted = found if column is None else {column: found[column]}
+        errors = self._errors(confidence, rows)
+        if column is not None and column not in errors:
+            raise InvalidParameter(f"there is no column {column!r} in the answer; {nearest(column, errors)}.")
+        wanted = errors if column is None else {column: errors[column]}
         kinds = dict(self.plan.query.aggregates)
         for name, error in wanted.items():
             if error is None:
@@ -43,12 +42,12 @@ class Explanation:
 
     def _errors(self, confidence: float, rows: float | None) -> dict[str, float | None]:
         typical = None if rows is None else self._typical(rows)
-        found = {}
+        errors = {}
         for name, aggregate, roles in self.plan.query.parts:
             noises = {role: self.plan.of[measure] for role, measure in roles.items()}
             inputs = None if typical is None else Inputs(roles, typical, 1 - confidence)
-            found[name] = aggregate.error(noises, inputs, confidence)
-        return found
+            errors[name] = aggregate.error(noises, inputs, confidence)
+        return errors
 
     def _typical(self, rows: float) -> Released:
         """A group of so many rows, evenly spread over the bounds, without noise in its middle."""

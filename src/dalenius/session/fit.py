@@ -30,8 +30,7 @@ from dalenius.learn.models.public_bounds import PublicBounds
 from dalenius.learn.models.search import PrivateSearch
 from dalenius.learn.models.subsample_aggregate import SubsampleAggregate
 from dalenius.learn.saved import mark, model_record, released_record, restore
-from dalenius.session.record.answers import fit_answer, read_fit
-from dalenius.session.record.questions import fit_question
+from dalenius.session.record import answers, questions
 from dalenius.tables.aggregates import sum as sum_of
 from dalenius.tables.ask.query import Query, Table
 from dalenius.tables.compute import exact
@@ -106,18 +105,18 @@ class Fitting:
             model = model_record(self.model)
         except CannotBeWritten:
             model = {"kind": "like_no_other", "mark": uuid.uuid4().hex}
-        return fit_question(model, self.query, self.unit, self.loss.adjacency)
+        return questions.of_fit(model, self.query, self.unit, self.loss.adjacency)
 
     def compute(self, source: Source) -> str:
         """Read, fit, and write down what is released: the coefficients and nothing else."""
         rows = exact.rows(source, self.query, self.unit)
         fitted = clone(self.model).fit(self.scale.transform(rows[:, :-1]), rows[:, -1])
-        return fit_answer(released_record(fitted))
+        return answers.to_fit(released_record(fitted))
 
     def restored(self, text: str) -> Pipeline:
         """The model as it was released; it predicts from features in the user's units."""
         model = clone(self.model)
-        mark(model, restore(model, read_fit(text)), len(self.scale.bounds), self.loss)
+        mark(model, restore(model, answers.read_fit(text)), len(self.scale.bounds), self.loss)
         return Pipeline([("bounds", self.scale), ("model", model)])
 
     @property
@@ -151,23 +150,23 @@ def of_a_unit(loss: Loss, unit: Unit, adjacency: Adjacency, budget: Filter | Non
 
 
 def _columns(what: str, given: Columns | object) -> dict[str, tuple[float, float] | None]:
-    if isinstance(given, str):
-        return {given: None}
     if isinstance(given, Mapping):
-        found: dict[str, tuple[float, float] | None] = dict(given)
+        columns: dict[str, tuple[float, float] | None] = dict(given)
     else:
-        listed: list[Any] = list(given) if isinstance(given, Iterable) else [None]
-        if not all(isinstance(name, str) for name in listed):
+        names: list[Any] = (
+            [given] if isinstance(given, str) or not isinstance(given, Iterable) else list(given)
+        )
+        if not all(isinstance(name, str) for name in names):
             raise InvalidParameter(
                 f"{what} is {shown(given)}; it must be a column, a list of columns, or columns with their bounds: "
                 "{'age': (18, 90)}."
             )
-        found = dict.fromkeys(listed)
-        if len(found) < len(listed):
+        columns = dict.fromkeys(names)
+        if len(columns) < len(names):
             raise InvalidParameter(f"{what} names a column twice.")
-    if not found:
+    if not columns:
         raise InvalidParameter(f"{what} is empty; name at least one column.")
-    return found
+    return columns
 
 
 def _beside(classes: Any) -> tuple[float, float]:

@@ -19,10 +19,11 @@ import threading
 import weakref
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
-from dalenius.calculus.guarantees.amounts import GRAINS, PLACES
+from dalenius.calculus.guarantees.amounts import GRAINS, PLACES, decimal
 from dalenius.errors import LedgerDamaged
 from dalenius.session.entries import FIRST, KINDS, SCHEMA, START, Entry, digest
 
@@ -145,16 +146,13 @@ class Memory:
         closing = entry.kind == ("open" if self.version == FIRST else "close") and entry.seq > 1
         if ((entry.kind == "open") != (entry.seq == 1) or self.closings) and not closing:
             self._say(f"entry {entry.seq} is of kind {entry.kind!r}, out of its place")
+        kinds = {"account": self._account, "charge": self._charge, "answer": self._answer}
         if closing:
             self.closings.append(body)
-        elif entry.kind == "charge":
-            self._charge(entry, body)
-        elif entry.kind == "answer":
-            self._answer(entry, body)
-        elif entry.kind == "account":
-            self._account(entry, body)
         elif entry.kind == "open":
             self.id = str(body["ledger"])
+        elif entry.kind in kinds:
+            kinds[entry.kind](entry, body)
         else:
             known = ", ".join(KINDS)
             self._say(
@@ -176,9 +174,9 @@ class Memory:
             self._say(f"entry {entry.seq} is filed under another question")
         cost, who = _sums(body["cost"]), body["analyst"] or ""
         total, mine = _plus(tally.total, cost), _plus(tally.by.get(who, {}), cost)
-        told = {name: _sums(sums) for name, sums in body["by"].items()}
-        others = (tally.by.get(name) == sums for name, sums in told.items() if name != who)
-        if _sums(body["spent"]) != total or told.get(who) != mine or not all(others):
+        stated = {name: _sums(sums) for name, sums in body["by"].items()}
+        others = (tally.by.get(name) == sums for name, sums in stated.items() if name != who)
+        if _sums(body["spent"]) != total or stated.get(who) != mine or not all(others):
             self._say(f"entry {entry.seq} does not add up: what it says is spent is not what was charged")
         tally.total, tally.by[who] = total, mine
         tally.charges += 1
@@ -202,7 +200,7 @@ class Memory:
 
 def written(sums: Mapping[str, int]) -> dict[str, str]:
     """As an entry writes it."""
-    return {part: _decimal(amount) for part, amount in sums.items()}
+    return {part: decimal(Fraction(grains, GRAINS)) for part, grains in sums.items()}
 
 
 def _sums(content: Mapping[str, str]) -> Sums:
@@ -210,20 +208,13 @@ def _sums(content: Mapping[str, str]) -> Sums:
     return {part: grains for part, text in content.items() if (grains := _grains(text))}
 
 
-def _decimal(grains: int) -> str:
-    """What `amounts.decimal` writes."""
-    whole, part = divmod(grains, GRAINS)
-    return f"{whole}.{part:0{PLACES}d}".rstrip("0").rstrip(".")
-
-
 @lru_cache(maxsize=10_000)
 def _grains(text: str) -> int:
     """A number as `amounts.decimal` writes it, in grains; another spelling is refused."""
-    found = _DECIMAL.fullmatch(text)
-    if found is None or len(found[2] or "") > PLACES:
+    parts = _DECIMAL.fullmatch(text)
+    if parts is None or len(parts[2] or "") > PLACES:
         raise ValueError("an amount must be an exact decimal number.")
-    grains: int = int(found[1]) * GRAINS + int((found[2] or "").ljust(PLACES, "0"))
-    return grains
+    return int(parts[1] + (parts[2] or "").ljust(PLACES, "0"))
 
 
 def _plus(sums: Sums, more: Sums) -> Sums:

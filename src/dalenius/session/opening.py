@@ -12,18 +12,17 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from pathlib import Path
 from typing import Any
 
 from dalenius.calculus.guarantees import Guarantee, filter_of
 from dalenius.calculus.guarantees.cost import Cost
 from dalenius.core.adjacency import Adjacency
-from dalenius.errors import InvalidParameter, LedgerDamaged, LedgerError
-from dalenius.session import postgres
+from dalenius.errors import InvalidParameter, LedgerDamaged
 from dalenius.session.account import Account, Balance, Ticket
-from dalenius.session.address import is_address, read_address
 from dalenius.session.entries import Entry
-from dalenius.session.ledger import PATIENCE, Ledger, _name, _shares, place_text
+from dalenius.session.ledger import Ledger
+from dalenius.session.stores import PATIENCE, new_store
+from dalenius.session.terms import check_share, checked_name, checked_shares
 from dalenius.tables.compute.source import Source
 from dalenius.tables.engines.place import Place
 from dalenius.tables.facts.unit import Unit
@@ -50,7 +49,7 @@ class Terms:
 def dataset_name(source: Source, name: str | None, needed: bool) -> str:
     """What the ledger calls the data: the name given, or that of the file or table."""
     if name is not None:
-        return _name("the name", name)
+        return checked_name("the name", name)
     if needed and source.place.kind == "memory":
         raise InvalidParameter(
             "a data frame has no name and no place of its own, and a ledger keeps a budget for each name: say which "
@@ -63,19 +62,12 @@ def existing_ledger(where: str | os.PathLike[str] | Ledger) -> Ledger | None:
     """The ledger, if it is there; nothing is made."""
     if isinstance(where, Ledger):
         return where
-    text = place_text(where)
-    if is_address(where):
-        postgres.needed()
-        store = postgres.PostgresStore(read_address(text), PATIENCE)
-        there = store.exists()
-        store.close()
-        if not there:
-            return None
-    elif text != ":memory:" and not os.path.lexists(text):
-        if not Path(text).absolute().parent.is_dir():
-            raise LedgerError(f"there is no folder for the ledger {text!r}; make it, or name another place.")
-        return None
-    return Ledger.open(where, create=False)
+    store = new_store(where, PATIENCE)
+    if store.exists():
+        return Ledger(store)
+    store.check_room()
+    store.close()
+    return None
 
 
 class SessionAccount(Account):
@@ -85,9 +77,7 @@ class SessionAccount(Account):
         self.where, self.terms = where, terms
         self._opened: Account | None = None
         self._place_to_record: tuple[Place, dict[str, Any] | None] | None = None
-        found = self._find()
-        if found is not None:
-            self._take(found)
+        if self.is_open:
             return
         if terms.budget is None:
             raise InvalidParameter(
@@ -95,14 +85,10 @@ class SessionAccount(Account):
                 "or --total zcdp:0.5."
             )
         filter = filter_of(terms.budget, terms.adjacency, 0 if terms.reserve is None else terms.reserve)
-        shares: Mapping[str, Fraction] = _shares(terms.shares) or {}
+        shares: Mapping[str, Fraction] = checked_shares(terms.shares) or {}
         if terms.analyst is not None:
-            _name("analyst", terms.analyst)
-            if shares and terms.analyst not in shares:
-                raise InvalidParameter(
-                    f"{terms.analyst!r} has no share of the budget of {terms.dataset!r}; those who have: "
-                    f"{', '.join(sorted(shares))}."
-                )
+            checked_name("analyst", terms.analyst)
+        check_share(terms.analyst, shares, terms.dataset)
         nowhere: Any = None  # until it is opened
         super().__init__(
             nowhere, 0, terms.dataset, filter, filter.limit, shares, terms.analyst, repr(terms.unit)
@@ -112,9 +98,9 @@ class SessionAccount(Account):
     def is_open(self) -> bool:
         """Whether the ledger has it."""
         if self._opened is None:
-            found = self._find()
-            if found is not None:  # somebody else was quicker
-                self._take(found)
+            account = self._find()
+            if account is not None:  # opened before, or somebody else was quicker
+                self._take(account)
         return self._opened is not None
 
     def balance(self) -> Balance:
@@ -133,8 +119,8 @@ class SessionAccount(Account):
         elif self._place_to_record is not None:
             if not (recall and self.recorded(question) is not None):
                 self._fitting(self.balance(), cost)
-            told, before = self._place_to_record
-            self.record_place(told.written(), before)
+            here, before = self._place_to_record
+            self.record_place(here.written(), before)
             self._place_to_record = None
         return super()._charge(question, cost, recall)
 
@@ -169,16 +155,7 @@ class SessionAccount(Account):
                 "say so once: moved=True or --moved."
             )
         self._opened = account
-        super().__init__(
-            account.ledger,
-            account.seq,
-            account.dataset,
-            account.filter,
-            account.limit,
-            account.shares,
-            account.analyst,
-            account.unit,
-        )
+        vars(self).update(vars(account))
 
     def _find(self) -> Account | None:
         ledger = existing_ledger(self.where)

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 from dalenius.errors import InvalidParameter, LedgerDamaged, LedgerError
 from dalenius.session.address import WRITE, Address
-from dalenius.session.entries import SCHEMA, Entry
+from dalenius.session.entries import Entry
 from dalenius.session.guards import GRANT, TABLES, TRIGGERS
 from dalenius.session.store import Rows, Store
 
@@ -65,8 +65,8 @@ class PostgresRows(Rows):
     mark = "%s"
 
     def __init__(self, connection: Timed, guarded: bool) -> None:
-        super().__init__()
-        self.connection, self.guarded = connection, guarded
+        super().__init__(connection)
+        self.guarded = guarded
 
     def run(self, sql: str, parameters: Sequence[object] = ()) -> list[tuple[Any, ...]]:
         cursor = self.connection.execute(sql.encode(), tuple(parameters) or None)
@@ -90,7 +90,6 @@ class PostgresStore(Store):
     def __init__(self, address: Address, patience: float) -> None:
         super().__init__(address.label, address.place, patience)
         self.address = address
-        self._connection: Timed | None = None
         self._guarded = False
 
     def exists(self) -> bool:
@@ -109,14 +108,10 @@ class PostgresStore(Store):
             rows.run(f"SELECT pg_advisory_xact_lock({CREATING})")
             if not _has_ledger(rows):
                 rows.run(TABLES)
-                for entry in entries:
-                    rows.add(entry)
-                if version != SCHEMA:
-                    rows.set_version(version)
+                rows.fill(entries, version)
         self.close()  # what the server can do is asked again when it is connected again
 
     def grant(self, role: str) -> None:
-        """Let a role spend: look, charge and answer, and nothing else."""
         from psycopg import sql
 
         with self._transaction("READ WRITE") as rows:
@@ -134,67 +129,38 @@ class PostgresStore(Store):
 
     def complaints(self) -> list[str]:
         with self.reading() as rows:
-            found = rows.run(
+            triggers = rows.run(
                 "SELECT tgname::text FROM pg_trigger WHERE tgenabled IN ('O', 'A') AND tgrelid IN "
                 "('dalenius.entries'::regclass, 'dalenius.head'::regclass)"
             )
-        missing = sorted(set(TRIGGERS) - {name for (name,) in found})
+        missing = sorted(set(TRIGGERS) - {name for (name,) in triggers})
         return [
             f"the trigger {name} is gone or switched off: the ledger is not append-only" for name in missing
         ]
 
-    def close(self) -> None:
-        with self.turn():
-            if self._connection is not None:
-                self._connection.close()
-            self._connection = None
+    def _access(self, deadline: float) -> contextlib.AbstractContextManager[None]:
+        return _clear(self.label)
 
-    def forget(self) -> None:
-        if self._connection is not None:
-            from dalenius.session.deadline import let_go
-
-            let_go(self._connection)
-        self._connection = None
-
-    @contextlib.contextmanager
-    def _transaction(self, access: str, isolation: str = "READ COMMITTED") -> Iterator[PostgresRows]:
-        with self.turn() as deadline, _clear(self.label):
-            connection = self._begun(access, isolation, deadline)
-            try:
-                yield PostgresRows(connection, self._guarded)
-                if connection is not self._connection:
-                    raise LedgerError(
-                        "the process was forked inside a transaction of its ledger; the transaction stays with the "
-                        "parent."
-                    )
-                connection.deadline = self.for_commit(deadline)
-                if connection.execute("COMMIT").statusmessage != "COMMIT":
-                    raise LedgerError(f"the ledger {self.label} did not commit. Nothing was released.")
-            except BaseException as problem:
-                self._undo(connection, problem)
-                raise
-
-    def _begun(self, access: str, isolation: str, deadline: float) -> Timed:
-        """A connection with a transaction begun; one that the server dropped meanwhile is made anew."""
+    def _begun(self, deadline: float, *how: str) -> PostgresRows:
+        """One that the server dropped meanwhile is made anew."""
         import psycopg
 
         from dalenius.session.deadline import TooLong
 
         if self._connection is not None:
             try:
-                return self._begin(self._connection, access, isolation, deadline)
-            except TooLong as problem:
-                self._undo(self._connection, problem)
-                raise
+                return self._begin(deadline, *how)
             except psycopg.Error as problem:
                 self._undo(self._connection, problem)
+                if isinstance(problem, TooLong):
+                    raise
         self._connection = self._connected(deadline)
-        return self._begin(self._connection, access, isolation, deadline)
+        return self._begin(deadline, *how)
 
-    def _begin(self, connection: Timed, access: str, isolation: str, deadline: float) -> Timed:
-        connection.deadline = deadline
+    def _begin(self, deadline: float, access: str, isolation: str = "READ COMMITTED") -> PostgresRows:
+        self._connection.deadline = deadline
         waiting = max(1, int(MARGIN * 1000 * (deadline - time.monotonic())))
-        connection.execute(
+        self._connection.execute(
             f"BEGIN ISOLATION LEVEL {isolation} {access}; SET LOCAL lock_timeout = {waiting}; "
             f"SET LOCAL statement_timeout = {waiting + waiting // 8}; "
             f"SET LOCAL idle_in_transaction_session_timeout = {2 * int(1000 * self.patience) + 1000}; "
@@ -203,7 +169,7 @@ class PostgresStore(Store):
             "SELECT set_config('synchronous_commit', 'on', true) "
             "WHERE current_setting('synchronous_commit') NOT IN ('on', 'remote_apply')".encode()
         )
-        return connection
+        return PostgresRows(self._connection, self._guarded)
 
     def _connected(self, deadline: float) -> Timed:
         from dalenius.session.deadline import connect
@@ -216,36 +182,39 @@ class PostgresStore(Store):
             keepalives_idle=30,
         )
         try:
-            found = connection.execute(
+            settings = connection.execute(
                 f"SELECT current_setting('fsync'), to_regprocedure('{ADDING}') IS NOT NULL".encode()
             ).fetchone()
         except BaseException:
             connection.close()
             raise
-        if found is None or found[0] != "on":
+        if settings is None or settings[0] != "on":
             connection.close()
             raise LedgerError(
                 f"the server of {self.label} runs with fsync off: a power cut could lose charges. Set "
                 "fsync = on in its postgresql.conf."
             )
-        self._guarded = bool(found[1])
+        self._guarded = bool(settings[1])
         return connection
 
-    def _undo(self, connection: Timed, problem: BaseException) -> None:
+    def _commit(self, connection: Timed, deadline: float) -> None:
+        connection.deadline = deadline
+        if connection.execute("COMMIT").statusmessage != "COMMIT":
+            raise LedgerError(f"the ledger {self.label} did not commit. Nothing was released.")
+
+    def _rolled_back(self, connection: Timed, problem: BaseException) -> bool:
         import psycopg
 
-        if connection is not self._connection:  # a child: it is the parent's
-            return
-        try:
-            # Where we are in the middle of nothing, the server is well and waits for us.
-            if isinstance(problem, Exception) and not isinstance(problem, psycopg.Error):
-                connection.execute("ROLLBACK")
-                return
-        except psycopg.Error:
-            pass  # it comes second to the first problem
-        self._connection = None
-        with contextlib.suppress(psycopg.Error):
-            connection.close()  # the server rolls back
+        # Where we are in the middle of nothing, the server is well and waits for us. Closing rolls back, too.
+        is_well = isinstance(problem, Exception) and not isinstance(problem, psycopg.Error)
+        if is_well:
+            connection.execute("ROLLBACK")
+        return is_well
+
+    def _let_go(self, connection: Timed) -> None:
+        from dalenius.session.deadline import let_go
+
+        let_go(connection)
 
 
 def needed() -> None:
@@ -302,9 +271,9 @@ def _worded(problem: psycopg.Error, label: str) -> Exception:
     elif why is None and isinstance(problem, psycopg.ProgrammingError):  # nothing was sent
         return InvalidParameter(f"the ledger's URL is not one that PostgreSQL understands; {WRITE}")
     elif why is None:
-        told = (WHY[known] for words, known in REFUSALS.items() if words in said)
+        refusals = (WHY[known] for words, known in REFUSALS.items() if words in said)
         why = next(
-            told, "there is no connection, or it broke. Check that the server runs, and its host and port"
+            refusals, "there is no connection, or it broke. Check that the server runs, and its host and port"
         )
     kind = LedgerDamaged if state.startswith("XX") else LedgerError
     return kind(f"the ledger {label} could not be used: {why}. Nothing was released.")

@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from dalenius.session.account import Account
+from dalenius.session.chain import BATCH
 from dalenius.session.entries import SCHEMA
-from dalenius.session.ledger import BATCH, Ledger
+from dalenius.session.ledger import Ledger
 
 
 def overview(ledger: Ledger) -> dict[str, Any]:
@@ -67,8 +68,10 @@ def exported(ledger: Ledger) -> Iterator[str]:
     end = int(last.partition(":")[0])  # entries made while this runs belong to the next export
     while seq < end:
         with ledger.reading() as rows:
-            batch = [rows.same(entry) for entry in rows.after(seq, min(BATCH, end - seq))]
+            batch = [rows.same(entry) for entry in rows.tail(seq + 1, min(BATCH, end - seq))[1]]
         for entry in batch:
-            yield json.dumps(entry.as_dict(), ensure_ascii=True)
+            yield json.dumps(
+                entry._asdict(), ensure_ascii=True
+            )  # the body as text: the hash is over its letters
         seq += len(batch)
     yield json.dumps({"checkpoint": last}, ensure_ascii=True)

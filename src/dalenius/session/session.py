@@ -20,6 +20,7 @@ from dalenius.calculus.guarantees.cost import Cost
 from dalenius.calculus.loss import Loss
 from dalenius.calculus.losses import total
 from dalenius.core.adjacency import ADD_REMOVE, Adjacency
+from dalenius.core.bisection import last_true
 from dalenius.core.checks import confidence as _confidence
 from dalenius.core.checks import flag, shown
 from dalenius.errors import CannotMeet, InvalidParameter, QueryRefused, TooLittleNoise, TooMuchNoise
@@ -30,16 +31,7 @@ from dalenius.session.explain import Explanation
 from dalenius.session.ledger import Ledger
 from dalenius.session.opening import SessionAccount, Terms, dataset_name
 from dalenius.session.personal import release_of_fit, report
-from dalenius.session.record.answers import (
-    discovery_answer,
-    plan_answer,
-    read_about,
-    read_discovered,
-    read_plan,
-    read_release,
-    release_answer,
-)
-from dalenius.session.record.questions import plan_question, release_question
+from dalenius.session.record import answers, questions
 from dalenius.tables.ask.query import Query, Table
 from dalenius.tables.compute import exact
 from dalenius.tables.compute.discovery import Discovery, discovery
@@ -159,11 +151,9 @@ class Session:
         problems.attempt(lambda: self.source.schema.check(self.source.fields))
         problems.attempt(lambda: _known(unit, self.source))
         problems.raise_any()
-        self._folder = None
         label = dataset_name(self.source, name, needed=ledger is not None)
         if ledger is None:
-            self._folder = _Forgotten()
-            ledger = self._folder.path / "forgotten.ledger"
+            ledger = _forgotten_with(self) / "forgotten.ledger"
         terms = Terms(
             label,
             budget,
@@ -245,13 +235,13 @@ class Session:
         (False, PureDP(epsilon=0.75))
         """
         wanted, budget = Wanted(_confidence(confidence)), _paid(budget)
-        if isinstance(_asked(query).keys, Discover):
+        if _discovers(query):
             return self._with_discovery(query, budget, wanted)
-        made = self._plan(query, self._price_of(budget))
-        question = release_question(query, budget, self.unit, self.adjacency)
-        cost = self.account.filter.charge(made.loss, budget, self.account.left())
-        reply = self.account.ask(question, cost, lambda: release_answer(query, self._compute(made)))
-        query, released = read_release(reply.answer, query)
+        made = self._plan(query, self.account.filter.price(budget))
+        question = questions.of_release(query, budget, self.unit, self.adjacency)
+        cost = self._cost(made.loss, budget)
+        reply = self.account.ask(question, cost, lambda: answers.to_release(query, self._compute(made)))
+        query, released = answers.read_release(reply.answer, query)
         return Answer(replace(made, query=query), released, repr(budget), wanted, reply.is_free, reply.time)
 
     def release_all(self, queries: Mapping[str, Query], budget: Budget) -> dict[str, Answer]:
@@ -284,31 +274,28 @@ class Session:
         >>> sorted(s.release_all({"all": s.table.agg(n=dp.count()), "old": old.agg(n=dp.count())}, dp.ZCDP(0.1)))
         ['all', 'old']
         """
-        named: object = queries
-        if not isinstance(named, Mapping) or not named:
+        given: object = queries
+        names = list(given) if isinstance(given, Mapping) else []
+        if not names or not all(isinstance(name, str) for name in names):
             raise InvalidParameter(
                 f"release_all needs questions by name, at least one: {{'n': query}}, not {shown(queries)}."
             )
-        for name in queries:
-            if not isinstance(name, str):
-                raise InvalidParameter(f"the questions of release_all are named by text, not {name!r}.")
         budget = _paid(budget)
-        part = self._price_of(budget).divided(len(queries))
+        part = self.account.filter.price(budget).divided(len(queries))
         plans = {name: self._plan(query, part) for name, query in queries.items()}
         joint = total([p.loss for p in plans.values()])
-        question = plan_question(queries, budget, self.unit, self.adjacency)
+        question = questions.of_plan(queries, budget, self.unit, self.adjacency)
 
         def compute() -> str:
-            return plan_answer({name: (p.query, self._compute(p)) for name, p in plans.items()})
+            return answers.to_plan({name: (p.query, self._compute(p)) for name, p in plans.items()})
 
-        charged = self.account.filter.charge(joint, budget, self.account.left())
-        reply = self.account.ask(question, charged, compute)
+        reply = self.account.ask(question, self._cost(joint, budget), compute)
         cost = f"{budget!r} for {len(plans)} questions"
         return {
             name: Answer(
                 replace(plans[name], query=query), released, cost, free=reply.is_free, given=reply.time
             )
-            for name, (query, released) in read_plan(reply.answer, queries).items()
+            for name, (query, released) in answers.read_plan(reply.answer, queries).items()
         }
 
     def sql(
@@ -460,10 +447,10 @@ class Session:
         6.0
         """
         budget = self.remaining if budget is None else _paid(budget)
-        if isinstance(_asked(query).keys, Discover):
-            found = self._discovery(query, budget)
-            return Explanation(found.rest, found.threshold)
-        return Explanation(self._plan(query, self._price_of(budget)))
+        if _discovers(query):
+            discovery = self._discovery(query, budget)
+            return Explanation(discovery.rest, discovery.threshold)
+        return Explanation(self._plan(query, self.account.filter.price(budget)))
 
     def price(self, query: Query, accuracy: Within) -> Price:
         """The cheapest budget, of the session's kind, with which the answer is accurate enough. It is free.
@@ -499,42 +486,41 @@ class Session:
         if not isinstance(accuracy, Within):
             raise InvalidParameter(f"accuracy is {accuracy!r}; say dp.within(100, confidence=0.95).")
         low, high = 1e-12, 1e-12
-        while not self._accurate(query, high, accuracy):
+        while self._is_rough(query, high, accuracy):
             low, high = high, high * 4
-        for _ in range(60):
-            middle = (low * high) ** 0.5
-            low, high = (low, middle) if self._accurate(query, middle, accuracy) else (middle, high)
-            if high / low < 1 + 1e-9:
-                break
+        _, high = last_true(lambda amount: self._is_rough(query, amount, accuracy), low, high, relative=1e-9)
         budget = self.account.filter.budget(high)
-        discovered = isinstance(query.keys, Discover)
-        made = self._discovery(query, budget) if discovered else self._plan(query, self._price_of(budget))
-        cost = self.account.filter.charge(made.loss, budget, self.account.left())
-        return Price(budget, cost.fits(self.account.left()))
+        planned: Discovery | Plan
+        if _discovers(query):
+            planned = self._discovery(query, budget)
+        else:
+            planned = self._plan(query, self.account.filter.price(budget))
+        return Price(budget, self._cost(planned.loss, budget).fits(self.account.left()))
 
     # -- inside ---------------------------------------------------------------------------------------
 
-    def _accurate(self, query: Query, amount: float, accuracy: Within) -> bool:
+    def _is_rough(self, query: Query, amount: float, accuracy: Within) -> bool:
+        """Whether the answer errs by more, at this price."""
         try:
-            found = self.explain(query, self.account.filter.budget(amount))
+            explained = self.explain(query, self.account.filter.budget(amount))
         except TooMuchNoise:
-            return False
+            return True
         except TooLittleNoise:
             raise CannotMeet(
                 f"no budget makes this answer accurate to {accuracy.error:g}: rounding, or the size of "
                 "the groups, stands in the way. Ask for a larger error, or for larger groups."
             ) from None
-        return found.error(accuracy.confidence, accuracy.column, accuracy.rows) <= accuracy.error
+        return explained.error(accuracy.confidence, accuracy.column, accuracy.rows) > accuracy.error
 
-    def _price_of(self, budget: Guarantee) -> Guarantee:
-        return self.account.filter.price(budget)
+    def _cost(self, loss: Loss, budget: Guarantee) -> Cost:
+        return self.account.filter.charge(loss, budget, self.account.left())
 
     def _cost_of_fit(self, loss: Loss) -> Cost:
         account = self.account
         return account.filter.charge_for_fit(loss, account.left(), account.allowance(account.analyst))
 
     def _plan(self, query: Query, price: Guarantee) -> Plan:
-        if isinstance(_asked(query).keys, Discover):
+        if _discovers(query):
             raise InvalidParameter(
                 "dp.discover() finds the keys in a release of its own: ask this question by release(query, budget), or "
                 "list the keys: group_by(..., keys=[...])."
@@ -547,19 +533,18 @@ class Session:
 
     def _with_discovery(self, query: Query, budget: Guarantee, wanted: Wanted) -> Answer:
         """Keys and answers together: a third of the price finds the keys, the rest answers about them."""
-        found = self._discovery(query, budget)
+        discovery = self._discovery(query, budget)
 
         def compute() -> str:
-            keys = found.keys(exact.evaluate(self.source, found.finding, self.unit))
-            made = found.restricted(keys)
-            return discovery_answer(keys, (made.query, self._compute(made)) if keys else None)
+            keys = discovery.keys(exact.evaluate(self.source, discovery.finding, self.unit))
+            made = discovery.restricted(keys)
+            return answers.to_discovery(keys, (made.query, self._compute(made)) if keys else None)
 
-        question = release_question(query, budget, self.unit, self.adjacency)
-        cost = self.account.filter.charge(found.loss, budget, self.account.left())
-        reply = self.account.ask(question, cost, compute)
-        keys, told = read_discovered(reply.answer)
-        made = found.restricted(keys)
-        asked, released = read_about(told, made.query)
+        question = questions.of_release(query, budget, self.unit, self.adjacency)
+        reply = self.account.ask(question, self._cost(discovery.loss, budget), compute)
+        keys, record = answers.read_discovered(reply.answer)
+        made = discovery.restricted(keys)
+        asked, released = answers.read_about(record, made.query)
         return Answer(replace(made, query=asked), released, repr(budget), wanted, reply.is_free, reply.time)
 
     def _discovery(self, query: Query, budget: Guarantee) -> Discovery:
@@ -569,12 +554,10 @@ class Session:
                 "Use a session with an ApproxDP budget, or list the keys: group_by(..., keys=[...])."
             )
         exact.check(query, self.unit)
-        return discovery(query, self.unit, self._price_of(budget), self._some_delta(), self.adjacency)
-
-    def _some_delta(self) -> float:
-        """A twentieth of the delta set aside for such events, each time."""
-        left = self.account.allowance(self.account.analyst).delta
-        return float(np.nextafter(float(left) / 20, 0))
+        # A twentieth of the delta set aside for such events, each time.
+        delta = np.nextafter(float(self.account.allowance(self.account.analyst).delta) / 20, 0)
+        price = self.account.filter.price(budget)
+        return discovery(query, self.unit, price, float(delta), self.adjacency)
 
 
 def _known(unit: Unit, source: Source) -> None:
@@ -585,25 +568,25 @@ def _known(unit: Unit, source: Source) -> None:
         )
 
 
-class _Forgotten:
+def _forgotten_with(session: Session) -> Path:
     """A folder that goes away with the session; one that a fork took along is left to the parent."""
-
-    def __init__(self) -> None:
-        self.path, self._owner = Path(tempfile.mkdtemp(prefix="dalenius-")), os.getpid()
-        self._end = weakref.finalize(self, _Forgotten._remove, self.path, self._owner)
-
-    @staticmethod
-    def _remove(path: Path, owner: int) -> None:
-        if os.getpid() == owner:
-            shutil.rmtree(path, ignore_errors=True)
+    path = Path(tempfile.mkdtemp(prefix="dalenius-"))
+    weakref.finalize(session, _remove, path, os.getpid())
+    return path
 
 
-def _asked(query: object) -> Query:
+def _remove(path: Path, owner: int) -> None:
+    if os.getpid() == owner:
+        shutil.rmtree(path, ignore_errors=True)
+
+
+def _discovers(query: object) -> bool:
+    """Whether the keys of a question are to be found; what is no question is refused."""
     if not isinstance(query, Query):
         raise InvalidParameter(
             f"a question is needed, not a {type(query).__name__}; end it with what is wanted: .agg(n=dp.count())."
         )
-    return query
+    return isinstance(query.keys, Discover)
 
 
 def _paid(budget: Budget) -> Guarantee:

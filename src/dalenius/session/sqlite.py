@@ -17,16 +17,13 @@ Why these settings:
   in the file has not moved; another file copied over this one may well have the same counter.
 - No index: what a ledger holds is known from the chain (`session.memory`). Ledgers of earlier versions have two, which
   are kept up and never asked.
-- A new ledger is built under another name and linked into place whole. So an empty or half-made file at the
-  ledger's name is never one of ours: it is refused, not taken for a ledger in which nothing was spent.
+- A new ledger is built under another name and linked into place whole (`session.ledger_file`).
 - Files are made for their owner alone (0600); SQLite gives the journal the same rights.
 
 Never opened here by any other means than SQLite: closing a second descriptor of the file would drop the locks
 of this process.
 
-Threads and forks. In a child SQLite believes that it holds the locks which threads of the parent held at that moment,
-and its own mutexes may be taken for ever. So a fork waits until no thread of ours is in a transaction (`_Gate`); should
-that take too long, the fork goes ahead and the child refuses to use ledgers in files.
+Threads and forks: `session.fork_gate`.
 """
 
 from __future__ import annotations
@@ -34,9 +31,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import os
-import secrets
 import sqlite3
-import threading
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -44,6 +39,8 @@ from typing import Any
 
 from dalenius.errors import LedgerDamaged, LedgerError
 from dalenius.session.entries import SCHEMA, START, Entry
+from dalenius.session.fork_gate import gate
+from dalenius.session.ledger_file import looked_at, new_file
 from dalenius.session.store import Rows, Store
 
 APPLICATION = 0x44414C31
@@ -85,8 +82,13 @@ TABLES = (
     f"PRAGMA user_version = {SCHEMA}",
 )
 
-FORK_PATIENCE = 10.0
-"""Seconds a fork waits for transactions of other threads; they take a few milliseconds each."""
+SETTINGS = (
+    "synchronous = EXTRA",
+    "fullfsync = ON",
+    "trusted_schema = OFF",
+    "cell_size_check = ON",
+    "cache_spill = OFF",  # else a long answer needs the last lock before its commit
+)
 
 WHY = {
     "SQLITE_FULL": "the disk is full. Free some space",
@@ -103,12 +105,9 @@ WHY = {
 
 
 class SqliteRows(Rows):
-    def __init__(self, connection: sqlite3.Connection) -> None:
-        super().__init__()
-        self.connection = connection
-
     def run(self, sql: str, parameters: Sequence[object] = ()) -> list[tuple[Any, ...]]:
-        return self.connection.execute(sql, tuple(parameters)).fetchall()
+        rows: list[tuple[Any, ...]] = self.connection.execute(sql, tuple(parameters)).fetchall()
+        return rows
 
     def set_version(self, version: int) -> None:
         ((guard,),) = self.run(
@@ -119,8 +118,8 @@ class SqliteRows(Rows):
         self.run(guard)
 
     def confirm(self) -> None:
-        head, found = self.tail(self.added[0].seq, len(self.added) + 1)
-        if found != self.added or (head.seq, head.hash) != (found[-1].seq, found[-1].hash):
+        head, written = self.tail(self.added[0].seq, len(self.added) + 1)
+        if written != self.added or (head.seq, head.hash) != self.last():
             raise LedgerDamaged(
                 "what was written to the ledger is not what is there. Nothing was released; run `dalenius ledger "
                 "verify`, and restore a copy that verifies and is at least as recent."
@@ -133,7 +132,6 @@ class SqliteStore(Store):
     def __init__(self, path: Path, patience: float) -> None:
         super().__init__(str(path), str(path), patience)
         self.path = path
-        self._connection: sqlite3.Connection | None = None
         self._file: tuple[int, int] | None = None
 
     def exists(self) -> bool:
@@ -143,35 +141,24 @@ class SqliteStore(Store):
     def check_room(self) -> None:
         folder = self.path.parent
         if not folder.is_dir():
-            raise LedgerError(f"the ledger's folder {str(folder)!r} does not exist; create it first.")
+            raise LedgerError(
+                f"there is no folder for the ledger: {str(folder)!r} does not exist; create it first."
+            )
         if not os.access(folder, os.W_OK):
             raise LedgerError(f"the ledger's folder {str(folder)!r} may not be written; name another place.")
 
     def create(self, entries: Iterable[Entry], version: int) -> None:
-        path = self.path
         self.check_room()
-        draft = path.with_name(f".{path.name}.new-{os.getpid()}-{secrets.token_hex(4)}")
-        try:
-            with _clear(str(path)), _gate.inside(time.monotonic() + self.patience):
-                os.close(os.open(draft, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
-                connection = _connected(draft, "rw")
-                try:
-                    connection.execute("BEGIN IMMEDIATE")
-                    for statement in TABLES:
-                        connection.execute(statement)
-                    rows = SqliteRows(connection)
-                    for entry in entries:
-                        rows.add(entry)
-                    if version != SCHEMA:
-                        rows.set_version(version)
-                    connection.execute("COMMIT")
-                finally:
-                    connection.close()
-            _placed(draft, path)
-        finally:
-            for name in (draft, draft.with_name(draft.name + "-journal")):
-                name.unlink(missing_ok=True)
-        _sync_folder(path.parent)
+        with new_file(self.path) as draft, self._access(time.monotonic() + self.patience):
+            connection = _connected(draft, "rw")
+            try:
+                connection.execute("BEGIN IMMEDIATE")
+                for statement in TABLES:
+                    connection.execute(statement)
+                SqliteRows(connection).fill(entries, version)
+                connection.execute("COMMIT")
+            finally:
+                connection.close()
 
     def writing(self) -> contextlib.AbstractContextManager[Rows]:
         return self._transaction("BEGIN IMMEDIATE")
@@ -180,21 +167,12 @@ class SqliteStore(Store):
         return self._transaction("BEGIN")
 
     @contextlib.contextmanager
-    def _transaction(self, begin: str) -> Iterator[Rows]:
-        with self.turn() as deadline, _clear(self.label), _gate.inside(deadline):
-            connection = self._begun(begin, deadline)
-            try:
-                self._check_file()
-                rows = SqliteRows(connection)
-                yield rows
-                self._in_its_process(connection)
-                _patiently(connection, "COMMIT", self.for_commit(deadline))
-            except BaseException as problem:
-                self._undo(connection, problem)
-                raise
+    def _access(self, deadline: float) -> Iterator[None]:
+        with _clear(self.label), gate.inside(deadline):
+            yield
 
-    def _begun(self, begin: str, deadline: float) -> sqlite3.Connection:
-        """A connection with a transaction begun, and its lock held."""
+    def _begun(self, deadline: float, *how: str) -> SqliteRows:
+        """With its lock held."""
         pause = 0.001
         while True:
             connection = None
@@ -202,68 +180,56 @@ class SqliteStore(Store):
                 connection = self._connected()
                 self._check_file()  # for a clear message; once more when it is locked, for certain
                 connection.execute("PRAGMA shrink_memory")
-                connection.execute(begin)
+                connection.execute(how[0])
                 connection.execute("SELECT seq FROM head").fetchall()  # a reader has no lock before it reads
-                return connection
+                self._check_file()
+                return SqliteRows(connection)
             except BaseException as problem:
                 if connection is not None:
                     self._undo(connection, problem)
                 if not _is_busy(problem) or time.monotonic() >= deadline:
                     raise
-            with _gate.outside(deadline):  # a fork need not wait for those who wait
+            with gate.outside(deadline):  # a fork need not wait for those who wait
                 time.sleep(pause)
             pause = min(2 * pause, 0.02)
 
-    def _in_its_process(self, connection: sqlite3.Connection) -> None:
-        if connection is not self._connection:
-            raise LedgerError(
-                "the process was forked inside a transaction of its ledger; the transaction stays with the parent."
-            )
-
-    def _undo(self, connection: sqlite3.Connection, problem: BaseException) -> None:
-        """Roll back; after a problem of the database itself, start from a fresh connection as well.
-
-        After a failed sync nothing that is cached can be trusted. Closing rolls back, too.
-        """
-        if connection is not self._connection:  # a child: it is the parent's
-            return
-        try:
-            if connection.in_transaction:
-                connection.execute("ROLLBACK")
-            if not isinstance(problem, sqlite3.Error) or _is_busy(problem):
+    def _commit(self, connection: sqlite3.Connection, deadline: float) -> None:
+        """Again and again, as long as others have the file locked."""
+        pause = 0.0005
+        while True:
+            try:
+                connection.execute("COMMIT")
                 return
-        except sqlite3.Error:
-            pass  # it comes second to the first problem
-        self._connection = None
-        with contextlib.suppress(sqlite3.Error):
-            connection.close()
+            except sqlite3.OperationalError as problem:
+                if not _is_busy(problem) or time.monotonic() >= deadline:
+                    raise
+            time.sleep(pause)
+            pause = min(2 * pause, 0.01)
+
+    def _rolled_back(self, connection: sqlite3.Connection, problem: BaseException) -> bool:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        return not isinstance(problem, sqlite3.Error) or _is_busy(problem)
+
+    def _let_go(self, connection: sqlite3.Connection) -> None:
+        # For ever: to close it, even when the process ends, would end the parent's transaction in the file.
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(connection))
 
     def complaints(self) -> list[str]:
         with self.reading() as rows:
             damage = [str(line) for (line,) in rows.run("PRAGMA integrity_check") if line != "ok"]
-            found = {sql for (sql,) in rows.run("SELECT sql FROM sqlite_master WHERE type = 'trigger'")}
+            kept = {sql for (sql,) in rows.run("SELECT sql FROM sqlite_master WHERE type = 'trigger'")}
         for statement in TABLES:
-            if statement.startswith("CREATE TRIGGER") and statement not in found:
+            if statement.startswith("CREATE TRIGGER") and statement not in kept:
                 name = statement.split()[2]
                 damage.append(f"the trigger {name} is gone or was changed: the ledger is not append-only")
         return damage
 
-    def close(self) -> None:
-        with self.turn() as deadline, _gate.inside(deadline):
-            if self._connection is not None:
-                self._connection.close()
-            self._connection = None
-
-    def forget(self) -> None:
-        if self._connection is not None:
-            # For ever: to close it, even when the process ends, would end the parent's transaction in the file.
-            ctypes.pythonapi.Py_IncRef(ctypes.py_object(self._connection))
-        self._connection = None
-
     def _connected(self) -> sqlite3.Connection:
         if self._connection is not None:
-            return self._connection
-        status = _looked_at(self.path)
+            kept: sqlite3.Connection = self._connection
+            return kept
+        self._file = looked_at(self.path)
         connection = _connected(self.path, "rw" if os.access(self.path, os.W_OK) else "ro")
         try:
             if connection.execute("PRAGMA application_id").fetchone()[0] != APPLICATION:
@@ -271,114 +237,20 @@ class SqliteStore(Store):
         except BaseException:
             connection.close()
             raise
-        self._connection, self._file = connection, (status.st_dev, status.st_ino)
+        self._connection = connection
         return connection
 
     def _check_file(self) -> None:
         """Whether the name still leads to the file we have open: else two ledgers would be charged apart."""
-        status = _looked_at(self.path)
-        if (status.st_dev, status.st_ino) != self._file:
+        if looked_at(self.path) != self._file:
             raise LedgerDamaged(
                 f"the file {self.label!r} was replaced by another one while it was in use. Nothing is "
                 "released; find out who replaced it, verify both, and open the ledger again."
             )
 
 
-class _Gate:
-    """Where threads go in and out of SQLite, and where a fork waits until they are all out.
-
-    Nothing is held across the fork: two threads that fork at once both wait for the others, and not for each other.
-    """
-
-    def __init__(self) -> None:
-        self.moved = threading.Condition(threading.Lock())
-        self.threads: dict[int, int] = {}
-        """Who is inside, and how often."""
-        self.forks = 0
-        self.broken = False
-
-    @contextlib.contextmanager
-    def inside(self, deadline: float) -> Iterator[None]:
-        self._enter(deadline)
-        try:
-            yield
-        finally:
-            self._leave()
-
-    @contextlib.contextmanager
-    def outside(self, deadline: float) -> Iterator[None]:
-        self._leave()
-        try:
-            yield
-        finally:
-            self._enter(deadline, always=True)
-
-    def _enter(self, deadline: float, always: bool = False) -> None:
-        if self.broken:
-            raise LedgerError(
-                "this process was forked while another thread was using a ledger, so it cannot use one safely. Start "
-                "processes with the method 'spawn' or 'forkserver', or fork when no thread asks."
-            )
-        me = threading.get_ident()
-        with self.moved:
-            # One who is inside already may go in again: a fork waits for them.
-            while self.forks and me not in self.threads:
-                self.moved.wait(max(0.01, deadline - time.monotonic()))
-                if time.monotonic() > deadline and not always:
-                    raise LedgerError(
-                        "the ledger could not be used: the process was being forked for too long."
-                    )
-            self.threads[me] = self.threads.get(me, 0) + 1
-
-    def _leave(self) -> None:
-        me = threading.get_ident()
-        with self.moved:
-            left = self.threads.pop(me, 0) - 1  # none, where a child leaves what its parent entered
-            if left > 0:
-                self.threads[me] = left
-            self.moved.notify_all()
-
-    def before_fork(self) -> None:
-        with self.moved:
-            self.forks += 1
-            self.moved.wait_for(lambda: not self.threads.keys() - {threading.get_ident()}, FORK_PATIENCE)
-
-    def after_fork(self) -> None:
-        with self.moved:
-            self.forks -= 1
-            self.moved.notify_all()
-
-    def in_child(self) -> None:
-        self.moved = threading.Condition(threading.Lock())
-        self.broken = self.broken or bool(self.threads)
-        self.threads.clear()
-        self.forks = 0
-
-
-_gate = _Gate()
-
-if hasattr(os, "register_at_fork"):  # not on Windows, where there is no fork
-    os.register_at_fork(
-        before=_gate.before_fork, after_in_parent=_gate.after_fork, after_in_child=_gate.in_child
-    )
-
-
 def _is_busy(problem: BaseException) -> bool:
     return getattr(problem, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY
-
-
-def _patiently(connection: sqlite3.Connection, sql: str, deadline: float) -> None:
-    """Run it, again and again as long as others have the file locked."""
-    pause = 0.0005
-    while True:
-        try:
-            connection.execute(sql)
-            return
-        except sqlite3.OperationalError as problem:
-            if not _is_busy(problem) or time.monotonic() >= deadline:
-                raise
-        time.sleep(pause)
-        pause = min(2 * pause, 0.01)
 
 
 def _connected(path: Path, mode: str) -> sqlite3.Connection:
@@ -391,83 +263,15 @@ def _connected(path: Path, mode: str) -> sqlite3.Connection:
     )
     try:
         if mode != "ro":
-            found = connection.execute("PRAGMA journal_mode = PERSIST").fetchone()[0]
-            if found != "persist":
-                raise LedgerError(f"{str(path)!r} cannot be given a rollback journal: it says {found!r}.")
-        connection.execute("PRAGMA synchronous = EXTRA")
-        connection.execute("PRAGMA fullfsync = ON")
-        connection.execute("PRAGMA trusted_schema = OFF")
-        connection.execute("PRAGMA cell_size_check = ON")
-        connection.execute(
-            "PRAGMA cache_spill = OFF"
-        )  # else a long answer needs the last lock before its commit
+            journal = connection.execute("PRAGMA journal_mode = PERSIST").fetchone()[0]
+            if journal != "persist":
+                raise LedgerError(f"{str(path)!r} cannot be given a rollback journal: it says {journal!r}.")
+        for setting in SETTINGS:
+            connection.execute(f"PRAGMA {setting}")
     except BaseException:
         connection.close()
         raise
     return connection
-
-
-def _looked_at(path: Path) -> os.stat_result:
-    try:
-        status = path.stat()
-    except FileNotFoundError:
-        raise LedgerDamaged(
-            f"the ledger {str(path)!r} is gone. Nothing is released; put the file back."
-        ) from None
-    except OSError as problem:
-        raise LedgerError(f"the ledger {str(path)!r} cannot be looked at: {problem.strerror}.") from None
-    if path.is_dir():
-        raise LedgerError(f"{str(path)!r} is a folder; name a file for the ledger.")
-    if status.st_size == 0:
-        raise LedgerDamaged(
-            f"{str(path)!r} is an empty file, and a ledger never is. If charges were made in it, restore a "
-            "copy; if you are sure that none were, remove the file and open the ledger anew."
-        )
-    if status.st_nlink > 1:
-        _remove_drafts(path, status)
-    return status
-
-
-def _remove_drafts(path: Path, status: os.stat_result) -> None:
-    """Remove what a process killed while creating this ledger left; refuse any other second name.
-
-    SQLite finds an unfinished transaction by the name of the file: with two names it would miss one.
-    """
-    for draft in path.parent.iterdir():
-        if draft.name.startswith(f".{path.name}.new-"):
-            with contextlib.suppress(FileNotFoundError):
-                if draft.stat().st_ino == status.st_ino:
-                    draft.unlink()
-    if path.stat().st_nlink > 1:
-        raise LedgerError(
-            f"the ledger {str(path)!r} has a second name (a hard link), and must have one only. Remove the "
-            "link; to keep a copy, copy the file or use `dalenius ledger export`."
-        )
-
-
-def _placed(draft: Path, path: Path) -> None:
-    """Give the finished draft its name, unless the name is taken."""
-    try:
-        os.link(draft, path)
-    except FileExistsError:
-        return
-    except OSError:
-        # No hard links on this file system. Reserve the name, so that two creators cannot both win.
-        try:
-            os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY))
-        except FileExistsError:
-            return
-        os.replace(draft, path)
-
-
-def _sync_folder(folder: Path) -> None:
-    """Make the new name durable (where folders can be opened: not on Windows)."""
-    with contextlib.suppress(OSError):
-        descriptor = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
 
 
 @contextlib.contextmanager

@@ -13,9 +13,9 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any
 
-from dalenius.errors import LedgerDamaged, LedgerError
+from dalenius.errors import InvalidParameter, LedgerDamaged, LedgerError
 from dalenius.session import memory as memories
-from dalenius.session.entries import Entry
+from dalenius.session.entries import SCHEMA, Entry, digest
 from dalenius.session.memory import Memory
 
 COLUMNS = "seq, kind, account, key, body, previous, hash"
@@ -48,7 +48,8 @@ class Rows(ABC):
     end = 0
     """The last entry of this view: another thread may have added to the memory since it was taken."""
 
-    def __init__(self) -> None:
+    def __init__(self, connection: Any) -> None:
+        self.connection = connection
         self.added: list[Entry] = []
         """What this transaction has added; in the memory once it is durable."""
 
@@ -59,23 +60,27 @@ class Rows(ABC):
     # -- as the database has it -----------------------------------------------------------------------
 
     def head(self) -> Head:
-        return self._head(self.run(f"SELECT version, seq, hash FROM {self.place}head"))
+        return self.tail(1, 1)[0]
 
     def tail(self, seq: int, limit: int) -> tuple[Head, list[Entry]]:
-        """The head, and entries from this one on, in their order."""
+        """The head, and entries from this one on, in their order; not checked."""
         columns = ", ".join(f"e.{name}" for name in COLUMNS.split(", "))
         m = self.mark
-        found = self.run(
+        lines = self.run(
             f"SELECT h.version, h.seq, h.hash, {columns} FROM {self.place}head h "
             f"LEFT JOIN {self.place}entries e ON e.seq >= {m} ORDER BY e.seq LIMIT {m}",
             (seq, limit),
         )
-        return self._head(found), [Entry._make(row[3:]) for row in found if row[3] is not None]
+        if not lines:
+            raise LedgerDamaged("the ledger has lost its head. Nothing is released; restore it from a copy.")
+        return Head(*lines[0][:3]), [Entry._make(line[3:]) for line in lines if line[3] is not None]
 
-    def after(self, seq: int, limit: int) -> list[Entry]:
-        """The entries that follow, in order; not checked."""
-        sql = f"SELECT {COLUMNS} FROM {self.place}entries WHERE seq > {self.mark} ORDER BY seq LIMIT {self.mark}"
-        return [Entry._make(row) for row in self.run(sql, (seq, limit))]
+    def fill(self, entries: Iterable[Entry], version: int) -> None:
+        """Put the entries of a new ledger into its tables, and the version into its head."""
+        for entry in entries:
+            self.add(entry)
+        if version != SCHEMA:
+            self.set_version(version)
 
     def add(self, entry: Entry) -> None:
         """Append; a trigger in the database checks the chain and moves the head."""
@@ -102,10 +107,10 @@ class Rows(ABC):
         """An entry of the chain."""
         if seq > self.end or self.memory.hash_of(seq) is None:
             return None
-        found = self.run(f"SELECT {COLUMNS} FROM {self.place}entries WHERE seq = {self.mark}", (seq,))
-        if len(found) != 1:
+        lines = self.run(f"SELECT {COLUMNS} FROM {self.place}entries WHERE seq = {self.mark}", (seq,))
+        if len(lines) != 1:
             raise _changed(seq)
-        return self.same(Entry._make(found[0]), seq)
+        return self.same(Entry._make(lines[0]), seq)
 
     def same(self, entry: Entry, seq: int | None = None) -> Entry:
         """An entry that was read, if it is the one of the chain: an error if not."""
@@ -121,27 +126,17 @@ class Rows(ABC):
         """All entries that opened an account, in order."""
         return self._each(list(self.memory.datasets.values()))  # a copy: another thread may add
 
-    def every(self, kind: str, account: int, key: str) -> list[Entry]:
-        """All entries under a key, in order: the answers in an account, or the one that opened it."""
-        if kind == "answer":
-            tally = self.memory.accounts.get(account)
-            return self._each(() if tally is None else tally.answers.get(key, ()))
-        if kind == "account":
-            seq = self.memory.datasets.get(key)
-            return self._each(() if seq is None else (seq,))
-        raise LedgerError(f"entries of kind {kind!r} are not looked up by their key.")
+    def opening(self, dataset: str) -> Entry | None:
+        """The entry that opened the account of a dataset, if there is one."""
+        return self.get(self.memory.datasets.get(digest(dataset), 0))
 
-    def first(self, kind: str, account: int, key: str) -> Entry | None:
-        """The earliest of them."""
-        return next(iter(self.every(kind, account, key)), None)
+    def answers(self, account: int, key: str) -> list[Entry]:
+        """All answers to a question in an account, in order."""
+        tally = self.memory.accounts.get(account)
+        return self._each(() if tally is None else tally.answers.get(key, ()))
 
     def _each(self, seqs: Iterable[int]) -> list[Entry]:
         return [entry for seq in seqs if (entry := self.get(seq)) is not None]
-
-    def _head(self, found: list[tuple[Any, ...]]) -> Head:
-        if not found:
-            raise LedgerDamaged("the ledger has lost its head. Nothing is released; restore it from a copy.")
-        return Head(*found[0][:3])
 
 
 def _changed(seq: object) -> LedgerDamaged:
@@ -168,6 +163,7 @@ class Store(ABC):
         self.lock = threading.RLock()
         self.taken = False
         """Whether a transaction is open."""
+        self._connection: Any = None
         _stores.add(self)
 
     @abstractmethod
@@ -195,20 +191,72 @@ class Store(ABC):
     def reading(self) -> AbstractContextManager[Rows]:
         """A consistent view; keep it short."""
 
-    @abstractmethod
-    def close(self) -> None:
-        """Let go of the database."""
+    def grant(self, role: str) -> None:
+        """Let a role of the server spend: look, charge and answer, and nothing else."""
+        raise InvalidParameter(
+            "a ledger in a file has no roles: give rights to the file instead (chmod, chgrp)."
+        )
 
     @abstractmethod
     def complaints(self) -> list[str]:
         """What is wrong with the tables themselves: damage, or a guard against change that is gone."""
 
+    # -- transactions, for those who write a store -------------------------------------------------------
+
     @abstractmethod
-    def forget(self) -> None:
+    def _access(self, deadline: float) -> AbstractContextManager[object]:
+        """Where the driver may be called; its errors come out in our words."""
+
+    @abstractmethod
+    def _begun(self, deadline: float, *how: str) -> Rows:
+        """A transaction on the one connection, made if there is none."""
+
+    @abstractmethod
+    def _commit(self, connection: Any, deadline: float) -> None:
+        """Make the transaction durable, or raise."""
+
+    @abstractmethod
+    def _rolled_back(self, connection: Any, problem: BaseException) -> bool:
+        """Roll back after a problem; whether the connection can still be trusted."""
+
+    @abstractmethod
+    def _let_go(self, connection: Any) -> None:
         """In a child process: leave the parent's connection alone."""
 
     @contextlib.contextmanager
-    def turn(self) -> Iterator[float]:
+    def _transaction(self, *how: str) -> Iterator[Any]:
+        with self._turn() as deadline, self._access(deadline):
+            rows = self._begun(deadline, *how)
+            connection = rows.connection
+            try:
+                yield rows
+                if connection is not self._connection:
+                    raise LedgerError(
+                        "the process was forked inside a transaction of its ledger; the transaction stays with the "
+                        "parent."
+                    )
+                # The time the ledger itself took before is not the server's or another's.
+                self._commit(connection, max(deadline, time.monotonic() + self.patience / 2))
+            except BaseException as problem:
+                self._undo(connection, problem)
+                raise
+
+    def _undo(self, connection: Any, problem: BaseException) -> None:
+        """Roll back; after a problem of the database itself, start from a fresh connection as well.
+
+        After a failed sync nothing that is cached can be trusted. Closing rolls back, too.
+        """
+        if connection is not self._connection:  # a child: it is the parent's
+            return
+        with contextlib.suppress(Exception):  # it comes second to the first problem
+            if self._rolled_back(connection, problem):
+                return
+        self._connection = None
+        with contextlib.suppress(Exception):
+            connection.close()
+
+    @contextlib.contextmanager
+    def _turn(self) -> Iterator[float]:
         """The only transaction of this process on this store; yields the moment at which patience ends."""
         deadline = time.monotonic() + self.patience
         lock = self.lock
@@ -228,15 +276,20 @@ class Store(ABC):
         finally:
             lock.release()
 
-    def for_commit(self, deadline: float) -> float:
-        """When to give up a commit: the time the ledger itself took before it is not the server's or another's."""
-        return max(deadline, time.monotonic() + self.patience / 2)
+    def close(self) -> None:
+        """Let go of the database."""
+        with self._turn() as deadline, self._access(deadline):
+            if self._connection is not None:
+                self._connection.close()
+            self._connection = None
 
     def in_child(self) -> None:
-        """After a fork: no thread is here to give the lock back."""
+        """After a fork: no thread is here to give the lock back, and the connection is the parent's."""
         self.lock = threading.RLock()
         self.taken = False
-        self.forget()
+        if self._connection is not None:
+            self._let_go(self._connection)
+        self._connection = None
 
 
 _stores: weakref.WeakSet[Store] = weakref.WeakSet()

@@ -10,19 +10,14 @@ from fractions import Fraction
 from dalenius.errors import DaleniusError, LedgerDamaged
 from dalenius.session.account import read_balance
 from dalenius.session.address import UNNAMED, is_address
+from dalenius.session.chain import BATCH, read_checkpoint
 from dalenius.session.entries import CLOSED, SCHEMA, START
-from dalenius.session.ledger import (
-    BATCH,
-    PATIENCE,
-    other_version,
-    place_text,
-    read_checkpoint,
-    read_filter,
-    store_at,
-)
 from dalenius.session.memory import Memory, Tally
 from dalenius.session.store import Head, Store
+from dalenius.session.stores import PATIENCE, place_text, store_at
+from dalenius.session.terms import read_filter
 from dalenius.session.version1 import account_of
+from dalenius.session.versions import other_version
 
 MOST_PROBLEMS = 100
 
@@ -72,15 +67,11 @@ def verify(
 
 
 def verified(
-    store: Store,
-    checkpoint: str | None = None,
-    *,
-    version: int = SCHEMA,
-    heads: Container[object] = (SCHEMA,),
+    store: Store, checkpoint: str | None = None, *, version: int = SCHEMA, closed: bool = False
 ) -> Verification:
-    """The same, of a store that is open. version, heads: for conversions, which read others."""
+    """The same, of a store that is open. version, closed: for conversions, which read old and closed ones, too."""
     wanted = None if checkpoint is None else read_checkpoint(checkpoint)
-    return _Reader(store, wanted, version, heads if version == SCHEMA else (version, CLOSED + version)).read()
+    return _Reader(store, wanted, version, (version, CLOSED + version) if closed else (version,)).read()
 
 
 class _Enough(Exception):
@@ -92,44 +83,41 @@ class _Reader:
         self, store: Store, wanted: tuple[int, str] | None, version: int, heads: Container[object]
     ) -> None:
         self.store, self.wanted, self.version, self.heads = store, wanted, version, heads
-        self.found = Verification(store.label)
+        self.result = Verification(store.label)
         # Its own: what the process knows already is read once more, too.
         self.memory = Memory(self._say, version)
 
     def read(self) -> Verification:
-        memory, found = self.memory, self.found
+        memory, result = self.memory, self.result
         try:
             self._replay()
             for seq, tally in memory.accounts.items():
                 self._account(seq, tally)
-            found.problems += self.store.complaints()
+            result.problems += self.store.complaints()
         except LedgerDamaged as problem:
-            found.problems.append(str(problem))
+            result.problems.append(str(problem))
         except _Enough:
-            found.problems.append("there may be more; this is where reading stopped")
-        found.accounts = len(memory.accounts)
-        found.charges = sum(tally.charges for tally in memory.accounts.values())
-        found.failures = sum(tally.failed for tally in memory.accounts.values())
-        found.answers = sum(tally.answered for tally in memory.accounts.values()) - found.failures
-        found.checkpoint = f"{memory.seq}:{memory.hash}"
-        return found
+            result.problems.append("there may be more; this is where reading stopped")
+        result.accounts = len(memory.accounts)
+        result.charges = sum(tally.charges for tally in memory.accounts.values())
+        result.failures = sum(tally.failed for tally in memory.accounts.values())
+        result.answers = sum(tally.answered for tally in memory.accounts.values()) - result.failures
+        result.checkpoint = f"{memory.seq}:{memory.hash}"
+        return result
 
     def _replay(self) -> None:
         memory, seq = self.memory, 0
-        with self.store.reading() as rows:
-            head = rows.head()
-        if head.version not in self.heads:
-            self._say(str(other_version(self.store.label, head.version)).rstrip("."))
-            return
         while True:
             # Entries never change, so a view per batch is as good as one view of all: and writers go on.
             with self.store.reading() as rows:
-                batch = rows.after(seq, BATCH)
-                head = rows.head()
+                head, batch = rows.tail(seq + 1, BATCH)
+            if head.version not in self.heads:
+                self._say(str(other_version(self.store.label, head.version)).rstrip("."))
+                return
             if not batch:
                 break
             seq = max(seq + 1, batch[-1].seq)  # on, whatever a damaged file says
-            self.found.entries += len(batch)
+            self.result.entries += len(batch)
             memory.add(batch)
             wanted, hash = self.wanted or (0, "")
             if any(entry.seq == wanted and entry.hash != hash for entry in batch):
@@ -175,6 +163,6 @@ class _Reader:
                 self._say(f"the charges of {who!r} to {body['dataset']!r} overspend their share")
 
     def _say(self, problem: str) -> None:
-        self.found.problems.append(problem)
-        if len(self.found.problems) >= MOST_PROBLEMS:
+        self.result.problems.append(problem)
+        if len(self.result.problems) >= MOST_PROBLEMS:
             raise _Enough

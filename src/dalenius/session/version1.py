@@ -14,8 +14,14 @@ from dalenius.errors import InvalidParameter, LedgerDamaged
 from dalenius.session.entries import Entry
 from dalenius.tables.facts.unit import Unit
 
-WORDS = {"pure": ("epsilon",), "approx": ("epsilon", "delta"), "zcdp": ("rho",), "gdp": ("mu",)}
-"""The numbers of each promise, which were written in this order."""
+GUARANTEES = {
+    "PureDP": ("pure", "epsilon"),
+    "ApproxDP": ("approx", "epsilon", "delta"),
+    "ZCDP": ("zcdp", "rho"),
+    "GDP": ("gdp", "mu"),
+    "RDP": ("rdp", "order", "epsilon"),
+}
+"""By the name of its class: the tag of a guarantee, and its numbers in the order in which they were written."""
 
 ADJACENCIES = {"ADD_REMOVE": "add_remove", "REPLACE_ONE": "replace_one"}
 
@@ -25,31 +31,24 @@ def body_of(entry: Entry) -> dict[str, Any]:
     body = entry.read()
     if entry.kind == "account":
         return account_of(body)
-    if entry.kind == "charge":
+    if entry.kind == "charge":  # the first ledgers told of all analysts in every charge
         who = body["analyst"] or ""
-        return {
-            **body,
-            "by": {who: body["by"][who]},
-        }  # the first ledgers told of all analysts in every charge
+        body["by"] = {who: body["by"][who]}
     return body
 
 
 def account_of(body: Mapping[str, Any]) -> dict[str, Any]:
     """The body of an account."""
+    words = {tag: numbers for tag, *numbers in GUARANTEES.values()}
     try:
         promise = body["promise"]
-        words = WORDS[promise["kind"]]
-        numbers = dict(zip(words, promise["values"], strict=True))
+        numbers = zip(words[promise["kind"]], promise["values"], strict=True)
         return {
-            "dataset": body["dataset"],
-            "promise": {"kind": promise["kind"], **numbers},
+            **body,
+            "promise": {"kind": promise["kind"], **dict(numbers)},
             "reserve": promise.get("reserve"),
             "adjacency": ADJACENCIES[body["adjacency"]],
             "unit": unit_of(body["unit"]),
-            "limit": body["limit"],
-            "shares": body["shares"],
-            "time": body["time"],
-            **({"place": body["place"]} if "place" in body else {}),
         }
     except (KeyError, TypeError, ValueError, AttributeError):
         raise LedgerDamaged("an account of the ledger is not written as version 1 writes them.") from None
@@ -60,13 +59,17 @@ def unit_of(text: Any) -> Any:
     if text == "Unit.rows()":
         return Unit.rows().record()
     try:
-        call = ast.parse(text, mode="eval").body
-        assert isinstance(call, ast.Call)
-        assert isinstance(call.func, ast.Name)
-        assert call.func.id == "Unit"
-        (column,) = (ast.literal_eval(part) for part in call.args)
-        more = {str(part.arg): ast.literal_eval(part.value) for part in call.keywords}
-        unit = Unit(column, **more)
+        _, (column,), limits = call_in(text)
+        unit = Unit(column, **limits)
     except (AssertionError, SyntaxError, TypeError, ValueError, InvalidParameter):
         return text  # words of the one who opened the account
     return unit.record() if repr(unit) == text else text
+
+
+def call_in(text: str) -> tuple[str, list[Any], dict[str, Any]]:
+    """The name, the arguments and the named arguments of a call of constants, as Python writes it."""
+    call = ast.parse(text, mode="eval").body
+    assert isinstance(call, ast.Call)
+    assert isinstance(call.func, ast.Name)
+    named = {str(part.arg): ast.literal_eval(part.value) for part in call.keywords}
+    return call.func.id, [ast.literal_eval(part) for part in call.args], named

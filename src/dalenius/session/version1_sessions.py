@@ -7,10 +7,9 @@ only a digest of another kind was kept; a search; a model with a function in it)
 
 from __future__ import annotations
 
-import ast
 import json
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
@@ -20,8 +19,9 @@ from dalenius.core.record import JSON, exact, headed
 from dalenius.errors import DaleniusError
 from dalenius.learn.saved import ADDED, WORDS
 from dalenius.session.record import answers, questions
+from dalenius.session.version1 import GUARANTEES, call_in, unit_of
 
-AGGREGATES = {
+TAGS = {
     "Count": "count",
     "CountDistinct": "count_distinct",
     "Sum": "sum",
@@ -34,173 +34,148 @@ AGGREGATES = {
     "Histogram": "histogram",
     "Quantiles": "quantiles",
     "FindBounds": "bounds",
+    "Filter": "filter",
+    "Compute": "compute",
 }
+"""The kind, in version 2, of an aggregate or of a step before it."""
 
-GUARANTEES = {
-    "PureDP": ("pure", "epsilon"),
-    "ApproxDP": ("approx", "epsilon", "delta"),
-    "ZCDP": ("zcdp", "rho"),
-    "GDP": ("gdp", "mu"),
-    "RDP": ("rdp", "order", "epsilon"),
-}
+PARTS = ("Bins", "Column", "Measure", "Value")
+"""What is of no kind, since nothing else can stand in its place."""
 
-TAGS = {name: tag for tag, (name, _) in WORDS.items()}
+RENAMED = {"text": "expression", "listed": "edges", "nullable": "missing"}
+RENAMED_IN_VALUES = {**RENAMED, "kind": "type", "granularity": "step"}
+"""The fields of 0.1 that have another name in version 2."""
+
+MODELS = {name: tag for tag, (name, _) in WORDS.items()}
 
 WRONG = (
     *(ArithmeticError, AssertionError, AttributeError, LookupError),
     *(RecursionError, SyntaxError, TypeError, ValueError),
 )
-"""What comes of text that is not as 0.1 wrote it; the old ledger is closed by then, and must go on in the new one."""
+"""What comes of text that is not as 0.1 wrote it; it goes on in the new ledger as it is."""
 
 ARRAYS = {"<f8": "number", "<i8": "integer", "|b1": "bool"}
 
+Told = tuple[str, dict[str, JSON]]
+"""The kind of an answer, and its content."""
 
-def told_anew(
-    question: str, answer: str, unit: Callable[[str], Any], adjacency: str
-) -> tuple[str, str] | None:
+
+def in_version_2(question: str, answer: str, adjacency: str) -> tuple[str, str] | None:
     """The question and its answer, or None where they cannot be told anew."""
     try:
-        asked = json.loads(question)
+        asked, answered = json.loads(question), json.loads(answer)
         if isinstance(asked, dict):
-            return _plan(asked, json.loads(answer), unit, adjacency)
-        if asked[0] == "fit":
-            return _fit(asked, json.loads(answer), unit, adjacency)
-        return _release(asked, json.loads(answer), unit, adjacency)
+            kind, unit, content, reply = _plan(asked, answered)
+        elif asked[0] == "fit":
+            kind, unit, content, reply = _fit(asked, answered)
+        else:
+            kind, unit, content, reply = _release(asked, answered)
+        protected = unit_of(unit)
+        assert isinstance(protected, dict)
+        heading = {"kind": kind, "unit": protected, "adjacency": adjacency}
+        return (
+            headed(questions.FORMAT, 2, {**heading, **content}),
+            headed(answers.FORMAT, 2, {"kind": reply[0], **reply[1]}),
+        )
     except (*WRONG, DaleniusError):
         return None
 
 
-def _release(asked: list[Any], answer: Any, unit: Callable[[str], Any], adjacency: str) -> tuple[str, str]:
+def _release(asked: list[Any], answered: Any) -> tuple[str, str, dict[str, JSON], Told]:
     query, price = json.loads(asked[0])["Query"], _price(asked[1])
     content = {"query": _query(query), "price": price}
-    if query["keys"] == {"Discover": {}}:
-        found = answer["answer"]
-        told = None if found is None else _answer(query, json.loads(found), price)
-        kind, said = "discovery", {"keys": _keys(answer["keys"]), "answer": told}
-    else:
-        kind, said = "release", {"answer": _answer(query, answer, price)}
-    return _question("release", unit(asked[2]), adjacency, content), _said(kind, said)
+    if query["keys"] != {"Discover": {}}:
+        return "release", asked[2], content, ("release", {"answer": _answer(query, answered, price)})
+    about = answered["answer"]
+    answer = None if about is None else _answer(query, json.loads(about), price)
+    return "release", asked[2], content, ("discovery", {"keys": _keys(answered["keys"]), "answer": answer})
 
 
-def _plan(asked: dict[str, str], answer: Any, unit: Callable[[str], Any], adjacency: str) -> tuple[str, str]:
+def _plan(asked: dict[str, str], answered: Any) -> tuple[str, str, dict[str, JSON], Told]:
     parts = {name: json.loads(text) for name, text in asked.items()}
-    ((price, who),) = {(part[1], part[2]) for part in parts.values()}
+    ((price, unit),) = {(part[1], part[2]) for part in parts.values()}
     queries = {name: json.loads(part[0])["Query"] for name, part in parts.items()}
     content = {"queries": {name: _query(query) for name, query in queries.items()}, "price": _price(price)}
-    said = {name: _answer(query, json.loads(answer[name]), _price(price)) for name, query in queries.items()}
-    return _question("release_all", unit(who), adjacency, content), _said("release_all", {"answers": said})
-
-
-def _fit(asked: list[Any], answer: Any, unit: Callable[[str], Any], adjacency: str) -> tuple[str, str]:
-    words = {"coef_": "coefficients", "intercept_": "intercept", "value_": "value"}
-    content = {
-        "model": _parameter(json.loads(asked[1]))["model"],
-        "query": _query(json.loads(asked[2])["Query"]),
+    answer = {
+        name: _answer(query, json.loads(answered[name]), _price(price)) for name, query in queries.items()
     }
-    released = {words[name]: _array(value) for name, value in answer.items()}
-    return _question("fit", unit(asked[3]), adjacency, content), _said("fit", {"released": released})
+    return "release_all", unit, content, ("release_all", {"answers": answer})
 
 
-def _question(kind: str, unit: Any, adjacency: str, content: Mapping[str, JSON]) -> str:
-    assert isinstance(unit, dict)
-    told = {"kind": kind, "unit": unit, "adjacency": adjacency, **content}
-    return headed(questions.FORMAT, 2, told)
-
-
-def _said(kind: str, content: Mapping[str, JSON]) -> str:
-    return headed(answers.FORMAT, 2, {"kind": kind, **content})
+def _fit(asked: list[Any], answered: Any) -> tuple[str, str, dict[str, JSON], Told]:
+    model, query = _parameter(json.loads(asked[1]))["model"], _query(json.loads(asked[2])["Query"])
+    words = {"coef_": "coefficients", "intercept_": "intercept", "value_": "value"}
+    released = {words[attribute]: _array(values) for attribute, values in answered.items()}
+    return "fit", asked[3], {"model": model, "query": query}, ("fit", {"released": released})
 
 
 # -- questions ----------------------------------------------------------------------------------------
 
 
 def _price(text: str) -> dict[str, str]:
-    call = ast.parse(text, mode="eval").body
-    assert isinstance(call, ast.Call)
-    assert isinstance(call.func, ast.Name)
-    tag, *words = GUARANTEES[call.func.id]
-    numbers = {str(part.arg): exact(ast.literal_eval(part.value)) for part in call.keywords}
+    name, _, numbers = call_in(text)
+    tag, *words = GUARANTEES[name]
     assert set(numbers) == set(words)
-    return {"kind": tag, **numbers}
+    return {"kind": tag, **{word: exact(number) for word, number in numbers.items()}}
 
 
 def _query(query: dict[str, Any]) -> dict[str, JSON]:
-    keys, table = query["keys"], query["table"]["Table"]
-    listed = (
-        {"kind": "listed", "rows": [[_constant(part) for part in row] for row in keys["Keys"]["rows"]]}
-        if (keys and "Keys" in keys)
-        else None
-    )
+    keys = query["keys"]
+    if keys == {"Discover": {}}:
+        keys = {"kind": "discovered"}
+    elif keys is not None:
+        keys = {"kind": "listed", "rows": _keys(keys["Keys"]["rows"])}
     return {
-        "table": _table(table),
+        "table": _table(query["table"]["Table"]),
         "group_by": query["columns"],
-        "keys": {"kind": "discovered"} if keys == {"Discover": {}} else listed,
+        "keys": keys,
         "aggregates": [{"name": name, "aggregate": _aggregate(asked)} for name, asked in query["aggregates"]],
     }
 
 
 def _table(table: dict[str, Any]) -> dict[str, JSON]:
-    fields = [field["Field"] for field in table["fields"]]
+    fields = sorted((field["Field"] for field in table["fields"]), key=lambda f: str(f["name"]))
     schema = table["schema"]["Schema"]
     return {
         "name": table["name"],
         "columns": [
-            {"name": f["name"], "type": f["kind"], "missing": f["nullable"] or f["nan"]}
-            for f in sorted(fields, key=lambda f: str(f["name"]))
+            {"name": f["name"], "type": f["kind"], "missing": f["nullable"] or f["nan"]} for f in fields
         ],
         "facts": {
-            "nulls": _nulls(schema["nulls"]),
-            "columns": {name: _facts(column["Column"]) for name, column in schema["columns"]},
+            "nulls": _renamed(schema["nulls"]),
+            "columns": {name: _facts(column) for name, column in schema["columns"]},
         },
-        "steps": [_step(step) for step in table["steps"]],
+        "steps": [_renamed(step) for step in table["steps"]],
     }
 
 
 def _facts(column: dict[str, Any]) -> dict[str, JSON]:
-    categories = column["categories"]
-    return {
-        "bounds": _numbers(column["bounds"]),
-        "categories": None if categories is None else [_constant(value) for value in categories],
-        "nulls": _nulls(column["nulls"]),
-        "type": column["type"],
-    }
-
-
-def _step(step: dict[str, Any]) -> dict[str, JSON]:
-    if "Filter" in step:
-        return {"kind": "filter", "condition": step["Filter"]["condition"]}
-    return {"kind": "compute", "name": step["Compute"]["name"], "expression": step["Compute"]["text"]}
+    facts = column["Column"]
+    listed = facts["categories"] and [_constant(value) for value in facts["categories"]]
+    return {**_renamed({"Column": {**facts, "categories": None}}), "categories": listed}
 
 
 def _aggregate(aggregate: dict[str, Any]) -> dict[str, JSON]:
-    ((name, parts),) = aggregate.items()
-    several = ("bounds", "x_bounds", "y_bounds", "edges", "levels")
-    told: dict[str, JSON] = {"kind": AGGREGATES[name]}
-    for word, value in parts.items():
-        if word == "granularity" and value is not None:
-            told[word] = str(Fraction(_number(value)))
-            continue
-        told[word] = (
-            _nulls(value) if word == "nulls" else _numbers(value) if word in several else _number(value)
-        )
-    return told
+    asked: dict[str, JSON] = _renamed(aggregate)
+    if asked.get("granularity") is not None:
+        asked["granularity"] = str(Fraction(asked["granularity"]))
+    return asked
 
 
-def _number(value: Any) -> JSON:
-    """A double or a fraction as text; anything else as it is."""
-    if isinstance(value, dict):
-        ((kind, text),) = value.items()
-        assert kind in ("float", "fraction")
-        return text
-    return value
-
-
-def _numbers(values: Any) -> JSON:
-    return None if values is None else [_number(value) for value in values]
-
-
-def _nulls(nulls: Any) -> JSON:
-    return {"impute": _constant(nulls["Impute"]["value"])} if isinstance(nulls, dict) else nulls
+def _renamed(value: Any) -> Any:
+    """What 0.1 wrote as {class: {field: value}}, by the words of version 2; a number as its text."""
+    if isinstance(value, list):
+        return [_renamed(part) for part in value]
+    if not isinstance(value, dict):
+        return value
+    ((name, content),) = value.items()
+    if name in ("float", "fraction"):
+        return content
+    if name == "Impute":
+        return {"impute": _constant(content["value"])}
+    heading = {} if name in PARTS else {"kind": TAGS[name]}
+    words = RENAMED_IN_VALUES if name == "Value" else RENAMED
+    return heading | {words.get(field, field): _renamed(part) for field, part in content.items()}
 
 
 def _constant(value: Any) -> JSON:
@@ -214,7 +189,7 @@ def _constant(value: Any) -> JSON:
     return {"kind": {"float": "number", "date": "date", "datetime": "timestamp"}[kind], "is": text}
 
 
-def _keys(keys: list[list[Any]]) -> JSON:
+def _keys(keys: list[list[Any]]) -> list[list[JSON]]:
     return [[_constant(part) for part in key] for key in keys]
 
 
@@ -225,69 +200,29 @@ def _answer(query: dict[str, Any], answer: dict[str, Any], price: Mapping[str, s
     """The measures that version 1 wrote into the question, and the numbers in their order."""
     measures: dict[str, Any] = {}
     plain: set[str] = set()  # which are used for more than quantiles
-    levels: dict[str, dict[Any, None]] = {}  # which quantiles are read from which
+    levels: dict[str, set[str]] = {}  # which quantiles are read from which
     roles = []
     for (_, aggregate), parts in zip(query["aggregates"], query["roles"], strict=True):
-        told = {}
+        keys = {role: json.dumps(measure, sort_keys=True) for role, measure in parts}
         for role, measure in parts:
-            key = json.dumps(measure, sort_keys=True)
-            measures.setdefault(key, _measure(measure["Measure"]))
-            told[role] = list(measures).index(key)
+            measures.setdefault(keys[role], {**_renamed(measure), "labels": []})
             if "Quantiles" in aggregate:
-                read = tuple(_numbers(aggregate["Quantiles"]["levels"]))
-                levels.setdefault(key, {})[read] = None
+                levels.setdefault(keys[role], set()).add(json.dumps(aggregate["Quantiles"]["levels"]))
             else:
-                plain.add(key)
-        roles.append(told)
+                plain.add(keys[role])
+        roles.append({role: list(measures).index(key) for role, key in keys.items()})
     noisy, ranks = iter(answer["measures"]), iter(answer["ranks"])
     gaussian = price["kind"] != "pure" and price.get("delta") != "0.0"
     kept = [
         {
             "measure": measure,
             "noisy": _noisy(next(noisy), measure) if key in plain else None,
-            "ranks": [_ranks(next(ranks), gaussian) for _ in levels.get(key, {})],
+            "ranks": [_ranks(next(ranks), gaussian) for _ in levels.get(key, ())],
         }
         for key, measure in measures.items()
     ]
     assert not [*noisy, *ranks]
     return {"columns": answer["columns"], "keys": _keys(answer["keys"]), "roles": roles, "measures": kept}
-
-
-def _measure(measure: dict[str, Any]) -> dict[str, JSON]:
-    return {
-        "kind": measure["kind"],
-        "values": [_value(value["Value"]) for value in measure["values"]],
-        "given": measure["given"],
-        "origin": measure["origin"],
-        "bins": None if measure["bins"] is None else _bins(measure["bins"]["Bins"]),
-        "labels": [],
-    }
-
-
-def _value(value: dict[str, Any]) -> dict[str, JSON]:
-    return {
-        "expression": value["text"],
-        "type": value["kind"],
-        "lower": _number(value["lower"]),
-        "upper": _number(value["upper"]),
-        "step": _number(value["granularity"]),
-        "centre": value["centre"],
-        "nulls": _nulls(value["nulls"]),
-        "missing": value["nullable"],
-    }
-
-
-def _bins(bins: dict[str, Any]) -> dict[str, JSON]:
-    return {
-        "expression": bins["text"],
-        "lower": _number(bins["lower"]),
-        "width": _number(bins["width"]),
-        "size": bins["size"],
-        "edges": _numbers(bins["listed"]),
-        "nulls": _nulls(bins["nulls"]),
-        "missing": bins["nullable"],
-        "whole": bins["whole"],
-    }
 
 
 def _noisy(kept: dict[str, Any], measure: Mapping[str, Any]) -> dict[str, JSON]:
@@ -331,22 +266,21 @@ def _parameter(value: Any) -> JSON:
         return {"text": value}
     if isinstance(value, list):
         return [_parameter(part) for part in value]
-    ((kind, told),) = value.items()
+    ((kind, content),) = value.items()
     if kind == "float":
-        return {"number": told}
+        return {"number": content}
     if kind == "dict":
-        return {
-            "mapping": sorted(([_parameter(key), _parameter(part)] for key, part in told), key=json.dumps)
-        }
+        pairs = [[_parameter(key), _parameter(part)] for key, part in content]
+        return {"mapping": sorted(pairs, key=json.dumps)}
     if kind == "array":
-        return {"array": {"type": ARRAYS[told[0]], "shape": told[1], "digest": told[2]}}
+        return {"array": {"type": ARRAYS[content[0]], "shape": content[1], "digest": content[2]}}
     if kind in GUARANTEES:
         tag, *words = GUARANTEES[kind]
-        return {"guarantee": {"kind": tag, **{word: _number(told[word]) for word in words}}}
-    name, settings = told if kind == "estimator" else (f"dalenius.{kind}", told)
+        return {"guarantee": {"kind": tag, **{word: _renamed(content[word]) for word in words}}}
+    name, settings = content if kind == "estimator" else (f"dalenius.{kind}", content)
     if not name.startswith("dalenius."):
         return {"model": {"kind": "estimator", "class": name, "parameters": _parameters(settings)}}
-    tag = TAGS[name.rpartition(".")[2]]
+    tag = MODELS[name.rpartition(".")[2]]
     own = {word: part for word, part in settings.items() if word in WORDS[tag][1]}
     assert set(own) == {word for word in WORDS[tag][1] if (tag, word) not in ADDED}
     return {"model": {"kind": tag, "parameters": _parameters(own)}}

@@ -9,6 +9,7 @@ import pytest
 
 import dalenius as dp
 from dalenius.calculus.pairs.gaussian import GaussianPair
+from dalenius.calculus.pairs.laplace import LaplacePair
 from dalenius.calculus.pairs.mixture import transform
 from dalenius.calculus.pairs.pair import Pair
 
@@ -74,6 +75,28 @@ def test_the_envelope_of_a_subset_is_above_its_transform() -> None:
         assert tilted is not None
         true = np.abs(tilted.values[1:]) - tilted.error[1:]
         assert (true <= bound[:-1]).all()
+
+
+@pytest.mark.parametrize(("shift", "c"), [(1e-7, 8.0), (0.01, 30.0), (0.5, 3.0), (2.0, 0.2), (8.0, 1.0)])
+def test_the_envelope_of_laplace_noise_is_above_its_transform(shift: float, c: float) -> None:
+    """Where nearly all is in two atoms, 1 - |M|/M(c) is tiny, and it is what counts for many releases."""
+    edges = np.geomspace(1e-3 / shift, 30.0 / shift, 300)
+    loss = np.concatenate(([-shift, shift], shift * (np.arange(20_001) / 10_000.5 - 1)[1:]))
+    density = np.exp((c + 0.5) * loss[2:] - shift / 2) / 4 * shift / 10_000.5
+    weight = np.concatenate(([0.5 * math.exp(-(c + 1) * shift), 0.5 * math.exp(c * shift)], density))
+    weight /= weight.sum()
+    inside = np.sqrt(edges[:-1] * edges[1:])
+    lost = np.array([1 - abs(np.sum(weight * np.exp(1j * u * loss))) for u in inside])
+    allowed = 1 - LaplacePair(shift).envelope(c, edges)[:-1]
+    assert (allowed <= lost * (1 + 1e-4) + 1e-15).all()
+    if shift < 1:
+        assert (allowed[inside * shift < 1.5] > 0).all()
+
+
+def test_a_trillion_tiny_releases_are_a_gaussian_one() -> None:
+    low, high = (dp.losses.laplace(1e7) * 10**12).epsilon_bounds(1e-5)
+    assert low < dp.losses.gaussian(10.0).epsilon(1e-5) < high
+    assert high - low < 1e-3
 
 
 def test_products_of_exponentials_are_the_exponentials() -> None:

@@ -92,7 +92,7 @@ def test_mean_bounds_are_ordered_and_above_the_optimum() -> None:
         assert optimal_homogeneous_epsilon(epsilon, k, 1e-6) <= values[0]
 
 
-def test_lecture_bound_is_looser_than_tanh() -> None:
+def test_a_mean_of_twice_epsilon_squared_is_looser_than_tanh() -> None:
     epsilon, k, slack = 0.1, 100, 1e-6
     printed = epsilon * math.sqrt(2 * k * math.log(1 / slack)) + 2 * k * epsilon**2
     assert advanced(epsilon, k, slack)[0] < printed

@@ -36,7 +36,10 @@ def exact_gaussian_delta(mu: float, epsilon: float) -> mpf:
 
 
 def finite_tradeoff(p: np.ndarray, q: np.ndarray):  # type: ignore[no-untyped-def]
-    """T(P, Q) on a finite space: likelihood ratio order, straight lines between (notes A47)."""
+    """T(P, Q) on a finite space: likelihood ratio order, straight lines between.
+
+    Neyman and Pearson's lemma, as in Awan 2025, "Lecture notes on differential privacy", chapter 13.
+    """
     order = np.argsort(-q / p)
     level = np.concatenate(([0.0], np.cumsum(p[order])))
     power = np.concatenate(([0.0], np.cumsum(q[order])))
@@ -229,7 +232,7 @@ def test_control_printed_total_variation_halves_delta() -> None:
 
 
 def test_renyi_does_not_order_tests() -> None:
-    # Notes Prop 13.7: randomized response has the smaller Renyi curve and the larger total variation.
+    # Awan 2025, Prop 13.7: randomized response has the smaller Renyi curve and the larger total variation.
     for order in (1.5, 2.0, 8.0):
         assert pure_to_renyi(1.0, order) < order / 2
     assert total_variation(f_epsilon_delta(1.0)) > total_variation(gaussian_tradeoff(1.0))

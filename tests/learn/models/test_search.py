@@ -21,7 +21,7 @@ from dalenius.learn import (
     PoissonTries,
     PrivateSearch,
 )
-from dalenius.learn.methods.trial_counts import Tries, negative_binomial_mean
+from dalenius.adaptive.selection.trial_counts import Tries, negative_binomial_mean
 from tests.noise.seeded import seeded
 
 CANDIDATES = [{"row_norm": 1.0}, {"row_norm": 2.0}]

@@ -34,6 +34,8 @@ TIERS = ((1e-12, 20_000), (1e-10, 100_000), (1e-8, 600_000))
 """Truncation error (relative) and the number of nodes it may cost; beyond, the lattice engine serves."""
 
 NEGLIGIBLE = 1e-17
+LEAST_SHARE = -800.0
+"""Atomic parts whose product is below exp of this are not set apart: beside rounding nothing is left of it."""
 TINY = 5e-324
 
 
@@ -56,9 +58,9 @@ class Contour:
 
     def __init__(self, moments: Moments, saddle: Saddle) -> None:
         self.moments, self.c = moments, saddle.c
-        self.atoms = None
-        if all(pair.atomic is not None for pair, _ in moments.terms):
-            self.atoms = tuple((pair.atomic, n) for pair, n in moments.terms if pair.atomic is not None)
+        parts = tuple((pair.atomic, n) for pair, n in moments.terms if pair.atomic is not None)
+        if len(parts) == len(moments.terms) and self._log_share(parts) > LEAST_SHARE:
+            self.atoms = parts
         self.period = least_period(saddle)
         self.step = 2 * math.pi / self.period
         if not 1e-100 < self.step < 1e100 or not math.isfinite(saddle.log_delta):
@@ -69,6 +71,12 @@ class Contour:
         self.feasible = math.isfinite(reach)
         if self.feasible:
             self._evaluate(np.arange(math.ceil(reach / self.step) + 1) * self.step)
+
+    def _log_share(self, atoms: Terms) -> float:
+        """log of the product of A(c) / M(c), A the transforms of the atomic parts."""
+        c = np.array([self.c])
+        whole = (float(pair.log_mgf(c)[0]) for pair, _ in self.moments.terms)
+        return sum(n * (float(part.log_mgf(c)[0]) - k) for (part, n), k in zip(atoms, whole, strict=True))
 
     def _cut(self, log_share: float) -> tuple[float, float]:
         """A t_max and the tail beyond it relative to M(c) exp(-c e), where delta is exp(log_share)."""

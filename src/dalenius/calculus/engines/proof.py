@@ -34,12 +34,8 @@ GROWTH = 1.15
 def delta_bounds(terms: Sum, epsilon: float) -> Bounds:
     """Bounds on delta(epsilon) of the sum, infinite mass included."""
     flint = _flint()
-    before = flint.ctx.prec
-    flint.ctx.prec = PRECISION
-    try:
+    with flint.ctx.workprec(PRECISION):
         return _enclosed(flint, terms, epsilon)
-    finally:
-        flint.ctx.prec = before
 
 
 def check(pair: Pair, beside_revealing: bool) -> None:
@@ -66,10 +62,8 @@ def _flint() -> Any:
 
 
 def _enclosed(flint: Any, terms: Sum, epsilon: float) -> Bounds:
-    finite: Ball = flint.arb(1)
-    for pair, n in terms.terms:
-        finite *= (1 - flint.arb(pair.infinite)) ** n
-    infinite = 1 - finite
+    finite = ((1 - flint.arb(pair.infinite)) ** n for pair, n in terms.terms)
+    infinite = 1 - math.prod(finite, start=flint.arb(1))
     if epsilon >= terms.largest or terms.infinite == 1.0:
         return _floats(infinite)
     if terms.spacing is not None:
@@ -107,28 +101,15 @@ def _on_line(flint: Any, line: Contour, epsilon: float) -> tuple[Ball, Ball]:
     total: Ball = arb(0)
     for k in range(int(line.nodes[-1]) + 1):
         s = acb(c, step * int(k))
-        value = acb(1)
-        for mgf, n in transforms:
-            value *= mgf(s) ** n
+        value = math.prod((mgf(s) ** n for mgf, n in transforms), start=acb(1))
         if discrete_parts:
-            discrete = acb(1)
-            for mgf, n in discrete_parts:
-                discrete *= mgf(s) ** n
-            value -= discrete
+            value -= math.prod((mgf(s) ** n for mgf, n in discrete_parts), start=acb(1))
         term = (value * (-s * e).exp() / (s * (s + 1))).real
         total += term if k == 0 else 2 * term
-    top: Ball = arb(1)
-    for mgf, n in transforms:
-        top *= mgf(acb(c)).real ** n
-    lost = _cut_off(
-        flint,
-        line,
-        [
-            (pair, mgf(acb(c)).real, n)
-            for (pair, n), (mgf, _) in zip(line.moments.terms, transforms, strict=True)
-        ],
-    )
-    return total / arb(line.period), lost * top * (-c * e).exp()
+    tops = [mgf(acb(c)).real for mgf, _ in transforms]
+    top = math.prod((value**n for value, (_, n) in zip(tops, transforms, strict=True)), start=arb(1))
+    terms = [(pair, value, n) for (pair, n), value in zip(line.moments.terms, tops, strict=True)]
+    return total / arb(line.period), _cut_off(flint, line, terms) * top * (-c * e).exp()
 
 
 def _cut_off(flint: Any, line: Contour, terms: Sequence[tuple[Pair, Ball, int]]) -> Ball:
@@ -147,15 +128,13 @@ def _cut_off(flint: Any, line: Contour, terms: Sequence[tuple[Pair, Ball, int]])
     total: Ball = arb(0)
     left = h * (int(line.nodes[-1]) + 1)
     for cell in range(CELLS + 1):
-        piece: Ball = arb(1)
         right = left * arb(GROWTH) if cell < CELLS else None
-        for envelope, n in bounds:
-            bound = envelope(left, right)
-            piece *= bound.min(arb(1)) ** n if shares is None else bound**n
-        if shares is not None:
-            still: Ball = arb(1)
-            for share, n in shares:
-                still *= share**n
+        most = [(envelope(left, right), n) for envelope, n in bounds]
+        if shares is None:
+            piece = math.prod((bound.min(arb(1)) ** n for bound, n in most), start=arb(1))
+        else:
+            piece = math.prod((bound**n for bound, n in most), start=arb(1))
+            still = math.prod((share**n for share, n in shares), start=arb(1))
             piece = (piece - still).min(piece.min(arb(1)) + still)
         if right is None:
             total += piece * (1 / left + h / left**2)
@@ -178,29 +157,23 @@ def _aliases(flint: Any, line: Contour, epsilon: float) -> Ball:
     for offset, best in line.aliases:
         if offset == math.inf:
             return arb(1)
-        x, period = arb(best), arb(line.period)
-        top: Ball = arb(1)
-        for pair, n in line.moments.terms:
-            top *= (pair.in_balls(flint, best, 0.0)(acb(x)).real if best > 0 else arb(1)) ** n
-        peak = (x * x.log() - (1 + x) * (1 + x).log() - x * arb(epsilon)).exp() if best > 0 else arb(1)
-        total += top * peak / ((abs(x - arb(line.c)) * period).exp() - 1)
+        x, top = arb(best), arb(1)
+        if best > 0:
+            top = (x * x.log() - (1 + x) * (1 + x).log() - x * arb(epsilon)).exp()
+            for pair, n in line.moments.terms:
+                top *= pair.in_balls(flint, best, 0.0)(acb(x)).real ** n
+        total += top / ((abs(x - arb(line.c)) * arb(line.period)).exp() - 1)
     return total
 
 
 def renyi_bound(terms: Terms, epsilon: float, s: float) -> float:
     """exp(K(s) - s epsilon) s^s / (1+s)^(1+s), an upper bound on delta(epsilon), K known by Renyi curves."""
     flint = _flint()
-    before = flint.ctx.prec
-    flint.ctx.prec = PRECISION
-    try:
+    with flint.ctx.workprec(PRECISION):
         x = flint.arb(s)
-        total: Ball = flint.arb(0)
-        for pair, n in terms:
-            total += n * pair.renyi_in_balls(flint, s)
+        total = sum((n * pair.renyi_in_balls(flint, s) for pair, n in terms), flint.arb(0))
         value = (total - x * flint.arb(epsilon) + x * x.log() - (1 + x) * (1 + x).log()).exp()
         return min(1.0, _floats(value).upper)
-    finally:
-        flint.ctx.prec = before
 
 
 def _on_lattice(flint: Any, terms: Terms, epsilon: float) -> Ball:

@@ -19,15 +19,15 @@ where `lost` is the mass beyond the lattice. The same coupling alone gives D_L(e
 from __future__ import annotations
 
 import math
-from functools import lru_cache, partial
+from functools import partial
 
 import numpy as np
 
 from dalenius.calculus.engines.contour import Lines, least_period
 from dalenius.calculus.engines.lattice import LatticeLine
 from dalenius.calculus.engines.saddle import Moments
-from dalenius.calculus.pairs.pair import Bounds, Pair, Terms
-from dalenius.calculus.pairs.rounding import Rounded, round_up, rounded_roughly, support
+from dalenius.calculus.pairs.pair import Bounds, Terms
+from dalenius.calculus.pairs.rounding import round_up, rounded_roughly, support
 
 POINTS = 2**17
 """Lattice points per period."""
@@ -56,7 +56,7 @@ class RoundedSum:
                 spacing = pair.largest / math.ceil(pair.largest / spacing)
                 break
         self.spacing = spacing
-        rounded = [(_rounded(pair, spacing, spare), n) for pair, n in terms]
+        rounded = [(round_up(pair, spacing, spare), n) for pair, n in terms]
         self.moments = Moments(tuple((r.atoms, n) for r, n in rounded))
         self.lines = Lines(self.moments, partial(LatticeLine, spacing=spacing))
         self.lost = sum(n * r.lost for r, n in rounded)
@@ -106,8 +106,3 @@ class RoundedSum:
         left = (deltas[0].upper - deltas[1].lower) / (alpha[1] - alpha[0])
         right = max(0.0, (deltas[2].lower - deltas[3].upper) / (alpha[3] - alpha[2]))
         return min(1.0, max(0.0, float(alpha[2] * (left - right))))
-
-
-@lru_cache(maxsize=256)
-def _rounded(pair: Pair, spacing: float, spare: float) -> Rounded:
-    return round_up(pair, spacing, spare)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 
@@ -36,48 +37,32 @@ def declared(value: float) -> Fraction:
 
 def declared_at_most(value: Fraction) -> float:
     """The largest float that, read as it is written, does not exceed the value."""
-    found = _near(value)
-    while declared(found) > value:
-        found = math.nextafter(found, -math.inf)
-    return found
+    return _nearest(_near(value), lambda x: declared(x) <= value, -math.inf)
 
 
 def declared_at_least(value: Fraction) -> float:
     """The smallest float that, read as it is written, is not below the value."""
-    found = _near(value)
-    while declared(found) < value:
-        found = math.nextafter(found, math.inf)
-    return found
+    return _nearest(_near(value), lambda x: declared(x) >= value, math.inf)
 
 
 def exactly_at_most(value: Fraction) -> float:
     """The largest float whose exact value does not exceed the value."""
-    found = _near(value)
-    return found if Fraction(found) <= value else math.nextafter(found, -math.inf)
+    return _nearest(_near(value), lambda x: Fraction(x) <= value, -math.inf)
 
 
 def root_at_most(square: Fraction) -> float:
     """The largest float near the root whose own square, exactly, does not exceed the square given."""
-    found = math.sqrt(square)
-    while Fraction(found) ** 2 > square:
-        found = math.nextafter(found, 0.0)
-    return found
+    return _nearest(math.sqrt(square), lambda x: Fraction(x) ** 2 <= square, 0.0)
 
 
 def declared_root_at_most(square: Fraction) -> float:
     """The same, of the float as it is written."""
-    found = math.sqrt(square)
-    while declared(found) ** 2 > square:
-        found = math.nextafter(found, 0.0)
-    return found
+    return _nearest(math.sqrt(square), lambda x: declared(x) ** 2 <= square, 0.0)
 
 
 def declared_root_at_least(square: Fraction) -> float:
     """The smallest float near the root whose square, as it is written, is not below the square given."""
-    found = math.sqrt(square)
-    while declared(found) ** 2 < square:
-        found = math.nextafter(found, math.inf)
-    return found
+    return _nearest(math.sqrt(square), lambda x: declared(x) ** 2 >= square, math.inf)
 
 
 def decimal(value: Fraction) -> str:
@@ -110,6 +95,13 @@ def from_decimal(text: object) -> Fraction:
         if (value * GRAINS).denominator == 1 and decimal(value) == text:
             return value
     raise InvalidParameter("an amount must be written as an exact decimal number, such as 0.05.")
+
+
+def _nearest(start: float, holds: Callable[[float], bool], towards: float) -> float:
+    """The first float from the start that has the property."""
+    while not holds(start):
+        start = math.nextafter(start, towards)
+    return start
 
 
 def _near(value: Fraction) -> float:

@@ -8,18 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
 
-from dalenius.calculus.guarantees.amounts import (
-    PLACES,
-    decimal,
-    declared,
-    declared_at_least,
-    declared_at_most,
-    declared_root_at_least,
-    declared_root_at_most,
-    exactly_at_most,
-    root_at_most,
-    rounded_down,
-)
+from dalenius.calculus.guarantees import amounts
 from dalenius.calculus.guarantees.cost import Cost, Currency
 from dalenius.calculus.guarantees.filter import Filter, Reserve, reserve_as_written
 from dalenius.calculus.guarantees.gdp import GDP, largest_mu
@@ -76,9 +65,6 @@ class ApproxDP(Guarantee):
             return PureDP(self.epsilon).measure(loss)
         return Measure(f"delta at epsilon {self.epsilon:.12g}", loss.delta(self.epsilon), self.delta)
 
-    def excess(self, loss: Loss) -> float:
-        return self.excess_bounds(loss).upper
-
     def excess_bounds(self, loss: Loss) -> Bounds:
         if self.delta == 0.0:
             return PureDP(self.epsilon).excess_bounds(loss)
@@ -92,11 +78,11 @@ class ApproxDP(Guarantee):
         if self.delta == 0:
             return PureDP(self.epsilon).filter(adjacency, reserve)
         aside = reserve_as_written(reserve)
-        fits = not aside or 0 < aside < declared(self.epsilon)
-        if isinstance(reserve, bool) or not fits or aside != rounded_down(aside):
+        fits = not aside or 0 < aside < amounts.declared(self.epsilon)
+        if isinstance(reserve, bool) or not fits or aside != amounts.rounded_down(aside):
             raise InvalidParameter(
                 f"reserve is {checks.shown(reserve)}; it must be 0 or more, below epsilon = {self.epsilon:g}, with "
-                f"at most {PLACES} decimal places."
+                f"at most {amounts.PLACES} decimal places."
             )
         checks.moderate("epsilon", self.epsilon)
         found = ApproxFilter(self, adjacency, aside)
@@ -107,6 +93,7 @@ class ApproxDP(Guarantee):
         return found
 
     def divided(self, parts: float) -> ApproxDP:
+        parts = checks.positive("parts", parts)
         return ApproxDP(self.epsilon / parts, self.delta / parts)
 
     def as_pure(self) -> PureDP | None:
@@ -121,9 +108,6 @@ class ApproxDP(Guarantee):
 
     def of_size(self, size: float) -> Guarantee:
         return PureDP(size) if self.delta == 0 else ApproxDP(size, self.delta / 10)
-
-    def noisier(self, share: float) -> ApproxDP:
-        return ApproxDP(self.epsilon * share, self.delta)
 
 
 def _log_ratio(found: float, promised: float) -> float:
@@ -167,20 +151,20 @@ class ApproxFilter(Filter):
     @property
     def half(self) -> Fraction:
         """The additive side of the box, and the delta at which mu^2 is converted."""
-        return rounded_down(declared(self.promise.delta) / 2)
+        return amounts.rounded_down(amounts.declared(self.promise.delta) / 2)
 
     @property
     def limit(self) -> Cost:
-        mu = largest_mu(exactly_at_most(self._rest), exactly_at_most(self.half))
-        return self._cost(rounded_down(declared(mu) ** 2), self.half, self.reserve)
+        mu = largest_mu(amounts.exactly_at_most(self._rest), amounts.exactly_at_most(self.half))
+        return self._cost(amounts.rounded_down(amounts.declared(mu) ** 2), self.half, self.reserve)
 
     @property
     def _rest(self) -> Fraction:
         """What is not set aside of epsilon."""
-        return declared(self.promise.epsilon) - self.reserve
+        return amounts.declared(self.promise.epsilon) - self.reserve
 
     def written(self) -> dict[str, object]:
-        reserve = {"reserve": decimal(self.reserve)} if self.reserve else {}
+        reserve = {"reserve": amounts.decimal(self.reserve)} if self.reserve else {}
         return {**super().written(), **reserve}
 
     def like(self, written: Mapping[str, Any]) -> Filter:
@@ -199,7 +183,7 @@ class ApproxFilter(Filter):
         if not isinstance(found, ApproxDP):
             return found
         # As much as a total of the same numbers would be: so one release may use all of it.
-        return GDP(root_at_most(found.filter(self.adjacency).limit.amount))
+        return GDP(amounts.root_at_most(found.filter(self.adjacency).limit.amount))
 
     def charge(self, loss: Loss, budget: Guarantee, room: Cost) -> Cost:
         if budget.as_pure() is not None:
@@ -217,10 +201,12 @@ class ApproxFilter(Filter):
         return GDP(amount**0.5)
 
     def spent(self, cost: Cost) -> ApproxDP:
-        delta = declared_at_least(cost.delta + (self.half if cost.amount else 0))
-        epsilon = self._epsilon(declared_root_at_least(cost.amount), upper=True)
+        delta = amounts.declared_at_least(cost.delta + (self.half if cost.amount else 0))
+        epsilon = self._epsilon(amounts.declared_root_at_least(cost.amount), upper=True)
         if cost.shift:
-            epsilon = min(self.promise.epsilon, declared_at_least(declared(epsilon) + cost.shift))
+            epsilon = min(
+                self.promise.epsilon, amounts.declared_at_least(amounts.declared(epsilon) + cost.shift)
+            )
         return ApproxDP(epsilon, delta)
 
     def left(self, cost: Cost) -> ApproxDP:
@@ -228,11 +214,13 @@ class ApproxFilter(Filter):
 
         The other sides have their own balance, in `Account.left`.
         """
-        half = declared_at_most(self.half)
+        half = amounts.declared_at_most(self.half)
         if cost.amount == self.limit.amount:
-            return ApproxDP(declared_at_most(self._rest), half)
+            return ApproxDP(amounts.declared_at_most(self._rest), half)
         # A little below what is left: room for the rounding of whoever calibrates to it.
-        return ApproxDP(self._epsilon(declared_root_at_most(cost.amount), upper=False) * (1 - 1e-9), half)
+        return ApproxDP(
+            self._epsilon(amounts.declared_root_at_most(cost.amount), upper=False) * (1 - 1e-9), half
+        )
 
     def budget_left(self, cost: Cost) -> ApproxDP:
         """(epsilon, delta), half of which is for the noise: a total of these numbers comes to what is left."""
@@ -240,11 +228,11 @@ class ApproxFilter(Filter):
         def fits(epsilon: float) -> bool:
             return ApproxDP(epsilon, self.promise.delta).filter(self.adjacency).limit.amount <= cost.amount
 
-        epsilon = declared_at_most(self._rest)
+        epsilon = amounts.declared_at_most(self._rest)
         if not fits(epsilon):
             if not fits(0.0):  # crumbs
                 return ApproxDP(0.0, 0.0)
-            near = self._epsilon(declared_root_at_most(cost.amount), upper=False) * (1 - 1e-9)
+            near = self._epsilon(amounts.declared_root_at_most(cost.amount), upper=False) * (1 - 1e-9)
             epsilon, _ = last_true(fits, near if fits(near) else 0.0, epsilon)
         return ApproxDP(epsilon, self.promise.delta)
 
@@ -253,6 +241,6 @@ class ApproxFilter(Filter):
         if mu == 0:
             return 0.0
         loss = GDP(mu).loss(self.adjacency)
-        bounds = loss.epsilon_bounds(exactly_at_most(self.half))
+        bounds = loss.epsilon_bounds(amounts.exactly_at_most(self.half))
         # Never more than was promised: the limit itself was found from the other side.
-        return min(declared_at_most(self._rest), bounds.upper if upper else bounds.lower)
+        return min(amounts.declared_at_most(self._rest), bounds.upper if upper else bounds.lower)

@@ -73,8 +73,7 @@ class Cost:
         return self.amount, self.delta, self.shift
 
     def __add__(self, other: Cost) -> Cost:
-        self._matches(other)
-        return self._with(a + b for a, b in zip(self.parts, other.parts, strict=True))
+        return self._with(a + b for a, b in self._beside(other))
 
     def __repr__(self) -> str:
         currency = currency_of(self.kind)
@@ -84,20 +83,15 @@ class Cost:
 
     def fits(self, limit: Cost) -> bool:
         """Whether every part is within the limit: exactly, equality included."""
-        self._matches(limit)
-        return all(mine <= most for mine, most in zip(self.parts, limit.parts, strict=True))
+        return all(mine <= most for mine, most in self._beside(limit))
 
     def below(self, limit: Cost) -> Cost:
         """What is left under the limit; at least nothing."""
-        self._matches(limit)
-        return self._with(
-            max(Fraction(0), most - mine) for mine, most in zip(self.parts, limit.parts, strict=True)
-        )
+        return self._with(max(Fraction(0), most - mine) for mine, most in self._beside(limit))
 
     def least(self, other: Cost) -> Cost:
         """The lesser of the two, part by part."""
-        self._matches(other)
-        return self._with(min(a, b) for a, b in zip(self.parts, other.parts, strict=True))
+        return self._with(min(a, b) for a, b in self._beside(other))
 
     @property
     def nothing(self) -> Cost:
@@ -110,12 +104,7 @@ class Cost:
 
     def use_of(self, room: Cost) -> Fraction | float:
         """The largest share it takes of any part of what there is; inf where it takes what there is none of."""
-        self._matches(room)
-        uses = [
-            (mine / most if most else math.inf)
-            for mine, most in zip(self.parts, room.parts, strict=True)
-            if mine
-        ]
+        uses = (mine / most if most else math.inf for mine, most in self._beside(room) if mine)
         return max(uses, default=Fraction(0))
 
     def text(self, digits: int = 12, up: bool = True) -> str:
@@ -144,7 +133,8 @@ class Cost:
         amount, delta, shift = parts
         return replace(self, amount=amount, delta=delta, shift=shift)
 
-    def _matches(self, other: Cost) -> None:
+    def _beside(self, other: Cost) -> Iterable[tuple[Fraction, Fraction]]:
+        """Part by part, if they can be compared."""
         if other.kind != self.kind:
             raise InvalidParameter(
                 f"a {other.kind} cost and a {self.kind} cost do not add; compute the cost from the loss "
@@ -155,3 +145,4 @@ class Cost:
                 f"one cost is stated for {self.adjacency.value} record, the other for "
                 f"{other.adjacency.value} record; state both for the same neighbours."
             )
+        return zip(self.parts, other.parts, strict=True)

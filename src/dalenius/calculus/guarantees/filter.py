@@ -47,6 +47,9 @@ from dalenius.errors import AdjacencyMismatch, InvalidParameter
 
 Reserve = float | str | Fraction
 
+CRUMBS = Fraction(1, 10**12)
+"""What is not worth keeping, relative to a price: the rounding of what is left to a float is smaller."""
+
 
 @dataclass(frozen=True)
 class Filter(ABC):
@@ -139,15 +142,20 @@ class Filter(ABC):
             raise InvalidParameter(
                 f"this session's budget is {self.promise!r}, so a release is paid in {names}, not {budget!r}."
             )
+        if not any(found.numbers.values()):
+            raise InvalidParameter(f"the budget of the release is {budget!r}; it must be above 0.")
         return found
 
     def charge(self, loss: Loss, budget: Guarantee, room: Cost) -> Cost:
         """What is charged: the price as it was declared, rounded as a total would be, or what the loss comes to.
 
-        The second is what must be paid, and it is the smaller one: the noise is made to fit the price.
+        The second is what must be paid, and it is the smaller one: the noise is made to fit the price. A price that
+        leaves no more than crumbs of the room, as all that is left does when it is rounded down, takes them too.
         """
-        computed, same = self.cost(loss), budget.filter(self.adjacency)
-        return replace(computed, amount=max(computed.amount, same.limit.amount))
+        computed, price = self.cost(loss), budget.filter(self.adjacency).limit.amount
+        if price <= room.amount <= price * (1 + CRUMBS):
+            price = room.amount
+        return replace(computed, amount=max(computed.amount, price))
 
     def charge_for_fit(self, loss: Loss, room: Cost, allowance: Cost) -> Cost:
         """What is charged for a model whose loss may have no price of its own: part of `allowance` then helps out."""

@@ -66,10 +66,7 @@ class GDP(Guarantee):
         return GDPFilter(self, adjacency)
 
     def divided(self, parts: float) -> GDP:
-        return GDP(self.mu / parts**0.5)
-
-    def noisier(self, share: float) -> GDP:
-        return GDP(self.mu * share)
+        return GDP(self.mu / checks.positive("parts", parts) ** 0.5)
 
 
 @dataclass(frozen=True)

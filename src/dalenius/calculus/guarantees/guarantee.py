@@ -7,7 +7,7 @@ adds up what releases cost (`filter.py` has the lemma that all filters rest on).
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar, Literal, Self
 
@@ -16,15 +16,13 @@ from dalenius.calculus.guarantees.cost import Currency
 from dalenius.calculus.loss import Loss
 from dalenius.calculus.loss import checked as checked_loss
 from dalenius.calculus.pairs.pair import Bounds
+from dalenius.core import checks
 from dalenius.core.adjacency import ADD_REMOVE, Adjacency
 from dalenius.errors import InvalidParameter, LedgerError
 
 if TYPE_CHECKING:
     from dalenius.calculus.guarantees.filter import Filter, Reserve
     from dalenius.calculus.guarantees.pure import PureDP
-
-Check = Callable[[str, object], float]
-"""From a parameter's name and what was given for it to the number, or InvalidParameter."""
 
 
 @dataclass(frozen=True)
@@ -39,8 +37,8 @@ class Measure:
 class Guarantee(ABC):
     """A promise about a release, comparable with the loss that keeps it or not.
 
-    A kind says `tag`, `parameters`, `leading`, `view`, `measure`, `loss` and `noisier`; one that can be a budget also
-    `currency`, `filter` and `divided`. What it does not say is refused with an error that names the fix.
+    A kind says `tag`, `parameters`, `leading`, `view`, `measure` and `loss`; one that can be a budget also `currency`
+    and `filter`. What it does not say is refused with an error that names the fix.
 
     Examples
     --------
@@ -52,7 +50,7 @@ class Guarantee(ABC):
 
     tag: ClassVar[str]
     """The word for this kind on the command line and in records; it never changes."""
-    parameters: ClassVar[Mapping[str, Check]]
+    parameters: ClassVar[Mapping[str, checks.Check]]
     """The numbers of the promise in the order they are written, each with its check."""
     leading: ClassVar[str | None]
     """The parameter that says how much is promised; None where a promise is more than numbers."""
@@ -77,13 +75,12 @@ class Guarantee(ABC):
 
     def excess(self, loss: Loss) -> float:
         """How far `loss` is from the promise: at most 0 when it is kept (certified), and growing with the loss."""
-        found = self.measure(checked_loss(loss, "holds"))
-        return found.upper - found.promised
+        return self.excess_bounds(loss).upper
 
     def excess_bounds(self, loss: Loss) -> Bounds:
         """A bracket around the excess, where the loss has one; `excess` is its upper end."""
-        excess = self.excess(loss)
-        return Bounds(excess, excess)
+        found = self.measure(checked_loss(loss, "holds"))
+        return Bounds(found.upper - found.promised, found.upper - found.promised)
 
     def holds(self, loss: Loss) -> bool:
         """Whether the loss certainly keeps the promise."""
@@ -133,7 +130,10 @@ class Guarantee(ABC):
 
     def divided(self, parts: float) -> Guarantee:
         """The promise that so many releases can each be given, to keep this one together."""
-        raise InvalidParameter(f"{self!r} cannot be divided between releases; use {budgets()}.")
+        parts = checks.positive("parts", parts)
+        if self.size is None:
+            raise InvalidParameter(f"{self!r} cannot be divided between releases; use {budgets()}.")
+        return self._with_size(self.size / parts)
 
     def as_pure(self) -> PureDP | None:
         """The same promise as PureDP, where it is one."""
@@ -165,11 +165,17 @@ class Guarantee(ABC):
 
     def of_size(self, size: float) -> Guarantee:
         """A promise of the same kind and this size, for one of several trials under this one."""
-        return replace(self, **{str(self.leading): size})  # type: ignore[type-var]
+        return self._with_size(size)
 
-    @abstractmethod
+    noise_power: ClassVar[int] = 1
+    """The leading number is inversely proportional to this power of the size of the noise."""
+
     def noisier(self, share: float) -> Guarantee:
         """What the same release promises when its noise is 1/share times as large."""
+        return self._with_size((self.size or 0.0) * checks.positive("share", share) ** self.noise_power)
+
+    def _with_size(self, size: float) -> Self:
+        return replace(self, **{str(self.leading): size})  # type: ignore[type-var]
 
 
 def budgets() -> str:

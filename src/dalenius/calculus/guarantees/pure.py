@@ -62,12 +62,6 @@ class PureDP(Guarantee):
     def as_pure(self) -> PureDP:
         return self
 
-    def divided(self, parts: float) -> PureDP:
-        return PureDP(self.epsilon / parts)
-
-    def noisier(self, share: float) -> PureDP:
-        return PureDP(self.epsilon * share)
-
 
 @dataclass(frozen=True)
 class PureFilter(AdditiveFilter):

@@ -12,14 +12,6 @@ from dalenius.calculus.loss import Loss
 from dalenius.calculus.losses import rdp
 from dalenius.core import checks
 from dalenius.core.adjacency import ADD_REMOVE, Adjacency
-from dalenius.errors import InvalidParameter
-
-
-def _above_one(name: str, value: object) -> float:
-    order = checks.number(name, value, "a number above 1")
-    if order <= 1:
-        raise InvalidParameter(f"{name} is {order}; it must be a number above 1.")
-    return order
 
 
 @dataclass(frozen=True)
@@ -52,9 +44,10 @@ class RDP(Guarantee):
     epsilon: float
 
     tag: ClassVar = "rdp"
-    parameters: ClassVar = {"order": _above_one, "epsilon": checks.nonnegative}
+    parameters: ClassVar = {"order": checks.order, "epsilon": checks.nonnegative}
     leading: ClassVar = "epsilon"
     view: ClassVar = "divergence"
+    noise_power: ClassVar = 2
     advice: ClassVar = (
         "One order has no filter here: ZCDP(rho) with rho = epsilon / order bounds this one, and all others."
     )
@@ -69,12 +62,6 @@ class RDP(Guarantee):
 
     def strict(self) -> RDP:
         return RDP(self.order, exactly_at_most(declared(self.epsilon)))  # a lower order would promise less
-
-    def divided(self, parts: float) -> RDP:
-        return RDP(self.order, self.epsilon / parts)
-
-    def noisier(self, share: float) -> RDP:
-        return RDP(self.order, self.epsilon * share**2)
 
 
 @dataclass(frozen=True)

@@ -28,6 +28,7 @@ from dalenius.calculus.loss import Loss
 from dalenius.calculus.losses import pure
 from dalenius.calculus.pairs.gaussian import GaussianPair
 from dalenius.calculus.pairs.pair import Pair, Reals, Terms
+from dalenius.calculus.pairs.tabulate import lower_hull
 from dalenius.errors import InvalidParameter
 
 SHIFTS = 32
@@ -205,19 +206,10 @@ def _turned(x: Reals, other: Reals) -> Reals:
 
 def _chords(x: Reals, height: Reals) -> tuple[Reals, Reals]:
     """The lines of the lower hull of the points, those that matter right of x = 1."""
-    hull: list[int] = []
-    for place in range(len(x)):
-        while len(hull) > 1 and _is_above(x, height, hull[-2], hull[-1], place):
-            hull.pop()
-        hull.append(place)
-    left, right = np.array(hull[:-1]), np.array(hull[1:])
-    beta = np.maximum(height[left] - height[right], 0.0) / (x[right] - x[left])
+    x, height = lower_hull(x, height)
+    beta = np.maximum(-np.diff(height), 0.0) / np.diff(x)
     # Whatever beta is: the line through the higher of the two ends is above the chord between them.
-    alpha = np.maximum(height[left] + beta * x[left], height[right] + beta * x[right]) * (1 + ROUND)
-    matters = x[right] > 1
+    ends = height[:-1] + beta * x[:-1], height[1:] + beta * x[1:]
+    alpha = np.maximum(*ends) * (1 + ROUND)
+    matters = x[1:] > 1
     return alpha[matters], beta[matters]
-
-
-def _is_above(x: Reals, height: Reals, a: int, b: int, c: int) -> bool:
-    """Whether point b is not below the chord from a to c."""
-    return bool((height[b] - height[a]) * (x[c] - x[a]) >= (height[c] - height[a]) * (x[b] - x[a]))

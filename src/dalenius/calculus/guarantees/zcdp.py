@@ -47,6 +47,7 @@ class ZCDP(Guarantee):
     parameters: ClassVar = {"rho": checks.nonnegative}
     leading: ClassVar = "rho"
     view: ClassVar = "divergence"
+    noise_power: ClassVar = 2
     currency: ClassVar = Currency("rho")
 
     def measure(self, loss: Loss) -> Measure:
@@ -59,12 +60,6 @@ class ZCDP(Guarantee):
         without_reserve(reserve)
         checks.moderate("rho", self.rho)
         return ZCDPFilter(self, adjacency)
-
-    def divided(self, parts: float) -> ZCDP:
-        return ZCDP(self.rho / parts)
-
-    def noisier(self, share: float) -> ZCDP:
-        return ZCDP(self.rho * share**2)
 
 
 @dataclass(frozen=True)

@@ -82,8 +82,7 @@ def objective_perturbation(
     ridge = checks.positive("ridge", ridge)
     gradient = checks.positive("gradient_bound", gradient_bound)
     smooth = checks.nonnegative("smoothness", smoothness)
-    if not checks.is_one_of(bound, "thesis", "sharp"):
-        raise InvalidParameter(f"bound is {bound!r}; it must be 'thesis' or 'sharp'.")
+    checks.one_of("bound", bound, "thesis", "sharp")
     if bound == "sharp" and dimension is not None:
         raise InvalidParameter("bound='sharp' is proved for GLM losses only; leave `dimension` out.")
     if smooth >= ridge and bound == "thesis":

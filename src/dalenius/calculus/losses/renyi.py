@@ -8,7 +8,7 @@ from typing import SupportsFloat
 
 from dalenius.calculus.loss import Loss, call
 from dalenius.calculus.pairs.gaussian import GaussianPair
-from dalenius.calculus.pairs.renyi import RenyiPair
+from dalenius.calculus.pairs.known import RenyiPair
 from dalenius.core import checks
 from dalenius.core.adjacency import ADD_REMOVE, Adjacency
 from dalenius.errors import InvalidParameter
@@ -47,7 +47,7 @@ def zcdp(rho: float, adjacency: Adjacency = ADD_REMOVE) -> Loss:
     rho = checks.moderate("rho", checks.nonnegative("rho", rho), 1e8)
     if rho == 0:
         return Loss.zero(adjacency)
-    pair = RenyiPair.zcdp_of(rho, floor=GaussianPair(math.sqrt(2 * rho)))
+    pair = RenyiPair(rho, floor=GaussianPair(math.sqrt(2 * rho)))
     return Loss.symmetric(pair, adjacency, call("zcdp", rho=rho))
 
 
@@ -90,4 +90,4 @@ def rdp(curve: Callable[[float], float], adjacency: Adjacency = ADD_REMOVE) -> L
             raise InvalidParameter(
                 f"curve({order}) is {value!r}; a Renyi divergence is a number, 0 or more (or inf)."
             )
-    return Loss.symmetric(RenyiPair(curve), adjacency, call("rdp", curve="..."))
+    return Loss.symmetric(RenyiPair(curve=curve), adjacency, call("rdp", curve="..."))

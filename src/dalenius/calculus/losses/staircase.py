@@ -11,7 +11,6 @@ from dalenius.calculus.pairs.atoms import lattice_atoms
 from dalenius.calculus.pairs.pair import UNIT
 from dalenius.core import checks
 from dalenius.core.adjacency import ADD_REMOVE, Adjacency
-from dalenius.errors import InvalidParameter
 
 
 def staircase(epsilon: float, gamma: float, adjacency: Adjacency = ADD_REMOVE) -> Loss:
@@ -56,10 +55,7 @@ def staircase(epsilon: float, gamma: float, adjacency: Adjacency = ADD_REMOVE) -
     True
     """
     epsilon = checks.moderate("epsilon", checks.nonnegative("epsilon", epsilon))
-    allowed = "a number strictly between 0 and 1"
-    gamma = checks.number("gamma", gamma, allowed)
-    if not 0 < gamma < 1:
-        raise InvalidParameter(f"gamma is {gamma}; it must be {allowed}.")
+    gamma = checks.open_probability("gamma", gamma)
     if epsilon == 0:
         return Loss.zero(adjacency)
     # Every term is positive, so that a few roundings are all the error there is.

@@ -242,16 +242,8 @@ class Atoms(Pair):
     def mirrored(self) -> Atoms:
         up = self.loss > 0
         loss, mass = self.loss[up], self.mass[up]
-        reflected = mass * np.exp(-loss)
-        # P has no mass where Q has an infinite advantage, so only its own infinite part is missing from 1.
-        tie = max(0.0, 1.0 - self.infinite - float(mass.sum()) - float(reflected.sum()))
-        return Atoms(
-            np.concatenate((-loss[::-1], [0.0], loss)),
-            np.concatenate((reflected[::-1], [tie], mass)),
-            self.infinite,
-            slack=self.slack * 4 + 4 * UNIT * float(loss.max(initial=0.0)) + 2 * self.blur,
-            blur=self.blur,
-        )
+        slack = self.slack * 4 + 4 * UNIT * float(loss.max(initial=0.0)) + 2 * self.blur
+        return symmetric_atoms(loss, mass, mass * np.exp(-loss), self.infinite, slack, self.blur)
 
     @property
     def radius(self) -> float:
@@ -294,6 +286,19 @@ def lattice_atoms(
     """Atoms at offset + spacing * (start, start + 1, ...)."""
     index = start + np.arange(len(mass))
     return Atoms(offset + spacing * index, mass, 0.0, Lattice(spacing, offset), index, slack)
+
+
+def symmetric_atoms(
+    loss: Reals, mass: Reals, reflected: Reals, infinite: float, slack: float, blur: float
+) -> Atoms:
+    """Increasing losses above 0 with their masses under P and under Q, their mirror image, and the rest at loss 0.
+
+    P has no mass where Q has an infinite advantage, so only its own infinite part is missing from 1.
+    """
+    tie = max(0.0, 1.0 - infinite - math.fsum(mass) - math.fsum(reflected))
+    losses = np.concatenate((-loss[::-1], [0.0], loss))
+    masses = np.concatenate((reflected[::-1], [tie], mass))
+    return Atoms(losses, masses, infinite, slack=slack, blur=blur)
 
 
 def two_point_atoms(epsilon: float) -> Atoms:

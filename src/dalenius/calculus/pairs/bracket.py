@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -83,12 +84,14 @@ class Bracket(Pair):
     def is_provable(self) -> bool:
         return self.below is self.above and self.below.is_provable
 
+    def _each(self, become: Callable[[Pair], Pair]) -> Bracket:
+        """What an operation that keeps the order of domination makes of it."""
+        above = become(self.above)
+        below = above if self.below is self.above else become(self.below)
+        return Bracket(below, above, None if self.known is None else become(self.known))
+
     def sampled(self, rate: float, added: bool) -> Pair:
-        above = self.above.sampled(rate, added)
-        below = above if self.below is self.above else self.below.sampled(rate, added)
-        return Bracket(below, above, None if self.known is None else self.known.sampled(rate, added))
+        return self._each(lambda pair: pair.sampled(rate, added))
 
     def mirrored(self) -> Pair:
-        above = self.above.mirrored()
-        below = above if self.below is self.above else self.below.mirrored()
-        return Bracket(below, above, None if self.known is None else self.known.mirrored())
+        return self._each(lambda pair: pair.mirrored())

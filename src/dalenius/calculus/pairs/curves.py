@@ -13,7 +13,7 @@ from typing import Literal
 
 import numpy as np
 
-from dalenius.calculus.pairs.atoms import Atoms
+from dalenius.calculus.pairs.atoms import Atoms, symmetric_atoms
 from dalenius.calculus.pairs.pair import UNIT, Reals
 from dalenius.calculus.pairs.tabulate import SLACK, lower_hull
 
@@ -90,16 +90,10 @@ def symmetric_pair(curve: Curve) -> Atoms:
     p, more = p[steep], more[steep]
     q = p + more
     loss = np.where(more < p, np.log1p(more / np.maximum(p, more)), np.log(q) - np.log(p))
-    infinite = float(gain[0])
-    tie = max(0.0, 1.0 - infinite - float(p.sum()) - float(q.sum()))
     order = np.argsort(loss)
-    return Atoms(
-        np.concatenate((-loss[order[::-1]], [0.0], loss[order])),
-        np.concatenate((p[order[::-1]], [tie], q[order])),
-        infinite,
-        slack=SLACK,  # errors of the differences cancel in sums, which is all that is ever taken of them
-        blur=4 * UNIT * float(loss.max(initial=0.0)),
-    )
+    blur = 4 * UNIT * float(loss.max(initial=0.0))
+    # SLACK: errors of the differences cancel in sums, which is all that is ever taken of them.
+    return symmetric_atoms(loss[order], q[order], p[order], float(gain[0]), SLACK, blur)
 
 
 def repeated(pair: Atoms, size: int, side: Side) -> Atoms:

@@ -42,11 +42,11 @@ class DiscreteGaussianAtoms(Atoms):
             slack=(1500 + len(k)) * UNIT,  # exponents up to 38^2/2, and the normalising sum
             blur=4 * UNIT * (offset + spacing * reach),  # spacing and offset are rounded
         )
-        self.sigma, self.steps, self.mu = sigma, steps, steps / sigma
+        self.sigma, self.sensitivity, self.mu = sigma, steps, steps / sigma
 
     @cached_property
     def gdp(self) -> float:
-        return discrete_gaussian_mu(self.sigma, self.steps)
+        return discrete_gaussian_mu(self.sigma, self.sensitivity)
 
     @property
     def zcdp(self) -> float:
@@ -65,13 +65,13 @@ class DiscreteGaussianAtoms(Atoms):
         The best tests ask whether the outcome is at least j, so the power curve has its kinks at the levels P(k >= j),
         which a shift maps to each other, and is linear between them: composed, it is the curve of the sum.
         """
-        steps = self.steps * size
+        steps = self.sensitivity * size
         return DiscreteGaussianAtoms(self.sigma, steps) if steps <= MOST_STEPS else None
 
     def dominates(self, other: Pair) -> bool:
         # No two shifts of a log-concave law are closer than two that lie between them.
         same = isinstance(other, DiscreteGaussianAtoms) and self.sigma == other.sigma
-        return same and self.steps >= other.steps  # type: ignore[attr-defined]
+        return same and self.sensitivity >= other.sensitivity  # type: ignore[attr-defined]
 
     def sampled(self, rate: float, added: bool) -> Pair:
         """The far tail that the table leaves out is kept in what is known of the divergences."""

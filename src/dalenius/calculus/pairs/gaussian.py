@@ -50,10 +50,6 @@ class GaussianPair(Pair):
         return f"GaussianPair(mu={self.mu!r})"
 
     @property
-    def largest(self) -> float:
-        return math.inf
-
-    @property
     def zcdp(self) -> float:
         # Rounded up only when mu^2/2 is not a float, so that a promise met exactly counts as met.
         rho = float(self.square / 2)
@@ -68,11 +64,8 @@ class GaussianPair(Pair):
         return self.mu
 
     def delta(self, epsilon: float) -> Bounds:
-        low, high = gaussian_delta_bounds(self.mu, abs(epsilon))
-        if epsilon >= 0:
-            return Bounds(low, high)
-        gap, alpha = -math.expm1(epsilon), math.exp(epsilon)
-        return Bounds((gap + alpha * low) * (1 - 1e-15), min(1.0, (gap + alpha * high) * (1 + 1e-15)))
+        bounds = Bounds(*gaussian_delta_bounds(self.mu, abs(epsilon)))
+        return bounds if epsilon >= 0 else bounds.mirrored(epsilon)
 
     def log_mgf(self, s: Reals) -> Reals:
         return 0.5 * self.mu**2 * s * (s + 1.0)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from scipy.special import erf, erfcx, gammaincc, gammaln, log_ndtr, ndtr, wofz
 
 from dalenius.calculus.pairs.mixture import Rule
 from dalenius.calculus.pairs.pair import UNIT, Ball, Bounds, Decay, Pair, Reals, Tilted, Transform
+from dalenius.calculus.pairs.panels import panels
 from dalenius.calculus.theorems.gaussian import gaussian_delta_bounds
 
 
@@ -27,10 +28,6 @@ class HalfNormalPair(Pair):
     @property
     def start(self) -> float:
         return self.offset + 0.5 * self.mu**2
-
-    @property
-    def largest(self) -> float:
-        return math.inf
 
     @property
     def asymptote(self) -> tuple[float, float]:
@@ -112,10 +109,6 @@ class ChiPair(Pair):
         return self.offset + 0.5 * self.mu**2
 
     @property
-    def largest(self) -> float:
-        return math.inf
-
-    @property
     def roughness(self) -> float:  # type: ignore[override]
         # log densities add up terms of size d log d; the rest is for the quadratures and scipy's gammaincc.
         return 16 * UNIT * self.dimension * (1 + math.log(self.dimension)) + 1e-13
@@ -134,7 +127,7 @@ class ChiPair(Pair):
         x = (epsilon - self.start) / self.mu
         peak = math.sqrt(max(self.dimension - 1.0, 0.0))
         first = max(x, 0.0, peak - 40.0)
-        rule = _panels(first, max(first, peak) + 40.0, min(0.5, 20.0 / self.mu))
+        rule = panels(first, max(first, peak) + 40.0, min(0.5, 20.0 / self.mu))
         gain = -np.expm1(epsilon - self.start - self.mu * rule.x)
         value = float(rule.weights @ (np.exp(_log_density(rule.x, self.dimension)) * gain))
         slack = 1e-10 + self.roughness
@@ -156,7 +149,7 @@ class ChiPair(Pair):
         return peak, c * (self.start + self.mu * peak) + float(_log_density(np.array([peak]), d)[0])
 
     def _rule(self, c: float, reach: float) -> Rule:
-        """Gauss-Legendre panels for E exp((c + it) L), in r = (L - start)/mu; see `_panels` for the error.
+        """Gauss-Legendre panels for E exp((c + it) L), in r = (L - start)/mu; see `panels` for the error.
 
         At r = x + iy the density is, in modulus, that at |r| times exp(y^2), since x^2 - y^2 = |r|^2 - 2 y^2;
         and exp(c mu x) is at most exp(c mu |r|) for c >= 0. So on the ellipses the integrand is at most the
@@ -165,16 +158,16 @@ class ChiPair(Pair):
         """
         peak, height = self._peak(c)
         low, high = max(0.0, peak - 12.0), peak + 12.0
-        panels = _panels(low, high, min(0.5, 5.0 / max(reach * self.mu, 1e-9)))
-        loss = self.start + self.mu * panels.x
-        exponent = c * loss + _log_density(panels.x, self.dimension) + np.log(panels.weights)
-        growth = panels.b**2 + reach * self.mu * panels.b
-        growth += max(0.0, -c) * self.mu * (2 * panels.long + panels.b)
+        parts = panels(low, high, min(0.5, 5.0 / max(reach * self.mu, 1e-9)))
+        loss = self.start + self.mu * parts.x
+        exponent = c * loss + _log_density(parts.x, self.dimension) + np.log(parts.weights)
+        growth = parts.b**2 + reach * self.mu * parts.b
+        growth += max(0.0, -c) * self.mu * (2 * parts.long + parts.b)
         top = float(exponent.max())
-        outside = math.exp(growth) * panels.error * len(panels.x) + math.exp(-72.0)
+        outside = math.exp(growth) * parts.error + math.exp(-72.0)
         outside *= math.exp(height - top) * (1 + self.roughness)
         outside += self.roughness * float(np.exp(exponent - top).sum())
-        return Rule(loss, exponent, np.full(len(loss), c), 4 * np.abs(loss), panels.x, outside)
+        return Rule(loss, exponent, np.full(len(loss), c), 4 * np.abs(loss), parts.x, outside)
 
     def tilted(self, c: float, t: Reals) -> Tilted | None:
         reach = float(np.max(np.abs(t)))
@@ -201,29 +194,6 @@ def _log_density(r: Reals, d: int) -> Reals:
     with np.errstate(divide="ignore"):
         powers = (d - 1) * np.log(r) if d > 1 else np.zeros_like(r)
         return powers - r * r / 2 - (d / 2 - 1) * math.log(2) - float(gammaln(d / 2))
-
-
-class _Panels(NamedTuple):
-    """Composite Gauss-Legendre nodes, with the half axes and the error factor of their Bernstein ellipses.
-
-    The rule errs on a panel by at most `error` times the largest modulus on its ellipse (Trefethen 2013,
-    Theorem 19.3; 30 nodes, ellipse parameter 3); the ellipse reaches `long` beyond the panel and `b` above.
-    """
-
-    x: Reals
-    weights: Reals
-    long: float
-    b: float
-    error: float
-
-
-def _panels(low: float, high: float, radius: float) -> _Panels:
-    count = math.ceil((high - low) / (2 * radius))
-    half = (high - low) / (2 * count)
-    nodes, weights = np.polynomial.legendre.leggauss(30)
-    x = (low + half * (1 + 2 * np.arange(count)[:, None]) + half * nodes).ravel()
-    error = 64 / 15 * half * 3.0**-60 / (1 - 1 / 9)
-    return _Panels(x, np.tile(half * weights, count), half * (5 / 3 - 1), half * 4 / 3, error)
 
 
 def _exp_chi_cells(ends: Reals, mu: float, d: int) -> Reals:

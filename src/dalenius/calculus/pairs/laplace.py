@@ -48,6 +48,10 @@ class LaplacePair(Pair):
         fall = np.exp(-2 * y * self.shift)
         return np.asarray(0.5 * (1 + fall) - np.expm1(-2 * y * self.shift) / (4 * y))
 
+    def _bottom(self, c: float) -> float:
+        """M(c) exp(-c e)."""
+        return float(self._bracket(np.array([c + 0.5 + 0j]))[0].real)
+
     def log_mgf(self, s: Reals) -> Reals:
         y = np.where(s == -0.5, 1e-12, s + 0.5)
         left = y < 0  # B(-y) = B(y) exp(2 y e): the pair is symmetric, M(s) = M(-1-s)
@@ -66,15 +70,33 @@ class LaplacePair(Pair):
         large = self.log_mgf(s) + UNIT * (64 + 8 * s * e)
         return np.asarray(np.where(near, small, large))
 
+    def rough_log_mgf(self, s: Reals) -> Reals:
+        return self.renyi_log_mgf(s)  # what rounding leaves of `log_mgf` counts when there are many
+
     def tilted(self, c: float, t: Reals) -> Tilted:
-        bottom = float(self._bracket(np.array([c + 0.5 + 0j]))[0].real)
+        bottom = self._bottom(c)
         values = np.exp(1j * t * self.shift) * self._bracket(c + 0.5 + 1j * t) / bottom
         error = UNIT * (24 + 8 * (np.abs(t) + abs(c) + 1) * self.shift)
         return Tilted(c * self.shift + math.log(bottom), values, error)
 
     def envelope(self, c: float, t: Reals, times: int = 1) -> Reals:
+        # The atoms a at e and b at -e turn against each other: what is lost of 1 is a + b - |a exp(ite) + b exp(-ite)|
+        # = x / (a + b + sqrt((a + b)^2 - x)), x = 4 a b sin(te)^2. On a cell within [0, pi] it is least at an end.
+        bottom = self._bottom(c)
+        a, b = 0.5 / bottom, 0.5 * math.exp(-(2 * c + 1) * self.shift) / bottom
+        turned = np.sin(t * self.shift) ** 2
+        least = np.where(
+            np.append(t[1:], math.inf) * self.shift < math.pi,
+            np.minimum(turned, np.append(turned[1:], 0.0)),
+            0.0,
+        )
+        x = 4 * a * b * least * (1 - 1e-9)
+        lost = x / (a + b + np.sqrt((a + b) ** 2 - x))
+        return np.minimum(self.beside_atoms(c, t), 1.0 - lost + 4 * UNIT)
+
+    def beside_atoms(self, c: float, t: Reals) -> Reals:
         # Two atoms, and a density that rises to exp(c e)/4 and drops to zero: its variation is twice that.
-        bottom = float(self._bracket(np.array([c + 0.5 + 0j]))[0].real)
+        bottom = self._bottom(c)
         atoms = 0.5 * (1 + math.exp(-(2 * c + 1) * self.shift)) / bottom
         return np.minimum(1.0, (atoms + 0.5 / (bottom * np.maximum(t, 1e-300))) * (1 + 1e-12))
 

@@ -73,6 +73,7 @@ def transform(t: Reals, loss: Reals, weights: Reals) -> Complexes:
     return values[:size]
 
 
+@lru_cache(maxsize=256)
 def trapezoid(mu: float, rate: float, added: bool, c: float, reach: float) -> Rule:
     """Trapezoid rule for M(c + i t) = E_{x ~ N(0,1)} w(x)^m, w = 1 - g + g exp(mu x - mu^2/2), |t| <= reach.
 
@@ -101,11 +102,6 @@ def trapezoid(mu: float, rate: float, added: bool, c: float, reach: float) -> Ru
     return Rule(loss[keep], exponent[keep], np.full(np.count_nonzero(keep), m), noise[keep], x[keep], outside)
 
 
-@lru_cache(maxsize=256)
-def rule_for(mu: float, rate: float, added: bool, c: float, reach: float) -> Rule:
-    return trapezoid(mu, rate, added, c, reach)
-
-
 def log_mixture(z: Reals, rate: float) -> tuple[Reals, Reals]:
     """log(1 - g + g exp(z)) and a bound on its absolute error in rounding units, z itself known to a few."""
     small = z < 700.0  # exp(z) is a float
@@ -125,6 +121,12 @@ def log_mixture(z: Reals, rate: float) -> tuple[Reals, Reals]:
     return value, 8.0 * (np.abs(z) + np.abs(value)) + 4.0 * abs(math.log(rate)) * ~small + 8.0 * (rate > 0.5)
 
 
+def strip(mu: float, m: float, reach: float) -> tuple[float, float]:
+    """A strip |Im x| <= a, and a bound on the logarithm of what the L1 norm grows by on its edge (see trapezoid)."""
+    a = min(2.5 / mu, 8.5, math.sqrt(80.0 / max(-m, 1.0)) / mu)
+    return a, a * a / 2 + reach * mu * a + min(0.0, m) * math.log(math.cos(mu * a / 2))
+
+
 @lru_cache(maxsize=1024)
 def step_for(mu: float, rate: float, m: float, reach: float, digits: float) -> float:
     """The largest step whose error bound (see trapezoid) is exp(-digits) relative, for |Im m| up to `reach`.
@@ -142,8 +144,7 @@ def step_for(mu: float, rate: float, m: float, reach: float, digits: float) -> f
     convex, y/a times theirs. Hence, if 2 pi a/h is at least the sum of the three at y = a, the side is at
     most a exp(u(x)); see `trapezoid`.
     """
-    a = min(2.5 / mu, 8.5, math.sqrt(80.0 / max(-m, 1.0)) / mu)
-    growth = a * a / 2 + reach * mu * a + min(0.0, m) * math.log(math.cos(mu * a / 2))
+    a, growth = strip(mu, m, reach)
     best = 2 * math.pi * a / (growth + digits)
     low, high = window(mu, rate, m)
     if (high - low) / best < 1000:
@@ -246,8 +247,7 @@ def log_moments_up(mu: float, rate: float, s: Reals, added: bool) -> Reals:
 
 def _log_moment_up(mu: float, rate: float, s: float, added: bool) -> float:
     m = -s if added else 1.0 + s
-    a = min(2.5 / mu, 8.5, math.sqrt(80.0 / max(-m, 1.0)) / mu)
-    growth = a * a / 2 + min(0.0, m) * math.log(math.cos(mu * a / 2))
+    a, growth = strip(mu, m, 0.0)
     h = 2 * math.pi * a / (growth + DIGITS)
     ends = [window(mu, rate, power) for power in (m, 0.0, 1.0)]
     low, high = min(e[0] for e in ends) - 5.0, max(e[1] for e in ends) + 5.0
@@ -305,7 +305,7 @@ def envelope_for(mu: float, rate: float, added: bool, c: float, level: float) ->
     of t.
     """
     m = -c if added else 1.0 + c
-    rule = rule_for(mu, rate, added, c, 0.0)
+    rule = trapezoid(mu, rate, added, c, 0.0)
     bend = 1.0 + (abs(m) + 1.0) * mu * mu / 4  # bounds |u''| and the curvature of the tilted log density
     low, high = window(mu, rate, m)
     low, high = low - mu, high + mu

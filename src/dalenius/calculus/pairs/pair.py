@@ -25,7 +25,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import erfinv, expit, ndtri
 
-from dalenius.calculus.theorems.conversions import pure_to_zcdp
+from dalenius.calculus.theorems.conversions import pure_log_mgf, pure_to_zcdp
 from dalenius.errors import UnsupportedComposition
 
 if TYPE_CHECKING:
@@ -53,6 +53,12 @@ class Bounds(NamedTuple):
 
     lower: float
     upper: float
+
+    def mirrored(self, epsilon: float) -> Bounds:
+        """Those of a symmetric pair at an epsilon below 0, from these at -epsilon: H(a) = 1 - a + a H(1/a)."""
+        gap, alpha = -math.expm1(epsilon), math.exp(epsilon)
+        upper = min(1.0, (gap + alpha * self.upper) * (1 + 1e-15))
+        return Bounds((gap + alpha * self.lower) * (1 - 1e-15), upper)
 
 
 class Tilted(NamedTuple):
@@ -84,9 +90,9 @@ class Pair(ABC):
         return (type(self).__name__, repr(self))
 
     @property
-    @abstractmethod
     def largest(self) -> float:
-        """Supremum of the finite part of L, rounded up (math.inf when unbounded)."""
+        """Supremum of the finite part of L, rounded up."""
+        return math.inf
 
     @abstractmethod
     def log_mgf(self, s: Reals) -> Reals:
@@ -136,8 +142,8 @@ class Pair(ABC):
     def cells(self, edges: Reals) -> tuple[Reals, Reals]:
         """Masses of L under P and under Q in (-inf, e_0], (e_0, e_1], ..., (e_J, +inf).
 
-        The finite part only; both arrays have one entry more than `edges`. An atom that sits on an
-        edge up to rounding belongs to the cell left of it.
+        The finite part only; both arrays have one entry more than `edges`, of which the first may be -inf and the
+        last +inf. An atom that sits on an edge up to rounding belongs to the cell left of it.
         """
 
     @property
@@ -178,12 +184,8 @@ class Pair(ABC):
         """A bound on log M(s), s > 0, for pairs whose own is not exact: that of randomized response."""
         if self.infinite > 0 or not math.isfinite(self.reach):
             return np.full(len(s), math.inf)
-        # `pure_to_renyi` at many orders, d = s reach; all terms are positive.
-        half, d = math.tanh(self.reach / 2), s * self.reach
-        small = np.minimum(d, 1.0)
-        near = np.log1p(2 * np.sinh(small / 2) ** 2 + half * np.sinh(small))
-        far = d + np.log((1 + half + (1 - half) * np.exp(-2 * np.maximum(d, 1.0))) / 2)
-        return np.asarray(np.minimum(np.where(d < 1.0, near, far) * (1 + 64 * UNIT), d * (1 + 4 * UNIT)))
+        exact = pure_log_mgf(self.reach, s)
+        return np.asarray(np.minimum(exact * (1 + 64 * UNIT), s * self.reach * (1 + 4 * UNIT)))
 
     @property
     def zcdp_by_reach(self) -> float:

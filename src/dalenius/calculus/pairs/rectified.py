@@ -26,10 +26,6 @@ class RectifiedPair(Pair):
     mu: float
 
     @property
-    def largest(self) -> float:
-        return math.inf
-
-    @property
     def _tie(self) -> float:
         return float(ndtr(-self.mu / 2))
 

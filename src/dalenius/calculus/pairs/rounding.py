@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
 
 from dalenius.calculus.pairs.atoms import Atoms, Lattice
 from dalenius.calculus.pairs.pair import UNIT, Pair
+from dalenius.core.bisection import last_true
 
 
 class Rounded(NamedTuple):
@@ -36,6 +38,7 @@ class Rounded(NamedTuple):
     drift: float
 
 
+@lru_cache(maxsize=256)
 def round_up(pair: Pair, spacing: float, spare: float) -> Rounded:
     """The least pair on spacing * integers that dominates `pair`, tails of mass `spare` cut off."""
     low, high = support(pair, spare)
@@ -121,9 +124,4 @@ def _turning_point(holds: Callable[[float], bool]) -> float:
         high, low = low, 2 * low
         if low < -1e6:
             return low
-    for _ in range(60):
-        middle = (low + high) / 2
-        low, high = (low, middle) if holds(middle) else (middle, high)
-        if high - low < 1e-3 * abs(high):
-            break
-    return high
+    return last_true(holds, high, low, relative=1e-3, steps=60)[0]

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dalenius.calculus.pairs.pair import TINY, UNIT, Bounds, Pair, Reals
+from dalenius.calculus.theorems.subsampling import amplified
 
 
 @dataclass(frozen=True)
@@ -83,10 +84,10 @@ class SampledPair(Pair):
         g = self.rate
         if self.added:
             # L' = -log(1 - g + g exp(-L)) grows with L and stays below -log(1-g).
-            p, q = _cells_with_infinities(self.base, -_before_sampling(-edges, g))
+            p, q = self.base.cells(-_before_sampling(-edges, g))
             p[np.searchsorted(edges, -math.log1p(-g), side="left") if g < 1 else -1] += self.base.infinite
             return p, (1 - g) * p + g * q
-        p, q = _cells_with_infinities(self.base, _before_sampling(edges, g))
+        p, q = self.base.cells(_before_sampling(edges, g))
         missing = max(0.0, 1.0 - q.sum())
         q[np.searchsorted(edges, math.log1p(-g), side="left") if g < 1 else 0] += missing
         return (1 - g) * q + g * p, q
@@ -136,16 +137,6 @@ class SampledPair(Pair):
         return SubsetPair(self)
 
 
-def amplified(epsilon: float, rate: float) -> float:
-    """log(1 + rate (exp(epsilon) - 1)), the pure guarantee of a sampled mechanism, rounded up."""
-    if epsilon == math.inf or rate == 0.0:
-        return math.inf if rate else 0.0
-    if epsilon > 700:
-        rest = math.log(rate + (1 - rate) * math.exp(-epsilon))
-        return epsilon + rest + 4 * UNIT * (epsilon - rest)
-    return math.log1p(rate * math.expm1(epsilon)) * (1 + 8 * UNIT)
-
-
 def _before_sampling(edges: Reals, rate: float) -> Reals:
     """log(1 + (exp(e) - 1)/rate), the loss that sampling turns into e; -inf where there is none."""
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
@@ -155,18 +146,3 @@ def _before_sampling(edges: Reals, rate: float) -> Reals:
         # log y without forming exp(e), and log(1 + y) - log y = 1/y.
         far = edges + np.log(-np.expm1(-edges)) - math.log(rate) + 1 / y
     return np.asarray(np.where(y < 1e18, near, far))
-
-
-def _cells_with_infinities(base: Pair, edges: Reals) -> tuple[Reals, Reals]:
-    """base.cells on edges of which the first may be -inf and the last +inf (empty outer cells)."""
-    finite = np.isfinite(edges)
-    low, high = int(np.sum(edges == -np.inf)), int(np.sum(edges == np.inf))
-    if not finite.any():
-        p = np.zeros(len(edges) + 1)
-        q = np.zeros(len(edges) + 1)
-        total_p, total_q = base.cells(np.array([0.0]))
-        p[low], q[low] = total_p.sum(), total_q.sum()
-        return p, q
-    inner_p, inner_q = base.cells(edges[finite])
-    pad = (np.zeros(low), np.zeros(high))
-    return np.concatenate((pad[0], inner_p, pad[1])), np.concatenate((pad[0], inner_q, pad[1]))

@@ -9,19 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from dalenius.calculus.pairs import mixture
 from dalenius.calculus.pairs.atoms import Atoms
 from dalenius.calculus.pairs.gaussian import GaussianPair
-from dalenius.calculus.pairs.mixture import (
-    MOST_WORK,
-    REACH,
-    envelope_for,
-    level_for,
-    log_moments,
-    log_moments_up,
-    rule_for,
-    size_for,
-    window,
-)
 from dalenius.calculus.pairs.pair import Ball, Decay, Pair, Reals, Tilted, Transform
 from dalenius.calculus.pairs.sampled import SampledPair
 
@@ -58,19 +48,19 @@ class SampledGaussianPair(SampledPair):
         return REVEALED.sampled(self.rate, self.added) if self.base.mu > FAR_APART else self
 
     def renyi_log_mgf(self, s: Reals) -> Reals:
-        return log_moments_up(self.base.mu, self.rate, s, self.added)
+        return mixture.log_moments_up(self.base.mu, self.rate, s, self.added)
 
     def log_mgf(self, s: Reals) -> Reals:
-        return log_moments(self.base.mu, self.rate, -s if self.added else 1.0 + s)
+        return mixture.log_moments(self.base.mu, self.rate, -s if self.added else 1.0 + s)
 
     def tilted(self, c: float, t: Reals) -> Tilted | None:
         reach = float(np.max(np.abs(t)))
-        if len(t) * size_for(self.base.mu, self.rate, self._order(c), reach) > MOST_WORK:
+        if len(t) * mixture.size_for(self.base.mu, self.rate, self._order(c), reach) > mixture.MOST_WORK:
             return None
-        return rule_for(self.base.mu, self.rate, self.added, c, reach).along(t)
+        return mixture.trapezoid(self.base.mu, self.rate, self.added, c, reach).along(t)
 
     def envelope(self, c: float, t: Reals, times: int = 1) -> Reals:
-        return envelope_for(self.base.mu, self.rate, self.added, c, level_for(times)).on(t)
+        return mixture.envelope_for(self.base.mu, self.rate, self.added, c, mixture.level_for(times)).on(t)
 
     def mirrored(self) -> Pair:
         from dalenius.calculus.pairs.subset_gaussian import SubsetGaussianPair
@@ -81,7 +71,7 @@ class SampledGaussianPair(SampledPair):
         return _transform(flint, self.base.mu, self.rate, self.added, c, reach)
 
     def work_in_balls(self, c: float, reach: float) -> float:
-        return size_for(self.base.mu, self.rate, self._order(c), reach)
+        return mixture.size_for(self.base.mu, self.rate, self._order(c), reach)
 
     def decay_in_balls(self, flint: Any, c: float, top: Ball) -> Decay:
         return _near(flint, self, c, top, _far(flint, self.base.mu, self.rate, self._order(c), top))
@@ -91,10 +81,9 @@ def _transform(flint: Any, mu: float, rate: float, added: bool, c: float, reach:
     """The trapezoid rule of `mixture.trapezoid` with its remainder as the radius of the ball."""
     arb, acb = flint.arb, flint.acb
     m = -c if added else 1.0 + c
-    strip = min(2.5 / mu, 8.5, math.sqrt(80.0 / max(-m, 1.0)) / mu)
-    growth = strip**2 / 2 + reach * mu * strip + min(0.0, m) * math.log(math.cos(mu * strip / 2))
-    h = 2 * math.pi * strip / (growth + 60.0)
-    low, high = window(mu, rate, m)
+    width, growth = mixture.strip(mu, m, reach)
+    h = 2 * math.pi * width / (growth + 60.0)
+    low, high = mixture.window(mu, rate, m)
     # The window ends where the log integrand falls with slope REACH; four more units take it down by
     # exp(-46) more.
     first, last = math.floor((low - 4.0) / h), math.ceil((high + 4.0) / h)
@@ -109,11 +98,11 @@ def _transform(flint: Any, mu: float, rate: float, added: bool, c: float, reach:
         weight += size
         nodes.append((log_w, gauss, size))
     # Remainder: 2 exp(a^2/2 + |t| mu a) cos(mu a / 2)^min(m, 0) M(c) / (exp(2 pi a / h) - 1), and both tails.
-    a = arb(strip)
+    a = arb(width)
     spread = (a * a / 2 + arb(reach) * shift * a).exp() * (shift * a / 2).cos() ** min(arb(m), arb(0))
     rest = 2 * spread / ((2 * arb.pi() * a / step).exp() - 1)
     ends = nodes[0][2] + nodes[-1][2]
-    tails = ends / (1 - (-arb(REACH) * step).exp())
+    tails = ends / (1 - (-arb(mixture.REACH) * step).exp())
     radius = (rest * 2 * weight + tails).upper()
 
     def mgf(s: Ball) -> Ball:
@@ -166,7 +155,7 @@ def _far(flint: Any, mu: float, rate: float, m: float, top: Ball) -> Transform:
     """The bound for large t of `mixture.envelope_for`: what lies left of some x_0, and the variation of the rest."""
     arb = flint.arb
     bend = 1.0 + (abs(m) + 1.0) * mu * mu / 4
-    low, high = window(mu, rate, m)
+    low, high = mixture.window(mu, rate, m)
     low, high = low - mu, high + mu
     x = np.linspace(low, high, math.ceil((high - low) * math.sqrt(bend) / 0.2) + 2)
     gap = arb(float(x[1])) - arb(float(x[0]))
@@ -179,7 +168,7 @@ def _far(flint: Any, mu: float, rate: float, m: float, top: Ball) -> Transform:
         w = 1 - g + g * z
         f.append((order * w.log() - v * v / 2).exp() / (2 * arb.pi()).sqrt() / top * slack)
         peaks.append(f[-1] * w / (u * g * z))
-    left, largest = [f[0] / arb(REACH)], [peaks[-1]]
+    left, largest = [f[0] / arb(mixture.REACH)], [peaks[-1]]
     for a, b in itertools.pairwise(f):
         left.append(left[-1] + gap * (1 + arb(1e-9)) * a.max(b))
     for peak in reversed(peaks[:-1]):

@@ -7,7 +7,6 @@ Poisson sampling, and below 0 its mirror image, which leaves an atom of loss 0.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -71,12 +70,7 @@ class SubsetPair(Pair):
 
     def delta(self, epsilon: float) -> Bounds | None:
         bounds = self.inner.delta(abs(epsilon))
-        if bounds is None or epsilon >= 0:
-            return bounds
-        gap, alpha = -math.expm1(epsilon), math.exp(epsilon)
-        return Bounds(
-            (gap + alpha * bounds.lower) * (1 - 1e-15), min(1.0, (gap + alpha * bounds.upper) * (1 + 1e-15))
-        )
+        return bounds if bounds is None or epsilon >= 0 else bounds.mirrored(epsilon)
 
     def cells(self, edges: Reals) -> tuple[Reals, Reals]:
         # Mass above each |edge| under both laws of the inner pair, then mirrored.

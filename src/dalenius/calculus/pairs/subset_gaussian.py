@@ -10,18 +10,10 @@ from functools import lru_cache
 import numpy as np
 from scipy.special import erf
 
+from dalenius.calculus.pairs import mixture
 from dalenius.calculus.pairs.atoms import Atoms
-from dalenius.calculus.pairs.mixture import (
-    MOST_WORK,
-    REACH,
-    Envelope,
-    Law,
-    Rule,
-    level_for,
-    log_mixture,
-    stepped,
-)
 from dalenius.calculus.pairs.pair import UNIT, Reals, Tilted
+from dalenius.calculus.pairs.panels import NODES, Panels, panels
 from dalenius.calculus.pairs.sampled_gaussian import SampledGaussianPair
 from dalenius.calculus.pairs.subset import SubsetPair
 
@@ -54,12 +46,12 @@ class SubsetGaussianPair(SubsetPair):
 
     def tilted(self, c: float, t: Reals) -> Tilted | None:
         reach = float(np.max(np.abs(t)))
-        if len(t) * nodes_of(self._mu, c, reach) > MOST_WORK:
+        if len(t) * nodes_of(self._mu, c, reach) > mixture.MOST_WORK:
             return None
         return half_line(self._mu, self.inner.rate, c, reach).along(t)
 
     def envelope(self, c: float, t: Reals, times: int = 1) -> Reals:
-        return half_line_envelope(self._mu, self.inner.rate, c, level_for(times)).on(t)
+        return half_line_envelope(self._mu, self.inner.rate, c, mixture.level_for(times)).on(t)
 
     def beside_atoms(self, c: float, t: Reals) -> Reals:
         return decay(self._mu, self.inner.rate, c)(t)
@@ -70,76 +62,69 @@ def _tie(mu: float, rate: float) -> float:
     return (1 - rate) * float(erf(mu / 2 / math.sqrt(2)))
 
 
-NODES, WEIGHTS = np.polynomial.legendre.leggauss(30)
-RHO = 3.0
-
-
 def _radius(mu: float, c: float, reach: float) -> float:
     """Half width of panels on which the Gauss rule is good to about 1e-15 (see half_line)."""
-    steep = REACH + 2 * (2 + c) * mu
+    steep = mixture.REACH + 2 * (2 + c) * mu
     return min(0.75, 1.8 / mu, 7 / (mu * max(reach, 1e-9)), 15 / steep, math.sqrt(60 / (1 + c)) / mu)
 
 
 def nodes_of(mu: float, c: float, reach: float) -> float:
     """How many nodes the rule has."""
-    return 30 * ((1 + c) * mu + 2 * REACH) / (2 * _radius(mu, c, reach))
+    return len(NODES) * ((1 + c) * mu + 2 * mixture.REACH) / (2 * _radius(mu, c, reach))
 
 
 @lru_cache(maxsize=128)
-def half_line(mu: float, rate: float, c: float, reach: float) -> Rule:
+def half_line(mu: float, rate: float, c: float, reach: float) -> mixture.Rule:
     """Gauss-Legendre panels for M(c+it) = A(s) + A(-1-s) + tie, A(s) = E[w^(1+s); x > mu/2], x ~ N(0,1).
 
-    On the Bernstein ellipse RHO of a panel of half width r, half axes r (RHO +- 1/RHO)/2 = (long, b), the
-    integrand is at most its largest real value within `long` of the centre, times exp(b^2/2 + |t| mu b),
-    times cos(mu b/2)^-c for the falling part; the rule errs by at most 64/15 of that times
-    r RHO^-2n / (1 - RHO^-2) (Trefethen 2013, Theorem 19.3). Beyond the last panel log|integrand| falls at
-    least as fast as REACH.
+    On the Bernstein ellipse of a panel (`panels`) the integrand is at most its largest real value within the
+    ellipse, times exp(b^2/2 + |t| mu b), times cos(mu b/2)^-c for the falling part. Beyond the last panel
+    log|integrand| falls at least as fast as REACH.
     """
-    start = mu / 2
-    r = _radius(mu, c, reach)
-    parts = []
+    start, tie = mu / 2, _tie(mu, rate)
+    # Loss, exponent, order, noise and x of the atom at 0, and then of both halves.
+    atom = (0.0, math.log(tie) if tie > 0 else -800.0, 0.0, 0.0, 0.0)
+    parts = [tuple(np.array([value]) for value in atom)]
     missed = []
     for power, sign in ((1.0 + c, 1.0), (-c, -1.0)):
-        end = max(power * mu, start) + REACH
-        count = max(1, math.ceil((end - start) / (2 * r)))
-        half = (end - start) / (2 * count)
-        x = (start + half * (1 + 2 * np.arange(count)[:, None]) + half * NODES).ravel()
-        log_w, noise = log_mixture(mu * x - mu * mu / 2, rate)
+        end = max(power * mu, start) + mixture.REACH
+        rule = panels(start, end, _radius(mu, c, reach))
+        x = rule.x
+        log_w, noise = mixture.log_mixture(mu * x - mu * mu / 2, rate)
         noise = noise + 4 * (np.abs(mu * x) + mu * mu)
         exponent = power * log_w - 0.5 * x * x - 0.5 * math.log(2 * math.pi)
-        long, b = half * (RHO + 1 / RHO) / 2, half * (RHO - 1 / RHO) / 2
-        steep = end + long + abs(power) * mu
-        growth = b * b / 2 + reach * mu * b + max(0.0, -power) * -math.log(math.cos(mu * b / 2))
-        growth += steep * (long - half) + 0.05 * steep * half
-        rule_error = math.exp(growth) * RHO ** (-2 * len(NODES)) / (1 - RHO**-2)
-        beyond = math.exp(-REACH * REACH / 2) / REACH
-        missed.append((float(exponent.max()), 64 / 15 * count * half * rule_error + beyond))
-        parts.append((sign * log_w, exponent + np.log(np.tile(half * WEIGHTS, count)), power, noise, x))
-    tie = _tie(mu, rate)
-    loss = np.concatenate((parts[0][0], parts[1][0], [0.0]))
-    exponent = np.concatenate((parts[0][1], parts[1][1], [math.log(tie) if tie > 0 else -800.0]))
-    order = np.concatenate([np.full(len(part[4]), part[2]) for part in parts] + [np.zeros(1)])
-    noise = np.concatenate((parts[0][3], parts[1][3], [0.0]))
-    x = np.concatenate((parts[0][4], parts[1][4], [0.0]))
+        beyond = math.exp(-mixture.REACH * mixture.REACH / 2) / mixture.REACH
+        error = _rule_error(rule, mu, abs(power), max(0.0, -power), reach)
+        missed.append((float(exponent.max()), error + beyond))
+        parts.append((sign * log_w, exponent + np.log(rule.weights), np.full(len(x), power), noise, x))
+    loss, exponent, order, noise, x = (np.concatenate(part) for part in zip(*parts, strict=True))
     top = float(exponent.max())
     outside = sum(math.exp(min(peak - top, 50.0)) * share for peak, share in missed)
-    return Rule(loss, exponent, order, noise, x, outside)
+    return mixture.Rule(loss, exponent, order, noise, x, outside)
+
+
+def _rule_error(rule: Panels, mu: float, power: float, fall: float, reach: float) -> float:
+    """How far `half_line` may be off, relative to the largest value at its nodes.
+
+    Between the nodes, and out to the ends of the ellipses, log|integrand| moves by at most its slope times the way.
+    """
+    farthest = float(rule.x[-1]) + 2 * rule.half + rule.long
+    steep = farthest + power * mu
+    growth = rule.b**2 / 2 + reach * mu * rule.b - fall * math.log(math.cos(mu * rule.b / 2))
+    return rule.error * math.exp(growth + steep * (rule.long + 0.05 * rule.half))
 
 
 def log_moment_up(mu: float, rate: float, s: float) -> float:
     """log M(s) rounded up, s > 0: M(0) = 1, so that M(s) - 1 = E[w expm1(s v) + expm1(-s v); x > mu/2], v = log w.
 
     v > 0 there and the integrand is positive. It is made of four powers of w times the density, of which
-    w^(1+s) is the largest; each is integrated with the error of `half_line`, RHO^-2n of the largest on the
-    ellipse. What is rounded are v, which moves the integrand by at most s (w^(1+s) + 1) times as much, and
-    the two terms.
+    w^(1+s) is the largest; each is integrated with the error of `half_line`. What is rounded are v, which moves
+    the integrand by at most s (w^(1+s) + 1) times as much, and the two terms.
     """
-    start, r = mu / 2, _radius(mu, s, 0.0)
-    end = max((1.0 + s) * mu, start) + REACH + 4.0
-    count = max(1, math.ceil((end - start) / (2 * r)))
-    half = (end - start) / (2 * count)
-    x = (start + half * (1 + 2 * np.arange(count)[:, None]) + half * NODES).ravel()
-    weights = np.tile(half * WEIGHTS, count) * np.exp(-0.5 * x * x) / math.sqrt(2 * math.pi)
+    start = mu / 2
+    nodes = panels(start, max((1.0 + s) * mu, start) + mixture.REACH + 4.0, _radius(mu, s, 0.0))
+    x = nodes.x
+    weights = nodes.weights * np.exp(-0.5 * x * x) / math.sqrt(2 * math.pi)
     z = mu * x - mu * mu / 2
     gain = rate * np.expm1(np.minimum(z, 700.0))  # w - 1
     v = np.log1p(gain)
@@ -150,12 +135,9 @@ def log_moment_up(mu: float, rate: float, s: float) -> float:
     off_v = 8 * UNIT * v + 8 * UNIT * (np.abs(mu * x) + mu * mu) * (gain + rate) / (1 + gain)
     off = 8 * UNIT * (rising - falling) + s * (rising + 2 + gain) * off_v
     off += UNIT * (2 * x * x + 16) * (rising + falling)
-    long, b = half * (RHO + 1 / RHO) / 2, half * (RHO - 1 / RHO) / 2
-    steep = end + long + (1.0 + s) * mu
-    growth = b * b / 2 + s * -math.log(math.cos(mu * b / 2)) + steep * (long - half) + 0.05 * steep * half
     peak = math.exp(float(((1 + s) * v - 0.5 * x * x).max()))
-    error = 64 / 15 * count * half * math.exp(growth) * RHO ** (-2 * len(NODES)) / (1 - RHO**-2)
-    outside = 4 * peak * (error + math.exp(-0.5 * (REACH + 4.0) ** 2) / REACH)
+    error = _rule_error(nodes, mu, 1.0 + s, s, 0.0)
+    outside = 4 * peak * (error + math.exp(-0.5 * (mixture.REACH + 4.0) ** 2) / mixture.REACH)
     total = float(weights @ (rising + falling)) + float(weights @ off) + outside
     return math.log1p(total * (1 + (3 * len(x) + 8) * UNIT)) * (1 + 4 * UNIT)
 
@@ -170,11 +152,11 @@ def decay(mu: float, rate: float, c: float) -> Callable[[Reals], Reals]:
     bend = 1.0 + (c + 2.0) * mu * mu / 4
     variation = 0.0
     for order, maxima in ((1.0 + c, 3.0), (-c, 1.0)):
-        end = max(order * mu, mu / 2) + REACH + mu
+        end = max(order * mu, mu / 2) + mixture.REACH + mu
         x = np.linspace(mu / 2, end, math.ceil((end - mu / 2) * math.sqrt(bend) / 0.2) + 2)
         gap = float(x[1] - x[0])
         z = mu * x - mu * mu / 2
-        log_w, _ = log_mixture(z, rate)
+        log_w, _ = mixture.log_mixture(z, rate)
         density = (order + 1) * log_w - 0.5 * x * x - 0.5 * math.log(2 * math.pi) - math.log(mu * rate) - z
         peak = math.exp(float(density.max()) + bend * gap * gap / 8 - rule.log_scale)
         variation += 2 * maxima * peak * (1 + 1e-9)
@@ -187,14 +169,14 @@ def decay(mu: float, rate: float, c: float) -> Callable[[Reals], Reals]:
 
 
 @lru_cache(maxsize=64)
-def half_line_envelope(mu: float, rate: float, c: float, level: float) -> Envelope:
+def half_line_envelope(mu: float, rate: float, c: float, level: float) -> mixture.Envelope:
     """That for large t; below, the law of the rule."""
     smooth = decay(mu, rate, c)
 
-    def law(reach: float) -> Law | None:
+    def law(reach: float) -> mixture.Law | None:
         if nodes_of(mu, c, reach) > 1e6:
             return None
         fine = half_line(mu, rate, c, reach)
-        return Law(fine.loss, fine.weights, fine.fixed + fine.per_t * reach)
+        return mixture.Law(fine.loss, fine.weights, fine.fixed + fine.per_t * reach)
 
-    return Envelope(*stepped(half_line(mu, rate, c, 0.0).spread, smooth, law, level), smooth)
+    return mixture.Envelope(*mixture.stepped(half_line(mu, rate, c, 0.0).spread, smooth, law, level), smooth)

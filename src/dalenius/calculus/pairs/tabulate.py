@@ -11,11 +11,9 @@ x = alpha - 1, which small losses leave its digits.
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
-from dalenius.calculus.pairs.atoms import Atoms
+from dalenius.calculus.pairs.atoms import Atoms, symmetric_atoms
 from dalenius.calculus.pairs.pair import UNIT, Reals
 
 SLACK = 1e-7
@@ -88,12 +86,6 @@ def _pair(x: Reals, height: Reals) -> Atoms:
     x, y = lower_hull(x, np.concatenate(([start], height[1:])))
     slope = np.append(np.diff(y) / np.diff(x), 0.0)
     q = np.maximum(np.diff(slope), 0.0)
-    loss, p, infinite = np.log1p(x[1:]), q + x[1:] * q, float(y[-1])
-    tie = max(0.0, 1.0 - infinite - math.fsum(p) - math.fsum(q))
-    return Atoms(
-        np.concatenate((-loss[::-1], [0.0], loss)),
-        np.concatenate((q[::-1], [tie], p)),
-        infinite,
-        slack=SLACK,
-        blur=4 * UNIT * float(loss.max(initial=0.0)),
-    )
+    loss = np.log1p(x[1:])
+    blur = 4 * UNIT * float(loss.max(initial=0.0))
+    return symmetric_atoms(loss, q + x[1:] * q, q, float(y[-1]), SLACK, blur)

@@ -2,113 +2,28 @@
 
 from __future__ import annotations
 
-from dalenius.calculus.theorems.clt import (
-    Approximation,
-    Moments,
-    berry_esseen,
-    gaussian_moments,
-    gdp_limit,
-    randomized_response_moments,
-    sampled_gaussian_limit,
+from dalenius.calculus.theorems import (
+    clt,
+    composition,
+    conversions,
+    duality,
+    functionals,
+    gaussian,
+    subsampling,
 )
-from dalenius.calculus.theorems.composition import (
-    Step,
-    advanced,
-    advanced_heterogeneous,
-    basic,
-    group,
-    inverse_advanced,
-    optimal_heterogeneous,
-    optimal_heterogeneous_epsilon,
-    optimal_homogeneous,
-    optimal_homogeneous_epsilon,
-    parallel,
-)
-from dalenius.calculus.theorems.conversions import (
-    bounded_range_to_zcdp,
-    delta_at_order,
-    delta_from_renyi,
-    delta_from_tails,
-    epsilon_at_order,
-    epsilon_from_renyi,
-    gdp_to_renyi,
-    gdp_to_zcdp,
-    probability_preservation,
-    pure_to_renyi,
-    pure_to_zcdp,
-    zcdp_group,
-    zcdp_to_delta,
-    zcdp_to_epsilon,
-)
-from dalenius.calculus.theorems.duality import (
-    f_epsilon_delta,
-    gaussian_tradeoff,
-    group_tradeoff,
-    inverse,
-    profile_from_tradeoff,
-    symmetrize,
-    tradeoff_from_profile,
-)
-from dalenius.calculus.theorems.functionals import k2, k3, kbar3, kl, renyi, total_variation
-from dalenius.calculus.theorems.gaussian import (
-    analytic_gaussian_sigma,
-    classical_gaussian_sigma,
-    gaussian_delta,
-    gaussian_epsilon,
-)
-from dalenius.calculus.theorems.subsampling import Amplified, amplify_approx, amplify_pure
+from dalenius.calculus.theorems.clt import *  # noqa: F403
+from dalenius.calculus.theorems.composition import *  # noqa: F403
+from dalenius.calculus.theorems.conversions import *  # noqa: F403
+from dalenius.calculus.theorems.duality import *  # noqa: F403
+from dalenius.calculus.theorems.functionals import *  # noqa: F403
+from dalenius.calculus.theorems.gaussian import *  # noqa: F403
+from dalenius.calculus.theorems.subsampling import *  # noqa: F403
 
-__all__ = [
-    "Amplified",
-    "Approximation",
-    "Moments",
-    "Step",
-    "advanced",
-    "advanced_heterogeneous",
-    "amplify_approx",
-    "amplify_pure",
-    "analytic_gaussian_sigma",
-    "basic",
-    "berry_esseen",
-    "bounded_range_to_zcdp",
-    "classical_gaussian_sigma",
-    "delta_at_order",
-    "delta_from_renyi",
-    "delta_from_tails",
-    "epsilon_at_order",
-    "epsilon_from_renyi",
-    "f_epsilon_delta",
-    "gaussian_delta",
-    "gaussian_epsilon",
-    "gaussian_moments",
-    "gaussian_tradeoff",
-    "gdp_limit",
-    "gdp_to_renyi",
-    "gdp_to_zcdp",
-    "group",
-    "group_tradeoff",
-    "inverse",
-    "inverse_advanced",
-    "k2",
-    "k3",
-    "kbar3",
-    "kl",
-    "optimal_heterogeneous",
-    "optimal_heterogeneous_epsilon",
-    "optimal_homogeneous",
-    "optimal_homogeneous_epsilon",
-    "parallel",
-    "probability_preservation",
-    "profile_from_tradeoff",
-    "pure_to_renyi",
-    "pure_to_zcdp",
-    "randomized_response_moments",
-    "renyi",
-    "sampled_gaussian_limit",
-    "symmetrize",
-    "total_variation",
-    "tradeoff_from_profile",
-    "zcdp_group",
-    "zcdp_to_delta",
-    "zcdp_to_epsilon",
-]
+__all__: list[str] = []
+__all__ += clt.__all__
+__all__ += composition.__all__
+__all__ += conversions.__all__
+__all__ += duality.__all__
+__all__ += functionals.__all__
+__all__ += gaussian.__all__
+__all__ += subsampling.__all__

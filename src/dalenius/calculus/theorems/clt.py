@@ -16,9 +16,19 @@ from scipy import special
 
 from dalenius.calculus.theorems.duality import gaussian_tradeoff
 from dalenius.calculus.theorems.gaussian import gaussian_delta, gaussian_epsilon
-from dalenius.calculus.theorems.numerics import ULP, down, nonnegatives, up
+from dalenius.calculus.theorems.numerics import ULP, down, numbers, up
 from dalenius.core import checks
 from dalenius.errors import InvalidParameter
+
+__all__ = [
+    "Approximation",
+    "Moments",
+    "berry_esseen",
+    "gaussian_moments",
+    "gdp_limit",
+    "randomized_response_moments",
+    "sampled_gaussian_limit",
+]
 
 
 class Moments(NamedTuple):
@@ -132,7 +142,7 @@ def gdp_limit(kls: Iterable[float], k2s: Iterable[float]) -> Approximation:
     >>> round(gdp_limit([one.kl] * 10000, [one.k2] * 10000).mu, 5)
     0.99999
     """
-    divergences, squares = _same_length(kls, k2s)
+    divergences, squares = _same_length(kls=kls, k2s=k2s)
     total = math.fsum(squares)
     return Approximation(2 * math.fsum(divergences) / math.sqrt(total) if total > 0 else 0.0)
 
@@ -172,12 +182,7 @@ def berry_esseen(kls: Iterable[float], k2s: Iterable[float], kbar3s: Iterable[fl
     >>> round(limit.mu, 7), round(limit.gamma, 5)
     (1.0004167, 0.05621)
     """
-    divergences, squares = _same_length(kls, k2s)
-    cubes = nonnegatives("kbar3s", kbar3s)
-    if len(cubes) != len(divergences):
-        raise InvalidParameter(
-            f"there are {len(divergences)} kls and {len(cubes)} kbar3s; give one of each per step."
-        )
+    divergences, squares, cubes = _same_length(kls=kls, k2s=k2s, kbar3s=kbar3s)
     variance = math.fsum(squares + [-value * value for value in divergences])
     if not variance > 0:
         raise InvalidParameter(
@@ -294,8 +299,7 @@ def sampled_gaussian_limit(
     sigma = checks.positive("sigma", sigma)
     rate = checks.probability("rate", rate)
     steps = checks.count("steps", steps, 1)
-    if sampling not in ("poisson", "subset"):
-        raise InvalidParameter(f"sampling is {sampling!r}; it must be 'poisson' or 'subset'.")
+    checks.one_of("sampling", sampling, "poisson", "subset")
     if sigma < 0.04:
         raise InvalidParameter(f"sigma is {sigma}; the limit overflows below 0.04, where it is of no use.")
     growth = math.expm1(sigma**-2)
@@ -309,15 +313,14 @@ def sampled_gaussian_limit(
     return Approximation(math.sqrt(2 * steps * spread) * rate)
 
 
-def _same_length(kls: Iterable[float], k2s: Iterable[float]) -> tuple[list[float], list[float]]:
-    divergences, squares = nonnegatives("kls", kls), nonnegatives("k2s", k2s)
-    if len(divergences) != len(squares):
-        raise InvalidParameter(
-            f"there are {len(divergences)} kls and {len(squares)} k2s; give one of each per step."
-        )
-    for index, (mean, square) in enumerate(zip(divergences, squares, strict=True)):
+def _same_length(**lists: Iterable[float]) -> list[list[float]]:
+    listed = {name: numbers(name, values) for name, values in lists.items()}
+    if len({len(values) for values in listed.values()}) > 1:
+        there = " and ".join(f"{len(values)} {name}" for name, values in listed.items())
+        raise InvalidParameter(f"there are {there}; give one of each per step.")
+    for index, (mean, square) in enumerate(zip(listed["kls"], listed["k2s"], strict=True)):
         if square < mean * mean * (1 - 1e-12):
             raise InvalidParameter(
                 f"k2s[{index}] is {square}, below the square of kls[{index}] = {mean}; that cannot be."
             )
-    return divergences, squares
+    return list(listed.values())

@@ -8,18 +8,16 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final, Literal, NamedTuple
 
 import numpy as np
 
-from dalenius.calculus.theorems.conversions import delta_from_renyi, epsilon_from_renyi
+from dalenius.calculus.theorems.conversions import delta_from_renyi, epsilon_from_renyi, pure_log_mgf
 from dalenius.calculus.theorems.numerics import (
     ULP,
     exact_sum_up,
-    failure_probabilities,
-    nonnegatives,
-    open_probability,
+    numbers,
     product_up,
     smallest,
     terms_up,
@@ -28,6 +26,20 @@ from dalenius.calculus.theorems.numerics import (
 from dalenius.calculus.theorems.randomized_response import ComposedLoss, heterogeneous, homogeneous, lattice
 from dalenius.core import checks
 from dalenius.errors import CannotMeet, InvalidParameter
+
+__all__ = [
+    "Step",
+    "advanced",
+    "advanced_heterogeneous",
+    "basic",
+    "group",
+    "inverse_advanced",
+    "optimal_heterogeneous",
+    "optimal_heterogeneous_epsilon",
+    "optimal_homogeneous",
+    "optimal_homogeneous_epsilon",
+    "parallel",
+]
 
 MeanBound = Literal["dwork-roth", "bun-steinke", "tanh"]
 
@@ -141,9 +153,10 @@ def advanced(
     """
     epsilon = checks.nonnegative("epsilon", epsilon)
     k = checks.count("k", k, 1)
-    slack = open_probability("slack", slack, "It is the extra delta that buys the square root.")
+    slack = checks.open_probability("slack", slack, "It is the extra delta that buys the square root.")
     delta = checks.failure_probability("delta", delta)
-    mean = _mean_bound(kl)(epsilon)
+    checks.one_of("kl", kl, *_MEAN_BOUNDS)
+    mean = _MEAN_BOUNDS[kl](epsilon)
     spread = epsilon * math.sqrt(-2.0 * k * math.log(slack))
     bound = terms_up(spread, k * mean)
     simple = product_up(k, epsilon)
@@ -187,7 +200,7 @@ def advanced_heterogeneous(
     4.92705
     """
     costs, failures = _pairs(epsilons, deltas)
-    slack = open_probability("slack", slack, "It is the extra delta that buys the square root.")
+    slack = checks.open_probability("slack", slack, "It is the extra delta that buys the square root.")
     spread = math.sqrt(-2.0 * math.log(slack) * math.fsum(cost * cost for cost in costs))
     bound = terms_up(spread, math.fsum(cost * math.tanh(cost / 2) for cost in costs))
     simple, failed = basic(costs, failures)
@@ -236,7 +249,7 @@ def inverse_advanced(epsilon: float, k: int, slack: float) -> Step:
     """
     epsilon = checks.positive("epsilon", epsilon)
     k = checks.count("k", k, 1)
-    slack = open_probability("slack", slack)
+    slack = checks.open_probability("slack", slack)
     step = epsilon / (2 * math.sqrt(-2.0 * k * math.log(slack)))
     failure = slack / (2 * k)
     total_epsilon, total_delta = advanced(step, k, slack, failure)
@@ -287,7 +300,7 @@ def optimal_homogeneous(epsilon: float, k: int, total_epsilon: float, delta: flo
     """
     epsilon, k, delta = _steps(epsilon, k, delta)
     total_epsilon = checks.nonnegative("total_epsilon", total_epsilon)
-    failed = _any_failure([delta] * k if k < 2 else None, k, delta)
+    failed = _any_failure({delta: k})
     return _with_failures(failed, 0.0 if epsilon == 0 else homogeneous(epsilon, k).delta(total_epsilon))
 
 
@@ -324,7 +337,7 @@ def optimal_homogeneous_epsilon(epsilon: float, k: int, total_delta: float, delt
     """
     epsilon, k, delta = _steps(epsilon, k, delta)
     total_delta = checks.failure_probability("total_delta", total_delta)
-    failed = _any_failure([delta] * k if k < 2 else None, k, delta)
+    failed = _any_failure({delta: k})
     enough = product_up(k, epsilon)
     if epsilon == 0:
         _refuse_unreachable(failed, total_delta)
@@ -375,7 +388,7 @@ def optimal_heterogeneous(
     """
     costs, failures = _pairs(epsilons, deltas)
     total_epsilon = checks.nonnegative("total_epsilon", total_epsilon)
-    failed = _any_failure(failures, len(failures), 0.0)
+    failed = _any_failure(Counter(failures))
     exact = heterogeneous(costs)
     if exact is not None:
         return _with_failures(failed, exact.delta(total_epsilon))
@@ -419,7 +432,7 @@ def optimal_heterogeneous_epsilon(
     """
     costs, failures = _pairs(epsilons, deltas)
     total_delta = checks.failure_probability("total_delta", total_delta)
-    failed = _any_failure(failures, len(failures), 0.0)
+    failed = _any_failure(Counter(failures))
     enough = exact_sum_up(costs)
     exact = heterogeneous(costs)
     if exact is not None:
@@ -512,14 +525,14 @@ def parallel(epsilons: Iterable[float]) -> float:
     >>> parallel([0.5, 1.0, 0.25])
     1.0
     """
-    return max(nonnegatives("epsilons", epsilons), default=0.0)
+    return max(numbers("epsilons", epsilons), default=0.0)
 
 
 def _pairs(epsilons: Iterable[float], deltas: Iterable[float] | None) -> tuple[list[float], list[float]]:
-    costs = nonnegatives("epsilons", epsilons)
+    costs = numbers("epsilons", epsilons)
     if deltas is None:
         return costs, [0.0] * len(costs)
-    failures = failure_probabilities("deltas", deltas)
+    failures = numbers("deltas", deltas, checks.failure_probability)
     if len(failures) != len(costs):
         raise InvalidParameter(
             f"there are {len(costs)} epsilons and {len(failures)} deltas; give one delta for each epsilon."
@@ -536,20 +549,12 @@ def _steps(epsilon: float, k: int, delta: float) -> tuple[float, int, float]:
     return checks.nonnegative("epsilon", epsilon), k, checks.failure_probability("delta", delta)
 
 
-def _mean_bound(kl: str) -> Callable[[float], float]:
-    if kl not in _MEAN_BOUNDS:
-        raise InvalidParameter(f"kl is {kl!r}; it must be one of {', '.join(sorted(_MEAN_BOUNDS))}.")
-    return _MEAN_BOUNDS[kl]
-
-
-def _any_failure(deltas: Sequence[float] | None, count: int, delta: float) -> float:
-    """1 - prod(1 - delta_i), rounded up; one delta alone is returned as it is."""
-    if deltas is not None:
-        positive = [value for value in deltas if value > 0]
-        if len(positive) <= 1:
-            return sum(positive)
-        return min(1.0, up(-math.expm1(math.fsum(math.log1p(-value) for value in positive)), 16))
-    return 0.0 if delta == 0 else min(1.0, up(-math.expm1(count * math.log1p(-delta)), 16))
+def _any_failure(deltas: Mapping[float, int]) -> float:
+    """1 - prod(1 - delta_i)^n_i, rounded up; one delta alone is returned as it is."""
+    positive = [(delta, count) for delta, count in deltas.items() if delta > 0]
+    if sum(count for _, count in positive) <= 1:
+        return sum(delta for delta, _ in positive)
+    return min(1.0, up(-math.expm1(math.fsum(n * math.log1p(-delta) for delta, n in positive)), 16))
 
 
 def _with_failures(failed: float, loss: float) -> float:
@@ -581,15 +586,9 @@ def _renyi_of(epsilons: Sequence[float]) -> Callable[[float], float]:
     groups = Counter(epsilons)
     values = np.array(list(groups))
     counts = np.array([float(count) for count in groups.values()])
-    half = np.tanh(values / 2)
 
     def curve(order: float) -> float:
-        # pure_to_renyi for all epsilons at once; see there for the two forms.
-        d = (order - 1) * values
-        small = np.minimum(d, 1.0)
-        near = np.log1p(2 * np.sinh(small / 2) ** 2 + half * np.sinh(small))
-        far = d + np.log((1 + half + (1 - half) * np.exp(-2 * d)) / 2)
-        each = np.minimum(values, np.where(d < 1, near, far) / (order - 1))
+        each = np.minimum(values, pure_log_mgf(values, order - 1) / (order - 1))
         return up(float(counts @ each), len(values) + 32)
 
     return curve

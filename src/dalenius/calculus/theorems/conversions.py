@@ -8,7 +8,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
-from typing import Final, Literal
+from typing import Any, Final, Literal
+
+import numpy as np
+import numpy.typing as npt
 
 from dalenius.calculus.theorems.joint_range import excluded
 from dalenius.calculus.theorems.numerics import (
@@ -16,20 +19,37 @@ from dalenius.calculus.theorems.numerics import (
     ULP,
     down,
     exp_up,
-    fraction_up,
     lowest,
-    open_probability,
-    order_above_one,
+    numbers,
     product_up,
     smallest,
     terms_up,
     up,
 )
 from dalenius.core import checks
+from dalenius.core.bisection import last_true
 from dalenius.errors import InvalidParameter
+
+__all__ = [
+    "bounded_range_to_zcdp",
+    "delta_at_order",
+    "delta_from_renyi",
+    "delta_from_tails",
+    "epsilon_at_order",
+    "epsilon_from_renyi",
+    "gdp_to_renyi",
+    "gdp_to_zcdp",
+    "probability_preservation",
+    "pure_to_renyi",
+    "pure_to_zcdp",
+    "zcdp_group",
+    "zcdp_to_delta",
+    "zcdp_to_epsilon",
+]
 
 Conversion = Literal["simple", "improved", "optimal"]
 Curve = Callable[[float], float]
+Floats = float | npt.NDArray[Any]
 
 CONVERSIONS: Final = ("simple", "improved", "optimal")
 
@@ -77,10 +97,11 @@ def epsilon_at_order(
     >>> [round(epsilon_at_order(8.0, 0.1, 0.01, c), 5) for c in ("simple", "improved", "optimal")]
     [0.75788, 0.32729, 0.26156]
     """
-    order = order_above_one(order)
+    order = checks.order("order", order)
     divergence = checks.nonnegative("divergence", divergence)
-    delta = open_probability("delta", delta, "A Renyi bound of finite order never gives delta 0.")
-    return _epsilon(_checked(conversion), order, divergence, math.log(delta))
+    delta = checks.open_probability("delta", delta, "A Renyi bound of finite order never gives delta 0.")
+    checks.one_of("conversion", conversion, *CONVERSIONS)
+    return _epsilon(conversion, order, divergence, math.log(delta))
 
 
 def delta_at_order(
@@ -117,10 +138,11 @@ def delta_at_order(
     >>> [round(delta_at_order(8.0, 0.1, 0.3, c), 5) for c in ("simple", "improved", "optimal")]
     [0.2466, 0.0121, 0.00729]
     """
-    order = order_above_one(order)
+    order = checks.order("order", order)
     divergence = checks.nonnegative("divergence", divergence)
     epsilon = checks.nonnegative("epsilon", epsilon)
-    return _delta(_checked(conversion), order, divergence, epsilon)
+    checks.one_of("conversion", conversion, *CONVERSIONS)
+    return _delta(conversion, order, divergence, epsilon)
 
 
 def epsilon_from_renyi(
@@ -158,13 +180,10 @@ def epsilon_from_renyi(
     >>> round(epsilon_from_renyi(lambda a: a / 2, 1e-5, "improved"), 5)
     4.72839
     """
-    delta = open_probability("delta", delta, "A Renyi curve of finite orders never gives delta 0.")
+    delta = checks.open_probability("delta", delta, "A Renyi curve of finite orders never gives delta 0.")
     log_delta = math.log(delta)
     return _over_orders(
-        lambda kind, order, value: _epsilon(kind, order, value, log_delta),
-        curve,
-        _checked(conversion),
-        orders,
+        lambda kind, order, value: _epsilon(kind, order, value, log_delta), curve, conversion, orders
     )
 
 
@@ -210,7 +229,7 @@ def delta_from_renyi(
         delta = _delta(kind, order, value, epsilon)
         return -math.inf if delta == 0 else terms_up(math.log(delta))
 
-    least = _over_orders(exponent, curve, _checked(conversion), orders)
+    least = _over_orders(exponent, curve, conversion, orders)
     return min(1.0, exp_up(least, 0.0)) if least > -math.inf else 0.0
 
 
@@ -245,9 +264,8 @@ def zcdp_to_epsilon(rho: float, delta: float, method: Literal["simple", "orders"
     (5.29853, True)
     """
     rho = checks.nonnegative("rho", rho)
-    delta = open_probability("delta", delta, "zCDP never gives delta 0.")
-    if method not in ("simple", "orders"):
-        raise InvalidParameter(f"method is {method!r}; it must be 'simple' or 'orders'.")
+    delta = checks.open_probability("delta", delta, "zCDP never gives delta 0.")
+    checks.one_of("method", method, "simple", "orders")
     if rho == 0:
         return 0.0
     simple = terms_up(rho, 2 * math.sqrt(-rho * math.log(delta)))
@@ -283,8 +301,7 @@ def zcdp_to_delta(rho: float, epsilon: float, method: Literal["simple", "orders"
     """
     rho = checks.nonnegative("rho", rho)
     epsilon = checks.nonnegative("epsilon", epsilon)
-    if method not in ("simple", "orders"):
-        raise InvalidParameter(f"method is {method!r}; it must be 'simple' or 'orders'.")
+    checks.one_of("method", method, "simple", "orders")
     if rho == 0:
         return 0.0
     simple = 1.0
@@ -360,13 +377,10 @@ def pure_to_zcdp(epsilon: float, method: Literal["tight", "simple"] = "tight") -
     (0.4621172, 0.5)
     """
     epsilon = checks.nonnegative("epsilon", epsilon)
-    if method not in ("tight", "simple"):
-        raise InvalidParameter(f"method is {method!r}; it must be 'tight' or 'simple'.")
-    if epsilon == 0:
-        return 0.0
-    return (
-        up(epsilon * math.tanh(epsilon / 2)) if method == "tight" else fraction_up(Fraction(epsilon) ** 2 / 2)
-    )
+    checks.one_of("method", method, "tight", "simple")
+    if method == "simple":
+        return checks.float_up(Fraction(epsilon) ** 2 / 2)
+    return up(epsilon * math.tanh(epsilon / 2)) if epsilon else 0.0
 
 
 def pure_to_renyi(epsilon: float, order: float) -> float:
@@ -401,21 +415,24 @@ def pure_to_renyi(epsilon: float, order: float) -> float:
     epsilon = checks.nonnegative("epsilon", epsilon)
     if order == math.inf:
         return epsilon
-    order = checks.number("order", order, "a number, 1 or more (inf included)")
-    if order < 1:
-        raise InvalidParameter(f"order is {order}; it must be a number, 1 or more (inf included).")
+    order = checks.within("order", order, "a number, 1 or more (inf included)", lambda x: x >= 1)
     if epsilon == 0:
         return 0.0
-    half = math.tanh(epsilon / 2)
     if order == 1:
-        return up(epsilon * half)
-    # log(cosh(b + d)/cosh(b)) = log(cosh d + tanh(b) sinh d), d = (a-1) epsilon: no difference of large logs.
-    d = (order - 1) * epsilon
-    if d < 1:
-        value = math.log1p(2 * math.sinh(d / 2) ** 2 + half * math.sinh(d))
-    else:
-        value = d + math.log((1 + half + (1 - half) * math.exp(-2 * d)) / 2)
-    return min(epsilon, up(value / (order - 1), 16))
+        return pure_to_zcdp(epsilon)
+    return min(epsilon, up(float(pure_log_mgf(epsilon, order - 1)) / (order - 1), 16))
+
+
+def pure_log_mgf(epsilon: Floats, s: Floats) -> Floats:
+    """(order - 1) D_order of randomized response at the order 1 + s, to a few roundings of itself.
+
+    log(cosh(b + d)/cosh(b)) = log(cosh d + tanh(b) sinh d), b = epsilon/2, d = s epsilon: no difference of large logs.
+    """
+    half, d = np.tanh(np.divide(epsilon, 2)), np.multiply(s, epsilon)
+    small = np.minimum(d, 1.0)
+    near = np.log1p(2 * np.sinh(small / 2) ** 2 + half * np.sinh(small))
+    far = d + np.log((1 + half + (1 - half) * np.exp(-2 * np.maximum(d, 1.0))) / 2)
+    return np.asarray(np.where(d < 1.0, near, far))
 
 
 def gdp_to_zcdp(mu: float) -> float:
@@ -442,7 +459,7 @@ def gdp_to_zcdp(mu: float) -> float:
     2.0
     """
     mu = checks.nonnegative("mu", mu)
-    return fraction_up(Fraction(mu) ** 2 / 2)
+    return checks.float_up(Fraction(mu) ** 2 / 2)
 
 
 def gdp_to_renyi(mu: float, order: float) -> float:
@@ -471,10 +488,8 @@ def gdp_to_renyi(mu: float, order: float) -> float:
     1.25
     """
     mu = checks.nonnegative("mu", mu)
-    order = checks.number("order", order, "a finite number, 1 or more")
-    if order < 1:
-        raise InvalidParameter(f"order is {order}; it must be a finite number, 1 or more.")
-    return fraction_up(Fraction(order) * Fraction(mu) ** 2 / 2)
+    order = checks.within("order", order, "a finite number, 1 or more", lambda x: x >= 1)
+    return checks.float_up(Fraction(order) * Fraction(mu) ** 2 / 2)
 
 
 def bounded_range_to_zcdp(eta: float) -> float:
@@ -504,7 +519,7 @@ def bounded_range_to_zcdp(eta: float) -> float:
     0.5
     """
     eta = checks.nonnegative("eta", eta)
-    return fraction_up(Fraction(eta) ** 2 / 8)
+    return checks.float_up(Fraction(eta) ** 2 / 8)
 
 
 def probability_preservation(probability: float, order: float, divergence: float) -> tuple[float, float]:
@@ -538,7 +553,7 @@ def probability_preservation(probability: float, order: float, divergence: float
     [0.0347, 0.749]
     """
     probability = checks.probability("probability", probability)
-    order = order_above_one(order)
+    order = checks.order("order", order)
     divergence = checks.nonnegative("divergence", divergence)
     if probability == 0:
         return 0.0, 0.0
@@ -576,18 +591,12 @@ def delta_from_tails(tails: Iterable[float]) -> float:
     >>> delta_from_tails([1e-6, 2e-6])
     2e-06
     """
-    values = [checks.probability(f"tails[{index}]", value) for index, value in enumerate(tails)]
+    values = numbers("tails", tails, checks.probability)
     if len(values) < 2:
         raise InvalidParameter(
             f"{len(values)} tails were given; give at least two, since each direction of a pair has its own."
         )
     return max(values)
-
-
-def _checked(conversion: str) -> Conversion:
-    if conversion not in CONVERSIONS:
-        raise InvalidParameter(f"conversion is {conversion!r}; it must be one of {', '.join(CONVERSIONS)}.")
-    return conversion  # type: ignore[return-value]
 
 
 def _over_orders(
@@ -596,8 +605,9 @@ def _over_orders(
     conversion: Conversion,
     orders: Sequence[float] | None,
 ) -> float:
+    checks.one_of("conversion", conversion, *CONVERSIONS)
     if orders is not None:
-        listed = [order_above_one(order) for order in orders]
+        listed = [checks.order("order", order) for order in orders]
         if not listed:
             raise InvalidParameter("orders is empty; give at least one order above 1.")
         return min(_priced(price, curve, conversion, order) for order in listed)
@@ -611,7 +621,7 @@ def _over_orders(
         return value
     # The optimal conversion moves the best order: search again around the improved one.
     around = [where + 0.5 * step for step in range(-8, 9)]
-    return min(value, lowest(at("optimal"), around, 16)[1])
+    return min(value, lowest(at("optimal"), around, 1e-4)[1])
 
 
 def _priced(
@@ -666,15 +676,8 @@ def _delta(conversion: Conversion, order: float, divergence: float, epsilon: flo
         return excluded(-below, epsilon, order, divergence)
 
     # Bisect on -log(delta), keeping the largest value seen to be safe.
-    low, high = max(0.0, -exponent), 760.0
+    low = max(0.0, -exponent)
     if not private(low):
         return bound
-    for _ in range(80):
-        middle = (low + high) / 2
-        if not low < middle < high:
-            break
-        if private(middle):
-            low = middle
-        else:
-            high = middle
+    low, _ = last_true(private, low, 760.0)
     return min(bound, exp_up(-low, 2 * ULP * (1 + low)))

@@ -8,7 +8,6 @@ f(a). A smaller f is a weaker promise, so a certified f is rounded down.
 from __future__ import annotations
 
 import math
-import struct
 from collections.abc import Callable
 
 import numpy as np
@@ -17,7 +16,18 @@ from scipy import special
 
 from dalenius.calculus.theorems.numerics import ULP, lowest
 from dalenius.core import checks
+from dalenius.core.bisection import last_true
 from dalenius.errors import InvalidParameter
+
+__all__ = [
+    "f_epsilon_delta",
+    "gaussian_tradeoff",
+    "group_tradeoff",
+    "inverse",
+    "profile_from_tradeoff",
+    "symmetrize",
+    "tradeoff_from_profile",
+]
 
 Tradeoff = Callable[[float], float]
 Profile = Callable[[float], float]
@@ -172,11 +182,12 @@ def profile_from_tradeoff(f: Tradeoff, epsilon: float, tolerance: float = 1e-13)
     return min(1.0, max(0.0, math.nextafter(1 - least + 2 * ULP, math.inf)))
 
 
-def tradeoff_from_profile(profile: Profile, alpha: float) -> float:
+def tradeoff_from_profile(profile: Profile, alpha: float, largest: float = math.inf) -> float:
     """A lower bound at alpha on the trade-off function of a release with delta(epsilon) = profile(epsilon).
 
     Theorem (Dong, Roth and Su 2022, Prop 2.13; Awan 2025, Prop 13.8): f = sup over epsilon >= 0 of f_(epsilon,
     delta(epsilon)). Every epsilon gives a valid bound, so the search over epsilon needs no certificate.
+    Both kinds of lines are concave, in e^epsilon and in e^-epsilon: each has one maximum.
     `profile` must be an upper bound for both orders of each pair.
 
     Parameters
@@ -185,6 +196,8 @@ def tradeoff_from_profile(profile: Profile, alpha: float) -> float:
         From an epsilon to an upper bound on delta.
     alpha
         A type I error, in [0, 1].
+    largest
+        An epsilon from which on the profile stays as it is, where there is one.
 
     Returns
     -------
@@ -204,24 +217,32 @@ def tradeoff_from_profile(profile: Profile, alpha: float) -> float:
     """
     alpha = checks.probability("alpha", alpha)
 
-    def delta(epsilon: float) -> float:
+    def rest(epsilon: float) -> float:
+        """1 - delta, rounded down."""
         value = float(profile(epsilon))
         if math.isnan(value) or value < 0:
             raise InvalidParameter(f"the profile is {value} at epsilon {epsilon}; a delta is in [0, 1].")
-        return min(value, 1.0)
+        return 1 - min(value, 1.0) - ULP
 
     def steep(epsilon: float) -> float:
         exponent = epsilon + math.log(alpha) if alpha > 0 else -math.inf
-        level = math.exp(min(exponent, 1.0)) * (1 + 4 * ULP * (1 + epsilon))
-        return -(1 - delta(epsilon) - level)
+        return rest(epsilon) - math.exp(min(exponent, 1.0)) * (1 + 4 * ULP * (1 + epsilon))
 
     def flat(epsilon: float) -> float:
-        return -math.exp(-epsilon) * (1 - 4 * ULP * (1 + epsilon)) * (1 - delta(epsilon) - alpha - 2 * ULP)
+        return math.exp(-epsilon) * (1 - 4 * ULP * (1 + epsilon)) * (rest(epsilon) - alpha - ULP)
 
-    widest = 40.0 if alpha == 0 else max(1.0, min(700.0, -math.log(alpha)))
-    grid = [widest * (index / 64) ** 2 for index in range(65)]
-    wide = [40.0 * (index / 64) ** 2 for index in range(65)]
-    return min(1 - alpha, max(0.0, -lowest(steep, grid)[1] - 4 * ULP, -lowest(flat, wide)[1]))
+    if alpha == 1:
+        return 0.0
+    last = max(0.0, min(largest, 700.0))
+    if alpha == 0 or last == 0:
+        return max(0.0, steep(last))
+    reach = min(last, 4.0 - math.log(min(alpha, 1 - alpha)))  # steep lines are below 0 from there on
+    best = max(steep(0.0), -lowest(lambda e: -steep(e), [0.0, reach])[1])
+    while True:
+        place, value = lowest(lambda e: -flat(e), [0.0, reach])
+        if place < 0.9 * reach or reach == last:
+            return min(1 - alpha, max(0.0, best - 4 * ULP, -value))
+        reach = min(2 * reach, last)
 
 
 def inverse(f: Tradeoff) -> Tradeoff:
@@ -252,15 +273,7 @@ def inverse(f: Tradeoff) -> Tradeoff:
         alpha = checks.probability("alpha", alpha)
         if f(0.0) <= alpha:
             return 0.0
-        # Non-negative floats are ordered like their bits, so 62 halvings reach the exact neighbour.
-        low, high = 0, _bits(1.0)
-        while high - low > 1:
-            middle = (low + high) // 2
-            if f(_float(middle)) <= alpha:
-                high = middle
-            else:
-                low = middle
-        return _float(low)
+        return last_true(lambda t: f(t) > alpha, 0.0, 1.0)[0]
 
     return g
 
@@ -338,53 +351,25 @@ def _cell_floors(
     points: npt.NDArray[np.float64], values: npt.NDArray[np.float64], gamma: float
 ) -> npt.NDArray[np.float64]:
     """A lower bound on gamma a + f(a) over each cell, from the prolonged chords of its neighbours."""
-    widths = np.diff(points)
-    slopes = np.diff(values) / widths
-    steady = values[1:]
-    floor = gamma * points[:-1] + steady - VALUE_ERROR  # f does not increase
-    cells = widths.size
-    # Each chord is off by VALUE_ERROR at its ends, more in proportion when prolonged past them.
-    left_slope = np.concatenate(([-np.inf], slopes[:-1])) + gamma
-    right_slope = np.concatenate((slopes[1:], [np.inf])) + gamma
-    with np.errstate(invalid="ignore", over="ignore"):
-        left_error = VALUE_ERROR * (1 + 2 * widths[1:] / widths[:-1])
-        right_error = VALUE_ERROR * (1 + 2 * widths[:-1] / widths[1:])
-    left_cost = gamma * points[:-1] + values[:-1]
-    right_cost = gamma * points[1:] + values[1:]
-    left_cost[1:] -= left_error
-    right_cost[:-1] -= right_error
-    for index in range(cells):
-        floor[index] = max(
-            floor[index],
-            _envelope(
-                float(left_cost[index]),
-                float(left_slope[index]),
-                float(right_cost[index]),
-                float(right_slope[index]),
-                float(widths[index]),
-            ),
-        )
+    widths, costs = np.diff(points), gamma * points + values
+    slopes = np.diff(values) / widths + gamma
+    floor = gamma * points[:-1] + values[1:] - VALUE_ERROR  # f does not increase
+    # The chord of the cell on the left starts where this cell does, that of the cell on the right ends where it ends.
+    # Each is off by VALUE_ERROR at its ends, more in proportion when prolonged past them.
+    with np.errstate(over="ignore"):
+        left = costs[1:-1] - VALUE_ERROR * (1 + 2 * widths[1:] / widths[:-1])
+        right = costs[1:-1] - VALUE_ERROR * (1 + 2 * widths[:-1] / widths[1:])
+    floor[0] = max(floor[0], right[0] - max(0.0, slopes[1]) * widths[0])
+    floor[-1] = max(floor[-1], left[-1] + min(0.0, slopes[-2]) * widths[-1])
+    # Other cells have both chords. Where one falls and one rises, the larger is least where they cross, or at an end.
+    left, right, falling, rising, inner = left[:-1], right[1:], slopes[:-2], slopes[2:], widths[1:-1]
+    start = right - rising * inner
+    with np.errstate(divide="ignore", invalid="ignore"):
+        crossing = np.clip((left - start) / (rising - falling), 0.0, inner)
+    valley = np.maximum(left + falling * crossing, start + rising * crossing)
+    valley = np.where(falling >= 0, left, np.where(rising <= 0, right, valley))
+    floor[1:-1] = np.maximum(floor[1:-1], valley)
     return floor - ULP * (4 + 4 * gamma * points[1:])
-
-
-def _envelope(left: float, left_slope: float, right: float, right_slope: float, width: float) -> float:
-    """Least value over [0, width] of the larger of two lines, given at the left and at the right end."""
-    if math.isinf(left_slope):
-        return right - max(0.0, right_slope) * width if math.isfinite(right_slope) else -math.inf
-    if math.isinf(right_slope):
-        return left + min(0.0, left_slope) * width
-    if left_slope >= 0:
-        return left
-    if right_slope <= 0:
-        return right
-    # One falls, one rises: the least of the larger is at their crossing, or at an end they do not reach.
-    start = right - right_slope * width
-    crossing = (left - start) / (right_slope - left_slope)
-    if crossing <= 0:
-        return max(left, start)
-    if crossing >= width:
-        return max(left + left_slope * width, right)
-    return left + left_slope * crossing
 
 
 def _values(f: Tradeoff, points: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
@@ -404,11 +389,3 @@ def _refuse_bumps(points: npt.NDArray[np.float64], values: npt.NDArray[np.float6
         raise InvalidParameter(
             "f is not convex, so it is not a trade-off function; take its lower convex hull first."
         )
-
-
-def _bits(value: float) -> int:
-    return int(struct.unpack("<q", struct.pack("<d", value))[0])
-
-
-def _float(bits: int) -> float:
-    return float(struct.unpack("<d", struct.pack("<q", bits))[0])

@@ -15,8 +15,10 @@ import numpy as np
 import numpy.typing as npt
 
 from dalenius.calculus.theorems.duality import Tradeoff, profile_from_tradeoff
-from dalenius.calculus.theorems.numerics import order_above_one
+from dalenius.core import checks
 from dalenius.errors import InvalidParameter
+
+__all__ = ["k2", "k3", "kbar3", "kl", "renyi", "total_variation"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -197,7 +199,7 @@ def renyi(f: Tradeoff, order: float) -> float:
     >>> round(renyi(gaussian_tradeoff(1.0), 3.0), 6)
     1.5
     """
-    order = order_above_one(order)
+    order = checks.order("order", order)
     moment = _integral(f, lambda slope: np.exp((1 - order) * slope), f"order {order}")
     return moment if moment == math.inf else math.log(moment) / (order - 1)
 

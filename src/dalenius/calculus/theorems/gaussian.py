@@ -8,9 +8,11 @@ from typing import Final
 import numpy as np
 from scipy import special
 
-from dalenius.calculus.theorems.numerics import TINY, down, open_probability, smallest, up
+from dalenius.calculus.theorems.numerics import TINY, down, smallest, up
 from dalenius.core import checks
 from dalenius.errors import CannotMeet, InvalidParameter
+
+__all__ = ["analytic_gaussian_sigma", "classical_gaussian_sigma", "gaussian_delta", "gaussian_epsilon"]
 
 CLASSICAL_CONSTANTS: Final = (1.32, 1.25)
 
@@ -58,7 +60,9 @@ def classical_gaussian_sigma(
     9.71208
     """
     epsilon = checks.positive("epsilon", epsilon)
-    delta = open_probability("delta", delta, "Gaussian noise is never (epsilon, 0)-DP; use Laplace noise.")
+    delta = checks.open_probability(
+        "delta", delta, "Gaussian noise is never (epsilon, 0)-DP; use Laplace noise."
+    )
     sensitivity = checks.positive("sensitivity", sensitivity)
     if constant not in CLASSICAL_CONSTANTS:
         raise InvalidParameter(f"constant is {constant!r}; it must be 1.32 (proved) or 1.25 (customary).")
@@ -204,7 +208,7 @@ def gaussian_epsilon(mu: float, delta: float) -> float:
     4.377178
     """
     mu = checks.nonnegative("mu", mu)
-    delta = open_probability("delta", delta, "Gaussian noise has no finite epsilon at delta 0.")
+    delta = checks.open_probability("delta", delta, "Gaussian noise has no finite epsilon at delta 0.")
     if gaussian_delta(mu, 0.0) <= delta:
         return 0.0
     # Lemma 6 (tail bound): the loss is N(mu^2/2, mu^2), so this epsilon always suffices.
@@ -246,7 +250,9 @@ def analytic_gaussian_sigma(epsilon: float, delta: float, sensitivity: float = 1
     3.730632
     """
     epsilon = checks.nonnegative("epsilon", epsilon)
-    delta = open_probability("delta", delta, "Gaussian noise is never (epsilon, 0)-DP; use Laplace noise.")
+    delta = checks.open_probability(
+        "delta", delta, "Gaussian noise is never (epsilon, 0)-DP; use Laplace noise."
+    )
     sensitivity = checks.positive("sensitivity", sensitivity)
 
     def private(scale: float) -> bool:

@@ -6,7 +6,10 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 
+from scipy.optimize import minimize_scalar
+
 from dalenius.core import checks
+from dalenius.core.bisection import last_true
 from dalenius.errors import InvalidParameter
 
 ULP = 2.0**-52
@@ -33,18 +36,9 @@ def exact_sum_up(values: Iterable[float]) -> float:
     return math.nextafter(total, math.inf) if math.fsum([*terms, -total]) > 0 else total
 
 
-def fraction_up(value: Fraction) -> float:
-    """The least float not below a rational number."""
-    try:
-        rounded = float(value)
-    except OverflowError:
-        return math.inf
-    return math.nextafter(rounded, math.inf) if Fraction(rounded) < value else rounded
-
-
 def product_up(count: int, value: float) -> float:
     """The least float not below the exact product of a whole number and a float."""
-    return fraction_up(count * Fraction(value))
+    return checks.float_up(count * Fraction(value))
 
 
 def terms_up(*terms: float, ulps: float = 8.0) -> float:
@@ -67,74 +61,26 @@ def smallest(holds: Callable[[float], bool], low: float, high: float) -> float:
     `holds(high)` must be true. Only points where `holds` was seen to be true are ever returned, so a
     predicate that errs on the safe side gives a result on the safe side.
     """
-    for _ in range(1200):
-        if high - low <= 2 * ULP * abs(high):
-            break
-        middle = math.sqrt(low) * math.sqrt(high) if low > 0 and high > 4 * low else low + (high - low) / 2
-        if not low < middle < high:
-            break
-        if holds(middle):
-            high = middle
-        else:
-            low = middle
-    return high
+    return last_true(holds, high, low, relative=2 * ULP)[0]
 
 
-def lowest(value: Callable[[float], float], points: Sequence[float], steps: int = 48) -> tuple[float, float]:
-    """(argument, value) of a small value: the best of a grid, refined by golden section; not proved least."""
+def lowest(
+    value: Callable[[float], float], points: Sequence[float], within: float = 1e-9
+) -> tuple[float, float]:
+    """(argument, value) of a small value: the best of a grid, refined around it; not proved least."""
     values = [value(point) for point in points]
     best = min(range(len(points)), key=values.__getitem__)
-    argument, least = points[best], values[best]
-    left, right = points[max(best - 1, 0)], points[min(best + 1, len(points) - 1)]
-    ratio = (math.sqrt(5.0) - 1) / 2
-    inner, outer = right - ratio * (right - left), left + ratio * (right - left)
-    at_inner, at_outer = value(inner), value(outer)
-    for _ in range(steps):
-        if at_inner < least:
-            argument, least = inner, at_inner
-        if at_outer < least:
-            argument, least = outer, at_outer
-        if at_inner <= at_outer:
-            right, outer, at_outer = outer, inner, at_inner
-            inner = right - ratio * (right - left)
-            at_inner = value(inner)
-        else:
-            left, inner, at_inner = inner, outer, at_outer
-            outer = left + ratio * (right - left)
-            at_outer = value(outer)
-    return argument, least
+    if not math.isfinite(values[best]):
+        return points[best], values[best]
+    ends = points[max(best - 1, 0)], points[min(best + 1, len(points) - 1)]
+    found = minimize_scalar(value, bounds=ends, method="bounded", options={"xatol": within})
+    if found.fun < values[best]:
+        return float(found.x), float(found.fun)
+    return points[best], values[best]
 
 
-def open_probability(name: str, value: object, why: str = "") -> float:
-    """A float strictly between 0 and 1."""
-    result = checks.number(name, value, "a number strictly between 0 and 1")
-    if not 0 < result < 1:
-        advice = f" {why}" if why else ""
-        raise InvalidParameter(f"{name} is {result}; it must be a number strictly between 0 and 1.{advice}")
-    return result
-
-
-def nonnegatives(name: str, values: Iterable[object]) -> list[float]:
-    """A list of finite floats, zero included."""
-    listed = _listed(name, values)
-    return [checks.nonnegative(f"{name}[{index}]", value) for index, value in enumerate(listed)]
-
-
-def failure_probabilities(name: str, values: Iterable[object]) -> list[float]:
-    """A list of floats in [0, 1)."""
-    listed = _listed(name, values)
-    return [checks.failure_probability(f"{name}[{index}]", value) for index, value in enumerate(listed)]
-
-
-def order_above_one(value: object) -> float:
-    """A finite Renyi order above 1."""
-    result = checks.number("order", value, "a finite number above 1")
-    if not result > 1:
-        raise InvalidParameter(f"order is {result}; it must be a finite number above 1.")
-    return result
-
-
-def _listed(name: str, values: Iterable[object]) -> list[object]:
+def numbers(name: str, values: Iterable[object], check: checks.Check = checks.nonnegative) -> list[float]:
+    """A list of finite floats, each of which passes the check."""
     if isinstance(values, str | bytes | bytearray) or not isinstance(values, Iterable):
         raise InvalidParameter(f"{name} is {values!r}; it must be a sequence of numbers, one per mechanism.")
-    return list(values)
+    return [check(f"{name}[{index}]", value) for index, value in enumerate(values)]

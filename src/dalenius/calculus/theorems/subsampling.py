@@ -9,6 +9,8 @@ from dalenius.calculus.theorems.duality import f_epsilon_delta
 from dalenius.calculus.theorems.numerics import ULP, down, up
 from dalenius.core import checks
 
+__all__ = ["Amplified", "amplify_approx", "amplify_pure"]
+
 
 @dataclass(frozen=True)
 class Amplified:
@@ -93,7 +95,7 @@ def amplify_pure(epsilon: float, rate: float) -> float:
     """
     epsilon = checks.nonnegative("epsilon", epsilon)
     rate = checks.probability("rate", rate)
-    return _amplified_epsilon(epsilon, rate)
+    return amplified(epsilon, rate)
 
 
 def amplify_approx(epsilon: float, delta: float, rate: float) -> Amplified:
@@ -138,19 +140,14 @@ def amplify_approx(epsilon: float, delta: float, rate: float) -> Amplified:
     variation = rate * (-math.expm1(-epsilon) + 2 * delta * small) / (1 + small)
     failed = up(rate * delta, 1) if 0 < rate < 1 and delta > 0 else rate * delta
     distance = min(1.0, up(variation, 16)) if variation > 0 else 0.0
-    return Amplified(_amplified_epsilon(epsilon, rate), failed, max(distance, failed))
+    return Amplified(amplified(epsilon, rate), failed, max(distance, failed))
 
 
-def _amplified_epsilon(epsilon: float, rate: float) -> float:
+def amplified(epsilon: float, rate: float) -> float:
+    """log(1 + rate (exp(epsilon) - 1)), rounded up, for epsilon from 0 to inf."""
     if rate == 0 or epsilon == 0:
         return 0.0
-    if rate == 1:
-        return epsilon
-    if epsilon < 30:
-        value = math.log1p(rate * math.expm1(epsilon))
-    else:
-        # log(1 - p + p e^eps) with p e^eps in logarithms, whose rounding is an ulp of each logarithm.
-        weight = epsilon + math.log(rate)
-        value = math.log1p(math.exp(weight) - rate) if weight < 30 else weight + math.exp(-weight)
-        return min(epsilon, up(value, 8 * (2 + epsilon - math.log(rate))))
-    return min(epsilon, up(value, 16))
+    if epsilon > 700:
+        rest = math.log(rate + (1 - rate) * math.exp(-epsilon))  # not above 0
+        return min(epsilon, epsilon + rest + 2 * ULP * (epsilon - rest))
+    return min(epsilon, up(math.log1p(rate * math.expm1(epsilon))))

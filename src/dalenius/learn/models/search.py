@@ -23,7 +23,7 @@ from dalenius.learn.data.parameters import checked_guarantee
 from dalenius.learn.data.refits import alone, pays_for_all
 from dalenius.learn.data.rows import matrix, one_each, same
 from dalenius.learn.data.targets import Targets, numbers
-from dalenius.learn.methods.trial_counts import FixedTries, GeometricTries, RandomTries, Tries
+from dalenius.adaptive.selection.trial_counts import FixedTries, GeometricTries, RandomTries, Tries
 from dalenius.mechanisms import Gaussian, Laplace
 from dalenius.noise import uniform_integers
 

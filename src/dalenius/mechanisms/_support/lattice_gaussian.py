@@ -11,8 +11,8 @@ from dalenius.calculus.pairs.bracket import Bracket
 from dalenius.calculus.pairs.discrete_gaussian import DiscreteGaussianAtoms
 from dalenius.calculus.pairs.discrete_mu import discrete_gaussian_mu
 from dalenius.calculus.pairs.gaussian import GaussianPair
+from dalenius.calculus.pairs.known import RenyiPair
 from dalenius.calculus.pairs.pair import Pair
-from dalenius.calculus.pairs.renyi import RenyiPair
 from dalenius.core.adjacency import Adjacency
 from dalenius.core.checks import float_up
 from dalenius.mechanisms._support.grid_noise import gaussian_mu
@@ -45,5 +45,5 @@ def lattice_gaussian(sigma: float, squared: int, coordinates: int, adjacency: Ad
     )
     name = call("lattice_gaussian", sigma=sigma, squared=squared, coordinates=coordinates)
     if sigma < 1 or mu > 1e4:
-        return Loss.symmetric(RenyiPair.zcdp_of(rho, below, mu), adjacency, name)
-    return Loss.symmetric(Bracket(below, GaussianPair(mu), RenyiPair.zcdp_of(rho)), adjacency, name)
+        return Loss.symmetric(RenyiPair(rho, below, mu), adjacency, name)
+    return Loss.symmetric(Bracket(below, GaussianPair(mu), RenyiPair(rho)), adjacency, name)

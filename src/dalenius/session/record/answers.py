@@ -14,25 +14,24 @@ from dalenius.tables.release.released import Released
 FORMAT, VERSION = "dalenius answer", 2
 
 
-def release_answer(query: Query, released: Released) -> str:
+def to_release(query: Query, released: Released) -> str:
     """To one question."""
     return _written("release", {"answer": answer_record(query, released)})
 
 
-def plan_answer(answers: Mapping[str, tuple[Query, Released]]) -> str:
+def to_plan(answers: Mapping[str, tuple[Query, Released]]) -> str:
     """To several questions, each by its name."""
-    return _written(
-        "release_all", {"answers": {name: answer_record(*told) for name, told in answers.items()}}
-    )
+    records = {name: answer_record(*answer) for name, answer in answers.items()}
+    return _written("release_all", {"answers": records})
 
 
-def discovery_answer(keys: Iterable[Key], told: tuple[Query, Released] | None) -> str:
+def to_discovery(keys: Iterable[Key], about: tuple[Query, Released] | None) -> str:
     """The keys that came to light, and the answer about them; None where there is no key."""
-    answer = None if told is None else answer_record(*told)
+    answer = None if about is None else answer_record(*about)
     return _written("discovery", {"keys": key_records(keys), "answer": answer})
 
 
-def fit_answer(released: Mapping[str, JSON]) -> str:
+def to_fit(released: Mapping[str, JSON]) -> str:
     """What a fit released."""
     return _written("fit", {"released": released})
 
@@ -61,8 +60,8 @@ def read_about(record: JSON, query: Query) -> tuple[Query, Released]:
 
 def read_fit(text: str) -> dict[str, JSON]:
     """What a fit released."""
-    found: dict[str, JSON] = _opened(text, "fit")["released"]
-    return found
+    released: dict[str, JSON] = _opened(text, "fit")["released"]
+    return released
 
 
 def _written(kind: str, content: Mapping[str, JSON]) -> str:
@@ -70,12 +69,12 @@ def _written(kind: str, content: Mapping[str, JSON]) -> str:
 
 
 def _opened(text: str, kind: str) -> dict[str, JSON]:
-    found = opened(text, FORMAT, VERSION, LedgerError)
-    if found.get("kind") != kind:
+    content = opened(text, FORMAT, VERSION, LedgerError)
+    if content.get("kind") != kind:
         raise LedgerDamaged(
-            f"the ledger has an answer of kind {found.get('kind')!r} where one of {kind!r} belongs."
+            f"the ledger has an answer of kind {content.get('kind')!r} where one of {kind!r} belongs."
         )
-    return found
+    return content
 
 
 def _read(record: Mapping[str, JSON], query: Query) -> tuple[Query, Released]:

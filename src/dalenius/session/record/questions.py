@@ -14,18 +14,18 @@ from dalenius.tables.facts.unit import Unit
 FORMAT, VERSION = "dalenius question", 2
 
 
-def release_question(query: Query, price: Guarantee, unit: Unit, adjacency: Adjacency) -> str:
+def of_release(query: Query, price: Guarantee, unit: Unit, adjacency: Adjacency) -> str:
     """One question at its price."""
     return _written("release", unit, adjacency, {"query": query_record(query), "price": price.record()})
 
 
-def plan_question(queries: Mapping[str, Query], price: Guarantee, unit: Unit, adjacency: Adjacency) -> str:
+def of_plan(queries: Mapping[str, Query], price: Guarantee, unit: Unit, adjacency: Adjacency) -> str:
     """Several questions, each by its name, at one price for all."""
     asked = {name: query_record(query) for name, query in queries.items()}
     return _written("release_all", unit, adjacency, {"queries": asked, "price": price.record()})
 
 
-def fit_question(model: Mapping[str, JSON], query: Query, unit: Unit, adjacency: Adjacency) -> str:
+def of_fit(model: Mapping[str, JSON], query: Query, unit: Unit, adjacency: Adjacency) -> str:
     """A model, whose promise is its price, and the sums that stand for its features and its target."""
     return _written("fit", unit, adjacency, {"model": model, "query": query_record(query)})
 

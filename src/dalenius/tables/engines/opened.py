@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dalenius.errors import SourceError
 from dalenius.tables.facts.kinds import Field, Kind, column_name, identity_name
+from dalenius.tables.facts.nearest import nearest
 
 if TYPE_CHECKING:
     from dalenius.tables.engines.engine import Engine
@@ -112,6 +113,7 @@ def existing_file(path: str) -> None:
         raise SourceError(f"there is no file {path!r}; check the path.")
 
 
-def no_table(table: str) -> SourceError:
+def no_table(table: str, known: Iterable[str] = ()) -> SourceError:
     """Outside a handler: the engine's own complaint must not hang on as the context of this one."""
-    return SourceError(f"there is no table {table!r} in the database, or it may not be read; check its name.")
+    hint = nearest(table, names) if (names := list(known)) else "check its name"
+    return SourceError(f"there is no table {table!r} in the database, or it may not be read; {hint}.")

@@ -5,13 +5,13 @@ from __future__ import annotations
 import datetime
 from collections.abc import Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
 from functools import cached_property
 from typing import Any
 
 from sqlglot import exp, parse_one
 from sqlglot.errors import SqlglotError
 
+from dalenius.core.nearest import meant
 from dalenius.errors import QueryRefused
 from dalenius.tables.aggregates import Aggregate, named
 from dalenius.tables.rows.expressions import DIALECT, quoted, written
@@ -123,9 +123,9 @@ def _call(tree: Any, unit: str | None) -> Call:
 def _unknown(tree: Any) -> QueryRefused:
     known = ", ".join(sorted(name for name in named() if name.isidentifier() and "percentile" not in name))
     called = str(tree.this).lower() if isinstance(tree, exp.Anonymous) else ""
-    close = get_close_matches(called, named(), n=1)
-    meant = f"did you mean {close[0]}? There are" if close else "there are"
-    return QueryRefused(f"{written(tree)} is not an aggregate that can be released; {meant} {known}.")
+    close = meant(called, named())
+    hint = "there are" if close is None else f"did you mean {close}? There are"
+    return QueryRefused(f"{written(tree)} is not an aggregate that can be released; {hint} {known}.")
 
 
 def _count(tree: Any, unit: str | None) -> Call:

@@ -96,8 +96,10 @@ class DuckDB(Engine):
                 "writing, close it there, or give an Ibis table of that connection."
             )
         if not _succeeds(lambda: self.described(backend, qualified(called))):
+            known = connection.run(backend, "SELECT table_name FROM information_schema.tables ORDER BY 1")
+            names = [str(name) for (name,) in known]
             backend.disconnect()
-            raise no_table(called)
+            raise no_table(called, names)
         return self.cleaned(backend, qualified(called), called)
 
     def place(self, data: Any, table: str | None) -> Place:

@@ -7,6 +7,7 @@ doubles, which nothing here lets them (`total`). Dates and timestamps are text i
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import hashlib
 import os
@@ -88,8 +89,14 @@ class SQLite(Engine):
         except sqlite3.OperationalError:
             told = []
         if not told:
+            names: list[str] = []
+            with contextlib.suppress(sqlite3.Error):
+                known = held.execute(
+                    "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') ORDER BY 1"
+                )
+                names = [str(name) for (name,) in known]
             held.close()
-            raise no_table(called)
+            raise no_table(called, names)
         stated = [schema[column.name].type for column in told]
         forms = [
             self.clean(column.dtype, f"r{i}") if kind is None else _read_as(kind, f"r{i}")

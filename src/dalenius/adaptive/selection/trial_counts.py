@@ -11,6 +11,7 @@ from operator import add
 import numpy as np
 from scipy.special import gammaln
 
+from dalenius.adaptive.selection.best_of import BestOf
 from dalenius.calculus import losses
 from dalenius.calculus.guarantees import RDP, ApproxDP, Guarantee
 from dalenius.calculus.loss import Loss
@@ -18,7 +19,6 @@ from dalenius.calculus.pairs.pair import Reals
 from dalenius.core import checks
 from dalenius.core.bisection import last_true
 from dalenius.errors import CannotMeet, InvalidParameter
-from dalenius.learn.methods.best_of import BestOf
 from dalenius.noise import categorical, geometric
 
 ORDERS = 1 + np.geomspace(0.02, 5000.0, 240)

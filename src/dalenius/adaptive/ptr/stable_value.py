@@ -1,0 +1,70 @@
+"""Any function of the data, released without noise where it is stable."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from dalenius.adaptive.ptr.parts import Stable
+from dalenius.calculus.loss import Loss
+from dalenius.core import checks
+from dalenius.core.adjacency import ADD_REMOVE, Adjacency
+from dalenius.core.adjacency import adjacency as checked_adjacency
+from dalenius.errors import InvalidParameter
+from dalenius.mechanisms.mechanism import Neighbours
+
+
+@dataclass(frozen=True, kw_only=True)
+class StableValue(Stable):
+    """function(data), as it is, for data all of whose neighbours have the same value.
+
+    Release by stability (Smith and Thakurta 2013; Thakurta and Smith, "Differentially private feature selection via
+    stability arguments"): after a `DistanceTest`, its loss is that of the test and delta for the wrong pass.
+
+    Parameters
+    ----------
+    function
+        What is released.
+    changes
+        How many records must change until the value does: 1 or more, and from one neighbour to the next it differs by
+        1 at most (as the exact number does). A lower bound with these two properties will do.
+    pair
+        Two neighbours, for audits.
+    adjacency
+        The neighbouring relation that `changes` counts.
+
+    Examples
+    --------
+    >>> from dalenius.adaptive.ptr import ProposeTestRelease, StableValue
+    >>> over_1000 = StableValue(
+    ...     function=lambda rows: len(rows) > 1000, changes=lambda rows: max(len(rows) - 1000, 1001 - len(rows)),
+    ...     pair=([0] * 1000, [0] * 1001))
+    >>> m = ProposeTestRelease.by_distance(over_1000, epsilon=0.5, wrong_pass=1e-9)
+    >>> m.release([0] * 2000), m.release([0] * 1001)
+    (True, Refusal())
+    """
+
+    function: Callable[[Any], Any]
+    changes: Callable[[Any], int]
+    pair: tuple[Any, Any]
+    adjacency: Adjacency = ADD_REMOVE
+
+    def __post_init__(self) -> None:
+        checked_adjacency(self.adjacency)
+        if not callable(self.function) or not callable(self.changes):
+            raise InvalidParameter("function and changes must be functions of the data.")
+
+    @property
+    def budget(self) -> Loss:
+        return Loss.zero(self.adjacency)
+
+    def distance(self, data: Any) -> int:
+        return checks.count("changes(data)", self.changes(data), least=1) - 1
+
+    def release(self, data: Any) -> Any:
+        return self.function(data)
+
+    @property
+    def worst_pair(self) -> Neighbours:
+        return Neighbours(*self.pair)

@@ -1,0 +1,1 @@
+"""Private selection: the best of a number of trials, and what it costs."""
