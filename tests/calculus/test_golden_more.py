@@ -14,8 +14,8 @@ import pytest
 
 import dalenius as dp
 from dalenius import losses
-from dalenius.learn import ExponentialMean, GradientMean, PoissonTries
 from dalenius.adaptive.selection import trial_counts
+from dalenius.learn import ExponentialMean, GradientMean, PoissonTries
 from dalenius.learn.methods.objective_perturbation import ObjectivePerturbation
 from dalenius.learn.methods.pure_objective_perturbation import OUTPUT_SHARE, PureObjectivePerturbation
 from dalenius.learn.models import mean as mean_module

@@ -21,7 +21,7 @@ from dalenius.calculus.guarantees.amounts import declared_at_least, declared_roo
 from dalenius.calculus.guarantees.cost import Cost, currency_of
 from dalenius.core.adjacency import ADD_REMOVE
 from dalenius.session.account import Account
-from dalenius.session.ledger import BATCH
+from dalenius.session.chain import BATCH
 
 if TYPE_CHECKING:
     from sklearn.pipeline import Pipeline
@@ -81,7 +81,7 @@ def _charges(account: Account) -> Iterator[tuple[str, Cost]]:
         return
     while True:
         with account.ledger.reading() as rows:
-            batch = rows.after(seq, BATCH)
+            batch = rows.tail(seq + 1, BATCH)[1]
         for entry in batch:
             if entry.kind == "charge" and entry.account == account.seq:
                 cost = nothing.read({**nothing.written(), **entry.content()["cost"]})
