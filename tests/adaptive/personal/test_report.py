@@ -66,6 +66,33 @@ def test_unknown_kinds_are_refused() -> None:
         PrivacyReport.from_json(text)
 
 
+@pytest.mark.parametrize("number", ["nan", "inf", "-1.0", "many"])
+@pytest.mark.parametrize(
+    "word", ["scale", "ridge", "tolerance", "row_norm", "theta", "sigma", "gram_sigma", "shift"]
+)
+def test_impossible_numbers_are_refused(word: str, number: str) -> None:
+    """NaN would be no bound at all."""
+    if (word, number) == ("theta", "-1.0"):
+        return
+
+    def spoiled(record: object) -> object:
+        if isinstance(record, dict):
+            return {
+                k: ([number] * len(v) if k == "theta" else number) if k == word else spoiled(v)
+                for k, v in record.items()
+            }
+        return [spoiled(part) for part in record] if isinstance(record, list) else record
+
+    found = 0
+    for report in reports().values():
+        text = json.dumps(spoiled(json.loads(report.to_json())))
+        if text != json.dumps(json.loads(report.to_json())):
+            found += 1
+            with pytest.raises(InvalidParameter):
+                PrivacyReport.from_json(text)
+    assert found
+
+
 def test_files(tmp_path: Path) -> None:
     report = reports()["huber"]
     report.save(tmp_path / "report.json")

@@ -73,6 +73,7 @@ def failures(task: Problem, people: float, factor: float = 1.0) -> float:
     return missed / DRAWS
 
 
+@pytest.mark.slow
 def test_everybody_at_once() -> None:
     assert at_most(failures(problem(), math.inf), RHO)
     assert not at_most(failures(problem(), math.inf, 0.85), RHO)
@@ -139,6 +140,7 @@ def sharpened(
     return DataDependentReport(release, tuple(gradient.tolist()), dp.losses.gdp(0.0))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("member", [True, False])
 @pytest.mark.parametrize(("slope", "bend"), [(0.1, 0.01), (30.0, 4.0)])
 def test_sharper_reports(member: bool, slope: float, bend: float) -> None:
@@ -162,6 +164,7 @@ def test_sharper_reports(member: bool, slope: float, bend: float) -> None:
         assert not at_most(small / draws, 0.2, draws)
 
 
+@pytest.mark.slow
 def test_everything_counts_the_further_releases() -> None:
     """The joint loss of model, gradient and Hessian, which is known here, stays below the bound on everything."""
     task = Problem.made_up(60, 3, sigma=5.0, ridge=2.0, seed=1)
@@ -205,6 +208,7 @@ def test_a_released_gradient_never_lowers_the_whole() -> None:
 # -- what is printed, and wrong ------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_printed_signed_gradient_fails() -> None:
     """Redberg 2023, Algorithm 2, step 4: min(f' ghat.x + ..., ...) bounds a signed number, and |.| is taken of it."""
     task = Problem.made_up(60, 3, sigma=5.0, ridge=30.0, seed=1)

@@ -20,7 +20,9 @@ from dalenius.adaptive.personal import quantiles
 from dalenius.adaptive.personal.goe import goe_quantile
 from dalenius.adaptive.personal.release import Statement
 from dalenius.calculus.pairs.pair import Reals
+from dalenius.core import checks
 from dalenius.core.record import JSON, exact
+from dalenius.errors import InvalidParameter
 
 MIXTURES = 1 - np.append(0.0, np.geomspace(1e-6, 1.0, 60))
 """a from 1, which is |x|^2/ridge, to 0. Any choice is valid; more of them are tighter."""
@@ -33,6 +35,16 @@ class Curvature:
     matrix: tuple[float, ...]
     sigma: float
 
+    def __post_init__(self) -> None:
+        checks.positive("sigma", self.sigma)
+        size = self._size
+        if size * (size + 1) // 2 != len(self.matrix) or not np.isfinite(self.matrix).all():
+            raise InvalidParameter("a released Hessian must be the finite numbers of an upper triangle.")
+
+    @property
+    def _size(self) -> int:
+        return (math.isqrt(8 * len(self.matrix) + 1) - 1) // 2
+
     @classmethod
     def of(cls, released: Reals, sigma: float) -> Curvature:
         """From the released matrix."""
@@ -41,7 +53,7 @@ class Curvature:
     @property
     def square(self) -> Reals:
         """The whole matrix."""
-        size = int((math.isqrt(8 * len(self.matrix) + 1) - 1) // 2)
+        size = self._size
         whole = np.zeros((size, size))
         whole[np.triu_indices(size)] = self.matrix
         return np.asarray(whole + np.triu(whole, 1).T)

@@ -19,6 +19,7 @@ from dalenius.adaptive.personal.goe import goe_quantile
 from dalenius.adaptive.personal.record import Fields
 from dalenius.adaptive.personal.release import Release, Statement, padded, reached
 from dalenius.calculus.pairs.pair import Reals
+from dalenius.core import checks
 from dalenius.core.record import JSON, exact
 
 
@@ -35,6 +36,13 @@ class NoisyStatistics(Release):
     row_rounding: float = 0.0
     label_rounding: float = 0.0
     rows: int = 1
+
+    def __post_init__(self) -> None:
+        for word in NUMBERS[:3]:
+            checks.positive(word, getattr(self, word))
+        for word in NUMBERS[3:]:
+            checks.nonnegative(word, getattr(self, word))
+        checks.count("rows", self.rows, least=1)
 
     def constants(self, statement: Statement) -> dict[str, Any]:
         found: dict[str, Any] = {

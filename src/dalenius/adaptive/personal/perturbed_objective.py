@@ -36,7 +36,9 @@ from dalenius.adaptive.personal.record import Fields
 from dalenius.adaptive.personal.release import Release, Statement, padded, reached
 from dalenius.adaptive.personal.slopes import Slope
 from dalenius.calculus.pairs.pair import Reals
+from dalenius.core import checks
 from dalenius.core.record import JSON, exact
+from dalenius.errors import InvalidParameter
 
 SOLVER = 0.01
 """The share of the failure probability for each of the two events that the output noise brings."""
@@ -70,6 +72,23 @@ class PerturbedObjective(Release):
     gradient_sigma: float | None = None
     """Where the gradient at theta was released as well, with noise of this size."""
     curvature: Curvature | None = None
+
+    def __post_init__(self) -> None:
+        for word in NUMBERS[:4]:
+            checks.positive(word, getattr(self, word))
+        for word in NUMBERS[4:]:
+            checks.nonnegative(word, getattr(self, word))
+        if self.tolerance > 0:
+            checks.positive("output_scale", self.output_scale)
+        if self.gradient_sigma is not None:
+            checks.positive("gradient_sigma", self.gradient_sigma)
+        checks.count("rows", self.rows, least=1)
+        if len(self.theta) != self.fields.size or not np.isfinite(self.theta).all():
+            raise InvalidParameter(f"theta must be {self.fields.size} finite numbers, one for each column.")
+        if self.noise not in ("gaussian", "k_norm"):
+            raise InvalidParameter(f"noise is {self.noise!r}; it must be 'gaussian' or 'k_norm'.")
+        if self.curvature is not None and len(self.curvature.square) != self.fields.size:
+            raise InvalidParameter("the released Hessian is not of the size of theta.")
 
     def constants(self, statement: Statement) -> dict[str, Any]:
         size, left = len(self.theta), statement

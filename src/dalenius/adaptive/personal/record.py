@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from dalenius.calculus.pairs.pair import Reals
+from dalenius.core import checks
 from dalenius.core.record import JSON, exact
 from dalenius.errors import InvalidParameter
 
@@ -19,6 +20,11 @@ class Labels:
 
     kind: str
     values: tuple[Any, Any]
+
+    def __post_init__(self) -> None:
+        low, high = self.values
+        if self.kind != "classes" and not checks.number("a bound", low) < checks.number("a bound", high):
+            raise InvalidParameter("the labels need a lower bound below an upper one.")
 
     def numbers(self, given: Any) -> Reals:
         """Labels as the fit saw them."""
@@ -71,6 +77,15 @@ class Fields:
     normalize: bool
     constant: float
     bounds: tuple[tuple[float, float], ...] | None = None
+
+    def __post_init__(self) -> None:
+        checks.positive("row_norm", self.row_norm)
+        checks.nonnegative("constant", self.constant)
+        if not self.features or (self.bounds is not None and len(self.bounds) != len(self.features)):
+            raise InvalidParameter("a record needs features, and bounds for all of them or for none.")
+        for low, high in self.bounds or ():
+            if not checks.number("a bound", low) < checks.number("a bound", high):
+                raise InvalidParameter("every feature needs a pair (lower, upper) with lower below upper.")
 
     def rows(self, given: Any) -> Reals:
         """The rows as the fit saw them, the constant column included."""

@@ -19,6 +19,7 @@ import numpy as np
 from scipy.special import expit
 
 from dalenius.calculus.pairs.pair import Reals
+from dalenius.core import checks
 from dalenius.errors import InvalidParameter
 
 Kind = Literal["logistic", "huber", "clipped_poisson", "huber_hinge"]
@@ -35,6 +36,7 @@ class Slope:
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
             raise InvalidParameter(f"a loss of kind {self.kind!r} is not one that this dalenius knows.")
+        checks.positive("size", self.size)
 
     def near(self, u: Reals, y: Reals, reach: Reals, off: float = 0.0) -> tuple[Reals, Reals, Reals]:
         """The least and the largest slope, and the largest bend, within `reach` of u, for labels within `off` of y."""

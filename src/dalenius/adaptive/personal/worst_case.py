@@ -19,6 +19,7 @@ from dalenius.adaptive.personal.release import Release, Statement
 from dalenius.calculus.loss import Loss
 from dalenius.calculus.pairs.pair import Reals
 from dalenius.calculus.saved import loss_record, read_loss
+from dalenius.core import checks
 from dalenius.core.record import JSON, exact
 from dalenius.errors import InvalidParameter
 
@@ -33,6 +34,9 @@ class WorstCase(Release):
     name: str
     shift: float = 0.0
     fields = None
+
+    def __post_init__(self) -> None:
+        checks.nonnegative("shift", self.shift)
 
     def constants(self, statement: Statement) -> dict[str, Any]:
         if statement.is_for_everyone:

@@ -20,6 +20,7 @@ from dalenius.learn.data.parameters import checked_guarantee
 from dalenius.learn.data.refits import alone
 from dalenius.learn.data.rows import listed
 from dalenius.learn.data.targets import Bounds, numbers
+from dalenius.learn.models.reported import Reported
 from dalenius.mechanisms import Exponential
 from dalenius.mechanisms._support.epsilon_calibration import affordable, scale_for
 from dalenius.noise import bernoulli_exp, geometric, noisy_argmax, uniform_integers
@@ -29,7 +30,7 @@ STEPS = 1 << 20
 CANDIDATES = 1 << 12
 
 
-class ScalarEstimator(BaseEstimator):  # type: ignore[misc]
+class ScalarEstimator(Reported, BaseEstimator):  # type: ignore[misc]
     """Numbers in public bounds, on a grid, and a promise kept by an exponential mechanism."""
 
     def __init__(self, guarantee: Guarantee, *, bounds: Bounds = (0.0, 1.0)) -> None:
