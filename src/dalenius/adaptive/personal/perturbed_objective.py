@@ -44,6 +44,8 @@ SOLVER = 0.01
 """The share of the failure probability for each of the two events that the output noise brings."""
 CURVATURE = 0.1
 """The same for each event that a released Hessian brings."""
+FARTHEST = 1e-25
+"""A Hessian is released as it is at its least wherever the minimiser can be, but for this probability."""
 ROUNDING = 1e-10
 """theta is only known up to so much of its length, as rows and coefficients were rescaled."""
 
@@ -99,6 +101,10 @@ class PerturbedObjective(Release):
             found["reach"] += away
             left = statement.part(1 - 2 * SOLVER)
         if self.curvature is not None:
+            if statement.failure < FARTHEST:
+                raise InvalidParameter(
+                    f"a report with a Hessian needs a failure probability above {FARTHEST:g}."
+                )
             found["curvature"] = self.curvature.constants(self.ridge, statement.part(CURVATURE))
             left = left.part(1 - 2 * CURVATURE / (1 - 2 * SOLVER if self.tolerance > 0 else 1))
         if self.noise == "gaussian":

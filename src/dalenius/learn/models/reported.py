@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from dalenius.adaptive import PrivacyReport
+from dalenius.adaptive import DataDependentReport, PrivacyReport
 from dalenius.adaptive.personal.noisy_statistics import NoisyStatistics as StatisticsRelease
 from dalenius.adaptive.personal.perturbed_objective import PerturbedObjective
 from dalenius.adaptive.personal.record import Fields, Labels
 from dalenius.adaptive.personal.release import Release
 from dalenius.adaptive.personal.slopes import Slope
 from dalenius.adaptive.personal.worst_case import WorstCase
+from dalenius.calculus.guarantees import Guarantee
 from dalenius.learn.data.parameters import constant_column
 from dalenius.learn.data.targets import Targets
 from dalenius.learn.methods.noisy_statistics import GRID_BITS, NoisyStatistics
@@ -32,6 +33,15 @@ class Reported:
         """What the fit cost one person, for anybody to evaluate: `privacy_report_.epsilon(x, y)`."""
         check_is_fitted(self, "loss_")
         return PrivacyReport([release_of(self)])
+
+    def sharper_report(self, X: Any, y: Any, promise: Guarantee) -> DataDependentReport:
+        """A report that knows the Hessian of the records it was fitted to, released under a promise of its own.
+
+        That is a further release, at the cost of `promise`, for fits by objective perturbation with Gaussian noise.
+        """
+        from dalenius.learn.models.sharper_report import sharper_report
+
+        return sharper_report(self, X, y, promise)
 
 
 def release_of(
