@@ -99,13 +99,9 @@ class DataDependentReport:
         InvalidParameter
             If the report is not of one such fit.
         """
-        fit = report.releases[0]
-        if (
-            len(report.releases) != 1
-            or not isinstance(fit, PerturbedObjective)
-            or fit.noise != "gaussian"
-            or fit.row_rounding
-        ):
+        fits = report.releases if isinstance(report, PrivacyReport) else ()
+        fit = fits[0] if len(fits) == 1 else None
+        if not isinstance(fit, PerturbedObjective) or fit.noise != "gaussian" or fit.row_rounding:
             raise InvalidParameter(
                 "only the report of one fit by objective perturbation with Gaussian noise can be sharpened."
             )

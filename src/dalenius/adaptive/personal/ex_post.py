@@ -42,7 +42,8 @@ def gaussian_loss(output: ArrayLike, value: ArrayLike, neighbour: ArrayLike, sig
     0.25
     """
     sigma = checks.positive("sigma", sigma)
-    out, first, second = (np.asarray(a, dtype=float) for a in (output, value, neighbour))
+    out, first, second = (_numbers(a) for a in (output, value, neighbour))
+    _same_shapes(out, first, second)
     return float(np.sum((first - second) * (2 * out - first - second)) / (2 * sigma**2))
 
 
@@ -72,7 +73,8 @@ def laplace_loss(output: ArrayLike, value: ArrayLike, neighbour: ArrayLike, scal
     0.25
     """
     scale = checks.positive("scale", scale)
-    out, first, second = (np.asarray(a, dtype=float) for a in (output, value, neighbour))
+    out, first, second = (_numbers(a) for a in (output, value, neighbour))
+    _same_shapes(out, first, second)
     return float(np.sum(np.abs(out - second) - np.abs(out - first)) / scale)
 
 
@@ -123,8 +125,8 @@ def objective_perturbation_loss(
     True
     """
     sigma, sign = checks.positive("sigma", sigma), -1.0 if member else 1.0
-    whole, own = np.asarray(hessian, dtype=float), np.asarray(record_hessian, dtype=float)
-    g, slope = np.asarray(record_gradient, dtype=float), np.asarray(gradient, dtype=float)
+    whole, own, g, slope = (_numbers(a) for a in (hessian, record_hessian, record_gradient, gradient))
+    _same_shapes(whole, own, np.outer(g, slope))
     try:
         roots = np.linalg.cholesky(np.stack([whole, whole + sign * own]))
     except np.linalg.LinAlgError:
@@ -168,10 +170,12 @@ def glm_losses(
     >>> bool(abs(found[0] - (0.5 - np.log(2))) < 1e-12)
     True
     """
-    x, slope, bend = (np.asarray(a, dtype=float) for a in (rows, slopes, bends))
+    x, slope, bend, whole, pull = (_numbers(a) for a in (rows, slopes, bends, hessian, gradient))
+    _same_shapes(x, np.outer(slope, pull), np.outer(bend, pull))
+    _same_shapes(whole, np.outer(pull, pull))
     sign = -1.0 if member else 1.0
-    leverage = np.einsum("ij,ji->i", x, np.linalg.solve(np.asarray(hessian, dtype=float), x.T))
-    misfit = slope**2 * np.square(x).sum(axis=1) / 2 + sign * slope * (x @ np.asarray(gradient, dtype=float))
+    leverage = np.einsum("ij,ji->i", x, np.linalg.solve(whole, x.T))
+    misfit = slope**2 * np.square(x).sum(axis=1) / 2 + sign * slope * (x @ pull)
     return np.asarray(-np.log1p(sign * bend * leverage) + misfit / checks.positive("sigma", sigma) ** 2)
 
 
@@ -216,11 +220,29 @@ def posterior_sample_loss(
     True
     """
     gamma = checks.positive("gamma", gamma)
-    x, whole, centre = (np.asarray(a, dtype=float) for a in (row, hessian, mean))
+    x, whole, centre, drawn = (_numbers(a) for a in (row, hessian, mean, theta))
+    _same_shapes(whole, np.outer(x, centre), np.outer(x, drawn))
+    label = checks.number("label", label)
     if member:  # the same pair of data sets, seen from the other side
         without = whole - np.outer(x, x)
         centre = np.linalg.solve(without, whole @ centre - label * x)
         return -posterior_sample_loss(theta, x, label, without, centre, gamma, member=False)
     leverage = float(x @ np.linalg.solve(whole, x))
-    misfit, residual = float(label - x @ np.asarray(theta, dtype=float)), float(label - x @ centre)
+    misfit, residual = float(label - x @ drawn), float(label - x @ centre)
     return gamma / 2 * (misfit**2 - residual**2 / (1 + leverage)) - float(np.log1p(leverage)) / 2
+
+
+def _numbers(given: Any) -> Any:
+    """Finite numbers; nothing is said about their values."""
+    try:
+        numbers = np.asarray(given, dtype=float)
+    except (TypeError, ValueError, OverflowError):
+        numbers = np.array(np.nan)
+    if not np.isfinite(numbers).all():
+        raise InvalidParameter("every argument but the noise must be finite numbers.")
+    return numbers
+
+
+def _same_shapes(*arrays: Any) -> None:
+    if len({array.shape for array in arrays}) > 1:
+        raise InvalidParameter("the arguments are not of the same number of columns and records.")

@@ -31,7 +31,6 @@ SPAN = 12.0
 NODES, WEIGHTS = leggauss(200)
 
 
-@lru_cache(maxsize=1024)
 def goe_quantile(size: int, failure: float) -> float:
     """A number that the largest eigenvalue of a Gaussian symmetric matrix exceeds with probability `failure` at most.
 
@@ -67,6 +66,11 @@ def goe_quantile(size: int, failure: float) -> float:
         raise InvalidParameter.of(
             "failure", f"failure is {failure}; it must be a number strictly between 0 and 1."
         )
+    return _quantile(size, failure)
+
+
+@lru_cache(maxsize=1024)
+def _quantile(size: int, failure: float) -> float:
     # E[largest] <= 2 sqrt(d) (Slepian's inequality), and it is sqrt(2)-Lipschitz in independent normal numbers.
     concentrated = 2 * math.sqrt(size) + 2 * math.sqrt(-math.log(failure))
     if size > LARGEST or expected_beyond(size, concentrated) > failure:

@@ -158,7 +158,7 @@ class Fields:
 def _finite(given: Any, what: str) -> Reals:
     try:
         numbers = np.asarray(given, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise InvalidParameter(f"{what} must be numbers.") from None
     if not np.isfinite(numbers).all():
         raise InvalidParameter(f"{what} holds NaN or infinity: such records were left out of the fit.")

@@ -62,7 +62,13 @@ class PrivacyReport:
     def __init__(
         self, releases: Iterable[Release], *, more: bool = False, ceiling: WorstCase | None = None
     ) -> None:
-        self.releases, self.more, self.ceiling = tuple(releases), more, ceiling
+        try:
+            self.releases = tuple(releases)
+        except TypeError:
+            self.releases = ()
+        if not all(isinstance(release, Release) for release in self.releases) or isinstance(releases, str):
+            raise InvalidParameter("a report is made of releases, such as those of other reports.")
+        self.more, self.ceiling = checks.flag("more", more), ceiling
 
     def epsilon(
         self, x: Any, y: Any = None, *, failure: float = 1e-6, people: float = 1, member: bool | None = None
@@ -94,7 +100,7 @@ class PrivacyReport:
             If a record does not have the columns of the fits or was left out by them, or if a parameter is out of
             range.
         """
-        single = _is_single(x)
+        single, member = _is_single(x), None if member is None else checks.flag("member", member)
         total: Any = 0.0
         for release, constants in zip(self.releases, self.constants(failure, people), strict=True):
             empty = np.zeros((0, 0))
