@@ -99,7 +99,7 @@ class DataDependentReport:
         InvalidParameter
             If the report is not of one such fit.
         """
-        fits = report.releases if isinstance(report, PrivacyReport) else ()
+        fits = getattr(report, "releases", ())
         fit = fits[0] if len(fits) == 1 else None
         if not isinstance(fit, PerturbedObjective) or fit.noise != "gaussian" or fit.row_rounding:
             raise InvalidParameter(
