@@ -20,7 +20,7 @@ import numpy as np
 
 from dalenius.adaptive.personal.curvature import Curvature
 from dalenius.adaptive.personal.perturbed_objective import CURVATURE, SOLVER, PerturbedObjective
-from dalenius.adaptive.personal.release import Statement, padded, reached
+from dalenius.adaptive.personal.release import Release, Statement, padded, reached
 from dalenius.adaptive.personal.report import PrivacyReport, _is_single, _statement
 from dalenius.calculus.loss import Loss
 from dalenius.calculus.pairs.pair import Reals
@@ -99,7 +99,7 @@ class DataDependentReport:
         InvalidParameter
             If the report is not of one such fit.
         """
-        fits = getattr(report, "releases", ())
+        fits: tuple[Release, ...] = getattr(report, "releases", ())
         fit = fits[0] if len(fits) == 1 else None
         if not isinstance(fit, PerturbedObjective) or fit.noise != "gaussian" or fit.row_rounding:
             raise InvalidParameter(
