@@ -3,7 +3,8 @@
 python -m experiments coverage [--replicates N] [--jobs N] [--keep DIR]: writes experiments/COVERAGE.md; with --keep,
 what is done is kept in DIR, and a run that was stopped goes on from there.
 
-python -m experiments privacy_reports --data DIR: writes experiments/PRIVACY_REPORTS.md.
+python -m experiments NAME [--data DIR] [--seeds N], for adaptive_median, noisy_max, ops_ptr, pate_ptr and
+privacy_reports: writes the page of that name, such as NOISY_MAX.md, and its picture.
 """
 
 from __future__ import annotations
@@ -11,12 +12,31 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from experiments import bounds, classification, coverage, privacy_reports, regression, slopes
+from experiments import (
+    adaptive_median,
+    bounds,
+    classification,
+    coverage,
+    noisy_max,
+    ops_ptr,
+    pate_ptr,
+    privacy_reports,
+    regression,
+    slopes,
+)
 
 HERE = Path(__file__).resolve().parent
 USUAL = HERE.parent.parent / "shared" / "data"
 
 PARTS = ("classification", "bounds", "regression", "slopes")
+ALONE = {
+    "adaptive_median": adaptive_median.main,
+    "noisy_max": noisy_max.main,
+    "ops_ptr": ops_ptr.main,
+    "pate_ptr": pate_ptr.main,
+    "privacy_reports": privacy_reports.main,
+}
+"""Experiments with a page of their own."""
 TITLES = {
     "classification": "Private logistic regression (thesis Tables 4.1, 4.2): test accuracy in %, delta = 1e-5",
     "bounds": "What objective perturbation costs (thesis Figure 4.1): epsilon at delta = 1e-5",
@@ -40,7 +60,7 @@ def main() -> None:
     parser.add_argument("--data", type=Path, default=USUAL if USUAL.is_dir() else None)
     parser.add_argument("--seeds", type=int, default=20)
     parser.add_argument("--only", choices=PARTS, action="append")
-    parser.add_argument("what", nargs="?", choices=("coverage", "privacy_reports"))
+    parser.add_argument("what", nargs="?", choices=("coverage", *ALONE))
     parser.add_argument("--replicates", type=int, default=coverage.REPLICATES)
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--keep", type=Path)
@@ -48,8 +68,8 @@ def main() -> None:
     if asked.what == "coverage":
         coverage.main(HERE / "COVERAGE.md", asked.replicates, asked.jobs, asked.keep)
         return
-    if asked.what == "privacy_reports":
-        privacy_reports.main(asked.data, HERE)
+    if asked.what:
+        ALONE[asked.what](HERE, asked.data, asked.seeds)
         return
     (HERE / "parts").mkdir(exist_ok=True)
     for part in asked.only or PARTS:

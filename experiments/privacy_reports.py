@@ -383,7 +383,7 @@ def parts(folder: Path, here: Path) -> Iterator[tuple[str, str]]:
     yield "0-1 loss with an inflated ridge, n = 1000, d = 50", inflated()
 
 
-def main(folder: Path | None, here: Path) -> None:
+def main(here: Path, folder: Path | None, seeds: int) -> None:
     if folder is None:
         raise SystemExit("say where the data is: --data DIR")
     text = HEAD.format(replicates=REPLICATES)

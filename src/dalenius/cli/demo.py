@@ -71,8 +71,7 @@ def run(folder: Path, rows: int) -> Path:
         print(f"{title}\n{answer}\n", flush=True)
         parts.append((title, text, answer))
     model = _model(table, session)
-    print(model[0])
-    print(f"\nSpent: {session.spent!r}\nLeft:  {session.remaining!r}")
+    print(f"{model[0]}\n\nSpent: {session.spent!r}\nLeft:  {session.remaining!r}")
     session.privacy_report.save(folder / "my-cost.html")
     print(f"\nWhat it cost one person, to be asked with one's own record: {folder / 'my-cost.html'}")
     report = folder / "report.html"
@@ -111,9 +110,8 @@ def _model(table: Any, session: Any) -> tuple[str, str]:
         "a private number, too.",
         f"The fit cost {asked.guarantee!r} for one row.",
     ]
-    return "\n".join(summary), pictures.ranges(
-        list(features), weights, weights, weights, "Weights of the model"
-    )
+    picture = pictures.ranges(list(features), weights, weights, weights, "Weights of the model")
+    return "\n".join(summary), picture
 
 
 def _picture(answer: Answer) -> str:

@@ -26,9 +26,9 @@ class LocalMedian(LocalNoise):
     twice that), empty (or with one record, for REPLACE_ONE and even n), and with as many records to its left as to
     its right, or one more or less. `distance` is the least number of changes that makes one.
 
-    The printed test of Avella-Medina (lecture at Les Diablerets, 2025) looks for the distance to data whose *median*
-    differs by more than the sensitivity from that of the data at hand; that distance can change by any number from
-    one neighbour to the next, and the test is not private.
+    The printed test of Avella Medina 2025 looks for the distance to data whose *median* differs by more than the
+    sensitivity from that of the data at hand; that distance can change by any number from one neighbour to the next,
+    and the test is not private.
 
     Parameters
     ----------

@@ -19,7 +19,7 @@ from dalenius.core.adjacency import adjacency as checked_adjacency
 from dalenius.core.bisection import last_true
 from dalenius.errors import InvalidParameter
 from dalenius.mechanisms._support.exact_arrays import whole_numbers
-from dalenius.mechanisms._support.float_arrays import Reals
+from dalenius.mechanisms._support.float_arrays import WHOLE, Reals
 from dalenius.mechanisms.mechanism import Neighbours
 from dalenius.noise import noisy_argmax
 
@@ -115,7 +115,13 @@ class NoisyMax(Stable):
         return int(apart) // self._step
 
     def release(self, data: Any) -> int:
-        return int(noisy_argmax(np.array(_two_counts(data), dtype=float), self.scale, "laplace"))
+        return self.releases(data, 1)[0]
+
+    def releases(self, data: Any, times: int) -> list[int]:
+        winners: list[int] = noisy_argmax(
+            np.tile(_two_counts(data), (times, 1)), self.scale, "laplace"
+        ).tolist()
+        return winners
 
     @property
     def worst_pair(self) -> Neighbours:
@@ -159,19 +165,38 @@ def data_dependent_epsilon(gap: int, scale: float, delta: float, step: int = 1) 
 
 
 def loss_profile(gaps: Reals, scale: float, step: int, epsilon: float) -> Reals:
-    """The delta at this epsilon between counts so far apart and their neighbours, the worst of all directions."""
+    """The delta at this epsilon between counts so far apart and their neighbours, the worst of all directions.
+
+    Parameters
+    ----------
+    gaps
+        Differences of the counts, 0 or more.
+    scale
+        The scale of the noise on each count.
+    step
+        How far one record moves the difference.
+    epsilon
+        0 or more.
+
+    Returns
+    -------
+    ndarray
+        A delta for each gap, of coins that are right to a relative 1e-12 or so, however small.
+    """
     here = _loser(gaps, scale)
-    factor = math.exp(epsilon)
     worst = np.zeros(len(gaps))
     for gap in (gaps + step, gaps - step):
         # Where the gap turns round, what wins with probability l here does with probability 1 - l there.
         size = _loser(np.abs(gap), scale)
         there = np.where(gap >= 0, size, 1 - size)
-        rest, other = 1 - here, np.where(gap >= 0, 1 - size, size)
-        for p, q, p_rest, q_rest in ((here, there, rest, other), (there, here, other, rest)):
-            excess = np.maximum(p - factor * q, 0) + np.maximum(p_rest - factor * q_rest, 0)
-            worst = np.maximum(worst, excess)
+        worst = np.maximum(worst, np.maximum(_excess(here, there, epsilon), _excess(there, here, epsilon)))
     return worst
+
+
+def _excess(p: Reals, q: Reals, epsilon: float) -> Reals:
+    """(p - e^epsilon q)+ + (1 - p - e^epsilon (1 - q))+, in which small p and q keep their digits."""
+    more, factor = np.expm1(epsilon), np.exp(epsilon)
+    return np.asarray(np.maximum(p - factor * q, 0) + np.maximum(q - p - more * (1 - q), 0))
 
 
 def _loser(gaps: Reals, scale: float) -> Reals:
@@ -181,8 +206,9 @@ def _loser(gaps: Reals, scale: float) -> Reals:
 
 
 def _two_counts(data: Any) -> tuple[int, int]:
+    """Those beyond 2^53, where doubles have gaps, count as 2^53: that moves no two neighbours apart."""
     counts = whole_numbers(data)
     if counts.shape != (2,) or (counts < 0).any():
         raise InvalidParameter("value must be two counts, 0 or more.")
-    first, second = (int(c) for c in counts.tolist())
+    first, second = (min(int(c), WHOLE) for c in counts.tolist())
     return first, second

@@ -1,6 +1,6 @@
 """The parts of generalized propose-test-release, each of which an instance fills in.
 
-Redberg, "Noise-adding and beyond", 2023, chapter 3; Redberg, Zhu and Wang, "Generalized PTR", AISTATS 2023.
+Redberg 2023, chapter 3; Redberg, Zhu and Wang 2023.
 """
 
 from __future__ import annotations

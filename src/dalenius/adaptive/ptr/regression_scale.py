@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -12,7 +12,6 @@ import numpy as np
 from dalenius.adaptive.ptr.local_noise import LocalNoise
 from dalenius.adaptive.ptr.median import LocalMedian
 from dalenius.core import checks
-from dalenius.core.adjacency import ADD_REMOVE, Adjacency
 from dalenius.errors import InvalidParameter
 from dalenius.mechanisms._support.exact_arrays import array_of
 from dalenius.mechanisms._support.float_arrays import Reals, reals
@@ -33,12 +32,12 @@ class LocalRegressionScale(LocalNoise):
         The local sensitivity proposed: chosen without looking at the data.
     scale
         The scale of the noise.
+    adjacency
+        The neighbouring relation.
     coefficients
         One for each column of X.
     largest
         Errors are clipped to this.
-    adjacency
-        The neighbouring relation.
 
     Examples
     --------
@@ -52,10 +51,9 @@ class LocalRegressionScale(LocalNoise):
     True
     """
 
+    bounds: tuple[float, float] = field(init=False, default=(0.0, 1.0))
     coefficients: tuple[float, ...]
     largest: float
-    bounds: tuple[float, float] = (0.0, 1.0)
-    adjacency: Adjacency = ADD_REMOVE
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "bounds", (0.0, checks.positive("largest", self.largest)))

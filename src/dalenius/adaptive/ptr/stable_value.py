@@ -11,7 +11,6 @@ from dalenius.calculus.loss import Loss
 from dalenius.core import checks
 from dalenius.core.adjacency import ADD_REMOVE, Adjacency
 from dalenius.core.adjacency import adjacency as checked_adjacency
-from dalenius.errors import InvalidParameter
 from dalenius.mechanisms.mechanism import Neighbours
 
 
@@ -19,8 +18,8 @@ from dalenius.mechanisms.mechanism import Neighbours
 class StableValue(Stable):
     """function(data), as it is, for data all of whose neighbours have the same value.
 
-    Release by stability (Smith and Thakurta 2013; Thakurta and Smith, "Differentially private feature selection via
-    stability arguments"): after a `DistanceTest`, its loss is that of the test and delta for the wrong pass.
+    Release by stability (Thakurta and Smith 2013): after a `DistanceTest`, its loss is that of the test, and delta for
+    the wrong pass.
 
     Parameters
     ----------
@@ -52,8 +51,6 @@ class StableValue(Stable):
 
     def __post_init__(self) -> None:
         checked_adjacency(self.adjacency)
-        if not callable(self.function) or not callable(self.changes):
-            raise InvalidParameter("function and changes must be functions of the data.")
 
     @property
     def budget(self) -> Loss:

@@ -5,9 +5,9 @@ Q' = (1 - delta) Q'_0 + delta Q'_1, where F dominates Q_0 and Q'_0 in both direc
 infinite loss and probability delta is of this kind: the trial is post-processing of its dominating pair (Blackwell),
 and so are the parts.
 
-Theorem. Let K trials be made and the best be released, K drawn from one of the laws of Papernot and Steinke,
-"Hyperparameter tuning with Renyi differential privacy", 2022. If each trial is delta-approximately F, then the release
-is delta_K-approximately as private as the best of K trials with the loss F, by the bounds of that paper, and
+Theorem. Let K trials be made and the best be released, K drawn from one of the laws of Papernot and Steinke 2022. If
+each trial is delta-approximately F, then the release is delta_K-approximately as private as the best of K trials with
+the loss F, by the bounds of that paper, and
 
     delta_K = 1 - E[(1 - delta)^K] <= delta E[K],   in both directions at once.
 

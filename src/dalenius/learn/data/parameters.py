@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dalenius.calculus.guarantees import Guarantee
+from dalenius.calculus.guarantees import ApproxDP, Guarantee
 from dalenius.core import checks
-from dalenius.errors import InvalidParameter
+from dalenius.errors import CannotMeet, InvalidParameter
 
 
 def checked_guarantee(guarantee: object) -> Guarantee:
@@ -16,14 +16,18 @@ def checked_guarantee(guarantee: object) -> Guarantee:
     return guarantee
 
 
+def approximate(guarantee: object, method: str) -> ApproxDP:
+    """The promise, if it allows a small chance of failure."""
+    promise = checked_guarantee(guarantee)
+    if not isinstance(promise, ApproxDP) or promise.delta == 0 or promise.epsilon == 0:
+        raise CannotMeet(f"{method} cannot keep {promise} here; ask for ApproxDP(epsilon, delta).")
+    return promise
+
+
 def checked_norm(norm: object) -> float:
     """The largest norm of a row, of a size whose square is a float, too."""
-    size = checks.positive("row_norm", norm)
-    if not 1e-100 <= size <= 1e100:
-        raise InvalidParameter(
-            f"row_norm is {size}; it must be from 1e-100 to 1e100. Scale X by a public number."
-        )
-    return size
+    allowed, why = "a number from 1e-100 to 1e100", "Scale X by a public number."
+    return checks.within("row_norm", norm, allowed, lambda x: 1e-100 <= x <= 1e100, why)
 
 
 def constant_column(norm: object, scale: object) -> float:

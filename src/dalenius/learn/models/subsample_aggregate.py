@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -26,6 +26,7 @@ from dalenius.noise import uniform_integers
 Extract = Callable[[Any], Any]
 
 
+@dataclass(eq=False, repr=False)
 class SubsampleAggregate(MetaEstimatorMixin, Reported, BaseEstimator):  # type: ignore[misc]
     """Fits `estimator` on `parts` disjoint random parts; releases the mean of what `extract` reads off, plus noise.
 
@@ -81,24 +82,14 @@ class SubsampleAggregate(MetaEstimatorMixin, Reported, BaseEstimator):  # type: 
     True
     """
 
-    def __init__(
-        self,
-        estimator: Any,
-        guarantee: Guarantee,
-        *,
-        size: int,
-        bound: float,
-        parts: int = 100,
-        extract: Extract | None = None,
-        timeout: float = 60.0,
-    ) -> None:
-        self.estimator = estimator
-        self.guarantee = guarantee
-        self.size = size
-        self.bound = bound
-        self.parts = parts
-        self.extract = extract
-        self.timeout = timeout
+    estimator: Any
+    guarantee: Guarantee
+    _: KW_ONLY
+    size: int
+    bound: float
+    parts: int = 100
+    extract: Extract | None = None
+    timeout: float = 60.0
 
     def price(self) -> Loss:
         """What a fit will cost, whatever the data."""
@@ -139,7 +130,7 @@ class SubsampleAggregate(MetaEstimatorMixin, Reported, BaseEstimator):  # type: 
         return self
 
     def _task(self) -> bytes:
-        _silent(self.estimator)
+        silent(self.estimator)
         return isolated.packed(_Part(self.estimator, _coefficients if self.extract is None else self.extract))
 
     def predict(self, X: Any) -> Reals:
@@ -162,7 +153,7 @@ class _Part:
         return self.extract(clone(self.estimator).fit(x, y))
 
 
-def _silent(estimator: Any) -> None:
+def silent(estimator: Any) -> None:
     """Refuse an estimator that would print or store what it sees of its part."""
     for name, value in estimator.get_params(deep=True).items():
         what = name.rsplit("__", 1)[-1]

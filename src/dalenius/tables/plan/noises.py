@@ -32,7 +32,6 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from dalenius.calculus.guarantees import GDP, ZCDP, Guarantee, PureDP
 from dalenius.core.adjacency import ADD_REMOVE, Adjacency
@@ -41,10 +40,9 @@ from dalenius.errors import InvalidParameter, TooMuchNoise
 from dalenius.mechanisms import Gaussian, Geometric, Laplace, ReportNoisyMax
 from dalenius.noise import noisy_argmax
 from dalenius.tables.measures.measure import Measure
+from dalenius.tables.measures.tree import Reals
 from dalenius.tables.plan.sensitivity import Sensitivity
 from dalenius.tables.statistics.laws import Law, Noisy, Normal, TwoSidedExponential, TwoSidedGeometric
-
-Reals = npt.NDArray[Any]
 
 SMALL = 1000
 """Whole-numbered noise (Geometric) up to this l1 sensitivity; beyond, Laplace on a fine grid costs the same."""
@@ -74,11 +72,6 @@ class Noise:
     def sigma(self) -> float:
         """The standard deviation of the noise of one cell."""
         return self.law.sigma
-
-    @property
-    def is_whole(self) -> bool:
-        """Whether the noise is on whole numbers; on a grid far finer than itself otherwise."""
-        return self.law.whole
 
     def release(self, counts: Reals) -> Reals:
         """What leaves, of the exact integers of all groups."""

@@ -1,0 +1,1 @@
+"""Noise in proportion to a smooth bound on the sensitivity at the data at hand."""
