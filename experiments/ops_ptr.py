@@ -42,9 +42,9 @@ What it says, plainly:
 - OPS-PTR never wins. Objective perturbation is best everywhere, noisy statistics next, and from epsilon 0.5 on plain
   output perturbation of a Huber loss is better than OPS-PTR on all designs but the one with 100 000 rows.
 - Among posterior samples it depends. OPS-PTR beats AdaOPS on the long design and on white wine (small eigenvalues,
-  which AdaOPS meets with too small a ridge), and loses to it on the round one from epsilon 0.5 on. It beats OPS on white
-  wine and, from epsilon 0.5 on, with many rows, and loses to it on the long design and, up to epsilon 1, on the round
-  one. The lowest error of all posterior samples, which the thesis reports for it (Figure 3.1), is not found again with
+  which AdaOPS meets with too small a ridge), and loses to it on the round one from epsilon 0.5 on. It beats OPS on
+  white wine and, from epsilon 0.5 on, with many rows, and loses to it on the long design and, up to epsilon 1, on the
+  round one. The lowest error of all posterior samples, which the thesis reports for it (Figure 3.1), is not found again with
   constants that hold.
 - The search is what hurts: a trial has 0.43 of epsilon, and with one draw in ten there is a single trial, of a ridge
   taken at random. One ridge named in advance is better at most epsilons, if it is a good one.
