@@ -49,7 +49,7 @@ def holds(column: Column, true: Any) -> Any:
 def claiming(released: Released, factor: float) -> Released:
     """The same numbers with standard errors that are said to be so many times what they are."""
     measures = {
-        measure: replace(noisy, law=replace(noisy.law, sigma=noisy.sigma * factor))
+        measure: replace(noisy, law=replace(noisy.law.smooth, sigma=noisy.sigma * factor))
         for measure, noisy in released.measures.items()
     }
     ranks = {
