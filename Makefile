@@ -63,7 +63,6 @@ fuzz: $(VENV)/.installed-dev servers
 # DATA=folder where it is not beside the repository; takes about half an hour.
 reproduce: $(VENV)/.installed-dev
 	$(BIN)/python -m experiments $(if $(DATA),--data $(DATA))
-	$(BIN)/python -m experiments privacy_reports $(if $(DATA),--data $(DATA))
 
 docs: $(VENV)/.installed-dev
 	$(BIN)/mkdocs build --strict --site-dir site

@@ -88,6 +88,9 @@ def main() -> None:
     text = "\n".join(path.read_text() for path in kept if path.exists())
     head = f"# Results\n\nWritten by `make reproduce`: means and 95 % intervals, {asked.seeds} splits and noises."
     (HERE / "RESULTS.md").write_text(f"{head}\n\n{NOTE}\n\n{text}")
+    if not asked.only:
+        for run in ALONE.values():
+            run(HERE, asked.data, asked.seeds)
 
 
 if __name__ == "__main__":
