@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dalenius.learn.data.refits import Refits
-from dalenius.learn.methods.descent import Descent
-from dalenius.learn.methods.trial_counts import (
+from dalenius.adaptive.selection.trial_counts import (
     FixedTries,
     GeometricTries,
     NegativeBinomialTries,
     PoissonTries,
 )
+from dalenius.learn.data.refits import Refits
+from dalenius.learn.methods.descent import Descent
 from dalenius.learn.models.adaptive_posterior_sample_regression import AdaptivePosteriorSampleRegression
 from dalenius.learn.models.classifiers import LinearSVC, LogisticRegression
 from dalenius.learn.models.data_quality import RowCheck

@@ -108,6 +108,36 @@ def test_interquartile_range_add_remove(sensitivity: float) -> None:
     assert sum(distance(x) < true[x] for x in small) <= 3
 
 
+def crossed_gaps(n: int) -> set[int]:
+    """After how many of n records the gaps are that a record more or less can move a quartile over."""
+    found = set()
+    for share in (1, 3):
+        here, more, less = (-(-share * k // 4) for k in (n, n + 1, n - 1))
+        found |= {here - 1 if more == here else here, here if less == here else here - 1}
+    return found
+
+
+def test_interquartile_range_add_remove_with_more_records() -> None:
+    """Against all places a window could be brought to, for up to 60 records."""
+    rng = np.random.default_rng(11)
+    for n in (*range(12), 25, 40, 60):
+        x = np.sort(np.round(rng.uniform(0, 20, n), 1))
+        m = LocalInterquartileRange(sensitivity=1.5, scale=1.0, bounds=(0.0, 20.0))
+        ends = np.concatenate(([0.0], x, [20.0]))
+        best = FAR
+        for i in range(n + 2):
+            for j in range(i + 1, n + 2):
+                if ends[j] - ends[i] > 1.5:
+                    places = (
+                        abs(left - i) + abs(size - left - (n + 1 - j))
+                        for size in range(1, 2 * n + 12)
+                        for left in crossed_gaps(size)
+                    )
+                    best = min(best, j - i - 1 + min(places))
+                    break
+        assert m.distance(x) == best, n
+
+
 @pytest.mark.parametrize("adjacency", BOTH)
 def test_mode(adjacency: dp.Adjacency) -> None:
     m = StableMode(adjacency=adjacency)

@@ -17,21 +17,25 @@ import pytest
 
 import dalenius as dp
 from dalenius.adaptive.ptr import (
+    BoundTest,
+    DataDependent,
     DistanceTest,
     LocalInterquartileRange,
     LocalMedian,
     LocalRegressionScale,
     NoisyMax,
+    NoisyUpperBound,
     ProposeTestRelease,
+    Refusal,
     Stable,
     StableMode,
     StableValue,
 )
 from dalenius.adaptive.ptr.distance_test import FAR
-from dalenius.adaptive.ptr.noisy_max import data_dependent_epsilon
+from dalenius.adaptive.ptr.noisy_max import data_dependent_epsilon, loss_profile
 from dalenius.calculus.loss import Loss
 from dalenius.mechanisms import Neighbours
-from dalenius.noise import bernoulli
+from dalenius.noise import bernoulli, noisy_argmax
 from tests.adaptive.ptr.laws import (
     Law,
     first_wins,
@@ -154,6 +158,51 @@ def test_the_loss_is_attained_within_a_factor(adjacency: dp.Adjacency) -> None:
     m = INSTANCES[4].release(adjacency)
     worst = worst_profile(pairs((0, 1), adjacency), lambda x: law(m, x), (1.0,))
     assert worst[1.0] > 0.5 * m.loss.delta(1.0)
+
+
+@dataclass(frozen=True)
+class FarApart(DataDependent):
+    """The noisy maximum of two counts, within budget where they are at least `gap` apart."""
+
+    gap: int
+    adjacency: dp.Adjacency
+    scale: float = 0.5
+    worst_pair = Neighbours((4, 0), (5, 0))
+
+    @property
+    def budget(self) -> Loss:
+        return dp.losses.approx(0.3, 0.05, self.adjacency)
+
+    def keeps_budget(self, data: Any) -> bool:
+        return abs(data[0] - data[1]) >= self.gap
+
+    def release(self, data: Any) -> int:
+        return int(noisy_argmax([float(c) for c in data], self.scale, "laplace"))
+
+
+@pytest.mark.parametrize("margin", [1.0, -1.0], ids=["right", "planted: the margin has the wrong sign"])
+@pytest.mark.parametrize("adjacency", BOTH)
+def test_a_private_bound_as_the_test(adjacency: dp.Adjacency, margin: float) -> None:
+    """Generalized propose-test-release with a noisy lower bound on the difference of two counts."""
+    step = 1 if adjacency is dp.ADD_REMOVE else 2
+    gap = next(t for t in range(20) if (loss_profile(np.arange(t, 40.0), 0.5, step, 0.3) <= 0.05).all())
+    noise = dp.mechanisms.Laplace(sensitivity=step, scale=step / 0.8, adjacency=adjacency)
+    bound = NoisyUpperBound(lambda x: -abs(x[0] - x[1]), noise, failure=0.05)
+    m = ProposeTestRelease(mechanism=FarApart(gap, adjacency), test=BoundTest(bound, limit=-gap))
+
+    def of(x: Data) -> Law:
+        first, second = counts(x, 2)
+        # Passes if the noise is at most this; by the margin and the scale of the bound itself.
+        room = (abs(first - second) - gap - margin * bound.margin) / noise.scale
+        passed = math.exp(room) / 2 if room < 0 else 1 - math.exp(-room) / 2
+        wins = first_wins(first - second, 0.5)
+        return Law({Refusal(): 1 - passed, 0: passed * wins, 1: passed * (1 - wins)})
+
+    worst = worst_profile(pairs((0, 1), adjacency), of, (0.0, 0.4, 0.8, 1.1, 1.5, 3.0))
+    kept = all(true <= m.loss.delta(e) * (1 + 1e-9) for e, true in worst.items())
+    assert kept is (margin > 0)
+    assert all(1e-3 < of(x).refused < 1 - 1e-3 for x in data_sets((0, 1), range(7)))
+    assert m.loss.delta(1.1) <= 0.05 * (1 + 1e-6)  # the larger of two deltas, not their sum
 
 
 @dataclass(frozen=True, kw_only=True)

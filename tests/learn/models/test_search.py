@@ -11,6 +11,7 @@ from scipy.special import gammaln, log_ndtr, ndtr
 from sklearn.base import is_classifier, is_regressor
 
 import dalenius as dp
+from dalenius.adaptive.selection.trial_counts import Tries, negative_binomial_mean
 from dalenius.errors import CannotMeet, InvalidParameter
 from dalenius.learn import (
     FixedTries,
@@ -21,7 +22,6 @@ from dalenius.learn import (
     PoissonTries,
     PrivateSearch,
 )
-from dalenius.learn.methods.trial_counts import Tries, negative_binomial_mean
 from tests.noise.seeded import seeded
 
 CANDIDATES = [{"row_norm": 1.0}, {"row_norm": 2.0}]

@@ -3,8 +3,9 @@
 How to add an instance. Fill in the parts that its shape needs, and hand them over:
 
 - *propose one mechanism*: a `Stable` (it knows how far data are from costing too much) and
-  `ProposeTestRelease.by_distance(mechanism, epsilon=..., wrong_pass=...)`; or a `DataDependent` with a `PrivateTest`,
-  such as `BoundTest(PrivateBound, limit)`, and `ProposeTestRelease(mechanism=..., test=...)`;
+  `ProposeTestRelease.by_distance(mechanism, epsilon=..., wrong_pass=...)`; or a `DataDependent` with a `PrivateTest`
+  and `ProposeTestRelease(mechanism=..., test=...)`. Such a test is `BoundTest(bound, limit)`, the bound being a
+  `NoisyUpperBound` (by a number whose sensitivity is known), a `SmoothUpperBound` or a `PrivateBound` of its own;
 - *calibrate the mechanism from a uniform bound*: a `PrivateBound` and a `Family`, and
   `CalibratedRelease(bound=..., family=...)`;
 - *select among many*: `BestRelease(candidates=[...], score=..., tries=...)`, the candidates being any of the above.
@@ -26,6 +27,7 @@ from dalenius.adaptive.ptr.parts import DataDependent, Family, PrivateBound, Pri
 from dalenius.adaptive.ptr.propose_test_release import ProposeTestRelease
 from dalenius.adaptive.ptr.refusal import Refusal
 from dalenius.adaptive.ptr.regression_scale import LocalRegressionScale
+from dalenius.adaptive.ptr.smooth_bound import SmoothUpperBound
 from dalenius.adaptive.ptr.stable_value import StableValue
 
 __all__ = [
@@ -45,6 +47,7 @@ __all__ = [
     "PrivateTest",
     "ProposeTestRelease",
     "Refusal",
+    "SmoothUpperBound",
     "Stable",
     "StableMode",
     "StableValue",

@@ -46,10 +46,7 @@ class NoisyUpperBound(PrivateBound):
     failure: float
 
     def __post_init__(self) -> None:
-        failure = checks.positive("failure", self.failure)
-        if not failure < 0.5:
-            raise InvalidParameter(f"failure is {failure}; it must be a number above 0 and below 0.5.")
-        object.__setattr__(self, "failure", failure)
+        object.__setattr__(self, "failure", checked_failure(self.failure))
 
     @property
     def loss(self) -> Loss:
@@ -87,6 +84,14 @@ class NoisyLowerBound(NoisyUpperBound):
 
     def release(self, data: Any) -> float:
         return _beyond(float(self.noise.release(self.statistic(data))) - self.margin, -math.inf)
+
+
+def checked_failure(value: object) -> float:
+    """How likely a bound may be to be false: less likely than not."""
+    failure = checks.positive("failure", value)
+    if not failure < 0.5:
+        raise InvalidParameter(f"failure is {failure}; it must be a number above 0 and below 0.5.")
+    return failure
 
 
 def upper_quantile(noise: Laplace | Gaussian, failure: float) -> float:

@@ -165,19 +165,38 @@ def data_dependent_epsilon(gap: int, scale: float, delta: float, step: int = 1) 
 
 
 def loss_profile(gaps: Reals, scale: float, step: int, epsilon: float) -> Reals:
-    """The delta at this epsilon between counts so far apart and their neighbours, the worst of all directions."""
+    """The delta at this epsilon between counts so far apart and their neighbours, the worst of all directions.
+
+    Parameters
+    ----------
+    gaps
+        Differences of the counts, 0 or more.
+    scale
+        The scale of the noise on each count.
+    step
+        How far one record moves the difference.
+    epsilon
+        0 or more.
+
+    Returns
+    -------
+    ndarray
+        A delta for each gap, of coins that are right to a relative 1e-12 or so, however small.
+    """
     here = _loser(gaps, scale)
-    factor = math.exp(epsilon)
     worst = np.zeros(len(gaps))
     for gap in (gaps + step, gaps - step):
         # Where the gap turns round, what wins with probability l here does with probability 1 - l there.
         size = _loser(np.abs(gap), scale)
         there = np.where(gap >= 0, size, 1 - size)
-        rest, other = 1 - here, np.where(gap >= 0, 1 - size, size)
-        for p, q, p_rest, q_rest in ((here, there, rest, other), (there, here, other, rest)):
-            excess = np.maximum(p - factor * q, 0) + np.maximum(p_rest - factor * q_rest, 0)
-            worst = np.maximum(worst, excess)
+        worst = np.maximum(worst, np.maximum(_excess(here, there, epsilon), _excess(there, here, epsilon)))
     return worst
+
+
+def _excess(p: Reals, q: Reals, epsilon: float) -> Reals:
+    """(p - e^epsilon q)+ + (1 - p - e^epsilon (1 - q))+, in which small p and q keep their digits."""
+    more, factor = np.expm1(epsilon), np.exp(epsilon)
+    return np.asarray(np.maximum(p - factor * q, 0) + np.maximum(q - p - more * (1 - q), 0))
 
 
 def _loser(gaps: Reals, scale: float) -> Reals:

@@ -13,7 +13,7 @@ from dalenius.adaptive.ptr.refusal import Refusal
 from dalenius.calculus.loss import Loss
 from dalenius.core import checks
 from dalenius.core.adjacency import Adjacency
-from dalenius.errors import CannotMeet
+from dalenius.errors import CannotMeet, InvalidParameter
 from dalenius.mechanisms.mechanism import Mechanism, Neighbours
 
 
@@ -79,6 +79,10 @@ class ProposeTestRelease(Mechanism):
 
     def __post_init__(self) -> None:
         _ = self.mechanism.budget + self.test.loss  # stated for the same neighbours
+        if isinstance(self.test, DistanceTest) and self.test.mechanism != self.mechanism:
+            raise InvalidParameter(
+                "the test measures the distance of another mechanism than the one it is for."
+            )
 
     @property
     def adjacency(self) -> Adjacency:

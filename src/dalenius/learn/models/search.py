@@ -13,6 +13,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from dalenius.adaptive.selection.trial_counts import FixedTries, GeometricTries, RandomTries, Tries
 from dalenius.calculus.guarantees import ApproxDP, Guarantee
 from dalenius.calculus.loss import Loss
 from dalenius.calculus.pairs.pair import Reals
@@ -23,7 +24,6 @@ from dalenius.learn.data.parameters import checked_guarantee
 from dalenius.learn.data.refits import alone, pays_for_all
 from dalenius.learn.data.rows import matrix, one_each, same
 from dalenius.learn.data.targets import Targets, numbers
-from dalenius.learn.methods.trial_counts import FixedTries, GeometricTries, RandomTries, Tries
 from dalenius.mechanisms import Gaussian, Laplace
 from dalenius.noise import uniform_integers
 
