@@ -81,7 +81,7 @@ class TrimmedMean(OfSorted):
         t = self._dropped(n)
         if self.adjacency is not ADD_REMOVE:
             kept = n - 2 * t
-            return float(np.max(data.widths(np.arange(t - k, t + 2), kept + k))) / kept
+            return float(np.max(data.widths(np.arange(t - k, t + 2), kept + k)) / kept)
         put_in = np.arange(k + 1)
         size = n - k + 2 * put_in
         if size[0] <= 0:
@@ -98,7 +98,7 @@ class TrimmedMean(OfSorted):
         if self.adjacency is ADD_REMOVE or not n:
             return super().smooth_steps(data, beta)
         t = self._dropped(n)
-        return max(1.0, discounted(data, t + 1, n - t, n - 2 * t, beta) / (n - 2 * t))
+        return max(1.0, float(discounted(data, t + 1, n - t, n - 2 * t, beta) / (n - 2 * t)))
 
     @property
     def worst_pair(self) -> Neighbours:

@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from dalenius.core.checks import count
+from dalenius.core.checks import count, flag
 from dalenius.errors import InvalidParameter
+from dalenius.tables.aggregates.adaptive_quantile import AdaptiveQuantile
 from dalenius.tables.aggregates.aggregate import (
     Aggregate,
     Bounds,
@@ -84,10 +85,10 @@ class Quantiles(Aggregate):
         """MEDIAN(x), QUANTILE(x, level) or PERCENTILE_CONT(level) WITHIN GROUP (ORDER BY x)."""
         if call.order is not None:
             level = call.number(0)
-            return quantile(call.order.text, 1 - level if call.order.descending else level)
+            return quantiles(call.order.text, [1 - level if call.order.descending else level])
         if call.name == "median":
-            return median(call.text(0), call.bounds(1))
-        return quantile(call.text(0), call.number(1), call.bounds(2))
+            return quantiles(call.text(0), [0.5], call.bounds(1))
+        return quantiles(call.text(0), [call.number(1)], call.bounds(2))
 
 
 def quantiles(
@@ -146,6 +147,19 @@ def quantiles(
     return Quantiles(column, made, around, nulls_of(nulls, "quantiles"), count("the number of bins", bins, 2))
 
 
+def adaptive_quantile(
+    column: str,
+    level: float,
+    bounds: Iterable[float] | None = None,
+    *,
+    nulls: Nulls | None = None,
+    bins: int = QUANTILE_BINS,
+) -> AdaptiveQuantile:
+    """One quantile by the ranks: what `quantile` and `median` with adaptive=True make, checked as `quantiles` is."""
+    made = quantiles(column, [level], bounds, nulls=nulls, bins=bins)
+    return AdaptiveQuantile(made.column, made.levels[0], made.bounds, made.nulls, made.bins)
+
+
 def quantile(
     column: str,
     level: float,
@@ -153,7 +167,8 @@ def quantile(
     *,
     nulls: Nulls | None = None,
     bins: int = QUANTILE_BINS,
-) -> Quantiles:
+    adaptive: bool = False,
+) -> Quantiles | AdaptiveQuantile:
     """One quantile of a column.
 
     Parameters
@@ -168,16 +183,19 @@ def quantile(
         What becomes of missing values; where it is left out, what the schema says.
     bins : int, optional
         The quantile is read from at most so many bins of equal width.
+    adaptive : bool, optional
+        Whether the bin of the quantile is drawn by its rank and nothing else leaves: more accurate, above all where the
+        bounds are wide, and without an interval. `name_off` is how many rows the rank may be off.
 
     Returns
     -------
-    Quantiles
+    Quantiles or AdaptiveQuantile
         The aggregate, for `agg`.
 
     Raises
     ------
     InvalidParameter
-        As `quantiles` does.
+        As `quantiles` does, or if `adaptive` is not True or False.
 
     Examples
     --------
@@ -185,6 +203,8 @@ def quantile(
     >>> dp.quantile("income", 0.9, (0, 250_000)).levels
     (0.9,)
     """
+    if flag("adaptive", adaptive):
+        return adaptive_quantile(column, level, bounds, nulls=nulls, bins=bins)
     return quantiles(column, [level], bounds, nulls=nulls, bins=bins)
 
 
@@ -194,7 +214,8 @@ def median(
     *,
     nulls: Nulls | None = None,
     bins: int = QUANTILE_BINS,
-) -> Quantiles:
+    adaptive: bool = False,
+) -> Quantiles | AdaptiveQuantile:
     """The median of a column.
 
     Parameters
@@ -207,16 +228,19 @@ def median(
         What becomes of missing values; where it is left out, what the schema says.
     bins : int, optional
         The median is read from at most so many bins of equal width.
+    adaptive : bool, optional
+        Whether the bin of the median is drawn by its rank and nothing else leaves: more accurate, above all where the
+        bounds are wide, and without an interval. `name_off` is how many rows the rank may be off.
 
     Returns
     -------
-    Quantiles
+    Quantiles or AdaptiveQuantile
         The aggregate, for `agg`.
 
     Raises
     ------
     InvalidParameter
-        As `quantiles` does.
+        As `quantiles` does, or if `adaptive` is not True or False.
 
     Examples
     --------
@@ -224,4 +248,4 @@ def median(
     >>> dp.median("income", (0, 250_000)).levels
     (0.5,)
     """
-    return quantiles(column, [0.5], bounds, nulls=nulls, bins=bins)
+    return quantile(column, 0.5, bounds, nulls=nulls, bins=bins, adaptive=adaptive)
