@@ -57,16 +57,17 @@ def methods(epsilon: float, n: int) -> tuple[dict[str, Releases], str]:
     chosen = NAMES[type(choice).__name__]
     draw: dict[str, Releases] = {name: found.mechanism.releases for name, found in best.items()}
     learner = dp.learn.ExponentialQuantile(budget, bounds=BOUNDS)
-    draw[EXPONENTIAL] = lambda x, times: [learner.fit(x).value_ for _ in range(times)]
+    draw[EXPONENTIAL] = lambda x, times: [learner.fit(x).value_]
     return draw, chosen
 
 
 def errors(draw: Releases, data: np.ndarray) -> tuple[float, float]:
     """The mean error of the answers, and the share of refusals."""
-    answers = [a for a in draw(data, DRAWS) if not isinstance(a, dp.adaptive.Refusal)]
+    drawn = list(draw(data, DRAWS))
+    answers = [a for a in drawn if not isinstance(a, dp.adaptive.Refusal)]
     centre = np.median(np.clip(data, *BOUNDS))
     mean = float(np.mean([abs(a - centre) for a in answers])) if answers else np.nan
-    return mean, 1 - len(answers) / DRAWS
+    return mean, 1 - len(answers) / len(drawn)
 
 
 def cell(found: np.ndarray) -> str:
@@ -93,13 +94,14 @@ def run(picture: Path, seeds: int) -> str:
             rows, sampling = [], []
             for n in SIZES:
                 draw, chosen = drawers[n]
-                replicates = seeds * (5 if n <= 10_000 else 1)
+                replicates = seeds * (8 if n <= 10_000 else 1)
                 data = [sample(np.random.default_rng([row, n, i]), n) for i in range(replicates)]
                 found = {name: np.array([errors(draw[name], x) for x in data]) for name in names}
                 sampling.append(float(np.mean([abs(np.median(x)) for x in data])))
                 for name in names:
                     lines[name].append(float(np.nanmean(found[name][:, 0])))
                 rows.append([f"{n:,}", *(cell(found[name]) for name in names), f"{sampling[-1]:.2g}", chosen])
+            print(f"epsilon {epsilon:g}, {tails}: done", flush=True)
             text.append(f"### epsilon = {epsilon:g}, {tails}\n")
             text.append(table(["n", *names, "sampling error", CHOSEN], rows) + "\n")
             axis = axes[row, column]
