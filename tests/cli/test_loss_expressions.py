@@ -18,9 +18,8 @@ from dalenius.cli.loss_expressions import (
     parse,
     read_loss,
     signature,
-    single_number,
 )
-from dalenius.cli.problems import WIDTH, GrammarError
+from dalenius.cli.problems import WIDTH, GrammarError, single_number
 from dalenius.errors import InvalidParameter
 
 L = dp.losses

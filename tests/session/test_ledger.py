@@ -34,7 +34,7 @@ from dalenius.session import entries
 from dalenius.session.account import Ticket
 from dalenius.session.ledger import Ledger
 from dalenius.session.report import exported, overview
-from dalenius.session.store import Rows
+from dalenius.session.rows import Rows
 from dalenius.session.verify import verify
 from tests.session.helpers import by_hand, is_postgres, opened, rho
 

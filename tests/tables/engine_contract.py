@@ -7,6 +7,8 @@ value could make fail; one way to fail, which the ledger records.
 
 from __future__ import annotations
 
+import builtins
+import contextlib
 import datetime
 import hashlib
 import math
@@ -259,6 +261,23 @@ class EngineContract:
             )
             assert [type(row[f"s{n}"]) for n in range(len(pieces))] in ([int] * len(pieces), [str])
             source.close()
+
+    def test_bounds_on_rows_are_met_exactly(self, hold: Hold) -> None:
+        """Whatever is asked alone, in which an optimizer may see a rule of its own: units of 0 to 5 equal rows."""
+        rows = [{"who": f"u{n}", "g": "a", "x": 1} for n in range(6) for _ in range(n)]
+        given, options = hold(pa.Table.from_pylist(rows))
+        with contextlib.closing(Source.open(given, **options)) as source:
+            table = source.table(SCHEMA)
+            for most in range(1, 6):
+                kept = builtins.sum(min(n, most) for n in range(6))
+                for query in (
+                    table.agg(n=count()),
+                    table.agg(s=sum("x", (0, 1))),
+                    table.group_by("g", keys=["a"]).agg(n=count()),
+                    table.group_by("g", keys=["a"]).agg(s=sum("x", (0, 1))),
+                ):
+                    unit = Unit("who", max_rows=most, max_groups=most)
+                    assert exact.evaluate(source, query, unit)[query.measures[0]].tolist() == [kept], most
 
     def test_limbs_have_room_for_all_rows(self) -> None:
         assert LIMB + ROWS < 62

@@ -71,6 +71,11 @@ def test_whole_sessions(tmp_path: Path) -> None:
     assert tried(whole("duckdb", tmp_path), 5, 11) > 10
 
 
+def test_duckdb_without_its_optimizer() -> None:
+    """What DuckDB rewrites, and what it leaves alone because it was told to, means the same."""
+    assert tried(engines({"duckdb": stores.frame, "no optimizer": stores.plain_frame}, units=2), 2, 2) > 40
+
+
 def test_postgres(postgres_server: PostgresServer) -> None:
     held = stores.postgres(postgres_server.fresh())
     assert tried(neighbours(held, "postgres"), 1, 6) > 50

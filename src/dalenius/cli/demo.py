@@ -15,6 +15,16 @@ from dalenius.errors import InvalidParameter
 if TYPE_CHECKING:
     from dalenius.tables.release.answer import Answer
 
+QUESTIONS = {
+    "Income by state": "SELECT state, COUNT(DISTINCT person) AS people, AVG(income) AS income\n"
+    "FROM {people} WHERE age >= 18 GROUP BY state",
+    "How income is spread": "SELECT QUANTILE(income, 0.1) AS p10, QUANTILE(income, 0.25) AS p25, "
+    "MEDIAN(income) AS p50,\n  QUANTILE(income, 0.75) AS p75, QUANTILE(income, 0.9) AS p90\n"
+    "FROM {people} WHERE age >= 18",
+    "School": "SELECT PROPORTION(school >= 13) AS share, CORR(school, income) AS together\n"
+    "FROM {people} WHERE age >= 18",
+}
+
 STYLE = (
     "body{font:15px/1.5 system-ui,sans-serif;max-width:62em;margin:2em auto;padding:0 1em;color:#1c2733}"
     "h1{font-size:1.5em}h2{font-size:1.15em;margin-top:2em}"
@@ -47,36 +57,19 @@ def run(folder: Path, rows: int) -> Path:
         write_people(data, rows)
     ledger = folder / f"people-{rows}.ledger"
     budget = dp.ApproxDP(2.0, 1e-7)
-    facts = dp.Schema(
-        {"state": {"categories": list(STATES)}, "income": {"bounds": (0, 250_000)}}, nulls="drop"
-    )
-    session = dp.Session(
-        data, unit=dp.Unit("person", max_rows=2, max_groups=1), budget=budget, ledger=ledger, schema=facts
-    )
+    bounds = {"income": (0, 250_000), "school": (0, 22)}
+    facts: dict[str, Any] = {name: {"bounds": ends} for name, ends in bounds.items()}
+    schema = dp.Schema({**facts, "state": {"categories": list(STATES)}}, nulls="drop")
+    unit = dp.Unit("person", max_rows=2, max_groups=1)
+    session = dp.Session(data, unit=unit, budget=budget, ledger=ledger, schema=schema)
     print(f"Budget for everything ever released from {data.name}: {budget!r}\n", flush=True)
     table = session.table.filter("age >= 18")
-    by_state = table.group_by("state").agg(people=dp.count_distinct(), income=dp.mean("income"))
-    spread = table.agg(income=dp.quantiles("income", [0.1, 0.25, 0.5, 0.75, 0.9]))
-    school = table.agg(
-        share=dp.proportion("school >= 13"), together=dp.correlation("school", "income", (0, 22))
-    )
-    parts: list[tuple[str, str, Any]] = []
-    for title, code, question in (
-        (
-            "Income by state",
-            'group_by("state").agg(people=dp.count_distinct(), income=dp.mean("income"))',
-            by_state,
-        ),
-        ("How income is spread", 'agg(income=dp.quantiles("income", [0.1, 0.25, 0.5, 0.75, 0.9]))', spread),
-        (
-            "School",
-            'agg(share=dp.proportion("school >= 13"), together=dp.correlation("school", "income", (0, 22)))',
-            school,
-        ),
-    ):
-        answer = session.release(question, budget=dp.ApproxDP(0.5, 1e-8))
+    parts: list[tuple[str, str, Answer]] = []
+    for title, select in QUESTIONS.items():
+        text = select.format(people=f'"{data.stem}"')
+        answer = session.sql(text, dp.ApproxDP(0.5, 1e-8))
         print(f"{title}\n{answer}\n", flush=True)
-        parts.append((title, code, answer))
+        parts.append((title, text, answer))
     model = _model(table, session)
     print(model[0])
     print(f"\nSpent: {session.spent!r}\nLeft:  {session.remaining!r}")
@@ -107,14 +100,16 @@ def _model(table: Any, session: Any) -> tuple[str, str]:
         f"{name:>8} ({low} to {high})  {w:+.2f}"
         for (name, (low, high)), w in zip(features.items(), weights, strict=True)
     ]
-    told = [
+    summary = [
         "Who earns more than 30,000? A private logistic regression; features from -1 to 1",
         *lines,
         f"Right about {share.estimate[0]:.1%} of the rows (95 % interval {share.low[0]:.1%} to {share.high[0]:.1%}), "
         "a private number, too.",
         f"The fit cost {asked.guarantee!r} for one row.",
     ]
-    return "\n".join(told), pictures.ranges(list(features), weights, weights, weights, "Weights of the model")
+    return "\n".join(summary), pictures.ranges(
+        list(features), weights, weights, weights, "Weights of the model"
+    )
 
 
 def _picture(answer: Answer) -> str:

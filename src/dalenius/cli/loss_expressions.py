@@ -14,10 +14,10 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from dalenius.cli.problems import GrammarError, quoted, suggestion
+from dalenius.core.adjacency import WORDS as ADJACENCIES
 from dalenius.core.decimals import exact
 from dalenius.errors import InvalidParameter
 
@@ -33,7 +33,6 @@ MAX_COUNT = 10**15
 MAX_SHIFT = 10**6
 """Largest sensitivity in grid steps: the loss keeps a table of that size."""
 
-ADJACENCIES = ("add_remove", "replace_one")
 NOT_NUMBERS = ("nan", "inf", "infinity")
 """Words other programs read as numbers: parameters are finite, and these must not pass for variables."""
 
@@ -58,7 +57,6 @@ CHOSEN = ("bound",)
 
 STRANGE = re.compile(r"[^A-Za-z0-9_.()\[\],+*= -]")
 DECIMAL = re.compile(r"[0-9_]*\.?[0-9_]*(?:[eE][+-]?[0-9_]+)?")
-NOTHING: Mapping[str, float] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
@@ -69,9 +67,9 @@ class Expression:
     root: ast.expr
     shift: int
 
-    def error(self, message: str, *nodes: ast.expr | ast.keyword) -> GrammarError:
+    def error(self, message: str, node: ast.expr | ast.keyword) -> GrammarError:
         """An error that points at a part of the text."""
-        start, end = nodes[0].col_offset, nodes[-1].end_col_offset or 0
+        start, end = node.col_offset, node.end_col_offset or 0
         return GrammarError(message, self.text, start + self.shift, end + self.shift)
 
 
@@ -110,10 +108,10 @@ def parse(text: str) -> Expression:
         ) from None
 
 
-def evaluate(expression: Expression, variables: Mapping[str, float] = NOTHING) -> Loss:
+def evaluate(expression: Expression, variables: Mapping[str, float] | None = None) -> Loss:
     """The loss an expression describes, with these values for its variables."""
     try:
-        return _Evaluator(expression, variables).loss(expression.root)
+        return _Evaluator(expression, variables or {}).loss(expression.root)
     except RecursionError:
         raise GrammarError("the expression is nested too deeply to compute.", expression.text, 0, 1) from None
 
@@ -134,13 +132,21 @@ def forms() -> dict[str, tuple[inspect.Parameter, ...]]:
     """The names that can be called, each with its parameters."""
     from dalenius import losses
 
-    known = {name: _parameters(getattr(losses, name)) for name in losses.__all__}
+    functions = {name: _parameters(getattr(losses, name)) for name in losses.__all__}
     written = {
         name: parameters
-        for name, parameters in known.items()
+        for name, parameters in functions.items()
         if all(_annotation(parameter) in SORTS for parameter in parameters)
     }
     return written | {short: written[name] for short, name in ALIASES.items()}
+
+
+def known() -> list[tuple[str, str]]:
+    """Every name with its parameters, and what it means."""
+    from dalenius import losses
+
+    meanings = {name: getattr(losses, ALIASES.get(name, name)).__doc__ or "" for name in sorted(forms())}
+    return [(signature(name), meaning.strip().splitlines()[0]) for name, meaning in meanings.items()]
 
 
 def signature(name: str) -> str:
@@ -278,9 +284,7 @@ class _Evaluator:
         if isinstance(node, ast.List):
             return [self._number(item) for item in node.elts]
         if isinstance(node, ast.Name) and node.id.lower() in ADJACENCIES:
-            from dalenius.core.adjacency import ADD_REMOVE, REPLACE_ONE
-
-            return ADD_REMOVE if node.id.lower() == "add_remove" else REPLACE_ONE
+            return ADJACENCIES[node.id.lower()]
         if sort == "a loss":
             return self.loss(node)
         if sort == "a whole number" and isinstance(node, ast.Name) and _is_variable(node.id):
@@ -368,14 +372,3 @@ def _suits(node: ast.expr, annotation: str) -> bool:
     if isinstance(node, ast.Constant | ast.UnaryOp):
         return sort.endswith("number")
     return annotation == "Loss"
-
-
-def single_number(text: str) -> float:
-    """A text that is one finite number and nothing else."""
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if not math.isfinite(value):
-        raise GrammarError(f"{quoted(text)} is not a number.", text, 0, max(1, len(text)))
-    return value

@@ -12,18 +12,8 @@ import typer
 
 from dalenius.cli import demo, ledger, show, tables
 from dalenius.cli.commands import AS_JSON, EXIT_CODES, UNEXPECTED, command
-from dalenius.cli.loss_expressions import (
-    ALIASES,
-    Expression,
-    evaluate,
-    forms,
-    free_names,
-    parse,
-    read_loss,
-    signature,
-    single_number,
-)
-from dalenius.cli.problems import GrammarError, quoted
+from dalenius.cli.loss_expressions import Expression, evaluate, free_names, known, parse, read_loss
+from dalenius.cli.problems import GrammarError, quoted, single_number
 from dalenius.cli.promises import Promising, read_promise
 from dalenius.core import decimals
 from dalenius.errors import InvalidParameter
@@ -93,13 +83,7 @@ def _top(
 @command(app)
 def losses() -> None:
     """The names that an expression may use, with their parameters."""
-    from dalenius import losses as known
-
-    rows = []
-    for name in sorted(forms()):
-        meaning = (getattr(known, ALIASES.get(name, name)).__doc__ or "").strip().splitlines()[0]
-        rows.append((signature(name), meaning))
-    show.table(("name", "meaning"), rows)
+    show.table(("name", "meaning"), known())
 
 
 # -- account -----------------------------------------------------------------------------------------

@@ -9,10 +9,9 @@ import numpy as np
 
 STATES = ("north", "east", "south", "west", "isles", "capital")
 WEIGHTS = (0.16, 0.22, 0.25, 0.19, 0.03, 0.15)
-ROWS = 200_000
 
 
-def people(rows: int = ROWS, seed: int = 1977) -> Any:
+def people(rows: int) -> Any:
     """An Arrow table: person, state, age, years of school, hours worked and income, with some incomes
     missing.
 
@@ -21,7 +20,7 @@ def people(rows: int = ROWS, seed: int = 1977) -> Any:
     """
     import pyarrow as pa
 
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(1977)
     persons = int(rows / 1.17)
     second = rng.choice(persons, rows - persons, replace=False)
     person = np.concatenate((np.arange(persons), second))
@@ -49,7 +48,7 @@ def people(rows: int = ROWS, seed: int = 1977) -> Any:
     )
 
 
-def write_people(path: Path, rows: int = ROWS) -> None:
+def write_people(path: Path, rows: int) -> None:
     """The table as a Parquet file."""
     import pyarrow.parquet as pq
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 
 from dalenius.core.nearest import meant
@@ -41,3 +42,14 @@ def quoted(text: str) -> str:
     """A piece of the user's text, safe to print inside a sentence."""
     clean = "".join(c if c.isprintable() else "?" for c in text)
     return f'"{clean}"' if len(clean) <= 40 else f'"{clean[:37]}..."'
+
+
+def single_number(text: str) -> float:
+    """A text that is one finite number and nothing else."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        raise GrammarError(f"{quoted(text)} is not a number.", text, 0, max(1, len(text)))
+    return value

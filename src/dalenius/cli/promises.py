@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Any
 from typer.core import TyperCommand
 
 from dalenius.cli.commands import EXIT_CODES
-from dalenius.cli.loss_expressions import single_number
-from dalenius.cli.problems import GrammarError, quoted, suggestion
+from dalenius.cli.problems import GrammarError, quoted, single_number, suggestion
 from dalenius.errors import InvalidParameter
 
 if TYPE_CHECKING:
     from dalenius.calculus.guarantees import Guarantee
-    from dalenius.calculus.guarantees.guarantee import Check
+    from dalenius.core.checks import Check
 
 _PYTHON = re.compile(r"\s*(\w+)\s*\((.*)\)\s*", re.DOTALL)
 """A guarantee as Python shows it, which `price` prints: ZCDP(rho=0.05)."""

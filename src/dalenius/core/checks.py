@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import operator
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
@@ -107,8 +107,13 @@ def is_one_of(value: object, *words: str) -> bool:
 def one_of(name: str, value: object, *words: str) -> None:
     """Refuse what is not one of these words."""
     if not is_one_of(value, *words):
-        known = " or ".join((", ".join(map(repr, words[:-1])), repr(words[-1])))
+        known = either([repr(word) for word in words])
         raise InvalidParameter.of(name, f"{name} is {shown(value)}; it must be {known}.")
+
+
+def either(names: Sequence[str]) -> str:
+    """Names for a message: a, b or c."""
+    return " or ".join([", ".join(names[:-1]), *names[-1:]]) if len(names) > 1 else "".join(names)
 
 
 def flag(name: str, value: object) -> bool:
@@ -139,10 +144,7 @@ def path(name: str, value: object) -> Path:
 
 def ratio_up(a: float, b: float) -> float:
     """a / b rounded up: exact when the quotient is a float."""
-    quotient = a / b
-    if math.isinf(quotient):
-        return quotient
-    return quotient if Fraction(quotient) * Fraction(b) >= Fraction(a) else math.nextafter(quotient, math.inf)
+    return float_up(Fraction(a) / Fraction(b))
 
 
 def float_up(exact: Fraction) -> float:

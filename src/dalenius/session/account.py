@@ -21,7 +21,7 @@ from dalenius.calculus.guarantees.cost import Cost
 from dalenius.calculus.loss import Loss
 from dalenius.errors import BudgetExceeded, EngineFailed, InvalidParameter, LedgerDamaged, LedgerError
 from dalenius.session.entries import Entry, digest, now
-from dalenius.session.store import Rows
+from dalenius.session.rows import Rows
 from dalenius.session.terms import listed
 from dalenius.tables.engines.failure import FAILED
 

@@ -14,10 +14,10 @@ from contextlib import AbstractContextManager
 from typing import Any
 
 from dalenius.errors import InvalidParameter, LedgerDamaged, LedgerError
-from dalenius.session.entries import KINDS, SCHEMA, Entry, Kind
+from dalenius.session.entries import KINDS, SCHEMA, Entry, Kind, other_version
 from dalenius.session.memory import Memory, memory_of
-from dalenius.session.store import Head, Rows, Store
-from dalenius.session.versions import other_version
+from dalenius.session.rows import Head, Rows
+from dalenius.session.store import Store
 
 BATCH = 5_000
 """Entries read in one go: a writer waits no longer than that takes."""

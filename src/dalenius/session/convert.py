@@ -29,14 +29,14 @@ from typing import Any, cast
 
 from dalenius.errors import InvalidParameter, LedgerDamaged, LedgerError
 from dalenius.session.chain import BATCH
-from dalenius.session.entries import CLOSED, FIRST, SCHEMA, START, Entry, Kind, digest, now
+from dalenius.session.entries import CLOSED, FIRST, SCHEMA, START, Entry, Kind, digest, now, other_version
 from dalenius.session.memory import Memory
-from dalenius.session.store import Rows, Store
+from dalenius.session.rows import Rows
+from dalenius.session.store import Store
 from dalenius.session.stores import PATIENCE, new_store
 from dalenius.session.verify import Verification, verified
 from dalenius.session.version1 import ADJACENCIES, body_of
 from dalenius.session.version1_sessions import WRONG, in_version_2
-from dalenius.session.versions import other_version
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ import selectors
 import threading
 import time
 from collections.abc import Generator
+from concurrent.futures import Future
 from typing import Any
 
 import psycopg
@@ -48,40 +49,33 @@ class Timed(psycopg.Connection[Row]):
         return Ready(events[0][1])
 
 
-class _Attempt(threading.Thread):
-    """Connects. Names of hosts are looked up by the system, which cannot be told when to stop: hence a thread."""
-
-    def __init__(self, conninfo: str, options: dict[str, Any]) -> None:
-        super().__init__(name="dalenius connects", daemon=True)
-        self.conninfo, self.options = conninfo, options
-        self.connection: Timed | None = None
-        self.problem: BaseException | None = None
-        self.abandoned = False
-
-    def run(self) -> None:
-        try:
-            self.connection = Timed.connect(self.conninfo, **self.options)
-        except BaseException as problem:
-            self.problem = problem
-        if self.abandoned and self.connection is not None:
-            self.connection.close()
-
-
 def connect(conninfo: str, deadline: float, **options: Any) -> Timed:
-    """A connection, or an error, before the deadline."""
-    left = deadline - time.monotonic()
-    attempt = _Attempt(conninfo, {**options, "connect_timeout": max(2, math.ceil(left))})
-    attempt.start()
-    attempt.join(max(0.0, left))
-    if attempt.is_alive():
-        attempt.abandoned = True
-        if attempt.connection is not None:  # it came at the last moment
-            attempt.connection.close()
-        raise TooLong("the server did not answer in time")
-    if attempt.connection is None:
-        raise attempt.problem or TooLong("no connection")
-    attempt.connection.deadline = deadline
-    return attempt.connection
+    """A connection, or an error, before the deadline.
+
+    Names of hosts are looked up by the system, which cannot be told when to stop: hence a thread.
+    """
+    left, attempt = max(0.0, deadline - time.monotonic()), Future[Timed]()
+    options["connect_timeout"] = max(2, math.ceil(left))
+
+    def run() -> None:
+        try:
+            attempt.set_result(Timed.connect(conninfo, **options))
+        except BaseException as problem:
+            attempt.set_exception(problem)
+
+    threading.Thread(target=run, name="dalenius connects", daemon=True).start()
+    try:
+        connection = attempt.result(left)
+    except TimeoutError:
+        attempt.add_done_callback(_unwanted)  # now, if it came at the last moment
+        raise TooLong("the server did not answer in time") from None
+    connection.deadline = deadline
+    return connection
+
+
+def _unwanted(attempt: Future[Timed]) -> None:
+    if attempt.exception() is None:
+        attempt.result().close()
 
 
 def let_go(connection: Timed) -> None:

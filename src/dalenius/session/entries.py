@@ -10,7 +10,7 @@ from json.encoder import encode_basestring_ascii as quoted
 from typing import Any, Literal, NamedTuple, get_args
 
 from dalenius.core.record import text
-from dalenius.errors import LedgerDamaged
+from dalenius.errors import LedgerDamaged, LedgerError
 
 SCHEMA = 2
 """Version of the tables and of the entries. A reader refuses every version it was not written for."""
@@ -128,3 +128,25 @@ def digest(text: str) -> str:
 def now() -> str:
     """For readers only: nothing is ever ordered or decided by it, since clocks go backwards."""
     return datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
+
+
+def other_version(label: str, version: object) -> LedgerError:
+    """What to do with a ledger that is not of this version."""
+    text = f"the ledger {label!r} has version {version!r}, and this dalenius reads version {SCHEMA}"
+    if version == FIRST:
+        return LedgerError(
+            f"{text}. Convert it once: `dalenius ledger convert {label} NEW` makes a new ledger with the same accounts "
+            "and all that was spent, and closes this one."
+        )
+    if version == CLOSED + FIRST:
+        return LedgerError(
+            f"the ledger {label!r} was closed: it was converted, and goes on in another. Use that one; `dalenius "
+            f"ledger convert {label} NEW` finishes a conversion that was interrupted, and says where it went."
+        )
+    if version == CLOSED + SCHEMA:
+        return LedgerError(
+            f"the ledger {label!r} is being made by a conversion that is not finished. Run `dalenius ledger convert "
+            f"OLD {label}` once more."
+        )
+    newer = isinstance(version, int) and version > SCHEMA
+    return LedgerError(f"{text}: {'install a newer dalenius' if newer else 'no dalenius wrote that'}.")

@@ -29,7 +29,7 @@ from dalenius.session.terms import (
     checked_name,
     checked_shares,
     listed,
-    read_filter,
+    read_terms,
     unit_text,
 )
 from dalenius.tables.facts.unit import Unit
@@ -290,10 +290,7 @@ class Ledger(Chain):
 def read_account(ledger: Ledger, entry: Entry, analyst: str | None) -> Account:
     """The account an entry opened, for one analyst (None: to look at)."""
     body = entry.content()
-    filter = read_filter(body)
-    shares = {name: Fraction(part) for name, part in body["shares"].items()}
-    check_share(analyst, shares, body["dataset"])
-    limit = filter.nothing.read(body["limit"])
-    return Account(
-        ledger, entry.seq, str(body["dataset"]), filter, limit, shares, analyst, unit_text(body["unit"])
-    )
+    filter, limit, shares = read_terms(body)
+    dataset, unit = str(body["dataset"]), unit_text(body["unit"])
+    check_share(analyst, shares, dataset)
+    return Account(ledger, entry.seq, dataset, filter, limit, shares, analyst, unit)

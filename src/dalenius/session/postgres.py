@@ -25,7 +25,8 @@ from dalenius.errors import InvalidParameter, LedgerDamaged, LedgerError
 from dalenius.session.address import WRITE, Address
 from dalenius.session.entries import Entry
 from dalenius.session.guards import GRANT, TABLES, TRIGGERS
-from dalenius.session.store import Rows, Store
+from dalenius.session.rows import Rows
+from dalenius.session.store import Store
 
 if TYPE_CHECKING:
     import psycopg

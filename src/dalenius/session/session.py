@@ -150,18 +150,9 @@ class Session:
         label = dataset_name(self.source, name, needed=ledger is not None)
         if ledger is None:
             ledger = _forgotten_with(self) / "forgotten.ledger"
-        terms = Terms(
-            label,
-            budget,
-            adjacency,
-            unit,
-            analyst,
-            shares,
-            self.source.place,
-            flag("moved", moved),
-            self.source.former if name is None else frozenset(),
-            reserve,
-        )
+        place, moved = self.source.place, flag("moved", moved)
+        former = self.source.former if name is None else frozenset[str]()
+        terms = Terms(label, budget, adjacency, unit, analyst, shares, place, moved, former, reserve)
         self.account: Account = SessionAccount(ledger, terms)
 
     def __repr__(self) -> str:
@@ -357,8 +348,8 @@ class Session:
         Parameters
         ----------
         model
-            With a guarantee that the session's budget can pay: ApproxDP(epsilon, delta) or GDP(mu) in a session with an
-            ApproxDP budget, GDP(mu) with a GDP budget, ZCDP(rho) with a ZCDP one and PureDP(epsilon) with a PureDP one.
+            With a guarantee that the session's budget can pay: any with a ZCDP or an ApproxDP budget, GDP(mu) or
+            PureDP(epsilon) with a GDP one, PureDP(epsilon) with a PureDP one.
         features
             Columns or expressions, as a list where the schema has their bounds, or with them: {"age": (18, 90)}.
         target

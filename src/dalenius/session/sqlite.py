@@ -41,7 +41,8 @@ from dalenius.errors import LedgerDamaged, LedgerError
 from dalenius.session.entries import SCHEMA, START, Entry
 from dalenius.session.fork_gate import gate
 from dalenius.session.ledger_file import looked_at, new_file
-from dalenius.session.store import Rows, Store
+from dalenius.session.rows import Rows
+from dalenius.session.store import Store
 
 APPLICATION = 0x44414C31
 """Marks the file as a ledger of ours ("DAL1"), for SQLite and for file(1)."""

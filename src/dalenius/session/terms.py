@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 from dalenius.calculus.guarantees import Filter, filter_of, from_record
+from dalenius.calculus.guarantees.cost import Cost
 from dalenius.core import checks
 from dalenius.core.adjacency import adjacency_record, read_adjacency
 from dalenius.errors import InvalidParameter, LedgerDamaged
@@ -29,12 +30,14 @@ def unit_text(unit: Any) -> str:
     return repr(Unit.from_record(unit)) if isinstance(unit, Mapping) else str(unit)
 
 
-def read_filter(body: Mapping[str, Any]) -> Filter:
-    """The filter of an account's body."""
+def read_terms(body: Mapping[str, Any]) -> tuple[Filter, Cost, dict[str, Fraction]]:
+    """The filter, the limit and the shares in the body of an account."""
     try:
         promise = from_record(body["promise"])
-        return filter_of(promise, read_adjacency(body["adjacency"]), body["reserve"] or 0)
-    except (KeyError, TypeError, ValueError):
+        filter = filter_of(promise, read_adjacency(body["adjacency"]), body["reserve"] or 0)
+        shares = {name: Fraction(part) for name, part in body["shares"].items()}
+        return filter, filter.nothing.read(body["limit"]), shares
+    except (ArithmeticError, AttributeError, KeyError, TypeError, ValueError):
         raise LedgerDamaged("an account of the ledger is not written as we write them.") from None
 
 

@@ -11,13 +11,13 @@ from dalenius.errors import DaleniusError, LedgerDamaged
 from dalenius.session.account import read_balance
 from dalenius.session.address import UNNAMED, is_address
 from dalenius.session.chain import BATCH, read_checkpoint
-from dalenius.session.entries import CLOSED, SCHEMA, START
+from dalenius.session.entries import CLOSED, SCHEMA, START, other_version
 from dalenius.session.memory import Memory, Tally
-from dalenius.session.store import Head, Store
+from dalenius.session.rows import Head
+from dalenius.session.store import Store
 from dalenius.session.stores import PATIENCE, place_text, store_at
-from dalenius.session.terms import read_filter
+from dalenius.session.terms import read_terms
 from dalenius.session.version1 import account_of
-from dalenius.session.versions import other_version
 
 MOST_PROBLEMS = 100
 
@@ -146,9 +146,7 @@ class _Reader:
 
     def _promise(self, seq: int, tally: Tally) -> None:
         body = tally.opening if self.version == SCHEMA else account_of(tally.opening)
-        filter = read_filter(body)
-        limit = filter.nothing.read(body["limit"])
-        shares = {name: Fraction(part) for name, part in body["shares"].items()}
+        filter, limit, shares = read_terms(body)
         # The limit of an approx budget is found by a search; another version may end an ulp away.
         allowed = filter.limit.amount * (1 + Fraction(1, 10**9))
         if not limit.fits(replace(filter.limit, amount=allowed)):

@@ -9,8 +9,8 @@ import pytest
 
 from dalenius.tables import Schema, Source, Unit
 from dalenius.tables.compute import exact
-from tests.tables import engines
 from tests.tables.engine_contract import EngineContract
+from tests.tables.engines import holds
 from tests.tables.engines.holds import Hold, NoSpark, spark_session
 from tests.tables.engines.test_nasty_records import check, questions
 from tests.tables.rows.test_names import check_both
@@ -40,7 +40,7 @@ class TestSpark(EngineContract):
     @pytest.fixture(scope="class")
     @classmethod
     def hold(cls, spark: Any, tmp_path_factory: pytest.TempPathFactory) -> Hold:
-        return engines.spark(spark, tmp_path_factory.mktemp("spark"))
+        return holds.spark(spark, tmp_path_factory.mktemp("spark"))
 
     @pytest.fixture
     def collating(self, spark: Any) -> Source | None:

@@ -109,7 +109,7 @@ WORLDS = {"duckdb": 3, "postgres": 2, "sqlite": 3, "spark": 1}
 
 SHARES: Mapping[str, Mapping[str, float]] = {
     "duckdb": {
-        "frames": 0.36,
+        "frames": 0.31,
         "Parquet files": 0.18,
         "Parquet files of equal rows": 0.12,
         "CSV files, records=lines": 0.1,
@@ -119,6 +119,7 @@ SHARES: Mapping[str, Mapping[str, float]] = {
         "given connections": 0.05,
         "pandas objects": 0.06,
         "whole sessions": 0.01,
+        "the same integers without an optimizer": 0.05,
     },
     "postgres": {"tables": 0.8, "tables of equal rows": 0.05, "the same integers as DuckDB": 0.15},
     "sqlite": {"files": 0.7, "files of equal rows": 0.1, "the same integers as DuckDB": 0.2},
@@ -178,6 +179,7 @@ def _duckdb(folder: Path) -> Iterator[Try]:
     yield neighbours(databases.given(), "duckdb", names=0)
     yield neighbours(objects.objects, "duckdb", forms=False)
     yield whole("duckdb", folder)
+    yield engines({"duckdb": stores.frame, "no optimizer": stores.plain_frame})
 
 
 def batch(attempt: Try, engine: str, number: int) -> tuple[Tally, Leak | None, float, float]:

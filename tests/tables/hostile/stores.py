@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from dalenius.tables import Source
-from dalenius.tables.engines.duckdb import frames
+from dalenius.tables.engines.duckdb import connection, frames
 from tests.tables.hostile.rows import COLUMNS, ROLES, Raw, World, fitted
 
 Hold = Callable[[int | None], Source]
@@ -92,8 +92,21 @@ def frame(world: World) -> Iterator[Hold]:
     source.close()
 
 
+@contextmanager
+def plain_frame(world: World) -> Iterator[Hold]:
+    """A frame in a DuckDB that optimizes nothing."""
+    with frame(world) as hold:
+        backend = hold(None)._backend
+        names = ",".join(name for (name,) in connection.run(backend, "SELECT name FROM duckdb_optimizers()"))
+        connection.run(backend, f"SET disabled_optimizers = '{names}'")
+        yield hold
+
+
 def parquet(folder: Path) -> Store:
-    """In a file, whose statistics and dictionaries DuckDB uses."""
+    """In a file, whose statistics and dictionaries DuckDB uses.
+
+    Arrow remembers where the parts of a file lie: what Arrow reads is opened again.
+    """
 
     @contextmanager
     def store(world: World) -> Iterator[Hold]:
@@ -101,6 +114,9 @@ def parquet(folder: Path) -> Store:
 
         def hold(number: int | None) -> Source:
             nonlocal source
+            if source is not None and _by_arrow(source):
+                source.close()
+                source = None
             write_parquet(world, number, path)
             if source is None:
                 source = called_data(Source.open(path))
@@ -112,6 +128,11 @@ def parquet(folder: Path) -> Store:
             source.close()
 
     return store
+
+
+def _by_arrow(source: Source) -> bool:
+    views = connection.run(source._backend, "SELECT view_name FROM duckdb_views() WHERE NOT internal")
+    return ("data",) in views
 
 
 def write_parquet(world: World, number: int | None, path: Path) -> Path:

@@ -25,7 +25,7 @@ from dalenius.calculus.engines.rounded import RoundedSum
 from dalenius.calculus.engines.saddle import Moments
 from dalenius.calculus.pairs import divergences
 from dalenius.calculus.pairs.atoms import Atoms
-from dalenius.calculus.pairs.pair import UNIT, Bounds, Pair, Reals, Terms
+from dalenius.calculus.pairs.pair import UNIT, Bounds, Pair, Terms
 from dalenius.calculus.pairs.renyi import best_order, profile_bound, renyi_atoms
 from dalenius.core.checks import float_up
 
@@ -174,9 +174,10 @@ class Direction:
     """One direction of a loss: the terms, and certified views of their sum."""
 
     def __init__(self, terms: Terms) -> None:
-        self.terms = merged(terms)
+        self.terms = terms
         self._answers: dict[tuple[float, Engine], Bounds] = {}
-        self.by_renyi = any(pair.renyi_is_tighter for pair, _ in self.terms)
+        self._reveals = divergences.reveals(terms)
+        self._by_renyi = not self._reveals and any(pair.renyi_is_tighter for pair, _ in terms)
 
     @property
     def _closed(self) -> bool:
@@ -211,17 +212,8 @@ class Direction:
         return self.upper.infinite if self.upper is not None else 0.0
 
     @property
-    def reveals(self) -> bool:
-        """Whether some outcome is possible for one neighbour only: no Renyi divergence is finite then."""
-        return divergences.reveals(self.terms)
-
-    @property
     def largest(self) -> float:
         return self.upper.largest if self.upper is not None else math.inf
-
-    def log_mgf(self, s: Reals) -> Reals:
-        """s times a bound on the Renyi divergence of order 1 + s, the tightest known term by term, rounded up."""
-        return divergences.log_mgf(self.terms, s)
 
     def delta(self, epsilon: float, engine: Engine = "auto") -> Bounds:
         """Certified bounds; asked again, the same answer, so that an epsilon found here keeps its delta."""
@@ -235,40 +227,29 @@ class Direction:
     def _delta(self, epsilon: float, engine: Engine) -> Bounds:
         if engine == "proof":
             self._provable()
-            return self._proof(epsilon)
-        upper = 1.0
-        both = None
-        if self.upper is not None:
+        upper, both = 1.0, None
+        if self.upper is not None and (engine != "proof" or all(pair.has_law for pair, _ in self.terms)):
             both = self.upper.delta(epsilon, engine)
             upper = both.upper
-        if self.by_renyi and not self.reveals:
-            upper = min(upper, profile_bound(self.log_mgf, epsilon))
-        lower = (
-            both.lower
-            if both is not None and self.lower is self.upper
-            else self.lower.delta(epsilon, engine).lower
-        )
-        return Bounds(min(lower, upper), upper)
+        if self._by_renyi:
+            upper = min(upper, self._renyi_bound(epsilon, engine))
+        known = both if both is not None and self.lower is self.upper else self.lower.delta(epsilon, engine)
+        return Bounds(min(known.lower, upper), upper)
+
+    def _renyi_bound(self, epsilon: float, engine: Engine) -> float:
+        log_mgf = partial(divergences.log_mgf, self.terms)
+        if engine != "proof":
+            return profile_bound(log_mgf, epsilon)
+        from dalenius.calculus.engines import proof
+
+        return proof.renyi_bound(self.terms, epsilon, best_order(log_mgf, epsilon)[0])
 
     def _provable(self) -> None:
         """Refuse what ball arithmetic has nothing to say about."""
         from dalenius.calculus.engines import proof
 
         for pair, _ in self.terms:
-            proof.check(pair, self.reveals)
-
-    def _proof(self, epsilon: float) -> Bounds:
-        """The same in ball arithmetic, or UnsupportedComposition."""
-        from dalenius.calculus.engines import proof
-
-        upper = 1.0
-        if all(pair.has_law for pair, _ in self.terms):
-            assert self.upper is not None
-            upper = self.upper.delta(epsilon, "proof").upper
-        if self.by_renyi and not self.reveals:
-            s, _ = best_order(self.log_mgf, epsilon)
-            upper = min(upper, proof.renyi_bound(self.terms, epsilon, s))
-        return Bounds(min(self.lower.delta(epsilon, "proof").lower, upper), upper)
+            proof.check(pair, self._reveals)
 
     def stays_below(self, epsilon: float, delta: float, engine: Engine = "auto") -> bool:
         """Whether delta(epsilon) <= delta is certain."""

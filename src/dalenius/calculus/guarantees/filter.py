@@ -38,11 +38,11 @@ from typing import Any, ClassVar
 
 from dalenius.calculus.guarantees.amounts import declared, declared_at_least, declared_at_most, rounded_down
 from dalenius.calculus.guarantees.cost import Cost
-from dalenius.calculus.guarantees.guarantee import Guarantee, either
+from dalenius.calculus.guarantees.guarantee import Guarantee
 from dalenius.calculus.loss import Loss, checked
 from dalenius.calculus.pairs.pair import Pair
+from dalenius.core import checks
 from dalenius.core.adjacency import ADD_REMOVE, Adjacency
-from dalenius.core.checks import shown
 from dalenius.errors import AdjacencyMismatch, InvalidParameter
 
 Reserve = float | str | Fraction
@@ -138,7 +138,7 @@ class Filter(ABC):
         pure = budget.as_pure() if isinstance(budget, Guarantee) else None
         found = budget if pure is None else pure
         if not isinstance(found, self.prices):
-            names = either([kind.__name__ for kind in self.prices])
+            names = checks.either([kind.__name__ for kind in self.prices])
             raise InvalidParameter(
                 f"this session's budget is {self.promise!r}, so a release is paid in {names}, not {budget!r}."
             )
@@ -211,7 +211,7 @@ def without_reserve(reserve: Reserve) -> None:
     """Refuse to set aside a part of epsilon where there is none."""
     if reserve_as_written(reserve) or isinstance(reserve, bool):
         raise InvalidParameter(
-            f"reserve is {shown(reserve)}, and only an ApproxDP budget sets epsilon aside; leave it out."
+            f"reserve is {checks.shown(reserve)}, and only an ApproxDP budget sets epsilon aside; leave it out."
         )
 
 
@@ -221,5 +221,5 @@ def reserve_as_written(reserve: Reserve) -> Fraction:
         return declared(reserve) if isinstance(reserve, float) else Fraction(reserve)
     except (TypeError, ValueError, ZeroDivisionError):
         raise InvalidParameter(
-            f"reserve is {shown(reserve)}; it must be a part of epsilon, such as 0.5."
+            f"reserve is {checks.shown(reserve)}; it must be a part of epsilon, such as 0.5."
         ) from None

@@ -7,7 +7,7 @@ adds up what releases cost (`filter.py` has the lemma that all filters rest on).
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar, Literal, Self
 
@@ -183,9 +183,4 @@ def budgets() -> str:
     from dalenius.calculus.guarantees import KINDS
 
     names = [f"{kind.__name__}({', '.join(kind.parameters)})" for kind in KINDS.values() if kind.currency]
-    return either(names)
-
-
-def either(names: Sequence[str]) -> str:
-    """Names for a message: a, b or c."""
-    return " or ".join([", ".join(names[:-1]), *names[-1:]]) if len(names) > 1 else "".join(names)
+    return checks.either(names)

@@ -8,12 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from dalenius.calculus.loss import Loss, call
-from dalenius.calculus.pairs.atoms import (
-    Atoms,
-    geometric_atoms,
-    lattice_atoms,
-    two_point_atoms,
-)
+from dalenius.calculus.pairs.atoms import Atoms, geometric_atoms, lattice_atoms, two_point_atoms
 from dalenius.calculus.pairs.discrete_gaussian import DiscreteGaussianAtoms
 from dalenius.calculus.pairs.pair import UNIT
 from dalenius.core import checks

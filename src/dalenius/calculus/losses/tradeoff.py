@@ -12,6 +12,7 @@ from dalenius.calculus.pairs.atoms import Atoms
 from dalenius.calculus.pairs.bracket import Bracket
 from dalenius.calculus.pairs.pair import Reals
 from dalenius.calculus.pairs.tabulate import lower_hull, symmetric_above
+from dalenius.calculus.theorems.duality import tradeoff_values
 from dalenius.core import checks
 from dalenius.core.adjacency import ADD_REMOVE, Adjacency
 from dalenius.errors import InvalidParameter
@@ -69,30 +70,7 @@ def chord_pair(f: Callable[[float], float]) -> Atoms:
 def _sampled(f: Callable[[float], float], points: int) -> tuple[Reals, Reals]:
     small = np.concatenate((np.geomspace(1e-30, 1e-3, points // 4), np.linspace(1e-3, 0.5, points // 4)[1:]))
     levels = np.unique(np.concatenate(([0.0], small, (1.0 - small[::-1])[1:], [1.0])))
-    try:
-        errors = np.array([float(f(float(a))) for a in levels])
-    except (TypeError, ValueError) as problem:
-        raise InvalidParameter(
-            f"f failed on a level in [0, 1]: {problem}. It must accept every level."
-        ) from None
-    _check(levels, errors)
-    return levels, errors
-
-
-def _check(levels: Reals, errors: Reals) -> None:
-    if not np.isfinite(errors).all() or (errors < -1e-15).any():
-        raise InvalidParameter("f takes a negative or non-finite value; a type II error lies in [0, 1].")
-    if (np.diff(errors) > 1e-12).any():
-        raise InvalidParameter("f increases somewhere; a larger level cannot make a test worse.")
-    if (errors > 1.0 - levels + 1e-12).any():
-        worst = float(levels[np.argmax(errors - (1 - levels))])
-        raise InvalidParameter(
-            f"f({worst:g}) exceeds 1 - {worst:g}; guessing at random does better than that."
-        )
-    slope = np.diff(errors) / np.diff(levels)
-    noise = 4e-16 / np.diff(levels)
-    if (np.diff(slope) < -1e-9 * np.abs(slope[1:]) - 4 * (noise[1:] + noise[:-1]) - 1e-9).any():
-        raise InvalidParameter("f is not convex; use its convex hull (tests may be randomised).")
+    return levels, tradeoff_values(f, levels)
 
 
 def _levels_below(x: Reals, y: Reals) -> tuple[Reals, Reals]:

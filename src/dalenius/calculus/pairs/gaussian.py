@@ -11,6 +11,7 @@ from scipy.special import ndtr
 
 from dalenius.calculus.pairs.pair import UNIT, Ball, Bounds, Decay, Pair, Reals, Terms, Tilted, Transform
 from dalenius.calculus.theorems.gaussian import gaussian_delta_bounds
+from dalenius.core.checks import float_up
 
 
 def normal_cells(edges: Reals) -> Reals:
@@ -52,8 +53,7 @@ class GaussianPair(Pair):
     @property
     def zcdp(self) -> float:
         # Rounded up only when mu^2/2 is not a float, so that a promise met exactly counts as met.
-        rho = float(self.square / 2)
-        return rho if Fraction(rho) >= self.square / 2 else math.nextafter(rho, math.inf)
+        return float_up(self.square / 2)
 
     @property
     def asymptote(self) -> tuple[float, float]:

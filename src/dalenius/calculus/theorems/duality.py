@@ -165,8 +165,7 @@ def profile_from_tradeoff(f: Tradeoff, epsilon: float, tolerance: float = 1e-13)
     gamma = math.exp(epsilon)
     ends = [10.0**-power for power in range(1, 17)] + [10.0**-power for power in range(18, 308, 6)]
     points = np.unique(np.array([0.0, 1.0, *np.linspace(0, 1, 65), *ends, *(1 - x for x in ends[:15])]))
-    values = _values(f, points)
-    _refuse_bumps(points, values)
+    values = tradeoff_values(f, points)
     for _ in range(200):
         best = float((gamma * points + values).min())
         floors = _cell_floors(points, values, gamma)
@@ -177,8 +176,7 @@ def profile_from_tradeoff(f: Tradeoff, epsilon: float, tolerance: float = 1e-13)
         if best - least <= tolerance or not split.any() or points.size > 20_000:
             break
         points = np.insert(points, np.flatnonzero(split) + 1, middles[split])
-        new = _values(f, middles[split])
-        values = np.insert(values, np.flatnonzero(split) + 1, new)
+        values = np.insert(values, np.flatnonzero(split) + 1, tradeoff_values(f, middles[split]))
     return min(1.0, max(0.0, math.nextafter(1 - least + 2 * ULP, math.inf)))
 
 
@@ -372,20 +370,25 @@ def _cell_floors(
     return floor - ULP * (4 + 4 * gamma * points[1:])
 
 
-def _values(f: Tradeoff, points: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    values = np.array([float(f(float(point))) for point in points])
-    if not np.all((values >= 0) & (values <= 1 - points + 1e-12)):
+def tradeoff_values(f: Tradeoff, levels: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """f at increasing levels. Bounds rest on f being a trade-off function: what is plainly none is refused."""
+    try:
+        errors = np.array([float(f(float(a))) for a in levels])
+    except (TypeError, ValueError) as problem:
         raise InvalidParameter(
-            "f leaves [0, 1 - alpha], so it is not a trade-off function; its argument must be the level."
-        )
-    return values
-
-
-def _refuse_bumps(points: npt.NDArray[np.float64], values: npt.NDArray[np.float64]) -> None:
-    # The bound rests on convexity. A grid cannot prove it, but it catches curves that are plainly not.
-    share = (points[1:-1] - points[:-2]) / (points[2:] - points[:-2])
-    chord = values[:-2] + share * (values[2:] - values[:-2])
-    if np.any(values[1:-1] > chord + 1e-9):
+            f"f failed on a level in [0, 1]: {problem}. It must accept every level."
+        ) from None
+    if not np.isfinite(errors).all() or (errors < -1e-15).any():
+        raise InvalidParameter("f takes a negative or non-finite value; a type II error lies in [0, 1].")
+    if (np.diff(errors) > 1e-12).any():
+        raise InvalidParameter("f increases somewhere; a larger level cannot make a test worse.")
+    if (errors > 1.0 - levels + 1e-12).any():
+        worst = float(levels[np.argmax(errors - (1 - levels))])
         raise InvalidParameter(
-            "f is not convex, so it is not a trade-off function; take its lower convex hull first."
+            f"f({worst:g}) exceeds 1 - {worst:g}, so f is not a trade-off function: guessing at random does better."
         )
+    slope = np.diff(errors) / np.diff(levels)
+    noise = VALUE_ERROR / np.diff(levels)
+    if (np.diff(slope) < -1e-9 * np.abs(slope[1:]) - 4 * (noise[1:] + noise[:-1]) - 1e-9).any():
+        raise InvalidParameter("f is not convex; use its convex hull (tests may be randomised).")
+    return errors

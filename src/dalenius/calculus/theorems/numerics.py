@@ -30,10 +30,7 @@ def down(value: float, ulps: float = 4.0) -> float:
 
 def exact_sum_up(values: Iterable[float]) -> float:
     """The least float not below the exact sum: nothing is added when the sum is representable."""
-    terms = list(values)
-    total = math.fsum(terms)
-    # fsum rounds the exact sum once, so the sign of the exact residual is itself exact.
-    return math.nextafter(total, math.inf) if math.fsum([*terms, -total]) > 0 else total
+    return checks.float_up(sum(map(Fraction, values), Fraction(0)))
 
 
 def product_up(count: int, value: float) -> float:
