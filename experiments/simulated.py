@@ -179,7 +179,7 @@ class Errors:
         counts = self._errors.copy()
         counts[:, : noise.measure.size] += exact[noise.measure]
         ranks = {
-            (noise.measure, levels): read(counts, noise.measure.size, levels, noise.sigma, noise.law.gaussian)
+            (noise.measure, levels): read(counts, noise.measure.size, levels, noise.law.smooth)
             for levels in wanted(made, noise)
         }
         return Released(exact.columns, list(exact.keys), {}, ranks)

@@ -61,7 +61,7 @@ class TestBadInput:
             ({"trials": 1000.5}, "trials"),
             ({"delta": 1.0}, "delta"),
             ({"delta": -0.1}, "delta"),
-            ({"confidence": 1.0}, "confidence is 1.0; it must be a number above 0 and below 1"),
+            ({"confidence": 1.0}, "confidence is 1.0; it must be a number strictly between 0 and 1"),
             ({"confidence": 0.0}, "confidence"),
             ({"confidence": "high"}, "confidence"),
             ({"pair": None}, "name two neighbouring inputs"),

@@ -61,9 +61,8 @@ class Truthful(RandomizedResponse):
 class Thin(Laplace):
     """Right for one number, ten times too little noise for longer vectors."""
 
-    def _noisy(self, numbers: Any, shape: Any) -> Any:
-        found = super()._noisy(numbers, shape)
-        return numbers + (found - numbers) / 10 if numbers.size > 1 else found
+    def _draw(self, size: int, shape: tuple[int, ...]) -> Any:
+        return super()._draw(size, shape) // (10 if size > 1 else 1)
 
 
 class ThinGaussian(Gaussian):

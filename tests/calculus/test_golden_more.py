@@ -14,8 +14,8 @@ import pytest
 
 import dalenius as dp
 from dalenius import losses
+from dalenius.adaptive.selection import trial_counts
 from dalenius.learn import ExponentialMean, GradientMean, PoissonTries
-from dalenius.learn.methods import trial_counts
 from dalenius.learn.methods.objective_perturbation import ObjectivePerturbation
 from dalenius.learn.methods.pure_objective_perturbation import OUTPUT_SHARE, PureObjectivePerturbation
 from dalenius.learn.models import mean as mean_module
@@ -79,7 +79,7 @@ def test_exponential_mean_is_as_wide_as_printed(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(Exponential, "release", release)
     for epsilon in (0.5, 1.0):
         ExponentialMean(dp.PureDP(epsilon)).fit(HALVES)
-    places = np.linspace(0, 1, mean_module.CANDIDATES + 1)
+    places = np.array(mean_module.PLACES) / mean_module.STEPS
     right, other = (deviation(places, scores / scale) for scores, scale in seen)
     assert right == pytest.approx(0.0316228, abs=2e-7)
     assert other == pytest.approx(0.0316228 / math.sqrt(2), abs=2e-7)

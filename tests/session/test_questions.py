@@ -21,7 +21,7 @@ from dalenius.learn.saved import WORDS, _record
 from dalenius.session.fit import Fitting
 from dalenius.session.record import questions
 from dalenius.tables import Field, Schema, Source, Table, count, histogram, mean, quantiles
-from dalenius.tables.facts.constants import constant_record, nulls_record, read_constant, read_nulls
+from dalenius.tables.facts.forms import constant_record, nulls_record, read_constant, read_nulls
 
 CONSTANTS: list[Any] = [
     *(False, True, 0, 1, 2**62, "1", "true", "", "null", 0.0, -0.0, 1.0, 1e-320, 0.1),

@@ -30,6 +30,7 @@ from dalenius.tables.release.estimates import Wanted, columns
 from dalenius.tables.release.record import answer_record, read_answer
 from dalenius.tables.release.released import release
 from dalenius.tables.sql import parse_aggregates
+from dalenius.tables.statistics.column import Column
 from tests.noise.seeded import seeded
 
 KEYS = ["a", "b"]
@@ -106,6 +107,13 @@ class AggregateContract:
         assert first.canonical() == second.canonical()
         assert all(self.asked.weight(role) > 0 for role, _ in first.roles[0])
 
+    def test_it_has_one_spelling(self) -> None:
+        scope = large()[1].table().scope()
+        normal = self.asked.normal(scope)
+        assert normal.normal(scope) == normal
+        assert normal.roles(scope) == self.asked.roles(scope)
+        assert from_record(normal.record()) == normal
+
     @pytest.mark.parametrize("adjacency", [ADD_REMOVE, REPLACE_ONE])
     def test_no_neighbour_moves_a_measure_further_than_is_claimed(self, adjacency: Adjacency) -> None:
         rng = np.random.default_rng(7)
@@ -132,7 +140,7 @@ class AggregateContract:
 
     # -- what comes of it ----------------------------------------------------------------------------
 
-    def estimated(self, sampling: bool = False) -> tuple[list[dp.tables.answer.Column], list[Any]]:
+    def estimated(self, sampling: bool = False) -> tuple[list[Column], list[Any]]:
         data, source = large()
         query = source.table().agg(r=self.asked)
         with seeded(1):

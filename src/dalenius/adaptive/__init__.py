@@ -13,6 +13,7 @@ from dalenius.adaptive.ptr import (
     ProposeTestRelease,
     Refusal,
     StableMode,
+    StableScale,
     StableValue,
 )
 from dalenius.adaptive.smooth.gaussian import SmoothGaussian
@@ -37,6 +38,7 @@ __all__ = [
     "SmoothLaplaceLogNormal",
     "SmoothStudentT",
     "StableMode",
+    "StableScale",
     "StableValue",
     "median",
     "median_mechanism",

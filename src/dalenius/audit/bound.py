@@ -10,11 +10,10 @@ import numpy as np
 
 from dalenius.audit.attack import Attack
 from dalenius.audit.choose import Rejection, choose
-from dalenius.audit.draws import Release
 from dalenius.audit.result import Audit
 from dalenius.audit.rows import Layout, Rows, Statistic
 from dalenius.audit.scores.learn import learn
-from dalenius.audit.subjects import Subject, subjects
+from dalenius.audit.subjects import Release, Subject, subjects
 from dalenius.core import checks
 from dalenius.errors import InvalidParameter
 from dalenius.mechanisms.mechanism import Mechanism
@@ -103,10 +102,9 @@ def lower_bound(
     """
     trials = checks.count("trials", trials, MIN_TRIALS)
     delta = checks.failure_probability("delta", delta)
-    confidence = checks.number("confidence", confidence, "a number above 0 and below 1")
-    if not 0.0 < confidence < 1.0:
-        raise InvalidParameter(f"confidence is {confidence}; it must be a number above 0 and below 1.")
-    if not _are_functions(statistics):
+    confidence = checks.confidence(confidence)
+    given: object = statistics
+    if not isinstance(given, Sequence) or not all(map(callable, given)):
         raise InvalidParameter(
             f"statistics is {checks.shown(statistics)}; it must be a list of functions of one output."
         )
@@ -133,10 +131,6 @@ def lower_bound(
         warnings.warn(note, UserWarning, stacklevel=2)
     claim = mechanism.loss if isinstance(mechanism, Mechanism) else None
     return Audit(_subject(mechanism), tuple(attacks), trials, delta, confidence, claim, tuple(unseen))
-
-
-def _are_functions(statistics: object) -> bool:
-    return isinstance(statistics, Sequence) and all(map(callable, statistics))
 
 
 def _attacks(
@@ -185,16 +179,14 @@ def _measured(
     label: str, rejections: Sequence[Rejection], shares: Sequence[float], first: Rows, second: Rows
 ) -> list[Attack]:
     """Each set measured on fresh draws; every score is worked out once."""
-    attacks: dict[int, Attack] = {}
-    for score in {id(r.score): r.score for r in rejections}.values():
-        one, other = score(first), score(second)
-        for k, r in enumerate(rejections):
-            if r.score is score:
-                accused, innocent = (one, other) if r.accuses == "first" else (other, one)
-                misses = len(accused) - r.count(accused)
-                when = f"{label}: {r.when}" if label else r.when
-                attacks[k] = Attack(r.accuses, when, r.count(innocent), misses, len(accused), shares[k])
-    return [attacks[k] for k in range(len(rejections))]
+    values = {score: (score(first), score(second)) for score in {r.score for r in rejections}}
+    attacks = []
+    for r, share in zip(rejections, shares, strict=True):
+        accused, innocent = values[r.score] if r.accuses == "first" else reversed(values[r.score])
+        when = f"{label}: {r.when}" if label else r.when
+        misses = len(accused) - r.count(accused)
+        attacks.append(Attack(r.accuses, when, r.count(innocent), misses, len(accused), share))
+    return attacks
 
 
 def _pairs(mechanism: object, pair: object) -> list[tuple[Any, Any]]:
@@ -215,6 +207,5 @@ def _pairs(mechanism: object, pair: object) -> list[tuple[Any, Any]]:
 
 
 def _subject(mechanism: Mechanism | Release) -> str:
-    if isinstance(mechanism, Mechanism):
-        return repr(mechanism)
-    return getattr(mechanism, "__name__", None) or repr(mechanism)
+    named = not isinstance(mechanism, Mechanism) and getattr(mechanism, "__name__", None)
+    return named or repr(mechanism)

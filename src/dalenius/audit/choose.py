@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from dalenius.audit.rows import Reals, Rows
+from dalenius.audit.rows import Rows
 from dalenius.audit.scores.score import Score
+from dalenius.core.arrays import Ints, Reals
 
 Side = Literal["first", "second"]
+Goal = Callable[[Reals, Reals], Reals]
+"""What a set is wanted for: how good it is, from its errors of type I and II."""
 
 SLOPES = (0.0, 0.1, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 10.0)
 """Epsilons for each of which the best set is sought: corners of the trade-off curve."""
@@ -66,40 +68,37 @@ def choose(
     scores: Sequence[Score], first: Rows, second: Rows, delta: float, failure: float
 ) -> tuple[Rejection, list[Rejection]]:
     """The set that promises the largest epsilon at `delta`, and sets for the rest of the curve."""
-    goals = [_Goal(delta, None), *(_Goal(0.0, slope) for slope in SLOPES)]
+    goals = [_at_delta(delta), *map(_at_epsilon, SLOPES)]
     if len(scores) > SCREENED:
         # Most scores are hopeless; a few draws show it.
         some = slice(SCREEN_ROWS)
         candidates = [c for score in scores for c in _candidates(score, first[some], second[some], failure)]
-        kept = {id(c.score) for goal in goals for _, _, c in _ranked(candidates, goal)[:SCREENED]}
-        scores = [score for score in scores if id(score) in kept]
+        kept = {c.score for goal in goals for _, _, c in _ranked(candidates, goal)[:SCREENED]}
+        scores = [score for score in scores if score in kept]
     candidates = [c for score in scores for c in _candidates(score, first, second, failure)]
-    best: dict[tuple[int, float, Side], Rejection] = {}
+    best: dict[tuple[Score, float, Side], Rejection] = {}
     for goal in goals:
         _, k, c = _ranked(candidates, goal)[0]
-        best.setdefault((id(c.score), float(c.thresholds[k]), c.accuses), c.rejection(k))
+        best.setdefault((c.score, float(c.thresholds[k]), c.accuses), c.rejection(k))
     primary, *rest = best.values()
     return primary, rest
 
 
-@dataclass(frozen=True)
-class _Goal:
-    """What a set is wanted for: a large epsilon at `delta`, or a large delta at an epsilon (`slope`)."""
-
-    delta: float
-    slope: float | None
-
-    def gain(self, one: Reals, two: Reals) -> Reals:
-        if self.slope is not None:
-            return 1 - two - math.exp(self.slope) * one
-        return np.log(np.maximum(1 - two - self.delta, 1e-300)) - np.log(one)
+def _at_delta(delta: float) -> Goal:
+    """A large epsilon at `delta`."""
+    return lambda one, two: np.log(np.maximum(1 - two - delta, 1e-300)) - np.log(one)
 
 
-def _ranked(candidates: Sequence[_Candidates], goal: _Goal) -> list[tuple[float, int, _Candidates]]:
+def _at_epsilon(epsilon: float) -> Goal:
+    """A large delta at `epsilon`."""
+    return lambda one, two: 1 - two - math.exp(epsilon) * one
+
+
+def _ranked(candidates: Sequence[_Candidates], goal: Goal) -> list[tuple[float, int, _Candidates]]:
     """Every candidate's best threshold for a goal, its errors taken either way round; the best first."""
     ranked = []
     for c in candidates:
-        gains = np.maximum(goal.gain(c.type_one, c.type_two), goal.gain(c.type_two, c.type_one))
+        gains = np.maximum(goal(c.type_one, c.type_two), goal(c.type_two, c.type_one))
         k = int(np.argmax(gains))
         ranked.append((float(gains[k]), k, c))
     return sorted(ranked, key=lambda x: -x[0])
@@ -131,7 +130,7 @@ def _thresholds(values: Reals) -> Reals:
     return np.unique(values[np.unique(ranks)])
 
 
-def _wilson(hits: NDArray[np.int64], trials: int, z: float) -> Reals:
+def _wilson(hits: Ints, trials: int, z: float) -> Reals:
     """Wilson's upper limit: near enough to the exact one to choose by."""
     p: Reals = hits / trials
     spread = z * np.sqrt(p * (1 - p) / trials + z * z / (4.0 * trials**2))

@@ -17,39 +17,35 @@ Claim = Loss | Guarantee | Mechanism | float
 
 def refuted(audit: Audit, claim: Claim) -> bool:
     """Whether some measured attack beats what the claim allows."""
-    if isinstance(claim, Mechanism):
-        claim = claim.loss
-    if isinstance(claim, int | float) and not isinstance(claim, bool):
-        claim = PureDP(claim)
-    match claim:
-        case PureDP():
-            return audit.epsilon_at(0.0) > claim.epsilon
-        case ApproxDP():
-            return audit.delta(claim.epsilon) > claim.delta
-        case GDP():
-            return audit.gdp > claim.mu
-        case TradeOff():
-            return any(claim.f(one) > two for one, two in audit.points)
-        case Guarantee():
-            return _beaten(audit, claim.loss())
-        case Loss():
-            return _beaten(audit, claim)
-    raise InvalidParameter(
-        f"the claim is {claim!r}; it must be a loss, a guarantee such as dalenius.PureDP(1.0), a mechanism, "
-        "or an epsilon."
-    )
+    match _stated(claim):
+        case PureDP(epsilon=epsilon):
+            return audit.epsilon_at(0.0) > epsilon
+        case ApproxDP(epsilon=epsilon, delta=delta):
+            return audit.delta(epsilon) > delta
+        case GDP(mu=mu):
+            return audit.gdp > mu
+        case TradeOff(f=f):
+            return any(f(one) > two for one, two in audit.points)
+    return _beaten(audit, as_loss(claim))
 
 
 def as_loss(claim: Claim) -> Loss:
     """The worst loss a claim allows."""
-    match claim:
-        case Mechanism():
-            return claim.loss
-        case Guarantee():
-            return claim.loss()
-        case Loss():
-            return claim
-    return PureDP(claim).loss()
+    stated = _stated(claim)
+    return stated if isinstance(stated, Loss) else stated.loss()
+
+
+def _stated(claim: Claim) -> Loss | Guarantee:
+    if isinstance(claim, Mechanism):
+        return claim.loss
+    if isinstance(claim, Loss | Guarantee):
+        return claim
+    if not isinstance(claim, bool) and isinstance(claim, int | float):
+        return PureDP(claim)
+    raise InvalidParameter(
+        f"the claim is {claim!r}; it must be a loss, a guarantee such as dalenius.PureDP(1.0), a mechanism, "
+        "or an epsilon."
+    )
 
 
 def _beaten(audit: Audit, loss: Loss) -> bool:

@@ -11,6 +11,7 @@ import numpy as np
 from dalenius.audit.attack import Attack
 from dalenius.audit.claims import Claim, as_loss, refuted
 from dalenius.calculus.loss import Loss
+from dalenius.calculus.pairs.tabulate import lower_hull
 from dalenius.core import checks
 from dalenius.core.decimals import rounded_down
 from dalenius.errors import InvalidParameter
@@ -122,12 +123,8 @@ class Audit:
         """
         corners = {(a.type_one, a.type_two) for a in self.attacks}
         corners |= {(two, one) for one, two in corners}
-        hull: list[tuple[float, float]] = []
-        for point in sorted(corners | {(0.0, 1.0), (1.0, 0.0)}):
-            while len(hull) > 1 and _turns_right(hull[-2], hull[-1], point):
-                hull.pop()
-            hull.append(point)
-        return tuple(hull)
+        one, two = lower_hull(*np.array(sorted(corners | {(0.0, 1.0), (1.0, 0.0)})).T)
+        return tuple(zip(one.tolist(), two.tolist(), strict=True))
 
     def tradeoff(self, alpha: float) -> float:
         """The release is not f-DP for any f above this at alpha: the errors of some attack are that small.
@@ -222,7 +219,3 @@ class Audit:
         from dalenius.audit.plot import plot
 
         return plot(self, path, self.claim if claim is None else as_loss(claim))
-
-
-def _turns_right(a: tuple[float, float], b: tuple[float, float], c: tuple[float, float]) -> bool:
-    return (b[0] - a[0]) * (c[1] - a[1]) <= (b[1] - a[1]) * (c[0] - a[0])

@@ -12,7 +12,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dalenius.audit.leaves import (
     EXACT,
@@ -26,16 +25,14 @@ from dalenius.audit.leaves import (
     leaves,
     written,
 )
+from dalenius.core.arrays import Array, Ints, Reals
 from dalenius.errors import InvalidParameter
 
-Reals = NDArray[np.float64]
-Ints = NDArray[np.int64]
 Label = tuple[str, Any]
 Statistic = Callable[[Any], float]
 
 UNSEEN, NUMBER, MISSING, NAN, FIRST_LABEL = -1, 0, 1, 2, 3
 MAX_COLUMNS = 512
-MAX_KNOWN = 10_000
 MAX_FORMS = 64
 FORM = ("its form",)
 SIMPLE = frozenset({int, float, bool, str, bytes, type(None)})
@@ -105,7 +102,7 @@ class Layout:
 
     @classmethod
     def _of_arrays(
-        cls, arrays: list[NDArray[Any]], shape: tuple[int, ...], labels: dict[Label, int], twice: bool
+        cls, arrays: list[Array], shape: tuple[int, ...], labels: dict[Label, int], twice: bool
     ) -> Layout:
         wide = any(_beyond(array) for array in arrays)
         paths: list[Path] = list(np.ndindex(shape))
@@ -124,15 +121,9 @@ class Layout:
         cls, samples: Sequence[Sequence[Any]], labels: dict[Label, int], opaque: bool, twice: bool
     ) -> Layout:
         counts: Counter[Path] = Counter([FORM] if labels else [])
-        known: set[str] = set()
         texts: dict[Path, list[str | bytes]] = defaultdict(list)
         for sample in samples:
-            for output in sample:
-                if (key := _key(output)) is not None:
-                    if key in known:
-                        continue
-                    if len(known) < MAX_KNOWN:
-                        known.add(key)
+            for output in (sample[i] for i, first in enumerate(_first_alike(sample)) if i == first):
                 for path, leaf in _seen(output, twice):
                     if not opaque:
                         _check_readable(leaf, *(path if path not in counts else ()))
@@ -163,12 +154,12 @@ class Layout:
         else:
             values, codes = self._leaves(sample)
         if self.paths and self.paths[-1] == FORM:
-            known = [self.labels.get(("form", shown), UNSEEN) for shown in _forms(sample, each=True)]
+            known = [self.labels.get(("form", shown), UNSEEN) for shown in _forms(sample)]
             codes = codes.copy()
             codes[:, -1], values[:, -1] = known, np.nan
         return Rows(values, codes, extra)
 
-    def _numbers(self, array: NDArray[Any]) -> tuple[Reals, Ints]:
+    def _numbers(self, array: Array) -> tuple[Reals, Ints]:
         values = _spread(array, self.twice, self.wide)
         if self.kept is not None:
             values = values[:, self.kept]
@@ -183,15 +174,11 @@ class Layout:
         column = {path: j for j, path in enumerate(self.paths)}
         values = np.full((len(sample), len(self.paths)), np.nan)
         codes = np.full(values.shape, MISSING, dtype=np.int64)
-        known: dict[str, int] = {}
-        for i, output in enumerate(sample):
-            if (key := _key(output)) is not None:
-                if (same := known.get(key)) is not None:
-                    values[i], codes[i] = values[same], codes[same]
-                    continue
-                if len(known) < MAX_KNOWN:
-                    known[key] = i
-            for path, leaf in _seen(output, self.twice, self.texts):
+        for i, first in enumerate(_first_alike(sample)):
+            if first < i:
+                values[i], codes[i] = values[first], codes[first]
+                continue
+            for path, leaf in _seen(sample[i], self.twice, self.texts):
                 j = column.get(path)
                 if j is None:
                     continue
@@ -215,7 +202,7 @@ class Layout:
 CONTRASTS = ("second - first", "second + first")
 
 
-def _spread(array: NDArray[Any], twice: bool, wide: bool) -> Reals:
+def _spread(array: Array, twice: bool, wide: bool) -> Reals:
     """Every column an array gives rise to."""
     flat = array.reshape(len(array), -1)
     parts = [flat.astype(np.float64)]
@@ -227,7 +214,7 @@ def _spread(array: NDArray[Any], twice: bool, wide: bool) -> Reals:
     return np.concatenate(parts, axis=1)
 
 
-def _beyond(array: NDArray[Any]) -> bool:
+def _beyond(array: Array) -> bool:
     """Integers that a double would round."""
     return array.dtype.kind in "iu" and bool(((array > EXACT) | (array < -EXACT)).any())
 
@@ -244,12 +231,11 @@ def _seen(
             yield from written(leaf, path, texts[path])
 
 
-def _forms(sample: Sequence[Any], each: bool = False) -> Sequence[str] | set[str]:
-    """The forms of the outputs, one for each or all that occur; the rows of an array have one."""
+def _forms(sample: Sequence[Any]) -> list[str]:
+    """The form of each output; the rows of an array have one."""
     if isinstance(sample, np.ndarray):
-        shown = f"array of {sample.dtype}"
-        return [shown] * len(sample) if each else {shown}
-    return list(map(form, sample)) if each else set(map(form, sample))
+        return [f"array of {sample.dtype}"] * len(sample)
+    return list(map(form, sample))
 
 
 def _seldom_repeats(values: list[str | bytes], total: int) -> bool:
@@ -257,7 +243,7 @@ def _seldom_repeats(values: list[str | bytes], total: int) -> bool:
     return len(set(values)) > max(20, total // 4)
 
 
-def _plain(sample: Any) -> NDArray[Any] | None:
+def _plain(sample: Any) -> Array | None:
     """The sample as an array of numbers, if it is one without any conversion of text or gaps."""
     if not isinstance(sample, np.ndarray):
         kinds = set(map(type, sample))
@@ -283,6 +269,13 @@ def _most_telling(samples: list[Reals]) -> Ints:
     spread = np.nan_to_num(one.std(axis=0) + other.std(axis=0)) + 1e-300
     apart = np.nan_to_num(np.abs(one.mean(axis=0) - other.mean(axis=0)) / spread)
     return np.sort(np.argsort(-apart, kind="stable")[:MAX_COLUMNS])
+
+
+def _first_alike(sample: Sequence[Any]) -> list[int]:
+    """For each output where the same one stood first, if it is one of those that are quickly compared."""
+    known: dict[str, int] = {}
+    keys = map(_key, sample)
+    return [i if key is None else known.setdefault(key, i) for i, key in enumerate(keys)]
 
 
 def _key(output: Any) -> str | None:

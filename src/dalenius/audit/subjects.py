@@ -6,9 +6,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from dalenius.audit.draws import Release, checked
+from dalenius.errors import InvalidParameter
 from dalenius.mechanisms.mechanism import Mechanism
 
+Release = Callable[..., Any]
 Draw = Callable[[Any, int], Sequence[Any]]
 
 MIN_SINGLE, MAX_SINGLE = 200, 2000
@@ -69,6 +70,16 @@ def _loop(release: Release) -> Draw:
 
 def _batch(releases: Release) -> Draw:
     return lambda value, times: checked(releases(value, times), times)
+
+
+def checked(drawn: Sequence[Any], times: int) -> Sequence[Any]:
+    """What came back, if it is one output per trial."""
+    if len(drawn) != times:
+        raise InvalidParameter(
+            f"{times} releases were asked for and {len(drawn)} came back; a batch must hold one output per "
+            "trial along its first axis."
+        )
+    return drawn
 
 
 def _loop_again(label: str, release: Release, pair: tuple[Any, Any], trials: int) -> Subject:

@@ -41,3 +41,40 @@ def last_true(
             break
         low, high = (middle, high) if holds(middle) else (low, middle)
     return low, high
+
+
+def change_point(
+    holds: Callable[[float], bool], start: float, *, relative: float = 0.0, factor: float = 2.0
+) -> tuple[float, float]:
+    """The same for a property of small positive numbers that large ones lack, the ends sought from `start`.
+
+    Parameters
+    ----------
+    holds
+        The property.
+    start
+        Where to begin; a guess.
+    relative
+        How close is close enough, relative to the larger magnitude; 0 for neighbouring floats.
+    factor
+        By what to go on while the end is not reached.
+
+    Returns
+    -------
+    tuple of float
+        (the last number seen to have the property, or 0; the last one seen to lack it).
+
+    Examples
+    --------
+    >>> low, high = change_point(lambda x: x * x <= 2.0, 100.0)
+    >>> low * low <= 2.0 < high * high
+    True
+    """
+    low = high = start
+    if holds(start):
+        while holds(high):
+            low, high = high, high * factor
+    else:
+        while low > 0 and not holds(low):
+            low, high = low / factor, low
+    return last_true(holds, low, high, relative=relative)

@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 import operator
 import os
+import sys
 from collections.abc import Callable, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -99,16 +101,31 @@ def count(name: str, value: object, least: int = 0) -> int:
     return result
 
 
+def interval(name: str, value: object) -> tuple[float, float]:
+    """Two finite numbers, the lower one first, and a finite number apart."""
+    if not isinstance(value, Sequence | np.ndarray) or isinstance(value, str) or len(value) != 2:
+        raise InvalidParameter.of(
+            name, f"{name} is {shown(value)}; it must be (lowest, highest): what is public about the values."
+        )
+    low, high = number(f"{name}[0]", value[0]), number(f"{name}[1]", value[1])
+    if not low < high or not math.isfinite(high - low):
+        raise InvalidParameter.of(
+            name, f"{name} is ({low:g}, {high:g}); the first must be below the second, a finite number apart."
+        )
+    return low, high
+
+
 def is_one_of(value: object, *words: str) -> bool:
     """Whether it is one of these words; an array, which cannot be compared with them, is none."""
     return isinstance(value, str) and value in words
 
 
-def one_of(name: str, value: object, *words: str) -> None:
-    """Refuse what is not one of these words."""
+def one_of(name: str, value: object, *words: str) -> Any:
+    """One of these words."""
     if not is_one_of(value, *words):
         known = either([repr(word) for word in words])
         raise InvalidParameter.of(name, f"{name} is {shown(value)}; it must be {known}.")
+    return value
 
 
 def either(names: Sequence[str]) -> str:
@@ -143,8 +160,8 @@ def path(name: str, value: object) -> Path:
 
 
 def ratio_up(a: float, b: float) -> float:
-    """a / b rounded up: exact when the quotient is a float."""
-    return float_up(Fraction(a) / Fraction(b))
+    """a / b rounded up: exact when the quotient is a float; infinity for a = infinity or b = 0."""
+    return float_up(Fraction(a) / Fraction(b)) if b and math.isfinite(a) else math.inf
 
 
 def float_up(exact: Fraction) -> float:
@@ -152,7 +169,7 @@ def float_up(exact: Fraction) -> float:
     try:
         nearest = float(exact)
     except OverflowError:
-        return math.inf
+        return math.inf if exact > 0 else -sys.float_info.max
     return nearest if Fraction(nearest) >= exact else math.nextafter(nearest, math.inf)
 
 

@@ -1,62 +1,42 @@
 """Private models with scikit-learn's manners: `dp.learn.LogisticRegression(dp.ApproxDP(1.0, 1e-5)).fit(X, y)`."""
 
-from __future__ import annotations
-
-from dalenius.adaptive.selection.trial_counts import (
-    FixedTries,
-    GeometricTries,
-    NegativeBinomialTries,
-    PoissonTries,
+from dalenius.adaptive.selection.trial_counts import FixedTries as FixedTries
+from dalenius.adaptive.selection.trial_counts import GeometricTries as GeometricTries
+from dalenius.adaptive.selection.trial_counts import NegativeBinomialTries as NegativeBinomialTries
+from dalenius.adaptive.selection.trial_counts import PoissonTries as PoissonTries
+from dalenius.core.exports import exported
+from dalenius.learn.data.refits import Refits as Refits
+from dalenius.learn.methods.descent import Descent as Descent
+from dalenius.learn.models.adaptive_posterior_sample_regression import (
+    AdaptivePosteriorSampleRegression as AdaptivePosteriorSampleRegression,
 )
-from dalenius.learn.data.refits import Refits
-from dalenius.learn.methods.descent import Descent
-from dalenius.learn.models.adaptive_posterior_sample_regression import AdaptivePosteriorSampleRegression
-from dalenius.learn.models.classifiers import LinearSVC, LogisticRegression
-from dalenius.learn.models.data_quality import RowCheck
+from dalenius.learn.models.classifiers import LinearSVC as LinearSVC
+from dalenius.learn.models.classifiers import LogisticRegression as LogisticRegression
+from dalenius.learn.models.data_quality import RowCheck as RowCheck
+from dalenius.learn.models.exponential_regression import ExponentialLeastSquares as ExponentialLeastSquares
 from dalenius.learn.models.exponential_regression import (
-    ExponentialLeastSquares,
-    ExponentialQuantileRegression,
-    GradientLeastSquares,
-    GradientQuantileRegression,
+    ExponentialQuantileRegression as ExponentialQuantileRegression,
 )
-from dalenius.learn.models.linear_regression import LinearRegression
-from dalenius.learn.models.mean import ExponentialMean, GradientMean
-from dalenius.learn.models.posterior_sample_regression import PosteriorSampleRegression
-from dalenius.learn.models.public_bounds import PublicBounds
-from dalenius.learn.models.quantile import ExponentialQuantile, GradientQuantile
-from dalenius.learn.models.regressors import HuberRegression, PoissonRegression
-from dalenius.learn.models.search import PrivateSearch
-from dalenius.learn.models.subsample_aggregate import SubsampleAggregate
-from dalenius.learn.saved import from_json, load, save, to_json
+from dalenius.learn.models.exponential_regression import GradientLeastSquares as GradientLeastSquares
+from dalenius.learn.models.exponential_regression import (
+    GradientQuantileRegression as GradientQuantileRegression,
+)
+from dalenius.learn.models.linear_regression import LinearRegression as LinearRegression
+from dalenius.learn.models.mean import ExponentialMean as ExponentialMean
+from dalenius.learn.models.mean import GradientMean as GradientMean
+from dalenius.learn.models.posterior_sample_regression import (
+    PosteriorSampleRegression as PosteriorSampleRegression,
+)
+from dalenius.learn.models.public_bounds import PublicBounds as PublicBounds
+from dalenius.learn.models.quantile import ExponentialQuantile as ExponentialQuantile
+from dalenius.learn.models.quantile import GradientQuantile as GradientQuantile
+from dalenius.learn.models.regressors import HuberRegression as HuberRegression
+from dalenius.learn.models.regressors import PoissonRegression as PoissonRegression
+from dalenius.learn.models.search import PrivateSearch as PrivateSearch
+from dalenius.learn.models.subsample_aggregate import SubsampleAggregate as SubsampleAggregate
+from dalenius.learn.saved import from_json as from_json
+from dalenius.learn.saved import load as load
+from dalenius.learn.saved import save as save
+from dalenius.learn.saved import to_json as to_json
 
-__all__ = [
-    "AdaptivePosteriorSampleRegression",
-    "Descent",
-    "ExponentialLeastSquares",
-    "ExponentialMean",
-    "ExponentialQuantile",
-    "ExponentialQuantileRegression",
-    "FixedTries",
-    "GeometricTries",
-    "GradientLeastSquares",
-    "GradientMean",
-    "GradientQuantile",
-    "GradientQuantileRegression",
-    "HuberRegression",
-    "LinearRegression",
-    "LinearSVC",
-    "LogisticRegression",
-    "NegativeBinomialTries",
-    "PoissonRegression",
-    "PoissonTries",
-    "PosteriorSampleRegression",
-    "PrivateSearch",
-    "PublicBounds",
-    "Refits",
-    "RowCheck",
-    "SubsampleAggregate",
-    "from_json",
-    "load",
-    "save",
-    "to_json",
-]
+__all__ = exported(globals())

@@ -71,11 +71,8 @@ WORDS: dict[str, tuple[str, Words]] = {
 }
 """By tag: what `dalenius.learn` calls the class today, and the words for its parameters.
 
-The words are those of the record. Where the code comes to call a parameter otherwise, `PARAMETERS` says so.
+The words are those of the record.
 """
-
-PARAMETERS: dict[tuple[str, str], str] = {}
-"""(tag, word) -> the parameter's name in the code, where it is not the word itself."""
 
 ADDED: dict[tuple[str, str], Any] = {("subsample_aggregate", "timeout"): 60.0}
 """(tag, word) of a parameter that came later -> its default then: with it, it is left out, and records stay."""
@@ -107,7 +104,7 @@ def model_record(model: Any, *, arrays: bool = False) -> dict[str, JSON]:
     tag = tag_of(model)
     if tag is None:
         return _estimator_record(model, arrays)
-    words = {word: getattr(model, PARAMETERS.get((tag, word), word)) for word in WORDS[tag][1]}
+    words = {word: getattr(model, word) for word in WORDS[tag][1]}
     told = {
         word: value for word, value in words.items() if (tag, word) not in ADDED or value != ADDED[tag, word]
     }
@@ -121,7 +118,7 @@ def read_model(record: Mapping[str, JSON]) -> Any:
         return _read_estimator(record)
     if tag not in WORDS:
         raise unknown("a model", tag, InvalidParameter)
-    words = {PARAMETERS.get((tag, word), word): _read(value) for word, value in record["parameters"].items()}
+    words = {word: _read(value) for word, value in record["parameters"].items()}
     return _classes()[tag](**words)
 
 
@@ -308,12 +305,11 @@ def to_json(model: Any) -> str:
     >>> bool((again.coef_ == model.coef_).all()), again.loss_ == model.loss_
     (True, True)
     """
+    features = None
     if isinstance(model, Pipeline):
         bounds, model = _steps(model)
-        return headed(
-            FORMAT, VERSION, {"features": model_record(bounds, arrays=True), **_fitted_record(model)}
-        )
-    return headed(FORMAT, VERSION, {"features": None, **_fitted_record(model)})
+        features = model_record(bounds, arrays=True)
+    return headed(FORMAT, VERSION, {"features": features, **_fitted_record(model)})
 
 
 def from_json(text: str) -> Any:
@@ -343,7 +339,8 @@ def from_json(text: str) -> Any:
     """
     record = opened(text, FORMAT, VERSION)
     try:
-        model = _read_fitted(record)
+        model = read_model(record["model"])
+        mark(model, restore(model, record["released"]), record["columns"], read_loss(record["loss"]))
         if record["features"] is None:
             return model
         return Pipeline([("bounds", read_model(record["features"]).fit()), ("model", model)])
@@ -439,12 +436,6 @@ def _fitted_record(model: Any) -> dict[str, JSON]:
         "columns": getattr(model, "n_features_in_", None),
         "loss": loss_record(model.loss_),
     }
-
-
-def _read_fitted(record: Mapping[str, JSON]) -> Any:
-    model, loss = read_model(record["model"]), read_loss(record["loss"])
-    mark(model, restore(model, record["released"]), record["columns"], loss)
-    return model
 
 
 def mark(model: Any, fitted: Any, columns: int | None, loss: Any) -> None:

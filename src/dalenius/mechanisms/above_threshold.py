@@ -2,32 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from fractions import Fraction
-from functools import cached_property
 from typing import Any
-
-import numpy as np
 
 from dalenius.calculus.loss import Loss
 from dalenius.calculus.losses import pure
 from dalenius.core import checks
 from dalenius.core.adjacency import ADD_REMOVE, Adjacency
-from dalenius.mechanisms._support.epsilon_calibration import (
-    checked_confidence,
-)
-from dalenius.mechanisms._support.epsilon_mechanism import EpsilonMechanism
-from dalenius.mechanisms._support.noisy_comparison import Comparison, Noise, checked_noise, checked_share
-from dalenius.mechanisms._support.selection import checked_monotone
-from dalenius.mechanisms._support.threshold_watch import Watch
-from dalenius.mechanisms.mechanism import Neighbours
-
-AT_ONCE = 1 << 20
+from dalenius.mechanisms._support.noisy_comparison import Noise
+from dalenius.mechanisms._support.threshold_mechanism import ThresholdMechanism
 
 
 @dataclass(frozen=True, kw_only=True)
-class AboveThreshold(EpsilonMechanism):
+class AboveThreshold(ThresholdMechanism):
     """Which of a sequence of values is the first to reach a threshold, whatever their number.
 
     `sensitivity` bounds how far one record moves any single value; the threshold is public. With e1 + e2 =
@@ -87,46 +74,8 @@ class AboveThreshold(EpsilonMechanism):
     share: float | None = None
     adjacency: Adjacency = ADD_REMOVE
 
-    def __post_init__(self) -> None:
-        set_ = object.__setattr__
-        set_(self, "sensitivity", checks.positive("sensitivity", self.sensitivity))
-        super().__post_init__()
-        set_(self, "monotone", checked_monotone(self.monotone, self.adjacency))
-        set_(self, "noise", checked_noise(self.noise))
-        set_(self, "share", checked_share(self.share, 1 if self.monotone else 2))
-        _ = self.comparison.steps
-
-    @cached_property
-    def comparison(self) -> Comparison:
-        """The noise, in multiples of the sensitivity."""
-        epsilon, share = Fraction(self.epsilon), Fraction(self.share or 0)
-        moves = 1 if self.monotone else 2
-        return Comparison(
-            self.noise, self.sensitivity, 1 / (epsilon * share), moves / (epsilon * (1 - share))
-        )
-
     def _loss_at(self, epsilon: float) -> Loss:
         return pure(epsilon, self.adjacency)
-
-    def start(self, threshold: float) -> Watch:
-        """Ask for one value at a time, each chosen after the answers before it; stops at the first yes.
-
-        Parameters
-        ----------
-        threshold
-            What each value is compared with; public.
-
-        Returns
-        -------
-        Watch
-            Takes one value at a time.
-
-        Raises
-        ------
-        InvalidParameter
-            If the value is not of the kind described.
-        """
-        return Watch(self.comparison, threshold, positives=1)
 
     def release(self, value: Any, threshold: Any = 0.0) -> int | None:
         """The first value that reaches the threshold.
@@ -148,14 +97,7 @@ class AboveThreshold(EpsilonMechanism):
         InvalidParameter
             If the values are not finite numbers, or thresholds not as many as values.
         """
-        gaps = self.comparison.above_by(value, threshold)
-        noisy = int(self.comparison.noisy_thresholds(1)[0])
-        for start in range(0, len(gaps), AT_ONCE):
-            part = gaps[start : start + AT_ONCE]
-            above = np.flatnonzero(part + self.comparison.noisy(len(part)) >= noisy)
-            if len(above):
-                return start + int(above[0])
-        return None
+        return self._first(value, threshold, 1)[0]
 
     def releases(self, value: Any, times: int) -> list[int | None]:
         """`times` independent answers for threshold 0: together they cost `loss * times`.
@@ -177,52 +119,7 @@ class AboveThreshold(EpsilonMechanism):
         InvalidParameter
             If the value is not of the kind described.
         """
-        gaps, times = self.comparison.above_by(value, 0.0), checks.count("times", times)
-        rows, answers = max(1, AT_ONCE // len(gaps)), []
-        for done in range(0, times, rows):
-            n = min(rows, times - done)
-            above = (
-                gaps + self.comparison.noisy((n, len(gaps))) >= self.comparison.noisy_thresholds(n)[:, None]
-            )
-            answers += [
-                int(i) if any_ else None for i, any_ in zip(above.argmax(1), above.any(1), strict=True)
-            ]
-        return answers
+        return self._first(value, 0.0, checks.count("times", times))
 
-    def accuracy(self, confidence: float = 0.95, size: int = 1) -> float:
-        """With this probability up to `size` values are all judged rightly to within this much.
-
-        Whatever is declared above is at least the threshold less this, whatever was passed over is at most
-        the threshold plus this. Exact but for the grid: for some values the probability is no larger.
-
-        Parameters
-        ----------
-        confidence
-            The probability, strictly between 0 and 1.
-        size
-            The number of values.
-
-        Returns
-        -------
-        float
-            How far from the threshold a value may be judged wrongly.
-
-        Raises
-        ------
-        InvalidParameter
-            If a parameter is out of range.
-        """
-        size = checks.count("size", size, least=1)
-        return self.comparison.sure_gap(checked_confidence(confidence), size, positives=1)
-
-    def _error_without_noise(self, confidence: float, **options: Any) -> float:
-        return self.sensitivity * self.comparison.slack
-
-    @property
-    def worst_pair(self) -> Neighbours:
-        """Values of which the earlier ones rise and the last one falls: the last is then seldom the first."""
-        return self.comparison.worst_values(self.monotone, positives=1)
-
-    @property
-    def ways(self) -> Mapping[str, Callable[[Any], Any]]:
-        return {"release": self.release, "a watch": lambda value: self.start(0.0).answers(value)}
+    def _first(self, value: Any, threshold: Any, times: int) -> list[int | None]:
+        return [None if i < 0 else i for (i,) in self._found(value, threshold, times).tolist()]

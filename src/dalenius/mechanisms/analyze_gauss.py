@@ -9,24 +9,21 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import log_ndtr
 
 from dalenius.calculus import losses
 from dalenius.calculus.loss import Loss
 from dalenius.core import checks
 from dalenius.core.adjacency import ADD_REMOVE, Adjacency
-from dalenius.core.bisection import last_true
+from dalenius.core.arrays import Reals
+from dalenius.core.bisection import change_point
 from dalenius.errors import InvalidParameter
-from dalenius.mechanisms._support import grid_noise
 from dalenius.mechanisms._support.exact_arrays import Numbers, real_numbers
 from dalenius.mechanisms._support.exact_sums import noisy_reals
-from dalenius.mechanisms._support.grid_noise import coordinate_failure
+from dalenius.mechanisms._support.grid_noise import coordinate_failure, discrete_gaussian_sigma
 from dalenius.mechanisms._support.scaled_noise import ScaledNoise
 from dalenius.mechanisms.mechanism import Neighbours
 from dalenius.noise import Grid, discrete_gaussian
-
-Reals = NDArray[np.float64]
 
 ROOT_HALF = math.nextafter(math.sqrt(0.5), math.inf)
 
@@ -120,9 +117,7 @@ class AnalyzeGauss(ScaledNoise):
         """
         matrix, times = _matrix(value), checks.count("times", times)
         d = len(matrix)
-        s = grid_noise.discrete_gaussian_sigma(
-            self.sensitivity * ROOT_HALF, self.sigma, self._rounding(d), self._grid
-        )
+        s = self._units(d)
         rows, columns = np.triu_indices(d, 1)
         noise = np.zeros((times, d, d), dtype=np.int64)
         apart = np.asarray(discrete_gaussian(s, (times, len(rows))))
@@ -198,14 +193,8 @@ class AnalyzeGauss(ScaledNoise):
             inside = np.log(-np.expm1(math.log(2) + log_ndtr(np.array([-x / math.sqrt(2), -x]))))
             return float(d * inside[0] + d * (d - 1) / 2 * inside[1])
 
-        high = 1.0
-        while log_chance(high) < target:
-            high *= 2
-        _, high = last_true(lambda x: log_chance(x) < target, 0.0, high, relative=1e-13)
-        s = grid_noise.discrete_gaussian_sigma(
-            self.sensitivity * ROOT_HALF, self.sigma, self._rounding(d), self._grid
-        )
-        return float(self._grid.granularity) * (1.5 + s * high * (1 + 1e-12))
+        high = change_point(lambda x: log_chance(x) < target, 1.0, relative=1e-13)[1]
+        return float(self._grid.granularity) * (1.5 + self._units(d) * high * (1 + 1e-12))
 
     def spectral_accuracy(self, confidence: float = 0.95, size: int = 1) -> float:
         """A bound that, with probability `confidence`, the eigenvalues of the noise stay within in size.
@@ -252,6 +241,12 @@ class AnalyzeGauss(ScaledNoise):
     @cached_property
     def _grid(self) -> Grid:
         return Grid.fine(self.sensitivity * ROOT_HALF, self.sigma)
+
+    def _units(self, d: int) -> float:
+        """The noise off the diagonal, in grid steps."""
+        return discrete_gaussian_sigma(
+            self.sensitivity * ROOT_HALF, self.sigma, self._rounding(d), self._grid
+        )
 
     @staticmethod
     def _rounding(d: int) -> int:

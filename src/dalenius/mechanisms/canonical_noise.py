@@ -8,10 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
 from dalenius.calculus.guarantees import GDP, ApproxDP, Guarantee, PureDP, TradeOff
@@ -19,10 +17,11 @@ from dalenius.calculus.loss import Loss
 from dalenius.calculus.pairs.tabulate import lower_hull
 from dalenius.core import checks
 from dalenius.core.adjacency import ADD_REMOVE, Adjacency
+from dalenius.core.arrays import Array, Ints, Reals
 from dalenius.core.bisection import last_true
 from dalenius.errors import InvalidParameter
 from dalenius.mechanisms._support.grid_noise import coordinate_failure
-from dalenius.mechanisms._support.rounded_noise import RoundedNoise
+from dalenius.mechanisms._support.rounded_noise import RoundedNoise, either_side
 from dalenius.noise import Grid, uniform_integers
 
 GRID_BITS = 24
@@ -145,7 +144,6 @@ class CanonicalNoise(RoundedNoise):
             If a parameter is out of range, or the mu would not be between 0.001 and 8.
         """
         within = checks.positive("within", within)
-        t = coordinate_failure(confidence, size)
 
         def build(noise: float) -> CanonicalNoise:
             return cls(sensitivity=sensitivity, guarantee=GDP(1 / noise), adjacency=adjacency)
@@ -153,18 +151,12 @@ class CanonicalNoise(RoundedNoise):
         def near(noise: float) -> bool:
             return build(noise).accuracy(confidence, size) <= within
 
-        # About as wide as the normal law.
-        low = within / (-float(ndtri(t / 2)) * checks.positive("sensitivity", sensitivity))
-        while SMALLEST <= 1 / low <= LARGEST and not near(low):
-            low *= 0.8
-        if not SMALLEST <= 1 / low <= LARGEST:
+        low, high = 1 / LARGEST, 1 / SMALLEST
+        if not near(low) or near(high):
             raise InvalidParameter(
                 f"within is {within}; no canonical noise from GDP({SMALLEST:g}) to GDP({LARGEST:g}) is just so wide. "
                 "Use Gaussian.for_accuracy."
             )
-        high = 1.25 * low
-        while near(high):
-            low, high = high, 1.25 * high
         return build(last_true(near, low, high, relative=1e-12)[0])
 
     @classmethod
@@ -202,7 +194,7 @@ class CanonicalNoise(RoundedNoise):
     def _law(self) -> _Law:
         return _Law(*_chords(_curve(self.guarantee)))
 
-    def _cells(self, count: int) -> NDArray[Any]:
+    def _cells(self, count: int) -> Array:
         return self._law.draw(self._wide, count)
 
 
@@ -223,7 +215,7 @@ def _curve(guarantee: object) -> Callable[[float], float]:
     )
 
 
-def _chords(f: Callable[[float], float]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _chords(f: Callable[[float], float]) -> tuple[Reals, Reals]:
     """Vertices (a, 1 - g(a)) for 0 <= a <= c of a symmetric piecewise linear g >= f with g(c) = c.
 
     Every vertex lies on or above f, so its mirror image lies on or above f^-1 = f, and so do chords.
@@ -256,14 +248,14 @@ def _chords(f: Callable[[float], float]) -> tuple[NDArray[np.float64], NDArray[n
 class _Law:
     """The canonical noise of the curve g through given vertices: gain(u) = 1 - g(u) on [0, c], concave."""
 
-    def __init__(self, levels: NDArray[np.float64], gain: NDArray[np.float64]) -> None:
+    def __init__(self, levels: Reals, gain: Reals) -> None:
         self.levels, self.gain = levels, gain
         self.c = float(levels[-1])
         self.exact = [(Fraction(float(a)), Fraction(float(y))) for a, y in zip(levels, gain, strict=True)]
         # g(c) = c makes both halves of the curve meet; c is a double and 1 - c is one, too.
         self.exact[-1] = (Fraction(self.c), 1 - Fraction(self.c))
 
-    def raised(self, u: NDArray[np.float64]) -> NDArray[np.float64]:
+    def raised(self, u: Reals) -> Reals:
         """gain(u) in doubles, off by a relative 2^-50 at most beyond what u is off by.
 
         An increasing concave function with gain(0) >= 0 has u gain'(u) <= gain(u): a relative error of u is
@@ -281,17 +273,15 @@ class _Law:
             u, steps = float(self.raised(np.array([u]))[0]), steps + 1
         return max(0.0, steps + (0.5 - u) / (1 - 2 * self.c))
 
-    def draw(self, wide: int, count: int) -> NDArray[Any]:
+    def draw(self, wide: int, count: int) -> Array:
         """floor(wide N): |N| from a uniform number below 1/2, then a sign."""
         size = np.empty(count, dtype=np.int64)
         for start in range(0, count, 1 << 16):
             stop = min(count, start + (1 << 16))
             size[start:stop] = self._sizes(wide, stop - start)
-        negative = np.asarray(uniform_integers(0, 2, count)) == 1
-        # floor(-x) = -floor(x) - 1 but for whole x, which have probability 0.
-        return np.where(negative, -size - 1, size)
+        return either_side(size)
 
-    def _sizes(self, wide: int, count: int) -> NDArray[np.int64]:
+    def _sizes(self, wide: int, count: int) -> Ints:
         """floor(wide |N|): u, uniform below 1/2, is raised to gain(u) until it is c or more."""
         digits = np.asarray(uniform_integers(0, 1 << WORD, count))
         u = np.ldexp(digits + 0.5, -WORD - 1)

@@ -73,9 +73,11 @@ class DiscreteGaussian(ScaledIntegerNoise, NoiseOnIntegers):
     @staticmethod
     def _checked_sensitivity(value: object) -> float:
         sensitivity = checks.positive("sensitivity", value)
-        if _squared(sensitivity) < 1:
-            raise InvalidParameter(
-                f"sensitivity is {sensitivity}; whole numbers that move at all move by 1 or more."
+        if not 1 <= _squared(sensitivity) <= checks.MOST:
+            raise InvalidParameter.of(
+                "sensitivity",
+                f"sensitivity is {sensitivity}; whole numbers that move at all move by 1 or more, and here by 1e150 "
+                "at most.",
             )
         return sensitivity
 

@@ -9,8 +9,7 @@ import numpy as np
 
 from dalenius.calculus.loss import Loss
 from dalenius.calculus.losses import bounded_range
-from dalenius.mechanisms._support import selection_error
-from dalenius.mechanisms._support.float_arrays import Reals
+from dalenius.core.arrays import Reals
 from dalenius.mechanisms._support.selection import Selection
 
 
@@ -57,9 +56,7 @@ class Exponential(Selection):
     1.0
     """
 
-    @property
-    def _noise(self) -> selection_error.Noise:
-        return "gumbel"
+    _noise = "gumbel"
 
     def _loss_at(self, epsilon: float) -> Loss:
         return bounded_range(epsilon, self.adjacency)

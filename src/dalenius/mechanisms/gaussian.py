@@ -10,22 +10,18 @@ from typing import Any
 from scipy.special import ndtri
 
 from dalenius.calculus import losses
-from dalenius.calculus.guarantees import GDP, Guarantee
+from dalenius.calculus.guarantees import GDP
 from dalenius.calculus.loss import Loss
 from dalenius.core import checks
 from dalenius.core.adjacency import ADD_REMOVE, Adjacency
 from dalenius.errors import InvalidParameter
-from dalenius.mechanisms._support import grid_noise
-from dalenius.mechanisms._support.additive_noise import NoiseOnReals
-from dalenius.mechanisms._support.grid_noise import coordinate_failure
-from dalenius.mechanisms._support.neighbouring_vectors import spread
-from dalenius.mechanisms._support.scaled_noise import ScaledNoise
-from dalenius.mechanisms.mechanism import Neighbours
-from dalenius.noise import Grid, discrete_gaussian
+from dalenius.mechanisms._support.additive_noise import IndependentNoise
+from dalenius.mechanisms._support.grid_noise import coordinate_failure, discrete_gaussian_sigma
+from dalenius.noise import discrete_gaussian
 
 
 @dataclass(frozen=True, kw_only=True)
-class Gaussian(ScaledNoise, NoiseOnReals):
+class Gaussian(IndependentNoise):
     """Releases f(X) + N(0, sigma^2), independent in every coordinate.
 
     Neighbours (`adjacency`) move f by at most `sensitivity` in l2 norm. The release is exactly
@@ -59,16 +55,12 @@ class Gaussian(ScaledNoise, NoiseOnReals):
     sensitivity: float
     sigma: float
     adjacency: Adjacency = ADD_REMOVE
-    _size = "sigma"
+    _size, _stated_by, _share = "sigma", (GDP,), 0.7071
 
     @cached_property
     def loss(self) -> Loss:
         """The worst-case privacy loss of one release."""
         return losses.gaussian(self.sigma, self.sensitivity, self.adjacency)
-
-    @staticmethod
-    def _closed_form(guarantee: Guarantee) -> float:
-        return guarantee.mu if isinstance(guarantee, GDP) else 0.0
 
     def accuracy(self, confidence: float = 0.95, size: int = 1) -> float:
         """The error that, with probability `confidence`, every one of `size` coordinates stays within.
@@ -142,35 +134,19 @@ class Gaussian(ScaledNoise, NoiseOnReals):
         >>> round(Gaussian.classical(0.5, 1e-5, sensitivity=1).sigma, 6)
         9.712078
         """
-        epsilon, delta = checks.positive("epsilon", epsilon), checks.positive("delta", delta)
-        constant = checks.number("constant", constant)
+        epsilon, delta = checks.positive("epsilon", epsilon), checks.open_probability("delta", delta)
+        constant = checks.within("constant", constant, "1.25 or more (1.32 is proved)", lambda x: x >= 1.25)
         if epsilon >= 1:
             raise InvalidParameter(
                 f"epsilon is {epsilon}; the classical formula holds below 1 only. Use "
                 "Gaussian.calibrated(dalenius.ApproxDP(epsilon, delta), sensitivity=...), which always holds."
             )
-        if not 0 < delta < 1:
-            raise InvalidParameter(f"delta is {delta}; it must be a number strictly between 0 and 1.")
-        if constant < 1.25:
-            raise InvalidParameter(f"constant is {constant}; it must be 1.25 or more (1.32 is proved).")
         c = math.sqrt(max(2 * math.log(constant / delta), 2.25))
         sigma = c * checks.positive("sensitivity", sensitivity) / epsilon
         return cls(sensitivity=sensitivity, sigma=sigma, adjacency=adjacency)
-
-    @property
-    def worst_pair(self) -> Neighbours:
-        return Neighbours(0.0, self.sensitivity)
-
-    @property
-    def pairs(self) -> tuple[Neighbours, ...]:
-        return self.worst_pair, spread(self.sensitivity * 0.7071)
-
-    @cached_property
-    def _grid(self) -> Grid:
-        return Grid.fine(self.sensitivity, self.sigma)
 
     def _draw(self, size: int, shape: tuple[int, ...]) -> Any:
         return discrete_gaussian(self._units(size), shape)
 
     def _units(self, size: int) -> float:
-        return grid_noise.discrete_gaussian_sigma(self.sensitivity, self.sigma, size, self._grid)
+        return discrete_gaussian_sigma(self.sensitivity, self.sigma, size, self._grid)

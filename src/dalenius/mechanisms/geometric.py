@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from dalenius.calculus import losses
-from dalenius.calculus.guarantees import Guarantee, PureDP
+from dalenius.calculus.guarantees import PureDP
 from dalenius.calculus.loss import Loss
 from dalenius.core import checks
 from dalenius.core.adjacency import ADD_REMOVE, Adjacency
@@ -58,14 +58,11 @@ class Geometric(ScaledIntegerNoise, NoiseOnIntegers):
     sensitivity: int
     scale: float
     adjacency: Adjacency = ADD_REMOVE
+    _stated_by = (PureDP,)
 
     @staticmethod
     def _checked_sensitivity(value: object) -> int:
         return checks.count("sensitivity", value, least=1)
-
-    @staticmethod
-    def _closed_form(guarantee: Guarantee) -> float:
-        return guarantee.epsilon if isinstance(guarantee, PureDP) else 0.0
 
     @cached_property
     def loss(self) -> Loss:

@@ -7,25 +7,23 @@ from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dalenius.calculus import losses
 from dalenius.calculus.calibrate import calibrate
 from dalenius.calculus.guarantees import Guarantee
 from dalenius.calculus.loss import Loss
 from dalenius.core import checks
 from dalenius.core.adjacency import ADD_REMOVE, REPLACE_ONE, Adjacency
-from dalenius.core.adjacency import adjacency as checked_adjacency
+from dalenius.core.arrays import Reals
 from dalenius.errors import InvalidParameter
 from dalenius.mechanisms._support.additive_noise import NoiseOnIntegers
-from dalenius.mechanisms._support.lattice_gaussian import lattice_gaussian
+from dalenius.mechanisms._support.exact_arrays import real_numbers
 from dalenius.mechanisms._support.neighbouring_vectors import at_the_end
-from dalenius.mechanisms._support.noise_calibration import ensure_kept
 from dalenius.mechanisms.discrete_gaussian import DiscreteGaussian
 from dalenius.mechanisms.geometric import Geometric
 from dalenius.mechanisms.mechanism import Neighbours
 
 Noise = Literal["geometric", "gaussian"]
+LAWS: dict[str, type[Geometric | DiscreteGaussian]] = {"geometric": Geometric, "gaussian": DiscreteGaussian}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,16 +69,12 @@ class Histogram(NoiseOnIntegers):
                 f"scale is {self.scale} and sigma is {self.sigma}; give scale (geometric noise) or sigma "
                 "(discrete Gaussian noise), and not both."
             )
-        name = "scale" if self.sigma is None else "sigma"
-        object.__setattr__(
-            self, name, checks.positive(name, getattr(self, name), "Noise of scale 0 hides nothing.")
-        )
-        checked_adjacency(self.adjacency)
-        _ = self._one, self.loss
+        object.__setattr__(self, self._one._size, getattr(self._one, self._one._size))
+        _ = self.loss
 
     @cached_property
     def loss(self) -> Loss:
-        return _loss(self.noise, self.scale or self.sigma or 0.0, self.adjacency)
+        return self._one.loss * (2 if self.adjacency is REPLACE_ONE else 1)
 
     @property
     def noise(self) -> Noise:
@@ -88,7 +82,7 @@ class Histogram(NoiseOnIntegers):
         return "geometric" if self.sigma is None else "gaussian"
 
     @staticmethod
-    def proportions(released: Any) -> NDArray[np.float64]:
+    def proportions(released: Any) -> Reals:
         """Released counts as proportions: cut off at 0 and made to sum to 1 (post-processing; biased).
 
         Parameters
@@ -106,15 +100,7 @@ class Histogram(NoiseOnIntegers):
         InvalidParameter
             If the counts are not finite numbers, or there are none.
         """
-        try:
-            given = np.asarray(released, dtype=np.float64)
-        except (TypeError, ValueError, OverflowError):
-            given = np.empty(0)
-        if not given.size or not np.isfinite(given).all():
-            raise InvalidParameter(
-                f"the released counts are {checks.shown(released)}; they must be numbers, one or more."
-            )
-        counts = np.maximum(given, 0.0)
+        counts = np.maximum(real_numbers(released, "released").astype(np.float64), 0.0)
         total = float(counts.sum())
         return np.asarray(counts / total) if total > 0 else np.full(counts.shape, 1.0 / counts.size)
 
@@ -175,11 +161,9 @@ class Histogram(NoiseOnIntegers):
         InvalidParameter
             If a parameter is out of range.
         """
-        if _checked(noise) == "geometric":
-            geometric = Geometric.for_accuracy(within, confidence, sensitivity=1, size=size)
-            return cls(scale=geometric.scale, adjacency=adjacency)
-        other = DiscreteGaussian.for_accuracy(within, confidence, sensitivity=1, size=size)
-        return cls(sigma=other.sigma, adjacency=adjacency)
+        kind = LAWS[checks.one_of("noise", noise, *LAWS)]
+        one = kind.for_accuracy(within, confidence, sensitivity=1, size=size)
+        return cls(**{kind._size: getattr(one, kind._size)}, adjacency=adjacency)
 
     @classmethod
     def calibrated(
@@ -208,17 +192,12 @@ class Histogram(NoiseOnIntegers):
         CannotMeet
             If no noise keeps the guarantee.
         """
-        noise = _checked(noise)
-        noise_size = calibrate(lambda x: _loss(noise, x, adjacency), guarantee)
+        name = LAWS[checks.one_of("noise", noise, *LAWS)]._size
 
         def build(x: float) -> Histogram:
-            return (
-                cls(scale=x, adjacency=adjacency)
-                if noise == "geometric"
-                else cls(sigma=x, adjacency=adjacency)
-            )
+            return cls(**{name: x}, adjacency=adjacency)
 
-        return ensure_kept(build, noise_size, guarantee)
+        return build(calibrate(lambda x: build(x).loss, guarantee))
 
     @property
     def worst_pair(self) -> Neighbours:
@@ -234,24 +213,9 @@ class Histogram(NoiseOnIntegers):
 
     @cached_property
     def _one(self) -> Geometric | DiscreteGaussian:
-        if self.scale is not None:
-            return Geometric(sensitivity=1, scale=self.scale)
-        return DiscreteGaussian(sensitivity=1, sigma=self.sigma or 0.0)
+        if self.sigma is None:
+            return Geometric(sensitivity=1, scale=self.scale or 0.0, adjacency=self.adjacency)
+        return DiscreteGaussian(sensitivity=1, sigma=self.sigma, adjacency=self.adjacency)
 
     def _draw(self, shape: tuple[int, ...]) -> Any:
         return self._one._draw(shape)
-
-
-def _checked(noise: object) -> Noise:
-    if not checks.is_one_of(noise, "geometric", "gaussian"):
-        raise InvalidParameter(f"noise is {noise!r}; it must be 'geometric' or 'gaussian'.")
-    return noise  # type: ignore[return-value]
-
-
-def _loss(noise: Noise, size: float, adjacency: Adjacency) -> Loss:
-    one = (
-        losses.geometric(size, 1, adjacency)
-        if noise == "geometric"
-        else lattice_gaussian(size, 1, 1, adjacency)
-    )
-    return one * (2 if adjacency is REPLACE_ONE else 1)

@@ -5,30 +5,23 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from dalenius.calculus.loss import Loss
-from dalenius.calculus.losses import bounded_range
 from dalenius.core import checks
 from dalenius.core.adjacency import ADD_REMOVE, Adjacency
 from dalenius.errors import InvalidParameter
-from dalenius.mechanisms._support.epsilon_calibration import (
-    checked_confidence,
-    scale_for,
-)
-from dalenius.mechanisms._support.epsilon_mechanism import EpsilonMechanism
+from dalenius.mechanisms._support.epsilon_calibration import scale_for
 from dalenius.mechanisms._support.float_arrays import reals
-from dalenius.mechanisms._support.interval_grid import IntervalGrid
+from dalenius.mechanisms._support.interval_mechanism import IntervalMechanism
 from dalenius.mechanisms._support.piecewise_draws import PiecewiseScores
 from dalenius.mechanisms._support.selection import checked_monotone
 from dalenius.mechanisms.mechanism import Neighbours
 
 
 @dataclass(frozen=True, kw_only=True)
-class IntervalExponential(EpsilonMechanism):
+class IntervalExponential(IntervalMechanism):
     """Draws t from a public interval with density proportional to exp(epsilon u(t) / (2 sensitivity)).
 
     u is constant on pieces: `release((breaks, scores))` with breaks b_1 <= ... <= b_m in the interval and m +
@@ -79,21 +72,10 @@ class IntervalExponential(EpsilonMechanism):
 
     def __post_init__(self) -> None:
         set_ = object.__setattr__
-        points = IntervalGrid.of(self.bounds, self.granularity)
-        set_(self, "bounds", points.bounds)
-        set_(self, "granularity", points.granularity)
         set_(self, "sensitivity", checks.positive("sensitivity", self.sensitivity))
         super().__post_init__()
         set_(self, "monotone", checked_monotone(self.monotone, self.adjacency))
         _ = self.scale
-
-    @cached_property
-    def points(self) -> IntervalGrid:
-        """The candidates."""
-        return IntervalGrid.of(self.bounds, self.granularity)
-
-    def _loss_at(self, epsilon: float) -> Loss:
-        return bounded_range(epsilon, self.adjacency)
 
     @property
     def scale(self) -> float:
@@ -179,7 +161,7 @@ class IntervalExponential(EpsilonMechanism):
         InvalidParameter
             If a parameter is out of range.
         """
-        confidence = checked_confidence(confidence)
+        confidence = checks.confidence(confidence)
         best = 1 if width is None else self._best(width)
         odds = math.log(self.points.count / best - 1) if self.points.count > best else -math.inf
         gap = odds + math.log(confidence) - math.log1p(-confidence)

@@ -9,15 +9,15 @@ from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import betainc, gammaincinv
 
 from dalenius.calculus import losses
-from dalenius.calculus.guarantees import Guarantee, PureDP
+from dalenius.calculus.guarantees import PureDP
 from dalenius.calculus.loss import Loss
 from dalenius.core import checks
 from dalenius.core.adjacency import ADD_REMOVE, Adjacency
-from dalenius.core.bisection import last_true
+from dalenius.core.arrays import Array
+from dalenius.core.bisection import change_point
 from dalenius.core.checks import float_up
 from dalenius.errors import InvalidParameter
 from dalenius.mechanisms._support.exact_arrays import real_numbers
@@ -29,7 +29,7 @@ from dalenius.mechanisms._support.polytope_noise import Polytope
 from dalenius.mechanisms._support.scaled_noise import ScaledNoise
 from dalenius.mechanisms.laplace import Laplace
 from dalenius.mechanisms.mechanism import Neighbours
-from dalenius.noise import Grid
+from dalenius.noise.grid import Grid, floor_log2
 from dalenius.noise.norm_noise import norm_units
 
 Norm = Literal["l1", "l2", "linf"]
@@ -83,11 +83,10 @@ class KNorm(ScaledNoise):
     scale: float
     norm: Norm | Hull = "l2"
     adjacency: Adjacency = ADD_REMOVE
-    _max_ratio = 1e9
+    _stated_by, _max_ratio = (PureDP,), 1e9
 
     def __post_init__(self) -> None:
-        named = isinstance(self.norm, str) and self.norm in ("l1", "l2", "linf")
-        if not named and not isinstance(self.norm, Hull):
+        if not isinstance(self.norm, Hull) and not checks.is_one_of(self.norm, "l1", "l2", "linf"):
             raise InvalidParameter(f"norm is {self.norm!r}; it must be 'l1', 'l2', 'linf' or a Hull.")
         super().__post_init__()
 
@@ -95,10 +94,6 @@ class KNorm(ScaledNoise):
     def loss(self) -> Loss:
         """The worst-case privacy loss of one release."""
         return losses.laplace(self.scale, self.sensitivity, self.adjacency)
-
-    @staticmethod
-    def _closed_form(guarantee: Guarantee) -> float:
-        return guarantee.epsilon if isinstance(guarantee, PureDP) else 0.0
 
     def release(self, value: Any) -> Any:
         """The vector with noise.
@@ -177,7 +172,7 @@ class KNorm(ScaledNoise):
             return self._laplace.accuracy(confidence, size)
         plan = self._plan(checks.count("size", size, least=1))
         steps = plan.reach * (1 + 1e-7) * self._quantile(confidence, t, size) + 2
-        return float(plan.grid.granularity * Fraction(steps))
+        return float_up(plan.grid.granularity * Fraction(steps))
 
     @property
     def worst_pair(self) -> Neighbours:
@@ -199,7 +194,7 @@ class KNorm(ScaledNoise):
     def _laplace(self) -> Laplace:
         return Laplace(sensitivity=self.sensitivity, scale=self.scale, adjacency=self.adjacency)
 
-    def _dimension(self, numbers: NDArray[Any]) -> int:
+    def _dimension(self, numbers: Array) -> int:
         if numbers.ndim == 0:
             raise InvalidParameter(
                 "value is a single number; it must be a vector (use Laplace for one number)."
@@ -243,10 +238,10 @@ class _Rounded:
     @classmethod
     def of(cls, sensitivity: float, scale: float, norm: Norm, size: int) -> _Rounded:
         corner = math.isqrt(size - 1) + 1 if norm == "l2" else 1
-        ratio = _floor_log2(Fraction(scale) * corner / Fraction(sensitivity)) + 1
+        ratio = floor_log2(Fraction(scale) * corner / Fraction(sensitivity)) + 1
         spread = (corner if norm == "l2" else size).bit_length()
         wide = min(max(min(ratio + FINE, WIDE - spread), ratio + COARSE, MIN_WIDE), MAX_WIDE)
-        grid = Grid(Fraction(2) ** (_floor_log2(Fraction(scale)) - wide))
+        grid = Grid(Fraction(2) ** (floor_log2(Fraction(scale)) - wide))
         steps = Fraction(grid.steps(sensitivity, size, norm))
         return cls(grid, norm, size, math.ceil(steps * Fraction(scale) / Fraction(sensitivity)))
 
@@ -255,7 +250,7 @@ class _Rounded:
         """How far a coordinate reaches for a norm of one scale, in grid steps."""
         return float(self.units)
 
-    def draw(self, count: int) -> NDArray[Any]:
+    def draw(self, count: int) -> Array:
         return norm_units(self.size, self.norm, count, self.units)
 
 
@@ -270,9 +265,9 @@ class _Ticks:
     @classmethod
     def of(cls, sensitivity: float, scale: float, hull: Hull) -> _Ticks:
         moved, noise = Fraction(sensitivity), Fraction(scale)
-        least = _floor_log2(min(moved, noise))
-        tick = Fraction(2) ** max(least - TICKS, _floor_log2(noise) - MAX_TICKS)
-        step = Fraction(2) ** (_floor_log2(tick / hull.corner))
+        least = floor_log2(min(moved, noise))
+        tick = Fraction(2) ** max(least - TICKS, floor_log2(noise) - MAX_TICKS)
+        step = Fraction(2) ** (floor_log2(tick / hull.corner))
         # Rounding moves the norm by at most step * corner <= tick.
         ticks = math.ceil(moved * hull.stretch / tick) + 1
         hops = math.isqrt(ticks)
@@ -284,13 +279,8 @@ class _Ticks:
     def reach(self) -> float:
         return self.units * float(self.body.extent)
 
-    def draw(self, count: int) -> NDArray[Any]:
+    def draw(self, count: int) -> Array:
         return self.body.draw(self.units, count)
-
-
-def _floor_log2(x: Fraction) -> int:
-    power = x.numerator.bit_length() - x.denominator.bit_length()
-    return power if Fraction(2) ** power <= x else power - 1
 
 
 def _coordinate(t: float, size: int) -> float:
@@ -308,7 +298,5 @@ def _coordinate(t: float, size: int) -> float:
         inside = np.where(radius > x, (x / np.maximum(radius, x)) ** 2, 1.0)
         return float(mass @ (1.0 - betainc(0.5, (size - 1) / 2, inside)))
 
-    high = float(gammaincinv(size, 1 - min(t, 0.5) / 2)) * 2
-    while tail(high) > t:
-        high *= 2
-    return last_true(lambda x: tail(x) > t, 0.0, high, relative=1e-9)[1]
+    guess = float(gammaincinv(size, 1 - min(t, 0.5) / 2))
+    return change_point(lambda x: tail(x) > t, guess, relative=1e-9)[1]

@@ -8,20 +8,16 @@ from functools import cached_property
 from typing import Any
 
 from dalenius.calculus import losses
-from dalenius.calculus.guarantees import Guarantee, PureDP
+from dalenius.calculus.guarantees import PureDP
 from dalenius.calculus.loss import Loss
 from dalenius.core.adjacency import ADD_REMOVE, Adjacency
-from dalenius.mechanisms._support import grid_noise
-from dalenius.mechanisms._support.additive_noise import NoiseOnReals
-from dalenius.mechanisms._support.grid_noise import coordinate_failure
-from dalenius.mechanisms._support.neighbouring_vectors import spread
-from dalenius.mechanisms._support.scaled_noise import ScaledNoise
-from dalenius.mechanisms.mechanism import Neighbours
-from dalenius.noise import Grid, discrete_laplace
+from dalenius.mechanisms._support.additive_noise import IndependentNoise
+from dalenius.mechanisms._support.grid_noise import coordinate_failure, discrete_laplace_scale
+from dalenius.noise import discrete_laplace
 
 
 @dataclass(frozen=True, kw_only=True)
-class Laplace(ScaledNoise, NoiseOnReals):
+class Laplace(IndependentNoise):
     """Releases f(X) + Laplace noise of this scale, independent in every coordinate.
 
     Neighbours (`adjacency`) move f by at most `sensitivity` in l1 norm. The release is
@@ -55,15 +51,12 @@ class Laplace(ScaledNoise, NoiseOnReals):
     sensitivity: float
     scale: float
     adjacency: Adjacency = ADD_REMOVE
+    _stated_by, _share = (PureDP,), 0.5
 
     @cached_property
     def loss(self) -> Loss:
         """The worst-case privacy loss of one release."""
         return losses.laplace(self.scale, self.sensitivity, self.adjacency)
-
-    @staticmethod
-    def _closed_form(guarantee: Guarantee) -> float:
-        return guarantee.epsilon if isinstance(guarantee, PureDP) else 0.0
 
     def accuracy(self, confidence: float = 0.95, size: int = 1) -> float:
         """The error that, with probability `confidence`, every one of `size` coordinates stays within.
@@ -93,20 +86,8 @@ class Laplace(ScaledNoise, NoiseOnReals):
         exponent = -math.log(coordinate_failure(confidence, size))
         return float(self._grid.granularity) * (1 + self._units(size) * exponent) * (1 + 1e-14)
 
-    @property
-    def worst_pair(self) -> Neighbours:
-        return Neighbours(0.0, self.sensitivity)
-
-    @property
-    def pairs(self) -> tuple[Neighbours, ...]:
-        return self.worst_pair, spread(self.sensitivity / 2)
-
-    @cached_property
-    def _grid(self) -> Grid:
-        return Grid.fine(self.sensitivity, self.scale)
-
     def _draw(self, size: int, shape: tuple[int, ...]) -> Any:
         return discrete_laplace(self._units(size), shape)
 
     def _units(self, size: int) -> float:
-        return grid_noise.discrete_laplace_scale(self.sensitivity, self.scale, size, self._grid)
+        return discrete_laplace_scale(self.sensitivity, self.scale, size, self._grid)

@@ -8,8 +8,7 @@ import numpy as np
 
 from dalenius.calculus.loss import Loss
 from dalenius.calculus.losses import laplace
-from dalenius.mechanisms._support import selection_error
-from dalenius.mechanisms._support.float_arrays import Reals
+from dalenius.core.arrays import Reals
 from dalenius.mechanisms._support.selection import Selection
 
 
@@ -58,9 +57,7 @@ class PermuteAndFlip(Selection):
     True
     """
 
-    @property
-    def _noise(self) -> selection_error.Noise:
-        return "exponential"
+    _noise = "exponential"
 
     def _loss_at(self, epsilon: float) -> Loss:
         return laplace(1.0, epsilon, self.adjacency)

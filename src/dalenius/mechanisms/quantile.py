@@ -9,19 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from dalenius.calculus.loss import Loss
-from dalenius.calculus.losses import bounded_range
 from dalenius.core import checks
 from dalenius.core.adjacency import ADD_REMOVE, Adjacency
+from dalenius.core.arrays import Reals
 from dalenius.errors import InvalidParameter
 from dalenius.mechanisms._support import selection_error
-from dalenius.mechanisms._support.epsilon_calibration import (
-    checked_confidence,
-    scale_for,
-)
-from dalenius.mechanisms._support.epsilon_mechanism import EpsilonMechanism
-from dalenius.mechanisms._support.float_arrays import Reals, reals
-from dalenius.mechanisms._support.interval_grid import IntervalGrid
+from dalenius.mechanisms._support.epsilon_calibration import scale_for
+from dalenius.mechanisms._support.float_arrays import reals
+from dalenius.mechanisms._support.interval_mechanism import IntervalMechanism
 from dalenius.mechanisms._support.rank_draws import UNITS_PER_RANK, RankScores
 from dalenius.mechanisms.mechanism import Neighbours
 
@@ -29,7 +24,7 @@ MAX_RECORDS = 1 << 31
 
 
 @dataclass(frozen=True, kw_only=True)
-class Quantile(EpsilonMechanism):
+class Quantile(IntervalMechanism):
     """The `level`-quantile of a column of numbers by the exponential mechanism (Smith 2011).
 
     `release(data)` takes one number per record, clamps it to the public `bounds` and rounds it to the nearest
@@ -82,21 +77,9 @@ class Quantile(EpsilonMechanism):
     _accuracy_options = ()
 
     def __post_init__(self) -> None:
-        set_ = object.__setattr__
-        set_(self, "level", checked_level("level", self.level))
-        points = IntervalGrid.of(self.bounds, self.granularity)
-        set_(self, "bounds", points.bounds)
-        set_(self, "granularity", points.granularity)
+        object.__setattr__(self, "level", checked_level("level", self.level))
         super().__post_init__()
         _ = self.scale
-
-    @cached_property
-    def points(self) -> IntervalGrid:
-        """The candidates."""
-        return IntervalGrid.of(self.bounds, self.granularity)
-
-    def _loss_at(self, epsilon: float) -> Loss:
-        return bounded_range(epsilon, self.adjacency)
 
     @property
     def sensitivity(self) -> float:
@@ -180,9 +163,8 @@ class Quantile(EpsilonMechanism):
         InvalidParameter
             If a parameter is out of range.
         """
-        return self.scale * selection_error.sure_gap(
-            "gumbel", checked_confidence(confidence), self.points.count
-        )
+        confidence = checks.confidence(confidence)
+        return self.scale * selection_error.sure_gap("gumbel", confidence, self.points.count)
 
     @property
     def worst_pair(self) -> Neighbours:

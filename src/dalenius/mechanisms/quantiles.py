@@ -16,16 +16,13 @@ from dalenius.calculus.loss import Loss
 from dalenius.calculus.losses import bounded_range
 from dalenius.core import checks
 from dalenius.core.adjacency import ADD_REMOVE, Adjacency
+from dalenius.core.arrays import Ints, Reals
 from dalenius.errors import InvalidParameter
 from dalenius.mechanisms._support import selection_error
 from dalenius.mechanisms._support.batched_rank_draws import RankScoreRows
-from dalenius.mechanisms._support.epsilon_calibration import (
-    checked_confidence,
-    scale_for,
-)
-from dalenius.mechanisms._support.epsilon_mechanism import EpsilonMechanism
-from dalenius.mechanisms._support.float_arrays import Reals
-from dalenius.mechanisms._support.interval_grid import EXACT, IntervalGrid, Ints
+from dalenius.mechanisms._support.epsilon_calibration import scale_for
+from dalenius.mechanisms._support.interval_grid import EXACT
+from dalenius.mechanisms._support.interval_mechanism import IntervalMechanism
 from dalenius.mechanisms._support.rank_draws import UNITS_PER_RANK, RankScores
 from dalenius.mechanisms.mechanism import Neighbours
 from dalenius.mechanisms.quantile import Quantile, checked_level, records
@@ -47,7 +44,7 @@ class Node(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Quantiles(EpsilonMechanism):
+class Quantiles(IntervalMechanism):
     """Quantiles at several levels by halving: the middle one, then one on either side of it, and so on.
 
     (Kaplan, Schnapp and Stemmer 2022; one exponential mechanism per quantile, on the records and the interval
@@ -105,24 +102,15 @@ class Quantiles(EpsilonMechanism):
     adjacency: Adjacency = ADD_REMOVE
 
     def __post_init__(self) -> None:
-        set_ = object.__setattr__
-        set_(self, "levels", _checked_levels(self.levels))
-        points = IntervalGrid.of(self.bounds, self.granularity)
-        if points.count > 1 << 37:
+        object.__setattr__(self, "levels", _checked_levels(self.levels))
+        super().__post_init__()
+        if self.points.count > 1 << 37:
             raise InvalidParameter(
-                f"granularity is {float(points.granularity):g}; for several quantiles there must be at most "
+                f"granularity is {float(self.granularity):g}; for several quantiles there must be at most "
                 "2^37 multiples of it between the bounds."
             )
-        set_(self, "bounds", points.bounds)
-        set_(self, "granularity", points.granularity)
-        super().__post_init__()
         for node in self._nodes:
             self._scale(node)
-
-    @cached_property
-    def points(self) -> IntervalGrid:
-        """What may be released."""
-        return IntervalGrid.of(self.bounds, self.granularity)
 
     @property
     def rounds(self) -> int:
@@ -265,7 +253,7 @@ class Quantiles(EpsilonMechanism):
         InvalidParameter
             If a parameter is out of range.
         """
-        failure = 1.0 - checked_confidence(confidence)
+        failure = 1.0 - checks.confidence(confidence)
         size = checks.count("size", size, least=1)
         each = 1.0 - failure * (1 - 2.0**-10) / len(self.levels)
         gap = selection_error.sure_gap("gumbel", each, self.points.count << TIE_BITS)
@@ -283,7 +271,7 @@ class Quantiles(EpsilonMechanism):
         return worst(self._root)
 
     def _error_without_noise(self, confidence: float, size: int = 1_000_000, **options: Any) -> float:
-        failure = 1.0 - checked_confidence(confidence)
+        failure = 1.0 - checks.confidence(confidence)
         return self.rounds * _fixed_error(checks.count("size", size, least=1), failure)
 
     @property

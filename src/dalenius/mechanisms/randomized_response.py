@@ -9,7 +9,6 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dalenius.calculus import losses
 from dalenius.calculus.calibrate import calibrate
@@ -17,6 +16,7 @@ from dalenius.calculus.guarantees import Guarantee, PureDP
 from dalenius.calculus.loss import Loss
 from dalenius.core import checks
 from dalenius.core.adjacency import REPLACE_ONE, Adjacency
+from dalenius.core.arrays import Ints, Reals
 from dalenius.core.bisection import last_true
 from dalenius.errors import CannotMeet, InvalidParameter
 from dalenius.mechanisms._support.exact_arrays import whole_numbers
@@ -47,8 +47,8 @@ class Proportions(NamedTuple):
     [0.5, 0.5]
     """
 
-    estimate: NDArray[np.float64]
-    variance: NDArray[np.float64]
+    estimate: Reals
+    variance: Reals
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -258,11 +258,7 @@ class RandomizedResponse(Mechanism):
         InvalidParameter
             If a parameter is out of range.
         """
-        confidence = checks.number("confidence", confidence, "a number strictly between 0 and 1")
-        if not 0 < confidence < 1:
-            raise InvalidParameter(
-                f"confidence is {confidence}; it must be a number strictly between 0 and 1."
-            )
+        confidence = checks.confidence(confidence)
         people, tests = checks.count("size", size, least=1), 1 if self.k == 2 else self.k
         v = max(_factor(self.lie), _factor(self._false))
         error = math.sqrt(2 * v * math.log(2 * tests / (1 - confidence)) / people)
@@ -349,9 +345,11 @@ class RandomizedResponse(Mechanism):
 
     @property
     def _gain(self) -> float:
-        return 1.0 - self.lie - self._false
+        """The probability of the truth less that of any one lie: expm1(epsilon)/(e^epsilon + k - 1)."""
+        gain = -math.expm1(-self.epsilon) / (1 + (self.k - 1) * math.exp(-self.epsilon))
+        return max(gain, 5e-324)
 
-    def _answers(self, value: Any) -> NDArray[np.int64]:
+    def _answers(self, value: Any) -> Ints:
         numbers = whole_numbers(_as_integers(value) if self.k == 2 else value)
         if not all(0 <= x < self.k for x in (numbers.min(), numbers.max())):
             raise InvalidParameter(f"value holds an answer that is not one of 0 .. {self.k - 1}.")

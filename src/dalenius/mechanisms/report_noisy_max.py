@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import get_args
 
 import numpy as np
 
 from dalenius.calculus.loss import Loss
 from dalenius.calculus.losses import bounded_range, laplace
 from dalenius.core import checks
-from dalenius.errors import InvalidParameter
+from dalenius.core.arrays import Reals
 from dalenius.mechanisms._support import selection_error
-from dalenius.mechanisms._support.float_arrays import Reals
 from dalenius.mechanisms._support.selection import Selection
 
 MAX_RIVALS = 300
@@ -66,10 +64,7 @@ class ReportNoisyMax(Selection):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not checks.is_one_of(self.noise, *get_args(selection_error.Noise)):
-            raise InvalidParameter(
-                f"noise is {self.noise!r}; it must be 'laplace', 'exponential' or 'gumbel'."
-            )
+        checks.one_of("noise", self.noise, "laplace", "exponential", "gumbel")
 
     @property
     def _noise(self) -> selection_error.Noise:

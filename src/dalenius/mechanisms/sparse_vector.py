@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dalenius.calculus.guarantees import Guarantee
 from dalenius.calculus.loss import Loss
@@ -17,23 +16,16 @@ from dalenius.calculus.losses import pure
 from dalenius.core import checks
 from dalenius.core.adjacency import ADD_REMOVE, Adjacency
 from dalenius.core.checks import float_up
-from dalenius.errors import InvalidParameter
-from dalenius.mechanisms._support.epsilon_calibration import (
-    checked_confidence,
-)
-from dalenius.mechanisms._support.epsilon_mechanism import EpsilonMechanism
+from dalenius.errors import TooMuchNoise
 from dalenius.mechanisms._support.float_arrays import reals
-from dalenius.mechanisms._support.noisy_comparison import Comparison, Noise, checked_noise, checked_share
-from dalenius.mechanisms._support.selection import checked_monotone
-from dalenius.mechanisms._support.threshold_watch import Watch
+from dalenius.mechanisms._support.grid_noise import MAX_NOISE_RATIO
+from dalenius.mechanisms._support.noisy_comparison import Noise
+from dalenius.mechanisms._support.threshold_mechanism import ThresholdMechanism
 from dalenius.mechanisms.laplace import Laplace
-from dalenius.mechanisms.mechanism import Neighbours
-
-AT_ONCE = 1 << 20
 
 
 @dataclass(frozen=True, kw_only=True)
-class SparseVector(EpsilonMechanism):
+class SparseVector(ThresholdMechanism):
     """Which of a sequence of values reach a threshold, until `count` have; with noisy values if wanted.
 
     `sensitivity` bounds how far one record moves any single value; values below the threshold cost nothing,
@@ -106,84 +98,44 @@ class SparseVector(EpsilonMechanism):
 
     def __post_init__(self) -> None:
         set_ = object.__setattr__
-        set_(self, "sensitivity", checks.positive("sensitivity", self.sensitivity))
-        super().__post_init__()
         set_(self, "count", checks.count("count", self.count, least=1))
-        part = checks.number("answer_share", self.answer_share, "a number from 0 up to 0.999")
-        if not 0 <= part <= 0.999:
-            raise InvalidParameter(f"answer_share is {part}; it must be a number from 0 up to 0.999.")
+        allowed = "a number from 0 up to 0.999"
+        part = checks.within("answer_share", self.answer_share, allowed, lambda x: 0 <= x <= 0.999)
         set_(self, "answer_share", part)
-        if not isinstance(self.fresh_threshold, bool | np.bool_):
-            raise InvalidParameter(f"fresh_threshold is {self.fresh_threshold!r}; it must be True or False.")
-        set_(self, "monotone", checked_monotone(self.monotone, self.adjacency))
-        set_(self, "noise", checked_noise(self.noise))
-        moves = (1 if self.monotone else 2) * (1 if self.fresh_threshold else self.count)
-        set_(self, "share", checked_share(self.share, moves))
-        _ = self.comparison.steps, self.numbers
+        set_(self, "fresh_threshold", checks.flag("fresh_threshold", self.fresh_threshold))
+        super().__post_init__()
+        _ = self.numbers
 
     @property
-    def _budget(self) -> tuple[Fraction, Fraction]:
-        """For comparing and for numbers."""
-        epsilon = Fraction(self.epsilon)
-        numbers = epsilon * Fraction(self.answer_share)
-        return epsilon - numbers, numbers
-
-    @cached_property
-    def comparison(self) -> Comparison:
-        """The noise on threshold and values, in multiples of the sensitivity."""
-        epsilon, share = self._budget[0], Fraction(self.share or 0)
-        moves, runs = (1 if self.monotone else 2), self.count
-        threshold = 1 / (epsilon * share)
-        return Comparison(
-            self.noise,
-            self.sensitivity,
-            threshold * runs if self.fresh_threshold else threshold,
-            moves * runs / (epsilon * (1 - share)),
-        )
+    def _compared(self) -> Fraction:
+        return Fraction(self.epsilon) * (1 - Fraction(self.answer_share))
 
     @cached_property
     def numbers(self) -> Laplace | None:
         """The mechanism that releases one value found above, or None."""
         if not self.answer_share:
             return None
-        scale = float_up(self.count * Fraction(self.sensitivity) / self._budget[1])
+        noise = self.count / (Fraction(self.epsilon) - self._compared)
+        scale = float_up(noise * Fraction(self.sensitivity))
+        if noise > MAX_NOISE_RATIO or scale == math.inf:
+            raise TooMuchNoise.of(
+                "answer_share",
+                f"answer_share is {self.answer_share:g}; what it leaves for numbers asks for noise of more than "
+                f"{MAX_NOISE_RATIO:g} times the sensitivity {self.sensitivity:g}, or of more than a float holds. Use "
+                "more of epsilon, a larger epsilon, or other units.",
+            )
         return Laplace(sensitivity=self.sensitivity, scale=scale, adjacency=self.adjacency)
 
     @cached_property
     def loss(self) -> Loss:
         """The worst-case privacy loss of all answers together."""
-        compare = self._budget[0]
-        if self.fresh_threshold:
-            loss = pure(float_up(compare / self.count), self.adjacency) * self.count
-        else:
-            loss = pure(float_up(compare), self.adjacency)
+        loss = pure(float_up(self._compared / self._runs), self.adjacency) * self._runs
         return loss if self.numbers is None else loss + self.numbers.loss * self.count
 
     def _loss_at(self, epsilon: float) -> Loss:
         return replace(self, epsilon=epsilon).loss
 
-    def start(self, threshold: float) -> Watch:
-        """Ask for one value at a time, each chosen after the answers before it.
-
-        Parameters
-        ----------
-        threshold
-            What each value is compared with; public.
-
-        Returns
-        -------
-        Watch
-            Takes one value at a time.
-
-        Raises
-        ------
-        InvalidParameter
-            If the value is not of the kind described.
-        """
-        number = None if self.numbers is None else self.numbers.release
-        return Watch(self.comparison, threshold, self.count, self.fresh_threshold, number)
-
-    def release(self, value: Any, threshold: Any = 0.0) -> list[int] | dict[int, float]:
+    def release(self, value: Any, threshold: Any = 0.0) -> Any:
         """The values that reach the threshold.
 
         Parameters
@@ -203,27 +155,9 @@ class SparseVector(EpsilonMechanism):
         InvalidParameter
             If the values are not finite numbers, or thresholds not as many as values.
         """
-        gaps, values = self.comparison.above_by(value, threshold), reals("values", value)
-        indices = self._above(gaps + self.comparison.noisy(len(gaps)))
-        if self.numbers is None:
-            return indices
-        return {i: self.numbers.release(float(values[i])) for i in indices}
+        return self._answers(value, threshold, 1)[0]
 
-    def _above(self, noisy: NDArray[Any]) -> list[int]:
-        if not self.fresh_threshold:
-            threshold = int(self.comparison.noisy_thresholds(1)[0])
-            return [int(i) for i in np.flatnonzero(noisy >= threshold)[: self.count]]
-        indices: list[int] = []
-        start = 0
-        for threshold in self.comparison.noisy_thresholds(self.count).tolist():
-            later = np.flatnonzero(noisy[start:] >= threshold)
-            if not len(later):
-                break
-            indices.append(start + int(later[0]))
-            start = indices[-1] + 1
-        return indices
-
-    def releases(self, value: Any, times: int) -> list[list[int]] | list[dict[int, float]]:
+    def releases(self, value: Any, times: int) -> Any:
         """`times` independent answers for threshold 0: together they cost `loss * times`.
 
         Parameters
@@ -243,68 +177,21 @@ class SparseVector(EpsilonMechanism):
         InvalidParameter
             If the value is not of the kind described.
         """
-        gaps, times = self.comparison.above_by(value, 0.0), checks.count("times", times)
-        rows = max(1, AT_ONCE // (len(gaps) + self.count))
-        parts = [self._rows(gaps, min(rows, times - done)) for done in range(0, times, rows)]
-        indices = np.concatenate([np.empty((0, self.count), dtype=np.int64), *parts])
+        return self._answers(value, 0.0, checks.count("times", times))
+
+    def _answers(self, value: Any, threshold: Any, times: int) -> Any:
+        indices = self._found(value, threshold, times)
         if self.numbers is None:
             return [[i for i in row if i >= 0] for row in indices.tolist()]
-        numbers = np.zeros(indices.shape)
-        for i, x in enumerate(reals("values", value).tolist()):
+        numbers: Any = np.zeros(indices.shape)
+        values = reals("values", value)
+        for i in np.unique(indices[indices >= 0]):
             here = indices == i
-            numbers[here] = self.numbers.releases(x, int(here.sum()))
+            numbers[here] = self.numbers.releases(values[i], int(here.sum()))
         return [
-            {int(i): float(x) for i, x in zip(row, noisy, strict=True) if i >= 0}
-            for row, noisy in zip(indices, numbers, strict=True)
+            {i: x for i, x in zip(row, noisy, strict=True) if i >= 0}
+            for row, noisy in zip(indices.tolist(), numbers.tolist(), strict=True)
         ]
-
-    def _rows(self, gaps: NDArray[np.int64], times: int) -> NDArray[np.int64]:
-        """The indices found above in each of `times` runs, -1 for none."""
-        noisy = gaps + self.comparison.noisy((times, len(gaps)))
-        thresholds = self.comparison.noisy_thresholds((times, self.count if self.fresh_threshold else 1))
-        places = np.arange(len(gaps))
-        indices = np.full((times, self.count), -1, dtype=np.int64)
-        last = np.full(times, -1)
-        for k in range(self.count):
-            above = (noisy >= thresholds[:, k if self.fresh_threshold else 0, None]) & (
-                places > last[:, None]
-            )
-            any_, first = above.any(axis=1), above.argmax(axis=1)
-            indices[any_, k] = first[any_]
-            last = np.where(any_, first, len(gaps))
-        return indices
-
-    def accuracy(self, confidence: float = 0.95, size: int = 1) -> float:
-        """With this probability up to `size` values are all judged rightly to within this much.
-
-        Whatever is declared above is at least the threshold less this, whatever was passed over is at most
-        the threshold plus this. Exact but for the grid with one threshold; with fresh ones each run may fail
-        with an equal share of the probability. The error of numbers is `numbers.accuracy(confidence, count)`.
-
-        Parameters
-        ----------
-        confidence
-            The probability, strictly between 0 and 1.
-        size
-            The number of values.
-
-        Returns
-        -------
-        float
-            How far from the threshold a value may be judged wrongly.
-
-        Raises
-        ------
-        InvalidParameter
-            If a parameter is out of range.
-        """
-        confidence, size = checked_confidence(confidence), checks.count("size", size, least=1)
-        if self.fresh_threshold:
-            return self.comparison.sure_gap(1 - (1 - confidence) / self.count, size, positives=1)
-        return self.comparison.sure_gap(confidence, size, positives=self.count)
-
-    def _error_without_noise(self, confidence: float, **options: Any) -> float:
-        return self.sensitivity * self.comparison.slack
 
     @classmethod
     def calibrated(cls, guarantee: Guarantee, **options: Any) -> Self:
@@ -333,12 +220,3 @@ class SparseVector(EpsilonMechanism):
             return super().calibrated(guarantee, **options)
         both = [cls.calibrated(guarantee, fresh_threshold=fresh, **options) for fresh in (False, True)]
         return min(both, key=lambda m: m.comparison.threshold_noise**2 + m.comparison.query_noise**2)
-
-    @property
-    def worst_pair(self) -> Neighbours:
-        """Values of which the early ones rise and the late ones fall."""
-        return self.comparison.worst_values(self.monotone, self.count)
-
-    @property
-    def ways(self) -> Mapping[str, Callable[[Any], Any]]:
-        return {"release": self.release, "a watch": lambda value: self.start(0.0).answers(value)}

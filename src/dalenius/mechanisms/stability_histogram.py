@@ -262,10 +262,8 @@ def _loss(scale: float, threshold: int, adjacency: Adjacency) -> Loss:
 
 def _threshold(scale: float, delta: float) -> int:
     """The least threshold with which a single record shows with at most this probability."""
-    delta = checks.positive("delta", delta)
-    if not delta < 1:
-        raise InvalidParameter(f"delta is {delta}; it must be a number strictly between 0 and 1.")
-    return max(1, 1 + math.ceil(-scale * (math.log(delta) + math.log1p(math.exp(-1 / scale)))))
+    log_delta = math.log(checks.open_probability("delta", delta))
+    return max(1, 1 + math.ceil(-scale * (log_delta + math.log1p(math.exp(-1 / scale)))))
 
 
 def _counts(value: Any) -> dict[Any, int]:

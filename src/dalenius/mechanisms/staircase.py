@@ -9,18 +9,18 @@ from functools import cached_property
 from typing import Any, Literal, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dalenius.calculus import losses
 from dalenius.calculus.loss import Loss
 from dalenius.core import checks
 from dalenius.core.adjacency import ADD_REMOVE, Adjacency
-from dalenius.core.bisection import last_true
+from dalenius.core.arrays import Array
+from dalenius.core.bisection import change_point
 from dalenius.core.checks import float_up
-from dalenius.errors import CannotMeet, InvalidParameter
+from dalenius.errors import CannotMeet
 from dalenius.mechanisms._support.epsilon_mechanism import EpsilonMechanism
 from dalenius.mechanisms._support.grid_noise import check_noise_ratio, coordinate_failure
-from dalenius.mechanisms._support.rounded_noise import RoundedNoise
+from dalenius.mechanisms._support.rounded_noise import RoundedNoise, either_side
 from dalenius.noise import Grid, geometric, noisy_argmax, uniform_integers
 
 MAX_EPSILON = 500.0
@@ -81,8 +81,7 @@ class Staircase(EpsilonMechanism, RoundedNoise):
         RoundedNoise.__post_init__(self)
         checks.moderate("epsilon", self.epsilon, MAX_EPSILON)
         check_noise_ratio("1 / epsilon", 1 / self.epsilon, 1.0)
-        if not checks.is_one_of(self.objective, "absolute", "squared"):
-            raise InvalidParameter(f"objective is {self.objective!r}; it must be 'absolute' or 'squared'.")
+        checks.one_of("objective", self.objective, "absolute", "squared")
         _ = self.loss
 
     def _loss_at(self, epsilon: float) -> Loss:
@@ -171,10 +170,7 @@ class Staircase(EpsilonMechanism, RoundedNoise):
 
         if too_far(MAX_EPSILON):
             raise CannotMeet(f"no epsilon up to {MAX_EPSILON:g} stays within {within:g}.")
-        low = 1.0
-        while not too_far(low):
-            low /= 2
-        return replace(one, epsilon=last_true(too_far, low, MAX_EPSILON, relative=1e-12)[1])
+        return replace(one, epsilon=change_point(too_far, MAX_EPSILON, relative=1e-12)[1])
 
     @cached_property
     def _grid(self) -> Grid:
@@ -185,21 +181,16 @@ class Staircase(EpsilonMechanism, RoundedNoise):
         """gamma in grid steps, of which the sensitivity has `_wide`."""
         return max(1, min(self._wide // 2, round(_optimal_gamma(self.epsilon, self.objective) * self._wide)))
 
-    def _cells(self, count: int) -> NDArray[Any]:
+    def _cells(self, count: int) -> Array:
         wide, first = self._wide, self._first_step
         level = np.asarray(geometric(1 / Fraction(self.epsilon), count))
-        if level.dtype != object and bool((level >= (1 << 61) // wide).any()):
-            level = level.astype(object)
         # Both weights are below 2^53, and so exact.
         scores = np.broadcast_to([0.0, -self.epsilon], (count, 2))
         second = np.asarray(noisy_argmax(scores, 1.0, noise="gumbel", base=[first, wide - first])) == 1
         place = np.empty(count, dtype=np.int64)
         place[~second] = uniform_integers(0, first, int((~second).sum()))
         place[second] = uniform_integers(first, wide, int(second.sum()))
-        size = level * wide + place
-        negative = np.asarray(uniform_integers(0, 2, count)) == 1
-        # floor(-x) = -floor(x) - 1 but for whole x, which have probability 0.
-        return np.where(negative, -size - 1, size)
+        return either_side(self._placed(level, place))
 
 
 def _optimal_gamma(epsilon: float, objective: str) -> float:

@@ -9,7 +9,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dalenius.calculus import losses
 from dalenius.calculus.calibrate import calibrate
@@ -17,12 +16,13 @@ from dalenius.calculus.guarantees import ApproxDP, Guarantee, PureDP
 from dalenius.calculus.loss import Loss
 from dalenius.core import checks
 from dalenius.core.adjacency import ADD_REMOVE, Adjacency
-from dalenius.core.bisection import last_true
+from dalenius.core.arrays import Array
+from dalenius.core.bisection import change_point
 from dalenius.errors import CannotMeet, InvalidParameter
 from dalenius.mechanisms._support.grid_noise import check_noise_ratio, coordinate_failure
-from dalenius.mechanisms._support.noise_calibration import ensure_kept
 from dalenius.mechanisms._support.rounded_noise import RoundedNoise
 from dalenius.noise import Grid, discrete_laplace, uniform_integers
+from dalenius.noise.chunks import until_enough
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -152,14 +152,11 @@ class Tulap(RoundedNoise):
         def accurate(noise: float) -> bool:
             return build(noise).accuracy(confidence, size) <= within
 
-        low = high = 1 / 600
-        if not accurate(low):
+        if not accurate(1 / 600):
             raise CannotMeet(
                 f"no epsilon up to 600 stays within {within:g}; noise always fills half a sensitivity."
             )
-        while accurate(high):
-            high *= 2
-        return build(last_true(accurate, low, high, relative=1e-12)[0])
+        return build(change_point(accurate, 1 / 600, relative=1e-12)[0])
 
     @classmethod
     def calibrated(
@@ -207,16 +204,13 @@ class Tulap(RoundedNoise):
             delta = delta / (2 * coordinates)
             epsilon = calibrate(lambda e: losses.approx(e, delta, adjacency) * coordinates, guarantee)
 
-        def build(noise: float) -> Tulap:
-            return cls(
-                sensitivity=sensitivity,
-                epsilon=1 / noise if noise != 1 / epsilon else epsilon,
-                delta=delta,
-                coordinates=coordinates,
-                adjacency=adjacency,
-            )
-
-        return build(1 / epsilon) if coordinates == 1 else ensure_kept(build, 1 / epsilon, guarantee)
+        return cls(
+            sensitivity=sensitivity,
+            epsilon=epsilon,
+            delta=delta,
+            coordinates=coordinates,
+            adjacency=adjacency,
+        )
 
     @cached_property
     def _grid(self) -> Grid:
@@ -236,22 +230,17 @@ class Tulap(RoundedNoise):
         edge = math.exp(-n * self.epsilon) / (1 + b)
         return max(0.0, n - 0.5 + max(0.0, 1 - p / edge) / gap) * (1 + 1e-9) + 1e-12
 
-    def _cells(self, count: int) -> NDArray[Any]:
-        wide = self._wide
-        edge = wide * Fraction(self.width) if self.delta > 0 else None
-        last = None if edge is None else math.ceil(edge)
-        cells = self._attempt(count)
-        while last is not None:
-            outside = (cells < -last) | (cells >= last)
-            if not outside.any():
-                break
-            cells[outside] = self._attempt(int(outside.sum()))
-        return cells
+    def _cells(self, count: int) -> Array:
+        if self.delta == 0:
+            return self._attempt(count)
+        last = math.ceil(self._wide * Fraction(self.width))
 
-    def _attempt(self, count: int) -> NDArray[Any]:
+        def inside(n: int) -> Array:
+            cells = self._attempt(n)
+            return cells[(cells >= -last) & (cells < last)]
+
+        return until_enough(count, inside)
+
+    def _attempt(self, count: int) -> Array:
         k = np.asarray(discrete_laplace(1 / Fraction(self.epsilon), count))
-        if k.dtype != object and bool((np.abs(k) >= (1 << 61) // self._wide).any()):
-            k = k.astype(object)
-        return np.asarray(
-            k * self._wide + np.asarray(uniform_integers(0, self._wide, count)) - self._wide // 2
-        )
+        return self._placed(k, uniform_integers(0, self._wide, count) - self._wide // 2)

@@ -7,8 +7,9 @@ from fractions import Fraction
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dalenius.core import checks
+from dalenius.core.arrays import Ints, Reals, Words
 from dalenius.errors import InvalidParameter
 from dalenius.noise.chunks import CHUNK
 from dalenius.noise.contest import Contestant, winner
@@ -17,7 +18,6 @@ from dalenius.noise.parameters import exact, floats
 from dalenius.noise.source import words
 
 Noise = Literal["gumbel", "exponential", "laplace"]
-Floats = NDArray[np.float64]
 
 NEGLIGIBLE = -1e300
 
@@ -57,11 +57,10 @@ def noisy_argmax(scores: Any, scale: Any, noise: Noise = "gumbel", base: Any = N
     >>> noisy_argmax([0.0, 1000.0, 0.0], scale=1.0)
     1
     """
-    values: Floats = floats("scores", scores)
+    values: Reals = floats("scores", scores)
     if values.ndim == 0 or values.shape[-1] == 0:
         raise InvalidParameter("scores must hold at least one candidate along the last axis.")
-    if noise not in ("gumbel", "exponential", "laplace"):
-        raise InvalidParameter(f"noise is {noise!r}; it must be 'gumbel', 'exponential' or 'laplace'.")
+    checks.one_of("noise", noise, "gumbel", "exponential", "laplace")
     size = exact("scale", scale, "a finite number above 0")
     if not Fraction(1, 1 << 900) <= size <= 1 << 900:
         raise InvalidParameter(f"scale is {scale}; it must be above 0, within [2^-900, 2^900].")
@@ -77,12 +76,12 @@ def noisy_argmax(scores: Any, scale: Any, noise: Noise = "gumbel", base: Any = N
     return int(out[0]) if values.ndim == 1 else out.reshape(values.shape[:-1])
 
 
-def _base(base: Any, shape: tuple[int, ...], noise: Noise) -> Floats | None:
+def _base(base: Any, shape: tuple[int, ...], noise: Noise) -> Reals | None:
     if base is None:
         return None
     if noise != "gumbel":
         raise InvalidParameter(f"a base measure goes with Gumbel noise, not with {noise} noise.")
-    measure: Floats = floats("base", base)
+    measure: Reals = floats("base", base)
     if measure.shape != shape and measure.shape != shape[-1:]:
         raise InvalidParameter(f"base has shape {measure.shape}; it must be that of the scores, {shape}.")
     if bool((measure < 0).any()) or not bool((measure > 0).any(axis=-1).all()):
@@ -97,24 +96,24 @@ class _Contest:
         self.scale, self.noise = scale, noise
         self.nearest = float(scale)
 
-    def winners(self, rows: Floats, base: Floats | None) -> NDArray[np.int64]:
+    def winners(self, rows: Reals, base: Reals | None) -> Ints:
         where: Any = True if base is None else base > 0
         best = rows.max(axis=1, keepdims=True, initial=-np.inf, where=where)
         if rows.shape[1] <= CHUNK:
             return self._rows(rows, best, base)
         return np.array([self._long(rows[0], best[0], None if base is None else base[0])], dtype=np.int64)
 
-    def _rows(self, rows: Floats, best: Floats, base: Floats | None) -> NDArray[np.int64]:
+    def _rows(self, rows: Reals, best: Reals, base: Reals | None) -> Ints:
         drawn = words(rows.size).reshape(rows.shape)
         low, high = self.bounds(rows, best, drawn, base)
-        result: NDArray[np.int64] = np.argmax(low, axis=1)
+        result: Ints = np.argmax(low, axis=1)
         open_ = high >= np.take_along_axis(low, result[:, None], axis=1)
         for i in np.flatnonzero(open_.sum(axis=1) > 1):
             among = np.flatnonzero(open_[i])
             result[i] = self.settle(among, rows[i], drawn[i, among], base if base is None else base[i])
         return result
 
-    def _long(self, row: Floats, best: Floats, base: Floats | None) -> int:
+    def _long(self, row: Reals, best: Reals, base: Reals | None) -> int:
         """More candidates than fit a chunk: those of each chunk that may still win."""
         among, kept_words, tops = [], [], []
         floor = -math.inf
@@ -135,9 +134,7 @@ class _Contest:
             return int(candidates[0])
         return self.settle(candidates, row, np.concatenate(kept_words)[still], base)
 
-    def bounds(
-        self, rows: Floats, best: Floats, drawn: NDArray[np.uint64], base: Floats | None
-    ) -> tuple[Floats, Floats]:
+    def bounds(self, rows: Reals, best: Reals, drawn: Words, base: Reals | None) -> tuple[Reals, Reals]:
         """Below and above each noisy score.
 
         (score - best)/scale is off by a relative 2^-51 (three roundings; halves, lest a difference
@@ -167,7 +164,7 @@ class _Contest:
             low[out], high[out] = -np.inf, -np.inf
         return low, high
 
-    def _noise(self, drawn: NDArray[np.uint64]) -> tuple[Floats, Floats]:
+    def _noise(self, drawn: Words) -> tuple[Reals, Reals]:
         if self.noise == "laplace":
             negative = (drawn >> np.uint64(63)).astype(np.bool_)
             value, relative = exponentials(drawn, 63)
@@ -180,9 +177,7 @@ class _Contest:
         with np.errstate(divide="ignore"):
             return -np.log(value), np.where(relative <= 0.5, 2 * relative, np.inf)
 
-    def settle(
-        self, among: NDArray[np.int64], row: Floats, drawn: NDArray[np.uint64], base: Floats | None
-    ) -> int:
+    def settle(self, among: Ints, row: Reals, drawn: Words, base: Reals | None) -> int:
         contestants = [
             Contestant.of(
                 self.noise,

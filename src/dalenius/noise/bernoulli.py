@@ -6,8 +6,8 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dalenius.core.arrays import Bools, Reals
 from dalenius.errors import InvalidParameter
 from dalenius.noise.chunks import CHUNK, fill
 from dalenius.noise.lazy import LazyUniform, below, below_exp
@@ -101,14 +101,14 @@ def bernoulli_exp(x: Any, size: Size = None) -> Any:
     return fill(size, lambda n: _exp_coins(np.full(n, nearest), exponent), np.bool_)
 
 
-def _array(name: str, values: Any, size: Size) -> NDArray[np.float64]:
-    array: NDArray[np.float64] = floats(name, values)
+def _array(name: str, values: Any, size: Size) -> Reals:
+    array: Reals = floats(name, values)
     if size is not None and shape_of(size) != array.shape:
         raise InvalidParameter(f"size is {size}, but {name} has shape {array.shape}; leave size out.")
     return array
 
 
-def _each(values: NDArray[np.float64], coins: Any) -> NDArray[np.bool_]:
+def _each(values: Reals, coins: Any) -> Bools:
     flat = values.reshape(-1)
     out = np.empty(len(flat), dtype=np.bool_)
     for start in range(0, len(flat), CHUNK):
@@ -116,13 +116,13 @@ def _each(values: NDArray[np.float64], coins: Any) -> NDArray[np.bool_]:
     return out.reshape(values.shape)
 
 
-def _same(p: Fraction, n: int) -> NDArray[np.bool_]:
+def _same(p: Fraction, n: int) -> Bools:
     """n coins of one bias, on 16 digits of U each where those decide."""
     if p in (0, 1):
         return np.full(n, p == 1)
     digits = words(-(-n // 4)).view(np.uint16)[:n]
     cut = (p.numerator << 16) // p.denominator
-    result: NDArray[np.bool_] = digits < cut
+    result: Bools = digits < cut
     if (cut * p.denominator) != p.numerator << 16:
         rest = (p.numerator << 16) - cut * p.denominator
         for i in np.flatnonzero(digits == cut):
@@ -130,20 +130,20 @@ def _same(p: Fraction, n: int) -> NDArray[np.bool_]:
     return result
 
 
-def _coins(p: NDArray[np.float64]) -> NDArray[np.bool_]:
+def _coins(p: Reals) -> Bools:
     """One coin for each bias: p 2^64 is exact as a double, and so is its fraction."""
     drawn = words(len(p))
     scaled = np.ldexp(p, 64)
     whole = np.floor(scaled)
     sure = p == 1.0
     cut = np.where(sure, 0.0, whole).astype(np.uint64)
-    result: NDArray[np.bool_] = (drawn < cut) | sure
+    result: Bools = (drawn < cut) | sure
     for i in np.flatnonzero((drawn == cut) & (scaled > whole) & ~sure):
         result[i] = below(LazyUniform(int(drawn[i]), 64), Fraction(float(p[i])))
     return result
 
 
-def _exp_coins(x: NDArray[np.float64], same: Fraction | None = None) -> NDArray[np.bool_]:
+def _exp_coins(x: Reals, same: Fraction | None = None) -> Bools:
     """One coin for each exponent (all of them within a relative 2^-53 of `same`, if that is given).
 
     e = exp(-x) 2^64 in doubles. np.exp is assumed good to 8 ulps, a relative 2^-49; where x was rounded it
@@ -154,7 +154,7 @@ def _exp_coins(x: NDArray[np.float64], same: Fraction | None = None) -> NDArray[
     drawn = words(len(x))
     e = np.exp(-x) * TOP
     gap = drawn.astype(np.float64) - e
-    result: NDArray[np.bool_] = gap < 0
+    result: Bools = gap < 0
     for i in np.flatnonzero(np.abs(gap) <= e * 2.0**-47 + 2.0**12):
         exponent = Fraction(float(x[i])) if same is None else same
         result[i] = below_exp(LazyUniform(int(drawn[i]), 64), exponent)

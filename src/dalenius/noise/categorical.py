@@ -9,10 +9,10 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dalenius.core.arrays import Array
 from dalenius.errors import InvalidParameter
-from dalenius.noise.chunks import integers, settled
+from dalenius.noise.chunks import fill, settled
 from dalenius.noise.lazy import LazyUniform
 from dalenius.noise.parameters import Size
 from dalenius.noise.source import words
@@ -49,16 +49,16 @@ def categorical(weights: Any, size: Size = None) -> Any:
     total = sum(whole)
     if total == 0:
         raise InvalidParameter("weights are all zero (or there are none); at least one must be above 0.")
-    return integers(size, _small(whole, total) if total < 1 << 62 else _large(whole, total))
+    return fill(size, _small(whole, total) if total < 1 << 62 else _large(whole, total))
 
 
-def _small(whole: list[int], total: int) -> Callable[[int], NDArray[Any]]:
+def _small(whole: list[int], total: int) -> Callable[[int], Array]:
     """A uniform integer below the total, and the weights that add up to more than it."""
     ends = np.cumsum(np.array(whole, dtype=np.uint64))
     return lambda n: np.searchsorted(ends, below(total, n), side="right")
 
 
-def _large(whole: list[int], total: int) -> Callable[[int], NDArray[Any]]:
+def _large(whole: list[int], total: int) -> Callable[[int], Array]:
     """U on 64 digits among the ends of the categories on as many; more digits where they agree."""
     ends, end = [], 0
     for weight in whole:
@@ -73,7 +73,7 @@ def _large(whole: list[int], total: int) -> Callable[[int], NDArray[Any]]:
                 return first
             uniform.more()
 
-    def draw(n: int) -> NDArray[Any]:
+    def draw(n: int) -> Array:
         drawn = words(n)
         category = np.searchsorted(cuts, drawn, side="left")
         undecided = cuts[np.minimum(category, len(cuts) - 1)] == drawn

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dalenius.core.arrays import Array, Bools, Ints
 from dalenius.noise.parameters import Size, shape_of
 
 CHUNK = 1 << 15
@@ -18,12 +18,7 @@ LARGEST = 1 << 62
 """Integers below this in size are returned as int64; an array with a larger one holds Python integers."""
 
 
-def integers(size: Size, draw: Callable[[int], NDArray[Any]]) -> Any:
-    """`draw(n)` repeated until `size` is filled: an array of int64 (or of Python integers), or one int."""
-    return fill(size, draw, np.int64)
-
-
-def fill(size: Size, draw: Callable[[int], NDArray[Any]], kind: type) -> Any:
+def fill(size: Size, draw: Callable[[int], Array], kind: type = np.int64) -> Any:
     """`draw(n)` repeated until `size` is filled; for size None the one value as a plain Python one."""
     shape = shape_of(size)
     if size is None:
@@ -31,7 +26,7 @@ def fill(size: Size, draw: Callable[[int], NDArray[Any]], kind: type) -> Any:
     total = math.prod(shape)
     if total <= CHUNK:
         return draw(total).reshape(shape)
-    out: NDArray[Any] = np.empty(total, dtype=kind)
+    out: Array = np.empty(total, dtype=kind)
     for start in range(0, total, CHUNK):
         part = draw(min(CHUNK, total - start))
         if part.dtype == object and out.dtype != object:
@@ -40,13 +35,19 @@ def fill(size: Size, draw: Callable[[int], NDArray[Any]], kind: type) -> Any:
     return out.reshape(shape)
 
 
-def settled(
-    values: NDArray[np.int64], undecided: NDArray[np.bool_], settle: Callable[[int], int]
-) -> NDArray[Any]:
+def until_enough(n: int, attempt: Callable[[int], Array]) -> Array:
+    """n draws from `attempt(m)`, which gives about m of them, independent of how many it gives."""
+    drawn = attempt(n)
+    while len(drawn) < n:
+        drawn = np.concatenate([drawn, attempt(n - len(drawn))])
+    return drawn[:n]
+
+
+def settled(values: Ints, undecided: Bools, settle: Callable[[int], int]) -> Array:
     """`values` with `settle(i)` at every undecided place i."""
     if not undecided.any():
         return values
-    result: NDArray[Any] = values
+    result: Array = values
     for i in np.flatnonzero(undecided):
         value = settle(int(i))
         if abs(value) >= LARGEST and result.dtype != object:

@@ -6,8 +6,9 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 
-from dalenius.noise.enclosure import log_bounds, log_ratio_bounds
-from dalenius.noise.lazy import STEP, LazyUniform, rational
+from dalenius.noise.enclosure import log_ratio_bounds, ratio_bounds
+from dalenius.noise.interval import exponential
+from dalenius.noise.lazy import STEP, LazyUniform
 
 Open = tuple[float, float]
 """Integer bounds, or an infinity on a side where nothing is known yet."""
@@ -32,42 +33,19 @@ class Contestant:
 
     def bounds(self, precision: int) -> Open:
         """Of the noisy score, in units of 2^-precision."""
-        low, high = self._noise(precision)
-        for part_low, part_high in self._fixed(precision):
-            low, high = low + part_low, high + part_high
-        return low, high
-
-    def _fixed(self, precision: int) -> list[tuple[int, int]]:
-        score = rational(self.score)(precision)
-        return [score] if self.base is None else [score, log_ratio_bounds(self.base, precision)]
-
-    def _noise(self, precision: int) -> Open:
-        low, high = _exponential(self.uniform, precision)
-        if self.noise == "exponential":
-            return low, high
-        if self.noise == "laplace":
-            return (low, high) if self.sign > 0 else (-high, -low)
-        # Gumbel: -ln E, with E in [low, high] 2^-precision.
-        return _minus_log(high, precision)[0], _minus_log(low, precision)[1]
+        size = exponential(self.uniform, precision)
+        low, high = ratio_bounds(self.score, precision)
+        if self.base is not None:
+            base = log_ratio_bounds(self.base, precision)
+            low, high = low + base[0], high + base[1]
+        if self.noise == "gumbel":
+            return low - _log(size.high, precision)[1], high - _log(size.low, precision)[0]
+        return (low + size.low, high + size.high) if self.sign > 0 else (low - size.high, high - size.low)
 
 
-def _exponential(uniform: LazyUniform, precision: int) -> Open:
-    """-ln(1 - U), which is never negative."""
-    rest = uniform.mirrored()
-    if rest.value == 0:
-        bits = log_bounds(2, precision + 12 + rest.bits.bit_length())[0]
-        return (rest.bits * bits) >> (12 + rest.bits.bit_length()), math.inf
-    low, high = rest.minus_log(precision)
-    return max(low, 0), high
-
-
-def _minus_log(e: float, precision: int) -> Open:
-    """-ln(e 2^-precision)."""
-    if e in (0, math.inf):
-        edge = math.inf if e == 0 else -math.inf
-        return edge, edge
-    low, high = log_ratio_bounds(Fraction(int(e), 1 << precision), precision)
-    return -high, -low
+def _log(e: int, precision: int) -> Open:
+    """ln(e 2^-precision)."""
+    return log_ratio_bounds(Fraction(e, 1 << precision), precision) if e else (-math.inf, -math.inf)
 
 
 def winner(contestants: list[Contestant]) -> int:

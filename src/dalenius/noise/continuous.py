@@ -12,19 +12,19 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dalenius.core import checks
+from dalenius.core.arrays import Array, Ints, Reals
 from dalenius.errors import InvalidParameter
 from dalenius.noise.chunks import CHUNK
 from dalenius.noise.exponential import certified_gamma, gammas
 from dalenius.noise.interval import Interval, whole
 from dalenius.noise.lazy import LazyUniform
 from dalenius.noise.normal import certified_direction, certified_pair, direction, normals
-from dalenius.noise.parameters import Size, count_of, shape_of
+from dalenius.noise.parameters import Size, shape_of
 from dalenius.noise.rounding import DEFAULT_BITS, Settled, bits_of, to_units
 from dalenius.noise.source import words
 
-Units = NDArray[np.int64]
 MAX_DIMENSION = 1 << 20
 
 
@@ -98,7 +98,7 @@ def goe(d: int, *, bits: int = DEFAULT_BITS, as_units: bool = False) -> Any:
     >>> bool((h == h.T).all())
     True
     """
-    d, fine = count_of("d", d, 1), bits_of(bits)
+    d, fine = checks.count("d", d, 1), bits_of(bits)
     count = d * (d + 1) // 2
     pairs = -(-count // 2)
     diagonal = np.zeros(2 * pairs, dtype=np.bool_)
@@ -106,7 +106,7 @@ def goe(d: int, *, bits: int = DEFAULT_BITS, as_units: bool = False) -> Any:
     factor = np.where(diagonal, math.sqrt(2.0), 1.0).reshape(pairs, 2)
     done = 0
 
-    def draw(n: int) -> Units:
+    def draw(n: int) -> Ints:
         nonlocal done
         done += n
         return _normal_units(factor[done - n : done], fine)
@@ -194,7 +194,7 @@ def sphere(d: int, size: Size = None, *, bits: int = DEFAULT_BITS, as_units: boo
 
 def dimension(name: str, value: Any) -> int:
     """A number of dimensions, at most 2^20."""
-    dimension = count_of(name, value, 1)
+    dimension = checks.count(name, value, 1)
     if dimension > MAX_DIMENSION:
         raise InvalidParameter(f"{name} is {dimension}; it must be at most 2^20.")
     return dimension
@@ -203,11 +203,11 @@ def dimension(name: str, value: Any) -> int:
 def fill_rows(
     size: Size,
     columns: int,
-    draw: Callable[[int], Units],
+    draw: Callable[[int], Ints],
     bits: int,
     as_units: bool,
     width: int | None = None,
-) -> NDArray[Any]:
+) -> Array:
     """`draw(n)`, rows of `width` multiples (`columns` unless told), until there are as many as `size` says.
 
     As many rows at a time as fit a chunk of `columns` words each.
@@ -221,13 +221,13 @@ def fill_rows(
     return out
 
 
-def shaped(values: NDArray[Any], size: Size) -> Any:
+def shaped(values: Array, size: Size) -> Any:
     """The values in this shape, one plain number for size None."""
     values = values.reshape(shape_of(size))
     return values.item() if size is None else values
 
 
-def _normal_units(factor: NDArray[np.float64], bits: int) -> Units:
+def _normal_units(factor: Reals, bits: int) -> Ints:
     """Pairs of normal numbers times a factor that is 1 or the square root of 2."""
     first, second = words(len(factor)), words(len(factor))
     values, error = normals(first, second)
@@ -246,7 +246,7 @@ def _normal_units(factor: NDArray[np.float64], bits: int) -> Units:
     return to_units(values * factor, error * factor + np.abs(values) * 2.0**-50, bits, row)
 
 
-def _gamma_units(k: int, n: int, bits: int) -> Units:
+def _gamma_units(k: int, n: int, bits: int) -> Ints:
     drawn = words(n * k).reshape(n, k)
     total, error = gammas(drawn)
 
@@ -257,7 +257,7 @@ def _gamma_units(k: int, n: int, bits: int) -> Units:
     return to_units(total, error, bits, row)
 
 
-def _sphere_units(d: int, n: int, bits: int) -> Units:
+def _sphere_units(d: int, n: int, bits: int) -> Ints:
     pairs = -(-d // 2)
     first, second = words(n * pairs).reshape(n, pairs), words(n * pairs).reshape(n, pairs)
     values, error = direction(first, second, d)

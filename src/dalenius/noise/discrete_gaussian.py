@@ -8,10 +8,10 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dalenius.core.arrays import Array, Bools, Ints
 from dalenius.errors import InvalidParameter
-from dalenius.noise.chunks import integers
+from dalenius.noise.chunks import fill, until_enough
 from dalenius.noise.lazy import LazyUniform, log_above
 from dalenius.noise.parameters import LARGEST_SCALE, Size, exact, scale_of
 from dalenius.noise.source import words
@@ -19,11 +19,9 @@ from dalenius.noise.strips import Strips
 from dalenius.noise.tail import draw_tail
 from dalenius.noise.uniform import one
 
-Integers = NDArray[np.int64]
-
 
 def discrete_gaussian(sigma: Any = None, size: Size = None, *, variance: Any = None) -> Any:
-    """Integers k with P(k) proportional to exp(-k^2 / (2 sigma^2)), exactly.
+    """Ints k with P(k) proportional to exp(-k^2 / (2 sigma^2)), exactly.
 
      Canonne, Kamath and Steinke (2020)
     define the law and its privacy; the sampler is a discrete ziggurat (Buchmann et al. 2013) made exact.
@@ -61,11 +59,11 @@ def discrete_gaussian(sigma: Any = None, size: Size = None, *, variance: Any = N
         square = exact("variance", variance, "a finite number above 0")
         if not 0 < square <= LARGEST_SCALE**2:
             raise InvalidParameter(f"variance is {variance}; it must be above 0 and at most 2^112.")
-    return integers(size, sampler(square))
+    return fill(size, sampler(square))
 
 
 @lru_cache(maxsize=64)
-def sampler(variance: Fraction) -> Callable[[int], NDArray[Any]]:
+def sampler(variance: Fraction) -> Callable[[int], Array]:
     """Makes n draws of this variance parameter."""
     return _Sampler(Strips.of(variance)).draw
 
@@ -82,16 +80,10 @@ class _Sampler:
         self.digits = np.uint64(min(56, 64 - strips.widest.bit_length()))
         self.low = np.uint64((1 << int(self.digits)) - 1)
 
-    def draw(self, n: int) -> NDArray[Any]:
-        parts: list[NDArray[Any]] = []
-        missing = n
-        while missing:
-            part = self.proposals(missing + missing // 24 + 8)[:missing]
-            parts.append(part)
-            missing -= len(part)
-        return parts[0] if len(parts) == 1 else np.concatenate(parts) if parts else np.empty(0, np.int64)
+    def draw(self, n: int) -> Array:
+        return until_enough(n, lambda missing: self.proposals(missing + missing // 24 + 8))
 
-    def proposals(self, n: int) -> NDArray[Any]:
+    def proposals(self, n: int) -> Array:
         """The kept ones of n proposals."""
         strips = self.strips
         drawn = words(n)
@@ -119,9 +111,7 @@ class _Sampler:
             return 0
         return first * width // top if first * width % top >= top % width else one(width)
 
-    def decide(
-        self, value: Integers, kept: NDArray[np.bool_], where: Integers, index: Integers
-    ) -> NDArray[Any]:
+    def decide(self, value: Ints, kept: Bools, where: Ints, index: Ints) -> Array:
         """Heights for the proposals not yet kept; keeps those under the bell, and handles the tail."""
         strips = self.strips
         drawn = words(len(where))
@@ -134,12 +124,12 @@ class _Sampler:
             kept[where[i]] = self.under(int(value[where[i]]), int(index[i]), LazyUniform(int(drawn[i]), 64))
         return self.with_tail(value, kept, where[index == 0])
 
-    def with_tail(self, value: Integers, kept: NDArray[np.bool_], where: Integers) -> NDArray[Any]:
+    def with_tail(self, value: Ints, kept: Bools, where: Ints) -> Array:
         """All that is kept, once tail proposals have taken their places."""
         if not len(where):
             return value[kept]
         tail, kept[where] = draw_tail(self.strips, len(where))
-        large: NDArray[Any] = value if tail.dtype != object else value.astype(object)
+        large: Array = value if tail.dtype != object else value.astype(object)
         large[where] = tail
         return large[kept]
 

@@ -9,9 +9,9 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dalenius.noise.chunks import integers, settled
+from dalenius.core.arrays import Array
+from dalenius.noise.chunks import fill, settled, until_enough
 from dalenius.noise.geometric import DIRECT, levels
 from dalenius.noise.geometric import sampler as geometric_sampler
 from dalenius.noise.lazy import LazyUniform, two_sided_level
@@ -47,18 +47,18 @@ def discrete_laplace(scale: Any, size: Size = None) -> Any:
     >>> discrete_laplace(0.001, 5)
     array([0, 0, 0, 0, 0])
     """
-    return integers(size, sampler(scale_of("scale", scale)))
+    return fill(size, sampler(scale_of("scale", scale)))
 
 
 @lru_cache(maxsize=64)
-def sampler(scale: Fraction) -> Callable[[int], NDArray[Any]]:
+def sampler(scale: Fraction) -> Callable[[int], Array]:
     """Makes n draws of this scale."""
     if scale <= DIRECT:
         return _direct(scale)
     return _split(scale)
 
 
-def _direct(scale: Fraction) -> Callable[[int], NDArray[Any]]:
+def _direct(scale: Fraction) -> Callable[[int], Array]:
     """By quantile. With p = 1/(1 + q) = P(k >= 0), P(k or more) = p q^k = P(U <= p q^k) for k >= 0, and by
     symmetry P(-k or less) = P(1 - U <= p q^k) for k >= 1. So the size is floor(scale ln(p/U)) where U <= p
     and floor(scale ln(p/(1 - U))) elsewhere, one logarithm either way.
@@ -71,7 +71,7 @@ def _direct(scale: Fraction) -> Callable[[int], NDArray[Any]]:
     log_p = -math.log1p(math.exp(-float(min(1 / scale, Fraction(800)))))
     log_top = 64 * math.log(2.0) + log_p
 
-    def draw(n: int) -> NDArray[Any]:
+    def draw(n: int) -> Array:
         drawn = words(n)
         # 0, or -1 for the negative: x ^ sign is then x or ~x, and (x ^ sign) - sign is x or -x.
         sign = drawn.view(np.int64) >> 63
@@ -83,21 +83,15 @@ def _direct(scale: Fraction) -> Callable[[int], NDArray[Any]]:
     return draw
 
 
-def _split(scale: Fraction) -> Callable[[int], NDArray[Any]]:
+def _split(scale: Fraction) -> Callable[[int], Array]:
     """A geometric size and a fair sign, refusing minus zero, so that zero counts once."""
     size = geometric_sampler(scale)
 
-    def draw(n: int) -> NDArray[Any]:
-        drawn = attempt(n)
-        while len(drawn) < n:
-            drawn = np.concatenate([drawn, attempt(n - len(drawn))])
-        return drawn
-
-    def attempt(n: int) -> NDArray[Any]:
+    def attempt(n: int) -> Array:
         values = size(n)
         negative = np.unpackbits(words(-(-n // 64)).view(np.uint8))[:n].astype(np.bool_)
         np.negative(values, out=values, where=negative)
         refused = negative & (values == 0)
         return values[~refused] if refused.any() else values
 
-    return draw
+    return lambda n: until_enough(n, attempt)

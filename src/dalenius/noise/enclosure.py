@@ -42,7 +42,7 @@ def exp_bounds(x: Fraction, precision: int) -> Bounds:
     if x > precision:
         return 0, 1
     work = precision + 24
-    low, high = _fixed(x, work)
+    low, high = ratio_bounds(x, work)
     two_low, two_high = _log2(work)
     n = low // two_high
     # n is small enough for f >= 0, and f < ln 2 + a rounding.
@@ -51,7 +51,7 @@ def exp_bounds(x: Fraction, precision: int) -> Bounds:
     return _rounded((square // top) >> n, (-(-square // bottom) >> n) + 1, 24)
 
 
-def _fixed(x: Fraction, precision: int) -> Bounds:
+def ratio_bounds(x: Fraction, precision: int) -> Bounds:
     scaled = x.numerator << precision
     return scaled // x.denominator, -(-scaled // x.denominator)
 

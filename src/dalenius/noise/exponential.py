@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dalenius.core.arrays import Reals, Words
 from dalenius.noise.enclosure import Bounds, log_bounds
 from dalenius.noise.interval import Interval
 from dalenius.noise.lazy import LazyUniform
-from dalenius.noise.source import Words
-
-Floats = NDArray[np.float64]
 
 GROUP = 8
 
 
-def exponentials(drawn: Words, bits: int) -> tuple[Floats, Floats]:
+def exponentials(drawn: Words, bits: int) -> tuple[Reals, Reals]:
     """E = -ln(1 - U) for U in [w, w+1) 2^-bits, w the last `bits` digits of a word, and its relative error.
 
     For U < 1/2, E is -log1p of the middle of the interval, w + 1/2 units. Its slope is at most 2 there and
@@ -35,7 +32,7 @@ def exponentials(drawn: Words, bits: int) -> tuple[Floats, Floats]:
         return value, 2.0 / least + 2.0**-48
 
 
-def gammas(drawn: Words) -> tuple[Floats, Floats]:
+def gammas(drawn: Words) -> tuple[Reals, Reals]:
     """Gamma numbers: the sum of the exponential numbers of each row of words, and its error."""
     values, relative = exponentials(drawn, 64)
     total, rounds = summed(values)
@@ -43,7 +40,7 @@ def gammas(drawn: Words) -> tuple[Floats, Floats]:
     return total, error * (1 + 2.0**-20) + total * (rounds * 2.0**-52)
 
 
-def summed(values: Floats) -> tuple[Floats, int]:
+def summed(values: Reals) -> tuple[Reals, int]:
     """The sum of each row of numbers that are 0 or more, and how many roundings lie on the way to it.
 
     In groups of `GROUP`, then the sums of these, and so on: adding k numbers in any order is off by less than

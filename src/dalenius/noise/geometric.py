@@ -9,12 +9,12 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dalenius.noise.chunks import integers, settled
+from dalenius.core.arrays import Array, Bools, Ints, Words
+from dalenius.noise.chunks import fill, settled, until_enough
 from dalenius.noise.lazy import LazyUniform, below_exp, level, rational
 from dalenius.noise.parameters import Size, scale_of
-from dalenius.noise.source import Words, word, words
+from dalenius.noise.source import word, words
 
 DIRECT = 1 << 24
 """Up to this scale a draw takes one word; above, its low digits get a word of their own."""
@@ -49,22 +49,22 @@ def geometric(scale: Any, size: Size = None) -> Any:
     >>> bool((geometric(2.5, 1000) >= 0).all())
     True
     """
-    return integers(size, sampler(scale_of("scale", scale)))
+    return fill(size, sampler(scale_of("scale", scale)))
 
 
 @lru_cache(maxsize=64)
-def sampler(scale: Fraction) -> Callable[[int], NDArray[Any]]:
+def sampler(scale: Fraction) -> Callable[[int], Array]:
     """Makes n draws of this scale."""
     if scale <= DIRECT:
         return _direct(scale)
     return _split(scale)
 
 
-def _direct(scale: Fraction) -> Callable[[int], NDArray[Any]]:
+def _direct(scale: Fraction) -> Callable[[int], Array]:
     """k = floor(-scale ln U): P(k or more) = P(U <= exp(-k/scale))."""
     nearest, step = float(scale), rational(1 / scale)
 
-    def draw(n: int) -> NDArray[Any]:
+    def draw(n: int) -> Array:
         drawn = words(n)
         values, undecided = levels(drawn, nearest, 64 * math.log(2.0))
         return settled(values, undecided, lambda i: level(LazyUniform(int(drawn[i]), 64), step))
@@ -72,7 +72,7 @@ def _direct(scale: Fraction) -> Callable[[int], NDArray[Any]]:
     return draw
 
 
-def levels(drawn: Words, scale: float, log_top: float) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+def levels(drawn: Words, scale: float, log_top: float) -> tuple[Ints, Bools]:
     """floor(scale (log_top - ln W)) for all W in [w, w+1], and where that is not certain.
 
     The error of t = scale (log_top - ln(w + 1/2)) in doubles, in units of scale, for w >= 2^43, W < 2^64 and
@@ -102,13 +102,13 @@ def levels(drawn: Words, scale: float, log_top: float) -> tuple[NDArray[np.int64
     return whole.astype(np.int64), undecided
 
 
-def _split(scale: Fraction) -> Callable[[int], NDArray[Any]]:
+def _split(scale: Fraction) -> Callable[[int], Array]:
     """k = m j + r with m = 2^b near scale/2^12: j is geometric of scale/m and r, independent of it, has
     P(r) proportional to exp(-r/scale) on 0..m-1: uniform, kept with probability exp(-r/scale) > 1 - 2^-12."""
     digits = int(scale).bit_length() - 13
     high, low = sampler(scale / (1 << digits)), remainders(scale, digits)
 
-    def draw(n: int) -> NDArray[Any]:
+    def draw(n: int) -> Array:
         top, rest = high(n), low(n)
         if top.dtype != object and bool((top >= 1 << (62 - digits)).any()):
             top = top.astype(object)
@@ -117,17 +117,11 @@ def _split(scale: Fraction) -> Callable[[int], NDArray[Any]]:
     return draw
 
 
-def remainders(scale: Fraction, digits: int) -> Callable[[int], NDArray[np.int64]]:
+def remainders(scale: Fraction, digits: int) -> Callable[[int], Ints]:
     """r below 2^digits with P(r) proportional to exp(-r/scale); 2^digits <= scale/2^12 and digits <= 46."""
     nearest = float(scale)
 
-    def draw(n: int) -> NDArray[np.int64]:
-        kept = _kept(n)
-        while len(kept) < n:
-            kept = np.concatenate([kept, _kept(n - len(kept))])
-        return kept
-
-    def _kept(n: int) -> NDArray[np.int64]:
+    def attempt(n: int) -> Ints:
         """A word is digits for r, then at least 18 digits v of the U that is to be below exp(-r/scale).
 
         exp(-r/scale) >= 1 - r/scale, and U < v 2^-18 + 2^-18: keeping is certain where v 2^-18 + 2^-17 is
@@ -143,4 +137,4 @@ def remainders(scale: Fraction, digits: int) -> Callable[[int], NDArray[np.int64
             kept[i] = below_exp(uniform, int(r[i]) / scale)
         return r if kept.all() else r[kept]
 
-    return draw
+    return lambda n: until_enough(n, attempt)

@@ -8,11 +8,12 @@ from fractions import Fraction
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dalenius.core import checks
+from dalenius.core.arrays import Array, Reals
 from dalenius.errors import InvalidParameter
 from dalenius.noise.chunks import LARGEST
-from dalenius.noise.parameters import count_of, exact
+from dalenius.noise.parameters import as_array, exact, positive
 
 Norm = Literal["l1", "l2", "linf"]
 
@@ -48,10 +49,7 @@ class Grid:
     bounds: tuple[Fraction, Fraction] | None = None
 
     def __post_init__(self) -> None:
-        granularity = exact("granularity", self.granularity, "a finite number above 0")
-        if granularity <= 0:
-            raise InvalidParameter(f"granularity is {self.granularity}; it must be a finite number above 0.")
-        object.__setattr__(self, "granularity", granularity)
+        object.__setattr__(self, "granularity", positive("granularity", self.granularity))
         if self.bounds is None:
             return
         try:
@@ -95,14 +93,9 @@ class Grid:
         >>> Grid.fine(sensitivity=1, scale=2.0).granularity == Fraction(1, 2**40)
         True
         """
-        least = exact("sensitivity", sensitivity, "a finite number above 0")
-        noise = exact("scale", scale, "a finite number above 0")
-        if least <= 0 or noise <= 0:
-            raise InvalidParameter(
-                f"sensitivity is {sensitivity} and scale is {scale}; both must be above 0."
-            )
-        wanted = _log2(min(least, noise)) - FINE - (count_of("size", size, 1) - 1).bit_length()
-        power = max(wanted, _log2(noise) + 1 - LARGEST_DIGITS)
+        least, noise = positive("sensitivity", sensitivity), positive("scale", scale)
+        wanted = floor_log2(min(least, noise)) - FINE - (checks.count("size", size, 1) - 1).bit_length()
+        power = max(wanted, floor_log2(noise) + 1 - LARGEST_DIGITS)
         return cls(Fraction(2) ** power)
 
     def to_units(self, values: Any) -> Any:
@@ -129,12 +122,7 @@ class Grid:
         >>> Grid(0.25).to_units([0.3, 0.375])
         array([1, 2])
         """
-        if isinstance(values, np.ma.MaskedArray):
-            raise InvalidParameter("values are a masked array; what is behind the mask is not to be read.")
-        try:
-            given = np.asarray(values)
-        except Exception:
-            raise InvalidParameter("values are ragged or cannot be read as an array.") from None
+        given = as_array("values", values)
         if given.dtype.kind == "O":
             units = self._by_fractions(given)
         elif given.dtype.kind in "iu":
@@ -185,7 +173,7 @@ class Grid:
             # Rounded once, then scaled exactly.
             values = np.ldexp(given.astype(np.float64), power)
         else:
-            flat = [_quotient(int(u) * a, b) for u in given.reshape(-1).tolist()]
+            flat = [quotient(int(u) * a, b) for u in given.reshape(-1).tolist()]
             values = np.array(flat, dtype=np.float64).reshape(given.shape)
         return float(values) if np.ndim(values) == 0 else values
 
@@ -226,12 +214,9 @@ class Grid:
         >>> Grid(0.25).steps(1)
         4
         """
-        change = exact("sensitivity", sensitivity, "a finite number above 0") / self.granularity
-        if change <= 0:
-            raise InvalidParameter(f"sensitivity is {sensitivity}; it must be a finite number above 0.")
-        size = count_of("size", size, 1)
-        if norm not in ("l1", "l2", "linf"):
-            raise InvalidParameter(f"norm is {norm!r}; it must be 'l1', 'l2' or 'linf'.")
+        change = positive("sensitivity", sensitivity) / self.granularity
+        size = checks.count("size", size, 1)
+        checks.one_of("norm", norm, "l1", "l2", "linf")
         if norm == "linf" or (norm == "l1" and size == 1):
             return math.ceil(change)
         if norm == "l1":
@@ -241,7 +226,7 @@ class Grid:
         root = Fraction(math.isqrt((size << 64) - 1) + 1, 1 << 32)
         return change + root
 
-    def _clamped(self, units: NDArray[Any]) -> NDArray[Any]:
+    def _clamped(self, units: Array) -> Array:
         """Rounding is monotone: to clamp to the rounded bounds after it is to clamp to the bounds before."""
         if self.bounds is None:
             return units
@@ -250,14 +235,14 @@ class Grid:
             units = np.minimum(np.maximum(units, low), high)
             return _compact(units)
         if max(abs(low), abs(high)) < LARGEST:
-            clipped: NDArray[Any] = np.clip(units, low, high)
+            clipped: Array = np.clip(units, low, high)
             return clipped
         return _compact(np.minimum(np.maximum(units.astype(object), low), high))
 
     def _unit(self, x: Fraction) -> int:
         return math.floor(x / self.granularity + Fraction(1, 2))
 
-    def _by_fractions(self, values: NDArray[Any]) -> NDArray[Any]:
+    def _by_fractions(self, values: Array) -> Array:
         flat = np.empty(values.size, dtype=object)
         for i, x in enumerate(values.reshape(-1).tolist()):
             if not isinstance(x, int | float | Fraction) or isinstance(x, bool):
@@ -267,7 +252,7 @@ class Grid:
             flat[i] = self._unit(Fraction(x))
         return _compact(flat.reshape(values.shape))
 
-    def _integers(self, values: NDArray[Any]) -> NDArray[Any]:
+    def _integers(self, values: Array) -> Array:
         a, b = self.granularity.numerator, self.granularity.denominator
         # floor(x b / a + 1/2) = floor((2 x b + a) / (2 a)), in 64 bits where nothing can wrap
         largest = max(abs(int(values.max())), abs(int(values.min()))) if values.size else 0
@@ -276,7 +261,7 @@ class Grid:
             return whole if a == b else (2 * b * whole + a) // (2 * a)
         return self._by_fractions(values.astype(object))
 
-    def _floats(self, values: NDArray[np.float64]) -> NDArray[Any]:
+    def _floats(self, values: Reals) -> Array:
         if not bool(np.isfinite(values).all()):
             raise InvalidParameter(_NOT_FINITE)
         if self.bounds is not None:
@@ -288,7 +273,7 @@ class Grid:
             return self._binary(values, power)
         return self._rational(values)
 
-    def _binary(self, values: NDArray[np.float64], power: int) -> NDArray[Any]:
+    def _binary(self, values: Reals, power: int) -> Array:
         """Granularity 2^power: x 2^-power is exact (or rounds to 0 anyway), and so is what follows."""
         with np.errstate(over="ignore"):
             scaled = np.ldexp(values, -power)
@@ -297,7 +282,7 @@ class Grid:
         whole = np.floor(scaled)
         return np.asarray(whole.astype(np.int64) + (scaled - whole >= 0.5))
 
-    def _rational(self, values: NDArray[np.float64]) -> NDArray[Any]:
+    def _rational(self, values: Reals) -> Array:
         """q = x / granularity is off by less than |q| 2^-51: only near a half is there doubt."""
         if not 1e-300 < self.granularity < 1e300:
             return self._by_fractions(values.astype(object))
@@ -320,7 +305,7 @@ class Grid:
 _NOT_FINITE = "values must be finite numbers; some are NaN or infinite."
 
 
-def _compact(units: NDArray[Any]) -> NDArray[Any]:
+def _compact(units: Array) -> Array:
     """As int64 if all are within 2^62."""
     if all(-LARGEST <= u <= LARGEST for u in units.reshape(-1).tolist()):
         return units.astype(np.int64)
@@ -335,13 +320,13 @@ def _power_of_two(x: Fraction) -> int | None:
     return power if abs(power) < 2000 else None
 
 
-def _log2(x: Fraction) -> int:
+def floor_log2(x: Fraction) -> int:
     """floor(log2(x))."""
     power = x.numerator.bit_length() - x.denominator.bit_length()
     return power if Fraction(2) ** power <= x else power - 1
 
 
-def _quotient(a: int, b: int) -> float:
+def quotient(a: int, b: int) -> float:
     """a / b as the nearest double, an infinity beyond all of them."""
     try:
         return a / b
@@ -350,8 +335,8 @@ def _quotient(a: int, b: int) -> float:
 
 
 def _down(x: Fraction) -> float:
-    return math.nextafter(_quotient(x.numerator, x.denominator), -math.inf)
+    return math.nextafter(quotient(x.numerator, x.denominator), -math.inf)
 
 
 def _up(x: Fraction) -> float:
-    return math.nextafter(_quotient(x.numerator, x.denominator), math.inf)
+    return math.nextafter(quotient(x.numerator, x.denominator), math.inf)

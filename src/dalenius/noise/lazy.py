@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
+from functools import partial
 
-from dalenius.noise.enclosure import Bounds, exp_bounds, log_bounds, log_ratio_bounds
+from dalenius.noise.enclosure import Bounds, exp_bounds, log_bounds, log_ratio_bounds, ratio_bounds
 from dalenius.noise.source import word
 
 STEP = 64
@@ -95,12 +96,7 @@ Enclosed = Callable[[int], Bounds]
 
 def rational(x: Fraction) -> Enclosed:
     """A rational number, at any precision."""
-
-    def bounds(precision: int) -> Bounds:
-        scaled = x.numerator << precision
-        return scaled // x.denominator, -(-scaled // x.denominator)
-
-    return bounds
+    return partial(ratio_bounds, x)
 
 
 def minus_log1p(rate: Fraction) -> Enclosed:

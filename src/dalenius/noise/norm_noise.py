@@ -14,25 +14,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from functools import partial
+from functools import cache, partial
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dalenius.errors import InvalidParameter
-from dalenius.noise.chunks import CHUNK
-from dalenius.noise.continuous import dimension
+from dalenius.core import checks
+from dalenius.core.arrays import Ints, Reals, Words
+from dalenius.noise.continuous import dimension, fill_rows
 from dalenius.noise.exponential import certified_gamma, exponentials, gammas
 from dalenius.noise.interval import Interval, exponential, uniform, whole
 from dalenius.noise.lazy import LazyUniform
 from dalenius.noise.normal import certified_pair, normals
 from dalenius.noise.parameters import Size, shape_of
 from dalenius.noise.rounding import DEFAULT_BITS, Row, Settled, bits_of, to_units
-from dalenius.noise.source import Words, words
+from dalenius.noise.source import words
 
-Units = NDArray[np.int64]
-Floats = NDArray[np.float64]
 Norm = Literal["l1", "l2", "linf"]
 
 
@@ -75,20 +72,13 @@ def norm_noise(
     return (units if as_units else np.ldexp(units.astype(np.float64), -fine)).reshape((*shape_of(size), d))
 
 
-def norm_units(d: int, norm: Norm, count: int, scale: int) -> Units:
+def norm_units(d: int, norm: Norm, count: int, scale: int) -> Ints:
     """floor(scale z + 1/2) for `count` such vectors z, one row each; exact for any whole scale below 2^53."""
-    if norm not in _SAMPLERS:
-        raise InvalidParameter(f"norm is {norm!r}; it must be 'l1', 'l2' or 'linf'.")
-    draw = _SAMPLERS[norm]
-    out: Units = np.empty((count, d), dtype=np.int64)
-    together = max(1, CHUNK // d)
-    for start in range(0, count, together):
-        n = min(together, count - start)
-        out[start : start + n] = draw(d, n, scale)
-    return out
+    checks.one_of("norm", norm, *_SAMPLERS)
+    return fill_rows(count, d, lambda n: _SAMPLERS[norm](d, n, scale), 0, as_units=True)
 
 
-def _l1(d: int, n: int, scale: int) -> Units:
+def _l1(d: int, n: int, scale: int) -> Ints:
     """Independent Laplace numbers: an exponential one on 63 digits, and the first digit for the sign."""
     drawn = words(n * d)
     negative = (drawn >> np.uint64(63)).astype(np.bool_)
@@ -106,7 +96,7 @@ def _l1(d: int, n: int, scale: int) -> Units:
     return _scaled(np.where(negative, -values, values), values * relative, scale, row, 1).reshape(n, d)
 
 
-def _l2(d: int, n: int, scale: int) -> Units:
+def _l2(d: int, n: int, scale: int) -> Ints:
     """Normal numbers, two by two, times the root of a sum of d + 1 squares.
 
     Squares add up two by two to twice an exponential number; for even d one is left. The root of t, off by a
@@ -125,14 +115,12 @@ def _l2(d: int, n: int, scale: int) -> Units:
     with np.errstate(invalid="ignore"):
         relative = np.repeat(off / total + 2.0**-50, pairs, axis=0)
     values, error = normals(first, second)
-    lengths: dict[int, Common] = {}
 
+    @cache
     def length(i: int) -> Common:
-        if i not in lengths:
-            parts = [LazyUniform(int(w), 64) for w in drawn[i]]
-            rest = [LazyUniform(int(w), 64) for w in left[:, i]] if even else []
-            lengths[i] = Common(parts, partial(_root, parts, rest), rest)
-        return lengths[i]
+        parts = [LazyUniform(int(w), 64) for w in drawn[i]]
+        rest = [LazyUniform(int(w), 64) for w in left[:, i]] if even else []
+        return Common(parts, partial(_root, parts, rest), rest)
 
     def row(i: int) -> Settled:
         shared = length(i // pairs)
@@ -159,18 +147,16 @@ def _root(parts: list[LazyUniform], rest: list[LazyUniform], precision: int) -> 
     return total.sqrt()
 
 
-def _linf(d: int, n: int, scale: int) -> Units:
+def _linf(d: int, n: int, scale: int) -> Ints:
     """A gamma number of shape d + 1 times a point of the cube [-1, 1]^d."""
     drawn, places = words(n * (d + 1)).reshape(n, d + 1), words(n * d)
     radius, off = (np.repeat(x[:, 0], d) for x in gammas(drawn))
     values, error = cube(places)
-    lengths: dict[int, Common] = {}
 
+    @cache
     def length(i: int) -> Common:
-        if i not in lengths:
-            parts = [LazyUniform(int(w), 64) for w in drawn[i]]
-            lengths[i] = Common(parts, partial(certified_gamma, parts))
-        return lengths[i]
+        parts = [LazyUniform(int(w), 64) for w in drawn[i]]
+        return Common(parts, partial(certified_gamma, parts))
 
     def row(i: int) -> Settled:
         shared, part = length(i // d), LazyUniform(int(places[i]), 64)
@@ -205,13 +191,13 @@ class Common:
         return self._known[key]
 
 
-def _scaled(value: Floats, error: Floats, scale: int, row: Row, width: int) -> Units:
+def _scaled(value: Reals, error: Reals, scale: int, row: Row, width: int) -> Ints:
     """floor(scale x + 1/2): scale as a double and the product are off by a relative 2^-52."""
     value, error = value.reshape(-1, width) * scale, error.reshape(-1, width) * scale
     return to_units(value, error * (1 + 2.0**-20) + np.abs(value) * 2.0**-51, 0, row)
 
 
-def cube(drawn: Words) -> tuple[Floats, float]:
+def cube(drawn: Words) -> tuple[Reals, float]:
     """2 U - 1 for each word, off by less than 2^-51 (three roundings near 1, and half a unit of 2^-63)."""
     return (drawn.astype(np.float64) + 0.5) * 2.0**-63 - 1.0, 2.0**-51
 
@@ -221,4 +207,4 @@ def certified_side(u: LazyUniform, precision: int) -> Interval:
     return uniform(u, precision).times(2) + whole(-1, precision)
 
 
-_SAMPLERS: dict[str, Callable[[int, int, int], Units]] = {"l1": _l1, "l2": _l2, "linf": _linf}
+_SAMPLERS: dict[str, Callable[[int, int, int], Ints]] = {"l1": _l1, "l2": _l2, "linf": _linf}

@@ -9,17 +9,14 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dalenius.core.arrays import Reals, Words
 from dalenius.noise.exponential import exponentials
 from dalenius.noise.interval import Interval, circle, exponential, whole
 from dalenius.noise.lazy import LazyUniform
-from dalenius.noise.source import Words
-
-Floats = NDArray[np.float64]
 
 
-def normals(first: Words, second: Words) -> tuple[Floats, Floats]:
+def normals(first: Words, second: Words) -> tuple[Reals, Reals]:
     """Two normal numbers from each pair of words (along a new last axis of length 2), and their error.
 
     E is off by the relative error r of `exponentials`, so sqrt(2 E) by r (|sqrt(1 + r) - 1| <= r). The
@@ -42,7 +39,7 @@ def certified_pair(first: LazyUniform, second: LazyUniform, precision: int) -> l
     return [radius * cosine, radius * sine]
 
 
-def direction(first: Words, second: Words, d: int) -> tuple[Floats, Floats]:
+def direction(first: Words, second: Words, d: int) -> tuple[Reals, Reals]:
     """Points of the unit sphere in doubles, one for each row of pairs of words, and their error.
 
     With z off by e_j in each entry and e = |(e_j)|, z_j/|z| is off by (e_j + e)/(|z| - e) at most, as no

@@ -10,6 +10,7 @@ from typing import Any, SupportsIndex
 import numpy as np
 
 from dalenius.core import checks
+from dalenius.core.arrays import Array
 from dalenius.errors import InvalidParameter
 
 Size = SupportsIndex | tuple[SupportsIndex, ...] | None
@@ -22,20 +23,22 @@ def exact(name: str, value: object, allowed: str = "a finite number") -> Fractio
     """The exact value of a float, an integer or a Fraction."""
     if isinstance(value, Fraction):
         return value
-    if isinstance(value, bool | np.bool_):
-        raise InvalidParameter(f"{name} is {value!r}; it must be {allowed}.")
-    if isinstance(value, int | np.integer):
+    if isinstance(value, int | np.integer) and not isinstance(value, bool):
         return Fraction(int(value))
     return Fraction(checks.number(name, value, allowed))
 
 
-def scale_of(name: str, value: object) -> Fraction:
-    """A scale of noise: above 0, at most 2^56."""
+def positive(name: str, value: object, why: str = "") -> Fraction:
+    """The exact value of a number above 0."""
     result = exact(name, value, "a finite number above 0")
     if result <= 0:
-        raise InvalidParameter(
-            f"{name} is {value}; it must be a finite number above 0. Noise of scale 0 hides nothing."
-        )
+        raise InvalidParameter(f"{name} is {value}; it must be a finite number above 0.{why}")
+    return result
+
+
+def scale_of(name: str, value: object) -> Fraction:
+    """A scale of noise: above 0, at most 2^56."""
+    result = positive(name, value, " Noise of scale 0 hides nothing.")
     if result > LARGEST_SCALE:
         raise InvalidParameter(
             f"{name} is {_short(result)}; it must be at most 2^56, so that draws fit 64 bits. "
@@ -50,11 +53,6 @@ def probability_of(name: str, value: object) -> Fraction:
     if not 0 <= result <= 1:
         raise InvalidParameter(f"{name} is {_short(result)}; it must be a number in [0, 1].")
     return result
-
-
-def count_of(name: str, value: object, least: int = 0) -> int:
-    """A whole number, at least `least`."""
-    return checks.count(name, value, least)
 
 
 def shape_of(size: Size) -> tuple[int, ...]:
@@ -72,14 +70,19 @@ def shape_of(size: Size) -> tuple[int, ...]:
     return shape
 
 
-def floats(name: str, values: object) -> Any:
-    """An array of finite doubles; whole numbers must be exact as doubles. Never repeats a value back."""
+def as_array(name: str, values: object) -> Array:
+    """Whatever NumPy makes of it. Never repeats a value back."""
     if isinstance(values, np.ma.MaskedArray):
         raise InvalidParameter(f"{name} is a masked array; what is behind the mask is not to be read.")
     try:
-        given = np.asarray(values)
+        return np.asarray(values)
     except Exception:
         raise InvalidParameter(f"{name} is ragged or cannot be read as an array.") from None
+
+
+def floats(name: str, values: object) -> Any:
+    """An array of finite doubles; whole numbers must be exact as doubles. Never repeats a value back."""
+    given = as_array(name, values)
     if given.dtype == object or given.dtype.kind not in "fiu":
         raise InvalidParameter(f"{name} has type {given.dtype}; it must hold real numbers.")
     if given.dtype.kind == "f" and given.dtype.itemsize > 8:

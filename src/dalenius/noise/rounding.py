@@ -12,14 +12,12 @@ from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dalenius.core import checks
+from dalenius.core.arrays import Ints, Reals
 from dalenius.errors import InvalidParameter
 from dalenius.noise.interval import Interval
 from dalenius.noise.lazy import STEP
-from dalenius.noise.parameters import count_of
-
-Floats = NDArray[np.float64]
 
 
 class Lazy(Protocol):
@@ -40,7 +38,7 @@ MAX_BITS = 40
 LARGEST = 2.0**62
 
 
-def to_units(value: Floats, error: Floats, bits: int, row: Row) -> NDArray[np.int64]:
+def to_units(value: Reals, error: Reals, bits: int, row: Row) -> Ints:
     """floor(x 2^bits + 1/2) for rows of numbers x within `error` of `value`, certain.
 
     The fraction of t = value 2^bits is exact; a relative 2^-50 is added to the error for what the caller's
@@ -52,7 +50,7 @@ def to_units(value: Floats, error: Floats, bits: int, row: Row) -> NDArray[np.in
     rest = t - whole
     doubt = ~(np.abs(rest - 0.5) > reach) | ~(np.abs(t) < LARGEST)
     with np.errstate(invalid="ignore"):
-        units: NDArray[np.int64] = whole.astype(np.int64) + (rest >= 0.5)
+        units: Ints = whole.astype(np.int64) + (rest >= 0.5)
     for i in np.flatnonzero(doubt.any(axis=1)):
         units[i] = settle(*row(int(i)), bits)
     return units
@@ -71,7 +69,7 @@ def settle(uniforms: Sequence[Lazy], enclose: Callable[[int], list[Interval]], b
 
 def bits_of(bits: Any) -> int:
     """How fine the result is: multiples of 2^-bits."""
-    count = count_of("bits", bits)
+    count = checks.count("bits", bits)
     if count > MAX_BITS:
         raise InvalidParameter(f"bits is {count}; it must be at most {MAX_BITS}.")
     return count

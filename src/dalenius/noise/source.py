@@ -10,9 +10,8 @@ import os
 import threading
 
 import numpy as np
-from numpy.typing import NDArray
 
-Words = NDArray[np.uint64]
+from dalenius.core.arrays import Words
 
 BLOCK = 1 << 13
 """Words fetched at once for small requests (64 KiB)."""

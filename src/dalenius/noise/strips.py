@@ -26,7 +26,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
+
+from dalenius.core.arrays import Ints, Reals, Words
 
 TOTAL = 255
 MARGIN = 1e-9
@@ -46,10 +47,10 @@ class Strips:
     step: int
     stair: Fraction
     area: Fraction
-    width: NDArray[np.uint64]
-    sure: NDArray[np.int64]
-    bottom: NDArray[np.float64]
-    thickness: NDArray[np.float64]
+    width: Words
+    sure: Ints
+    bottom: Reals
+    thickness: Reals
 
     BAND = 2.0**-42
     """Heights and rho are off by less than 2^-43 as doubles, together: in rho = exp(-z), z is off by a

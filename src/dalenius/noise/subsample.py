@@ -8,24 +8,23 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dalenius.core import checks
+from dalenius.core.arrays import Ints, Words
 from dalenius.errors import InvalidParameter
 from dalenius.noise.bernoulli import bernoulli
 from dalenius.noise.chunks import CHUNK, settled
 from dalenius.noise.geometric import levels
 from dalenius.noise.lazy import Enclosed, LazyUniform, level, minus_log1p
-from dalenius.noise.parameters import count_of, probability_of
-from dalenius.noise.source import Words, words
+from dalenius.noise.parameters import probability_of
+from dalenius.noise.source import words
 from dalenius.noise.uniform import below
-
-Indices = NDArray[np.int64]
 
 RARE = Fraction(1, 8)
 """Below this rate it is quicker to draw the gaps between the chosen."""
 
 
-def permutation(n: int) -> Indices:
+def permutation(n: int) -> Ints:
     """0, ..., n - 1 in uniformly random order.
 
     The order of n independent 64-bit keys; given that no two are equal, every order is equally likely, so
@@ -52,7 +51,7 @@ def permutation(n: int) -> Indices:
     >>> sorted(permutation(5).tolist())
     [0, 1, 2, 3, 4]
     """
-    n = count_of("n", n)
+    n = checks.count("n", n)
     while True:
         keys = words(n)
         order = np.argsort(keys)
@@ -61,7 +60,7 @@ def permutation(n: int) -> Indices:
             return order.astype(np.int64, copy=False)
 
 
-def fixed_subsample(n: int, m: int) -> Indices:
+def fixed_subsample(n: int, m: int) -> Ints:
     """m of 0, ..., n - 1, every set of m equally likely, in increasing order.
 
     Parameters
@@ -87,7 +86,7 @@ def fixed_subsample(n: int, m: int) -> Indices:
     >>> fixed_subsample(4, 4)
     array([0, 1, 2, 3])
     """
-    n, m = count_of("n", n), count_of("m", m)
+    n, m = checks.count("n", n), checks.count("m", m)
     if m > n:
         raise InvalidParameter(f"m is {m} but n is {n}; a subset of {n} has at most {n}.")
     if n >= 1 << 62:
@@ -99,9 +98,9 @@ def fixed_subsample(n: int, m: int) -> Indices:
     return np.flatnonzero(chosen)
 
 
-def _distinct(n: int, m: int) -> Indices:
+def _distinct(n: int, m: int) -> Ints:
     """The first m different values of a uniform sequence: by symmetry every set of m is equally likely."""
-    chosen: Indices = np.empty(0, dtype=np.int64)
+    chosen: Ints = np.empty(0, dtype=np.int64)
     while len(chosen) < m:
         missing = m - len(chosen)
         fresh = below(n, missing + missing // 8 + 8).view(np.int64)
@@ -113,7 +112,7 @@ def _distinct(n: int, m: int) -> Indices:
     return chosen
 
 
-def poisson_subsample(n: int, rate: Any) -> Indices:
+def poisson_subsample(n: int, rate: Any) -> Ints:
     """The indices 0, ..., n - 1 chosen independently, each with probability exactly `rate`, increasing.
 
     Parameters
@@ -139,7 +138,7 @@ def poisson_subsample(n: int, rate: Any) -> Indices:
     >>> len(poisson_subsample(10, 0.0)), len(poisson_subsample(10, 1.0))
     (0, 10)
     """
-    n, chance = count_of("n", n), probability_of("rate", rate)
+    n, chance = checks.count("n", n), probability_of("rate", rate)
     if n >= 1 << 62:
         raise InvalidParameter("n must be below 2^62.")
     if chance == 0 or n == 0:
@@ -152,7 +151,7 @@ def poisson_subsample(n: int, rate: Any) -> Indices:
     return np.concatenate(parts)
 
 
-def _by_gaps(n: int, rate: Fraction) -> Indices:
+def _by_gaps(n: int, rate: Fraction) -> Ints:
     """The number of indices passed over before each choice is floor(ln U / ln(1 - rate)).
 
     In doubles scale = -1/ln(1 - rate) is good to 4 ulps instead of one rounding: with ln U >= -45 that adds
@@ -161,7 +160,7 @@ def _by_gaps(n: int, rate: Fraction) -> Indices:
     small, step = float(rate), minus_log1p(rate)
     scale = -1.0 / math.log1p(-small) if small else math.inf
     log_top = 64 * math.log(2.0)
-    parts: list[Indices] = []
+    parts: list[Ints] = []
     last = -1
     while True:
         drawn = words(min(CHUNK, int((n - last) * small * 1.05) + 16))

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dalenius.core.arrays import Array, Bools
 from dalenius.noise.chunks import LARGEST
 from dalenius.noise.lazy import LazyUniform, log_above
 from dalenius.noise.source import word, words
@@ -20,7 +19,7 @@ BAND = 2.0**-40
 SMALL = 2.0**43
 
 
-def draw_tail(strips: Strips, n: int) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+def draw_tail(strips: Strips, n: int) -> tuple[Array, Bools]:
     """n proposals beyond the strips, and which are under the bell.
 
     The run is j with probability 2^-(j+1): the number of zeros before the first one among 32 digits, more if
@@ -42,7 +41,7 @@ def draw_tail(strips: Strips, n: int) -> tuple[NDArray[Any], NDArray[np.bool_]]:
     log_height = np.log(heights.astype(np.float64) + 0.5) + (strips.log_stair - 64 * LOG2) - run * LOG2
     gap = log_height + x * x * strips.rate
     kept = gap < 0
-    result: NDArray[Any] = value
+    result: Array = value
     for i in np.flatnonzero((np.abs(gap) <= BAND) | (heights < SMALL) | (digits == 0)):
         fall, place = int(run[i]), int(value[i])
         if digits[i] == 0:

@@ -6,10 +6,10 @@ import operator
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dalenius.core.arrays import Array, Ints, Words
 from dalenius.errors import InvalidParameter
-from dalenius.noise.chunks import integers
+from dalenius.noise.chunks import fill, until_enough
 from dalenius.noise.parameters import Size
 from dalenius.noise.source import word, words
 
@@ -46,8 +46,8 @@ def uniform_integers(low: int, high: int, size: Size = None) -> Any:
     if high <= low:
         raise InvalidParameter(f"low is {low} and high is {high}; high must be above low.")
     if low >= -(2**63) and high <= 2**63:
-        return integers(size, lambda n: _shifted(low, high - low, n))
-    return integers(size, lambda n: np.array([low + one(high - low) for _ in range(n)], dtype=object))
+        return fill(size, lambda n: _shifted(low, high - low, n))
+    return fill(size, lambda n: np.array([low + one(high - low) for _ in range(n)], dtype=object))
 
 
 def one(n: int) -> int:
@@ -62,7 +62,7 @@ def one(n: int) -> int:
             return drawn
 
 
-def below(n: int, count: int) -> NDArray[np.uint64]:
+def below(n: int, count: int) -> Words:
     """`count` uniform integers in [0, n), 1 <= n <= 2^64.
 
     Up to 2^24: v n / 2^32 rounded down for 32 digits v, refusing the (2^32 mod n) products with the smallest
@@ -71,13 +71,27 @@ def below(n: int, count: int) -> NDArray[np.uint64]:
     """
     if n & (n - 1) == 0:
         return words(count) >> np.uint64(65 - n.bit_length()) if n > 1 else np.zeros(count, dtype=np.uint64)
-    drawn = _try(n, count)
-    while len(drawn) < count:
-        drawn = np.concatenate([drawn, _try(n, count - len(drawn))])
-    return drawn
+    return until_enough(count, lambda missing: _try(n, missing))
 
 
-def _try(n: int, count: int) -> NDArray[np.uint64]:
+def below_each(bounds: Array) -> Array:
+    """A uniform integer in [0, n) for each n: as many digits as n has, again where they are not below it."""
+    if bounds.dtype == object:
+        drawn = np.empty(bounds.size, dtype=object)
+        drawn[:] = [one(n) for n in bounds.ravel().tolist()]
+        return drawn.reshape(bounds.shape)
+    result = np.zeros_like(bounds)
+    open_ = bounds > 1
+    while open_.any():
+        digits = bounds[open_] - 1
+        for shift in (1, 2, 4, 8, 16, 32):
+            digits |= digits >> shift
+        result[open_] = words(len(digits)).view(np.int64) & digits
+        open_ &= result >= bounds
+    return result
+
+
+def _try(n: int, count: int) -> Words:
     if n <= 1 << 24:
         product = words(-(-count // 2)).view(np.uint32)[:count].astype(np.uint64) * np.uint64(n)
         refused = product.astype(np.uint32) < np.uint32((1 << 32) % n)
@@ -89,7 +103,7 @@ def _try(n: int, count: int) -> NDArray[np.uint64]:
     return result[~refused] if refused.any() else result
 
 
-def _shifted(low: int, n: int, count: int) -> NDArray[np.int64]:
+def _shifted(low: int, n: int, count: int) -> Ints:
     # Two's complement addition: the sum is in range, whatever wraps on the way.
     return (below(n, count) + np.uint64(low % (1 << 64))).view(np.int64)
 

@@ -20,6 +20,12 @@ from dalenius.errors import DaleniusError
 from dalenius.learn.saved import ADDED, WORDS
 from dalenius.session.record import answers, questions
 from dalenius.session.version1 import GUARANTEES, call_in, unit_of
+from dalenius.tables.aggregates import Aggregate, from_record
+from dalenius.tables.ask.query import Table
+from dalenius.tables.facts.forms import NUMBERS, read_constant, read_keys, read_nulls
+from dalenius.tables.facts.keys import discover
+from dalenius.tables.facts.kinds import Field
+from dalenius.tables.facts.schema import Column, Schema
 
 TAGS = {
     "Count": "count",
@@ -34,12 +40,10 @@ TAGS = {
     "Histogram": "histogram",
     "Quantiles": "quantiles",
     "FindBounds": "bounds",
-    "Filter": "filter",
-    "Compute": "compute",
 }
-"""The kind, in version 2, of an aggregate or of a step before it."""
+"""The kind of an aggregate in version 2."""
 
-PARTS = ("Bins", "Column", "Measure", "Value")
+PARTS = ("Bins", "Measure", "Value")
 """What is of no kind, since nothing else can stand in its place."""
 
 RENAMED = {"text": "expression", "listed": "edges", "nullable": "missing"}
@@ -120,46 +124,45 @@ def _price(text: str) -> dict[str, str]:
 
 
 def _query(query: dict[str, Any]) -> dict[str, JSON]:
-    keys = query["keys"]
-    if keys == {"Discover": {}}:
-        keys = {"kind": "discovered"}
-    elif keys is not None:
-        keys = {"kind": "listed", "rows": _keys(keys["Keys"]["rows"])}
-    return {
-        "table": _table(query["table"]["Table"]),
-        "group_by": query["columns"],
-        "keys": keys,
-        "aggregates": [{"name": name, "aggregate": _aggregate(asked)} for name, asked in query["aggregates"]],
-    }
+    """The record of the same question, asked again: however it was spelled, it has one."""
+    table, keys = _table(query["table"]["Table"]), query["keys"]
+    aggregates = {name: _aggregate(asked) for name, asked in query["aggregates"]}
+    if keys is None:
+        return table.agg(**aggregates).record()
+    listed = discover() if keys == {"Discover": {}} else read_keys(_keys(keys["Keys"]["rows"]))
+    return table.group_by(*query["columns"], keys=listed).agg(**aggregates).record()
 
 
-def _table(table: dict[str, Any]) -> dict[str, JSON]:
-    fields = sorted((field["Field"] for field in table["fields"]), key=lambda f: str(f["name"]))
+def _table(table: dict[str, Any]) -> Table:
     schema = table["schema"]["Schema"]
-    return {
-        "name": table["name"],
-        "columns": [
-            {"name": f["name"], "type": f["kind"], "missing": f["nullable"] or f["nan"]} for f in fields
-        ],
-        "facts": {
-            "nulls": _renamed(schema["nulls"]),
-            "columns": {name: _facts(column) for name, column in schema["columns"]},
-        },
-        "steps": [_renamed(step) for step in table["steps"]],
-    }
+    facts = {name: _facts(column["Column"]) for name, column in schema["columns"]}
+    fields = tuple(Field(**field["Field"]) for field in table["fields"])
+    made = Table(table["name"], fields, Schema(facts, nulls=read_nulls(_renamed(schema["nulls"]))))
+    for step in table["steps"]:
+        if "Filter" in step:
+            made = made.filter(step["Filter"]["condition"])
+        else:
+            made = made.with_columns(**{step["Compute"]["name"]: step["Compute"]["text"]})
+    return made
 
 
-def _facts(column: dict[str, Any]) -> dict[str, JSON]:
-    facts = column["Column"]
-    listed = facts["categories"] and [_constant(value) for value in facts["categories"]]
-    return {**_renamed({"Column": {**facts, "categories": None}}), "categories": listed}
+def _facts(column: dict[str, Any]) -> Column:
+    categories = column["categories"]
+    return Column(
+        bounds=NUMBERS.read(_renamed(column["bounds"])),
+        categories=None if categories is None else [read_constant(_constant(value)) for value in categories],
+        nulls=read_nulls(_renamed(column["nulls"])),
+        type=column["type"],
+    )
 
 
-def _aggregate(aggregate: dict[str, Any]) -> dict[str, JSON]:
+def _aggregate(aggregate: dict[str, Any]) -> Aggregate:
     asked: dict[str, JSON] = _renamed(aggregate)
     if asked.get("granularity") is not None:
         asked["granularity"] = str(Fraction(asked["granularity"]))
-    return asked
+    if "x" in asked:
+        asked["x_nulls"] = asked["y_nulls"] = asked.pop("nulls")
+    return from_record(asked)
 
 
 def _renamed(value: Any) -> Any:

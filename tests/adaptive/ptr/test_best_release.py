@@ -73,6 +73,7 @@ def test_delta_is_charged_as_often_as_there_are_trials() -> None:
     assert m.renyi_loss.delta_at_infinity() == pytest.approx(20 * candidates[0].loss.delta_at_infinity())
 
 
+@pytest.mark.slow
 def test_both_bounds_are_far_below_liu_and_talwar() -> None:
     """Their delta for trials that are (epsilon, delta)-DP: sqrt(2 delta) T + delta_2, T = log(1/delta_2)/tau."""
     trial = ProposeTestRelease.by_distance(
@@ -86,6 +87,7 @@ def test_both_bounds_are_far_below_liu_and_talwar() -> None:
     assert m.loss.epsilon(2e-7) <= m.renyi_loss.epsilon(2e-7) <= 1.5
 
 
+@pytest.mark.slow
 def test_draws_follow_the_law() -> None:
     candidates, data, trials = (stable(), noisy()), (5, 1), 6000
     m = BestRelease(candidates=candidates, score=score, tries=GeometricTries(MEAN))

@@ -17,6 +17,7 @@ from dalenius.adaptive.ptr import (
     LocalRegressionScale,
     NoisyMax,
     StableMode,
+    StableScale,
 )
 from dalenius.adaptive.ptr.distance_test import FAR
 from dalenius.errors import InvalidParameter
@@ -136,6 +137,24 @@ def test_interquartile_range_add_remove_with_more_records() -> None:
                     best = min(best, j - i - 1 + min(places))
                     break
         assert m.distance(x) == best, n
+
+
+@pytest.mark.parametrize("adjacency", BOTH)
+@pytest.mark.parametrize(("least", "base"), [(1.0, 2.0), (1.0, 3.0), (1.5, 2.0), (0.9, 4.5)])
+def test_stable_scale(adjacency: dp.Adjacency, least: float, base: float) -> None:
+    m = StableScale(least=least, base=base, bounds=(0.0, 4.0), adjacency=adjacency)
+    released = lru_cache(None)(m.release)
+    domain = (0, 1, 2, 4)
+    for sets in groups(adjacency, 7, domain):
+        true = distances(
+            sets,
+            lambda x: any(released(y) != released(x) for y in neighbours(x, domain, adjacency)),
+            domain,
+            adjacency,
+        )
+        for x in sets:
+            if len(x) <= 7:
+                assert m.distance(x) == true.get(x, FAR), x
 
 
 @pytest.mark.parametrize("adjacency", BOTH)

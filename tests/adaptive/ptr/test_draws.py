@@ -25,6 +25,7 @@ from dalenius.adaptive.ptr import (
     SmoothUpperBound,
     Stable,
     StableMode,
+    StableScale,
 )
 from dalenius.adaptive.ptr.noisy_bound import upper_quantile
 from dalenius.adaptive.smooth.laplace import SmoothLaplace
@@ -44,6 +45,7 @@ MECHANISMS: list[tuple[Stable, Any]] = [
         LocalRegressionScale(sensitivity=1.0, scale=0.7, coefficients=(2.0,), largest=4.0),
         (np.ones((5, 1)), 2.0 + np.array(NUMBERS)),
     ),
+    (StableScale(least=1.5, bounds=(0.0, 4.0)), (*NUMBERS, 3.0, 4.0)),
     (StableMode(), COUNTS),
     (StableMode(adjacency=dp.REPLACE_ONE), COUNTS),
     (NoisyMax(scale=0.5, limit=0.5, delta=0.05), (4, 3)),
@@ -82,6 +84,7 @@ def test_draws_follow_the_law(mechanism: Stable, data: Any) -> None:
         assert agrees(m, [m.release(data) for _ in range(500)], data)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("mechanism", "data"), MECHANISMS, ids=lambda x: type(x).__name__)
 def test_another_scale_is_noticed(mechanism: Stable, data: Any) -> None:
     """15 % more or less noise in the test; and in the release, where there is noise."""
@@ -250,6 +253,9 @@ def test_refuses_bad_parameters_and_data() -> None:
             released(StableMode()).release(bad)
         with pytest.raises(InvalidParameter):
             released(NoisyMax(scale=1.0, limit=0.5, delta=0.1)).release(bad)
+    for base in (1.0, 0.5, math.nan, 1e9):
+        with pytest.raises(InvalidParameter, match="base"):
+            StableScale(least=1.0, base=base, bounds=(0.0, 4.0))
     with pytest.raises(InvalidParameter, match="limit"):
         NoisyMax(scale=1.0, limit=0.5, delta=0.0)
     with pytest.raises(InvalidParameter, match="another mechanism"):

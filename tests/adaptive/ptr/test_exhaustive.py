@@ -29,6 +29,7 @@ from dalenius.adaptive.ptr import (
     Refusal,
     Stable,
     StableMode,
+    StableScale,
     StableValue,
 )
 from dalenius.adaptive.ptr.distance_test import FAR
@@ -122,6 +123,9 @@ INSTANCES = (
     Instance("regression scale", errors, (0, 1, 2, 4), column),
     Instance("mode", lambda a: StableMode(adjacency=a), (0, 1, 2), lambda x: counts(x, 3)),
     Instance("stable value", at_least_three, (0, 1)),
+    Instance(
+        "scale", lambda a: StableScale(least=1.5, base=2.0, bounds=(0.0, 4.0), adjacency=a), (0, 1, 2, 4)
+    ),
     Instance(
         "noisy max, far apart only",
         lambda a: NoisyMax(scale=0.5, limit=0.5, delta=0.05, adjacency=a),

@@ -40,8 +40,9 @@ def scores(kind: Any, x: np.ndarray, level: float) -> np.ndarray:
 def test_law(kind: Any, level: float, monkeypatch: pytest.MonkeyPatch) -> None:
     """On a grid of nine points; half the epsilon is rejected."""
     monkeypatch.setattr(quantile, "STEPS", 8)
-    monkeypatch.setattr(quantile, "CANDIDATES", 8)
+    monkeypatch.setattr(quantile, "PLACES", range(9))
     monkeypatch.setattr("dalenius.learn.models.mean.STEPS", 8)
+    monkeypatch.setattr("dalenius.learn.models.mean.PLACES", range(9))
     model = kind(dp.PureDP(1.0), level=level)
     with seeded(3):
         drawn = np.array([model.fit(DATA).value_ for _ in range(2000)])

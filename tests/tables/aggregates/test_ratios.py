@@ -91,7 +91,8 @@ class TestCovariance(AggregateContract):
         "y": "y",
         "x_bounds": None,
         "y_bounds": ["-1.0", "1.0"],
-        "nulls": None,
+        "x_nulls": None,
+        "y_nulls": None,
     }
     spelled = ()
     wrong = (
@@ -120,7 +121,8 @@ class TestCorrelation(AggregateContract):
         "y": "y",
         "x_bounds": ["0.0", "10.0"],
         "y_bounds": ["-1.0", "1.0"],
-        "nulls": None,
+        "x_nulls": None,
+        "y_nulls": None,
     }
     spelled = ("CORR(x, y, 0, 10, -1, 1)", "correlation(x, y, 0, 10, -1, 1)")
     wrong = (lambda: dp.correlation("x", "unknown"), lambda: dp.correlation("x", "k"))

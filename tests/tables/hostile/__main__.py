@@ -64,9 +64,8 @@ def planted(seed: int) -> dict[str, str]:
     found = {}
     for leak in LEAKS:
         tally = Tally()
-        where = "Parquet files" if leak.files else "frames"
         verdict = "after" if leak.sought(seed, tally) else "NOT in"
-        found[leak.name] = f"{verdict} {tally.total} cases, in {where}"
+        found[leak.name] = f"{verdict} {tally.total} cases"
     return found
 
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
@@ -13,7 +11,6 @@ import pytest
 from dalenius.errors import EngineFailed
 from dalenius.tables.compute import exact
 from dalenius.tables.compute.exact import ExactTable
-from dalenius.tables.engines.duckdb import connection
 from dalenius.tables.measures import gridding
 from tests.tables.hostile import stores
 from tests.tables.hostile.campaign import neighbours, run
@@ -22,20 +19,17 @@ from tests.tables.hostile.judge import Leak, Tally
 
 @dataclass(frozen=True)
 class Planted:
-    """A mistake. worlds: how many the generator may look at before it must have found it. files: whether its rows lie
-    in Parquet files, and not in frames."""
+    """A mistake. worlds: how many the generator may look at before it must have found it."""
 
     name: str
     plant: Callable[[pytest.MonkeyPatch], None]
     worlds: int = 25
-    files: bool = False
 
     def sought(self, number: int, tally: Tally) -> Leak | None:
         """What the generator finds when the mistake is there."""
-        with pytest.MonkeyPatch.context() as patch, TemporaryDirectory() as folder:
+        with pytest.MonkeyPatch.context() as patch:
             self.plant(patch)
-            store = stores.parquet(Path(folder)) if self.files else stores.frame
-            return run(neighbours(store, "duckdb"), self.worlds, number, tally)
+            return run(neighbours(stores.frame, "duckdb"), self.worlds, number, tally)
 
 
 def _unclamped(patch: pytest.MonkeyPatch) -> None:
@@ -86,11 +80,6 @@ def _quoting(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(exact, "sealed", lambda action: action())
 
 
-def _trusting_statistics(patch: pytest.MonkeyPatch) -> None:
-    """DuckDB as it comes: statistics of the stored values decide about the values that were read."""
-    patch.setattr(connection, "trust_values", lambda backend: None)
-
-
 def _arrays(table: ExactTable) -> list[Any]:
     import numpy as np
 
@@ -103,5 +92,4 @@ LEAKS = (
     Planted("the type of an answer depends on its size", _typed),
     Planted("groups appear when somebody is in them", _appearing),
     Planted("a message quotes a value", _quoting, worlds=60),
-    Planted("the engine trusts the statistics of a file", _trusting_statistics, worlds=60, files=True),
 )

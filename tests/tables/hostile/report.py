@@ -85,7 +85,7 @@ def _leaks(batches: Sequence[Batch]) -> str:
 
 def _planted(planted: Mapping[str, str]) -> str:
     rows = [[name, after] for name, after in planted.items()]
-    return "## Planted mistakes\n\nFrom the same seed.\n\n" + _table(("mistake", "found"), rows)
+    return "## Planted mistakes\n\nIn frames, from the same seed.\n\n" + _table(("mistake", "found"), rows)
 
 
 def _questions(batches: Sequence[Batch]) -> str:

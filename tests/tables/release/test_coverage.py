@@ -25,7 +25,6 @@ from dalenius.tables.plan.plan import Plan, plan
 from dalenius.tables.release.estimates import Wanted, columns
 from dalenius.tables.release.released import Released, release
 from dalenius.tables.statistics.column import Column
-from dalenius.tables.statistics.laws import Normal, TwoSidedExponential
 from tests.noise.seeded import seeded
 from tests.tables.release.test_estimates import truth
 
@@ -50,10 +49,13 @@ def holds(column: Column, true: Any) -> Any:
 def claiming(released: Released, factor: float) -> Released:
     """The same numbers with standard errors that are said to be so many times what they are."""
     measures = {
-        measure: replace(noisy, law=(Normal if noisy.gaussian else TwoSidedExponential)(noisy.sigma * factor))
+        measure: replace(noisy, law=replace(noisy.law, sigma=noisy.sigma * factor))
         for measure, noisy in released.measures.items()
     }
-    ranks = {key: replace(kept, sigma=kept.sigma * factor) for key, kept in released.ranks.items()}
+    ranks = {
+        key: replace(kept, law=replace(kept.law, sigma=kept.law.sigma * factor))
+        for key, kept in released.ranks.items()
+    }
     return replace(released, measures=measures, ranks=ranks)
 
 

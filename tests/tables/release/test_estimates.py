@@ -53,7 +53,7 @@ def truth(source: Source, made: Plan) -> Released:
     for noise in made.noises:
         for levels in asked(made, noise):
             counts = tree.coarser(table[noise.measure])[0].astype(float)
-            ranks[noise.measure, levels] = read(counts, noise.measure.size, levels, 1e-9, True)
+            ranks[noise.measure, levels] = read(counts, noise.measure.size, levels, Normal(1e-9))
     return Released(table.columns, list(table.keys), measures, ranks)
 
 

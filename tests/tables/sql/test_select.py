@@ -68,8 +68,7 @@ def test_every_aggregate() -> None:
                AVG(CASE WHEN age > 5 THEN income END, 0, 3) q, HISTOGRAM(age, 4, -1, 1) r
         FROM people
     """
-    asked = dict(parse_sql(text, PEOPLE, unit="id").aggregates)
-    assert asked == {
+    asked = {
         "a": count(),
         "b": count("income"),
         "c": count_distinct(),
@@ -89,6 +88,7 @@ def test_every_aggregate() -> None:
         "q": mean("CASE WHEN age > 5 THEN income END", (0, 3)),
         "r": histogram("age", 4, (-1, 1)),
     }
+    assert parse_sql(text, PEOPLE, unit="id") == PEOPLE.agg(**asked)
 
 
 def test_public_tables() -> None:

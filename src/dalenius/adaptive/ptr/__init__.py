@@ -28,6 +28,7 @@ from dalenius.adaptive.ptr.propose_test_release import ProposeTestRelease
 from dalenius.adaptive.ptr.refusal import Refusal
 from dalenius.adaptive.ptr.regression_scale import LocalRegressionScale
 from dalenius.adaptive.ptr.smooth_bound import SmoothUpperBound
+from dalenius.adaptive.ptr.stable_scale import StableScale
 from dalenius.adaptive.ptr.stable_value import StableValue
 
 __all__ = [
@@ -50,6 +51,7 @@ __all__ = [
     "SmoothUpperBound",
     "Stable",
     "StableMode",
+    "StableScale",
     "StableValue",
     "after_statement",
     "after_test",

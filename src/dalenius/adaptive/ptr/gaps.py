@@ -35,29 +35,36 @@ def padded(data: object, bounds: tuple[float, float]) -> Reals:
 
 
 def wide_windows(x: Reals, width: float, least_inside: int = 0) -> Windows:
-    """For each i the shortest window from x_i that is wider than `width`, where there is one.
+    """For each i the shortest window from x_i that is wider than `width`, where there is one."""
+    n = len(x) - 2
+    left = np.arange(n + 1)
+    stop = np.maximum(first_beyond(x, width), left + 1 + least_inside)
+    found = stop <= n + 1
+    left, stop = left[found], stop[found]
+    return Windows(left, stop - left - 1, n + 1 - stop)
+
+
+def first_beyond(x: Reals, width: float, at_least: bool = False) -> Ints:
+    """For each i <= n the first j > i with x_j - x_i > width (or >= width), n + 2 where there is none.
 
     By bisection with exact comparisons: no rounding makes a gap that is as wide as the limit look wider.
     """
     n = len(x) - 2
-    start = np.arange(n + 1)
-    low, high = np.minimum(start + 1 + least_inside, n + 1), np.full(n + 1, n + 2)
+    start = x[: n + 1]
+    low, high = np.arange(1, n + 2), np.full(n + 1, n + 2)
     while (low < high).any():
         middle = (low + high) // 2
-        wide = (middle > n + 1) | _wider(x[np.minimum(middle, n + 1)], x, width)
+        wide = (middle > n + 1) | _beyond(x[np.minimum(middle, n + 1)], start, width, at_least)
         low, high = np.where(wide, low, middle + 1), np.where(wide, middle, high)
-    found = (low <= n + 1) & (low - start - 1 >= least_inside)
-    left, stop = start[found], low[found]
-    return Windows(left, stop - left - 1, n + 1 - stop)
+    return low
 
 
-def _wider(to: Reals, x: Reals, width: float) -> NDArray[np.bool_]:
-    """Whether to - from > width, exactly: the rounding error of a difference is a float (Knuth's two-sum)."""
-    start = x[: len(to)]
+def _beyond(to: Reals, start: Reals, width: float, at_least: bool) -> NDArray[np.bool_]:
+    """to - start > width (or >=), exactly: the rounding error of a difference is a float (Knuth's two-sum)."""
     gap = to - start
     back = gap - to
     error = (to - (gap - back)) - (start + back)
-    return np.asarray((gap > width) | ((gap == width) & (error > 0)))
+    return np.asarray((gap > width) | ((gap == width) & ((error > 0) | (at_least & (error == 0)))))
 
 
 def nearest(costs: Ints, none: int) -> int:

@@ -10,9 +10,9 @@ from typing import Any
 
 from dalenius.adaptive.ptr.parts import Stable
 from dalenius.calculus.loss import Loss
+from dalenius.core import checks
 from dalenius.core.adjacency import ADD_REMOVE, Adjacency
 from dalenius.mechanisms import Laplace
-from dalenius.mechanisms._support.interval_grid import checked_bounds
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,7 +25,7 @@ class LocalNoise(Stable):
     adjacency: Adjacency = ADD_REMOVE
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "bounds", checked_bounds(self.bounds))
+        object.__setattr__(self, "bounds", checks.interval("bounds", self.bounds))
         object.__setattr__(self, "sensitivity", self._noise.sensitivity)
         object.__setattr__(self, "scale", self._noise.scale)
 

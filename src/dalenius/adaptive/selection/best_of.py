@@ -1,24 +1,13 @@
 """What the best of a random number of trials tells: its privacy profile from that of one trial.
 
-Let Q and Q' be the laws of a trial's outcome for two neighbours, in the order of its score (ties broken at random, so
-that the order is strict), L = log q/q', and let the number of trials K have the generating function phi. The best of K
-has the density q(y) phi'(Q(<= y)). With x = Q(> y) the other one has phi'(Q'(<= y)) >= phi'(1 - G(x)), where G(x) is
-the largest Q'-mass of a set of Q-mass x. So its loss is at most L + c(x), c(x) = log phi'(1 - x) - log phi'(1 - G(x)),
-and
+With L the loss of a trial, K the number of trials, phi the generating function of K and G(x) the largest mass that a
+neighbour's trial can give to a set of mass x,
 
-    delta(epsilon) <= E_Q[phi'(1 - x) (1 - e^(epsilon - c(x) - L))_+]
-                   <= E_Q[h(e^-L)],   h(t) = max over x of phi'(1 - x) (1 - e^(epsilon - c(x)) t)_+,
+    delta(epsilon) <= E[h(e^-L)],   h(t) = max over x of phi'(1 - x) (1 - e^(epsilon - c(x)) t)_+,
+    c(x) = log phi'(1 - x) - log phi'(1 - G(x)),
 
-whatever the order of the outcomes is. phi' is large only near the top (x small), c only further down: bounding the two
-together is sharper than each by its largest value. h is convex, so chords between points t_k lie above it, and
-E_Q[(t_k - e^-L)_+] is t_k times the profile of a trial at log(1/t_k). G is below the lines e^s x + delta(s), for
-any real s.
-
-Compared with the Renyi bounds of Papernot and Steinke 2022, Theorems 2 and 6 (with the exact delta of a trial), a
-Gaussian trial may have 3 to 50 % more mu for the same promise. (Koskela, Redberg and Wang 2024 have bounds by profiles,
-too.)
-
-A mixture of several trials, one of which is drawn at random each time, has a profile below the largest of theirs.
+and the expectation is at most a sum over the chords of h, each times the profile of a trial at one point. The proof,
+and why lines over G and cells of x give an upper bound, is in docs/proofs/best-of-trials.md.
 """
 
 from __future__ import annotations

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
-from numpy.typing import NDArray
 
-from dalenius.audit.rows import NUMBER, Ints, Rows
-from dalenius.audit.scores.score import Lesson, Table
-
-Hashes = NDArray[np.uint64]
+from dalenius.audit.rows import NUMBER, Rows
+from dalenius.audit.scores.score import Lesson, Score, odds
+from dalenius.core.arrays import Ints, Words
 
 
-def atoms(lesson: Lesson) -> list[Table]:
+def atoms(lesson: Lesson) -> list[Score]:
     """Odds of every output seen at least twice; the others share one cell.
 
     Two outputs with the same hash are taken for one: a coarser set, never a wrong bound.
@@ -24,22 +20,17 @@ def atoms(lesson: Lesson) -> list[Table]:
     known = known[counts > 1]
     if not known.size:
         return []
-    return [Table.learn("the odds of that very output", Known(known), known.size + 1, lesson)]
 
-
-@dataclass(frozen=True)
-class Known:
-    """The place of an output among the known ones, the last place if it is not."""
-
-    known: Hashes
-
-    def __call__(self, rows: Rows) -> Ints:
+    def place(rows: Rows) -> Ints:
+        """Among the known outputs, the last place for any other."""
         seen = hashes(rows)
-        place = np.minimum(np.searchsorted(self.known, seen), len(self.known) - 1)
-        return np.where(self.known[place] == seen, place, len(self.known)).astype(np.int64)
+        near = np.minimum(np.searchsorted(known, seen), len(known) - 1)
+        return np.where(known[near] == seen, near, len(known)).astype(np.int64)
+
+    return [odds("the odds of that very output", place, known.size + 1, lesson)]
 
 
-def hashes(rows: Rows) -> Hashes:
+def hashes(rows: Rows) -> Words:
     """64 bits of every row: all its bits, mixed (the finaliser of SplitMix64 between columns)."""
     mixed = np.zeros(len(rows), dtype=np.uint64)
     bits = np.ascontiguousarray(rows.numbers).view(np.uint64)

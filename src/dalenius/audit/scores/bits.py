@@ -7,73 +7,58 @@ together tell such grids apart.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
-from dalenius.audit.rows import NUMBER, Ints, Reals, Rows
-from dalenius.audit.scores.score import Lesson, Table
+from dalenius.audit.rows import NUMBER, Rows
+from dalenius.audit.scores.score import Cells, Lesson, Score, odds
+from dalenius.core.arrays import Ints, Reals
 
 REACH = 64
-PLACES = 2 * REACH + 1
 DIGITS = 54
+LAST_BITS = (2 * REACH + 1) * DIGITS + 1
+LAST_DIGITS = 257
 
 
-@dataclass(frozen=True)
-class LastBit:
-    """Exponents of the highest and of the lowest bit of a number, after an exact shift."""
-
-    column: int
-    shift: float
-
-    size = PLACES * DIGITS + 1
-
-    def __call__(self, rows: Rows) -> Ints:
-        numbers, codes = rows.numbers[:, self.column], rows.codes[:, self.column]
-        usable = (codes == NUMBER) & np.isfinite(numbers)
-        shifted = np.where(usable, numbers, 0.0) - self.shift
-        fraction, exponent = np.frexp(shifted)
-        whole = np.abs(fraction * 2.0**53).astype(np.int64)
-        lowest = whole & -whole
-        digits = np.where(whole > 0, 53 - np.frexp(lowest.astype(np.float64))[1] + 1, 0)
-        place = np.clip(exponent, -REACH, REACH) + REACH
-        return np.where(usable, place * DIGITS + digits, self.size - 1).astype(np.int64)
-
-
-def last_bits(lesson: Lesson, column: int) -> list[Table]:
+def last_bits(lesson: Lesson, column: int) -> list[Score]:
     """The odds by first and last bit, of the output and of its difference to either input."""
     name = lesson.layout.name(column)
     shifts = {0.0: name}
     if lesson.centres is not None:
         for which, centre in zip(("first", "second"), lesson.centres, strict=True):
             shifts.setdefault(float(centre[column]), f"{name} minus the {which} input")
-    scores = []
-    for shift, text in shifts.items():
-        cut = LastBit(column, shift)
-        scores.append(Table.learn(f"the odds by the last bit of {text}", cut, cut.size, lesson))
-    return scores
+    return [
+        odds(f"the odds by the last bit of {text}", last_bit(column, shift), LAST_BITS, lesson)
+        for shift, text in shifts.items()
+    ]
 
 
-@dataclass(frozen=True)
-class LastDigits:
-    """The last eight binary digits of a whole number."""
+def last_bit(column: int, shift: float) -> Cells:
+    """Exponents of the highest and of the lowest bit of a number, after an exact shift."""
 
-    column: int
+    def cell(rows: Rows) -> Ints:
+        numbers, codes = rows.numbers[:, column], rows.codes[:, column]
+        usable = (codes == NUMBER) & np.isfinite(numbers)
+        fraction, exponent = np.frexp(np.where(usable, numbers, 0.0) - shift)
+        whole = np.abs(fraction * 2.0**53).astype(np.int64)
+        lowest = whole & -whole
+        digits = np.where(whole > 0, 53 - np.frexp(lowest.astype(np.float64))[1] + 1, 0)
+        place = np.clip(exponent, -REACH, REACH) + REACH
+        return np.where(usable, place * DIGITS + digits, LAST_BITS - 1).astype(np.int64)
 
-    size = 257
+    return cell
 
-    def __call__(self, rows: Rows) -> Ints:
-        numbers, codes = rows.numbers[:, self.column], rows.codes[:, self.column]
+
+def last_digits(lesson: Lesson, column: int) -> Score:
+    """The odds by the last eight binary digits of whole numbers: parity, and the like."""
+
+    def cell(rows: Rows) -> Ints:
+        numbers, codes = rows.numbers[:, column], rows.codes[:, column]
         usable = (codes == NUMBER) & (np.abs(numbers) < 2.0**53)
         digits = np.floor(np.where(usable, numbers, 0.0)).astype(np.int64) & 255
-        return np.where(usable, digits, self.size - 1)
+        return np.where(usable, digits, LAST_DIGITS - 1)
 
-
-def last_digits(lesson: Lesson, column: int) -> Table:
-    """The odds by the last digits of whole numbers: parity, and the like."""
-    cut = LastDigits(column)
     name = f"the odds by the last 8 binary digits of {lesson.layout.name(column)}"
-    return Table.learn(name, cut, cut.size, lesson)
+    return odds(name, cell, LAST_DIGITS, lesson)
 
 
 def looks_continuous(values: Reals) -> bool:

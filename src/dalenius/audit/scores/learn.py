@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from dalenius.audit.rows import NUMBER, Layout, Reals, Rows
+from dalenius.audit.rows import NUMBER, Layout, Rows
 from dalenius.audit.scores.atoms import atoms
 from dalenius.audit.scores.bins import binned, crossed
 from dalenius.audit.scores.bits import last_bits, last_digits, looks_continuous
-from dalenius.audit.scores.score import Formula, Lesson, Score
-from dalenius.audit.scores.whole import Sum, distances, logistic
+from dalenius.audit.scores.score import Lesson, Score
+from dalenius.audit.scores.whole import distances, logistic, total
+from dalenius.core.arrays import Reals
 
 MAX_SINGLE = 24
 """Columns looked at one by one; of wider outputs, those that differ most."""
@@ -33,7 +33,7 @@ def learn(layout: Layout, first: Rows, second: Rows, inputs: tuple[Any, Any]) ->
     scores: list[Score] = [*atoms(lesson), *singles, *near]
     for j in columns:
         if (first.codes[:, j] == NUMBER).any():
-            scores.append(Formula(layout.name(j), _Column(j)))
+            scores.append(_column(layout, j))
             if looks_continuous(first.numbers[:, j]):
                 scores.extend(last_bits(lesson, j))
             elif len(np.unique(first.numbers[:1000, j])) > 16:
@@ -41,31 +41,26 @@ def learn(layout: Layout, first: Rows, second: Rows, inputs: tuple[Any, Any]) ->
     for one, other in itertools.combinations(columns[:MAX_CROSSED], 2):
         scores.extend(crossed(lesson, one, other))
     if len(columns) > 1:
-        scores.append(Sum("the odds by bins, added over the columns", tuple(singles)))
+        scores.append(total(singles))
         scores.extend(logistic(lesson, columns, [*singles, *near]))
-    scores.extend(Formula(f"statistic {k}", _Extra(k)) for k in range(first.extra.shape[1]))
+    scores.extend(_statistic(k) for k in range(first.extra.shape[1]))
     return scores
 
 
-@dataclass(frozen=True)
-class _Column:
+def _column(layout: Layout, j: int) -> Score:
     """The number in one column; below every number where there is none."""
-
-    column: int
-
-    def __call__(self, rows: Rows) -> Reals:
-        return np.where(rows.codes[:, self.column] == NUMBER, rows.numbers[:, self.column], -np.inf)
+    return Score(
+        layout.name(j), lambda rows: np.where(rows.codes[:, j] == NUMBER, rows.numbers[:, j], -np.inf)
+    )
 
 
-@dataclass(frozen=True)
-class _Extra:
+def _statistic(k: int) -> Score:
     """What one of the caller's statistics says; below every number where it says nothing."""
 
-    column: int
+    def said(rows: Rows) -> Reals:
+        return np.where(np.isnan(rows.extra[:, k]), -np.inf, rows.extra[:, k])
 
-    def __call__(self, rows: Rows) -> Reals:
-        values = rows.extra[:, self.column]
-        return np.where(np.isnan(values), -np.inf, values)
+    return Score(f"statistic {k}", said)
 
 
 def _telling(lesson: Lesson) -> list[int]:
@@ -81,12 +76,9 @@ def _telling(lesson: Lesson) -> list[int]:
 
 
 def _centres(inputs: tuple[Any, Any], layout: Layout) -> tuple[Reals, Reals] | None:
-    numbers = [_numbers(value) for value in inputs]
-    if any(values is None or len(values) != len(layout.paths) for values in numbers):
+    one, other = (_numbers(value) for value in inputs)
+    if one is None or other is None or {len(one), len(other)} != {len(layout.paths)}:
         return None
-    one, other = numbers
-    assert one is not None
-    assert other is not None
     return one, other
 
 

@@ -4,21 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 
-from dalenius.audit.rows import Ints, Layout, Reals, Rows
+from dalenius.audit.rows import Layout, Rows
+from dalenius.core.arrays import Ints, Reals
+
+Cells = Callable[[Rows], Ints]
+"""The cell that each output falls in."""
 
 
-class Score(Protocol):
+@dataclass(frozen=True, eq=False)
+class Score:
     """A number per output. Any function will do; a good one orders outputs by their likelihood ratio."""
 
-    @property
-    def name(self) -> str:
-        """What it measures, in words."""
+    name: str
+    """What it measures, in words."""
+    formula: Callable[[Rows], Reals]
 
-    def __call__(self, rows: Rows) -> Reals: ...
+    def __call__(self, rows: Rows) -> Reals:
+        return self.formula(rows)
 
 
 @dataclass(frozen=True)
@@ -34,29 +39,8 @@ class Lesson:
     """Numbers that occur in the inputs: where the density of the output may jump."""
 
 
-@dataclass(frozen=True)
-class Formula:
-    """A score that is a plain formula."""
-
-    name: str
-    formula: Callable[[Rows], Reals]
-
-    def __call__(self, rows: Rows) -> Reals:
-        return self.formula(rows)
-
-
-@dataclass(frozen=True, eq=False)
-class Table:
-    """The log-odds of the cell an output falls in, from smoothed counts."""
-
-    name: str
-    cells: Callable[[Rows], Ints]
-    log_odds: Reals
-
-    def __call__(self, rows: Rows) -> Reals:
-        return self.log_odds[self.cells(rows)]
-
-    @classmethod
-    def learn(cls, name: str, cells: Callable[[Rows], Ints], size: int, lesson: Lesson) -> Table:
-        seen = [np.bincount(cells(part), minlength=size) for part in (lesson.first, lesson.second)]
-        return cls(name, cells, np.log(seen[0] + 0.5) - np.log(seen[1] + 0.5))
+def odds(name: str, cells: Cells, size: int, lesson: Lesson) -> Score:
+    """The log-odds of the cell an output falls in, one of `size`, from smoothed counts."""
+    seen = [np.bincount(cells(part), minlength=size) for part in (lesson.first, lesson.second)]
+    log_odds = np.log(seen[0] + 0.5) - np.log(seen[1] + 0.5)
+    return Score(name, lambda rows: log_odds[cells(rows)])

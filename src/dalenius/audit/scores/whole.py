@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
-from dalenius.audit.rows import Reals, Rows
-from dalenius.audit.scores.score import Formula, Lesson, Score
+from dalenius.audit.rows import Rows
+from dalenius.audit.scores.score import Lesson, Score
+from dalenius.core.arrays import Reals
 
 ROUNDS = 12
 RIDGE = 1.0
 MAX_ROWS = 40_000
 
 
-def distances(lesson: Lesson) -> list[Formula]:
+def distances(lesson: Lesson) -> list[Score]:
     """How much nearer an output is to the first input than to the second, in three norms and along a line."""
     if lesson.centres is None:
         return []
@@ -24,51 +24,36 @@ def distances(lesson: Lesson) -> list[Formula]:
     def along(rows: Rows) -> Reals:
         return np.asarray(rows.finite @ (one - other))
 
-    def nearer(order: float) -> Formula:
+    def nearer(order: float) -> Score:
         def formula(rows: Rows) -> Reals:
             there = np.linalg.norm(rows.finite - other, ord=order, axis=1)
             here = np.linalg.norm(rows.finite - one, ord=order, axis=1)
             return np.asarray(there - here)
 
-        return Formula(f"how much nearer (l{order:g}) the output is to the first input", formula)
+        return Score(f"how much nearer (l{order:g}) the output is to the first input", formula)
 
     if len(one) == 1:
         return [nearer(1)]
-    return [Formula("the output along the line between the inputs", along), *map(nearer, (1, 2, np.inf))]
+    return [Score("the output along the line between the inputs", along), *map(nearer, (1, 2, np.inf))]
 
 
-@dataclass(frozen=True)
-class Sum:
+def total(parts: Sequence[Score]) -> Score:
     """The sum of column scores: the likelihood ratio of independent columns."""
-
-    name: str
-    parts: tuple[Score, ...]
-
-    def __call__(self, rows: Rows) -> Reals:
-        return np.asarray(sum(part(rows) for part in self.parts))
+    name = "the odds by bins, added over the columns"
+    return Score(name, lambda rows: np.asarray(sum(part(rows) for part in parts)))
 
 
-@dataclass(frozen=True)
-class Logistic:
-    """The log-odds of a logistic regression on standardised columns and on other scores."""
+def logistic(lesson: Lesson, columns: Sequence[int], parts: Sequence[Score]) -> list[Score]:
+    """The log-odds of a logistic regression on standardised columns and on other scores.
 
-    name: str
-    columns: tuple[int, ...]
-    parts: tuple[Score, ...]
-    centre: Reals
-    spread: Reals
-    weights: Reals
+    Fit by Newton's method with a ridge; nothing if the numbers give out.
+    """
 
-    def __call__(self, rows: Rows) -> Reals:
-        return np.asarray(
-            (_features(rows, self.columns, self.parts) - self.centre) / self.spread @ self.weights
-        )
+    def features(rows: Rows) -> Reals:
+        return np.column_stack([rows.finite[:, list(columns)], *(part(rows) for part in parts)])
 
-
-def logistic(lesson: Lesson, columns: Sequence[int], parts: Sequence[Score]) -> list[Logistic]:
-    """Fit by Newton's method with a ridge; nothing if the numbers give out."""
     rows = [part[:MAX_ROWS] for part in (lesson.first, lesson.second)]
-    design = np.concatenate([_features(r, columns, parts) for r in rows])
+    design = np.concatenate([features(r) for r in rows])
     centre, spread = design.mean(axis=0), design.std(axis=0)
     if not np.isfinite(spread).all():
         return []
@@ -87,9 +72,4 @@ def logistic(lesson: Lesson, columns: Sequence[int], parts: Sequence[Score]) -> 
     if not np.isfinite(weights).all():
         return []
     name = "the log-odds of a logistic regression"
-    return [Logistic(name, tuple(columns), tuple(parts), centre, spread, weights)]
-
-
-def _features(rows: Rows, columns: Sequence[int], parts: Sequence[Score]) -> Reals:
-    plain = rows.finite[:, list(columns)]
-    return np.column_stack([plain, *(part(rows) for part in parts)])
+    return [Score(name, lambda rows: np.asarray((features(rows) - centre) / spread @ weights))]

@@ -18,12 +18,8 @@ def checked_guarantee(guarantee: object) -> Guarantee:
 
 def checked_norm(norm: object) -> float:
     """The largest norm of a row, of a size whose square is a float, too."""
-    size = checks.positive("row_norm", norm)
-    if not 1e-100 <= size <= 1e100:
-        raise InvalidParameter(
-            f"row_norm is {size}; it must be from 1e-100 to 1e100. Scale X by a public number."
-        )
-    return size
+    allowed, why = "a number from 1e-100 to 1e100", "Scale X by a public number."
+    return checks.within("row_norm", norm, allowed, lambda x: 1e-100 <= x <= 1e100, why)
 
 
 def constant_column(norm: object, scale: object) -> float:

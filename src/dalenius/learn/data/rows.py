@@ -229,8 +229,7 @@ def listed(values: Any) -> Any:
 def factors(features: Reals, norm: float, how: Rows) -> Reals:
     """What to multiply every row by so that its Euclidean norm is at most `norm`; 0 for rows that are not numbers."""
     norm = checked_norm(norm)
-    if not checks.is_one_of(how, "clip", "normalize"):
-        raise InvalidParameter(f"rows is {how!r}; it must be 'clip' or 'normalize'.")
+    checks.one_of("rows", how, "clip", "normalize")
     with np.errstate(over="ignore", invalid="ignore"):
         size = np.sqrt(np.einsum("ij,ij->i", features, features))
     odd = ~((size > 1e-140) & (size < 1e150))

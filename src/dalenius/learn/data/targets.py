@@ -18,19 +18,12 @@ Bounds = tuple[float, float]
 class Targets:
     """Numbers between two public bounds, and their places between -1 and 1."""
 
-    def __init__(self, bounds: Any) -> None:
-        if not isinstance(bounds, tuple | list) or len(bounds) != 2:
-            raise InvalidParameter(
-                f"target_bounds is {bounds!r}; it must be a pair (lowest, highest), both public."
-            )
-        low, high = (checks.number("target_bounds", b) for b in bounds)
-        if not low < high:
-            raise InvalidParameter(f"target_bounds is {bounds!r}; the first must be below the second.")
+    def __init__(self, bounds: Any, name: str = "target_bounds") -> None:
+        self.limits = low, high = checks.interval(name, bounds)
         self.middle, self.spread = low / 2 + high / 2, high / 2 - low / 2
         if not 1e-100 <= self.spread <= 1e100:
             raise InvalidParameter(
-                f"target_bounds is {bounds!r}; they must be from 1e-100 to 1e100 apart. Scale the target by a public "
-                "number."
+                f"{name} is {bounds!r}; they must be from 1e-100 to 1e100 apart. Scale the numbers by a public one."
             )
 
     def to_unit(self, y: Any, rows: int) -> tuple[Reals, Reals]:

@@ -15,11 +15,10 @@ from dalenius.calculus.guarantees import Guarantee
 from dalenius.calculus.loss import Loss
 from dalenius.calculus.pairs.pair import Reals
 from dalenius.core import checks
-from dalenius.errors import InvalidParameter
 from dalenius.learn.data.rows import Records
 from dalenius.learn.numerics.curves import Curve
 from dalenius.learn.numerics.exact_sums import ExactSums
-from dalenius.learn.numerics.optimisers import Adam, Momentum
+from dalenius.learn.numerics.optimisers import Adam, Momentum, averaged
 from dalenius.noise import poisson_subsample
 
 AT_ONCE = 1 << 18
@@ -106,11 +105,8 @@ class NoisyDescent:
         self._set("gradient_bound", checks.positive("gradient_bound", self.gradient_bound))
         self._set("learning_rate", checks.positive("learning_rate", self.learning_rate))
         self._set("ridge", checks.nonnegative("ridge", self.ridge))
-        self._set("momentum", checks.nonnegative("momentum", self.momentum))
-        if self.optimiser not in ("adam", "momentum"):
-            raise InvalidParameter(f"optimiser is {self.optimiser!r}; it must be 'adam' or 'momentum'.")
-        if self.momentum >= 1:
-            raise InvalidParameter(f"momentum is {self.momentum}; it must be at least 0 and below 1.")
+        self._set("momentum", checks.failure_probability("momentum", self.momentum))
+        checks.one_of("optimiser", self.optimiser, "adam", "momentum")
 
     def _set(self, name: str, value: float) -> None:
         object.__setattr__(self, name, value)
@@ -140,27 +136,27 @@ class NoisyDescent:
         """theta: the average of the last half of the iterates."""
         often = self.rate * self.steps >= 2  # does keeping the rounded rows pay?
         sums = ExactSums(records, curve, self.gradient_bound, self.noise_multiplier, self.steps, often)
-        theta, average, kept = np.zeros(records.size), np.zeros(records.size), 0
-        towards = Adam(self, records.size) if self.optimiser == "adam" else Momentum(self)
+        towards = (
+            Adam(self.learning_rate, self.momentum, self.steps, records.size)
+            if self.optimiser == "adam"
+            else Momentum(self.learning_rate, self.momentum)
+        )
         ridge = self.rate * self.ridge / sums.reach**2
-        chosen = samples(len(records), self.rate, self.steps)
-        for step, noisy_gradient in enumerate(sums.noisy_gradients(chosen)):
+        gradients = sums.noisy_gradients(samples(len(records), self.rate, self.steps))
+
+        def step(theta: Reals, k: int) -> Reals:
             theta = sums.on_grid(theta)
-            gradient = noisy_gradient(theta)
+            gradient = next(gradients)(theta)
             if ridge > 0:
                 gradient += ridge * theta
-            theta -= towards.move(gradient, step)
-            if 2 * (step + 1) > self.steps:
-                kept += 1
-                average += (theta - average) / kept
-        return average / sums.reach
+            return theta - towards.move(gradient, k)
+
+        return averaged(step, self.steps, records.size) / sums.reach
 
 
 def _checked_rate(value: object) -> float:
-    rate = checks.probability("rate", value)
-    if rate == 0:
-        raise InvalidParameter("rate is 0; a step must see some records: choose a rate above 0, at most 1.")
-    return rate
+    allowed, why = "a number above 0 and at most 1", "A step must see some records."
+    return checks.within("rate", value, allowed, lambda x: 0 < x <= 1, why)
 
 
 def samples(rows: int, rate: float, steps: int) -> Iterator[Any]:

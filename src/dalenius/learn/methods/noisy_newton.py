@@ -16,7 +16,7 @@ from dalenius.core import checks
 from dalenius.learn.data.rows import Records
 from dalenius.learn.numerics.curves import Curve
 from dalenius.learn.numerics.exact_sums import ROW_BITS, ExactSums
-from dalenius.learn.numerics.optimisers import Adam
+from dalenius.learn.numerics.optimisers import Adam, averaged
 from dalenius.mechanisms import AnalyzeGauss
 
 MOST_COLUMNS = 1500
@@ -71,19 +71,17 @@ class NoisyNewton:
         """theta: the average of the last half of the iterates."""
         sums = ExactSums(records, curve, self.gradient_bound, self.noise_multiplier, self.steps, True)
         towards = self._towards(sums)
-        theta, average, kept = np.zeros(records.size), np.zeros(records.size), 0
-        for step in range(self.steps):
+
+        def step(theta: Reals, k: int) -> Reals:
             theta = sums.on_grid(theta)
-            theta -= towards.move(sums.noisy_gradient(theta), step)
-            if 2 * (step + 1) > self.steps:
-                kept += 1
-                average += (theta - average) / kept
-        return average / sums.reach
+            return theta - towards.move(sums.noisy_gradient(theta), k)
+
+        return averaged(step, self.steps, records.size) / sums.reach
 
     def _towards(self, sums: ExactSums) -> Adam | Preconditioned:
         size, curve = sums.records.size, sums.curve
         if size > MOST_COLUMNS:
-            return Adam(self, size)
+            return Adam(self.learning_rate, self.momentum, self.steps, size)
         mechanism = self.matrix(size)
         values, vectors = np.linalg.eigh(mechanism.release(sums.gram()) * 4.0**-ROW_BITS)
         # The noise moves eigenvalues by up to 2 sqrt(d) sigma; below that nothing is known of them. And where a step

@@ -40,15 +40,15 @@ class OutputPerturbation:
     def calibrated(cls, guarantee: Guarantee, gradient_bound: float, smoothness: float) -> OutputPerturbation:
         """The ridge grows with the noise the promise needs; both follow from the promise alone."""
         pure = guarantee.as_pure()
-        if pure is not None:
+        if pure is None:
+            noise = Gaussian.calibrated(guarantee, sensitivity=1.0).sigma * (1 + 1e-12)
+        else:
             noise = KNorm.calibrated(pure, sensitivity=1.0).scale * (1 + 1e-12)
-            ridge = RIDGE * smoothness * math.sqrt(noise)
-            moved = gradient_bound * (1 + 2 * TOLERANCE) / ridge
-            return cls(ridge, gradient_bound, KNorm(sensitivity=moved, scale=moved * noise))
-        noise = Gaussian.calibrated(guarantee, sensitivity=1.0).sigma * (1 + 1e-12)
         ridge = RIDGE * smoothness * math.sqrt(noise)
         moved = gradient_bound * (1 + 2 * TOLERANCE) / ridge
-        return cls(ridge, gradient_bound, Gaussian(sensitivity=moved, sigma=moved * noise))
+        if pure is None:
+            return cls(ridge, gradient_bound, Gaussian(sensitivity=moved, sigma=moved * noise))
+        return cls(ridge, gradient_bound, KNorm(sensitivity=moved, scale=moved * noise))
 
     @property
     def loss(self) -> Loss:

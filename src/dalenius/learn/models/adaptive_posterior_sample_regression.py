@@ -12,9 +12,6 @@ from scipy.special import ndtri
 from dalenius.calculus import losses
 from dalenius.calculus.guarantees import ApproxDP
 from dalenius.calculus.loss import Loss
-from dalenius.learn.data.parameters import checked_norm, constant_column
-from dalenius.learn.data.rows import records, training
-from dalenius.learn.data.targets import Targets
 from dalenius.learn.methods.posterior_sample import (
     SLACK,
     approximate,
@@ -43,14 +40,14 @@ class AdaptivePosteriorSampleRegression(BoundedRegression):
     ----------
     guarantee
         The promise that one fit keeps, such as `dp.ApproxDP(1.0, 1e-5)`.
-    target_bounds
-        The least and the largest target; public.
     row_norm
         Rows are brought to this Euclidean norm at most; public.
     rows
         'clip' shortens long rows; 'normalize' brings all to the norm.
     intercept_scale
         The constant column, in units of `row_norm`; 0 for no intercept.
+    target_bounds
+        The least and the largest target; public.
 
     Attributes
     ----------
@@ -92,13 +89,9 @@ class AdaptivePosteriorSampleRegression(BoundedRegression):
 
     def fit(self, X: Any, y: Any) -> Any:
         """Fit on records X (n x d) and targets y; the cost is `loss_`, whatever the data."""
-        features, targets = training(self, X), Targets(self.target_bounds)
-        norm = checked_norm(self.row_norm)
-        constant = constant_column(norm, self.intercept_scale)
         part, epsilon, delta = self._shares()
-        labels, usable = targets.to_unit(y, len(features))
-        data = records(features, labels, usable, norm, self.rows, constant)
-        square = (norm**2 + constant**2) * (1 + 1e-9)
+        data = self._data(X, y)
+        square = (self._norm**2 + self._constant**2) * (1 + 1e-9)
         gram, product = data.gram(np.ones(len(data))), data.combined(data.labels)
 
         unit = least_noise(part).sigma
@@ -123,4 +116,4 @@ class AdaptivePosteriorSampleRegression(BoundedRegression):
         hide = least_noise(ApproxDP(0.01 * epsilon / 0.49, delta)).sigma
         sample = hidden(posterior(lower, theta, precision), deviation, hide)
 
-        return self._set(sample, features.shape[1], self.price())
+        return self._set(sample, data, self.price())

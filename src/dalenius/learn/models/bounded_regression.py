@@ -1,50 +1,38 @@
-"""What regressions that release theta itself share: targets in public bounds, the constant column, prediction."""
+"""What regressions with targets in public bounds share."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
-from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.utils.validation import check_is_fitted
+from sklearn.base import RegressorMixin
 
-from dalenius.calculus.guarantees import Guarantee
 from dalenius.calculus.loss import Loss
 from dalenius.calculus.pairs.pair import Reals
-from dalenius.learn.data.parameters import constant_column
-from dalenius.learn.data.rows import Rows
+from dalenius.learn.data.rows import Records, training
 from dalenius.learn.data.targets import Bounds, Targets
-from dalenius.learn.models.linear_model import linear_scores
+from dalenius.learn.models.row_model import RowModel
 
 
-class BoundedRegression(RegressorMixin, BaseEstimator):  # type: ignore[misc]
-    """Targets are clipped to `target_bounds` and moved to [-1, 1]; a constant column is the last one, if any."""
+@dataclass(eq=False, repr=False, kw_only=True)
+class BoundedRegression(RegressorMixin, RowModel):  # type: ignore[misc]
+    """Targets are clipped to `target_bounds` and moved to [-1, 1]."""
 
-    def __init__(
-        self,
-        guarantee: Guarantee,
-        *,
-        target_bounds: Bounds = (-1.0, 1.0),
-        row_norm: float = 1.0,
-        rows: Rows = "clip",
-        intercept_scale: float = 0.3,
-    ) -> None:
-        self.guarantee = guarantee
-        self.target_bounds = target_bounds
-        self.row_norm = row_norm
-        self.rows = rows
-        self.intercept_scale = intercept_scale
+    target_bounds: Bounds = (-1.0, 1.0)
 
-    def _set(self, theta: Reals, columns: int, loss: Loss) -> Any:
+    def _data(self, X: Any, y: Any) -> Records:
+        """The records of a fit."""
+        features, targets = training(self, X), Targets(self.target_bounds)
+        return self._records(features, *targets.to_unit(y, len(features)))
+
+    def _set(self, theta: Reals, data: Records, loss: Loss) -> Any:
         """Take over what was released, in the units of the target."""
         targets = Targets(self.target_bounds)
-        constant = constant_column(self.row_norm, self.intercept_scale)
-        intercept = float(theta[-1]) * constant if constant else 0.0
-        self.coef_ = targets.spread * (theta[:-1] if constant else theta)
-        self.intercept_ = targets.middle + targets.spread * intercept
-        self.loss_, self.n_features_in_ = loss, columns
+        weights, intercept = self._split(theta)
+        self.coef_, self.intercept_ = targets.spread * weights, targets.middle + targets.spread * intercept
+        self.loss_, self.n_features_in_ = loss, data.features.shape[1]
         return self
 
     def predict(self, X: Any) -> Reals:
         """x.coef + intercept."""
-        check_is_fitted(self)
-        return linear_scores(self, X, self.row_norm, self.rows)
+        return self._scores(X)

@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from sklearn.base import ClassifierMixin
 
-from dalenius.calculus.guarantees import Guarantee
 from dalenius.calculus.pairs.pair import Reals
 from dalenius.errors import InvalidParameter
-from dalenius.learn.data.rows import Rows, labels_of, same, training
-from dalenius.learn.methods.plan import Method
+from dalenius.learn.data.rows import labels_of, same, training
 from dalenius.learn.models.linear_model import LinearModel
 from dalenius.learn.numerics.curves import Curve, HuberHinge, Logistic
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class _Binary(ClassifierMixin, LinearModel):  # type: ignore[misc]
-    classes: Sequence[Any]
+    classes: Sequence[Any] = (0, 1)
 
     def fit(self, X: Any, y: Any) -> Any:
         """Fit on records X (n x d) and labels y; the cost is `loss_`, whatever the data."""
@@ -32,8 +32,8 @@ class _Binary(ClassifierMixin, LinearModel):  # type: ignore[misc]
         text = [isinstance(label, str) for label in classes.tolist()]
         labels = labels_of(y, len(features), numeric=None if any(text) != all(text) else not any(text))
         positive, negative = same(labels, classes[1]), same(labels, classes[0])
-        theta = self._fitted(features, positive.astype(float), positive | negative)
-        weights, intercept = self._split(theta)
+        data = self._records(features, positive.astype(float), positive | negative)
+        weights, intercept = self._split(self._fitted(data))
         self.coef_, self.intercept_, self.classes_ = weights[None, :], np.array([intercept]), classes
         return self
 
@@ -47,6 +47,7 @@ class _Binary(ClassifierMixin, LinearModel):  # type: ignore[misc]
         return self.classes_[positive.astype(int)]
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class LogisticRegression(_Binary):
     """Logistic regression by objective perturbation: Gaussian noise in the objective, add/remove neighbours.
 
@@ -62,10 +63,6 @@ class LogisticRegression(_Binary):
     ----------
     guarantee
         The promise that one fit keeps, such as `dp.ApproxDP(1.0, 1e-5)`.
-    classes
-        The two labels, the positive one second; public.
-    knee
-        The largest slope of one record's loss.
     row_norm
         Rows are brought to this Euclidean norm at most; public.
     rows
@@ -76,6 +73,10 @@ class LogisticRegression(_Binary):
         The noise in the objective, in units of what the Gaussian mechanism needs: more noise needs less ridge.
     method
         'auto', 'objective', 'kifer', 'descent' or 'output', or a `Descent`.
+    classes
+        The two labels, the positive one second; public.
+    knee
+        The largest slope of one record's loss.
 
     Attributes
     ----------
@@ -103,26 +104,7 @@ class LogisticRegression(_Binary):
     (True, True)
     """
 
-    def __init__(
-        self,
-        guarantee: Guarantee,
-        *,
-        classes: Sequence[Any] = (0, 1),
-        knee: float = 0.5,
-        row_norm: float = 1.0,
-        rows: Rows = "clip",
-        intercept_scale: float = 0.3,
-        noise_ratio: float = 1.2,
-        method: Method = "auto",
-    ) -> None:
-        self.guarantee = guarantee
-        self.classes = classes
-        self.knee = knee
-        self.row_norm = row_norm
-        self.rows = rows
-        self.intercept_scale = intercept_scale
-        self.noise_ratio = noise_ratio
-        self.method = method
+    knee: float = 0.5
 
     def _curve(self) -> Logistic:
         return Logistic(self.knee)
@@ -133,6 +115,7 @@ class LogisticRegression(_Binary):
         return np.column_stack((1 - positive, positive))
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class LinearSVC(_Binary):
     """A linear support vector machine (hinge with a rounded corner) by objective perturbation.
 
@@ -142,10 +125,6 @@ class LinearSVC(_Binary):
     ----------
     guarantee
         The promise that one fit keeps, such as `dp.ApproxDP(1.0, 1e-5)`.
-    classes
-        The two labels, the positive one second; public.
-    width
-        How far the corner of the hinge is rounded.
     row_norm
         Rows are brought to this Euclidean norm at most; public.
     rows
@@ -156,6 +135,10 @@ class LinearSVC(_Binary):
         The noise in the objective, in units of what the Gaussian mechanism needs: more noise needs less ridge.
     method
         'auto', 'objective', 'kifer', 'descent' or 'output', or a `Descent`.
+    classes
+        The two labels, the positive one second; public.
+    width
+        How far the corner of the hinge is rounded.
 
     Attributes
     ----------
@@ -182,26 +165,7 @@ class LinearSVC(_Binary):
     True
     """
 
-    def __init__(
-        self,
-        guarantee: Guarantee,
-        *,
-        classes: Sequence[Any] = (0, 1),
-        width: float = 0.5,
-        row_norm: float = 1.0,
-        rows: Rows = "clip",
-        intercept_scale: float = 0.3,
-        noise_ratio: float = 1.2,
-        method: Method = "auto",
-    ) -> None:
-        self.guarantee = guarantee
-        self.classes = classes
-        self.width = width
-        self.row_norm = row_norm
-        self.rows = rows
-        self.intercept_scale = intercept_scale
-        self.noise_ratio = noise_ratio
-        self.method = method
+    width: float = 0.5
 
     def _curve(self) -> Curve:
         return HuberHinge(self.width)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -19,6 +20,7 @@ from dalenius.mechanisms import Gaussian, Laplace
 KINDS = ("rows", "unreadable", "undeclared", "long")
 
 
+@dataclass(eq=False, repr=False)
 class RowCheck:
     """Releases how many rows there are, and how many of them a model would drop, clip or shorten, with noise.
 
@@ -57,9 +59,8 @@ class RowCheck:
     (True, 0.001)
     """
 
-    def __init__(self, model: Any, guarantee: Guarantee) -> None:
-        self.model = model
-        self.guarantee = guarantee
+    model: Any
+    guarantee: Guarantee
 
     def price(self) -> Loss:
         """What a check will cost, whatever the data."""

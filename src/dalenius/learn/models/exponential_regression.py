@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from dalenius.calculus.guarantees import Guarantee
 from dalenius.calculus.loss import Loss
 from dalenius.calculus.losses import bounded_range
 from dalenius.calculus.pairs.pair import Reals
 from dalenius.core import checks
 from dalenius.errors import InvalidParameter
-from dalenius.learn.data.parameters import checked_guarantee, checked_norm, constant_column
-from dalenius.learn.data.rows import Rows, records, training
-from dalenius.learn.data.targets import Bounds, Targets
+from dalenius.learn.data.parameters import checked_guarantee
 from dalenius.learn.models.bounded_regression import BoundedRegression
 from dalenius.learn.numerics.grid_draw import AXIS_BITS, draw
 from dalenius.learn.numerics.grid_scores import (
@@ -34,6 +32,7 @@ MOST_COEFFICIENTS = 4
 LEAST_BOUND = 0.25
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class DrawnRegression(BoundedRegression):
     """Released: theta with probability proportional to exp(epsilon score(theta) / (factor change)), on a grid.
 
@@ -44,22 +43,8 @@ class DrawnRegression(BoundedRegression):
     factor = 2
     """1 where a record moves all scores the same way."""
 
-    def __init__(
-        self,
-        guarantee: Guarantee,
-        *,
-        target_bounds: Bounds = (-1.0, 1.0),
-        coef_bound: float = 2.0,
-        row_norm: float = 1.0,
-        rows: Rows = "clip",
-        intercept_scale: float = 1.0,
-    ) -> None:
-        self.guarantee = guarantee
-        self.target_bounds = target_bounds
-        self.coef_bound = coef_bound
-        self.row_norm = row_norm
-        self.rows = rows
-        self.intercept_scale = intercept_scale
+    intercept_scale: float = 1.0
+    coef_bound: float = 2.0
 
     def _score(self) -> Callable[[Reals, Reals, float], Any]:
         """Rows, targets and their largest size to a score."""
@@ -82,43 +67,22 @@ class DrawnRegression(BoundedRegression):
 
     def fit(self, X: Any, y: Any) -> Any:
         """Fit on records X (n x d) and targets y; the cost is `loss_`, whatever the data."""
-        features, targets, epsilon = training(self, X), Targets(self.target_bounds), self._epsilon()
-        self.check_columns(features.shape[1])
-        norm, build = checked_norm(self.row_norm), self._score()
-        constant = constant_column(norm, self.intercept_scale)
-        ball = checks.positive("coef_bound", self.coef_bound)
-        if ball < LEAST_BOUND:
-            raise InvalidParameter(f"coef_bound is {ball}; it must be {LEAST_BOUND} or more.")
-        labels, usable = targets.to_unit(y, len(features))
-        data = records(features, labels, usable, norm, self.rows, constant)
-        longest = math.hypot(norm, constant) * (1 + 1e-12)
+        epsilon, build = self._epsilon(), self._score()
+        allowed = f"a number, {LEAST_BOUND} or more"
+        ball = checks.within("coef_bound", self.coef_bound, allowed, lambda x: x >= LEAST_BOUND)
+        data = self._data(X, y)
+        self.check_columns(data.features.shape[1])
+        longest = math.hypot(self._norm, self._constant) * (1 + 1e-12)
         score = build(
             np.rint(data.rows() * (2.0**FINE / longest)), np.rint(data.labels * (2.0**FINE / ball)), 1 / ball
         )
         whole = draw(score, data.size, scale_for(self.factor * score.change, epsilon))
-        theta = whole * (2.0**-AXIS_BITS * ball / longest)
-        return self._set(theta, features.shape[1], bounded_range(epsilon))
+        return self._set(whole * (2.0**-AXIS_BITS * ball / longest), data, bounded_range(epsilon))
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class _Quantiles(DrawnRegression):
-    def __init__(
-        self,
-        guarantee: Guarantee,
-        *,
-        level: float = 0.5,
-        target_bounds: Bounds = (-1.0, 1.0),
-        coef_bound: float = 2.0,
-        row_norm: float = 1.0,
-        rows: Rows = "clip",
-        intercept_scale: float = 1.0,
-    ) -> None:
-        self.guarantee = guarantee
-        self.level = level
-        self.target_bounds = target_bounds
-        self.coef_bound = coef_bound
-        self.row_norm = row_norm
-        self.rows = rows
-        self.intercept_scale = intercept_scale
+    level: float = 0.5
 
     def _part(self) -> int:
         part: int = round(checks.number("level", self.level) * 2**LEVEL)
@@ -142,16 +106,16 @@ class GradientLeastSquares(DrawnRegression):
     ----------
     guarantee
         The promise that one fit keeps, such as `dp.ApproxDP(1.0, 1e-5)`.
-    target_bounds
-        The least and the largest target; public.
-    coef_bound
-        The largest norm of the coefficients, for rows of norm 1 and targets in [-1, 1].
     row_norm
         Rows are brought to this Euclidean norm at most; public.
     rows
         'clip' shortens long rows; 'normalize' brings all to the norm.
     intercept_scale
         The constant column, in units of `row_norm`; 0 for no intercept.
+    target_bounds
+        The least and the largest target; public.
+    coef_bound
+        The largest norm of the coefficients, for rows of norm 1 and targets in [-1, 1].
 
     Attributes
     ----------
@@ -192,16 +156,16 @@ class ExponentialLeastSquares(DrawnRegression):
     ----------
     guarantee
         The promise that one fit keeps, such as `dp.ApproxDP(1.0, 1e-5)`.
-    target_bounds
-        The least and the largest target; public.
-    coef_bound
-        The largest norm of the coefficients, for rows of norm 1 and targets in [-1, 1].
     row_norm
         Rows are brought to this Euclidean norm at most; public.
     rows
         'clip' shortens long rows; 'normalize' brings all to the norm.
     intercept_scale
         The constant column, in units of `row_norm`; 0 for no intercept.
+    target_bounds
+        The least and the largest target; public.
+    coef_bound
+        The largest norm of the coefficients, for rows of norm 1 and targets in [-1, 1].
 
     Attributes
     ----------
@@ -247,18 +211,18 @@ class GradientQuantileRegression(_Quantiles):
     ----------
     guarantee
         The promise that one fit keeps, such as `dp.ApproxDP(1.0, 1e-5)`.
-    level
-        Which quantile, between 0 and 1.
-    target_bounds
-        The least and the largest target; public.
-    coef_bound
-        The largest norm of the coefficients, for rows of norm 1 and targets in [-1, 1].
     row_norm
         Rows are brought to this Euclidean norm at most; public.
     rows
         'clip' shortens long rows; 'normalize' brings all to the norm.
     intercept_scale
         The constant column, in units of `row_norm`; 0 for no intercept.
+    target_bounds
+        The least and the largest target; public.
+    coef_bound
+        The largest norm of the coefficients, for rows of norm 1 and targets in [-1, 1].
+    level
+        Which quantile, between 0 and 1.
 
     Attributes
     ----------
@@ -299,18 +263,18 @@ class ExponentialQuantileRegression(_Quantiles):
     ----------
     guarantee
         The promise that one fit keeps, such as `dp.ApproxDP(1.0, 1e-5)`.
-    level
-        Which quantile, between 0 and 1.
-    target_bounds
-        The least and the largest target; public.
-    coef_bound
-        The largest norm of the coefficients, for rows of norm 1 and targets in [-1, 1].
     row_norm
         Rows are brought to this Euclidean norm at most; public.
     rows
         'clip' shortens long rows; 'normalize' brings all to the norm.
     intercept_scale
         The constant column, in units of `row_norm`; 0 for no intercept.
+    target_bounds
+        The least and the largest target; public.
+    coef_bound
+        The largest norm of the coefficients, for rows of norm 1 and targets in [-1, 1].
+    level
+        Which quantile, between 0 and 1.
 
     Attributes
     ----------

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from dalenius.calculus.guarantees import Guarantee
 from dalenius.calculus.loss import Loss
 from dalenius.calculus.pairs.pair import Reals
 from dalenius.core import checks
-from dalenius.errors import InvalidParameter
-from dalenius.learn.data.parameters import checked_guarantee, checked_norm, constant_column
-from dalenius.learn.data.rows import Rows, records, training
-from dalenius.learn.data.targets import Bounds, Targets
+from dalenius.learn.data.parameters import checked_guarantee
 from dalenius.learn.methods.noisy_statistics import NoisyStatistics
 from dalenius.learn.models.bounded_regression import BoundedRegression
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class LinearRegression(BoundedRegression):
     """Least squares from noisy X^T X and X^T y (AdaSSP, Wang 2018, but for one release). Add/remove neighbours.
 
@@ -31,14 +29,14 @@ class LinearRegression(BoundedRegression):
     ----------
     guarantee
         The promise that one fit keeps, such as `dp.ApproxDP(1.0, 1e-5)`.
-    target_bounds
-        The least and the largest target; public.
     row_norm
         Rows are brought to this Euclidean norm at most; public.
     rows
         'clip' shortens long rows; 'normalize' brings all to the norm.
     intercept_scale
         The constant column, in units of `row_norm`; 0 for no intercept.
+    target_bounds
+        The least and the largest target; public.
     share
         The share of mu^2 that X^T X gets, between 0 and 1.
     shrink
@@ -70,47 +68,24 @@ class LinearRegression(BoundedRegression):
     (True, 0.5)
     """
 
-    def __init__(
-        self,
-        guarantee: Guarantee,
-        *,
-        target_bounds: Bounds = (-1.0, 1.0),
-        row_norm: float = 1.0,
-        rows: Rows = "clip",
-        intercept_scale: float = 0.3,
-        share: float = 0.5,
-        shrink: float = 0.5,
-    ) -> None:
-        self.guarantee = guarantee
-        self.target_bounds = target_bounds
-        self.row_norm = row_norm
-        self.rows = rows
-        self.intercept_scale = intercept_scale
-        self.share = share
-        self.shrink = shrink
+    share: float = 0.5
+    shrink: float = 0.5
 
     def fit(self, X: Any, y: Any) -> Any:
         """Fit on records X (n x d) and targets y; the cost is `loss_`, whatever the data."""
-        features, targets, plan = training(self, X), Targets(self.target_bounds), self._plan()
-        norm, constant = checked_norm(self.row_norm), constant_column(self.row_norm, self.intercept_scale)
-        shrink = checks.nonnegative("shrink", self.shrink)
-        labels, usable = targets.to_unit(y, len(features))
-        data = records(features, labels, usable, norm, self.rows, constant)
+        plan, shrink = self._plan(), checks.nonnegative("shrink", self.shrink)
+        data = self._data(X, y)
         gram, product = plan.release(data)
-        theta = _solution(gram, product, *plan.noise(data.size), shrink)
         self.plan_ = plan
-        return self._set(theta, features.shape[1], plan.loss)
+        return self._set(_solution(gram, product, *plan.noise(data.size), shrink), data, plan.loss)
 
     def price(self) -> Loss:
         """What a fit will cost, whatever the data."""
         return self._plan().loss
 
     def _plan(self) -> NoisyStatistics:
-        norm, share = checked_norm(self.row_norm), checks.number("share", self.share)
-        constant = constant_column(norm, self.intercept_scale)
-        if not 0 < share < 1:
-            raise InvalidParameter(f"share is {share}; it must be above 0 and below 1.")
-        bound = math.hypot(norm, constant) * (1 + 1e-12)
+        bound = math.hypot(self._norm, self._constant) * (1 + 1e-12)
+        share = checks.open_probability("share", self.share)
         return NoisyStatistics.calibrated(checked_guarantee(self.guarantee), bound, share)
 
 

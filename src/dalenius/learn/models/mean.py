@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -14,27 +16,28 @@ from sklearn.base import BaseEstimator
 from dalenius.calculus.guarantees import Guarantee
 from dalenius.calculus.loss import Loss
 from dalenius.calculus.losses import bounded_range
-from dalenius.core import checks
 from dalenius.errors import InvalidParameter
 from dalenius.learn.data.parameters import checked_guarantee
 from dalenius.learn.data.refits import alone
 from dalenius.learn.data.rows import listed
-from dalenius.learn.data.targets import Bounds, numbers
+from dalenius.learn.data.targets import Bounds, Targets, numbers
 from dalenius.mechanisms import Exponential
 from dalenius.mechanisms._support.epsilon_calibration import affordable, scale_for
 from dalenius.noise import bernoulli_exp, geometric, noisy_argmax, uniform_integers
 
 STEPS = 1 << 20
 """Data are whole numbers of 2^-20 of the width of their bounds."""
-CANDIDATES = 1 << 12
+PLACES = range(0, STEPS + 1, 1 << 8)
+"""The 4097 candidates that are compared one by one."""
 
 
+@dataclass(eq=False, repr=False)
 class ScalarEstimator(BaseEstimator):  # type: ignore[misc]
     """Numbers in public bounds, on a grid, and a promise kept by an exponential mechanism."""
 
-    def __init__(self, guarantee: Guarantee, *, bounds: Bounds = (0.0, 1.0)) -> None:
-        self.guarantee = guarantee
-        self.bounds = bounds
+    guarantee: Guarantee
+    _: KW_ONLY
+    bounds: Bounds = (0.0, 1.0)
 
     def price(self) -> Loss:
         """What a fit will cost, whatever the data."""
@@ -44,15 +47,7 @@ class ScalarEstimator(BaseEstimator):  # type: ignore[misc]
         return affordable(checked_guarantee(self.guarantee), bounded_range)
 
     def _limits(self) -> tuple[float, float]:
-        given: Any = self.bounds
-        if not isinstance(given, tuple | list) or len(given) != 2:
-            raise InvalidParameter(f"bounds is {given!r}; it must be a pair (lowest, highest), both public.")
-        low, high = (checks.number("bounds", b) for b in given)
-        if not low < high:
-            raise InvalidParameter(f"bounds is {self.bounds!r}; the first must be below the second.")
-        if not 1e-100 <= high / 2 - low / 2 <= 1e100:
-            raise InvalidParameter(f"bounds is {self.bounds!r}; they must be from 1e-100 to 1e100 apart.")
-        return low, high
+        return Targets(self.bounds, "bounds").limits
 
     def _units(self, x: Any) -> Any:
         """Whole numbers from 0 to STEPS; what is not a number counts as absent."""
@@ -64,6 +59,21 @@ class ScalarEstimator(BaseEstimator):  # type: ignore[misc]
         low, high = self._limits()
         values = np.clip(values[np.isfinite(values)], low, high)
         return np.rint((values - low) / (high - low) * STEPS).astype(np.int64)
+
+    def _chosen(self, risks: Sequence[int], unit: int, change: float) -> Any:
+        """One of PLACES by the exponential mechanism; a record adds at most `change` to a risk, given in 1/`unit`."""
+        # Exact integers, less the least of them; a double then errs by 2^-53 of a score, and the slack of the
+        # sensitivity covers that for up to 2^31 records.
+        best = min(risks)
+        scores = np.array([float(best - risk) / unit for risk in risks])
+        choose = Exponential(sensitivity=change * (1 + 2.0**-20), epsilon=self._epsilon(), monotone=True)
+        return self._set(PLACES[int(choose.release(scores))], choose.loss)
+
+    def _set(self, place: float, loss: Loss) -> Any:
+        """Take over what was released, in the units of the data."""
+        low, high = self._limits()
+        self.value_, self.loss_ = low + place * (high - low) / STEPS, loss
+        return self
 
 
 class GradientMean(ScalarEstimator):
@@ -103,10 +113,9 @@ class GradientMean(ScalarEstimator):
 
     def fit(self, x: Any, y: None = None) -> Any:
         """Draw the mean of x."""
-        (low, high), epsilon, units = self._limits(), self._epsilon(), self._units(x)
+        epsilon, units = self._epsilon(), self._units(x)
         place = draw_by_gradient(len(units), int(units.sum()), 0, STEPS, scale_for(2.0 * STEPS, epsilon))
-        self.value_, self.loss_ = low + place * (high - low) / STEPS, bounded_range(epsilon)
-        return self
+        return self._set(place, bounded_range(epsilon))
 
 
 class ExponentialMean(ScalarEstimator):
@@ -146,17 +155,9 @@ class ExponentialMean(ScalarEstimator):
 
     def fit(self, x: Any, y: None = None) -> Any:
         """Draw the mean of x."""
-        (low, high), epsilon, units = self._limits(), self._epsilon(), self._units(x)
+        units = self._units(x)
         count, total = len(units), int(units.sum())
-        places = [k * (STEPS // CANDIDATES) for k in range(CANDIDATES + 1)]
-        # Exact integers, less their largest; a double then errs by 2^-53 of a score.
-        scores = [2 * k * total - count * k * k for k in places]
-        top = max(scores)
-        best = np.array([float(s - top) for s in scores])
-        choose = Exponential(sensitivity=float(STEPS) ** 2 * (1 + 2.0**-20), epsilon=epsilon, monotone=True)
-        self.value_ = low + places[int(choose.release(best))] * (high - low) / STEPS
-        self.loss_ = choose.loss
-        return self
+        return self._chosen([count * k * k - 2 * k * total for k in PLACES], 1, float(STEPS) ** 2)
 
 
 def draw_by_gradient(slope: int, level: int, low: int, high: int, scale: float) -> int:

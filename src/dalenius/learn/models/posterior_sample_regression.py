@@ -12,9 +12,6 @@ from scipy.special import ndtri
 from dalenius.calculus import losses
 from dalenius.calculus.guarantees import ApproxDP
 from dalenius.calculus.loss import Loss
-from dalenius.learn.data.parameters import checked_norm, constant_column
-from dalenius.learn.data.rows import records, training
-from dalenius.learn.data.targets import Targets
 from dalenius.learn.methods.posterior_sample import (
     SLACK,
     approximate,
@@ -45,14 +42,14 @@ class PosteriorSampleRegression(BoundedRegression):
     ----------
     guarantee
         The promise that one fit keeps, such as `dp.ApproxDP(1.0, 1e-5)`.
-    target_bounds
-        The least and the largest target; public.
     row_norm
         Rows are brought to this Euclidean norm at most; public.
     rows
         'clip' shortens long rows; 'normalize' brings all to the norm.
     intercept_scale
         The constant column, in units of `row_norm`; 0 for no intercept.
+    target_bounds
+        The least and the largest target; public.
 
     Attributes
     ----------
@@ -94,14 +91,9 @@ class PosteriorSampleRegression(BoundedRegression):
 
     def fit(self, X: Any, y: Any) -> Any:
         """Fit on records X (n x d) and targets y; the cost is `loss_`, whatever the data."""
-        features, targets = training(self, X), Targets(self.target_bounds)
-        norm = checked_norm(self.row_norm)
-        constant = constant_column(norm, self.intercept_scale)
         count, epsilon, delta, rounding = self._shares()
-        labels, usable = targets.to_unit(y, len(features))
-        data = records(features, labels, usable, norm, self.rows, constant)
-        square = (norm**2 + constant**2) * (1 + 1e-9)
-
+        data = self._data(X, y)
+        square = (self._norm**2 + self._constant**2) * (1 + 1e-9)
         safe = -float(ndtri(delta)) * count.sigma * SLACK
         most = max(1.0, float(count.release(len(data))) + safe)
         ridge, precision = plan(epsilon, delta, square, most, data.size)
@@ -110,7 +102,7 @@ class PosteriorSampleRegression(BoundedRegression):
         theta = cho_solve((lower, True), data.combined(data.labels))
         sample = hidden(posterior(lower, theta, precision), 1 / math.sqrt(precision * ridge), rounding.sigma)
 
-        return self._set(sample, features.shape[1], self.price())
+        return self._set(sample, data, self.price())
 
 
 def plan(epsilon: float, delta: float, square: float, most: float, size: int) -> tuple[float, float]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from dalenius.errors import InvalidParameter
 from dalenius.learn.data.rows import matrix
 
 
+@dataclass(eq=False, repr=False)
 class PublicBounds(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Columns clamped to their bounds and mapped to [-1, 1] / sqrt(d): rows of norm 1 at most.
 
@@ -36,8 +38,7 @@ class PublicBounds(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     [[0.707, 0.0], [0.707, -0.707]]
     """
 
-    def __init__(self, bounds: Sequence[tuple[float, float]]) -> None:
-        self.bounds = bounds
+    bounds: Sequence[tuple[float, float]]
 
     def fit(self, X: Any = None, y: Any = None) -> PublicBounds:
         self._ends()

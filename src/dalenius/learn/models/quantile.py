@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from dalenius.calculus.guarantees import Guarantee
-from dalenius.learn.data.targets import Bounds
-from dalenius.learn.models.mean import CANDIDATES, STEPS, ScalarEstimator
-from dalenius.mechanisms import Exponential, Quantile
+from dalenius.learn.models.mean import PLACES, STEPS, ScalarEstimator
+from dalenius.mechanisms import Quantile
 from dalenius.mechanisms._support.rank_draws import UNITS_PER_RANK
 from dalenius.mechanisms.quantile import checked_level
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class _Quantile(ScalarEstimator):
-    def __init__(self, guarantee: Guarantee, *, bounds: Bounds = (0.0, 1.0), level: float = 0.5) -> None:
-        super().__init__(guarantee, bounds=bounds)
-        self.level = level
+    level: float = 0.5
 
 
 class GradientQuantile(_Quantile):
@@ -61,11 +59,8 @@ class GradientQuantile(_Quantile):
 
     def fit(self, x: Any, y: None = None) -> Any:
         """Draw the quantile of x."""
-        low, high = self._limits()
         mechanism = Quantile(level=self.level, bounds=(0, STEPS), granularity=1, epsilon=self._epsilon())
-        place = mechanism.release(self._units(x))
-        self.value_, self.loss_ = low + place * (high - low) / STEPS, mechanism.loss
-        return self
+        return self._set(mechanism.release(self._units(x)), mechanism.loss)
 
 
 class ExponentialQuantile(_Quantile):
@@ -108,19 +103,9 @@ class ExponentialQuantile(_Quantile):
 
     def fit(self, x: Any, y: None = None) -> Any:
         """Draw the quantile of x."""
-        (low, high), epsilon, level = self._limits(), self._epsilon(), checked_level("level", self.level)
-        units = np.sort(self._units(x))
-        places = np.arange(CANDIDATES + 1) * (STEPS // CANDIDATES)
-        risks = _risks(units, places, round(level * UNITS_PER_RANK))
-        best = min(risks)
-        # Exact integers, less the least of them; a double then errs by 2^-53 of a score, and the slack of the
-        # sensitivity covers that for up to 2^31 records.
-        scores = np.array([float(best - risk) / UNITS_PER_RANK for risk in risks])
-        sensitivity = max(level, 1 - level) * STEPS * (1 + 2.0**-20)
-        choose = Exponential(sensitivity=sensitivity, epsilon=epsilon, monotone=True)
-        self.value_ = low + int(places[int(choose.release(scores))]) * (high - low) / STEPS
-        self.loss_ = choose.loss
-        return self
+        level = checked_level("level", self.level)
+        risks = _risks(np.sort(self._units(x)), np.array(PLACES), round(level * UNITS_PER_RANK))
+        return self._chosen(risks, UNITS_PER_RANK, max(level, 1 - level) * STEPS)
 
 
 def _risks(units: Any, places: Any, part: int) -> list[int]:

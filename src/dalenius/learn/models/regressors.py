@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from sklearn.base import RegressorMixin
 
-from dalenius.calculus.guarantees import Guarantee
 from dalenius.calculus.pairs.pair import Reals
 from dalenius.core import checks
-from dalenius.learn.data.rows import Rows, training
-from dalenius.learn.data.targets import Bounds, Targets, numbers
-from dalenius.learn.methods.plan import Method
+from dalenius.learn.data.rows import training
+from dalenius.learn.data.targets import numbers
+from dalenius.learn.models.bounded_regression import BoundedRegression
 from dalenius.learn.models.linear_model import LinearModel
 from dalenius.learn.numerics.curves import ClippedPoisson, Curve, Huber
 
 
-class HuberRegression(RegressorMixin, LinearModel):  # type: ignore[misc]
+@dataclass(eq=False, repr=False, kw_only=True)
+class HuberRegression(BoundedRegression, LinearModel):
     """Linear regression with the Huber loss: squares up to `knee`, straight lines beyond. Add/remove neighbours.
 
     Targets are clipped to the public `target_bounds` and moved to [-1, 1]; `knee` is in those units, and is the
@@ -29,10 +30,6 @@ class HuberRegression(RegressorMixin, LinearModel):  # type: ignore[misc]
     ----------
     guarantee
         The promise that one fit keeps, such as `dp.ApproxDP(1.0, 1e-5)`.
-    target_bounds
-        The least and the largest target; public.
-    knee
-        The largest slope of one record's loss.
     row_norm
         Rows are brought to this Euclidean norm at most; public.
     rows
@@ -43,6 +40,10 @@ class HuberRegression(RegressorMixin, LinearModel):  # type: ignore[misc]
         The noise in the objective, in units of what the Gaussian mechanism needs: more noise needs less ridge.
     method
         'auto', 'objective', 'kifer', 'descent' or 'output', or a `Descent`.
+    target_bounds
+        The least and the largest target; public.
+    knee
+        The largest slope of one record's loss.
 
     Attributes
     ----------
@@ -70,43 +71,19 @@ class HuberRegression(RegressorMixin, LinearModel):  # type: ignore[misc]
     True
     """
 
-    def __init__(
-        self,
-        guarantee: Guarantee,
-        *,
-        target_bounds: Bounds = (-1.0, 1.0),
-        knee: float = 0.5,
-        row_norm: float = 1.0,
-        rows: Rows = "clip",
-        intercept_scale: float = 0.3,
-        noise_ratio: float = 1.2,
-        method: Method = "auto",
-    ) -> None:
-        self.guarantee = guarantee
-        self.target_bounds = target_bounds
-        self.knee = knee
-        self.row_norm = row_norm
-        self.rows = rows
-        self.intercept_scale = intercept_scale
-        self.noise_ratio = noise_ratio
-        self.method = method
+    knee: float = 0.5
 
     def _curve(self) -> Curve:
         return Huber(self.knee)
 
     def fit(self, X: Any, y: Any) -> Any:
         """Fit on records X (n x d) and targets y; the cost is `loss_`, whatever the data."""
-        features, targets = training(self, X), Targets(self.target_bounds)
-        labels, usable = targets.to_unit(y, len(features))
-        weights, intercept = self._split(self._fitted(features, labels, usable))
-        self.coef_, self.intercept_ = targets.spread * weights, targets.middle + targets.spread * intercept
-        return self
-
-    def predict(self, X: Any) -> Reals:
-        """x.coef + intercept."""
-        return self._scores(X)
+        data = self._data(X, y)
+        theta = self._fitted(data)
+        return self._set(theta, data, self.loss_)
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class PoissonRegression(RegressorMixin, LinearModel):  # type: ignore[misc]
     """Poisson regression of counts, E[y] = exp(x.coef + intercept), by objective perturbation. Add/remove neighbours.
 
@@ -117,10 +94,6 @@ class PoissonRegression(RegressorMixin, LinearModel):  # type: ignore[misc]
     ----------
     guarantee
         The promise that one fit keeps, such as `dp.ApproxDP(1.0, 1e-5)`.
-    most
-        The largest count; public.
-    knee
-        The largest slope of one record's loss; `most` for None.
     row_norm
         Rows are brought to this Euclidean norm at most; public.
     rows
@@ -131,6 +104,10 @@ class PoissonRegression(RegressorMixin, LinearModel):  # type: ignore[misc]
         The noise in the objective, in units of what the Gaussian mechanism needs: more noise needs less ridge.
     method
         'auto', 'objective', 'kifer', 'descent' or 'output', or a `Descent`.
+    most
+        The largest count; public.
+    knee
+        The largest slope of one record's loss; `most` for None.
 
     Attributes
     ----------
@@ -158,26 +135,9 @@ class PoissonRegression(RegressorMixin, LinearModel):  # type: ignore[misc]
     True
     """
 
-    def __init__(
-        self,
-        guarantee: Guarantee,
-        *,
-        most: float = 10.0,
-        knee: float | None = None,
-        row_norm: float = 1.0,
-        rows: Rows = "clip",
-        intercept_scale: float = 1.0,
-        noise_ratio: float = 1.2,
-        method: Method = "auto",
-    ) -> None:
-        self.guarantee = guarantee
-        self.most = most
-        self.knee = knee
-        self.row_norm = row_norm
-        self.rows = rows
-        self.intercept_scale = intercept_scale
-        self.noise_ratio = noise_ratio
-        self.method = method
+    intercept_scale: float = 1.0
+    most: float = 10.0
+    knee: float | None = None
 
     def _curve(self) -> Curve:
         return ClippedPoisson(self.most, self.most if self.knee is None else self.knee)
@@ -188,7 +148,7 @@ class PoissonRegression(RegressorMixin, LinearModel):  # type: ignore[misc]
         counts = numbers(y, len(features))
         usable = np.isfinite(counts) & (counts >= 0)
         counts = np.clip(np.where(usable, counts, 0.0), 0.0, most)
-        self.coef_, self.intercept_ = self._split(self._fitted(features, counts, usable))
+        self.coef_, self.intercept_ = self._split(self._fitted(self._records(features, counts, usable)))
         return self
 
     def predict(self, X: Any) -> Reals:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -18,7 +17,7 @@ from dalenius.calculus.guarantees import ApproxDP, Guarantee
 from dalenius.calculus.loss import Loss
 from dalenius.calculus.pairs.pair import Reals
 from dalenius.core import checks
-from dalenius.core.bisection import last_true
+from dalenius.core.bisection import change_point
 from dalenius.errors import CannotMeet, InvalidParameter
 from dalenius.learn.data.parameters import checked_guarantee
 from dalenius.learn.data.refits import alone, pays_for_all
@@ -51,6 +50,7 @@ class _Trial:
         return cls(fit, kind.calibrated(fit.noisier(share), sensitivity=float(SCORE_UNITS)))
 
 
+@dataclass(eq=False, repr=False)
 class PrivateSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     """Fits `estimator` with several candidates and keeps the best; one loss for all of it. Add/remove neighbours.
 
@@ -118,24 +118,14 @@ class PrivateSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     (True, True, True)
     """
 
-    def __init__(
-        self,
-        estimator: Any,
-        candidates: Sequence[Mapping[str, Any]],
-        guarantee: Guarantee,
-        *,
-        tries: Tries | None = None,
-        validation: tuple[Any, Any] | None = None,
-        scoring: Scoring | None = None,
-        score_share: float = 0.1,
-    ) -> None:
-        self.estimator = estimator
-        self.candidates = candidates
-        self.guarantee = guarantee
-        self.tries = tries
-        self.validation = validation
-        self.scoring = scoring
-        self.score_share = score_share
+    estimator: Any
+    candidates: Sequence[Mapping[str, Any]]
+    guarantee: Guarantee
+    _: KW_ONLY
+    tries: Tries | None = None
+    validation: tuple[Any, Any] | None = None
+    scoring: Scoring | None = None
+    score_share: float = 0.1
 
     def price(self) -> Loss:
         """What a fit will cost, whatever the data."""
@@ -235,11 +225,9 @@ class PrivateSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     def _plan(self) -> tuple[_Trial, Tries, Loss]:
         """A trial, how many there will be, and what they cost together."""
         promise = checked_guarantee(self.guarantee)
-        share = checks.number("score_share", self.score_share)
+        share = checks.open_probability("score_share", self.score_share)
         if not self.candidates:
             raise InvalidParameter("candidates is empty; list at least one dict of parameters.")
-        if not 0 < share < 1:
-            raise InvalidParameter(f"score_share is {share}; it must be above 0 and below 1.")
         if self.scoring is not None and not callable(self.scoring):
             raise InvalidParameter("scoring must be a function of one prediction and one label.")
         tries = self._tries(promise)
@@ -300,13 +288,10 @@ def _share_of_all(promise: Guarantee, tries: Tries, share: float) -> float | Non
 def _largest(kept: Callable[[float], bool], promise: Guarantee) -> float:
     """The largest amount, to a thousandth, with which the promise is kept."""
     start = (promise.size or 1.0) / 2
-    good, bad = 0.0, start
-    while kept(bad):
-        good, bad = bad, 2 * bad
-    while good == 0.0:
-        if bad < 1e-6 * start:
+
+    def small_enough(amount: float) -> bool:
+        if amount < 1e-6 * start:
             raise CannotMeet(f"no budget of a trial is small enough to keep {promise}; try fewer times.")
-        bad, good = (bad, bad / 2) if kept(bad / 2) else (bad / 2, 0.0)
-    # They are a factor 2 apart: ten halvings of its logarithm leave a thousandth.
-    log_amount, _ = last_true(lambda x: kept(math.exp(x)), math.log(good), math.log(bad), steps=10)
-    return max(good, math.exp(log_amount) * (1 - 1e-12))
+        return kept(amount)
+
+    return change_point(small_enough, start, relative=1e-3)[0]

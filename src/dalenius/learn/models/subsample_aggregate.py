@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -25,6 +25,7 @@ from dalenius.noise import uniform_integers
 Extract = Callable[[Any], Any]
 
 
+@dataclass(eq=False, repr=False)
 class SubsampleAggregate(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     """Fits `estimator` on `parts` disjoint random parts; releases the mean of what `extract` reads off, plus noise.
 
@@ -80,24 +81,14 @@ class SubsampleAggregate(MetaEstimatorMixin, BaseEstimator):  # type: ignore[mis
     True
     """
 
-    def __init__(
-        self,
-        estimator: Any,
-        guarantee: Guarantee,
-        *,
-        size: int,
-        bound: float,
-        parts: int = 100,
-        extract: Extract | None = None,
-        timeout: float = 60.0,
-    ) -> None:
-        self.estimator = estimator
-        self.guarantee = guarantee
-        self.size = size
-        self.bound = bound
-        self.parts = parts
-        self.extract = extract
-        self.timeout = timeout
+    estimator: Any
+    guarantee: Guarantee
+    _: KW_ONLY
+    size: int
+    bound: float
+    parts: int = 100
+    extract: Extract | None = None
+    timeout: float = 60.0
 
     def price(self) -> Loss:
         """What a fit will cost, whatever the data."""

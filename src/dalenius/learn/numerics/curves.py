@@ -10,7 +10,6 @@ from scipy.special import expit, logit
 
 from dalenius.calculus.pairs.pair import Reals
 from dalenius.core import checks
-from dalenius.errors import InvalidParameter
 
 
 class Curve(ABC):
@@ -51,22 +50,16 @@ class Logistic(Curve):
     """
 
     knee: float = 1.0
+    sharpest = 0.25
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "knee", checks.number("knee", self.knee))
-        if not 0.5 <= self.knee <= 1:
-            raise InvalidParameter(
-                f"knee is {self.knee}; it must be at least 1/2 (less says nothing on the border) and at most 1 (no "
-                "clipping)."
-            )
+        allowed = "at least 1/2 (less says nothing on the border) and at most 1 (no clipping)"
+        knee = checks.within("knee", self.knee, allowed, lambda x: 0.5 <= x <= 1)
+        object.__setattr__(self, "knee", knee)
 
     @property
     def steepest(self) -> float:
         return self.knee
-
-    @property
-    def sharpest(self) -> float:
-        return 0.25
 
     def value(self, u: Reals, y: Reals) -> Reals:
         margin = (2 * y - 1) * u
@@ -98,13 +91,10 @@ class HuberHinge(Curve):
     """
 
     width: float = 0.5
+    steepest = 1.0
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "width", checks.positive("width", self.width))
-
-    @property
-    def steepest(self) -> float:
-        return 1.0
 
     @property
     def sharpest(self) -> float:
@@ -134,6 +124,7 @@ class Huber(Curve):
     """(u - y)^2/2 for |u - y| <= knee, then straight lines: the squared loss with its gradient clipped."""
 
     knee: float = 1.0
+    sharpest = 1.0
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "knee", checks.positive("knee", self.knee))
@@ -141,10 +132,6 @@ class Huber(Curve):
     @property
     def steepest(self) -> float:
         return self.knee
-
-    @property
-    def sharpest(self) -> float:
-        return 1.0
 
     def value(self, u: Reals, y: Reals) -> Reals:
         away = np.abs(u - y)

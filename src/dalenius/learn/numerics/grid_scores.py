@@ -12,12 +12,12 @@ Bounds over boxes are computed in doubles. For n records they are off by less th
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dalenius.calculus.pairs.pair import Reals
 from dalenius.learn.numerics.grid_draw import AXIS_BITS, Ints
@@ -146,31 +146,23 @@ class _Pinball(_Scores):
         return np.asarray(np.abs(self.rows).sum(axis=0) * 2.0**-FINE)
 
     def bounds(self, middle: Reals, half: Reals) -> Reals:
-        """A few boxes at a time; records on the same side of all of them are added up before."""
+        """A few boxes at a time; records that behave the same all over all of them are added up before."""
         if len(middle) == 0:
             return np.empty(0)
         low, high = (middle - half).min(axis=0), (middle + half).max(axis=0)
-        above, below = self.sides((low + high)[None] / 2, (high - low)[None] / 2)
-        mixed = ~(above | below)[0]
-        sure = self.level * 2.0**-LEVEL * ~mixed - below[0]
-        rest = type(self)(self.rows[mixed], self.targets[mixed], self.top, self.level)
-        line = (sure @ self.rows) * 2.0**-FINE, float(sure @ self.targets) * 2.0**-FINE
-        together = max(1, WORK // max(1, len(rest.targets)))
+        records, bound = self.within((low + high)[None] / 2, (high - low)[None] / 2)
+        together = max(1, WORK // max(1, records))
         parts = [slice(k, k + together) for k in range(0, len(middle), together)]
-        bounds = np.concatenate([rest.part(middle[p], half[p], *line) for p in parts])
-        return np.asarray(bounds + self.error)
+        return np.concatenate([bound(middle[p], half[p]) for p in parts]) + self.error
 
-    def part(self, middle: Reals, half: Reals, slope: Reals, level: float) -> Reals:
-        """Bounds but for rounding; the records not held here have the risk level - theta.slope."""
+    def within(self, middle: Reals, half: Reals) -> tuple[int, Callable[[Reals, Reals], Reals]]:
+        """For boxes within one large box: how many records are looked at, and their bounds but for rounding."""
         raise NotImplementedError
 
-    def sides(self, middle: Reals, half: Reals) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        """Which targets are above x.theta, and which are not, wherever in the box theta is."""
-        residuals, reach = (
-            self.residuals(middle * 2.0**AXIS_BITS),
-            (half * 2.0**AXIS_BITS) @ np.abs(self.rows).T,
-        )
-        return residuals > reach, residuals <= -reach
+    def reached(self, middle: Reals, half: Reals) -> tuple[Reals, Reals]:
+        """The residuals in the middle of boxes, and by how much they vary to either side, in 2^-38."""
+        reach = (half * 2.0**AXIS_BITS) @ np.abs(self.rows).T
+        return self.residuals(middle * 2.0**AXIS_BITS), reach
 
     def residuals(self, whole: Reals) -> Reals:
         """y - x.theta of every record (along the last axis) in 2^-38, exact: whole numbers below 2^53."""
@@ -201,34 +193,27 @@ class PinballGradient(_Pinball):
         kept, counts = np.unique(both, axis=0, return_counts=True)
         return PinballGradient(kept[:, :-1], kept[:, -1], self.top, self.level), counts.astype(np.float64)
 
-    def bounds(self, middle: Reals, half: Reals) -> Reals:
-        """A few boxes at a time; records with the same r all over all of them are added up before."""
-        if len(middle) == 0:
-            return np.empty(0)
+    def within(self, middle: Reals, half: Reals) -> tuple[int, Callable[[Reals, Reals], Reals]]:
         records, counts = self.alike
-        low, high = (middle - half).min(axis=0), (middle + half).max(axis=0)
-        least, most = records.ramps((low + high)[None] / 2, (high - low)[None] / 2)
+        level = self.level * 2.0**-LEVEL
+        least, most = records.ramps(middle, half)
         sure = (least == most)[0]
-        start = ((least[0] - self.level * 2.0**-LEVEL) * counts * sure) @ records.rows
+        start = ((least[0] - level) * counts * sure) @ records.rows
         rest = PinballGradient(records.rows[~sure], records.targets[~sure], self.top, self.level)
         heavy = rest.rows * counts[~sure][:, None]
-        together = max(1, WORK // max(1, len(rest.targets)))
-        bounds = np.empty(len(middle))
-        for k in range(0, len(middle), together):
-            p = slice(k, k + together)
-            least, most = rest.ramps(middle[p], half[p])
+
+        def bound(middle: Reals, half: Reals) -> Reals:
+            least, most = rest.ramps(middle, half)
             # Give or take half of what r varies by over the box.
-            gradient = start + ((least + most) / 2 - self.level * 2.0**-LEVEL) @ heavy
+            gradient = start + ((least + most) / 2 - level) @ heavy
             left = np.maximum(np.abs(gradient) - ((most - least) / 2) @ np.abs(heavy), 0) * 2.0**-FINE
-            bounds[p] = -np.sqrt((left * left).sum(axis=1))
-        return bounds + self.error
+            return np.asarray(-np.sqrt((left * left).sum(axis=1)))
+
+        return len(heavy), bound
 
     def ramps(self, middle: Reals, half: Reals) -> tuple[Reals, Reals]:
         """The least and the largest r of every record over a box."""
-        residuals, reach = (
-            self.residuals(middle * 2.0**AXIS_BITS),
-            (half * 2.0**AXIS_BITS) @ np.abs(self.rows).T,
-        )
+        residuals, reach = self.reached(middle, half)
         least, most = (0.5 - (residuals + reach) / self.wide), (0.5 - (residuals - reach) / self.wide)
         return np.clip(least, 0.0, 1.0), np.clip(most, 0.0, 1.0)
 
@@ -256,12 +241,22 @@ class PinballRisk(_Pinball):
         """rho, always down."""
         return self.steepest * self.far * SLACK
 
-    def part(self, middle: Reals, half: Reals, slope: Reals, level: float) -> Reals:
-        residuals = self.residuals(middle * 2.0**AXIS_BITS)
-        share = self.level * 2.0**-LEVEL - (residuals <= 0)
-        risk = (residuals * share).sum(axis=1) * 2.0 ** -(FINE + AXIS_BITS) + level - middle @ slope
-        # Convex: nowhere below its tangent.
-        return np.asarray(-risk + (half * np.abs(share @ self.rows * 2.0**-FINE + slope)).sum(axis=1))
+    def within(self, middle: Reals, half: Reals) -> tuple[int, Callable[[Reals, Reals], Reals]]:
+        (residuals,), (reach,) = self.reached(middle, half)
+        level, below = self.level * 2.0**-LEVEL, residuals <= -reach
+        mixed = ~below & (residuals <= reach)
+        sure = level * ~mixed - below
+        slope, start = (sure @ self.rows) * 2.0**-FINE, float(sure @ self.targets) * 2.0**-FINE
+        rest = PinballRisk(self.rows[mixed], self.targets[mixed], self.top, self.level)
+
+        def bound(middle: Reals, half: Reals) -> Reals:
+            residuals = rest.residuals(middle * 2.0**AXIS_BITS)
+            share = level - (residuals <= 0)
+            risk = (residuals * share).sum(axis=1) * 2.0 ** -(FINE + AXIS_BITS) + start - middle @ slope
+            # Convex: nowhere below its tangent.
+            return np.asarray(-risk + (half * np.abs(share @ rest.rows * 2.0**-FINE + slope)).sum(axis=1))
+
+        return len(rest.targets), bound
 
     def at(self, whole: Ints) -> Fraction:
         residuals = self.residuals(whole.astype(np.float64)).astype(np.int64)

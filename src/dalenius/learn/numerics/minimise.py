@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
+from scipy.sparse.linalg import LinearOperator, cg
 
 from dalenius.calculus.pairs.pair import Reals
 from dalenius.learn.data.rows import Records
@@ -287,19 +288,10 @@ def _solver(objective: Objective, scores: Reals, every: int) -> Callable[[Reals]
 
 
 def _conjugate_gradients(objective: Objective, scores: Reals, gradient: Reals) -> Reals:
-    times = objective.curvature(scores)
-    solution, left = np.zeros_like(gradient), gradient.copy()
-    direction, square = left.copy(), float(left @ left)
-    enough = square * min(0.01, np.sqrt(square) / (1 + np.sqrt(square)))
-    for _ in range(250):
-        image = times(direction)
-        share = square / float(direction @ image)
-        solution, left = solution + share * direction, left - share * image
-        new = float(left @ left)
-        if new <= enough:
-            break
-        direction, square = left + (new / square) * direction, new
-    return solution
+    size, length = len(gradient), float(np.linalg.norm(gradient))
+    hessian = LinearOperator((size, size), matvec=objective.curvature(scores), dtype=np.float64)
+    solution, _ = cg(hessian, gradient, rtol=math.sqrt(min(0.01, length / (1 + length))), maxiter=250)
+    return np.asarray(solution)
 
 
 def _length(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Protocol
+from collections.abc import Callable
 
 import numpy as np
 
@@ -13,24 +13,11 @@ SLOW = 0.99
 """How much of the mean square of past gradients a step of Adam keeps."""
 
 
-class Settings(Protocol):
-    """The public numbers of a descent."""
-
-    @property
-    def steps(self) -> int: ...
-
-    @property
-    def learning_rate(self) -> float: ...
-
-    @property
-    def momentum(self) -> float: ...
-
-
 class Momentum:
     """learning_rate times a running mean of gradients."""
 
-    def __init__(self, settings: Settings) -> None:
-        self.rate, self.keep = settings.learning_rate, settings.momentum
+    def __init__(self, learning_rate: float, momentum: float) -> None:
+        self.rate, self.keep = learning_rate, momentum
         self.mean: Reals | float = 0.0
 
     def move(self, gradient: Reals, step: int) -> Reals:
@@ -44,9 +31,8 @@ class Adam:
     The numbers of a row of norm 1 are of size 1/sqrt(size): coefficients are as much larger, and so are the steps.
     """
 
-    def __init__(self, settings: Settings, size: int) -> None:
-        self.rate, self.keep, self.steps = settings.learning_rate, settings.momentum, settings.steps
-        self.rate *= math.sqrt(size)
+    def __init__(self, learning_rate: float, momentum: float, steps: int, size: int) -> None:
+        self.rate, self.keep, self.steps = learning_rate * math.sqrt(size), momentum, steps
         self.mean: Reals | float = 0.0
         self.square: Reals | float = 0.0
 
@@ -59,3 +45,14 @@ class Adam:
         np.maximum(size, 1e-300, out=size)
         share = self.rate * (1 - step / self.steps) / (1 - self.keep ** (step + 1))
         return np.asarray(share * self.mean / size)
+
+
+def averaged(step: Callable[[Reals, int], Reals], steps: int, size: int) -> Reals:
+    """The average of the last half of the iterates theta, step(theta, 0), ..., from zero."""
+    theta, average, kept = np.zeros(size), np.zeros(size), 0
+    for k in range(steps):
+        theta = step(theta, k)
+        if 2 * (k + 1) > steps:
+            kept += 1
+            average += (theta - average) / kept
+    return average

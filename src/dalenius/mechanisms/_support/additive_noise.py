@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any
+from functools import cached_property
+from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dalenius.core import checks
-from dalenius.mechanisms._support.exact_arrays import Numbers, real_numbers, whole_numbers
+from dalenius.mechanisms._support.exact_arrays import real_numbers, whole_numbers
 from dalenius.mechanisms._support.exact_sums import noisy_integers, noisy_reals, python_integer
-from dalenius.mechanisms.mechanism import Mechanism
+from dalenius.mechanisms._support.neighbouring_vectors import spread
+from dalenius.mechanisms._support.scaled_noise import ScaledNoise
+from dalenius.mechanisms.mechanism import Mechanism, Neighbours
 from dalenius.noise import Grid
 
 
 class NoiseOnReals(Mechanism):
     """Real numbers on a grid, whole-numbered noise added, doubles out."""
+
+    _offset: ClassVar[float] = 0.0
+    """What is added to every result, in grid steps."""
 
     @property
     @abstractmethod
@@ -45,9 +50,8 @@ class NoiseOnReals(Mechanism):
         InvalidParameter
             If the value is empty, not numeric or not finite.
         """
-        numbers = real_numbers(value)
-        result = self._noisy(numbers, numbers.shape)
-        return result if numbers.ndim else float(result.item())
+        result = self.releases(value, 1)[0]
+        return float(result) if np.ndim(value) == 0 else result
 
     def releases(self, value: Any, times: int) -> Any:
         """`times` independent releases of one value, along the first axis.
@@ -70,10 +74,27 @@ class NoiseOnReals(Mechanism):
             If the value is not of the kind described.
         """
         numbers, times = real_numbers(value), checks.count("times", times)
-        return self._noisy(numbers, (times, *numbers.shape))
+        noise = np.asarray(self._draw(numbers.size, (times, *numbers.shape)))
+        return noisy_reals(self._grid, numbers, noise, self._offset)
 
-    def _noisy(self, numbers: Numbers, shape: tuple[int, ...]) -> NDArray[np.float64]:
-        return noisy_reals(self._grid, numbers, np.asarray(self._draw(numbers.size, shape)))
+
+class IndependentNoise(ScaledNoise, NoiseOnReals):
+    """The same noise, of `scale` or `sigma`, in every coordinate."""
+
+    _share: ClassVar[float]
+    """What a record can move each of two coordinates by, in sensitivities."""
+
+    @cached_property
+    def _grid(self) -> Grid:
+        return Grid.fine(self.sensitivity, getattr(self, self._size))
+
+    @property
+    def worst_pair(self) -> Neighbours:
+        return Neighbours(0.0, self.sensitivity)
+
+    @property
+    def pairs(self) -> tuple[Neighbours, ...]:
+        return self.worst_pair, spread(self.sensitivity * self._share)
 
 
 class NoiseOnIntegers(Mechanism):

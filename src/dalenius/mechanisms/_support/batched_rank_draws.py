@@ -6,9 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dalenius.mechanisms._support.interval_grid import Ints
+from dalenius.core.arrays import Ints
 from dalenius.mechanisms._support.rank_draws import RankScores
-from dalenius.noise import noisy_argmax, uniform_integers
+from dalenius.noise import noisy_argmax
+from dalenius.noise.uniform import below_each
 
 
 @dataclass(frozen=True)
@@ -42,19 +43,4 @@ class RankScoreRows:
         starts = np.hstack((self.places, edges[:, :-1] + 1))
         piece = np.asarray(noisy_argmax(scores, self.scale, noise="gumbel", base=lengths.astype(np.float64)))
         row = np.arange(rows)
-        return np.asarray(starts[row, piece] + within(lengths[row, piece]))
-
-
-def within(lengths: Ints) -> Ints:
-    """A uniform integer from 0 up to before each length: as many digits as it has, until they are below."""
-    result = np.zeros_like(lengths)
-    open_ = np.flatnonzero(lengths > 1)
-    while len(open_):
-        top = lengths[open_] - 1
-        for shift in (1, 2, 4, 8, 16, 32):
-            top |= top >> shift
-        drawn = uniform_integers(0, 1 << 62, len(open_)) & top
-        kept = drawn < lengths[open_]
-        result[open_[kept]] = drawn[kept]
-        open_ = open_[~kept]
-    return result
+        return np.asarray(starts[row, piece] + below_each(lengths[row, piece]))

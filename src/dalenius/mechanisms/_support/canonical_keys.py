@@ -26,11 +26,9 @@ def canonical(key: Any, name: str = "value") -> Any:
     """
     if isinstance(key, np.generic) and not isinstance(key, np.datetime64 | np.timedelta64):
         key = key.item()
+    if key is None or (isinstance(key, float) and math.isnan(key)):
+        raise InvalidParameter(f"{name} holds a missing key (None or NaN); drop such records or name them.")
     match key:
-        case None:
-            raise InvalidParameter(
-                f"{name} holds a missing key (None or NaN); drop such records or name them."
-            )
         case str():
             return str.__str__(key)
         case bytes():
@@ -38,7 +36,8 @@ def canonical(key: Any, name: str = "value") -> Any:
         case int():
             return int.__pos__(int(key) if isinstance(key, bool) else key)
         case float():
-            return _number(float.__pos__(key), name)
+            plain = float.__pos__(key)
+            return int(plain) if plain.is_integer() else plain
         case tuple():
             return tuple(canonical(part, name) for part in tuple.__iter__(key))
         case UUID():
@@ -55,18 +54,11 @@ _MOMENTS = (date, datetime, time, timedelta)
 """Not their subclasses, which may hold more than can be seen (nanoseconds, say)."""
 
 
-def _number(key: float, name: str) -> int | float:
-    if math.isnan(key):
-        raise InvalidParameter(f"{name} holds a missing key (None or NaN); drop such records or name them.")
-    return int(key) if key.is_integer() else key
-
-
 def _moment(key: Any, name: str) -> Any:
     if not isinstance(key, datetime | time):
         return key
-    key = key.replace(fold=0) if key.tzinfo is None else key
     if key.tzinfo is None:
-        return key
+        return key.replace(fold=0)
     if isinstance(key, time):
         raise InvalidParameter(f"{name} holds a time of day with a zone; give it without one, or as text.")
     try:

@@ -9,9 +9,11 @@ from typing import Any, ClassVar, Self
 
 from dalenius.calculus.guarantees import Guarantee
 from dalenius.calculus.loss import Loss
+from dalenius.core import checks
 from dalenius.core.adjacency import Adjacency
 from dalenius.core.adjacency import adjacency as checked_adjacency
-from dalenius.mechanisms._support.epsilon_calibration import affordable, checked_epsilon, least_epsilon
+from dalenius.errors import CannotMeet, InvalidParameter
+from dalenius.mechanisms._support.epsilon_calibration import affordable
 from dalenius.mechanisms.mechanism import Mechanism
 
 
@@ -24,8 +26,14 @@ class EpsilonMechanism(Mechanism):
     """What `accuracy` takes beside the confidence."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "epsilon", checked_epsilon(self.epsilon))
+        why = "With epsilon 0 the data cannot be looked at."
+        epsilon = checks.moderate("epsilon", checks.positive("epsilon", self.epsilon, why))
+        object.__setattr__(self, "epsilon", epsilon)
         object.__setattr__(self, "adjacency", checked_adjacency(self.adjacency))
+
+    @abstractmethod
+    def accuracy(self, confidence: float = 0.95) -> float:
+        """The error that a release stays within with this probability."""
 
     @abstractmethod
     def _loss_at(self, epsilon: float) -> Loss:
@@ -68,13 +76,22 @@ class EpsilonMechanism(Mechanism):
         about = {name: options.pop(name) for name in cls._accuracy_options if name in options}
         make: Any = cls
         one: Any = make(epsilon=1.0, **options)
-        mechanism: Self = least_epsilon(
-            lambda epsilon: replace(one, epsilon=epsilon),
-            lambda mechanism: mechanism.accuracy(confidence, **about),
-            within,
-            one._error_without_noise(confidence, **about),
-        )
-        return mechanism
+        fixed = one._error_without_noise(confidence, **about)
+        limit = checks.positive("within", within, "No noise is that accurate.")
+        if limit <= fixed:
+            raise InvalidParameter(
+                f"within is {limit:g}; it must be above {fixed:g}, which no epsilon removes."
+            )
+        rest = one.accuracy(confidence, **about) - fixed
+        if rest <= 1e-12 * limit:
+            raise CannotMeet("every epsilon is that accurate; there is nothing to calibrate.")
+        epsilon = rest / (limit - fixed)  # the rest of the error is inverse to epsilon
+        for _ in range(100):
+            mechanism: Self = replace(one, epsilon=epsilon)
+            if mechanism.accuracy(confidence, **about) <= limit:
+                return mechanism
+            epsilon *= 1 + 1e-13
+        raise CannotMeet(f"no epsilon near {epsilon:g} is within {limit:g}.")
 
     @classmethod
     def calibrated(cls, guarantee: Guarantee, **options: Any) -> Self:

@@ -9,14 +9,13 @@ takes included.
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dalenius.core.arrays import Array
 from dalenius.errors import InvalidParameter
 
-Numbers = NDArray[Any]
+Numbers = Array
 """float64, a NumPy integer type, or Python integers and Fractions in an object array."""
 
 LARGEST, SMALLEST = (1 << 63) - 1, -(1 << 63)
@@ -52,7 +51,7 @@ def whole_numbers(value: object, name: str = "value") -> Numbers:
     return _not_empty(array, name)
 
 
-def array_of(value: object, name: str) -> NDArray[Any]:
+def array_of(value: object, name: str) -> Array:
     """Whatever NumPy makes of it, if that is an array; no value decides and no error of NumPy shows."""
     if value is None or isinstance(value, bool | np.bool_ | str | bytes | bytearray | complex):
         raise InvalidParameter(f"{name} is of type {type(value).__name__}; it must be a number or an array.")

@@ -16,18 +16,14 @@ nearest double to T 2^p where |H| < 2^13, and within an ulp of it beyond.
 
 from __future__ import annotations
 
-import math
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dalenius.core.arrays import Array, Ints, Reals
 from dalenius.mechanisms._support.exact_arrays import LARGEST, SMALLEST, Numbers
-from dalenius.noise import Grid
-
-Ints = NDArray[np.int64]
-Reals = NDArray[np.float64]
+from dalenius.noise.grid import Grid, quotient
 
 LIMB = 40
 MASK = (1 << LIMB) - 1
@@ -59,7 +55,7 @@ def noisy_reals(grid: Grid, numbers: Numbers, noise: Numbers, offset: float = 0.
         return np.asarray(np.ldexp(total, power - small))
 
 
-def _limbs(numbers: Numbers, power: int, more: int) -> tuple[NDArray[Any], Ints, Ints] | None:
+def _limbs(numbers: Numbers, power: int, more: int) -> tuple[Array, Ints, Ints] | None:
     """The three parts on a grid of 2^(power + more), the first one 2^more times too small; by type alone."""
     if numbers.dtype.kind == "f":
         # What 2^-more loses of a double is far below half a step.
@@ -116,7 +112,7 @@ def _one_by_one(grid: Grid, numbers: Numbers, noise: Numbers, offset: float) -> 
     total = units.reshape(numbers.shape) + noise.astype(object)
     top, bottom = (Fraction(offset) * g).as_integer_ratio()
     a, b = g.numerator * bottom, g.denominator * bottom
-    flat = [_quotient(t * a + top * g.denominator, b) for t in np.ravel(total).tolist()]
+    flat = [quotient(t * a + top * g.denominator, b) for t in np.ravel(total).tolist()]
     return np.array(flat, dtype=np.float64).reshape(np.shape(total))
 
 
@@ -125,14 +121,6 @@ def _unit(x: int | float | Fraction, g: Fraction) -> int:
     a, b = x.as_integer_ratio()
     a, b = a * g.denominator, b * g.numerator
     return (2 * a + b) // (2 * b)
-
-
-def _quotient(a: int, b: int) -> float:
-    """a/b as the nearest double, an infinity beyond all of them."""
-    try:
-        return a / b
-    except OverflowError:
-        return math.inf if a > 0 else -math.inf
 
 
 def noisy_integers(numbers: Numbers, noise: Numbers) -> Ints:

@@ -6,12 +6,11 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dalenius.core.arrays import Array
+from dalenius.core.arrays import Reals as Reals
 from dalenius.errors import InvalidParameter
 from dalenius.mechanisms._support.exact_arrays import array_of, exactly
-
-Reals = NDArray[np.float64]
 
 WHOLE = 1 << 53
 """Whole numbers up to here are doubles; larger ones are clamped, which never drives two of them apart."""
@@ -39,12 +38,7 @@ def reals(name: str, values: object, least: int = 1) -> Reals:
     return result
 
 
-def real(name: str, value: object) -> float:
-    """One such number."""
-    return float(reals(name, [value])[0])
-
-
-def _listed(name: str, values: Any) -> NDArray[Any]:
+def _listed(name: str, values: Any) -> Array:
     if isinstance(values, str | bytes | bytearray):
         raise InvalidParameter(f"{name} is text; it must be a list of numbers.")
     # NumPy would turn a list of small and huge integers into rounded doubles.

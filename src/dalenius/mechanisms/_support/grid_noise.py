@@ -17,7 +17,7 @@ import numpy as np
 
 from dalenius.core import checks
 from dalenius.core.checks import float_up
-from dalenius.errors import InvalidParameter, TooMuchNoise
+from dalenius.errors import TooMuchNoise
 from dalenius.noise import Grid
 
 MAX_NOISE_RATIO = 1e12
@@ -85,8 +85,5 @@ def _wave(t: float) -> float:
 
 def coordinate_failure(confidence: float, size: int) -> float:
     """The failure probability t of each of `size` independent coordinates: (1 - t)^size = confidence."""
-    confidence = checks.number("confidence", confidence, "a number strictly between 0 and 1")
-    if not 0 < confidence < 1:
-        raise InvalidParameter(f"confidence is {confidence}; it must be a number strictly between 0 and 1.")
-    size = checks.count("size", size, least=1)
-    return -math.expm1(math.log(confidence) / size) * (1 - 1e-14)
+    each = math.log(checks.confidence(confidence)) / checks.count("size", size, least=1)
+    return -math.expm1(each) * (1 - 1e-14)

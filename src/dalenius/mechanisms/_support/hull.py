@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import linprog
 from scipy.spatial import ConvexHull, HalfspaceIntersection, QhullError
 
+from dalenius.core.arrays import Array, Bools, Reals
 from dalenius.errors import InvalidParameter
+from dalenius.mechanisms._support.exact_arrays import real_numbers
 
-Reals = NDArray[np.float64]
 Rows = tuple[tuple[float, ...], ...]
 
 MIN_SHARE = 1e-6
@@ -91,8 +91,9 @@ class Hull:
         normals, offsets = _half(hull.equations[:, :-1], -hull.equations[:, -1])
         share = float(hull.volume / np.prod(2 * widths))
         body = cls(_rows(normals), tuple(offsets.tolist()), tuple(widths.tolist()), share=share)
-        stretch = max(Fraction(1), *(body._gauge([Fraction(x) for x in row]) for row in points.tolist()))
-        return cls(body.normals, body.offsets, body.widths, stretch, share)._checked()
+        # Rounding may have left a vertex outside by a little; the widths are larger by 1e-9.
+        stretch = max(Fraction(1), *(side for row in points.tolist() for side in body._sides(row)))
+        return replace(body, stretch=stretch)._checked()
 
     @classmethod
     def of_half_spaces(cls, normals: Any, offsets: Any) -> Hull:
@@ -116,11 +117,8 @@ class Hull:
             If the body is not bounded, or fills too little of its bounding box.
         """
         rows = _matrix("normals", normals)
-        try:
-            limits = np.asarray(offsets, dtype=np.float64).ravel()
-        except (TypeError, ValueError, OverflowError):
-            limits = np.empty(0)
-        if limits.shape != rows.shape[:1] or not (np.isfinite(limits) & (limits > 0)).all():
+        limits = real_numbers(offsets, "offsets").astype(np.float64).ravel()
+        if limits.shape != rows.shape[:1] or not (limits > 0).all():
             raise InvalidParameter("offsets must be one finite number above 0 for each row of normals.")
         widths = _widths(rows, limits)
         volume = 2 * widths[0]
@@ -164,12 +162,12 @@ class Hull:
     def corner(self) -> Fraction:
         """The largest norm of a vector with entries up to 1 in size."""
         sums = [
-            sum((abs(Fraction(a)) for a in row), Fraction(0)) / Fraction(b)
+            sum(abs(Fraction(a)) for a in row) / Fraction(b)
             for row, b in zip(self.normals, self.offsets, strict=True)
         ]
         return max(*sums, *(1 / Fraction(w) for w in self.widths))
 
-    def contains(self, z: NDArray[Any], radius: NDArray[Any]) -> NDArray[np.bool_]:
+    def contains(self, z: Array, radius: Array) -> Bools:
         """Whether row i of whole numbers z is in radius_i times the body: exactly.
 
         Products and sums in doubles, with the entries of z rounded, are off by less than
@@ -195,19 +193,16 @@ class Hull:
         inside = np.asarray((left < right - error).all(axis=1))
         doubtful = ~inside & (left <= right + error).all(axis=1)
         for i in np.flatnonzero(doubtful):
-            row = [int(x) for x in z[i]]
-            inside[i] = self._rows_hold(row, int(radius[i]))
+            inside[i] = max(self._sides(z[i].tolist())) <= int(radius[i])
         return inside
 
-    def _rows_hold(self, z: list[int], radius: int) -> bool:
-        return all(
-            abs(_dot(row, z)) <= Fraction(b) * radius
+    def _sides(self, z: Sequence[float]) -> list[Fraction]:
+        """|a_i . z| / b_i for every row i, exactly."""
+        exact = [Fraction(x) for x in z]
+        return [
+            abs(sum((Fraction(a) * x for a, x in zip(row, exact, strict=True)), Fraction(0))) / Fraction(b)
             for row, b in zip(self.normals, self.offsets, strict=True)
-        )
-
-    def _gauge(self, z: list[Fraction]) -> Fraction:
-        sides = [abs(_dot(row, z)) / Fraction(b) for row, b in zip(self.normals, self.offsets, strict=True)]
-        return max(*sides, *(abs(x) / Fraction(w) for x, w in zip(z, self.widths, strict=True)))
+        ]
 
     def _checked(self) -> Hull:
         if self.share < MIN_SHARE:
@@ -219,17 +214,10 @@ class Hull:
 
 
 def _matrix(name: str, value: Any) -> Reals:
-    try:
-        rows = np.asarray(value, dtype=np.float64)
-    except (TypeError, ValueError, OverflowError):
-        raise InvalidParameter(f"{name} must be a matrix of numbers, one row each.") from None
-    if rows.ndim != 2 or rows.size == 0 or not np.isfinite(rows).all():
+    rows = real_numbers(value, name).astype(np.float64)
+    if rows.ndim != 2:
         raise InvalidParameter(f"{name} has shape {rows.shape}; it must be a matrix of finite numbers.")
     return rows
-
-
-def _dot(row: tuple[float, ...], z: Sequence[int | Fraction]) -> Fraction:
-    return sum((Fraction(a) * x for a, x in zip(row, z, strict=True)), Fraction(0))
 
 
 def _rows(matrix: Reals) -> Rows:
@@ -240,9 +228,7 @@ def _half(normals: Reals, offsets: Reals) -> tuple[Reals, Reals]:
     """One of each pair of opposite half-spaces, and of those that coincide up to rounding."""
     first = np.argmax(np.abs(normals) > 1e-9, axis=1)
     sign = np.sign(normals[np.arange(len(normals)), first])
-    table = np.column_stack((normals, offsets)) * np.column_stack(
-        (np.repeat(sign[:, None], normals.shape[1], axis=1), np.ones(len(sign)))
-    )
+    table = np.column_stack((normals * sign[:, None], offsets))
     _, index = np.unique(np.round(table, 9), axis=0, return_index=True)
     return table[index, :-1], table[index, -1]
 

@@ -3,37 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dalenius.core import checks
+from dalenius.core.arrays import Ints, Reals
 from dalenius.errors import InvalidParameter
-from dalenius.mechanisms._support.float_arrays import Reals
 from dalenius.noise import Grid
-
-Ints = NDArray[np.int64]
 
 FINENESS = 24
 """Unless a granularity is given the interval has between 2^24 and 2^25 points."""
 EXACT = 1 << 53
 """Counts up to here are doubles."""
-
-
-def checked_bounds(bounds: object) -> tuple[float, float]:
-    """Two numbers, the lower first."""
-    if not isinstance(bounds, Sequence | np.ndarray) or isinstance(bounds, str) or len(bounds) != 2:
-        raise InvalidParameter(
-            f"bounds is {bounds!r}; it must be (lowest, highest): what is public about the values."
-        )
-    low, high = checks.number("bounds[0]", bounds[0]), checks.number("bounds[1]", bounds[1])
-    if not low < high or not math.isfinite(high - low):
-        raise InvalidParameter(f"bounds is ({low:g}, {high:g}); the first must be below the second.")
-    return low, high
 
 
 @dataclass(frozen=True)
@@ -45,7 +29,7 @@ class IntervalGrid:
 
     @classmethod
     def of(cls, bounds: object, granularity: object) -> IntervalGrid:
-        low, high = checked_bounds(bounds)
+        low, high = checks.interval("bounds", bounds)
         if granularity is None:
             step = Fraction(2) ** (math.frexp(high - low)[1] - 1 - FINENESS)
         elif isinstance(granularity, Fraction) and granularity > 0:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dalenius.core.arrays import Array
 from dalenius.mechanisms.mechanism import Neighbours
 
 LENGTH = 12
@@ -24,6 +24,6 @@ def at_the_end(by: Any, kind: type = float) -> Neighbours:
 
 
 def _moved(places: list[int], by: Any, kind: type) -> Neighbours:
-    after: NDArray[Any] = np.zeros(LENGTH, dtype=kind)
+    after: Array = np.zeros(LENGTH, dtype=kind)
     after[places] = by
     return Neighbours(np.zeros(LENGTH, dtype=kind), after)

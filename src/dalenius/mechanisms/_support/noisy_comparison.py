@@ -19,16 +19,16 @@ import sys
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, Literal, get_args
+from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dalenius.core import checks
-from dalenius.core.bisection import last_true
+from dalenius.core.arrays import Array, Ints, Reals
+from dalenius.core.bisection import change_point
 from dalenius.errors import InvalidParameter, TooMuchNoise
 from dalenius.mechanisms._support.exact_arrays import array_of
-from dalenius.mechanisms._support.float_arrays import Reals, reals
+from dalenius.mechanisms._support.float_arrays import reals
 from dalenius.mechanisms._support.selection_error import (
     QUADRATURE_ALLOWANCE,
     TAIL_SCALES,
@@ -39,19 +39,12 @@ from dalenius.mechanisms.mechanism import Neighbours
 from dalenius.noise import Grid, discrete_laplace, geometric
 
 Noise = Literal["laplace", "exponential"]
-Ints = NDArray[np.int64]
 
 SENSITIVITY_BITS = 20
 """The sensitivity is 2^20 to 2^21 grid steps, fewer where the noise is above 2^30 times the sensitivity."""
 LARGEST_NOISE = 50
 """Scales stay below 2^51 steps and values are clamped to 2^60, so that sums fit 64 bits."""
 MAX_UNITS = 1 << 60
-
-
-def checked_noise(noise: object) -> Noise:
-    if not checks.is_one_of(noise, *get_args(Noise)):
-        raise InvalidParameter(f"noise is {noise!r}; it must be 'laplace' or 'exponential'.")
-    return noise  # type: ignore[return-value]
 
 
 def checked_share(share: object, moves: int) -> float:
@@ -62,11 +55,7 @@ def checked_share(share: object, moves: int) -> float:
     """
     if share is None:
         return 1 / (1 + math.pow(moves, 2 / 3))
-    allowed = "a number between 0.001 and 0.999"
-    result = checks.number("share", share, allowed)
-    if not 0.001 <= result <= 0.999:
-        raise InvalidParameter(f"share is {result}; it must be {allowed}.")
-    return result
+    return checks.within("share", share, "a number between 0.001 and 0.999", lambda x: 0.001 <= x <= 0.999)
 
 
 @dataclass(frozen=True)
@@ -87,11 +76,13 @@ class Comparison:
     def grid(self) -> Grid:
         """Of a power of two, so that every value is read in the same time."""
         largest = max(self.threshold_noise, self.query_noise)
-        spare = LARGEST_NOISE - math.ceil(largest).bit_length()
+        digits = math.ceil(largest).bit_length()
+        spare = LARGEST_NOISE - digits
         if spare < 0:
-            raise TooMuchNoise(
-                f"epsilon asks for noise of {float(largest):.3g} times the sensitivity; exact noise goes "
-                "up to 2^50 times. Use a larger epsilon."
+            raise TooMuchNoise.of(
+                "epsilon",
+                f"epsilon asks for noise of about 2^{digits} times the sensitivity; exact noise goes up to 2^50 "
+                "times. Use a larger epsilon.",
             )
         power = math.frexp(self.sensitivity)[1] - 1
         return Grid(Fraction(2) ** (power - min(SENSITIVITY_BITS, spare)))
@@ -115,15 +106,15 @@ class Comparison:
             )
         return units - self.units(thresholds)
 
-    def noisy_thresholds(self, size: int | tuple[int, int]) -> NDArray[Any]:
+    def noisy_thresholds(self, size: int | tuple[int, int]) -> Array:
         """What is added to the threshold, centred."""
         return self._draw(self.threshold_noise, size) + self._shift
 
-    def noisy(self, size: int | tuple[int, int]) -> NDArray[Any]:
+    def noisy(self, size: int | tuple[int, int]) -> Array:
         """What is added to questions."""
         return self._draw(self.query_noise, size)
 
-    def _draw(self, noise: Fraction, size: int | tuple[int, int]) -> NDArray[Any]:
+    def _draw(self, noise: Fraction, size: int | tuple[int, int]) -> Array:
         draw = discrete_laplace if self.noise == "laplace" else geometric
         return np.asarray(draw(noise * self.steps, size))
 
@@ -159,18 +150,12 @@ class Comparison:
         moves any of these by less than two steps, rounding included, and noise on the grid is within one step
         of its continuous law: four steps are added.
         """
-        wrong, low, high = 1.0 - confidence, 0.0, float(self.query_noise)
-        if self._wrong(low, size, positives) <= wrong:
-            high = 0.0
-        else:
-            while self._wrong(high, size, positives) > wrong:
-                low, high = high, 2 * high
-            _, high = last_true(
-                lambda gap: self._wrong(gap, size, positives) > wrong,
-                low,
-                high,
-                relative=QUADRATURE_ALLOWANCE / 4,
-            )
+
+        def fails(gap: float) -> bool:
+            return self._wrong(gap, size, positives) > 1.0 - confidence
+
+        guess, relative = float(self.query_noise), QUADRATURE_ALLOWANCE / 4
+        high = change_point(fails, guess, relative=relative)[1] if fails(0.0) else 0.0
         return self.sensitivity * (high * (1 + QUADRATURE_ALLOWANCE) + self.slack)
 
     @property

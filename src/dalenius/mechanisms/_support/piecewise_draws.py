@@ -6,12 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dalenius.mechanisms._support.float_arrays import Reals
-from dalenius.mechanisms._support.interval_grid import EXACT, Ints
+from dalenius.core.arrays import Ints, Reals
+from dalenius.mechanisms._support.batches import batched
+from dalenius.mechanisms._support.interval_grid import EXACT
 from dalenius.noise import noisy_argmax, uniform_integers
-
-AT_ONCE = 1 << 20
-"""Noisy scores held in memory together."""
+from dalenius.noise.uniform import below_each
 
 
 @dataclass(frozen=True)
@@ -48,21 +47,12 @@ class PiecewiseScores:
 
     def draws(self, scale: float, times: int) -> Ints:
         """`times` independent candidates."""
-        rows = max(1, AT_ONCE // len(self.scores))
-        return np.concatenate(
-            [np.empty(0, dtype=np.int64)]
-            + [self._rows(scale, min(rows, times - done)) for done in range(0, times, rows)]
-        )
+        return batched(lambda n: self._rows(scale, n), times, len(self.scores))
 
     def _rows(self, scale: float, times: int) -> Ints:
         shape = (times, len(self.scores))
-        drawn = noisy_argmax(np.broadcast_to(self.scores, shape), scale, noise="gumbel", base=self._base)
-        pieces = np.asarray(drawn, dtype=np.int64)
-        units = self.starts[pieces]
-        for piece in np.unique(pieces):
-            here = pieces == piece
-            units[here] += uniform_integers(0, int(self.lengths[piece]), int(here.sum()))
-        return units
+        pieces = noisy_argmax(np.broadcast_to(self.scores, shape), scale, noise="gumbel", base=self._base)
+        return np.asarray(self.starts[pieces] + below_each(self.lengths[pieces]))
 
     @property
     def _base(self) -> Reals:

@@ -15,13 +15,14 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dalenius.core.arrays import Array, Bools
 from dalenius.mechanisms._support.hull import Hull
-from dalenius.noise import geometric, uniform_integers
+from dalenius.noise import geometric
+from dalenius.noise.chunks import until_enough
+from dalenius.noise.uniform import below_each
 
 FLAT = 1 << 16
 """Radii below this are not drawn: the law is flat near 0, where h is FLAT; h(y) - h(z) <= h(y - z) still."""
@@ -48,23 +49,21 @@ class Polytope:
         """How far a coordinate can reach for a norm of one tick, in grid steps."""
         return Fraction(max(self.hull.widths)) * self.ratio
 
-    def draw(self, scale: float, count: int) -> NDArray[Any]:
+    def draw(self, scale: float, count: int) -> Array:
         """So many independent vectors of scale s = `scale` ticks, one row each."""
-        batches: list[NDArray[Any]] = []
-        missing = count
-        while missing > 0:
+
+        def attempt(missing: int) -> Array:
             radius = radii(scale, self.dimension, self.batch(missing))
-            rows = self.points(radius[radius >= FLAT])[:missing]
-            batches.append(rows)
-            missing -= len(rows)
-        return np.concatenate(batches) if batches else np.empty((0, self.dimension), dtype=np.int64)
+            return self.points(radius[radius >= FLAT])
+
+        return until_enough(count, attempt)
 
     def batch(self, missing: int) -> int:
         """The number of proposals to make for `missing` draws."""
         wanted = math.ceil((missing + 2) / self.hull.share * 1.05)
         return max(1, min(wanted, AT_ONCE * 8 // self.dimension))
 
-    def points(self, radius: NDArray[Any]) -> NDArray[Any]:
+    def points(self, radius: Array) -> Array:
         """Proposals for these radii (kept ones only), one row each."""
         widths = [math.ceil(Fraction(w) * self.ratio) for w in self.hull.widths]
         radius = fits(radius, 4 * max(widths))
@@ -73,7 +72,7 @@ class Polytope:
         return rows[self.hull.contains(rows, radius * self.ratio)] if len(rows) else rows
 
 
-def radii(scale: float, dimension: int, count: int) -> NDArray[Any]:
+def radii(scale: float, dimension: int, count: int) -> Array:
     """Sums of dimension + 1 geometric numbers."""
     parts = np.asarray(geometric(scale, (count, dimension + 1)))
     if parts.dtype != object and int(parts.max(initial=0)) > (1 << 62) // (dimension + 1):
@@ -81,32 +80,19 @@ def radii(scale: float, dimension: int, count: int) -> NDArray[Any]:
     return np.asarray(parts.sum(axis=1))
 
 
-def below(bounds: NDArray[Any]) -> NDArray[Any]:
-    """A uniform whole number in [0, bound) for each bound: digits enough for the largest, again if over."""
-    digits = int(bounds.max()).bit_length()
-    result = np.asarray(uniform_integers(0, 1 << digits, bounds.shape))
-    if result.dtype != bounds.dtype:
-        bounds, result = bounds.astype(object), result.astype(object)
-    over = result >= bounds
-    while over.any():
-        result[over] = uniform_integers(0, 1 << digits, int(over.sum()))
-        over = result >= bounds
-    return result
-
-
-def fits(radius: NDArray[Any], factor: int) -> NDArray[Any]:
+def fits(radius: Array, factor: int) -> Array:
     """The radii, as Python integers if factor times them would not fit 62 bits."""
     if len(radius) and radius.dtype != object and int(radius.max()) > (1 << 61) // factor:
         return radius.astype(object)
     return radius
 
 
-def in_box(radius: NDArray[Any], widths: list[int]) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+def in_box(radius: Array, widths: list[int]) -> tuple[Array, Bools]:
     """z_i in [-r w_i, r w_i] drawn from 2 w_i (r + i) numbers, and whether all were in."""
     if not len(radius):
         return np.empty((0, len(widths)), dtype=np.int64), np.empty(0, dtype=np.bool_)
     width = np.array(widths, dtype=radius.dtype)
     i = np.arange(1, len(widths) + 1)
-    drawn = below(2 * width * (radius[:, None] + i))
+    drawn = below_each(2 * width * (radius[:, None] + i))
     rows = drawn - width * radius[:, None]
     return rows, np.asarray((rows <= width * radius[:, None]).all(axis=1))

@@ -14,8 +14,7 @@ from functools import cached_property
 
 import numpy as np
 
-from dalenius.mechanisms._support.float_arrays import Reals
-from dalenius.mechanisms._support.interval_grid import Ints
+from dalenius.core.arrays import Ints, Reals
 from dalenius.mechanisms._support.piecewise_draws import PiecewiseScores
 from dalenius.noise import bernoulli_exp
 
@@ -100,13 +99,8 @@ class RankScores:
             return True
         edge = self._window[0] if place < low else self._window[1]
         below, upto = (int(np.searchsorted(self.places, place, side=side)) for side in ("left", "right"))
-        behind = self._distance(edge, edge) - self._distance(below, upto)
-        return bool(bernoulli_exp(Fraction(-behind) / Fraction(self.scale)))
-
-    def _distance(self, below: int, upto: int) -> int:
-        return min(
-            max(below * UNITS_PER_RANK - self.target, self.target - upto * UNITS_PER_RANK, 0), MAX_DISTANCE
-        )
+        here, there = self._scores(np.array([edge, below]), np.array([edge, upto])).tolist()
+        return bool(bernoulli_exp(Fraction(here - there) / Fraction(self.scale)))
 
     def _scores(self, below: Ints, upto: Ints) -> Reals:
         distance = np.maximum(

@@ -15,33 +15,36 @@ from math import prod
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dalenius.core import checks
-from dalenius.mechanisms._support.exact_arrays import real_numbers
-from dalenius.mechanisms._support.exact_sums import noisy_reals
+from dalenius.core.arrays import Array
+from dalenius.core.checks import float_up
+from dalenius.mechanisms._support.additive_noise import NoiseOnReals
 from dalenius.mechanisms._support.neighbouring_vectors import at_the_end, spread
-from dalenius.mechanisms.mechanism import Mechanism, Neighbours
-from dalenius.noise import Grid
+from dalenius.mechanisms.mechanism import Neighbours
+from dalenius.noise import uniform_integers
 
 
-class RoundedNoise(Mechanism):
+def either_side(sizes: Array) -> Array:
+    """floor(N) from floor(|N|), the signs drawn at random."""
+    negative = np.asarray(uniform_integers(0, 2, len(sizes))) == 1
+    # floor(-x) = -floor(x) - 1 but for whole x, which have probability 0.
+    return np.where(negative, -sizes - 1, sizes)
+
+
+class RoundedNoise(NoiseOnReals):
     """Real numbers plus sensitivity * N in every coordinate."""
 
     sensitivity: float
     coordinates: int
+    _offset = 0.5  # the middle of the step
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "sensitivity", checks.positive("sensitivity", self.sensitivity))
         object.__setattr__(self, "coordinates", checks.count("coordinates", self.coordinates, least=1))
 
-    @property
     @abstractmethod
-    def _grid(self) -> Grid:
-        """The grid, from public numbers alone."""
-
-    @abstractmethod
-    def _cells(self, count: int) -> NDArray[Any]:
+    def _cells(self, count: int) -> Array:
         """floor(w N) for `count` independent N, w = `_wide`."""
 
     @property
@@ -50,55 +53,18 @@ class RoundedNoise(Mechanism):
         steps = int(self._grid.steps(self.sensitivity))
         return steps + steps % 2
 
+    def _placed(self, cells: Array, places: Array) -> Array:
+        """cells * w + places, in Python's integers where 64 bits would not do."""
+        if cells.dtype != object and bool((np.abs(cells) >= (1 << 61) // self._wide).any()):
+            cells = cells.astype(object)
+        return np.asarray(cells * self._wide + places)
+
     def _far(self, x: float) -> float:
         """The error that |N| <= x allows: both roundings to the grid add half a step."""
-        return float(self._grid.granularity * (self._wide * Fraction(x) + 1)) * (1 + 1e-15)
+        return float_up(self._grid.granularity * (self._wide * Fraction(x) + 1))
 
-    def release(self, value: Any) -> Any:
-        """The value with noise in every coordinate.
-
-        Parameters
-        ----------
-        value
-            A finite number, or an array of any shape.
-
-        Returns
-        -------
-        float or ndarray
-            The value with noise in every coordinate, of the same shape, as doubles.
-
-        Raises
-        ------
-        InvalidParameter
-            If the value is empty, not numeric or not finite.
-        """
-        result = self.releases(value, 1)[0]
-        return float(result) if np.ndim(value) == 0 else result
-
-    def releases(self, value: Any, times: int) -> Any:
-        """`times` independent releases of one value, along the first axis.
-
-        Parameters
-        ----------
-        value
-            As for `release`.
-        times
-            The number of releases.
-
-        Returns
-        -------
-        ndarray
-            The releases, along the first axis.
-
-        Raises
-        ------
-        InvalidParameter
-            If the value is not of the kind described.
-        """
-        numbers, times = real_numbers(value), checks.count("times", times)
-        shape = (times, *numbers.shape)
-        # The middle of the step.
-        return noisy_reals(self._grid, numbers, self._cells(prod(shape)).reshape(shape), offset=0.5)
+    def _draw(self, size: int, shape: tuple[int, ...]) -> Any:
+        return self._cells(prod(shape)).reshape(shape)
 
     @property
     def worst_pair(self) -> Neighbours:

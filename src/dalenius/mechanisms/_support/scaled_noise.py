@@ -12,23 +12,24 @@ from dalenius.calculus.calibrate import calibrate
 from dalenius.calculus.guarantees import Guarantee
 from dalenius.core import checks
 from dalenius.core.adjacency import Adjacency
-from dalenius.core.bisection import last_true
+from dalenius.core.bisection import change_point
 from dalenius.core.checks import float_up
+from dalenius.errors import CannotMeet
 from dalenius.mechanisms._support.grid_noise import MAX_NOISE_RATIO, check_noise_ratio
-from dalenius.mechanisms._support.noise_calibration import ensure_kept, most_noise
 from dalenius.mechanisms.mechanism import Mechanism
 
 
 class ScaledNoise(Mechanism):
     """A dataclass with the fields `sensitivity`, `scale` or `sigma`, and `adjacency`.
 
-    A subclass says in `_size` which of the two it has, and in `_closed_form` which guarantee fixes the ratio of
-    sensitivity to noise without a search.
+    A subclass says in `_size` which of the two it has, and in `_stated_by` which guarantees are themselves the ratio of
+    sensitivity to noise, so that none has to be searched for.
     """
 
     sensitivity: float
     adjacency: Adjacency
     _size: ClassVar[Literal["scale", "sigma"]] = "scale"
+    _stated_by: ClassVar[tuple[type[Guarantee], ...]] = ()
     _max_ratio: ClassVar[float] = MAX_NOISE_RATIO
 
     def __post_init__(self) -> None:
@@ -41,11 +42,6 @@ class ScaledNoise(Mechanism):
     @staticmethod
     def _checked_sensitivity(value: object) -> float:
         return checks.positive("sensitivity", value)
-
-    @staticmethod
-    def _closed_form(guarantee: Guarantee) -> float:
-        """The sensitivity / noise that the guarantee states itself; 0 where it takes a search."""
-        return 0.0
 
     @abstractmethod
     def accuracy(self, confidence: float = 0.95, size: int = 1) -> float:
@@ -84,8 +80,14 @@ class ScaledNoise(Mechanism):
         """
         build = cls._family(sensitivity, options)
         unit = build(checks.positive("sensitivity", sensitivity)).accuracy(confidence, size)
-        guess = checks.positive("within", within) * sensitivity / unit
-        return most_noise(build, within, confidence, size, guess)
+        noise = checks.positive("within", within) * sensitivity / unit
+        for _ in range(100):  # the error all but grows in proportion
+            mechanism = build(noise)
+            reached = mechanism.accuracy(confidence, size)
+            if reached <= within:
+                return mechanism
+            noise *= min(within / reached, 1 - 1e-13)
+        raise CannotMeet(f"no noise stays within {within:g}; ask for less accuracy or less confidence.")
 
     @classmethod
     def calibrated(cls, guarantee: Guarantee, *, sensitivity: float, **options: Any) -> Self:
@@ -113,12 +115,18 @@ class ScaledNoise(Mechanism):
             If no noise keeps the guarantee.
         """
         sensitivity = cls._checked_sensitivity(sensitivity)
-        ratio = cls._closed_form(guarantee)
-        if ratio > 0:
+        ratio = guarantee.size if isinstance(guarantee, cls._stated_by) else None
+        if ratio:
             noise = float_up(Fraction(sensitivity) / Fraction(ratio))
         else:
             noise = cls._least_noise(guarantee, sensitivity, options)
-        return ensure_kept(cls._family(sensitivity, options), noise, guarantee)
+        build = cls._family(sensitivity, options)
+        for _ in range(100):  # a rounding or two may be missing
+            mechanism = build(noise)
+            if guarantee.holds(mechanism.loss):
+                return mechanism
+            noise *= 1 + 2.0**-52
+        raise CannotMeet(f"no noise of about {noise:g} keeps {guarantee}.")
 
     @classmethod
     def _least_noise(cls, guarantee: Guarantee, sensitivity: float, options: dict[str, Any]) -> float:
@@ -147,12 +155,7 @@ class ScaledIntegerNoise(ScaledNoise):
         def accurate(noise: float) -> bool:
             return build(noise).accuracy(confidence, size) <= whole
 
-        low = high = max(whole, 0.3) / 2
-        while not accurate(low):
-            low /= 1.5
-        while accurate(high):
-            high *= 1.5
-        return build(last_true(accurate, low, high, relative=1e-12)[0])
+        return build(change_point(accurate, max(whole, 0.3) / 2, relative=1e-12, factor=1.5)[0])
 
     @classmethod
     def _least_noise(cls, guarantee: Guarantee, sensitivity: float, options: dict[str, Any]) -> float:

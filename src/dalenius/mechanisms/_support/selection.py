@@ -8,35 +8,29 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dalenius.core import checks
 from dalenius.core.adjacency import ADD_REMOVE, Adjacency
+from dalenius.core.arrays import Ints, Reals
 from dalenius.errors import InvalidParameter
 from dalenius.mechanisms._support import selection_error
-from dalenius.mechanisms._support.epsilon_calibration import (
-    checked_confidence,
-    scale_for,
-)
+from dalenius.mechanisms._support.batches import batched
+from dalenius.mechanisms._support.epsilon_calibration import scale_for
 from dalenius.mechanisms._support.epsilon_mechanism import EpsilonMechanism
-from dalenius.mechanisms._support.float_arrays import Reals, reals
+from dalenius.mechanisms._support.float_arrays import reals
 from dalenius.mechanisms.mechanism import Neighbours
 from dalenius.noise import noisy_argmax
-
-AT_ONCE = 1 << 20
-"""Noisy scores held in memory together."""
 
 
 def checked_monotone(value: object, adjacency: Adjacency) -> bool:
     """Whether all scores move the same way: sensible for add/remove neighbours only."""
-    if not isinstance(value, bool | np.bool_):
-        raise InvalidParameter(f"monotone is {value!r}; it must be True or False.")
-    if value and adjacency is not ADD_REMOVE:
+    monotone = checks.flag("monotone", value)
+    if monotone and adjacency is not ADD_REMOVE:
         raise InvalidParameter(
             "monotone is True but the neighbours replace a record: one score may rise while another falls. "
             "Use adjacency=ADD_REMOVE, or monotone=False."
         )
-    return bool(value)
+    return monotone
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -121,13 +115,12 @@ class Selection(EpsilonMechanism):
             If the value is not of the kind described.
         """
         scores, times = reals("scores", value), checks.count("times", times)
-        rows = max(1, AT_ONCE // len(scores))
-        parts = [self._rows(scores, min(rows, times - done)) for done in range(0, times, rows)]
-        return np.concatenate([np.empty(0, dtype=np.int64), *parts])
 
-    def _rows(self, scores: Reals, times: int) -> NDArray[np.int64]:
-        drawn = noisy_argmax(np.broadcast_to(scores, (times, len(scores))), self.scale, noise=self._noise)
-        return np.asarray(drawn, dtype=np.int64)
+        def draw(n: int) -> Ints:
+            rows = np.broadcast_to(scores, (n, len(scores)))
+            return np.asarray(noisy_argmax(rows, self.scale, noise=self._noise))
+
+        return batched(draw, times, len(scores))
 
     # -- how good the choice is --------------------------------------------------------------------
 
@@ -154,7 +147,7 @@ class Selection(EpsilonMechanism):
             If a parameter is out of range.
         """
         size = checks.count("size", size, least=1)
-        gap = selection_error.sure_gap(self._noise, checked_confidence(confidence), size)
+        gap = selection_error.sure_gap(self._noise, checks.confidence(confidence), size)
         return self.scale * gap * (1 + 4e-16)
 
     def expected_gap(self, size: int = 2) -> float:

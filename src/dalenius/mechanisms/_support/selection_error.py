@@ -19,10 +19,10 @@ from itertools import pairwise
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import lambertw
 
-from dalenius.core.bisection import last_true
+from dalenius.core.arrays import Reals
+from dalenius.core.bisection import change_point
 
 Noise = Literal["laplace", "exponential", "gumbel"]
 
@@ -45,18 +45,14 @@ def sure_gap(noise: Noise, confidence: float, size: int) -> float:
     """The least gap, in scales and rounded up, that is exceeded with probability at most 1 - confidence."""
     if size == 1:
         return 0.0
-    allowed = 1.0 - confidence
     if noise == "gumbel":
         exact = math.log(size - 1) + math.log(confidence) - math.log1p(-confidence)
         return max(0.0, exact + 1e-14 * (1 + abs(exact)))
-    low, high = 0.0, 1.0
-    if miss(noise, low, size) <= allowed:
-        return 0.0
-    while miss(noise, high, size) > allowed:
-        low, high = high, 2 * high
-    _, high = last_true(
-        lambda gap: miss(noise, gap, size) > allowed, low, high, relative=QUADRATURE_ALLOWANCE / 4
-    )
+
+    def fails(gap: float) -> bool:
+        return miss(noise, gap, size) > 1.0 - confidence
+
+    high = change_point(fails, 1.0, relative=QUADRATURE_ALLOWANCE / 4)[1] if fails(0.0) else 0.0
     return high * (1 + QUADRATURE_ALLOWANCE)
 
 
@@ -113,20 +109,18 @@ def _exponential(gap: float, size: int) -> float:
 
 
 def _laplace(gap: float, size: int) -> float:
-    def integrand(x: NDArray[np.float64]) -> NDArray[np.float64]:
+    def integrand(x: Reals) -> Reals:
         return 0.5 * np.exp(-np.abs(x)) * -np.expm1((size - 1) * log_below(x + gap))
 
     return integral(integrand, [-gap - TAIL_SCALES, -gap, 0.0, TAIL_SCALES + math.log(size)])
 
 
-def log_below(x: NDArray[np.float64]) -> NDArray[np.float64]:
+def log_below(x: Reals) -> Reals:
     """log P(L <= x) for standard Laplace noise."""
     return np.where(x < 0, x - math.log(2.0), np.log1p(-0.5 * np.exp(-np.abs(x))))
 
 
-def integral(
-    f: Callable[[NDArray[np.float64]], NDArray[np.float64]], corners: list[float], longest: float = 1.0
-) -> float:
+def integral(f: Callable[[Reals], Reals], corners: list[float], longest: float = 1.0) -> float:
     """The integral of a function smooth between corners: 24 points on each of pieces not too long."""
     total = 0.0
     for start, stop in pairwise(corners):

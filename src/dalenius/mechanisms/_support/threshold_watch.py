@@ -28,16 +28,13 @@ class Stopped(RuntimeError):
     """
 
 
-class _Home:
-    """The process a watch was started in: a forked child has another one."""
-
-
-_home = _Home()
+_home = object()
+"""The process a watch was started in: a forked child has another one."""
 
 
 def _moved() -> None:
     global _home
-    _home = _Home()
+    _home = object()
 
 
 if hasattr(os, "register_at_fork"):

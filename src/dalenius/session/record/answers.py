@@ -7,8 +7,9 @@ from collections.abc import Iterable, Mapping
 from dalenius.core.record import JSON, headed, opened
 from dalenius.errors import LedgerDamaged, LedgerError
 from dalenius.tables.ask.query import Query
+from dalenius.tables.facts.forms import key_records, read_keys
 from dalenius.tables.facts.keys import Key
-from dalenius.tables.release.record import answer_record, key_records, read_answer, read_keys
+from dalenius.tables.release.record import answer_record, read_answer
 from dalenius.tables.release.released import Released
 
 FORMAT, VERSION = "dalenius answer", 2

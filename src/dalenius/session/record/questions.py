@@ -8,7 +8,6 @@ from dalenius.calculus.guarantees import Guarantee
 from dalenius.core.adjacency import Adjacency, adjacency_record
 from dalenius.core.record import JSON, headed
 from dalenius.tables.ask.query import Query
-from dalenius.tables.ask.record import query_record
 from dalenius.tables.facts.unit import Unit
 
 FORMAT, VERSION = "dalenius question", 2
@@ -16,18 +15,18 @@ FORMAT, VERSION = "dalenius question", 2
 
 def of_release(query: Query, price: Guarantee, unit: Unit, adjacency: Adjacency) -> str:
     """One question at its price."""
-    return _written("release", unit, adjacency, {"query": query_record(query), "price": price.record()})
+    return _written("release", unit, adjacency, {"query": query.record(), "price": price.record()})
 
 
 def of_plan(queries: Mapping[str, Query], price: Guarantee, unit: Unit, adjacency: Adjacency) -> str:
     """Several questions, each by its name, at one price for all."""
-    asked = {name: query_record(query) for name, query in queries.items()}
+    asked = {name: query.record() for name, query in queries.items()}
     return _written("release_all", unit, adjacency, {"queries": asked, "price": price.record()})
 
 
 def of_fit(model: Mapping[str, JSON], query: Query, unit: Unit, adjacency: Adjacency) -> str:
     """A model, whose promise is its price, and the sums that stand for its features and its target."""
-    return _written("fit", unit, adjacency, {"model": model, "query": query_record(query)})
+    return _written("fit", unit, adjacency, {"model": model, "query": query.record()})
 
 
 def _written(kind: str, unit: Unit, adjacency: Adjacency, content: Mapping[str, JSON]) -> str:

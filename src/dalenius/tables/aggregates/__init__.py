@@ -1,7 +1,7 @@
 """What one can ask about each group: one file for each kind of aggregate, all of them listed here.
 
 Each aggregate says which measures it is made of; noise is added to those. SQL, the command line, explanations, answers
-and the ledger find the kinds through `KINDS`, `named` and `from_record`, and an unknown one is an error.
+and the ledger find the kinds through `KINDS`, `NAMED` and `from_record`, and an unknown one is an error.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from dalenius.tables.aggregates.variance import Variance, variance
 
 __all__ = [
     "KINDS",
+    "NAMED",
     "Aggregate",
     "bounds",
     "correlation",
@@ -39,7 +40,6 @@ __all__ = [
     "mean",
     "median",
     "mode",
-    "named",
     "proportion",
     "quantile",
     "quantiles",
@@ -66,12 +66,8 @@ KINDS: tuple[type[Aggregate], ...] = (
 )
 
 _BY_TAG: Mapping[str, type[Aggregate]] = {kind.tag: kind for kind in KINDS}
-_BY_NAME: Mapping[str, type[Aggregate]] = {name: kind for kind in KINDS for name in kind.sql_names}
-
-
-def named() -> Mapping[str, type[Aggregate]]:
-    """The kinds by the functions of SQL that ask for them."""
-    return _BY_NAME
+NAMED: Mapping[str, type[Aggregate]] = {name: kind for kind in KINDS for name in kind.sql_names}
+"""The kinds by the functions of SQL that ask for them."""
 
 
 def from_record(content: Mapping[str, Any]) -> Aggregate:

@@ -3,27 +3,24 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
-from dalenius.tables.aggregates.aggregate import Bounds, Columns, Inputs
+from dalenius.tables.aggregates.aggregate import Bounds, Inputs
+from dalenius.tables.aggregates.call import Call
 from dalenius.tables.aggregates.direct import Direct
-from dalenius.tables.aggregates.record import NULLS, NUMBER, NUMBERS, PLAIN
-from dalenius.tables.facts.schema import Nulls
+from dalenius.tables.aggregates.of_one import OfOneColumn
+from dalenius.tables.facts.forms import NULLS, NUMBER, NUMBERS, PLAIN
 from dalenius.tables.measures.bins import fine_bins
 from dalenius.tables.measures.measure import Measure, bin_of_rank
+from dalenius.tables.rows.scope import Scope
 from dalenius.tables.statistics.column import Column
-from dalenius.tables.statistics.laws import reach
-
-if TYPE_CHECKING:
-    from dalenius.tables.sql.calls import Call
 
 
 @dataclass(frozen=True)
-class AdaptiveQuantile(Direct):
+class AdaptiveQuantile(OfOneColumn, Direct):
     """One quantile, of which nothing but its bin leaves. Role: rank.
 
     The bin is drawn by the exponential mechanism for ranks: with n rows of a group, of which l are in bins below and m
@@ -32,11 +29,8 @@ class AdaptiveQuantile(Direct):
     the bins at several resolutions instead, which costs more, and has intervals.)
     """
 
-    column: str
-    level: float
-    bounds: Bounds | None
-    nulls: Nulls | None
-    bins: int
+    level: float = 0.5
+    bins: int = 2**14
 
     tag = "adaptive_quantile"
     sql_names = ("adaptive_median", "adaptive_quantile")
@@ -44,18 +38,15 @@ class AdaptiveQuantile(Direct):
     words: ClassVar = {"column": PLAIN, "level": NUMBER, "bounds": NUMBERS, "nulls": NULLS, "bins": PLAIN}
     explanation = "the bin whose rank with noise is nearest; the error is in rows"
 
-    @property
-    def arguments(self) -> tuple[str, ...]:
-        return (self.column,)
-
-    def roles(self, table: Columns) -> dict[str, Measure]:
-        argument = table.argument(self.column, self.bounds, self.nulls, self.what)
+    def roles(self, table: Scope) -> dict[str, Measure]:
+        argument = self.argument(table)
         bins = fine_bins(argument.term, argument.text, argument.bounds, self.bins, argument.nulls)
         return {"rank": bin_of_rank(bins, self.level)}
 
-    def limits(self, table: Callable[[], Columns]) -> Bounds:
+    @property
+    def limits(self) -> Bounds | None:
         """The bounds, which the outer bins may pass."""
-        return table().argument(self.column, self.bounds, self.nulls, self.what).bounds
+        return self.bounds
 
     def estimate(self, name: str, inputs: Inputs) -> list[Column]:
         """The middle of the bin, and how many rows its rank may be off, but for this chance."""
@@ -63,7 +54,7 @@ class AdaptiveQuantile(Direct):
         assert bins is not None
         values = np.array([bins.middles[int(k)] for k in chosen.values], dtype=float)
         nan = np.full(len(values), np.nan)
-        off = np.full(len(values), float(math.floor(reach(chosen, inputs.failure)[1])))
+        off = np.full(len(values), float(math.floor(chosen.law.reach(inputs.failure)[1])))
         return [Column(name, values, nan, nan, nan), Column(f"{name}_off", off, nan, nan, nan)]
 
     @classmethod

@@ -8,45 +8,32 @@ argument, when the schema does not have it.
 from __future__ import annotations
 
 import dataclasses
+import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from dalenius.core.checks import number
 from dalenius.errors import InvalidParameter
-from dalenius.tables.aggregates.record import Form
-from dalenius.tables.facts.schema import Nulls
+from dalenius.tables.aggregates.call import Call
+from dalenius.tables.facts.forms import Recorded
 from dalenius.tables.measures.gridding import Value, make_value
 from dalenius.tables.measures.measure import Measure
-from dalenius.tables.rows.terms import Term
+from dalenius.tables.rows.scope import Argument, Scope
 from dalenius.tables.statistics.column import Column
 from dalenius.tables.statistics.laws import Noisy
 
 if TYPE_CHECKING:
     from dalenius.tables.plan.noises import Noise
     from dalenius.tables.release.released import Released
-    from dalenius.tables.sql.calls import Call
+
+PLAIN_NAME = re.compile(r'"([A-Za-z_]\w*)"')
+"""A quoted name that is as well read without its quotes."""
 
 Bounds = tuple[float, float]
 Roles = Mapping[str, Measure]
-Record = dict[str, Any]
-
-
-class Argument(Protocol):
-    """An aggregate's argument, found in the table it is asked of."""
-
-    @property
-    def term(self) -> Term: ...
-    @property
-    def text(self) -> str: ...
-    @property
-    def bounds(self) -> Bounds: ...
-    @property
-    def nulls(self) -> Nulls: ...
-    @property
-    def condition(self) -> bool: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,27 +54,8 @@ class Inputs:
         return self.released.measures[self.roles[role]]
 
 
-class Columns(Protocol):
-    """The table an aggregate is asked of: knows the types, bounds and policies of columns."""
-
-    def argument(self, text: str, bounds: Bounds | None, nulls: Nulls | None, what: str) -> Argument:
-        """A number, with its bounds and policy."""
-
-    def present(self, text: str, nulls: Nulls | None, what: str) -> tuple[str, ...]:
-        """What a row must have for the argument not to be missing."""
-
-    def canonical(self, text: str, what: str) -> str:
-        """The text with every column named exactly."""
-
-    def declared(self, text: str, nulls: Nulls | None, what: str) -> Term:
-        """Anything that has a value or a policy for lacking one, of whatever type."""
-
-    def categories(self, text: str, what: str) -> tuple[Any, ...] | None:
-        """The public categories of a column, where the schema has them."""
-
-
 @dataclass(frozen=True)
-class Aggregate(ABC):
+class Aggregate(Recorded, ABC):
     """One column of an answer, or a few.
 
     A kind of aggregate is one class in one file: it says which measures it is made of and how its estimate follows
@@ -98,8 +66,6 @@ class Aggregate(ABC):
     """The word for this kind in records and messages. It is written into ledgers and never changes."""
     sql_names: ClassVar[tuple[str, ...]]
     """The functions of SQL, and of the command line, that ask for it; in lower case."""
-    words: ClassVar[Mapping[str, Form]]
-    """What is recorded of it: every part by the word for it, which never changes either, and how it is written."""
     endings: ClassVar[tuple[str, ...]] = ("_error", "_low", "_high")
     """What is put after its name in the names of further columns."""
     priced: ClassVar[bool] = True
@@ -116,12 +82,17 @@ class Aggregate(ABC):
         """How it comes about from what is released, in a few words."""
 
     @abstractmethod
-    def roles(self, table: Columns) -> dict[str, Measure]:
+    def roles(self, table: Scope) -> dict[str, Measure]:
         """The measures this aggregate is computed from, by the part each plays."""
 
     @abstractmethod
     def estimate(self, name: str, inputs: Inputs) -> list[Column]:
         """Its columns of the answer: post-processing of what was released."""
+
+    @abstractmethod
+    def normal(self, table: Scope) -> Self:
+        """The same aggregate in its one spelling: columns named exactly, bounds and policies as they hold in the
+        table. Whatever is left out, or said again, equal questions have equal records."""
 
     def error(self, noises: Mapping[str, Noise], typical: Inputs | None, confidence: float) -> float | None:
         """What the estimate is off by at most, with this confidence, before anything is released.
@@ -144,17 +115,9 @@ class Aggregate(ABC):
             "how wide the interval comes out."
         )
 
-    def record(self) -> Record:
-        """What identifies it, for the ledger: {"kind": tag, ...}, numbers as exact text."""
-        return {
-            "kind": self.tag,
-            **{word: form.write(getattr(self, word)) for word, form in self.words.items()},
-        }
-
-    @classmethod
-    def from_record(cls, content: Record) -> Aggregate:
-        """What `record` wrote."""
-        return cls(**{word: form.read(content[word]) for word, form in cls.words.items()})
+    def record(self) -> dict[str, Any]:
+        """What identifies it, for the ledger: {"kind": tag, ...}."""
+        return {"kind": self.tag, **super().record()}
 
     @classmethod
     @abstractmethod
@@ -170,7 +133,8 @@ class Aggregate(ABC):
         """How much of the budget a role is worth beside the others."""
         return Fraction(1, 4) if role in self.minor else Fraction(1)
 
-    def limits(self, table: Callable[[], Columns]) -> Bounds | None:
+    @property
+    def limits(self) -> Bounds | None:
         """What its estimates and intervals are kept within, beyond what they are by themselves."""
         return None
 
@@ -189,14 +153,14 @@ class Aggregate(ABC):
         return f"{self.tag}({', '.join(map(repr, self.arguments))})"
 
     def __str__(self) -> str:
-        return f"{self.tag}({', '.join(self.arguments)})"
+        shown = (PLAIN_NAME.sub(r"\1", text) for text in self.arguments)
+        return f"{self.tag}({', '.join(shown)})"
 
-    def dropping(self) -> Aggregate:
+    def dropping(self) -> Self:
         """The same with a policy for missing values, where it has none: is anything else wrong with it?"""
-        undeclared = any(
-            f.name == "nulls" and getattr(self, f.name) is None for f in dataclasses.fields(self)
-        )
-        return replace(self, nulls="drop") if undeclared else self  # type: ignore[call-arg]
+        policies = [field.name for field in dataclasses.fields(self) if field.name.endswith("nulls")]
+        undeclared: dict[str, Any] = {name: "drop" for name in policies if getattr(self, name) is None}
+        return replace(self, **undeclared)
 
 
 def on_grid(argument: Argument, granularity: Fraction | None = None, halves: bool = True) -> Value:

@@ -4,35 +4,35 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from dalenius.core.checks import number
 from dalenius.errors import InvalidParameter
-from dalenius.tables.aggregates.aggregate import Aggregate, Columns, Inputs, checked_text
-from dalenius.tables.aggregates.record import NULLS, NUMBER, PLAIN
-from dalenius.tables.facts.schema import Nulls, nulls_of
+from dalenius.tables.aggregates.aggregate import Bounds, Inputs
+from dalenius.tables.aggregates.call import Call
+from dalenius.tables.aggregates.of_one import OfOneColumn
+from dalenius.tables.facts.forms import NULLS, NUMBER, PLAIN
+from dalenius.tables.facts.schema import Nulls
 from dalenius.tables.measures.bins import listed_bins
 from dalenius.tables.measures.measure import Measure, binned
+from dalenius.tables.rows.scope import Scope
 from dalenius.tables.statistics.column import Column
-from dalenius.tables.statistics.laws import reach
 
-if TYPE_CHECKING:
-    from dalenius.tables.sql.calls import Call
-
-EXPONENTS = range(-40, 61)
+POWERS = tuple(math.ldexp(1.0, k) for k in range(-40, 61))
 """The magnitude of values is looked for among 2^-40 ... 2^60."""
+
+EDGES = (*(-x for x in reversed(POWERS)), *POWERS)
 
 
 @dataclass(frozen=True)
-class FindBounds(Aggregate):
+class FindBounds(OfOneColumn):
     """Bounds that hold nearly all values, from their magnitudes. Role: bins, at powers of two on both sides of
     zero."""
 
-    column: str
+    bounds: Bounds = EDGES[0], EDGES[-1]
     share: float = 0.99
-    nulls: Nulls | None = None
 
     tag = "bounds"
     sql_names = ("bounds",)
@@ -41,15 +41,9 @@ class FindBounds(Aggregate):
     words: ClassVar = {"column": PLAIN, "share": NUMBER, "nulls": NULLS}
     explanation = "from noisy counts of magnitudes"
 
-    @property
-    def arguments(self) -> tuple[str, ...]:
-        return (self.column,)
-
-    def roles(self, table: Columns) -> dict[str, Measure]:
-        powers = [math.ldexp(1.0, k) for k in EXPONENTS]
-        edges = (*(-x for x in reversed(powers)), *powers)
-        argument = table.argument(self.column, (edges[0], edges[-1]), self.nulls, self.what)
-        return {"bins": binned(listed_bins(argument.term, argument.text, edges, argument.nulls))}
+    def roles(self, table: Scope) -> dict[str, Measure]:
+        argument = self.argument(table)
+        return {"bins": binned(listed_bins(argument.term, argument.text, EDGES, argument.nulls))}
 
     def estimate(self, name: str, inputs: Inputs) -> list[Column]:
         """The range of magnitudes that holds the share asked for, from bins that stand out of the noise."""
@@ -57,7 +51,7 @@ class FindBounds(Aggregate):
         assert bins is not None
         edges = np.array(bins.edges)
         # With this threshold an empty bin is taken for a full one once in about a thousand releases.
-        counts = np.where(noisy.values > reach(noisy, 1e-3 / bins.size)[1], noisy.values, 0.0)
+        counts = np.where(noisy.values > noisy.law.reach(1e-3 / bins.size)[1], noisy.values, 0.0)
         total = np.maximum(counts.sum(axis=1, keepdims=True), 1e-9)
         climbing = np.cumsum(counts, axis=1) / total
         outside = (1 - self.share) / 2
@@ -108,4 +102,4 @@ def bounds(column: str, *, share: float = 0.99, nulls: Nulls | None = None) -> F
     level = number("share", share)
     if not 0.5 <= level < 1:
         raise InvalidParameter(f"share is {level:g}; it must be at least 0.5 and below 1.")
-    return FindBounds(checked_text(column, "bounds"), level, nulls_of(nulls, "bounds"))
+    return FindBounds.of(column, (EDGES[0], EDGES[-1]), nulls, share=level)

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from dataclasses import dataclass, replace
+from typing import ClassVar, Self
 
 from dalenius.errors import QueryRefused
-from dalenius.tables.aggregates.aggregate import Columns, Inputs, checked_text
+from dalenius.tables.aggregates.aggregate import Inputs, checked_text
+from dalenius.tables.aggregates.call import Call
 from dalenius.tables.aggregates.direct import Direct, direct
-from dalenius.tables.aggregates.record import NULLS, PLAIN
+from dalenius.tables.facts.forms import NULLS, PLAIN
 from dalenius.tables.facts.schema import Nulls, nulls_of
 from dalenius.tables.measures.measure import Measure
 from dalenius.tables.measures.measure import count as rows
+from dalenius.tables.rows.scope import Scope
 from dalenius.tables.statistics.column import Column
-
-if TYPE_CHECKING:
-    from dalenius.tables.sql.calls import Call
 
 
 @dataclass(frozen=True)
@@ -34,11 +33,18 @@ class Count(Direct):
     def arguments(self) -> tuple[str, ...]:
         return () if self.column is None else (self.column,)
 
-    def roles(self, table: Columns) -> dict[str, Measure]:
-        return {"count": rows(*(given for text in self.arguments for given in self._given(table, text)))}
+    def roles(self, table: Scope) -> dict[str, Measure]:
+        return {"count": rows(*self._given(table))}
 
-    def _given(self, table: Columns, text: str) -> tuple[str, ...]:
-        return table.present(text, self.nulls, self.what)
+    def normal(self, table: Scope) -> Self:
+        """Of all rows where no row can lack a value."""
+        given = self._given(table)
+        return (
+            replace(self, column=given[0], nulls="drop") if given else replace(self, column=None, nulls=None)
+        )
+
+    def _given(self, table: Scope) -> tuple[str, ...]:
+        return () if self.column is None else table.present(self.column, self.nulls, self.what)
 
     def estimate(self, name: str, inputs: Inputs) -> list[Column]:
         return [direct(name, inputs["count"], 1.0, inputs.failure, whole=True)]

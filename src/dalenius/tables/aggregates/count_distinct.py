@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Self
+from typing import ClassVar, Self
 
 from dalenius.errors import QueryRefused
-from dalenius.tables.aggregates.aggregate import Columns, Inputs
+from dalenius.tables.aggregates.aggregate import Inputs
+from dalenius.tables.aggregates.call import Call
 from dalenius.tables.aggregates.direct import Direct, direct
-from dalenius.tables.aggregates.record import Form
+from dalenius.tables.facts.forms import Form
 from dalenius.tables.measures.measure import Measure, units
+from dalenius.tables.rows.scope import Scope
 from dalenius.tables.statistics.column import Column
-
-if TYPE_CHECKING:
-    from dalenius.tables.sql.calls import Call
 
 
 @dataclass(frozen=True)
@@ -26,8 +25,11 @@ class CountDistinct(Direct):
     words: ClassVar[dict[str, Form]] = {}
     explanation = "a noisy count of units"
 
-    def roles(self, table: Columns) -> dict[str, Measure]:
+    def roles(self, table: Scope) -> dict[str, Measure]:
         return {"units": units()}
+
+    def normal(self, table: Scope) -> Self:
+        return self
 
     def estimate(self, name: str, inputs: Inputs) -> list[Column]:
         return [direct(name, inputs["units"], 1.0, inputs.failure, whole=True)]

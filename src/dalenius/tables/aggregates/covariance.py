@@ -3,28 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Self
+from dataclasses import dataclass, replace
+from typing import ClassVar, Self
 
 from dalenius.errors import QueryRefused
 from dalenius.tables.aggregates.aggregate import (
     Aggregate,
     Bounds,
-    Columns,
     Inputs,
     checked_text,
     on_grid,
 )
-from dalenius.tables.aggregates.record import NULLS, NUMBERS, PLAIN
+from dalenius.tables.aggregates.call import Call
 from dalenius.tables.aggregates.spread import TWO, spread_column
+from dalenius.tables.facts.forms import NULLS, NUMBERS, PLAIN
 from dalenius.tables.facts.schema import Nulls, bounds_of, nulls_of
-from dalenius.tables.measures.gridding import Value
 from dalenius.tables.measures.measure import Measure, centred_sum, needed, product
 from dalenius.tables.measures.measure import count as rows
+from dalenius.tables.rows.scope import Argument, Scope
 from dalenius.tables.statistics.column import Column
-
-if TYPE_CHECKING:
-    from dalenius.tables.sql.calls import Call
 
 
 @dataclass(frozen=True)
@@ -35,11 +32,19 @@ class Covariance(Aggregate):
     y: str
     x_bounds: Bounds | None = None
     y_bounds: Bounds | None = None
-    nulls: Nulls | None = None
+    x_nulls: Nulls | None = None
+    y_nulls: Nulls | None = None
 
     tag = "covariance"
     sql_names = ("covariance", "covar_samp")
-    words: ClassVar = {"x": PLAIN, "y": PLAIN, "x_bounds": NUMBERS, "y_bounds": NUMBERS, "nulls": NULLS}
+    words: ClassVar = {
+        "x": PLAIN,
+        "y": PLAIN,
+        "x_bounds": NUMBERS,
+        "y_bounds": NUMBERS,
+        "x_nulls": NULLS,
+        "y_nulls": NULLS,
+    }
     explanation = "from a noisy count, sums and sum of products"
 
     @classmethod
@@ -54,9 +59,8 @@ class Covariance(Aggregate):
         """With every part checked."""
         x, y = checked_text(x, cls.tag), checked_text(y, cls.tag)
         what = f"{cls.tag}({x!r}, {y!r})"
-        first = None if x_bounds is None else bounds_of(x_bounds, what)
-        second = None if y_bounds is None else bounds_of(y_bounds, what)
-        return cls(x, y, first, second, nulls_of(nulls, what))
+        policy = nulls_of(nulls, what)
+        return cls(x, y, bounds_of(x_bounds, what), bounds_of(y_bounds, what), policy, policy)
 
     @property
     def arguments(self) -> tuple[str, ...]:
@@ -66,8 +70,8 @@ class Covariance(Aggregate):
     def minor(self) -> tuple[str, ...]:
         return ("square_x", "square_y")
 
-    def roles(self, table: Columns) -> dict[str, Measure]:
-        x, y = self._values(table)
+    def roles(self, table: Scope) -> dict[str, Measure]:
+        x, y = map(on_grid, self._both(table))
         return {
             "count": rows(*needed(x, y)),
             "sum_x": centred_sum(x, y),
@@ -77,11 +81,17 @@ class Covariance(Aggregate):
             "square_y": product(y, y, x),
         }
 
-    def _values(self, table: Columns) -> tuple[Value, Value]:
-        if self.x == self.y:
+    def normal(self, table: Scope) -> Self:
+        x, y = self._both(table)
+        return replace(
+            self, x=x.text, y=y.text, x_bounds=x.bounds, y_bounds=y.bounds, x_nulls=x.nulls, y_nulls=y.nulls
+        )
+
+    def _both(self, table: Scope) -> tuple[Argument, Argument]:
+        x = table.argument(self.x, self.x_bounds, self.x_nulls, self.what)
+        y = table.argument(self.y, self.y_bounds, self.y_nulls, self.what)
+        if x.text == y.text:
             raise QueryRefused(f"{self.what} is of one column; use variance({self.x!r}).")
-        x = on_grid(table.argument(self.x, self.x_bounds, self.nulls, self.what))
-        y = on_grid(table.argument(self.y, self.y_bounds, self.nulls, self.what))
         return x, y
 
     def estimate(self, name: str, inputs: Inputs) -> list[Column]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from dalenius.tables.aggregates.aggregate import Aggregate, Inputs
 from dalenius.tables.statistics.column import Column
-from dalenius.tables.statistics.laws import Noisy, reach
+from dalenius.tables.statistics.laws import Noisy
 
 if TYPE_CHECKING:
     from dalenius.tables.plan.noises import Noise
@@ -27,7 +27,7 @@ def direct(
     name: str, noisy: Noisy, worth: float, failure: float, rounding: float = 0.0, whole: bool = False
 ) -> Column:
     """The column of one noisy number a group, of which one unit is worth so much."""
-    estimate, (below, above) = noisy.values * worth, reach(noisy, failure)
+    estimate, (below, above) = noisy.values * worth, noisy.law.reach(failure)
     low, high = estimate - below * worth - rounding, estimate + above * worth + rounding
     if whole:
         low, high = np.maximum(low, 0.0), np.maximum(high, 0.0)

@@ -2,55 +2,60 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar, Self
 
 from dalenius.core.checks import count, shown
 from dalenius.errors import InvalidParameter, QueryRefused
-from dalenius.tables.aggregates.aggregate import Bounds, Columns, Inputs, Roles, checked_text, numbers
+from dalenius.tables.aggregates.aggregate import (
+    Inputs,
+    Roles,
+    numbers,
+)
+from dalenius.tables.aggregates.call import Call
 from dalenius.tables.aggregates.direct import Direct, direct
-from dalenius.tables.aggregates.record import NULLS, NUMBERS, PLAIN
-from dalenius.tables.facts.schema import Nulls, bounds_of, nulls_of
+from dalenius.tables.aggregates.of_one import OfOneColumn
+from dalenius.tables.facts.forms import NULLS, NUMBERS, PLAIN
+from dalenius.tables.facts.schema import Nulls
 from dalenius.tables.measures.bins import equal_bins, listed_bins
 from dalenius.tables.measures.measure import Measure, binned
+from dalenius.tables.rows.scope import Argument, Scope
 from dalenius.tables.statistics.column import Column
-
-if TYPE_CHECKING:
-    from dalenius.tables.sql.calls import Call
 
 BINS = 10
 """As many as there are, unless asked otherwise."""
 
 
 @dataclass(frozen=True)
-class Histogram(Direct):
+class Histogram(Direct, OfOneColumn):
     """Rows per bin. Role: bins."""
 
-    column: str
     bins: int | None = BINS
-    bounds: Bounds | None = None
     edges: tuple[float, ...] | None = None
-    nulls: Nulls | None = None
 
     tag = "histogram"
     sql_names = ("histogram",)
     words: ClassVar = {"column": PLAIN, "bins": PLAIN, "bounds": NUMBERS, "edges": NUMBERS, "nulls": NULLS}
     explanation = "a noisy count in each bin"
 
-    @property
-    def arguments(self) -> tuple[str, ...]:
-        return (self.column,)
-
-    def roles(self, table: Columns) -> dict[str, Measure]:
+    def roles(self, table: Scope) -> dict[str, Measure]:
+        argument = self.argument(table)
         if self.edges is not None:
-            around = (self.edges[0], self.edges[-1]) if len(self.edges) > 1 else None
-            argument = table.argument(self.column, around, self.nulls, self.what)
             return {"bins": binned(listed_bins(argument.term, argument.text, self.edges, argument.nulls))}
-        argument = table.argument(self.column, self.bounds, self.nulls, self.what)
         assert self.bins is not None
         made = equal_bins(argument.term, argument.text, argument.bounds, self.bins, argument.nulls)
         return {"bins": binned(made)}
+
+    def argument(self, table: Scope) -> Argument:
+        ends = (
+            (self.edges[0], self.edges[-1]) if self.edges is not None and len(self.edges) > 1 else self.bounds
+        )
+        return table.argument(self.column, ends, self.nulls, self.what)
+
+    def normal(self, table: Scope) -> Self:
+        return super().normal(table) if self.edges is None else replace(super().normal(table), bounds=None)
 
     def width(self, roles: Roles) -> int:
         return roles["bins"].size
@@ -58,13 +63,12 @@ class Histogram(Direct):
     def estimate(self, name: str, inputs: Inputs) -> list[Column]:
         noisy, bins = inputs["bins"], inputs.roles["bins"].bins
         assert bins is not None
-        edges, found = bins.edges, []
-        for k in range(bins.size):
-            close = "]" if k == bins.size - 1 else ")"
+        columns = []
+        for k, (low, high) in enumerate(itertools.pairwise(bins.edges)):
+            label = f"{name}[{low:g}, {high:g}{']' if k == bins.size - 1 else ')'}"
             part = replace(noisy, values=noisy.values[:, k])
-            label = f"{name}[{edges[k]:g}, {edges[k + 1]:g}{close}"
-            found.append(direct(label, part, 1.0, inputs.failure, whole=True))
-        return found
+            columns.append(direct(label, part, 1.0, inputs.failure, whole=True))
+        return columns
 
     @classmethod
     def from_sql(cls, call: Call) -> Histogram:
@@ -117,19 +121,17 @@ def histogram(
     >>> dp.histogram("age", edges=[0, 18, 65, 120]).edges
     (0.0, 18.0, 65.0, 120.0)
     """
-    column = checked_text(column, "histogram")
-    policy = nulls_of(nulls, "histogram")
     if edges is not None:
         if bins is not None or bounds is not None:
             raise InvalidParameter(
                 f"histogram({column!r}) has both edges and bins or bounds; give one of the two."
             )
-        return Histogram(column, None, None, numbers("an edge", edges, f"histogram({column!r})"), policy)
-    around = None if bounds is None else bounds_of(bounds, f"histogram({column!r})")
+        listed = numbers("an edge", edges, f"histogram({column!r})")
+        return Histogram.of(column, None, nulls, bins=None, edges=listed)
     if isinstance(bins, Iterable):
         raise InvalidParameter.of(
             "bins",
             f"bins is {shown(bins)}; it must be a whole number. For edges of your own write edges=[...].",
         )
     size = BINS if bins is None else count("the number of bins", bins, 1)
-    return Histogram(column, size, around, None, policy)
+    return Histogram.of(column, bounds, nulls, bins=size)

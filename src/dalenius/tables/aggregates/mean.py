@@ -5,23 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from dalenius.tables.aggregates.aggregate import Columns, Inputs
+from dalenius.tables.aggregates.aggregate import Inputs
 from dalenius.tables.aggregates.of_one import OfOneNumber
 from dalenius.tables.aggregates.spread import half_width
 from dalenius.tables.facts.schema import Nulls
 from dalenius.tables.measures.measure import Measure, centred_sum, needed, product
 from dalenius.tables.measures.measure import count as rows
+from dalenius.tables.measures.tree import Reals
+from dalenius.tables.rows.scope import Scope
 from dalenius.tables.statistics import populations
 from dalenius.tables.statistics.column import Column
-from dalenius.tables.statistics.laws import Noisy, scaled, truncated_mean
+from dalenius.tables.statistics.laws import Noisy, truncated_mean
 from dalenius.tables.statistics.ratios import interval
-
-Reals = npt.NDArray[Any]
 
 
 @dataclass(frozen=True)
@@ -33,10 +31,10 @@ class Mean(OfOneNumber):
     explanation = "a noisy sum over a noisy count"
     minor = ("square",)
 
-    def roles(self, table: Columns) -> dict[str, Measure]:
+    def roles(self, table: Scope) -> dict[str, Measure]:
         value = self.value(table)
-        found = {"count": rows(*needed(value)), "sum": centred_sum(value)}
-        return found if value.binary else found | {"square": product(value, value)}
+        measures = {"count": rows(*needed(value)), "sum": centred_sum(value)}
+        return measures if value.binary else measures | {"square": product(value, value)}
 
     def estimate(self, name: str, inputs: Inputs) -> list[Column]:
         return [mean_column(name, inputs)]
@@ -50,14 +48,14 @@ def mean_column(name: str, inputs: Inputs) -> Column:
     """
     (value,) = inputs.roles["sum"].values
     half = half_width(value)
-    top, bottom = scaled(inputs["sum"], 1 / half), inputs["count"]
+    top, bottom = inputs["sum"].scaled(1 / half), inputs["count"]
     within = value.low / half, value.high / half
     s, n = top.values, bottom.values
     usable = n > max(1.0, bottom.sigma)
     ratio = np.clip(np.where(usable, s / np.where(usable, n, 1.0), 0.0), *within)
     c = (np.full(len(s), top.variance), np.zeros(len(s)), np.full(len(s), bottom.variance))
     if inputs.sampling:
-        square = scaled(inputs["square"], half**-2) if "square" in inputs.roles else None
+        square = inputs["square"].scaled(half**-2) if "square" in inputs.roles else None
         drawn = _drawn(top, bottom, square, ratio)
         c = (c[0] + drawn[0], c[1] + drawn[1], c[2] + drawn[2])
     error = np.sqrt(np.maximum(c[0] + c[1] * ratio + c[2] * ratio**2, 0.0))
@@ -105,9 +103,9 @@ def _squares(top: Noisy, bottom: Noisy, square: Noisy | None, ratio: Reals) -> R
     most = n * (1 - ratio**2)
     if square is None:
         return np.asarray(most)
-    found = square.values - n * ratio**2
+    squares = square.values - n * ratio**2
     noise = np.sqrt(square.variance + 4 * ratio**2 * top.variance + ratio**4 * bottom.variance)
-    return truncated_mean(found, noise, most)
+    return truncated_mean(squares, noise, most)
 
 
 def mean(
@@ -150,4 +148,4 @@ def mean(
     >>> dp.mean("income", bounds=(0, 250_000), nulls="drop").nulls
     'drop'
     """
-    return Mean.of(column, bounds, nulls, granularity)
+    return Mean.of(column, bounds, nulls, granularity=granularity)

@@ -5,24 +5,24 @@ from __future__ import annotations
 import datetime
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Self
 
 import numpy as np
+from sqlglot import exp
 
 from dalenius.errors import QueryRefused
-from dalenius.tables.aggregates.aggregate import Columns, Inputs, checked_text
+from dalenius.tables.aggregates.aggregate import Inputs, checked_text
+from dalenius.tables.aggregates.call import Call
 from dalenius.tables.aggregates.direct import Direct
-from dalenius.tables.aggregates.record import CONSTANTS, NULLS, PLAIN
+from dalenius.tables.facts.forms import CONSTANTS, NULLS, PLAIN
 from dalenius.tables.facts.kinds import KEYS, fits
 from dalenius.tables.facts.schema import Constant, Impute, Nulls, categories_of, nulls_of
 from dalenius.tables.measures.bins import equal_bins
 from dalenius.tables.measures.measure import Measure, fullest
+from dalenius.tables.rows.expressions import parse, written
+from dalenius.tables.rows.scope import Scope
 from dalenius.tables.statistics.column import Column
-from dalenius.tables.statistics.laws import reach
-
-if TYPE_CHECKING:
-    from dalenius.tables.sql.calls import Call
 
 MOST = 256
 """So many categories are told apart, at most."""
@@ -43,21 +43,27 @@ class Mode(Direct):
     tag = "mode"
     sql_names = ("mode",)
     endings = ("_short",)
-    words: ClassVar = {"column": PLAIN, "categories": CONSTANTS, "nulls": NULLS}
+    words: ClassVar = {"column": PLAIN, "categories": CONSTANTS.optional, "nulls": NULLS}
     explanation = "the category whose count with noise is largest; the error is in rows"
 
     @property
     def arguments(self) -> tuple[str, ...]:
         return (self.column,)
 
-    def roles(self, table: Columns) -> dict[str, Measure]:
+    def roles(self, table: Scope) -> dict[str, Measure]:
         listed = self._listed(table)
         position = _position(table.canonical(self.column, self.what), listed, self.nulls)
         argument = table.argument(position, (0.0, float(len(listed))), "drop", self.what)
         bins = equal_bins(argument.term, argument.text, argument.bounds, len(listed), argument.nulls)
         return {"fullest": fullest(bins, listed)}
 
-    def _listed(self, table: Columns) -> tuple[Constant, ...]:
+    def normal(self, table: Scope) -> Self:
+        """Of a policy, only what it imputes matters: rows without a value are in no bin."""
+        nulls: Nulls = self.nulls if isinstance(self.nulls, Impute) else "drop"
+        text = table.canonical(self.column, self.what)
+        return replace(self, column=text, categories=self._listed(table), nulls=nulls)
+
+    def _listed(self, table: Scope) -> tuple[Constant, ...]:
         """The categories, once it is known that the column can hold them."""
         kind = table.declared(self.column, self.nulls, self.what).kind
         listed = self.categories or table.categories(self.column, self.what)
@@ -83,7 +89,7 @@ class Mode(Direct):
         values = np.empty(len(chosen.values), dtype=object)
         values[:] = [labels[int(k)] for k in chosen.values]
         nan = np.full(len(values), np.nan)
-        short = np.full(len(values), float(math.floor(reach(chosen, inputs.failure)[1])))
+        short = np.full(len(values), float(math.floor(chosen.law.reach(inputs.failure)[1])))
         return [Column(name, values, nan, nan, nan), Column(f"{name}_short", short, nan, nan, nan)]
 
     @classmethod
@@ -94,10 +100,6 @@ class Mode(Direct):
 
 def _position(text: str, listed: tuple[Constant, ...], nulls: Nulls | None) -> str:
     """The expression for the place of a value among the categories; null for one that is not among them."""
-    from sqlglot import exp
-
-    from dalenius.tables.rows.expressions import parse, written
-
     value: Any = exp.Paren(this=parse(text))
     if isinstance(nulls, Impute):
         value = exp.Coalesce(this=value, expressions=[_literal(nulls.value)])
@@ -109,8 +111,6 @@ def _position(text: str, listed: tuple[Constant, ...], nulls: Nulls | None) -> s
 
 
 def _literal(value: Constant) -> Any:
-    from sqlglot import exp
-
     if isinstance(value, datetime.date):
         return exp.cast(exp.Literal.string(value.isoformat()), "date")
     return exp.convert(value)
@@ -153,5 +153,4 @@ def mode(column: str, categories: Iterable[Constant] | None = None, *, nulls: Nu
     >>> s.release(question, budget=dp.PureDP(1.0)).to_dict()
     {'most': ['Lund'], 'most_short': [2.0]}
     """
-    listed = None if categories is None else categories_of(categories)
-    return Mode(checked_text(column, "mode"), listed, nulls_of(nulls, "mode"))
+    return Mode(checked_text(column, "mode"), categories_of(categories), nulls_of(nulls, "mode"))

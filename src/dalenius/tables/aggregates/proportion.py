@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Self
+from dataclasses import dataclass, replace
+from typing import ClassVar, Self
 
 from dalenius.errors import QueryRefused
-from dalenius.tables.aggregates.aggregate import Aggregate, Columns, Inputs, checked_text, on_grid
+from dalenius.tables.aggregates.aggregate import Aggregate, Inputs, checked_text, on_grid
+from dalenius.tables.aggregates.call import Call
 from dalenius.tables.aggregates.mean import mean_column
-from dalenius.tables.aggregates.record import NULLS, PLAIN
+from dalenius.tables.facts.forms import NULLS, PLAIN
 from dalenius.tables.facts.schema import Nulls, nulls_of
 from dalenius.tables.measures.measure import Measure, centred_sum, needed
 from dalenius.tables.measures.measure import count as rows
+from dalenius.tables.rows.scope import Argument, Scope
 from dalenius.tables.statistics.column import Column
-
-if TYPE_CHECKING:
-    from dalenius.tables.sql.calls import Call
 
 
 @dataclass(frozen=True)
@@ -30,28 +29,30 @@ class Proportion(Aggregate):
     words: ClassVar = {"condition": PLAIN, "nulls": NULLS}
     explanation = "a noisy sum over a noisy count"
 
-    @classmethod
-    def of(cls, condition: str, nulls: Nulls | None = None) -> Self:
-        """With every part checked."""
-        return cls(checked_text(condition, cls.tag), nulls_of(nulls, cls.tag))
-
     @property
     def arguments(self) -> tuple[str, ...]:
         return (self.condition,)
 
-    def roles(self, table: Columns) -> dict[str, Measure]:
+    def roles(self, table: Scope) -> dict[str, Measure]:
+        value = on_grid(self._argument(table))
+        return {"count": rows(*needed(value)), "sum": centred_sum(value)}
+
+    def normal(self, table: Scope) -> Self:
+        argument = self._argument(table)
+        return replace(self, condition=argument.text, nulls=argument.nulls)
+
+    def _argument(self, table: Scope) -> Argument:
         argument = table.argument(self.condition, (0.0, 1.0), self.nulls, self.what)
         if not argument.condition:
             raise QueryRefused(f"{self.what} needs a condition, like proportion('age >= 65').")
-        value = on_grid(argument)
-        return {"count": rows(*needed(value)), "sum": centred_sum(value)}
+        return argument
 
     def estimate(self, name: str, inputs: Inputs) -> list[Column]:
         return [mean_column(name, inputs)]
 
     @classmethod
-    def from_sql(cls, call: Call) -> Self:
-        return cls.of(call.at_most(1).text(0))
+    def from_sql(cls, call: Call) -> Proportion:
+        return proportion(call.at_most(1).text(0))
 
 
 def proportion(condition: str, *, nulls: Nulls | None = None) -> Proportion:
@@ -81,4 +82,4 @@ def proportion(condition: str, *, nulls: Nulls | None = None) -> Proportion:
     >>> dp.proportion("age >= 65")
     Proportion(condition='age >= 65', nulls=None)
     """
-    return Proportion.of(condition, nulls)
+    return Proportion(checked_text(condition, "proportion"), nulls_of(nulls, "proportion"))

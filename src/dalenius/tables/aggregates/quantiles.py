@@ -2,44 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from dalenius.core.checks import count, flag
 from dalenius.errors import InvalidParameter
 from dalenius.tables.aggregates.adaptive_quantile import AdaptiveQuantile
 from dalenius.tables.aggregates.aggregate import (
-    Aggregate,
     Bounds,
-    Columns,
     Inputs,
     Roles,
     checked_text,
     numbers,
 )
-from dalenius.tables.aggregates.record import NULLS, NUMBERS, PLAIN
-from dalenius.tables.facts.schema import Nulls, bounds_of, nulls_of
+from dalenius.tables.aggregates.call import Call
+from dalenius.tables.aggregates.of_one import OfOneColumn
+from dalenius.tables.facts.forms import NULLS, NUMBERS, PLAIN
+from dalenius.tables.facts.schema import Nulls
 from dalenius.tables.measures.bins import fine_bins
 from dalenius.tables.measures.measure import Measure, binned
+from dalenius.tables.rows.scope import Scope
 from dalenius.tables.statistics.column import Column
 from dalenius.tables.statistics.ranks import quantile as quantile_of
-
-if TYPE_CHECKING:
-    from dalenius.tables.sql.calls import Call
 
 QUANTILE_BINS = 2**14
 """Quantiles are read from at most so many bins, unless asked otherwise."""
 
 
 @dataclass(frozen=True)
-class Quantiles(Aggregate):
+class Quantiles(OfOneColumn):
     """Any set of quantiles, from fine bins. Role: bins."""
 
-    column: str
-    levels: tuple[float, ...]
-    bounds: Bounds | None = None
-    nulls: Nulls | None = None
+    levels: tuple[float, ...] = (0.5,)
     bins: int = QUANTILE_BINS
 
     tag = "quantiles"
@@ -49,24 +44,18 @@ class Quantiles(Aggregate):
     explanation = "from noisy counts of fine bins, at several resolutions"
 
     @property
-    def arguments(self) -> tuple[str, ...]:
-        return (self.column,)
-
-    @property
     def ranks(self) -> tuple[float, ...]:
         return self.levels
 
-    def roles(self, table: Columns) -> dict[str, Measure]:
-        argument = table.argument(self.column, self.bounds, self.nulls, self.what)
-        return {
-            "bins": binned(
-                fine_bins(argument.term, argument.text, argument.bounds, self.bins, argument.nulls)
-            )
-        }
+    def roles(self, table: Scope) -> dict[str, Measure]:
+        argument = self.argument(table)
+        bins = fine_bins(argument.term, argument.text, argument.bounds, self.bins, argument.nulls)
+        return {"bins": binned(bins)}
 
-    def limits(self, table: Callable[[], Columns]) -> Bounds:
+    @property
+    def limits(self) -> Bounds | None:
         """The bounds, which the outer bins may pass."""
-        return table().argument(self.column, self.bounds, self.nulls, self.what).bounds
+        return self.bounds
 
     def width(self, roles: Roles) -> int:
         return len(self.levels)
@@ -74,11 +63,13 @@ class Quantiles(Aggregate):
     def estimate(self, name: str, inputs: Inputs) -> list[Column]:
         ranks, bins = inputs.released.ranks[inputs.roles["bins"], self.levels], inputs.roles["bins"].bins
         assert bins is not None
-        found = []
+        columns = []
         for k, level in enumerate(self.levels):
             label = name if len(self.levels) == 1 else f"{name}_{level:g}"
-            found.append(Column(label, *quantile_of(ranks, bins, k, level, inputs.failure, inputs.sampling)))
-        return found
+            columns.append(
+                Column(label, *quantile_of(ranks, bins, k, level, inputs.failure, inputs.sampling))
+            )
+        return columns
 
     @classmethod
     def from_sql(cls, call: Call) -> Quantiles:
@@ -143,8 +134,7 @@ def quantiles(
             )
     if list(made) != sorted(set(made)):
         raise InvalidParameter("the levels of quantiles must increase.")
-    around = None if bounds is None else bounds_of(bounds, f"quantiles({column!r})")
-    return Quantiles(column, made, around, nulls_of(nulls, "quantiles"), count("the number of bins", bins, 2))
+    return Quantiles.of(column, bounds, nulls, levels=made, bins=count("the number of bins", bins, 2))
 
 
 def adaptive_quantile(
@@ -157,7 +147,7 @@ def adaptive_quantile(
 ) -> AdaptiveQuantile:
     """One quantile by the ranks: what `quantile` and `median` with adaptive=True make, checked as `quantiles` is."""
     made = quantiles(column, [level], bounds, nulls=nulls, bins=bins)
-    return AdaptiveQuantile(made.column, made.levels[0], made.bounds, made.nulls, made.bins)
+    return AdaptiveQuantile(made.column, made.bounds, made.nulls, made.levels[0], made.bins)
 
 
 def quantile(

@@ -8,7 +8,6 @@ from dalenius.tables.aggregates.aggregate import Inputs
 from dalenius.tables.measures.gridding import Value
 from dalenius.tables.statistics import populations
 from dalenius.tables.statistics.column import Column
-from dalenius.tables.statistics.laws import scaled
 from dalenius.tables.statistics.moments import Deviations
 from dalenius.tables.statistics.ratios import interval
 
@@ -25,7 +24,7 @@ def deviations(inputs: Inputs, x: Value, y: Value, names: tuple[str, str, str]) 
     """A and B of `moments`, from these roles and the count."""
     n, first, second, product = (inputs[name] for name in ("count", *names))
     a, b = 1 / half_width(x), 1 / half_width(y)
-    return Deviations(n, scaled(first, a), scaled(second, b), scaled(product, a * b), x == y)
+    return Deviations(n, first.scaled(a), second.scaled(b), product.scaled(a * b), x == y)
 
 
 def spreads(inputs: Inputs, x: Value, y: Value) -> tuple[Deviations, Deviations]:

@@ -62,4 +62,4 @@ def std(
     >>> dp.std("age", bounds=(0, 120)).bounds
     (0.0, 120.0)
     """
-    return Std.of(column, bounds, nulls, granularity)
+    return Std.of(column, bounds, nulls, granularity=granularity)

@@ -6,11 +6,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 
-from dalenius.tables.aggregates.aggregate import Columns, Inputs
+from dalenius.tables.aggregates.aggregate import Inputs
 from dalenius.tables.aggregates.direct import Direct, direct
 from dalenius.tables.aggregates.of_one import OfOneNumber
 from dalenius.tables.facts.schema import Nulls
 from dalenius.tables.measures.measure import Measure, total
+from dalenius.tables.rows.scope import Scope
 from dalenius.tables.statistics.column import Column
 
 
@@ -22,7 +23,7 @@ class Sum(Direct, OfOneNumber):
     sql_names = ("sum",)
     explanation = "a noisy sum"
 
-    def roles(self, table: Columns) -> dict[str, Measure]:
+    def roles(self, table: Scope) -> dict[str, Measure]:
         return {"sum": total(self.value(table, halves=False))}
 
     def estimate(self, name: str, inputs: Inputs) -> list[Column]:
@@ -71,4 +72,4 @@ def sum(
     >>> dp.sum("income", bounds=(0, 250_000)).bounds
     (0.0, 250000.0)
     """
-    return Sum.of(column, bounds, nulls, granularity)
+    return Sum.of(column, bounds, nulls, granularity=granularity)

@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
-from dalenius.tables.aggregates.aggregate import Columns, Inputs
+from dalenius.tables.aggregates.aggregate import Inputs
 from dalenius.tables.aggregates.of_one import OfOneNumber
 from dalenius.tables.aggregates.spread import ONE, spread_column
 from dalenius.tables.facts.schema import Nulls
 from dalenius.tables.measures.measure import Measure, centred_sum, needed, product
 from dalenius.tables.measures.measure import count as rows
+from dalenius.tables.rows.scope import Scope
 from dalenius.tables.statistics.column import Column
 
 
@@ -24,7 +25,7 @@ class Variance(OfOneNumber):
     sql_names: ClassVar[tuple[str, ...]] = ("variance", "var_samp")
     explanation = "from a noisy count, sum and sum of squares"
 
-    def roles(self, table: Columns) -> dict[str, Measure]:
+    def roles(self, table: Scope) -> dict[str, Measure]:
         value = self.value(table)
         return {"count": rows(*needed(value)), "sum": centred_sum(value), "square": product(value, value)}
 
@@ -69,4 +70,4 @@ def variance(
     >>> dp.variance("age", bounds=(0, 120)).bounds
     (0.0, 120.0)
     """
-    return Variance.of(column, bounds, nulls, granularity)
+    return Variance.of(column, bounds, nulls, granularity=granularity)

@@ -13,9 +13,15 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any, Literal
 
-from dalenius.core import checks, record
+import ibis
+from sqlglot import exp
+
+from dalenius.core import checks
+from dalenius.core.record import JSON
+from dalenius.core.record import text as record_text
 from dalenius.errors import InvalidParameter, QueryRefused
 from dalenius.tables.aggregates import Aggregate
+from dalenius.tables.facts.forms import nulls_record
 from dalenius.tables.facts.keys import Discover, Keys, checked_kinds, group_kind, public_keys
 from dalenius.tables.facts.kinds import Field, is_text
 from dalenius.tables.facts.problems import Problems
@@ -23,6 +29,7 @@ from dalenius.tables.facts.public import PublicTable
 from dalenius.tables.facts.schema import Schema
 from dalenius.tables.measures.measure import Measure
 from dalenius.tables.rows.expressions import parse, quoted
+from dalenius.tables.rows.scope import Scope
 from dalenius.tables.rows.steps import Compute, Filter, Join, Step
 
 
@@ -47,35 +54,30 @@ class Table:
     @property
     def names(self) -> tuple[str, ...]:
         """The columns, as they are after the steps."""
-        found: tuple[str, ...] = self.scope().names
-        return found
+        return self.scope().names
 
     def filter(self, condition: str) -> Table:
         """Only rows for which the condition holds."""
-        if not isinstance(condition, str):
-            raise InvalidParameter(
-                f"filter is given a {type(condition).__name__}; write the condition as text, like 'age >= 18'."
-            )
-        scope = self.scope()
-        _known(scope, condition, "the filter")
-        text = scope.canonical(condition, "the filter")
+        scope, text = self._read(condition, "the filter", "age >= 18")
         scope.condition(text, "the filter")
         return replace(self, steps=(*self.steps, Filter(text)))
 
     def with_columns(self, **expressions: str) -> Table:
         """Further columns, computed from each row: `with_columns(decade="FLOOR(age / 10)")`."""
         table = self
-        for name, text in expressions.items():
-            if not isinstance(text, str):
-                raise InvalidParameter(
-                    f"column {name!r} is a {type(text).__name__}; write the expression as text, like 'age / 10'."
-                )
-            scope = table.scope()
-            _known(scope, text, f"column {name!r}")
-            step = Compute(name, scope.canonical(text, f"column {name!r}"))
-            scope.apply(step, _shape)
-            table = replace(table, steps=(*table.steps, step))
+        for name, expression in expressions.items():
+            scope, text = table._read(expression, f"column {name!r}", "age / 10")
+            Compute(name, text).apply(scope, _shape)
+            table = replace(table, steps=(*table.steps, Compute(name, text)))
         return table
+
+    def _read(self, text: str, what: str, example: str) -> tuple[Scope, str]:
+        """The columns so far, and an expression over them in its one spelling."""
+        if not isinstance(text, str):
+            raise InvalidParameter(f"{what} is a {type(text).__name__}; write it as text, like {example!r}.")
+        scope = self.scope()
+        _known(scope, text, what)
+        return scope, scope.canonical(text, what)
 
     def join_public(
         self,
@@ -101,7 +103,7 @@ class Table:
             )
         scope = self.scope()
         step = Join(public, tuple((scope.resolve(ours), theirs) for ours, theirs in pairs), how)
-        scope.apply(step, _shape)
+        step.apply(scope, _shape)
         return replace(self, steps=(*self.steps, step))
 
     def group_by(self, *columns: str, keys: Any = None) -> Grouped:
@@ -128,13 +130,30 @@ class Table:
             for name in names:
                 group_kind(name, kinds[name])
             return Grouped(self, names, keys)
-        found = public_keys(names, self._categories(names) if keys is None else keys)
-        checked_kinds(found, kinds)
-        return Grouped(self, names, found)
+        listed = public_keys(names, self._categories(names) if keys is None else keys)
+        checked_kinds(listed, kinds)
+        return Grouped(self, names, listed)
 
     def agg(self, *unnamed: Aggregate, **aggregates: Aggregate) -> Query:
         """The question, about all rows at once: `agg(n=dp.count())`."""
         return _query(self, (), None, unnamed, aggregates)
+
+    def record(self) -> dict[str, JSON]:
+        """The table as a question sees it, in the words of a ledger.
+
+        missing: whether a row can lack a value. nulls: what then becomes of it, for columns of the data and joined
+        ones. Of the schema nothing else is here: bounds and categories are with what they were used for.
+        """
+        fields = [*self.fields, *(f for step in self.steps for f in step.added)]
+        return {
+            "name": self.name,
+            "columns": [
+                {"name": f.name, "type": f.kind, "missing": f.missing}
+                for f in sorted(self.fields, key=lambda f: f.name)
+            ],
+            "nulls": {f.name: nulls_record(self.schema.policy(f.name)) for f in fields if f.missing},
+            "steps": [step.record() for step in self.steps],
+        }
 
     def __repr__(self) -> str:
         names = self.names
@@ -143,24 +162,22 @@ class Table:
         return f"<Table {self.name!r}: {shown}{steps}>"
 
     def _categories(self, names: tuple[str, ...]) -> dict[str, tuple[Any, ...]]:
-        found = {}
+        categories = {}
         for name in names:
-            categories = self.schema[name].categories
-            if categories is None:
+            listed = self.schema[name].categories
+            if listed is None:
                 raise QueryRefused(
                     f"group_by({name!r}) needs keys: the groups must be public. List them (keys=[...]), give a public "
                     "table, state the column's categories in the schema, or use keys=dp.discover(), which costs budget."
                 )
-            found[name] = categories
-        return found
+            categories[name] = listed
+        return categories
 
-    def scope(self) -> Any:
+    def scope(self) -> Scope:
         """The columns as they are after the steps, belonging to no engine."""
-        from dalenius.tables.rows.scope import Scope
-
         scope = Scope(None, self.fields, self.schema)
         for step in self.steps:
-            scope.apply(step, _shape)
+            step.apply(scope, _shape)
         return scope
 
 
@@ -182,7 +199,8 @@ class Query:
     """A question, complete and checked. Equal questions are equal objects with equal `canonical()` texts.
 
     columns, keys: the grouping; () and None when all rows are one group.
-    aggregates: (name, aggregate) in the order asked. roles: for each, its measures by role.
+    aggregates: (name, aggregate) in the order asked, each in its one spelling (`Aggregate.normal`). roles: for each,
+    its measures by role.
     """
 
     table: Table
@@ -216,11 +234,23 @@ class Query:
         groups = f" ({len(self.keys)} groups)" if isinstance(self.keys, Keys) else ""
         return f"<Query of {self.table.name!r}: {_shortened(asked)}{_shortened(kept)}{by}{groups}>"
 
+    def record(self) -> dict[str, JSON]:
+        """What is asked, in the words of a ledger, and nothing of how it is computed.
+
+        The same question has one record, and another question another: every constant is written with its type, every
+        expression in its normal form, a public table by a digest of its rows. Grids, bins and noise follow from the
+        code of the day; they are not part of the question but of the answer (`release.record`).
+        """
+        return {
+            "table": self.table.record(),
+            "group_by": list(self.columns),
+            "keys": None if self.keys is None else self.keys.record(),
+            "aggregates": [{"name": name, "aggregate": asked.record()} for name, asked in self.aggregates],
+        }
+
     def canonical(self) -> str:
         """A text that identifies the question: the same for the same question, another for any other."""
-        from dalenius.tables.ask.record import query_record
-
-        return record.text(query_record(self))
+        return record_text(self.record())
 
 
 def _query(
@@ -237,58 +267,54 @@ def _query(
     if not aggregates:
         raise InvalidParameter("agg() needs at least one aggregate, like agg(n=dp.count()).")
     scope, problems = table.scope(), Problems()
-    roles = []
+    asked, roles = [], []
     for name, aggregate in aggregates.items():
         if not isinstance(aggregate, Aggregate):
             raise InvalidParameter(f"{name} is {aggregate!r}; it must be an aggregate, like dp.count().")
         if name in columns:
-            problems.add(
-                InvalidParameter(
-                    f"{name!r} names both a grouping column and an aggregate; rename the aggregate."
-                )
-            )
+            problems.add(f"{name!r} names both a grouping column and an aggregate; rename the aggregate.")
         for ending in aggregate.endings:
             if name + ending in (*aggregates, *columns):
                 problems.add(
-                    InvalidParameter(
-                        f"{name + ending!r} is what the error or interval of {name!r} is called in the answer; "
-                        "rename one of the two."
-                    )
+                    f"{name + ending!r} is what the error or interval of {name!r} is called in the answer; rename one "
+                    "of the two."
                 )
-        roles.append(_roles(aggregate, scope, problems))
+        normal, parts = _resolved(aggregate, scope, problems)
+        asked.append((name, normal))
+        roles.append(parts)
     problems.raise_any()
-    return Query(table, columns, keys, tuple(aggregates.items()), tuple(roles))
+    return Query(table, columns, keys, tuple(asked), tuple(roles))
 
 
 def _shortened(text: str) -> str:
     return text if len(text) <= 200 else f"{text[:197]}..."
 
 
-def _roles(aggregate: Aggregate, scope: Any, problems: Problems) -> tuple[tuple[str, Measure], ...]:
-    """The measures of an aggregate; whatever is wrong with it, all of it, becomes a problem."""
-    before = len(problems.found)
+def _resolved(
+    aggregate: Aggregate, scope: Scope, problems: Problems
+) -> tuple[Aggregate, tuple[tuple[str, Measure], ...]]:
+    """An aggregate in its one spelling, and its measures; whatever is wrong with it, all of it, becomes a problem."""
+    before = len(problems.noted)
     for text in aggregate.arguments:
         problems.attempt(partial(_known, scope, text, f"{aggregate.tag}({text!r})"))
-    if len(problems.found) > before:
-        return ()
-    found = problems.attempt(lambda: aggregate.roles(scope))
-    if found is not None:
-        return tuple(found.items())
+    if len(problems.noted) > before:
+        return aggregate, ()
+    roles = problems.attempt(lambda: aggregate.roles(scope))
+    if roles is not None:
+        return aggregate.normal(scope), tuple(roles.items())
     problems.attempt(lambda: aggregate.dropping().roles(scope))
-    return ()
+    return aggregate, ()
 
 
-def _known(scope: Any, text: str, what: str) -> None:
+def _known(scope: Scope, text: str, what: str) -> None:
     """Refuse an expression that names columns which are not there: all of them at once."""
-    from sqlglot import exp
-
-    if text in scope.names:
+    if scope.named(text) is not None:
         return
     problems = Problems()
     for node in parse(text, what).find_all(exp.Column):
         if isinstance(node.this, exp.Identifier) and not node.table:
             problems.attempt(partial(scope.resolve, node.name))
-    for name in scope.names if problems.found else ():
+    for name in scope.names if problems.noted else ():
         # hours-per-week is a difference to SQL.
         if not name.isidentifier() and _squeezed(name) in _squeezed(text):
             raise QueryRefused(f"{what}: the column {name!r} is written in double quotes, {quoted(name)}.")
@@ -301,8 +327,6 @@ def _squeezed(text: str) -> str:
 
 def _shape(table: PublicTable) -> Any:
     """A public table's columns, belonging to no engine."""
-    import ibis
-
     return ibis.table({f.name: f.dtype for f in table.fields}, name=f"public_{table.digest[:16]}")
 
 

@@ -67,9 +67,9 @@ class Discovery:
         left out then, and so are the keys with the least counts where there are more than an answer can hold.
         """
         noisy = self._noisy(table[units()])
-        found = np.flatnonzero(noisy >= self.threshold)
+        shown = np.flatnonzero(noisy >= self.threshold)
         kinds = table.kinds or ()
-        keys = {read_key(table.codes[at], kinds): noisy[at] for at in found.tolist()}
+        keys = {read_key(table.codes[at], kinds): noisy[at] for at in shown.tolist()}
         read = [key for key in keys if None not in key]
         most = LARGEST // sum(measure.size for measure in self.query.measures)
         return sorted(sorted(read, key=lambda key: (-keys[key], key))[:most])
@@ -99,9 +99,9 @@ def discovery(query: Query, unit: Unit, budget: Guarantee, delta: float, adjacen
         raise InvalidParameter(
             f"keys are discovered with Gaussian noise, paid in GDP or ApproxDP, not {budget!r}."
         )
-    found = sensitivity(units(), unit, adjacency, 10**9)
-    sigma = found.l2 / (budget.mu * SHARE**0.5)
-    mechanism = Gaussian(sensitivity=found.l2, sigma=sigma, adjacency=adjacency)
+    moved = sensitivity(units(), unit, adjacency, 10**9)
+    sigma = moved.l2 / (budget.mu * SHARE**0.5)
+    mechanism = Gaussian(sensitivity=moved.l2, sigma=sigma, adjacency=adjacency)
     # The tail of the noise on its grid is at most twice the normal one (see mechanisms.Gaussian.accuracy).
     threshold = 2.0 + sigma * -float(ndtri(delta / unit.max_groups / 4)) * (1 + 1e-9)
     rest = plan(query, unit, GDP(budget.mu * (1 - SHARE) ** 0.5), adjacency)

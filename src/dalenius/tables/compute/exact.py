@@ -38,6 +38,7 @@ from typing import Any
 
 import ibis
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from dalenius.errors import InvalidParameter, QueryRefused
@@ -175,17 +176,11 @@ class Evaluation:
     def run(self) -> ExactTable:
         summed, binned = self.statements
         table = None if summed is None else self.source.fetch(summed)
-        found = self._keys(table)
-        values = self._scalars(table, found, [m for m in self.measures if m.bins is None])
+        positions = self._keys(table)
+        values = self._scalars(table, positions)
         for measure, statement in binned.items():
-            assert measure.bins is not None
-            values[measure] = self._counted(self.source.fetch(statement), measure.bins, found)
-        return ExactTable(
-            self.query.columns,
-            list(found),
-            {measure: values[measure] for measure in self.measures},
-            self.kinds,
-        )
+            values[measure] = self._counted(self.source.fetch(statement), measure, positions)
+        return ExactTable(self.query.columns, list(positions), values, self.kinds)
 
     def listed(self) -> NDArray[np.float64]:
         rows = self._bounded(self._projected())
@@ -193,18 +188,18 @@ class Evaluation:
         statement = rows.select(*dict.fromkeys(self.names[value] for value in values))
         self.engine.check(statement, self.source.rows)
         table = self.source.fetch(statement)
-        found = np.empty((table.num_rows, len(values)))
+        numbers = np.empty((table.num_rows, len(values)))
         for n, value in enumerate(values):
             steps = np.asarray(table.column(self.names[value]).to_numpy(), dtype=np.float64)
-            found[:, n] = (steps + value.centre) * float(value.granularity)
-        return found
+            numbers[:, n] = (steps + value.centre) * float(value.granularity)
+        return numbers
 
     # Rows as integers
 
     def _projected(self) -> Any:
         scope = Scope(self.source.rows, self.source.fields, self.query.table.schema)
         for step in self.query.table.steps:
-            scope.apply(step, self.source.upload)
+            step.apply(scope, self.source.upload)
         columns: dict[str, Any] = {}
         if self.unit.column is not None:
             columns |= self._ids(scope)
@@ -328,38 +323,37 @@ class Evaluation:
     def _codes(self, table: Any) -> Iterable[Code]:
         return zip(*(table.column(name).to_pylist() for name in self.by), strict=True)
 
-    def _positions(self, table: Any, found: dict[Code, int]) -> NDArray[np.int64]:
+    def _positions(self, table: Any, positions: dict[Code, int]) -> NDArray[np.int64]:
         if isinstance(self.query.keys, Keys):
             return np.asarray(table.column(GROUP).to_numpy(), dtype=np.int64)
         if self.query.keys is None:
             return np.zeros(table.num_rows, dtype=np.int64)
-        at = (found[code] for code in self._codes(table))
+        at = (positions[code] for code in self._codes(table))
         return np.fromiter(at, dtype=np.int64, count=table.num_rows)
 
-    def _scalars(
-        self, table: Any, found: dict[Code, int], scalars: Sequence[Measure]
-    ) -> dict[Measure, NDArray[Any]]:
+    def _scalars(self, table: Any, positions: dict[Code, int]) -> dict[Measure, NDArray[Any]]:
         values: dict[Measure, NDArray[Any]] = {}
-        if not scalars:
-            return values
-        at = self._positions(table, found)
-        for measure in scalars:
-            parts = [(_integers(table.column(name)), factor) for name, factor in self.pieces[measure]]
-            values[measure] = _placed(_combined(measure, parts), at, len(found))
+        at = self._positions(table, positions) if self.pieces else None
+        for measure, pieces in self.pieces.items():
+            parts = [(_integers(table.column(name)), factor) for name, factor in pieces]
+            numbers = _combined(measure, parts)
+            values[measure] = np.zeros(len(positions), dtype=numbers.dtype)  # where a group has no rows
+            values[measure][at] = numbers
         return values
 
     def _binned(self, rows: Any, bins: Bins) -> Any:
         return self._coded(rows.group_by(*self.by, self.names[bins]).aggregate(n=rows.count()))
 
-    def _counted(self, table: Any, bins: Bins, found: dict[Code, int]) -> NDArray[np.int64]:
-        name = self.names[bins]
+    def _counted(self, table: Any, measure: Measure, positions: dict[Code, int]) -> NDArray[np.int64]:
+        assert measure.bins is not None
+        name, size = self.names[measure.bins], measure.size
         # Rows without a value are a bin of their own to the engine: cheaper to drop here than to filter there.
         table = table.filter(table.column(name).is_valid())
-        made = np.zeros((len(found), bins.size), dtype=np.int64)
+        counts = np.zeros((len(positions), size), dtype=np.int64)
         # They are within range (see `Bins`). If an engine should count differently, a row still counts once, in a bin.
-        column = np.clip(np.asarray(table.column(name).to_numpy(), dtype=np.int64), 0, bins.size - 1)
-        np.add.at(made, (self._positions(table, found), column), table.column("n").to_numpy())
-        return made
+        column = np.clip(np.asarray(table.column(name).to_numpy(), dtype=np.int64), 0, size - 1)
+        np.add.at(counts, (self._positions(table, positions), column), table.column("n").to_numpy())
+        return counts
 
 
 def _terms(scope: Scope, wanted: Sequence[Value | Bins]) -> dict[tuple[str, Nulls], Term]:
@@ -370,10 +364,10 @@ def _terms(scope: Scope, wanted: Sequence[Value | Bins]) -> dict[tuple[str, Null
         return scope.argument(text, (0.0, 1.0), nulls, "the query").term
 
     keys = list(dict.fromkeys((argument.text, argument.nulls) for argument in wanted))
-    computed = {key: found for key in keys if (found := term(*key)).size > 1}
+    computed = {key: whole for key in keys if (whole := term(*key)).size > 1}
     names = {key: f"__x{n}" for n, key in enumerate(computed)}
     if computed:
-        scope.rows = scope.rows.mutate(**{names[key]: found.value for key, found in computed.items()})
+        scope.rows = scope.rows.mutate(**{names[key]: whole.value for key, whole in computed.items()})
     return {
         key: replace(computed[key], value=scope.rows[names[key]]) if key in computed else term(*key)
         for key in keys
@@ -382,8 +376,6 @@ def _terms(scope: Scope, wanted: Sequence[Value | Bins]) -> dict[tuple[str, Null
 
 def _integers(column: Any) -> NDArray[Any]:
     """A column of integers, or of integers as text."""
-    import pyarrow as pa
-
     if pa.types.is_integer(column.type):
         return np.asarray(column.to_numpy(), dtype=np.int64)
     return np.array([int(text) for text in column.to_pylist()], dtype=object)
@@ -400,10 +392,3 @@ def _combined(measure: Measure, parts: Sequence[tuple[NDArray[Any], int]]) -> ND
     if not fits(measure.bits):
         return np.asarray(total, dtype=object)
     return np.asarray(np.clip(total, -LIMIT, LIMIT), dtype=np.int64)
-
-
-def _placed(numbers: NDArray[Any], at: NDArray[np.int64], size: int) -> NDArray[Any]:
-    """The numbers at their groups' positions, zero elsewhere."""
-    made = np.zeros(size, dtype=numbers.dtype)
-    made[at] = numbers
-    return made

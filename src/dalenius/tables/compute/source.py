@@ -23,6 +23,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import ibis
+
 from dalenius.errors import SourceError
 from dalenius.tables.ask.query import Table
 from dalenius.tables.engines import engine_for, give, is_ibis, place_of
@@ -85,8 +87,6 @@ class Source:
 
     def upload(self, public: PublicTable) -> Any:
         """A public table inside the engine; sent once."""
-        import ibis
-
         if public.digest not in self._uploaded:
             self._uploaded[public.digest] = ibis.memtable(public.arrow)
         return self._uploaded[public.digest]

@@ -16,8 +16,9 @@ import ibis
 import ibis.expr.datatypes as dt
 
 from dalenius.errors import QueryRefused
-from dalenius.tables.engines.opened import UNUSABLE, Clean, Described, Opened
+from dalenius.tables.engines.opened import Clean, Described, Opened
 from dalenius.tables.engines.place import Place
+from dalenius.tables.engines.sqltext import UNUSABLE
 from dalenius.tables.facts.kinds import Kind
 from dalenius.tables.facts.schema import Schema
 from dalenius.tables.rows import total
@@ -37,7 +38,7 @@ not exhaust.
 
 LIMIT = 2**62
 LIMB = 23
-FACTS = ("name", "title", "opened", "operations", "functions", "casts")
+FACTS = ("name", "opened", "operations", "functions", "casts")
 
 
 class Engine(ABC):
@@ -45,8 +46,6 @@ class Engine(ABC):
 
     name: ClassVar[str]
     """As Ibis spells it."""
-    title: ClassVar[str]
-    """As people do."""
     opened: ClassVar[str]
     """What to give to have it opened, in words that follow "give"."""
     operations: ClassVar[Mapping[type[Any], str]]
@@ -124,16 +123,16 @@ class Engine(ABC):
         names: what the columns are called, where the engine does not know. forms: their clean forms, of columns r0,
         r1, ..., where the types do not tell.
         """
-        told = self.described(backend, relation)
-        raw = [f"r{i}" for i in range(len(told))]
-        read = forms or [self.clean(column.dtype, x) for x, column in zip(raw, told, strict=True)]
-        texts = [c.name for c, form in zip(told, read, strict=True) if form.kind == "text"]
+        columns = self.described(backend, relation)
+        raw = [f"r{i}" for i in range(len(columns))]
+        read = forms or [self.clean(column.dtype, x) for x, column in zip(raw, columns, strict=True)]
+        texts = [c.name for c, form in zip(columns, read, strict=True) if form.kind == "text"]
         odd = self.collated(backend, relation, texts) & set(texts) if texts else set()
         read = [
             replace(form, kind=None, dtype=UNUSABLE, identity=None) if column.name in odd else form
-            for column, form in zip(told, read, strict=True)
+            for column, form in zip(columns, read, strict=True)
         ]
-        named = zip(names or [column.name for column in told], told, read, strict=True)
+        named = zip(names or [column.name for column in columns], columns, read, strict=True)
         fields = tuple(form.field(name, column.nullable) for name, column, form in named)
         return Opened(self.view(backend, relation, raw, read), self, called, fields, backend, owned, kept)
 

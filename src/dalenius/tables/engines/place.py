@@ -93,14 +93,14 @@ class Place:
     @property
     def _files(self) -> set[tuple[int, int]]:
         """The files themselves: links, hard ones too, lead to the same."""
-        found = set()
+        files = set()
         for path in _listed(self.where):
             try:
                 facts = os.stat(path)
             except OSError:
                 continue
-            found.add((facts.st_dev, facts.st_ino))
-        return found
+            files.add((facts.st_dev, facts.st_ino))
+        return files
 
 
 def name_of(data: Any, table: str | None = None) -> str | None:

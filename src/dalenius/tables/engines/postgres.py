@@ -16,22 +16,11 @@ from typing import Any, ClassVar
 from urllib.parse import urlsplit
 
 from dalenius.errors import SourceError
+from dalenius.tables.engines import sqltext
 from dalenius.tables.engines.engine import Engine, builtin, wide_sum
-from dalenius.tables.engines.opened import (
-    DAYS,
-    MOMENTS,
-    UNUSABLE,
-    Clean,
-    Described,
-    Opened,
-    named_table,
-    no_table,
-    qualified,
-    selected,
-    within,
-)
+from dalenius.tables.engines.opened import Clean, Described, Opened, named_table, no_table
 from dalenius.tables.engines.place import Place, plain_name
-from dalenius.tables.facts.kinds import CLEAN, MOST, column_name, identity_name
+from dalenius.tables.facts.kinds import MOST
 from dalenius.tables.facts.schema import Schema
 from dalenius.tables.rows.total import CASTS, COMMON, SUMMED
 
@@ -56,7 +45,6 @@ class Postgres(Engine):
     """A server."""
 
     name = "postgres"
-    title = "PostgreSQL"
     opened = "a postgresql:// address and a table"
     functions: ClassVar[Mapping[str, str]] = {
         "convert_to": "s",
@@ -86,25 +74,25 @@ class Postgres(Engine):
             )
         backend = ibis.postgres.from_connection(connection)
         try:
-            described = self.described(backend, qualified(called))
+            described = self.described(backend, sqltext.qualified(called))
         except psycopg.Error:
             described = []
         if not described:
             backend.disconnect()
             raise no_table(called)
-        return self.cleaned(backend, qualified(called), called)
+        return self.cleaned(backend, sqltext.qualified(called), called)
 
     def place(self, data: Any, table: str | None) -> Place:
         """Host, port and database, however they are written; never a user, a password or an option."""
         try:
             from psycopg.conninfo import conninfo_to_dict
 
-            told: dict[str, Any] = dict(conninfo_to_dict(str(data)))
+            parts: dict[str, Any] = dict(conninfo_to_dict(str(data)))
         except Exception:  # it cannot be connected to either
-            told = {}
-        where = _server(told.get("host"), told.get("port"), told.get("dbname") or told.get("user"))
-        if told.get("service"):
-            where = f"service {told['service']}"
+            parts = {}
+        where = _server(parts.get("host"), parts.get("port"), parts.get("dbname") or parts.get("user"))
+        if parts.get("service"):
+            where = f"service {parts['service']}"
         return Place("postgres", where, plain_name(table, "public"))
 
     def place_given(self, backend: Any, table: str) -> Place:
@@ -115,7 +103,7 @@ class Postgres(Engine):
         return backend, f"({sql})"
 
     def described(self, backend: Any, relation: Any) -> list[Described]:
-        """A domain is told as what it is made of."""
+        """A domain is described as what it is made of."""
         with backend.con.cursor() as cursor:
             described = cursor.execute(f"SELECT * FROM {relation} AS t LIMIT 0").description
             codes = [column.type_code for column in described]
@@ -130,22 +118,22 @@ class Postgres(Engine):
         if dtype in INTEGERS:
             return Clean("integer", INTEGERS[dtype], f"CAST({x} AS BIGINT)")
         if dtype in ("float4", "float8"):
-            told = "float32" if dtype == "float4" else "float64"
+            shown = "float32" if dtype == "float4" else "float64"
             value = _number(f"CAST({x} AS DOUBLE PRECISION)", "DOUBLE PRECISION")
-            return Clean("number", told, value, nan=True)
+            return Clean("number", shown, value, nan=True)
         if dtype == "numeric":
             return Clean("number", "decimal", _number(x, "DECIMAL"), nan=True)
         if dtype.startswith("decimal("):  # never infinite, and within doubles
             value = f"CASE WHEN {x} < CAST('NaN' AS DECIMAL) THEN CAST({x} AS DOUBLE PRECISION) END"
             return Clean("number", dtype, value, nan=True)
         if dtype in ("text", "varchar", "uuid", "enum"):
-            told = "uuid" if dtype == "uuid" else "string"
-            return Clean("text", told, x if dtype == "text" else f"CAST({x} AS TEXT)")
+            shown = "uuid" if dtype == "uuid" else "string"
+            return Clean("text", shown, x if dtype == "text" else f"CAST({x} AS TEXT)")
         if dtype == "date":
-            return Clean("date", "date", within(x, *DAYS))
+            return Clean("date", "date", sqltext.within(x, *sqltext.DAYS))
         if dtype == "timestamp":
-            return Clean("timestamp", "timestamp(6)", within(x, *MOMENTS))
-        return Clean(None, UNUSABLE if dtype in ("bpchar", "citext", "name") else dtype)
+            return Clean("timestamp", "timestamp(6)", sqltext.within(x, *sqltext.MOMENTS))
+        return Clean(None, sqltext.UNUSABLE if dtype in ("bpchar", "citext", "name") else dtype)
 
     def collated(self, backend: Any, relation: Any, columns: Sequence[str]) -> set[str]:
         with backend.con.cursor() as cursor:
@@ -156,12 +144,10 @@ class Postgres(Engine):
             return set(columns) if cursor.execute(ANY_COLLATED).fetchall()[0][0] else set()
 
     def view(self, backend: Any, relation: Any, columns: Sequence[str], forms: Sequence[Clean]) -> Any:
-        types = {column_name(i): CLEAN[form.kind] for i, form in enumerate(forms) if form.kind is not None}
-        types |= {identity_name(i): "string" for i, form in enumerate(forms) if form.identity is not None}
         # OFFSET 0 keeps the planner from writing each clean column out wherever the question mentions it.
         source = f"{relation} AS t({', '.join(columns)})" if columns else f"{relation} AS t"
-        query = f"SELECT {selected(forms)} FROM {source} OFFSET 0"
-        return backend.sql(query, schema=types or {"no_column": "int32"})
+        query = f"SELECT {sqltext.selected(forms)} FROM {source} OFFSET 0"
+        return backend.sql(query, schema=sqltext.types(forms))
 
     def fetch(self, backend: Any, statement: Any) -> Any:
         return backend.to_pyarrow(statement)
@@ -170,9 +156,9 @@ class Postgres(Engine):
         backend.disconnect()
 
     def digest(self, text: Any) -> Any:
-        found = builtin("sha256", "binary", returns="binary")(_bytes(text))
+        sha = builtin("sha256", "binary", returns="binary")(_bytes(text))
         byte = builtin("get_byte", "binary", "int32", returns="int32")
-        return sum(byte(found, i).cast("int64") * 256 ** (2 - i) for i in range(3))
+        return sum(byte(sha, i).cast("int64") * 256 ** (2 - i) for i in range(3))
 
     def hexadecimal(self, text: Any) -> Any:
         return builtin("encode", "binary", "string", returns="string")(_bytes(text), "hex")
@@ -207,9 +193,9 @@ def _is_table(relation: str) -> bool:
     return not relation.startswith("(")
 
 
-def _type(column: Any, told: str) -> str:
-    narrow = told == "numeric" and column.precision is not None and column.precision <= 38
-    return f"decimal({column.precision}, {column.scale})" if narrow and 0 <= column.scale <= 38 else str(told)
+def _type(column: Any, name: str) -> str:
+    narrow = name == "numeric" and column.precision is not None and column.precision <= 38
+    return f"decimal({column.precision}, {column.scale})" if narrow and 0 <= column.scale <= 38 else str(name)
 
 
 def _server(host: Any, port: Any, database: Any) -> str:

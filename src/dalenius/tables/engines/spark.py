@@ -11,23 +11,13 @@ import contextlib
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
+import ibis
 import ibis.expr.operations as ops
 
 from dalenius.errors import SourceError
+from dalenius.tables.engines import sqltext
 from dalenius.tables.engines.engine import Engine, builtin, limbs
-from dalenius.tables.engines.opened import (
-    DAYS,
-    MOMENTS,
-    UNUSABLE,
-    Clean,
-    Described,
-    Opened,
-    named_table,
-    no_table,
-    numbers,
-    selected,
-    within,
-)
+from dalenius.tables.engines.opened import Clean, Described, Opened, named_table, no_table
 from dalenius.tables.engines.place import Place, plain_name
 from dalenius.tables.facts.kinds import MOST
 from dalenius.tables.facts.schema import Schema
@@ -51,7 +41,6 @@ class Spark(Engine):
     """A cluster, or one machine."""
 
     name = "pyspark"
-    title = "Spark"
     opened = "a Spark DataFrame"
     functions: ClassVar[Mapping[str, str]] = {"sha2": "si", "conv": "si", "hex": "s", "octet_length": "s"}
     casts = CASTS
@@ -68,8 +57,6 @@ class Spark(Engine):
         return type(data).__module__.partition(".")[0] == "pyspark"
 
     def open(self, data: Any, table: str | None, schema: Schema) -> Opened:
-        import ibis
-
         called, frame = "data", data
         if not hasattr(data, "sparkSession"):
             if not hasattr(data, "table"):
@@ -120,24 +107,24 @@ class Spark(Engine):
             return Clean("number", "float32" if kind == "FloatType" else "float64", _finite(x), nan=True)
         if kind in ("StringType", "VarcharType"):
             if getattr(dtype, "collation", None) not in (None, "UTF8_BINARY"):
-                return Clean(None, UNUSABLE)
+                return Clean(None, sqltext.UNUSABLE)
             # What is not UTF-8 is missing: mended, it could be taken for another text, or another unit.
             return Clean("text", "string", f"CASE WHEN {MEND.format(x)} = {x} THEN {x} END", nan=True)
         if kind == "DateType":
-            return Clean("date", "date", within(x, *DAYS))
+            return Clean("date", "date", sqltext.within(x, *sqltext.DAYS))
         if kind in ("TimestampType", "TimestampNTZType"):
             word = "TIMESTAMP_NTZ" if kind == "TimestampNTZType" else "TIMESTAMP"
-            first, last = (moment.replace("TIMESTAMP", word) for moment in MOMENTS)
-            return Clean("timestamp", "timestamp(6)", within(x, first, last))
+            first, last = (moment.replace("TIMESTAMP", word) for moment in sqltext.MOMENTS)
+            return Clean("timestamp", "timestamp(6)", sqltext.within(x, first, last))
         return Clean(None, dtype.simpleString())
 
     def collated(self, backend: Any, relation: Any, columns: Sequence[str]) -> set[str]:
         return set()  # the type tells, and `clean` has looked
 
     def view(self, backend: Any, relation: Any, columns: Sequence[str], forms: Sequence[Clean]) -> Any:
-        session, view = relation.sparkSession, f"dalenius_{next(numbers)}"
+        session, view = relation.sparkSession, sqltext.view_name()
         relation.toDF(*columns).createOrReplaceTempView(f"{view}_raw")
-        query = f"SELECT {selected(forms)} FROM {view}_raw"
+        query = f"SELECT {sqltext.selected(forms)} FROM {view}_raw"
         if int(session.version.split(".")[0]) < 4:
             for x in columns:
                 query = query.replace(MEND.format(x), MEND_3.format(x))

@@ -11,14 +11,19 @@ from __future__ import annotations
 
 import datetime
 import itertools
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+import pyarrow as pa
+
 from dalenius.core.checks import shown
+from dalenius.core.record import JSON
 from dalenius.errors import InvalidParameter, QueryRefused
+from dalenius.tables.facts.forms import key_records
 from dalenius.tables.facts.kinds import KEYS, Kind, fits
-from dalenius.tables.facts.public import PublicTable
+from dalenius.tables.facts.public import ARROW, PublicTable
 
 Key: TypeAlias = tuple[Any, ...]
 Code: TypeAlias = tuple[Any, ...]
@@ -34,6 +39,10 @@ MOST = 10_000_000
 @dataclass(frozen=True)
 class Discover:
     """The keys are to be discovered from the data, privately; see `discover`."""
+
+    def record(self) -> dict[str, JSON]:
+        """For the ledger."""
+        return {"kind": "discovered"}
 
 
 def discover() -> Discover:
@@ -66,6 +75,10 @@ class Keys:
     columns: tuple[str, ...]
     rows: tuple[Key, ...]
 
+    def record(self) -> dict[str, JSON]:
+        """For the ledger."""
+        return {"kind": "listed", "rows": key_records(self.rows)}
+
     def __len__(self) -> int:
         return len(self.rows)
 
@@ -74,15 +87,9 @@ class Keys:
 
     def arrow(self, kinds: tuple[Kind, ...], index: str, names: tuple[str, ...]) -> Any:
         """The keys as an Arrow table of columns `names`, and their position as `index`."""
-        import pyarrow as pa
-
-        types = {"integer": pa.int64(), "text": pa.string(), "bool": pa.bool_(), "date": pa.date32()}
-        columns = zip(*self.rows, strict=True)
-        made = {
-            name: pa.array(column, types[kind])
-            for name, column, kind in zip(names, columns, kinds, strict=True)
-        }
-        return pa.table(made | {index: pa.array(range(len(self.rows)), pa.int64())})
+        parts = zip(names, zip(*self.rows, strict=True), kinds, strict=True)
+        columns = {name: pa.array(values, ARROW[kind]) for name, values, kind in parts}
+        return pa.table(columns | {index: pa.array(range(len(self.rows)), pa.int64())})
 
 
 def read_key(code: Code, kinds: tuple[Kind, ...]) -> Key:
@@ -132,16 +139,14 @@ def table_keys(columns: tuple[str, ...], table: PublicTable) -> Keys:
 
 def checked_kinds(keys: Keys, kinds: Mapping[str, Kind | None]) -> tuple[Kind, ...]:
     """The kinds of the grouping columns, once every key is known to fit its column."""
-    found = []
-    for position, name in enumerate(keys.columns):
-        kind = group_kind(name, kinds[name])
-        for row in keys.rows:
-            if not fits(row[position], kind):
+    own = tuple(group_kind(name, kinds[name]) for name in keys.columns)
+    for row in keys.rows:
+        for name, kind, value in zip(keys.columns, own, row, strict=True):
+            if not fits(value, kind):
                 raise InvalidParameter(
-                    f"column {name!r} is of type {kind}, but its keys hold {row[position]!r}; list keys of that type."
+                    f"column {name!r} is of type {kind}, but its keys hold {value!r}; list keys of that type."
                 )
-        found.append(kind)
-    return tuple(found)
+    return own
 
 
 def group_kind(name: str, kind: Kind | None) -> Kind:
@@ -160,9 +165,7 @@ def _product(columns: tuple[str, ...], given: Mapping[Any, Any]) -> list[Key]:
             f"{', '.join(map(repr, columns))}."
         )
     lists = [list(given[name]) for name in columns]
-    size = 1
-    for values in lists:
-        size *= len(values)
+    size = math.prod(map(len, lists))
     if size > MOST:
         raise InvalidParameter(f"the keys combine to {size} groups; at most {MOST} are allowed.")
     return list(itertools.product(*lists))

@@ -1,4 +1,4 @@
-"""The end of a message about a word that is not known."""
+"""Which of the known words is meant, and the end of a message about one that is not known."""
 
 from __future__ import annotations
 
@@ -8,6 +8,16 @@ from dalenius.core.nearest import meant
 
 MOST = 12
 """Names listed in a message; more would be a wall of text."""
+
+
+def alike(word: str, known: Iterable[str]) -> list[str]:
+    """The words that one can stand for: that exactly, or else all that differ from it in capitals only.
+
+    >>> alike("Age", ["age", "AGE"]), alike("age", ["age", "AGE"])
+    (['age', 'AGE'], ['age'])
+    """
+    names = list(known)
+    return [word] if word in names else [name for name in names if name.lower() == word.lower()]
 
 
 def nearest(word: str, known: Iterable[str]) -> str:

@@ -24,7 +24,7 @@ class Problems:
     """
 
     def __init__(self) -> None:
-        self.found: list[Refused] = []
+        self.noted: list[Refused] = []
 
     def attempt(self, action: Callable[[], T]) -> T | None:
         """What the action gives; None, and a note, if it is refused."""
@@ -34,18 +34,19 @@ class Problems:
             self.add(problem)
             return None
 
-    def add(self, problem: Refused) -> None:
-        """One more; of several about the same thing only the first."""
+    def add(self, problem: Refused | str) -> None:
+        """One more (text: an InvalidParameter); of several about the same thing only the first."""
+        problem = InvalidParameter(problem) if isinstance(problem, str) else problem
         parts = problem.parts if isinstance(problem, Several) else [problem]
-        self.found += [part for part in parts if str(part) not in {str(known) for known in self.found}]
+        self.noted += [part for part in parts if str(part) not in {str(known) for known in self.noted}]
 
     def raise_any(self) -> None:
         """Raise what was found: the one, or one that tells them all."""
-        if len(self.found) == 1:
-            raise self.found[0] from None
-        if self.found:
-            refused = all(isinstance(part, QueryRefused) for part in self.found)
-            raise (SeveralRefused if refused else Several)(self.found) from None
+        if len(self.noted) == 1:
+            raise self.noted[0] from None
+        if self.noted:
+            refused = all(isinstance(part, QueryRefused) for part in self.noted)
+            raise (SeveralRefused if refused else Several)(self.noted) from None
 
 
 class Several(InvalidParameter):

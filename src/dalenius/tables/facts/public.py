@@ -3,13 +3,31 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+import json
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import ibis.expr.schema as sch
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyarrow import csv, parquet
+
+from dalenius.core.record import text
 from dalenius.errors import InvalidParameter, SourceError
+from dalenius.tables.facts.forms import constant_record
 from dalenius.tables.facts.kinds import CLEAN, MOST, Field, Kind, kind_of, public_name
+
+ARROW: Mapping[Kind, Any] = {
+    "integer": pa.int64(),
+    "text": pa.string(),
+    "bool": pa.bool_(),
+    "date": pa.date32(),
+    "timestamp": pa.timestamp("us"),
+}
+"""The clean form of each kind in Arrow, but of numbers, which need more than a cast."""
 
 
 @dataclass(frozen=True)
@@ -30,6 +48,21 @@ class PublicTable:
         if len(set(arrow.column_names)) != len(arrow.column_names):
             raise InvalidParameter("the public table has two columns of the same name; rename one.")
         return cls(_digest(arrow), _fields(arrow), arrow)
+
+    @cached_property
+    def usable_digest(self) -> str:
+        """SHA-256 over the columns that a question can use, for its record: for each a line with its name and type, and
+        a line with its values, which are of that type."""
+        digest, clean = hashlib.sha256(), self.sent(0)
+        used = (own for own in self.fields if own.kind is not None)
+        for own, name in zip(used, clean.names, strict=True):
+            values = [
+                None if value is None else constant_record(value)["is"]
+                for value in clean.arrow.column(name).to_pylist()
+            ]
+            for line in (text({"name": own.name, "type": own.kind}), json.dumps(values)):
+                digest.update(line.encode("ascii") + b"\n")
+        return digest.hexdigest()
 
     def __len__(self) -> int:
         return int(self.arrow.num_rows)
@@ -52,17 +85,13 @@ class PublicTable:
 
         number: how many public tables were joined before. The order is that of `fields`; the others are left out.
         """
-        names = [public_name(number, i) for i in range(len(self.fields))]
-        held = [
-            (name, f, _clean(self.arrow.column(i), f.kind))
-            for i, (name, f) in enumerate(zip(names, self.fields, strict=True))
-            if f.kind is not None
-        ]
-        import pyarrow as pa
-
-        arrow = pa.table([column for _, _, column in held], names=[name for name, _, _ in held])
-        fields = tuple(Field(name, CLEAN[f.kind], f.kind, f.nullable, False) for name, f, _ in held if f.kind)
-        return PublicTable(f"{self.digest}/{number}", fields, arrow)
+        columns, fields = {}, []
+        for i, own in enumerate(self.fields):
+            if own.kind is not None:
+                name = public_name(number, i)
+                columns[name] = _clean(self.arrow.column(i), own.kind)
+                fields.append(Field(name, CLEAN[own.kind], own.kind, own.nullable, False))
+        return PublicTable(f"{self.digest}/{number}", tuple(fields), pa.table(columns))
 
     def rows(self) -> Iterator[tuple[Any, ...]]:
         """The rows as Python values."""
@@ -70,8 +99,6 @@ class PublicTable:
 
 
 def _arrow(data: Any) -> Any:
-    import pyarrow as pa
-
     try:
         if isinstance(data, str | Path):
             return _read(Path(data))
@@ -99,38 +126,28 @@ def _read(path: Path) -> Any:
     if not path.is_file():
         raise SourceError(f"the public table {path} does not exist; check the path.")
     if path.suffix.lower() == ".csv":
-        from pyarrow import csv
-
         return csv.read_csv(path)
     if path.suffix.lower() in (".parquet", ".pq"):
-        from pyarrow import parquet
-
         return parquet.read_table(path)
     raise SourceError(f"the public table {path} must be a .csv or .parquet file.")
 
 
 def _fields(arrow: Any) -> tuple[Field, ...]:
-    import ibis.expr.schema as sch
-    import pyarrow as pa
-
-    made = []
+    fields = []
     # One by one: a type that is unknown to Ibis is of no use, but no reason to refuse the others.
     for name, column in zip(arrow.column_names, arrow.columns, strict=True):
         try:
             dtype = sch.infer(pa.table({"x": column}))["x"]
         except Exception:
-            made.append(Field(name, str(column.type), None, True))
+            fields.append(Field(name, str(column.type), None, True))
             continue
-        told = str(dtype).removeprefix("!")
-        made.append(Field(name, told, kind_of(dtype), column.null_count > 0, _has_nan(column)))
-    return tuple(made)
+        plain = str(dtype).removeprefix("!")
+        fields.append(Field(name, plain, kind_of(dtype), column.null_count > 0, _has_nan(column)))
+    return tuple(fields)
 
 
 def _clean(column: Any, kind: Kind) -> Any:
     """The clean form of a public column. It may fail, and say why: nobody's row is in it."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     if kind == "number":
         doubles = column.cast(pa.float64(), safe=False)
         doubles = pc.if_else(pc.is_nan(doubles), None, doubles)
@@ -139,26 +156,14 @@ def _clean(column: Any, kind: Kind) -> Any:
         )
     if kind == "text" and pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
-    types = {
-        "integer": pa.int64(),
-        "text": pa.string(),
-        "bool": pa.bool_(),
-        "date": pa.date32(),
-        "timestamp": pa.timestamp("us"),
-    }
-    return column.cast(types[kind], safe=kind != "timestamp")
+    return column.cast(ARROW[kind], safe=kind != "timestamp")
 
 
 def _has_nan(column: Any) -> bool:
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     return pa.types.is_floating(column.type) and bool(pc.any(pc.is_nan(column)).as_py())
 
 
 def _digest(arrow: Any) -> str:
-    import pyarrow as pa
-
     sink = pa.BufferOutputStream()
     plain = arrow.replace_schema_metadata(None).combine_chunks()
     with pa.ipc.new_stream(sink, plain.schema) as writer:

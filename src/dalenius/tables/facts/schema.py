@@ -32,7 +32,8 @@ from __future__ import annotations
 
 import datetime
 import math
-from collections.abc import Iterable, Iterator, Mapping
+import tomllib
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -125,8 +126,10 @@ def nulls_of(given: object, of: str) -> Nulls | None:
     raise InvalidParameter(f"nulls for {of} is {given!r}; it must be 'drop', 'never' or impute(constant).")
 
 
-def bounds_of(given: object, of: str) -> tuple[float, float]:
-    """(lower, upper) as floats, lower < upper."""
+def bounds_of(given: object, of: str) -> tuple[float, float] | None:
+    """(lower, upper) as floats, lower < upper; None where none are given."""
+    if given is None:
+        return None
     if isinstance(given, str) or not isinstance(given, Iterable):
         raise InvalidParameter(f"the bounds of {of} are {given!r}; they must be a pair (lower, upper).")
     pair = tuple(given)
@@ -165,21 +168,23 @@ class Column:
         nulls: Nulls | None = None,
         type: Kind | None = None,
     ) -> None:
-        object.__setattr__(self, "bounds", None if bounds is None else bounds_of(bounds, "a column"))
-        object.__setattr__(self, "categories", None if categories is None else categories_of(categories))
-        object.__setattr__(self, "nulls", nulls_of(nulls, "a column"))
         if type is not None and not is_one_of(type, *KINDS):
             meant = MEANT.get(str(type).lower())
             hint = f": write {meant!r}" if meant else ""
             raise InvalidParameter(
                 f"the type of a column is {type!r}; it must be one of {', '.join(KINDS)}{hint}."
             )
-        object.__setattr__(self, "type", type)
+        vars(self).update(
+            bounds=bounds_of(bounds, "a column"),
+            categories=categories_of(categories),
+            nulls=nulls_of(nulls, "a column"),
+            type=type,
+        )
 
     def __repr__(self) -> str:
-        told = {name: getattr(self, name) for name in ("bounds", "categories", "nulls", "type")}
+        facts = {name: getattr(self, name) for name in ("bounds", "categories", "nulls", "type")}
         return (
-            f"Column({', '.join(f'{name}={value!r}' for name, value in told.items() if value is not None)})"
+            f"Column({', '.join(f'{name}={value!r}' for name, value in facts.items() if value is not None)})"
         )
 
 
@@ -233,13 +238,11 @@ class Schema:
                 made[name] = column
         policy = problems.attempt(lambda: _for_all(nulls))
         problems.raise_any()
-        object.__setattr__(self, "columns", tuple(sorted(made.items())))
-        object.__setattr__(self, "nulls", policy)
         if records not in get_args(Records):
             raise InvalidParameter(
                 f"records is {records!r}; it must be 'lines' or 'quoted' (line breaks may stand inside quotes)."
             )
-        object.__setattr__(self, "records", records)
+        vars(self).update(columns=tuple(sorted(made.items())), nulls=policy, records=records)
 
     @classmethod
     def load(cls, path: str | Path) -> Schema:
@@ -263,12 +266,12 @@ class Schema:
         return cls.of(_read(checked_path("the description file", path)), str(path))
 
     @classmethod
-    def of(cls, told: Mapping[str, Any], name: str = "the description") -> Schema:
+    def of(cls, content: Mapping[str, Any], name: str = "the description") -> Schema:
         """The schema a description file holds, already parsed.
 
         Parameters
         ----------
-        told
+        content
             What the file says.
         name
             The file, for messages.
@@ -284,15 +287,13 @@ class Schema:
             If it says what cannot be.
         """
         problems = Problems()
-        problems.attempt(lambda: _only(told, ("columns", "nulls", "records"), name))
-        columns = told.get("columns", {})
+        problems.attempt(lambda: _only(content, ("columns", "nulls", "records"), name))
+        columns = content.get("columns", {})
         if not isinstance(columns, Mapping):
-            problems.add(
-                InvalidParameter(f"`columns` in {name} must be a table of columns, each with its facts.")
-            )
+            problems.add(f"`columns` in {name} must be a table of columns, each with its facts.")
             columns = {}
         made = problems.attempt(
-            lambda: cls(columns, nulls=told.get("nulls"), records=told.get("records", "lines"))
+            lambda: cls(columns, nulls=content.get("nulls"), records=content.get("records", "lines"))
         )
         problems.raise_any()
         assert made is not None
@@ -314,17 +315,14 @@ class Schema:
         own, problems = {f.name: f for f in fields}, Problems()
         for name, column in self.columns:
             if name not in own:
-                close = nearest(name, own)
                 problems.add(
-                    InvalidParameter(
-                        f"the schema describes a column {name!r}, which the data has not; {close}. (What a computed or "
-                        "joined column needs is said in the question.)"
-                    )
+                    f"the schema describes a column {name!r}, which the data has not; {nearest(name, own)}. (What a "
+                    "computed or joined column needs is said in the question.)"
                 )
                 continue
             for fault in _misfits(column, own[name].kind):
                 what = own[name].kind or f"of type {own[name].dtype}"
-                problems.add(InvalidParameter(f"column {name!r} is {what}, but the schema has {fault}."))
+                problems.add(f"column {name!r} is {what}, but the schema has {fault}.")
         problems.raise_any()
 
     def __getitem__(self, name: str) -> Column:
@@ -375,8 +373,10 @@ def _misfits(column: Column, kind: Kind | None) -> Iterator[str]:
         yield f"{column.nulls.value!r} to impute"
 
 
-def categories_of(given: Iterable[Constant]) -> tuple[Constant, ...]:
-    """A list of public categories, checked: different constants of one type."""
+def categories_of(given: Iterable[Constant] | None) -> tuple[Constant, ...] | None:
+    """A list of public categories, checked: different constants of one type; None where none are given."""
+    if given is None:
+        return None
     if isinstance(given, str) or not isinstance(given, Iterable):
         raise InvalidParameter(f"categories are {shown(given)}; they must be a list.")
     values = tuple(given)
@@ -393,16 +393,16 @@ def categories_of(given: Iterable[Constant]) -> tuple[Constant, ...]:
     return values
 
 
-def _column(name: str, told: object) -> Column:
+def _column(name: str, given: object) -> Column:
     if not is_text(name):
         raise InvalidParameter(f"{name!r} cannot name a column; a name is text, not empty.")
-    if isinstance(told, Column):
-        return told
-    if not isinstance(told, Mapping):
+    if isinstance(given, Column):
+        return given
+    if not isinstance(given, Mapping):
         raise InvalidParameter(
             f"what is said of column {name!r} must be a table of facts (bounds, categories, ...)."
         )
-    problems, facts = Problems(), dict(told)
+    problems, facts = Problems(), dict(given)
     of = f"the description of column {name!r}"
     problems.attempt(lambda: _only(facts, ("bounds", "categories", "nulls", "impute", "type"), of))
     policy = problems.attempt(lambda: _policy(facts, f"column {name!r}"))
@@ -422,46 +422,43 @@ def _fact(word: str, value: Any, of: str) -> None:
         raise InvalidParameter(f"in {of}: {problem}") from None
 
 
-def _policy(told: Mapping[str, Any], of: str) -> Nulls | None:
-    if "nulls" in told and "impute" in told:
+def _policy(facts: Mapping[str, Any], of: str) -> Nulls | None:
+    if "nulls" in facts and "impute" in facts:
         raise InvalidParameter(f"{of} has both `nulls` and `impute`; keep one.")
-    return Impute(told["impute"]) if "impute" in told else nulls_of(told.get("nulls"), of)
+    return Impute(facts["impute"]) if "impute" in facts else nulls_of(facts.get("nulls"), of)
 
 
-def _only(told: Mapping[str, Any], allowed: tuple[str, ...], name: str) -> None:
+def _only(given: Mapping[str, Any], allowed: tuple[str, ...], name: str) -> None:
     problems = Problems()
-    for word in told:
+    for word in given:
         if word not in allowed:
-            problems.add(InvalidParameter(f"{name} says {word!r}; {nearest(str(word), allowed)}."))
+            problems.add(f"{name} says {word!r}; {nearest(str(word), allowed)}.")
     problems.raise_any()
 
 
 def _read(path: Path) -> Mapping[str, Any]:
     if not path.is_file():
         raise InvalidParameter(f"the description file {path} does not exist; check the path.")
-    parse = {".toml": _toml, ".yaml": _yaml, ".yml": _yaml}.get(path.suffix.lower())
+    parse = PARSERS.get(path.suffix.lower())
     if parse is None:
         raise InvalidParameter(f"the description file {path} must end in .toml, .yaml or .yml.")
     try:
-        told = parse(path.read_text(encoding="utf-8"))
+        content = parse(path.read_text(encoding="utf-8"))
     except ModuleNotFoundError:
         raise InvalidParameter(
             f"{path} is YAML, which needs the package pyyaml; install it or use TOML."
         ) from None
     except Exception as problem:  # what the two parsers raise has no common ancestor
         raise InvalidParameter(f"{path} cannot be read as {path.suffix[1:].upper()}: {problem}") from None
-    if not isinstance(told, Mapping):
+    if not isinstance(content, Mapping):
         raise InvalidParameter(f"{path} must hold a table with `columns` and `nulls`.")
-    return told
-
-
-def _toml(text: str) -> object:
-    import tomllib
-
-    return tomllib.loads(text)
+    return content
 
 
 def _yaml(text: str) -> object:
     import yaml
 
     return yaml.safe_load(text)
+
+
+PARSERS: Mapping[str, Callable[[str], object]] = {".toml": tomllib.loads, ".yaml": _yaml, ".yml": _yaml}

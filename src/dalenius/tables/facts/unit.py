@@ -59,13 +59,13 @@ class Unit:
             )
         rows = count("max_rows", max_rows, 1)
         groups = rows if max_groups is None else count("max_groups", max_groups, 1)
-        self._set(column, rows, min(rows, groups))
+        vars(self).update(column=column, max_rows=rows, max_groups=min(rows, groups))
 
     @classmethod
     def rows(cls) -> Unit:
         """Every row is its own unit: one person, one row."""
         unit = cls.__new__(cls)
-        unit._set(None, 1, 1)
+        vars(unit).update(column=None, max_rows=1, max_groups=1)
         return unit
 
     def record(self) -> dict[str, Any]:
@@ -78,12 +78,8 @@ class Unit:
         """
         if self.column is None:
             return {"kind": "row"}
-        return {
-            "kind": "id",
-            "column": self.column,
-            "max_rows": self.max_rows,
-            "max_groups": self.max_groups,
-        }
+        limits = {"max_rows": self.max_rows, "max_groups": self.max_groups}
+        return {"kind": "id", "column": self.column, **limits}
 
     @classmethod
     def from_record(cls, record: Mapping[str, Any]) -> Unit:
@@ -113,11 +109,6 @@ class Unit:
     @property
     def is_row(self) -> bool:
         return self.column is None
-
-    def _set(self, column: str | None, max_rows: int, max_groups: int) -> None:
-        object.__setattr__(self, "column", column)
-        object.__setattr__(self, "max_rows", max_rows)
-        object.__setattr__(self, "max_groups", max_groups)
 
     def __repr__(self) -> str:
         if self.column is None:

@@ -5,24 +5,28 @@ from __future__ import annotations
 import bisect
 import itertools
 import math
-from collections.abc import Iterable
+import operator
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
+
+import ibis
 
 from dalenius.core.checks import count, number
 from dalenius.errors import InvalidParameter
+from dalenius.tables.facts.forms import NULLS, NUMBER, NUMBERS, PLAIN, Form, Recorded
 from dalenius.tables.facts.schema import Nulls, imputed_number
 from dalenius.tables.measures.gridding import LARGEST_POWER, clamp
-from dalenius.tables.rows.terms import Term, double, integer, null
+from dalenius.tables.rows.terms import Term, balanced, double, integer, null
 
 MOST = 2**20
 MOST_EDGES = 256
 
 
 @dataclass(frozen=True)
-class Bins:
+class Bins(Recorded):
     """Intervals [e0, e1), [e1, e2), ..., [e(n-1), en] of an expression; values beyond the ends go to the end
     bins.
 
@@ -38,6 +42,17 @@ class Bins:
     nulls: Nulls
     nullable: bool
     whole: bool
+
+    words: ClassVar[Mapping[str, Form]] = {
+        "expression": PLAIN.of("text"),
+        "lower": NUMBER,
+        "width": NUMBER,
+        "size": PLAIN,
+        "edges": NUMBERS.of("listed"),
+        "nulls": NULLS,
+        "missing": PLAIN.of("nullable"),
+        "whole": PLAIN,
+    }
 
     @property
     def edges(self) -> tuple[float, ...]:
@@ -61,23 +76,14 @@ class Bins:
 
     def _among(self, term: Term) -> Any:
         """How many of the inner edges are at or below the value."""
-        import ibis
-
         x = term.value.cast("float64")
         missing = self._missing()
         absent = null("int64") if missing is None else integer(self.bin(missing))
-        passed = [(x >= double(edge)).cast("int32") for edge in self.edges[1:-1]] or [
-            ibis.literal(0, "int32")
-        ]
-        while len(passed) > 1:  # in pairs: a tree, not a chain hundreds deep
-            passed = [
-                a + b for a, b in itertools.zip_longest(passed[::2], passed[1::2], fillvalue=ibis.literal(0))
-            ]
-        return ibis.cases((x.isnull(), absent), else_=passed[0].cast("int64"))
+        passed = [(x >= double(edge)).cast("int32") for edge in self.edges[1:-1]]
+        total = balanced(passed or [ibis.literal(0, "int32")], operator.add)
+        return ibis.cases((x.isnull(), absent), else_=total.cast("int64"))
 
     def _uniform(self, term: Term) -> Any:
-        import ibis
-
         missing = self._missing()
         x = clamp(term, self.lower, self._last, None if missing is None else min(missing, self._last))
         # One width is added first and one bin taken off after: nothing here is tiny, which PostgreSQL would refuse.
@@ -92,8 +98,6 @@ class Bins:
 
     def _clipped(self, index: Any) -> Any:
         """Within the bins, which `_last` proves it is already; null stays null, as it would not in LEAST."""
-        import ibis
-
         last = self.size - 1
         return ibis.cases((index < 0, integer(0)), (index > last, integer(last)), else_=index)
 
@@ -136,16 +140,9 @@ class Bins:
 
 def equal_bins(term: Term, text: str, bounds: tuple[float, float], size: int, nulls: Nulls) -> Bins:
     """So many bins of the same width between the bounds."""
-    lower, upper = bounds
-    size = count("the number of bins", size, 1)
-    if size > MOST:
-        raise InvalidParameter(f"{size} bins are asked for; at most {MOST} are allowed.")
+    (lower, upper), size = bounds, _size(size, 1)
     width = (upper - lower) / size
-    if (
-        not 2.0**-LARGEST_POWER < width < 2.0**LARGEST_POWER
-        or lower + width == lower
-        or upper - width == upper
-    ):
+    if not _tellable(width) or lower + width == lower or upper - width == upper:
         raise InvalidParameter(
             f"{size} bins between {lower:g} and {upper:g} are too narrow for doubles; ask for fewer."
         )
@@ -157,10 +154,7 @@ def fine_bins(term: Term, text: str, bounds: tuple[float, float], most: int, nul
 
     Whole numbers have a bin each if they fit.
     """
-    lower, upper = bounds
-    most = count("the number of bins", most, 2)
-    if most > MOST:
-        raise InvalidParameter(f"{most} bins are asked for; at most {MOST} are allowed.")
+    (lower, upper), most = bounds, _size(most, 2)
     power = math.frexp((upper - lower) / most)[1] - 1
     width = 2.0 ** (max(power, 0) if term.kind == "integer" else power)
     while True:
@@ -171,7 +165,7 @@ def fine_bins(term: Term, text: str, bounds: tuple[float, float], most: int, nul
             break
         width *= 2
     first = float(start * Fraction(width))
-    if not 2.0**-LARGEST_POWER < width < 2.0**LARGEST_POWER or abs(start) + size > 2**50:
+    if not _tellable(width) or abs(start) + size > 2**50:
         raise InvalidParameter(
             f"the bounds of {text!r} are too narrow for doubles; subtract a constant from the column."
         )
@@ -186,6 +180,17 @@ def listed_bins(term: Term, text: str, edges: Iterable[float], nulls: Nulls) -> 
     if any(a >= b for a, b in itertools.pairwise(listed)):
         raise InvalidParameter("the edges must increase.")
     return Bins(text, listed[0], 0.0, len(listed) - 1, listed, *_policy(term, text, nulls))
+
+
+def _size(size: int, least: int) -> int:
+    size = count("the number of bins", size, least)
+    if size > MOST:
+        raise InvalidParameter(f"{size} bins are asked for; at most {MOST} are allowed.")
+    return size
+
+
+def _tellable(width: float) -> bool:
+    return 2.0**-LARGEST_POWER < width < 2.0**LARGEST_POWER
 
 
 def _told_apart(bins: Bins) -> Bins:

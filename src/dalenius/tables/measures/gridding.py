@@ -23,11 +23,15 @@ One CASE clamps, keeps null, turns NaN into null (or into the imputed constant).
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, ClassVar
+
+import ibis
 
 from dalenius.errors import InvalidParameter, QueryRefused
+from dalenius.tables.facts.forms import FRACTION, NULLS, NUMBER, PLAIN, Form, Recorded
 from dalenius.tables.facts.kinds import Kind
 from dalenius.tables.facts.schema import Nulls, imputed_number
 from dalenius.tables.rows.terms import Term, double, integer, null
@@ -47,7 +51,7 @@ LARGEST_POWER = 400
 
 
 @dataclass(frozen=True)
-class Value:
+class Value(Recorded):
     """A column or expression on its grid.
 
     text: the canonical expression; kind: integer or number (conditions count as integers, 0 and 1).
@@ -63,6 +67,17 @@ class Value:
     centre: int
     nulls: Nulls
     nullable: bool
+
+    words: ClassVar[Mapping[str, Form]] = {
+        "expression": PLAIN.of("text"),
+        "type": PLAIN.of("kind"),
+        "lower": NUMBER,
+        "upper": NUMBER,
+        "step": FRACTION.of("granularity"),
+        "centre": PLAIN,
+        "nulls": NULLS,
+        "missing": PLAIN.of("nullable"),
+    }
 
     @property
     def low(self) -> int:
@@ -105,8 +120,6 @@ class Value:
         return self._integers(term) if self.exact else self._doubles(term)
 
     def _integers(self, term: Term) -> Any:
-        import ibis
-
         x = term.value.cast("int64")
         scale = int(1 / self.granularity)
         below, above = math.ceil(self.lower) - 1, math.floor(self.upper)
@@ -139,8 +152,6 @@ class Value:
 
 def clamp(term: Term, lower: float, upper: float, missing: float | None) -> Any:
     """The term in double precision, clamped; null becomes `missing` (None: null)."""
-    import ibis
-
     x = term.value.cast("float64")
     low, high = double(lower), double(upper)
     otherwise = null("float64") if missing is None else double(missing)

@@ -15,11 +15,16 @@ from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
+import ibis
 import numpy as np
 import numpy.typing as npt
 
+from dalenius.core.record import JSON, unknown
+from dalenius.errors import LedgerError
+from dalenius.tables.facts.forms import CONSTANTS, PLAIN, Form, Recorded
 from dalenius.tables.measures.bins import Bins
 from dalenius.tables.measures.gridding import Value
+from dalenius.tables.rows.terms import integer, null
 
 if TYPE_CHECKING:
     from dalenius.core.adjacency import Adjacency
@@ -48,10 +53,6 @@ class Frame:
 
     def count(self, given: Sequence[str]) -> Any:
         """How many rows have a value of these expressions."""
-        import ibis
-
-        from dalenius.tables.rows.terms import integer, null
-
         names = sorted({self.names[text] for text in given})
         if not names:
             return self.rows.count()
@@ -68,7 +69,7 @@ class Frame:
 
 
 @dataclass(frozen=True)
-class Measure(ABC):
+class Measure(Recorded, ABC):
     """One integer per group, or per bin of each group.
 
     values: what is summed. given: expressions a row must have a value of to count at all; empty when none can lack it.
@@ -82,6 +83,13 @@ class Measure(ABC):
     bins: Bins | None = None
     labels: tuple[Any, ...] = ()
 
+    words: ClassVar[Mapping[str, Form]] = {
+        "values": Form(Value.record, Value.from_record).several,
+        "given": PLAIN.several,
+        "origin": PLAIN,
+        "bins": Form(Bins.record, Bins.from_record).optional,
+        "labels": CONSTANTS,
+    }
     kind: ClassVar[str]
     """The word for it in records and explanations. It is written into ledgers and never changes."""
     once: ClassVar[bool] = False
@@ -90,6 +98,10 @@ class Measure(ABC):
     """Whether what is released estimates a number of rows or units."""
     adds_up: ClassVar[bool] = True
     """Whether the groups add up to the same measure of all rows."""
+
+    def record(self) -> dict[str, JSON]:
+        """Shown by this, an answer stays what it was, whatever grids and bins the code chooses today."""
+        return {"kind": self.kind, **super().record()}
 
     @property
     def range(self) -> tuple[int, int]:
@@ -140,10 +152,6 @@ class Measure(ABC):
 
     def _total(self, frame: Frame, x: Any, bits: int) -> list[tuple[Any, int]]:
         """The sum of x over the rows that have all that is needed."""
-        import ibis
-
-        from dalenius.tables.rows.terms import null
-
         own = {value.text for value in self.values}
         others = sorted({frame.names[text] for text in self.given if text not in own})
         if others:
@@ -192,8 +200,8 @@ class ValueSum(Measure):
     def sums(self, frame: Frame) -> list[tuple[Any, int]]:
         (value,) = self.values
         bits = max(abs(value.low), abs(value.high)).bit_length()
-        found = self._total(frame, frame.rows[frame.names[value]], bits)
-        return [*found, (frame.count(self.given), self.shift)] if self.shift else found
+        parts = self._total(frame, frame.rows[frame.names[value]], bits)
+        return [*parts, (frame.count(self.given), self.shift)] if self.shift else parts
 
     def typical(self, rows: float) -> float:
         return rows * (self.low + self.high) / 2 if self.origin == 0 else 0.0
@@ -288,6 +296,13 @@ KINDS: Mapping[str, type[Measure]] = {
     made.kind: made for made in (RowCount, UnitCount, ValueSum, ProductSum, BinCounts, FullestBin, BinOfRank)
 }
 """By the words for them in records."""
+
+
+def read_measure(record: Mapping[str, JSON]) -> Measure:
+    """The measure whose `record` this is."""
+    if record["kind"] not in KINDS:
+        raise unknown("a measure", record["kind"], LedgerError)
+    return KINDS[record["kind"]].from_record(record)
 
 
 def count(*given: str) -> Measure:

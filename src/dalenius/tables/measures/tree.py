@@ -30,10 +30,10 @@ def coarser(counts: Reals) -> list[Reals]:
     depth = levels(counts.shape[1])
     padded = np.zeros((len(counts), FAN**depth), dtype=counts.dtype)
     padded[:, : counts.shape[1]] = counts
-    found = [padded]
+    resolutions = [padded]
     for _ in range(depth - 1):
-        found.append(found[-1].reshape(len(counts), -1, FAN).sum(axis=2))
-    return found
+        resolutions.append(resolutions[-1].reshape(len(counts), -1, FAN).sum(axis=2))
+    return resolutions
 
 
 def consistent(noisy: list[Reals]) -> Reals:
@@ -43,12 +43,12 @@ def consistent(noisy: list[Reals]) -> Reals:
         below = best[-1].reshape(len(level), -1, FAN).sum(axis=2)
         weight = (FAN**height - FAN ** (height - 1)) / (FAN**height - 1)
         best.append(weight * level + (1 - weight) * below)
-    found = best[-1]
+    finest = best[-1]
     for level in reversed(best[:-1]):
         blocks = level.reshape(len(level), -1, FAN)
-        blocks = blocks + ((found - blocks.sum(axis=2)) / FAN)[:, :, None]
-        found = blocks.reshape(len(level), -1)
-    return found
+        blocks = blocks + ((finest - blocks.sum(axis=2)) / FAN)[:, :, None]
+        finest = blocks.reshape(len(level), -1)
+    return finest
 
 
 def totals(counts: Reals, bins: int) -> Reals:
@@ -64,14 +64,14 @@ def top(bins: int) -> int:
 
 def variances(bins: int, level: float, ends: Bins) -> list[tuple[Reals, Reals]]:
     """What each resolution adds to the variance of prefix - level * total, the finest first, in units of sigma^2;
-    and its share of the kurtosis, for Laplace noise.
+    and to its fourth cumulant, in units of that of one noise.
 
     ends: how many bins the prefixes have. Least squares leaves blocks whose deviations from the mean of their
     siblings are independent of all else, with the variance 1/a = 1 + 1/(FAN b) of a block whose parts have
     variance b. In a prefix, u siblings count in full and one with the fraction v that is evenly within it, so that
     they add a (u + v^2 - (u + v)^2 / FAN). The blocks of the top count with 1 - level, v - level or -level.
     """
-    found = []
+    parts = []
     inside = np.zeros(ends.shape)
     own, block = 1.0, 1
     depth = levels(bins)
@@ -87,11 +87,11 @@ def variances(bins: int, level: float, ends: Bins) -> list[tuple[Reals, Reals]]:
             part = full * (1 - level) ** 2 + some + rest * level**2
             fourth = full * (1 - level) ** 4 + some**2 + rest * level**4
             share = inside
-        found.append((own * part, 3 * own**2 * fourth))
+        parts.append((own * part, own**2 * fourth))
         inside = share
         own = 1 / (1 + 1 / (FAN * own))
         block *= FAN
-    return found
+    return parts
 
 
 def climbing(prefixes: Reals) -> Reals:
@@ -104,7 +104,7 @@ def climbing(prefixes: Reals) -> Reals:
 
 def reached(climbed: Reals, ranks: Reals) -> Bins:
     """The first bins in which the climbing counts (groups x bins) reach ranks (groups x anything)."""
-    found = np.empty(ranks.shape, dtype=np.int64)
+    bins = np.empty(ranks.shape, dtype=np.int64)
     for group, row in enumerate(climbed):
-        found[group] = np.searchsorted(row, ranks[group])
-    return np.asarray(np.minimum(found, climbed.shape[1] - 1))
+        bins[group] = np.searchsorted(row, ranks[group])
+    return np.asarray(np.minimum(bins, climbed.shape[1] - 1))

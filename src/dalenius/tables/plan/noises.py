@@ -35,7 +35,6 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from dalenius.calculus.guarantees import GDP, ZCDP, Guarantee, PureDP
 from dalenius.core.adjacency import ADD_REMOVE, Adjacency
@@ -45,10 +44,9 @@ from dalenius.errors import InvalidParameter, TooMuchNoise
 from dalenius.mechanisms import Gaussian, Geometric, Laplace, ReportNoisyMax
 from dalenius.noise import noisy_argmax
 from dalenius.tables.measures.measure import ChosenBin, Measure
+from dalenius.tables.measures.tree import Reals
 from dalenius.tables.plan.sensitivity import Sensitivity
 from dalenius.tables.statistics.laws import Law, Noisy, Normal, TwoSidedExponential, TwoSidedGeometric
-
-Reals = npt.NDArray[Any]
 
 SMALL = 1000
 """Whole-numbered noise (Geometric) up to this l1 sensitivity; beyond, Laplace on a fine grid costs the same."""
@@ -78,11 +76,6 @@ class Noise:
     def sigma(self) -> float:
         """The standard deviation of the noise of one cell."""
         return self.law.sigma
-
-    @property
-    def is_whole(self) -> bool:
-        """Whether the noise is on whole numbers; on a grid far finer than itself otherwise."""
-        return self.law.whole
 
     def release(self, counts: Reals) -> Reals:
         """What leaves, of the exact integers of all groups."""

@@ -29,7 +29,7 @@ class Sensitivity:
         return float_up(Fraction(root, 2**bits))
 
     def times(self, levels: int) -> Sensitivity:
-        """The same counts told several times over, at different resolutions."""
+        """Of the same counts released several times, at different resolutions."""
         return Sensitivity(self.l1 * levels, self.l2_squared * levels)
 
 

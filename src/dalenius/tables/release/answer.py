@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from dalenius.core.checks import confidence as checked_confidence
 from dalenius.core.checks import flag, is_one_of
@@ -58,9 +59,9 @@ class Answer:
             )
             for noise in self.plan.noises
         }
-        found = columns(self.plan.query, release(self.plan, ExactTable((), [()], nobody)), self.wanted)
+        shapes = columns(self.plan.query, release(self.plan, ExactTable((), [()], nobody)), self.wanted)
         none = np.empty(0)
-        return [replace(column, estimate=none, error=none, low=none, high=none) for column in found]
+        return [replace(column, estimate=none, error=none, low=none, high=none) for column in shapes]
 
     @property
     def keys(self) -> list[tuple[Any, ...]]:
@@ -140,7 +141,8 @@ class Answer:
 
     # -- other shapes ---------------------------------------------------------------------------------
 
-    def _table(self) -> dict[str, list[Any]]:
+    def to_dict(self) -> dict[str, list[Any]]:
+        """Columns by name: keys, then for each aggregate its estimate, error, low and high."""
         names = self.released.columns
         table: dict[str, list[Any]] = {name: [key[k] for key in self.keys] for k, name in enumerate(names)}
         for column in self.columns:
@@ -151,15 +153,11 @@ class Answer:
                 table[f"{column.name}_high"] = column.high.tolist()
         return table
 
-    def to_dict(self) -> dict[str, list[Any]]:
-        """Columns by name: keys, then for each aggregate its estimate, error, low and high."""
-        return self._table()
-
     def to_pandas(self) -> Any:
         """A pandas DataFrame."""
         import pandas as pd
 
-        frame = pd.DataFrame(self._table())
+        frame = pd.DataFrame(self.to_dict())
         frame.attrs = {"cost": self.cost, "from_the_record": self.free, "given": self.given}
         return frame
 
@@ -167,13 +165,11 @@ class Answer:
         """A Polars DataFrame."""
         import polars as pl
 
-        return pl.DataFrame(self._table())
+        return pl.DataFrame(self.to_dict())
 
     def to_arrow(self) -> Any:
         """An Arrow table."""
-        import pyarrow as pa
-
-        return pa.table(self._table())
+        return pa.table(self.to_dict())
 
     def to_markdown(self) -> str:
         """A Markdown table: estimate [low, high]."""
@@ -222,10 +218,10 @@ class Answer:
         return f"<Answer: {len(self)} rows, {len(self.columns)} columns{record}>"
 
     def _rows(self, most: int | None = None) -> list[list[str]]:
-        found = []
-        for k, key in enumerate(self.keys[:most]):
-            found.append([str(part) for part in key] + [_text(column, k) for column in self.columns])
-        return found
+        return [
+            [*map(str, key), *(_text(column, k) for column in self.columns)]
+            for k, key in enumerate(self.keys[:most])
+        ]
 
     def _note(self) -> str:
         kind = "all together" if self.wanted.simultaneous else "each"
@@ -295,11 +291,11 @@ _NOTE = "font:12px system-ui,sans-serif;color:#556"
 def _whole(values: Any) -> Any:
     """The nearest values that are not negative and have the same sum (of each column), then whole ones that do."""
     table = values.reshape(len(values), -1)
-    found = np.empty_like(table)
+    whole = np.empty_like(table)
     for k, column in enumerate(table.T):
         sum_of_all = max(0.0, float(np.rint(column.sum())))
         if sum_of_all == 0:
-            found[:, k] = 0.0
+            whole[:, k] = 0.0
             continue
         high = np.sort(column)[::-1]
         excess = (np.cumsum(high) - sum_of_all) / np.arange(1, len(high) + 1)
@@ -307,5 +303,5 @@ def _whole(values: Any) -> Any:
         down = np.floor(column)
         missing = int(sum_of_all - down.sum())
         down[np.argsort(down - column, kind="stable")[:missing]] += 1
-        found[:, k] = down
-    return found.reshape(values.shape)
+        whole[:, k] = down
+    return whole.reshape(values.shape)

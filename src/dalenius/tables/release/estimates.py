@@ -27,9 +27,8 @@ def columns(query: Query, released: Released, wanted: Wanted) -> list[Column]:
     """The columns of the answer to a query."""
     width = sum(aggregate.width(roles) for _, aggregate, roles in query.parts)
     failure = wanted.failure(max(1, width * len(released.keys)))
-    found: list[Column] = []
+    shown: list[Column] = []
     for name, aggregate, roles in query.parts:
-        limits = aggregate.limits(query.table.scope)
         made = aggregate.estimate(name, Inputs(roles, released, failure, wanted.sampling))
-        found += made if limits is None else [column.within(*limits) for column in made]
-    return found
+        shown += made if aggregate.limits is None else [column.within(*aggregate.limits) for column in made]
+    return shown

@@ -7,7 +7,7 @@ it was. Confidence is a matter of reading: it is chosen whenever the answer is l
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -16,13 +16,12 @@ import numpy as np
 from dalenius.core.record import JSON, exact, unknown
 from dalenius.errors import LedgerError
 from dalenius.tables.ask.query import Query
-from dalenius.tables.facts.constants import bounds_record, constant_record, read_constant
-from dalenius.tables.facts.keys import Key
+from dalenius.tables.facts.forms import NUMBERS, key_records, read_keys
 from dalenius.tables.measures import tree
-from dalenius.tables.measures.record import measure_record, read_measure
+from dalenius.tables.measures.measure import read_measure
 from dalenius.tables.plan.noises import LAWS
 from dalenius.tables.release.released import Released
-from dalenius.tables.statistics.laws import Law, Noisy, Normal, TwoSidedExponential
+from dalenius.tables.statistics.laws import Law, Noisy
 from dalenius.tables.statistics.ranks import Ranks
 
 
@@ -42,7 +41,7 @@ def answer_record(query: Query, released: Released) -> dict[str, JSON]:
         "roles": [{role: place[measure] for role, measure in roles} for roles in query.roles],
         "measures": [
             {
-                "measure": measure_record(measure),
+                "measure": measure.record(),
                 "noisy": _noisy_record(released.measures.get(measure)),
                 "ranks": ranks[measure],
             }
@@ -60,44 +59,29 @@ def read_answer(record: Mapping[str, JSON], query: Query) -> tuple[Query, Releas
     noisy, ranks = {}, {}
     for measure, kept in zip(measures, record["measures"], strict=True):
         if kept["noisy"] is not None:
-            noisy[measure] = _read_noisy(kept["noisy"])
+            noisy[measure] = Noisy(_read(kept["noisy"]["values"]), _read_law(kept["noisy"]["law"]))
         for one in kept["ranks"]:
             ranks[measure, tuple(float(level) for level in one["levels"])] = _read_ranks(one)
     released = Released(tuple(record["columns"]), read_keys(record["keys"]), noisy, ranks)
     return replace(query, roles=roles), released
 
 
-def key_records(keys: Iterable[Key]) -> list[list[JSON]]:
-    """Keys, each part with its type."""
-    return [[constant_record(part) for part in key] for key in keys]
-
-
-def read_keys(records: Iterable[Iterable[JSON]]) -> list[Key]:
-    """The keys that `key_records` wrote."""
-    return [tuple(read_constant(part) for part in key) for key in records]
-
-
 def _read_law(record: Mapping[str, JSON]) -> Law:
-    kind = LAWS.get(record["kind"])
-    if kind is None:
+    if record["kind"] not in LAWS:
         raise unknown("noise", record["kind"], LedgerError)
-    return kind.from_record(record)
+    return LAWS[record["kind"]].from_record(record)
 
 
 def _noisy_record(noisy: Noisy | None) -> dict[str, JSON] | None:
     return None if noisy is None else {"law": noisy.law.record(), "values": _written(noisy.values)}
 
 
-def _read_noisy(record: Mapping[str, JSON]) -> Noisy:
-    return Noisy(_read(record["values"]), _read_law(record["law"]))
-
-
 def _ranks_record(levels: tuple[float, ...], ranks: Ranks) -> dict[str, JSON]:
     """blocks: how many bins of one resolution make one of the next. offsets: those above; below are their negatives."""
     side = ranks.offsets.shape[1] // 2
     return {
-        "levels": bounds_record(levels),
-        "law": (Normal if ranks.gaussian else TwoSidedExponential)(ranks.sigma).record(),
+        "levels": NUMBERS.write(levels),
+        "law": ranks.law.record(),
         "blocks": tree.FAN,
         "total": _written(ranks.total),
         "best": ranks.best.tolist(),
@@ -109,11 +93,10 @@ def _ranks_record(levels: tuple[float, ...], ranks: Ranks) -> dict[str, JSON]:
 def _read_ranks(record: Mapping[str, JSON]) -> Ranks:
     if record["blocks"] != tree.FAN:
         raise unknown("quantiles", f"blocks of {record['blocks']!r}", LedgerError)
-    law = _read_law(record["law"])
     total, side = _read(record["total"]), _read(record["offsets"])
     offsets = np.concatenate((-side[:, ::-1], np.zeros((len(total), 1)), side), axis=1)
     best, reached = (np.array(record[word], dtype=np.int64) for word in ("best", "reached"))
-    return Ranks(total, law.sigma, law.gaussian, best, offsets, reached)
+    return Ranks(total, _read_law(record["law"]), best, offsets, reached)
 
 
 def _written(values: Any) -> JSON:

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
-
-import numpy.typing as npt
 
 from dalenius.tables.compute.exact import ExactTable
 from dalenius.tables.facts.keys import Key
@@ -15,8 +12,6 @@ from dalenius.tables.plan.noises import Noise
 from dalenius.tables.plan.plan import Plan
 from dalenius.tables.statistics.laws import Noisy as Noisy
 from dalenius.tables.statistics.ranks import Ranks, read
-
-Reals = npt.NDArray[Any]
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,9 +38,7 @@ def release(plan: Plan, exact: ExactTable) -> Released:
         if sets:
             counts = tree.consistent(noisy)
         for levels in sets:
-            ranks[noise.measure, levels] = read(
-                counts, noise.measure.size, levels, noise.sigma, noise.law.gaussian
-            )
+            ranks[noise.measure, levels] = read(counts, noise.measure.size, levels, noise.law.smooth)
     return Released(exact.columns, list(exact.keys), measures, ranks)
 
 
@@ -56,5 +49,5 @@ def counted(plan: Plan, noise: Noise) -> bool:
 
 def asked(plan: Plan, noise: Noise) -> list[tuple[float, ...]]:
     """The sets of levels whose quantiles are read from these bins."""
-    found = (aggregate.ranks for aggregate in plan.query.users(noise.measure))
-    return [levels for levels in dict.fromkeys(found) if levels]
+    sets = (aggregate.ranks for aggregate in plan.query.users(noise.measure))
+    return [levels for levels in dict.fromkeys(sets) if levels]

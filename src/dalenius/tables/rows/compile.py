@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import operator
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from decimal import Decimal, InvalidOperation
@@ -13,25 +14,21 @@ from sqlglot import exp
 
 from dalenius.errors import QueryRefused
 from dalenius.tables.facts.keys import is_storable
+from dalenius.tables.facts.kinds import NUMERIC, Kind
 from dalenius.tables.rows import terms, total
-from dalenius.tables.rows.expressions import parse, written
+from dalenius.tables.rows.expressions import written
 from dalenius.tables.rows.terms import Term
 
 COMPARISONS: Mapping[type, Callable[[Any, Any], Any]] = {
-    exp.EQ: lambda a, b: a == b,
-    exp.NEQ: lambda a, b: a != b,
-    exp.LT: lambda a, b: a < b,
-    exp.LTE: lambda a, b: a <= b,
-    exp.GT: lambda a, b: a > b,
-    exp.GTE: lambda a, b: a >= b,
+    exp.EQ: operator.eq,
+    exp.NEQ: operator.ne,
+    exp.LT: operator.lt,
+    exp.LTE: operator.le,
+    exp.GT: operator.gt,
+    exp.GTE: operator.ge,
 }
-PARTS = ("YEAR", "QUARTER", "MONTH", "DAY")
-DATE_FUNCTIONS: Mapping[type, str] = {
-    exp.Year: "YEAR",
-    exp.Quarter: "QUARTER",
-    exp.Month: "MONTH",
-    exp.Day: "DAY",
-}
+DATE_FUNCTIONS = {exp.Year: "YEAR", exp.Quarter: "QUARTER", exp.Month: "MONTH", exp.Day: "DAY"}
+PARTS = tuple(DATE_FUNCTIONS.values())
 ARITHMETIC = (exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Mod)
 
 ORDINARY = frozenset({"this", "expression", "expressions"})
@@ -79,11 +76,6 @@ class Columns(Protocol):
         """The term of a column by its name in the query, or QueryRefused."""
 
 
-def compile_text(text: str, columns: Columns, what: str = "the expression") -> Term:
-    """The Term of an expression given as text."""
-    return compile_tree(parse(text, what), columns, what)
-
-
 def compile_tree(tree: Any, columns: Columns, what: str = "the expression") -> Term:
     problem = (
         "it could overflow: so many columns are multiplied that their product may leave the range of doubles."
@@ -91,9 +83,9 @@ def compile_tree(tree: Any, columns: Columns, what: str = "the expression") -> T
     try:
         for reach in terms.REACHES:
             try:
-                found = _Compiler(columns, reach)(tree)
-                total.check(found.value)
-                return found
+                term = _Compiler(columns, reach)(tree)
+                total.check(term.value)
+                return term
             except terms.TooFar:
                 continue
     except QueryRefused as refused:
@@ -113,22 +105,22 @@ class _Compiler:
             exp.Literal: self.literal,
             exp.Boolean: lambda e: terms.literal(bool(e.this)),
             exp.Null: lambda e: Term(ibis.null(), None, True),
-            exp.And: lambda e: self.logic(e, lambda a, b: a & b),
-            exp.Or: lambda e: self.logic(e, lambda a, b: a | b),
+            exp.And: lambda e: self.logic(e, operator.and_),
+            exp.Or: lambda e: self.logic(e, operator.or_),
             exp.Not: self.negation,
             exp.Neg: lambda e: terms.negate(self.number(e.this), reach),
             exp.Between: self.between,
             exp.In: self.member,
             exp.Is: self.is_null,
             exp.Case: self.case,
-            exp.If: self.if_,
+            exp.If: lambda e: self.choose([(e.this, e.args["true"])], e.args.get("false")),
             exp.Coalesce: self.coalesce,
             exp.Nullif: self.nullif,
             exp.Least: lambda e: self.extreme(e, ibis.least),
             exp.Greatest: lambda e: self.extreme(e, ibis.greatest),
             exp.Abs: lambda e: terms.magnitude(self.number(e.this), reach),
-            exp.Floor: lambda e: self.rounded(e, up=False),
-            exp.Ceil: lambda e: self.rounded(e, up=True),
+            exp.Floor: lambda e: terms.rounded(self.number(e.this), up=False),
+            exp.Ceil: lambda e: terms.rounded(self.number(e.this), up=True),
             exp.Sqrt: lambda e: terms.root(self.number(e.this), reach),
             exp.Extract: lambda e: self.part(str(e.this).upper(), e.expression),
             exp.Like: self.like,
@@ -136,7 +128,7 @@ class _Compiler:
         }
         self.rules |= dict.fromkeys(COMPARISONS, self.compare)
         self.rules |= dict.fromkeys(ARITHMETIC, self.arithmetic)
-        self.rules |= dict.fromkeys(DATE_FUNCTIONS, self.date_function)
+        self.rules |= dict.fromkeys(DATE_FUNCTIONS, lambda e: self.part(DATE_FUNCTIONS[type(e)], e.this))
 
     def __call__(self, tree: Any) -> Term:
         rule = self.rules.get(type(tree))
@@ -162,22 +154,22 @@ class _Compiler:
         except (InvalidOperation, ValueError, OverflowError):
             raise QueryRefused(f"{tree.this!r} is not a number.") from None
 
-    def number(self, tree: Any) -> Term:
+    def of_kind(self, tree: Any, kinds: tuple[Kind, ...], what: str) -> Term:
         term = self(tree)
-        if not term.numeric:
-            raise QueryRefused(f"{written(tree)} is {_named(term)}; a number is needed here.")
+        if term.kind not in kinds:
+            raise QueryRefused(f"{written(tree)} is {_named(term)}; {what} is needed here.")
         return term
 
+    def number(self, tree: Any) -> Term:
+        return self.of_kind(tree, NUMERIC, "a number")
+
     def condition(self, tree: Any) -> Term:
-        term = self(tree)
-        if term.kind != "bool":
-            raise QueryRefused(f"{written(tree)} is {_named(term)}; a condition is needed here.")
-        return term
+        return self.of_kind(tree, ("bool",), "a condition")
 
     def logic(self, tree: Any, combine: Callable[[Any, Any], Any]) -> Term:
         # A chain of ANDs leans left and can be thousands long: walk it, do not recurse.
         parts = [self.condition(part) for part in tree.flatten()]
-        return terms.truth(_combined([part.value for part in parts], combine), *parts)
+        return terms.truth(terms.balanced([part.value for part in parts], combine), *parts)
 
     def negation(self, tree: Any) -> Term:
         inner = self.condition(tree.this)
@@ -206,13 +198,13 @@ class _Compiler:
         return terms.truth(COMPARISONS[type(tree)](a.value, b.value), a, b)
 
     def comparable(self, *trees: Any) -> list[Term]:
-        found = [self(tree) for tree in trees]
-        if any(t.kind is None for t in found):
+        compared = [self(tree) for tree in trees]
+        kinds = {t.kind for t in compared}
+        if None in kinds:
             raise QueryRefused("a comparison with NULL is never true; write IS NULL or IS NOT NULL.")
-        kinds = {t.kind for t in found}
         if kinds & {"date", "timestamp"}:
-            found = [_moment(t) for t in found]
-        return terms.alike(found, "the comparison")
+            compared = [_moment(t) for t in compared]
+        return terms.alike(compared, "the comparison")
 
     def between(self, tree: Any) -> Term:
         low = self.compare(exp.GTE(this=tree.this, expression=tree.args["low"]))
@@ -220,15 +212,12 @@ class _Compiler:
         return terms.truth(low.value & high.value, low, high)
 
     def member(self, tree: Any) -> Term:
-        listed = tree.expressions
-        if not listed:
-            raise QueryRefused("IN needs a list of constants.")
-        x, *values = self.comparable(tree.this, *listed)
-        if any(v.constant is None for v in values):
+        x, *values = self.comparable(tree.this, *tree.expressions)
+        if not values or any(v.constant is None for v in values):
             raise QueryRefused("IN needs a list of constants.")
         # Not isin: Ibis writes `x IN (...) IS NULL` without brackets, which is no SQL to Spark.
         equal = [x.value == v.value for v in values]
-        return terms.truth(_combined(equal, lambda a, b: a | b), x)
+        return terms.truth(terms.balanced(equal, operator.or_), x)
 
     def is_null(self, tree: Any) -> Term:
         if isinstance(tree.expression, exp.Boolean):
@@ -249,9 +238,6 @@ class _Compiler:
         branches = [(branch.this, branch.args["true"]) for branch in tree.args["ifs"]]
         return self.choose(branches, tree.args.get("default"))
 
-    def if_(self, tree: Any) -> Term:
-        return self.choose([(tree.this, tree.args["true"])], tree.args.get("false"))
-
     def choose(self, branches: list[tuple[Any, Any]], default: Any) -> Term:
         conditions = [self.condition(condition) for condition, _ in branches]
         outcomes = [self(outcome) for _, outcome in branches]
@@ -261,20 +247,17 @@ class _Compiler:
             raise QueryRefused("CASE has no outcome other than NULL.")
         *values, otherwise = (t.value for t in outcomes)
         pairs = [(c.value, v) for c, v in zip(conditions, values, strict=True)]
-        chosen = terms.merged(
-            outcomes,
-            ibis.cases(*pairs, else_=otherwise),
-            nullable=any(t.nullable for t in outcomes),
-        )
+        value = ibis.cases(*pairs, else_=otherwise)
+        chosen = terms.merged(outcomes, value, nullable=any(t.nullable for t in outcomes))
         undeclared = chosen.undeclared.union(*(c.undeclared for c in conditions))
         return replace(chosen, undeclared=undeclared, size=chosen.size + sum(c.size for c in conditions))
 
     def coalesce(self, tree: Any) -> Term:
-        found = terms.alike([self(t) for t in (tree.this, *tree.expressions)], "COALESCE")
-        if any(t.kind is None for t in found):
+        parts = terms.alike([self(t) for t in (tree.this, *tree.expressions)], "COALESCE")
+        if any(t.kind is None for t in parts):
             raise QueryRefused("COALESCE of NULL; leave it out.")
-        filled = not found[-1].nullable
-        merged = terms.merged(found, ibis.coalesce(*(t.value for t in found)), nullable=not filled)
+        filled = not parts[-1].nullable
+        merged = terms.merged(parts, ibis.coalesce(*(t.value for t in parts)), nullable=not filled)
         # COALESCE(x, 0) declares in the query itself what becomes of missing values.
         return replace(merged, undeclared=frozenset()) if filled else merged
 
@@ -285,26 +268,15 @@ class _Compiler:
         )
 
     def extreme(self, tree: Any, pick: Callable[..., Any]) -> Term:
-        found = terms.alike(
-            [self.number(t) for t in (tree.this, *tree.expressions)], type(tree).__name__.upper()
-        )
+        parts = [self.number(t) for t in (tree.this, *tree.expressions)]
+        parts = terms.alike(parts, type(tree).__name__.upper())
         # All engines pass over nulls here: the result is null only when every argument is.
-        return terms.merged(found, pick(*(t.value for t in found)), nullable=all(t.nullable for t in found))
-
-    def rounded(self, tree: Any, up: bool) -> Term:
-        if tree.args.get("decimals") is not None or tree.args.get("to") is not None:
-            raise QueryRefused("FLOOR and CEIL take one argument.")
-        return terms.rounded(self.number(tree.this), self.reach, up)
-
-    def date_function(self, tree: Any) -> Term:
-        return self.part(DATE_FUNCTIONS[type(tree)], tree.this)
+        return terms.merged(parts, pick(*(t.value for t in parts)), nullable=all(t.nullable for t in parts))
 
     def part(self, name: str, tree: Any) -> Term:
         if name not in PARTS:
             raise QueryRefused(f"EXTRACT({name} ...) is not available; use {', '.join(PARTS)}.")
-        d = self(tree)
-        if d.kind not in ("date", "timestamp"):
-            raise QueryRefused(f"{written(tree)} is {_named(d)}; a date is needed here.")
+        d = self.of_kind(tree, ("date", "timestamp"), "a date")
         value = getattr(d.value, name.lower())().cast("int64")
         return Term(value, "integer", d.nullable, d.undeclared, top=14, bottom=0, whole=True, size=d.size)
 
@@ -355,14 +327,6 @@ def refusal(tree: Any) -> str:
     if isinstance(tree, exp.Anonymous):
         return f"there is no function {name!r}."
     return f"{name!r} is not in the language of expressions (see dalenius.tables.rows.expressions)."
-
-
-def _combined(values: list[Any], combine: Callable[[Any, Any], Any]) -> Any:
-    """In pairs: a tree, not a chain thousands deep, which engines refuse."""
-    while len(values) > 1:
-        paired = [combine(a, b) for a, b in zip(values[::2], values[1::2], strict=False)]
-        values = paired + values[len(paired) * 2 :]
-    return values[0]
 
 
 def _named(term: Term) -> str:

@@ -23,6 +23,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from sqlglot import exp, parse_one
+from sqlglot.errors import SqlglotError
+
 from dalenius.errors import QueryRefused
 from dalenius.tables.facts.kinds import is_text
 
@@ -32,9 +35,6 @@ LONGEST = 20_000
 
 def parse(text: str, what: str = "the expression") -> Any:
     """The syntax tree of one expression, or QueryRefused."""
-    from sqlglot import exp, parse_one
-    from sqlglot.errors import SqlglotError
-
     if not is_text(text):
         raise QueryRefused(f"{what} is {text!r}; it must be an SQL expression, like 'age >= 18'.")
     if len(text) > LONGEST:
@@ -55,8 +55,6 @@ def parse(text: str, what: str = "the expression") -> Any:
 
 def _in_brackets(tree: Any, what: str) -> None:
     """`1 < a < 5` is refused by SQL; a parser that reads it as (1 < a) < 5 must not answer it."""
-    from sqlglot import exp
-
     compared = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.Is, exp.In, exp.Between, exp.Like)
     for node in tree.find_all(*compared):
         sides = (node.args.get(part) for part in ("this", "expression", "low", "high"))
@@ -64,6 +62,16 @@ def _in_brackets(tree: Any, what: str) -> None:
             raise QueryRefused(
                 f"{what}: {written(node)} can be read in two ways; put a part of it in brackets."
             )
+
+
+def plain(tree: Any) -> Any:
+    """The tree without brackets that change nothing: around all of it, around other brackets, a name or a constant."""
+    atoms = (exp.Paren, exp.Column, exp.Literal, exp.Boolean, exp.Null)
+    root = exp.Paren(this=tree.copy())
+    for node in list(root.find_all(exp.Paren)):
+        if node is not root and (isinstance(node.parent, exp.Paren) or isinstance(node.this, atoms)):
+            node.replace(node.this)
+    return root.this.pop()
 
 
 def quoted(name: str) -> str:

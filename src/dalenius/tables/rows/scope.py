@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from typing import Any
 
 import ibis
 from sqlglot import exp
@@ -21,20 +20,17 @@ from dalenius.tables.facts.kinds import (
     needs_identity,
     public_name,
 )
-from dalenius.tables.facts.nearest import nearest
-from dalenius.tables.facts.public import PublicTable
+from dalenius.tables.facts.nearest import alike, nearest
 from dalenius.tables.facts.schema import HOW_TO_DECLARE, Impute, Nulls, Schema
 from dalenius.tables.rows.compile import compile_tree
-from dalenius.tables.rows.expressions import parse, quoted, written
+from dalenius.tables.rows.expressions import parse, plain, quoted, written
 from dalenius.tables.rows.reading import read
-from dalenius.tables.rows.steps import Compute, Filter, Join, Step
+from dalenius.tables.rows.steps import Join, Upload
 from dalenius.tables.rows.terms import Term
-
-Upload: TypeAlias = Callable[[PublicTable], Any]
 
 
 @dataclass(frozen=True)
-class FoundArgument:
+class Argument:
     """An aggregate's argument: a number, its canonical text, bounds and policy."""
 
     term: Term
@@ -66,26 +62,26 @@ class Scope:
     def names(self) -> tuple[str, ...]:
         return (*self.fields, *self.computed)
 
-    def apply(self, step: Step, upload: Upload) -> None:
-        if isinstance(step, Filter):
-            self._filter(step)
-        elif isinstance(step, Compute):
-            self._compute(step)
-        else:
-            self._join(step, upload)
-
     def resolve(self, name: str) -> str:
         """The column meant by a name: exactly, or alone when capitals are ignored."""
-        if name in self._inside:
-            return name
-        close = [known for known in self.names if known.lower() == name.lower()]
-        if len(close) == 1:
-            return close[0]
-        if close:
+        meant = alike(name, self.names)
+        if not meant:
+            raise QueryRefused(f"there is no column {name!r}; {nearest(name, self.names)}.")
+        if len(meant) > 1:
             raise QueryRefused(
-                f"{name!r} may mean {' or '.join(map(repr, close))}; write it with the right capitals."
+                f"{name!r} may mean {' or '.join(map(repr, meant))}; write it with the right capitals."
             )
-        raise QueryRefused(f"there is no column {name!r}; {nearest(name, self.names)}.")
+        return meant[0]
+
+    def named(self, text: str) -> str | None:
+        """The column that a text is the name of, in double quotes or as it is; None for an expression.
+
+        Quotes first: the canonical text of a column must never be taken for the name of another.
+        """
+        inner = text[1:-1].replace('""', '"')
+        if text == quoted(inner) and inner in self._inside:
+            return inner
+        return text if text in self._inside else None
 
     def column(self, name: str, nulls: Nulls | None = None) -> Term:
         """The term of a column, under its declared policy or the one given."""
@@ -105,10 +101,9 @@ class Scope:
         return self.rows[self._inside[name]], "integer" if kind == "integer" else "text"
 
     def canonical(self, text: str, what: str) -> str:
-        """The text with every column named exactly, in quotes."""
-        if text in self.names:
-            return quoted(text)
-        return written(self._named(parse(text, what)))
+        """The text in its one spelling: every column named exactly, in quotes, and no brackets without use."""
+        name = self.named(text)
+        return written(plain(self._renamed(parse(text, what)))) if name is None else quoted(name)
 
     def condition(self, text: str, what: str) -> Term:
         term = self.declared(text, None, what)
@@ -129,7 +124,7 @@ class Scope:
 
     def argument(
         self, text: str, bounds: tuple[float, float] | None, nulls: Nulls | None, what: str
-    ) -> FoundArgument:
+    ) -> Argument:
         """An aggregate's argument as a number; a condition counts as 0 and 1."""
         canonical = self.canonical(text, what)
         name = self._bare(canonical, what)
@@ -156,7 +151,7 @@ class Scope:
             policy = "drop" if term.nullable else "never"
         if not condition and isinstance(policy, Impute) and isinstance(policy.value, bool):
             raise InvalidParameter(f"{policy.value} cannot be imputed for {text!r}, which is a number.")
-        return FoundArgument(term, canonical, bounds, policy, condition)
+        return Argument(term, canonical, bounds, policy, condition)
 
     def present(self, text: str, nulls: Nulls | None, what: str) -> tuple[str, ...]:
         """The expression a row must have a value of, or nothing when it always has one."""
@@ -171,14 +166,13 @@ class Scope:
 
     def _bare(self, text: str, what: str) -> str | None:
         """The column, when the text is nothing else."""
-        if text in self.names:
-            return text
-        tree = parse(text, what)
-        while isinstance(tree, exp.Paren):
-            tree = tree.this
+        name = self.named(text)
+        if name is not None:
+            return name
+        tree = plain(parse(text, what))
         return self.resolve(tree.name) if isinstance(tree, exp.Column) and not tree.table else None
 
-    def _named(self, tree: Any) -> Any:
+    def _renamed(self, tree: Any) -> Any:
         def rename(node: Any) -> Any:
             if not isinstance(node, exp.Column) or not isinstance(node.this, exp.Identifier):
                 return node
@@ -188,56 +182,49 @@ class Scope:
 
         return tree.transform(rename)
 
-    def _filter(self, step: Filter) -> None:
-        term = self.condition(step.condition, "the filter")
-        self.rows = self.rows.filter(term.value)
+    # The steps
 
-    def _compute(self, step: Compute) -> None:
-        term = self.declared(step.text, None, f"column {step.name!r}")
+    def filter(self, condition: str) -> None:
+        """Keep rows for which the condition holds."""
+        self.rows = self.rows.filter(self.condition(condition, "the filter").value)
+
+    def compute(self, name: str, text: str) -> None:
+        """One more column."""
+        term = self.declared(text, None, f"column {name!r}")
         if term.kind is None:
-            raise QueryRefused(f"column {step.name!r} is always null.")
-        if step.name in self._inside:
-            raise QueryRefused(f"there is a column {step.name!r} already; choose another name.")
-        inside = self._inside[step.name] = computed_name(len(self.computed))
+            raise QueryRefused(f"column {name!r} is always null.")
+        if name in self._inside:
+            raise QueryRefused(f"there is a column {name!r} already; choose another name.")
+        inside = self._inside[name] = computed_name(len(self.computed))
         self.rows = self.rows.mutate(**{inside: term.value})
-        self.computed[step.name] = term
+        self.computed[name] = term
 
-    def _join(self, step: Join, upload: Upload) -> None:
-        facts = {f.name: (i, f) for i, f in enumerate(step.table.fields)}
-        shared = {theirs for _, theirs in step.on}
-        added = [f for f in step.table.fields if f.name not in shared]
-        for f in added:
+    def join(self, step: Join, upload: Upload) -> None:
+        """The columns of a public table."""
+        number, before, match = self._joined, list(self.rows.columns), []
+        theirs = {f.name: (public_name(number, i), f.kind) for i, f in enumerate(step.table.fields)}
+        for f in step.added:
             if f.name in self._inside:
                 raise QueryRefused(
                     f"the public table and the data both have a column {f.name!r}; rename it in the public table."
                 )
-        number, before = self._joined, list(self.rows.columns)
         right = upload(step.table.sent(number))
-        match = []
-        for name, theirs in step.on:
-            (position, their), left = facts[theirs], self.column(name)
-            if left.kind not in KEYS or their.kind != left.kind:
+        for name, other in step.on:
+            (inside, kind), left = theirs[other], self.column(name)
+            if left.kind not in KEYS or kind != left.kind:
                 raise QueryRefused(
-                    f"column {name!r} is of type {left.kind} and {theirs!r} of the public table of type {their.kind}; "
-                    "to join, both must be whole numbers, text, dates or conditions, and the same."
+                    f"column {name!r} is of type {left.kind} and {other!r} of the public table of type {kind}; to "
+                    "join, both must be whole numbers, text, dates or conditions, and the same."
                 )
-            match.append(left.value == right[public_name(number, position)])
+            match.append(left.value == right[inside])
         joined = self.rows.join(right, match, how=step.how)
-        new = [public_name(number, facts[f.name][0]) for f in added if f.kind is not None]
+        new = [theirs[f.name][0] for f in step.added if f.kind is not None]
         self.rows = joined.select([joined[name] for name in (*before, *new)])
         self._joined += 1
-        for f in added:
-            self._inside[f.name] = public_name(number, facts[f.name][0])
-            self.fields[f.name] = replace(f, nullable=f.nullable or step.how == "left")
+        for f in step.added:
+            self._inside[f.name], self.fields[f.name] = theirs[f.name][0], f
 
 
 def _listed(names: frozenset[str]) -> str:
     words = [f"column {name!r}" for name in sorted(names)]
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
-
-
-def terms_of(scope: Scope, texts: Mapping[Any, tuple[str, Nulls]]) -> dict[Any, Term]:
-    """The terms of several arguments, each under its own policy."""
-    return {
-        key: scope.argument(text, (0.0, 1.0), nulls, "the query").term for key, (text, nulls) in texts.items()
-    }

@@ -17,8 +17,11 @@ out of its argument itself. Operations on constants are carried out here, so tha
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
+
+import ibis
 
 from dalenius.errors import QueryRefused
 from dalenius.tables.facts.kinds import NUMERIC, Kind
@@ -80,48 +83,31 @@ class Term:
 def double(x: float) -> Any:
     """A constant in double precision. As text: a bare 0.1 is a decimal to the engines, rounded in their own
     ways."""
-    import ibis
-
     return ibis.literal(repr(float(x))).cast("float64")
 
 
 def integer(x: int) -> Any:
     """A constant of 64 bits. As text: a bare 5 is 32 bits wide to the engines, and its square may not fit."""
-    import ibis
-
     return ibis.literal(str(int(x))).cast("int64")
 
 
 def null(dtype: str) -> Any:
-    import ibis
-
     return ibis.null(dtype)
 
 
 def literal(value: Any) -> Term:
     """A constant of the query."""
-    import ibis
-
     if isinstance(value, bool):
         return Term(ibis.literal(value), "bool", constant=value)
     if isinstance(value, int) and -(2**INT64) <= value < 2**INT64:
         size = abs(value).bit_length()
-        return Term(
-            ibis.literal(value, "int64"),
-            "integer",
-            top=size,
-            bottom=max(size - 1, 0),
-            whole=True,
-            constant=value,
-        )
+        constant = ibis.literal(value, "int64")
+        return Term(constant, "integer", top=size, bottom=max(size - 1, 0), whole=True, constant=value)
     if isinstance(value, int | float):
-        number = float(value) if abs(value) < 2.0**FAR else math.inf
-        if math.isinf(number):
+        if not abs(value) < 2.0**FAR:
             raise QueryRefused("a number in the expression is beyond 2^1000; use a smaller one.")
-        power = math.frexp(number)[1]
-        return Term(
-            double(number), "number", top=power, bottom=power - 1, whole=number.is_integer(), constant=number
-        )
+        x, power = float(value), math.frexp(value)[1]
+        return Term(double(x), "number", top=power, bottom=power - 1, whole=x.is_integer(), constant=x)
     return Term(ibis.literal(value), "text", constant=value)
 
 
@@ -141,7 +127,6 @@ def tame(term: Term, reach: int) -> Term:
     loose = term.loose or term.top > FAR
     if not loose or (term.top <= reach and term.bottom >= -reach):
         return term
-    import ibis
 
     x = term.value
     large, small = 2.0**reach, 2.0**-reach
@@ -206,8 +191,6 @@ def magnitude(a: Term, reach: int) -> Term:
 
 def root(a: Term, reach: int) -> Term:
     """The square root, null for what is negative."""
-    import ibis
-
     if a.constant is not None:
         if a.constant < 0:
             raise QueryRefused("it takes the root of a negative number.")
@@ -217,10 +200,8 @@ def root(a: Term, reach: int) -> Term:
     return Term(value, "number", True, a.undeclared, a.top // 2 + 1, a.bottom // 2 - 1, size=2 * a.size)
 
 
-def rounded(a: Term, reach: int, up: bool) -> Term:
+def rounded(a: Term, up: bool) -> Term:
     """floor or ceil, as an integer; magnitudes beyond 2^62 are clamped."""
-    import ibis
-
     if a.kind == "integer":
         return a
     if a.constant is not None:
@@ -232,16 +213,7 @@ def rounded(a: Term, reach: int, up: bool) -> Term:
         steps = [(x <= double(-end), double(-end)), (x <= double(end), x), (x > double(end), double(end))]
         a, size = replace(a, value=ibis.cases(*steps)), len(steps) * size
     value = a.value.ceil() if up else a.value.floor()
-    return replace(
-        a,
-        value=value.cast("int64"),
-        kind="integer",
-        loose=False,
-        top=INT64,
-        bottom=0,
-        whole=True,
-        size=size,
-    )
+    return Term(value.cast("int64"), "integer", a.nullable, a.undeclared, INT64, 0, whole=True, size=size)
 
 
 def remainder(a: Term, b: Term) -> Term:
@@ -253,6 +225,14 @@ def remainder(a: Term, b: Term) -> Term:
         raise QueryRefused("% of two constants; write the result.")
     top = b.constant.bit_length()
     return replace(a, value=a.value % b.value, top=top, bottom=0, whole=True)
+
+
+def balanced(values: list[Any], combine: Callable[[Any, Any], Any]) -> Any:
+    """Values combined in pairs: a tree, not a chain thousands deep, which engines refuse."""
+    while len(values) > 1:
+        pairs = [combine(a, b) for a, b in zip(values[::2], values[1::2], strict=False)]
+        values = pairs + values[len(pairs) * 2 :]
+    return values[0]
 
 
 def alike(terms: list[Term], what: str) -> list[Term]:

@@ -88,9 +88,9 @@ def check(
                 stack.append(node.rel)
             continue
         if not _total(node, listed, functions or {}, casts):
-            told = [str(child.dtype) for child in node.__children__ if isinstance(child, ops.Value)]
+            types = [str(child.dtype) for child in node.__children__ if isinstance(child, ops.Value)]
             raise QueryRefused(
-                f"{type(node).__name__} of {', '.join(told)} is not among the operations known to be total."
+                f"{type(node).__name__} of {', '.join(types)} is not among the operations known to be total."
             )
         stack.extend(node.__children__)
 
@@ -113,7 +113,7 @@ def letter(dtype: Any) -> str:
     """The kind of a type, as one letter; "?" for one that nothing is computed of."""
     if dtype.is_floating():
         return "f" if dtype.is_float64() else "g"
-    found = {
+    signs = {
         "i": dtype.is_integer(),
         "s": dtype.is_string(),
         "b": dtype.is_boolean(),
@@ -124,4 +124,4 @@ def letter(dtype: Any) -> str:
         "x": dtype.is_binary(),
         "0": dtype.is_null(),
     }
-    return next((sign for sign, holds in found.items() if holds), "?")
+    return next((sign for sign, holds in signs.items() if holds), "?")

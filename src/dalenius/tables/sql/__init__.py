@@ -27,10 +27,11 @@ from sqlglot import exp
 
 from dalenius.errors import QueryRefused
 from dalenius.tables.aggregates import Aggregate
+from dalenius.tables.aggregates.call import text_of
 from dalenius.tables.ask.query import Query, Table
 from dalenius.tables.facts.problems import Problems
 from dalenius.tables.rows.expressions import written
-from dalenius.tables.sql.calls import aggregate, text_of
+from dalenius.tables.sql.calls import aggregate
 from dalenius.tables.sql.joins import joined
 from dalenius.tables.sql.select import plain, read_select
 
@@ -54,19 +55,19 @@ def parse_sql(
     if where is not None:
         asked = problems.attempt(lambda: asked.filter(text_of(where.this))) or asked
     columns = problems.attempt(lambda: _grouping(select)) or []
-    names, found = _listed(select, columns, unit, problems)
-    if not found and not problems.found:
+    names, aggregates = _listed(select, columns, unit, problems)
+    if not aggregates and not problems.noted:
         raise QueryRefused(
             "the SELECT list has no aggregate; rows cannot be released, ask e.g. for COUNT(*)."
         )
     for column in columns:
         if column not in names:
             problems.add(QueryRefused(f"GROUP BY {column} must also stand in the SELECT list."))
-    if keys is not None and not columns and not problems.found:
+    if keys is not None and not columns and not problems.noted:
         raise QueryRefused("keys are given, but there is no GROUP BY.")
     grouped = problems.attempt(lambda: asked.group_by(*columns, keys=keys)) if columns else None
     asking = asked if grouped is None else grouped
-    made = problems.attempt(lambda: asking.agg(**found)) if found else None
+    made = problems.attempt(lambda: asking.agg(**aggregates)) if aggregates else None
     problems.raise_any()
     assert made is not None
     return made
@@ -83,17 +84,17 @@ def parse_aggregates(text: str, unit: str | None = None) -> dict[str, Aggregate]
     select = plain(read_select(f"SELECT {text}", "the list of aggregates"), "expressions")
     if not select.expressions:
         raise QueryRefused("the list of aggregates is empty; write e.g. 'n = count()'.")
-    found: dict[str, Aggregate] = {}
+    aggregates: dict[str, Aggregate] = {}
     for item in select.expressions:
-        if (isinstance(item, exp.EQ) and isinstance(item.this, exp.Column)) or isinstance(
-            item, exp.PropertyEQ
+        if isinstance(item, exp.PropertyEQ) or (
+            isinstance(item, exp.EQ) and isinstance(item.this, exp.Column)
         ):
             plain(item.this, "this")
             name, call = item.this.name, item.expression
         else:
             name, call = item.alias_or_name, item.unalias()
-        _add(found, name or type(call).__name__.lower(), aggregate(call, unit))
-    return found
+        _add(aggregates, name or type(call).__name__.lower(), aggregate(call, unit))
+    return aggregates
 
 
 def _grouping(select: Any) -> list[str]:
@@ -124,7 +125,7 @@ def _listed(
 ) -> tuple[list[str], dict[str, Aggregate]]:
     grouped = set(columns)
     names: list[str] = []
-    found: dict[str, Aggregate] = {}
+    aggregates: dict[str, Aggregate] = {}
     for item in select.expressions:
         inner = item.unalias()
         if isinstance(inner, exp.Star) or (
@@ -133,11 +134,8 @@ def _listed(
             raise QueryRefused("SELECT * shows rows of the data; list aggregates, e.g. COUNT(*).")
         if isinstance(inner, exp.Column):
             if inner.name not in grouped:
-                problems.add(
-                    QueryRefused(
-                        f"{inner.name} is neither aggregated nor in GROUP BY: its values would be shown."
-                    )
-                )
+                reason = "is neither aggregated nor in GROUP BY: its values would be shown"
+                problems.add(QueryRefused(f"{inner.name} {reason}."))
             elif isinstance(item, exp.Alias) and item.alias != inner.name:
                 problems.add(QueryRefused(f"a grouping column keeps its name; leave out AS {item.alias}."))
             names.append(inner.name)
@@ -145,8 +143,8 @@ def _listed(
         name = item.alias if isinstance(item, exp.Alias) else _default_name(inner)
         made = problems.attempt(partial(aggregate, inner, unit))
         if made is not None:
-            problems.attempt(partial(_add, found, name, made))
-    return names, found
+            problems.attempt(partial(_add, aggregates, name, made))
+    return names, aggregates
 
 
 def _default_name(call: Any) -> str:
@@ -155,7 +153,7 @@ def _default_name(call: Any) -> str:
     return "_".join([word.lower(), *columns])
 
 
-def _add(found: dict[str, Aggregate], name: str, made: Aggregate) -> None:
-    if name in found:
+def _add(aggregates: dict[str, Aggregate], name: str, made: Aggregate) -> None:
+    if name in aggregates:
         raise QueryRefused(f"two aggregates are called {name!r}; give each a name with AS.")
-    found[name] = made
+    aggregates[name] = made

@@ -10,7 +10,7 @@ from sqlglot import exp
 
 from dalenius.errors import QueryRefused
 from dalenius.tables.ask.query import Table
-from dalenius.tables.facts.nearest import nearest
+from dalenius.tables.facts.nearest import alike, nearest
 from dalenius.tables.facts.problems import Problems
 from dalenius.tables.facts.public import PublicTable
 from dalenius.tables.rows.expressions import quoted, written
@@ -88,21 +88,19 @@ class _Joined:
         """Whether a name means the table that is being joined."""
         if column.table:
             return bool(column.table.lower() == self.alias.lower())
-        here = any(name.lower() == column.name.lower() for name in self.theirs.names)
-        before = any(table.matches(column.name) for table in self.names.tables)
+        here = bool(alike(column.name, self.theirs.names))
+        before = any(alike(column.name, table.columns) for table in self.names.tables)
         if here and before:
             raise QueryRefused(f"the column {column.name!r} is ambiguous; write table.{column.name}.")
         return here
 
     def _own(self, name: str) -> str:
-        if name in self.theirs.names:
-            return name
-        found = [own for own in self.theirs.names if own.lower() == name.lower()]
-        if len(found) != 1:
+        meant = alike(name, self.theirs.names)
+        if len(meant) != 1:
             raise QueryRefused(
                 f"there is no column {name!r} in {self.alias}; {nearest(name, self.theirs.names)}."
             )
-        return found[0]
+        return meant[0]
 
     def _kept(self, used: set[str]) -> dict[str, str]:
         """The columns joined on that the question also looks at: they stay, under their flat names."""
@@ -135,25 +133,22 @@ def _public(named: Any, public: Mapping[str, Any]) -> Any:
     known = ", ".join(public) or "none are given"
     if not isinstance(named, exp.Table) or named.args.get("db"):
         raise QueryRefused(f"{written(named)} is not one of the public tables ({known}).")
-    found = [name for name in public if name.lower() == named.name.lower()]
-    exact = [name for name in found if name == named.name] or found
-    if len(exact) != 1:
+    meant = alike(named.name, public)
+    if len(meant) != 1:
         many = f"; {nearest(named.name, public)}" if public else ""
         raise QueryRefused(
             f"{written(named)} is not one of the public tables ({known}){many}. Only those can be joined, because a "
             "second private table would have its own units."
         )
-    return public[exact[0]]
+    return public[meant[0]]
 
 
 def _conjuncts(tree: Any) -> list[Any]:
     while isinstance(tree, exp.Paren):
         tree = tree.this
-    return (
-        [part for side in tree.flatten() for part in _conjuncts(side)]
-        if isinstance(tree, exp.And)
-        else [tree]
-    )
+    if not isinstance(tree, exp.And):
+        return [tree]
+    return [part for side in tree.flatten() for part in _conjuncts(side)]
 
 
 def _identifier(name: str) -> str:

@@ -18,7 +18,7 @@ from sqlglot import exp
 
 from dalenius.errors import QueryRefused
 from dalenius.tables.ask.query import Table
-from dalenius.tables.facts.nearest import nearest
+from dalenius.tables.facts.nearest import alike, nearest
 from dalenius.tables.facts.public import PublicTable
 from dalenius.tables.rows.expressions import quoted, written
 
@@ -29,12 +29,6 @@ class _Named:
 
     alias: str
     columns: dict[str, str]
-
-    def matches(self, name: str) -> list[str]:
-        """The columns meant by a name: that exactly, or those that differ in capitals only."""
-        if name in self.columns:
-            return [name]
-        return [own for own in self.columns if own.lower() == name.lower()]
 
 
 class Names:
@@ -55,20 +49,20 @@ class Names:
                     f"{written(node)}: name a column as table.column, with the table as FROM calls it."
                 )
         searched = [self.named(node.table)] if node.table else self.tables
-        found = [
+        meant = [
             (table, column)
             for table in searched
-            for column in table.matches(node.name)
+            for column in alike(node.name, table.columns)
             if node.table or (table.alias, column) not in self.hidden
         ]
-        if not found:
+        if not meant:
             known = [column for table in searched for column in table.columns]
             of = f" in {node.table}" if node.table else ""
             raise QueryRefused(f"there is no column {node.name!r}{of}; {nearest(node.name, known)}.")
-        if len(found) > 1:
-            which = " or ".join(f"{quoted(table.alias)}.{quoted(column)}" for table, column in found)
+        if len(meant) > 1:
+            which = " or ".join(f"{quoted(table.alias)}.{quoted(column)}" for table, column in meant)
             raise QueryRefused(f"the column {node.name!r} is ambiguous; write {which}.")
-        table, column = found[0]
+        table, column = meant[0]
         return table.columns[column]
 
     def named(self, alias: str) -> _Named:

@@ -10,7 +10,7 @@ from sqlglot.dialects.duckdb import DuckDB
 from sqlglot.errors import SqlglotError
 
 from dalenius.errors import QueryRefused
-from dalenius.tables.aggregates import named
+from dalenius.tables.aggregates import NAMED
 from dalenius.tables.facts.kinds import is_text
 from dalenius.tables.rows.expressions import LONGEST, written
 
@@ -61,7 +61,7 @@ SQL_OWN = ("count", "percentile_cont", "percentile_disc")
 
 
 def _without_ours(table: Mapping[str, Any]) -> dict[str, Any]:
-    ours = {name.upper() for name in named() if name not in SQL_OWN}
+    ours = {name.upper() for name in NAMED if name not in SQL_OWN}
     return {name: made for name, made in table.items() if name not in ours}
 
 

@@ -6,9 +6,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-Reals = npt.NDArray[Any]
+from dalenius.tables.measures.tree import Reals
 
 
 @dataclass(frozen=True, eq=False)

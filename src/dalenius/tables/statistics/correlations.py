@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
+from dalenius.tables.measures.tree import Reals
 from dalenius.tables.statistics.laws import multiple
 from dalenius.tables.statistics.moments import Deviations
-
-Reals = npt.NDArray[Any]
-
-Weights: TypeAlias = list[list[Reals]]
 
 STEPS = 8
 """Of Gauss and Newton, from the last point."""
@@ -32,55 +27,43 @@ class Products:
     cov: Reals
 
     def distance(
-        self, weight: Weights, r: Reals, s: Reals, t: Reals, steps: int = STEPS
+        self, weights: Reals, r: Reals, s: Reals, t: Reals, steps: int = STEPS
     ) -> tuple[Reals, Reals, Reals]:
         """The least squared distance, in standard deviations, of the released to s^2, t^2, r s t with s, t >= 0;
         and where it is. Damped Gauss-Newton steps from s and t."""
-        best = self._away(weight, r, s, t)
-        damp = np.full(len(r), 1e-3)
+        best = self._away(weights, r, s, t)
+        damp, zero = np.full(len(r), 1e-3), np.zeros(len(r))
         for _ in range(steps):
-            d = self._gaps(r, s, t)
-            j = (
-                (-2 * s, np.zeros_like(s), -r * t),
-                (np.zeros_like(s), -2 * t, -r * s),
-            )
-            wd = [sum(weight[i][k] * d[k] for k in range(3)) for i in range(3)]
-            wj = [[sum(weight[i][k] * jj[k] for k in range(3)) for i in range(3)] for jj in j]
-            g = [sum(jj[i] * wd[i] for i in range(3)) for jj in j]
-            h00, h11 = (sum(j[k][i] * wj[k][i] for i in range(3)) for k in (0, 1))
-            h01 = sum(j[0][i] * wj[1][i] for i in range(3))
-            h00, h11 = h00 * (1 + damp) + 1e-12, h11 * (1 + damp) + 1e-12
-            det = np.maximum(h00 * h11 - h01**2, 1e-300)
-            s1 = np.maximum(s - (h11 * g[0] - h01 * g[1]) / det, 0.0)
-            t1 = np.maximum(t - (h00 * g[1] - h01 * g[0]) / det, 0.0)
-            found = self._away(weight, r, s1, t1)
-            better = found < best
-            s, t, best = np.where(better, s1, s), np.where(better, t1, t), np.where(better, found, best)
+            slopes = np.array(((-2 * s, zero, -r * t), (zero, -2 * t, -r * s)))
+            weighted = np.einsum("jig,ikg->jkg", slopes, weights)
+            first, second = np.einsum("jkg,kg->jg", weighted, self._gaps(r, s, t))
+            (xx, xy), (_, yy) = np.einsum("jkg,ikg->jig", weighted, slopes)
+            xx, yy = xx * (1 + damp) + 1e-12, yy * (1 + damp) + 1e-12
+            det = np.maximum(xx * yy - xy**2, 1e-300)
+            s1 = np.maximum(s - (yy * first - xy * second) / det, 0.0)
+            t1 = np.maximum(t - (xx * second - xy * first) / det, 0.0)
+            away = self._away(weights, r, s1, t1)
+            better = away < best
+            s, t, best = np.where(better, s1, s), np.where(better, t1, t), np.where(better, away, best)
             damp = np.where(better, damp / 3, damp * 10)
         return best, s, t
 
     @property
-    def weights(self) -> Weights:
-        """The inverse of the covariances, by cofactors; where they are singular, of a matrix next to them."""
+    def weights(self) -> Reals:
+        """The inverse of the covariances (3 x 3 x groups); where they are singular, of a matrix next to them."""
         scale = 1 / np.sqrt(np.maximum(np.einsum("gii->gi", self.cov), 1e-300))
         m = self.cov * scale[:, :, None] * scale[:, None, :] + 1e-9 * np.eye(3)
-        cofactors = [
-            [
-                m[:, (i + 1) % 3, (k + 1) % 3] * m[:, (i + 2) % 3, (k + 2) % 3]
-                - m[:, (i + 1) % 3, (k + 2) % 3] * m[:, (i + 2) % 3, (k + 1) % 3]
-                for k in range(3)
-            ]
-            for i in range(3)
-        ]
-        det = np.maximum(sum(m[:, 0, k] * cofactors[0][k] for k in range(3)), 1e-27)
-        return [[cofactors[k][i] / det * scale[:, i] * scale[:, k] for k in range(3)] for i in range(3)]
+        adjugate = np.cross(m[:, [1, 2, 0]], m[:, [2, 0, 1]])
+        det = np.maximum((m[:, 0] * adjugate[:, 0]).sum(axis=1), 1e-27)
+        inverse = adjugate / det[:, None, None] * scale[:, :, None] * scale[:, None, :]
+        return np.moveaxis(inverse, 0, -1)
 
-    def _gaps(self, r: Reals, s: Reals, t: Reals) -> tuple[Reals, Reals, Reals]:
-        return self.a - s * s, self.b - t * t, self.c - r * s * t
+    def _gaps(self, r: Reals, s: Reals, t: Reals) -> Reals:
+        return np.array((self.a - s * s, self.b - t * t, self.c - r * s * t))
 
-    def _away(self, weight: Weights, r: Reals, s: Reals, t: Reals) -> Reals:
-        d = self._gaps(r, s, t)
-        return np.asarray(sum(weight[i][k] * d[i] * d[k] for i in range(3) for k in range(3)))
+    def _away(self, weights: Reals, r: Reals, s: Reals, t: Reals) -> Reals:
+        gaps = self._gaps(r, s, t)
+        return np.asarray(np.einsum("ig,ikg,kg->g", gaps, weights, gaps))
 
 
 def correlation(
@@ -119,12 +102,8 @@ def _correlation(
     ]
     low, high = np.minimum(ends[0], estimate), np.maximum(ends[1], estimate)
     whole = ~np.isfinite(low) | ~np.isfinite(high) | ~np.isfinite(error) | (xy.n.values < 2)
-    return (
-        np.where(whole, 0.0, estimate),
-        np.where(whole, 2.0, error),
-        np.where(whole, -1.0, low),
-        np.where(whole, 1.0, high),
-    )
+    estimate, error = np.where(whole, 0.0, estimate), np.where(whole, 2.0, error)
+    return estimate, error, np.where(whole, -1.0, low), np.where(whole, 1.0, high)
 
 
 def _impossible(made: Products) -> Reals:
@@ -136,22 +115,15 @@ def _impossible(made: Products) -> Reals:
 
 
 def _end(
-    made: Products,
-    weights: Weights,
-    drawn: _Drawn,
-    near: Reals,
-    side: float,
-    limit: Reals,
-    s: Reals,
-    t: Reals,
+    made: Products, weights: Reals, drawn: _Drawn, near: Reals, side: float, limit: Reals, s: Reals, t: Reals
 ) -> Reals:
     """Where the likelihood ratio passes the limit, on the way from `near` to `side`."""
     inside, outside = np.zeros(len(near)), np.ones(len(near))
     for _ in range(HALVINGS):
         middle = (inside + outside) / 2
         r = near + middle * (side - near)
-        found, s, t = made.distance(drawn.added(weights, r), r, s, t)
-        passes = found <= limit
+        away, s, t = made.distance(drawn.added(weights, r), r, s, t)
+        passes = away <= limit
         inside, outside = np.where(passes, middle, inside), np.where(passes, outside, middle)
     return np.asarray(near + outside * (side - near))
 
@@ -189,11 +161,10 @@ class _Drawn:
         square = r * r
         return np.asarray(self.size * (1 - square) ** 2 * (1 - square + square * self.tails))
 
-    def added(self, weights: Weights, r: Reals) -> Weights:
+    def added(self, weights: Reals, r: Reals) -> Reals:
         """The inverse of the covariances with this added to that of A_xy."""
         extra = self.at(r)
-        factor = extra / (1 + extra * weights[2][2])
-        return [[weights[i][k] - factor * weights[i][2] * weights[2][k] for k in range(3)] for i in range(3)]
+        return np.asarray(weights - extra / (1 + extra * weights[2, 2]) * weights[:, 2, None] * weights[2])
 
 
 def _along(xx: Deviations, yy: Deviations, xy: Deviations, r: Reals, slope: Reals) -> tuple[Reals, Reals]:

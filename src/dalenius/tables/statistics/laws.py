@@ -11,15 +11,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import log_ndtr, ndtr, ndtri
 
 from dalenius.core.record import JSON, exact
-
-Reals = npt.NDArray[Any]
+from dalenius.tables.measures.tree import Reals
+from dalenius.tables.statistics.roots import halved
 
 FLATTEST = 1e-300
 """Noise is at least so wide: nothing is divided by zero."""
@@ -33,7 +32,6 @@ class Law(ABC):
 
     tag: ClassVar[str]
     """The word for this law in records. It is written into ledgers and never changes."""
-    gaussian: ClassVar[bool] = False
     whole: ClassVar[bool] = False
     """Whether it is on whole numbers."""
 
@@ -56,9 +54,14 @@ class Law(ABC):
     def reach(self, failure: float) -> tuple[float, float]:
         """How far below and above the truth can be, but for this chance, half of it on each side."""
 
-    def scaled(self, factor: float) -> Law:
-        """That of the same number in other units."""
-        return replace(self, sigma=self.sigma * factor)
+    def sum_below(self, t: Reals, first: Reals, second: Reals) -> Reals:
+        """The chance that two noises of this kind, with these variances, together are at most t."""
+        raise TypeError(f"sums of {self.tag} noise have no law here; this is a defect")
+
+    @property
+    def smooth(self) -> Law:
+        """What sums of many such noises are taken for: the same on the real line."""
+        return self
 
     def record(self) -> dict[str, JSON]:
         """In the words of a ledger. sigma is the standard deviation, whatever the law."""
@@ -74,7 +77,6 @@ class Normal(Law):
     """Gaussian noise."""
 
     tag = "gaussian"
-    gaussian = True
 
     @property
     def fourth(self) -> float:
@@ -83,6 +85,9 @@ class Normal(Law):
     def reach(self, failure: float) -> tuple[float, float]:
         both = self.sigma * -float(ndtri(failure / 2))
         return both, both
+
+    def sum_below(self, t: Reals, first: Reals, second: Reals) -> Reals:
+        return np.asarray(ndtr(t / np.sqrt(first + second)))
 
 
 class TwoSidedExponential(Law):
@@ -98,6 +103,14 @@ class TwoSidedExponential(Law):
         both = self.sigma / math.sqrt(2) * math.log(1 / failure)
         return both, both
 
+    def sum_below(self, t: Reals, first: Reals, second: Reals) -> Reals:
+        a = np.sqrt(first / 2)
+        b = np.maximum(np.sqrt(second / 2), 1e-6 * a)
+        b = np.where(np.abs(b - a) < 1e-3 * a, a * (1 - 1e-3), b)
+        size = np.abs(t)
+        tail = (a * a * np.exp(-size / a) - b * b * np.exp(-size / b)) / (2 * (a * a - b * b))
+        return np.asarray(np.where(t < 0, tail, 1 - tail))
+
 
 class TwoSidedGeometric(TwoSidedExponential):
     """The same on whole numbers: P(k) is proportional to q^|k|."""
@@ -108,7 +121,11 @@ class TwoSidedGeometric(TwoSidedExponential):
     @classmethod
     def of_scale(cls, scale: float) -> TwoSidedGeometric:
         """With q = exp(-1/scale)."""
-        return cls(geometric_sigma(scale))
+        return cls(math.exp(-1 / (2 * scale)) * math.sqrt(2) / -math.expm1(-1 / scale))
+
+    @property
+    def smooth(self) -> Law:
+        return TwoSidedExponential(self.sigma)
 
     @property
     def edge(self) -> float:
@@ -141,10 +158,6 @@ class Noisy:
         return self.law.sigma
 
     @property
-    def gaussian(self) -> bool:
-        return self.law.gaussian
-
-    @property
     def variance(self) -> float:
         return self.law.variance
 
@@ -161,20 +174,9 @@ class Noisy:
         """The variance of the square of the noise."""
         return self.fourth + 2 * self.variance**2
 
-
-def scaled(noisy: Noisy, factor: float) -> Noisy:
-    """The same numbers in other units."""
-    return Noisy(noisy.values * factor, noisy.law.scaled(factor))
-
-
-def geometric_sigma(scale: float) -> float:
-    """The standard deviation of P(k) proportional to exp(-|k|/scale) on whole numbers."""
-    return math.exp(-1 / (2 * scale)) * math.sqrt(2) / -math.expm1(-1 / scale)
-
-
-def reach(noisy: Noisy, failure: float) -> tuple[float, float]:
-    """How far below and above the truth can be, but for this chance, half of it on each side."""
-    return noisy.law.reach(failure)
+    def scaled(self, factor: float) -> Noisy:
+        """The same numbers in other units."""
+        return Noisy(self.values * factor, replace(self.law, sigma=self.law.sigma * factor))
 
 
 def multiple(peakedness: Reals, failure: float) -> Reals:
@@ -212,23 +214,19 @@ def _tail(place: Reals, t: Reals) -> Reals:
 @lru_cache(maxsize=64)
 def _multiples(failure: float) -> tuple[Reals, Reals]:
     places = np.linspace(0.0, 1.0, 129)
-    low, high = np.zeros_like(places), np.full_like(places, 2 + 2 * math.log(1 / failure))
-    for _ in range(60):
-        middle = (low + high) / 2
-        outside = _tail(places, middle) > failure
-        low, high = np.where(outside, middle, low), np.where(outside, high, middle)
-    return places, np.where(places < NORMAL, -float(ndtri(failure / 2)), high)
+    most = np.full_like(places, 2 + 2 * math.log(1 / failure))
+    far = halved(lambda t: _tail(places, t) > failure, np.zeros_like(places), most)
+    return places, np.where(places < NORMAL, -float(ndtri(failure / 2)), far)
 
 
-def truncated_mean(found: Reals, noise: Reals, most: Reals) -> Reals:
-    """The mean of what is between 0 and `most`, equally likely before `found` was seen through this much noise."""
+def truncated_mean(seen: Reals, noise: Reals, most: Reals) -> Reals:
+    """The mean of what is between 0 and `most`, equally likely before `seen` was read through so much noise."""
     noise = np.maximum(noise, 1e-300)
     most = np.maximum(most, 1e-12)
-    a, b = -found / noise, (most - found) / noise
+    a, b = -seen / noise, (most - seen) / noise
     mass = ndtr(b) - ndtr(a)
-    slope = (np.exp(-np.minimum(a * a, 1e3) / 2) - np.exp(-np.minimum(b * b, 1e3) / 2)) / math.sqrt(
-        2 * math.pi
-    )
-    inner = found + noise * slope / np.maximum(mass, 1e-12)
+    slope = np.exp(-np.minimum(a * a, 1e3) / 2) - np.exp(-np.minimum(b * b, 1e3) / 2)
+    slope = slope / math.sqrt(2 * math.pi)
+    inner = seen + noise * slope / np.maximum(mass, 1e-12)
     # Far outside, the nearer end.
-    return np.asarray(np.clip(np.where(mass > 1e-9, inner, found), 0.0, most))
+    return np.asarray(np.clip(np.where(mass > 1e-9, inner, seen), 0.0, most))

@@ -15,15 +15,12 @@ A_xx, A_yy >= 0 and A_xy = r sqrt(A_xx A_yy) are within the noise of what was re
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from dalenius.tables.measures.tree import Reals
 from dalenius.tables.statistics.laws import Noisy, truncated_mean
 from dalenius.tables.statistics.smoothest import kurtosis
-
-Reals = npt.NDArray[Any]
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,8 +40,8 @@ class Deviations:
 
     @property
     def top(self) -> Reals:
-        found = self.n.values * self.product.values - self.x.values * self.y.values
-        return np.asarray(found + self.x.variance if self.same else found)
+        crossed = self.n.values * self.product.values - self.x.values * self.y.values
+        return np.asarray(crossed + self.x.variance if self.same else crossed)
 
     @property
     def bottom(self) -> Reals:
@@ -53,8 +50,8 @@ class Deviations:
     @property
     def drift(self) -> Reals:
         """S T / n: what the sums take off the sum of products."""
-        found = self.x.values * self.y.values - (self.x.variance if self.same else 0.0)
-        return np.asarray((np.maximum(found, 0.0) if self.same else found) / self.size)
+        crossed = self.x.values * self.y.values - (self.x.variance if self.same else 0.0)
+        return np.asarray((np.maximum(crossed, 0.0) if self.same else crossed) / self.size)
 
     @property
     def own(self) -> Reals:

@@ -17,18 +17,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import ndtr, ndtri
 
+from dalenius.tables.measures.tree import Reals
 from dalenius.tables.statistics.laws import Noisy, beyond
 from dalenius.tables.statistics.moments import Deviations
-from dalenius.tables.statistics.roots import crossing
+from dalenius.tables.statistics.roots import crossing, halved
 from dalenius.tables.statistics.shares import Share, at_ends
-
-Reals = npt.NDArray[Any]
 
 STEPS = 24
 """To each end."""
@@ -153,10 +150,10 @@ def _divided(failure: float) -> tuple[Reals, Reals]:
     both ends are as likely compared with the likeliest value, which is 0 for x < 0: b = (a^2 + d^2) / (2 d).
     """
     d = np.linspace(0.0, -float(ndtri(failure / 2)), 65)[1:-1]
-    low, high = np.zeros(len(d)), np.full(len(d), 40.0)
-    for _ in range(60):
-        a = (low + high) / 2
-        outside = ndtr(-a) + ndtr(-(a**2 + d**2) / (2 * d)) > failure
-        low, high = np.where(outside, a, low), np.where(outside, high, a)
-    shares = ndtr(-(high**2 + d**2) / (2 * d)) / failure
+
+    def below(a: Reals) -> Reals:
+        return np.asarray(ndtr(-(a**2 + d**2) / (2 * d)))
+
+    a = halved(lambda a: ndtr(-a) + below(a) > failure, np.zeros(len(d)), np.full(len(d), 40.0))
+    shares = below(a) / failure
     return np.concatenate(([0.0], d, [-float(ndtri(failure / 2))])), np.concatenate(([0.0], shares, [0.5]))

@@ -10,17 +10,14 @@ number of rows in a block over sigma, told from the interval itself. BLUR was ch
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import ndtri
 
 from dalenius.tables.measures import tree
 from dalenius.tables.measures.bins import Bins
-from dalenius.tables.statistics.laws import multiple
-
-Reals = npt.NDArray[Any]
+from dalenius.tables.measures.tree import Reals
+from dalenius.tables.statistics.laws import Law, multiple
 
 BLUR = 0.1
 
@@ -32,29 +29,25 @@ SIDE = 48
 class Ranks:
     """Quantiles of one set of bins.
 
-    total: rows of each group, noisy. sigma, gaussian: of the noise of one count. best: groups x levels, the bins of the
-    estimates. offsets: groups x many, ranks from level * total. reached: groups x levels x many, the bins in which
-    those are.
+    total: rows of each group, noisy. law: of the noise of one count. best: groups x levels, the bins of the estimates.
+    offsets: groups x many, ranks from level * total. reached: groups x levels x many, the bins in which those are.
     """
 
     total: Reals
-    sigma: float
-    gaussian: bool
+    law: Law
     best: Reals
     offsets: Reals
     reached: Reals
 
 
-def read(counts: Reals, size: int, levels: tuple[float, ...], sigma: float, gaussian: bool) -> Ranks:
+def read(counts: Reals, size: int, levels: tuple[float, ...], law: Law) -> Ranks:
     """What is kept of noisy counts that agree (`tree.consistent`)."""
     total = tree.totals(counts, size)
     climbed = tree.climbing(np.cumsum(counts[:, :size], axis=1))
     middle = total[:, None] * np.array(levels)
-    offsets = _offsets(total, size, sigma)
+    offsets = _offsets(total, size, law.sigma)
     best = middle
-    if (
-        sigma * tree.top(size) ** 0.5 < 0.25
-    ):  # the total is known: half a row before the one that is the quantile
+    if law.sigma * tree.top(size) ** 0.5 < 0.25:  # the total is known: half a row before that of the quantile
         best = np.ceil(np.maximum(np.rint(total), 1)[:, None] * np.array(levels) - 1e-9) - 0.5
     wanted = middle[:, :, None] + offsets[:, None, :]
     reached = tree.reached(climbed, wanted.reshape(len(total), -1)).reshape(wanted.shape)
@@ -62,14 +55,7 @@ def read(counts: Reals, size: int, levels: tuple[float, ...], sigma: float, gaus
     down = offsets[:, None, :] <= 0
     reached = np.where(down & (wanted <= 0), 0, reached)
     reached = np.where(~down & (wanted >= total[:, None, None]), size - 1, reached)
-    return Ranks(
-        total,
-        sigma,
-        gaussian,
-        tree.reached(climbed, best),
-        offsets,
-        reached,
-    )
+    return Ranks(total, law, tree.reached(climbed, best), offsets, reached)
 
 
 def _offsets(total: Reals, size: int, sigma: float) -> Reals:
@@ -99,7 +85,7 @@ def quantile(
         offsets, reached = kept.side(side)
         variance, fourth = _variance(ranks, bins.size, level, reached + (side < 0), shares)
         variance = np.maximum(variance + drawn[:, None], 1e-300)
-        away = np.sqrt(variance) * multiple(0.0 * fourth if ranks.gaussian else fourth / variance**2, failure)
+        away = np.sqrt(variance) * multiple(fourth / variance**2, failure)
         # Cornish and Fisher: a binomial count leans to one side.
         lean = drawn[:, None] * (1 - 2 * level) / variance * (ndtri(failure / 2) ** 2 - 1) / 6
         ends.append(_passed(offsets, reached, away + side * lean))
@@ -126,9 +112,9 @@ def _variance(ranks: Ranks, size: int, level: float, ends: Reals, shares: list[R
     """Of noisy prefixes of so many bins (groups x many): the variance and the fourth cumulant."""
     variance, fourth = np.zeros(ends.shape), np.zeros(ends.shape)
     for share, (part, peak) in zip(shares, tree.variances(size, level, ends), strict=True):
-        factor = (ranks.sigma**2 * share).reshape(-1, *(1,) * (ends.ndim - 1))
+        factor = share.reshape(-1, *(1,) * (ends.ndim - 1))
         variance, fourth = variance + factor * part, fourth + factor**2 * peak
-    return variance, fourth
+    return variance * ranks.law.variance, fourth * ranks.law.fourth
 
 
 def _shares(
@@ -140,7 +126,7 @@ def _shares(
     spread = np.sqrt(_variance(ranks, size, level, best + 1, shares)[0] + drawn)
     for _ in range(6):
         low, high = kept.below(-2 * spread), kept.above(2 * spread)
-        density = 4 * spread / np.maximum(high - low, 1) / max(ranks.sigma, 1e-300)
+        density = 4 * spread / np.maximum(high - low, 1) / max(ranks.law.sigma, 1e-300)
         shares = [rows / (rows + BLUR) for rows in (density * float(tree.FAN**h) for h in range(len(shares)))]
         around = np.stack((low, best, high), axis=1) + 1
         variance = _variance(ranks, size, level, around, shares)[0].mean(axis=1)
@@ -160,20 +146,16 @@ class _Kept:
         return np.where(offset < self.offsets[:, 0], 0, np.floor(self._at(offset))).astype(np.int64)
 
     def above(self, offset: Reals) -> Reals:
-        return np.where(offset > self.offsets[:, -1], self.size - 1, np.ceil(self._at(offset))).astype(
-            np.int64
-        )
+        beyond = offset > self.offsets[:, -1]
+        return np.where(beyond, self.size - 1, np.ceil(self._at(offset))).astype(np.int64)
 
     def side(self, side: int) -> tuple[Reals, Reals]:
         """Distances in rank on one side, growing, and the bins there; at the end the last bin there is."""
         middle = self.offsets.shape[1] // 2
         at = np.arange(middle, self.offsets.shape[1]) if side > 0 else np.arange(middle, -1, -1)
-        reached = self.reached[:, at]
-        reached = np.concatenate(
-            (reached, np.full((len(reached), 1), self.size - 1 if side > 0 else 0)), axis=1
-        )
-        offsets = np.abs(self.offsets[:, at])
-        return np.concatenate((offsets, np.full((len(offsets), 1), np.inf)), axis=1), reached
+        last = np.full((len(self.reached), 1), self.size - 1 if side > 0 else 0)
+        reached = np.concatenate((self.reached[:, at], last), axis=1)
+        return np.concatenate((np.abs(self.offsets[:, at]), np.inf + 0.0 * last), axis=1), reached
 
     def _at(self, offset: Reals) -> Reals:
         rows = np.arange(len(offset))

@@ -9,14 +9,11 @@ stands out of its own noise, and everything when it does not.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from dalenius.tables.measures.tree import Reals
 from dalenius.tables.statistics.laws import multiple
-
-Reals = npt.NDArray[Any]
 
 
 def passing(a: Reals, b: Reals, c: tuple[Reals, Reals, Reals], k: Reals) -> tuple[Reals, Reals]:

@@ -9,15 +9,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import expit, gammaln, ndtr
 
+from dalenius.tables.measures.tree import Reals
 from dalenius.tables.statistics.laws import Noisy
-
-Reals = npt.NDArray[Any]
 
 RARE = 12.0
 """Below so many rows the count is summed over."""
@@ -71,8 +68,8 @@ class Share:
         return np.asarray(self._counted(p, edge) + self._counted(1 - p, edge))
 
     def _at_most(self, p: Reals, edge: float) -> Reals:
-        found = self._counted(np.where(self._turned, 1 - p, p), np.where(self._turned, -edge, edge))
-        return np.where(self._turned, 1 - found, found)
+        chance = self._counted(np.where(self._turned, 1 - p, p), np.where(self._turned, -edge, edge))
+        return np.where(self._turned, 1 - chance, chance)
 
     @cached_property
     def _turned(self) -> Reals:
@@ -91,17 +88,17 @@ class Share:
     @cached_property
     def _log_choices(self) -> Reals:
         x, n = np.arange(MOST + 1.0), self._n[self._rare][:, None]
-        found = gammaln(n + 1) - gammaln(x + 1) - gammaln(np.maximum(n - x, 0) + 1)
-        return np.where(n < x, -np.inf, found)
+        choices = gammaln(n + 1) - gammaln(x + 1) - gammaln(np.maximum(n - x, 0) + 1)
+        return np.where(n < x, -np.inf, choices)
 
     def _counted(self, p: Reals, edge: Reals) -> Reals:
         m = 2 * p - 1
         gap = (-np.abs(self.top.values) - m * self.bottom.values) / 2 + edge
-        found = np.empty(len(p))
+        chances = np.empty(len(p))
         for some, chance in ((self._rare, self._summed), (~self._rare, self._smooth)):
             if some.any():
-                found[some] = chance(p[some], self._n[some], gap[some], np.abs(m[some]))
-        return found
+                chances[some] = chance(p[some], self._n[some], gap[some], np.abs(m[some]))
+        return chances
 
     def _summed(self, p: Reals, n: Reals, gap: Reals, m: Reals) -> Reals:
         p, n, x = np.clip(p, 1e-15, 1 - 1e-15)[:, None], n[:, None], np.arange(MOST + 1.0)
@@ -111,14 +108,7 @@ class Share:
 
     def _noise_below(self, t: Reals, m: Reals) -> Reals:
         """The chance that (noise of s - m noise of n) / 2 is at most t."""
-        if self.top.gaussian:
-            return np.asarray(ndtr(2 * t / np.sqrt(self.top.variance + m**2 * self.bottom.variance)))
-        a = self.top.variance**0.5 / 8**0.5
-        b = np.maximum(m * self.bottom.variance**0.5 / 8**0.5, 1e-6 * a)
-        b = np.where(np.abs(b - a) < 1e-3 * a, a * (1 - 1e-3), b)
-        size = np.abs(t)
-        tail = (a * a * np.exp(-size / a) - b * b * np.exp(-size / b)) / (2 * (a * a - b * b))
-        return np.asarray(np.where(t < 0, tail, 1 - tail))
+        return self.top.law.sum_below(2 * t, np.asarray(self.top.variance), m**2 * self.bottom.variance)
 
     def _smooth(self, p: Reals, n: Reals, gap: Reals, m: Reals) -> Reals:
         draws = n * p * (1 - p)
@@ -130,5 +120,5 @@ class Share:
         peak = (draws * (1 - 6 * p * (1 - p)) + fourth) / variance**2
         bend = skew / 6 * (z**2 - 1) + peak / 24 * (z**3 - 3 * z) + skew**2 / 72 * (z**5 - 10 * z**3 + 15 * z)
         bend = np.where(np.abs(z) < 6, bend, 0.0)
-        found = ndtr(z) - np.exp(-(z**2) / 2) / np.sqrt(2 * np.pi) * bend
-        return np.asarray(np.clip(found, 0.0, 1.0))
+        below = ndtr(z) - np.exp(-(z**2) / 2) / np.sqrt(2 * np.pi) * bend
+        return np.asarray(np.clip(below, 0.0, 1.0))

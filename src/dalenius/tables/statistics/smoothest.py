@@ -11,12 +11,10 @@ Bernoulli populations, and a guess for others.
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-Reals = npt.NDArray[Any]
+from dalenius.tables.measures.tree import Reals
 
 NEAREST = 0.02
 """Means nearer to a bound (of width 2) than this have the shape of those that are as near: the other bound is far."""
@@ -72,15 +70,15 @@ def _table() -> tuple[Reals, Reals]:
     one = np.zeros_like(_DELTAS)
     slope = family.fit(one, one, _DELTAS, None)[0]
     exponential = family.central(slope, one, 2)
-    found = np.empty((len(_DELTAS), len(_RATIOS)))
+    kurtoses = np.empty((len(_DELTAS), len(_RATIOS)))
     b = c = one
     for k, ratio in enumerate(_RATIOS):
         variance = ratio * exponential
         if k == 0:
             b, c = _DELTAS / variance, -1 / (2 * variance)
         b, c = family.fit(b, c, _DELTAS, variance + _DELTAS**2)
-        found[:, k] = family.central(b, c, 4) / family.central(b, c, 2) ** 2
-    return exponential / _DELTAS**2, found
+        kurtoses[:, k] = family.central(b, c, 4) / family.central(b, c, 2) ** 2
+    return exponential / _DELTAS**2, kurtoses
 
 
 class _Family:

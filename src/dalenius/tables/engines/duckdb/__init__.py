@@ -16,19 +16,10 @@ import ibis
 import ibis.expr.operations as ops
 
 from dalenius.errors import SourceError
+from dalenius.tables.engines import sqltext
 from dalenius.tables.engines.duckdb import cleaning, connection, csv, frames, parquet
 from dalenius.tables.engines.engine import Engine, builtin, interruptible, wide_sum
-from dalenius.tables.engines.opened import (
-    Clean,
-    Described,
-    Opened,
-    existing_file,
-    named_table,
-    no_table,
-    numbers,
-    qualified,
-    selected,
-)
+from dalenius.tables.engines.opened import Clean, Described, Opened, existing_file, named_table, no_table
 from dalenius.tables.engines.place import Place, file_name, file_place, plain_name
 from dalenius.tables.facts.schema import Schema
 from dalenius.tables.rows.total import CASTS, COMMON, SUMMED
@@ -49,7 +40,6 @@ class DuckDB(Engine):
     """Embedded."""
 
     name = "duckdb"
-    title = "DuckDB"
     opened = "the path of a CSV or Parquet file, a pandas, Polars or Arrow frame, a DuckDB file and a table"
     functions: ClassVar[Mapping[str, str]] = {"sha256": "s", "hex": "s", "strlen": "s"}
     casts = CASTS | {"is"}
@@ -95,12 +85,12 @@ class DuckDB(Engine):
                 f"the database {path!r} cannot be opened for reading. If this or another process has it open for "
                 "writing, close it there, or give an Ibis table of that connection."
             )
-        if not _succeeds(lambda: self.described(backend, qualified(called))):
+        if not _succeeds(lambda: self.described(backend, sqltext.qualified(called))):
             known = connection.run(backend, "SELECT table_name FROM information_schema.tables ORDER BY 1")
             names = [str(name) for (name,) in known]
             backend.disconnect()
             raise no_table(called, names)
-        return self.cleaned(backend, qualified(called), called)
+        return self.cleaned(backend, sqltext.qualified(called), called)
 
     def place(self, data: Any, table: str | None) -> Place:
         if not isinstance(data, str | Path):
@@ -130,9 +120,9 @@ class DuckDB(Engine):
         return set(columns) if inside or connection.run(backend, COLLATED)[0][0] else set()
 
     def view(self, backend: Any, relation: Any, columns: Sequence[str], forms: Sequence[Clean]) -> Any:
-        view = f"dalenius_{next(numbers)}"
+        view = sqltext.view_name()
         source = f"(SELECT * FROM {relation}) AS t({', '.join(columns)})"
-        connection.run(backend, f"CREATE TEMP VIEW {view} AS SELECT {selected(forms)} FROM {source}")
+        connection.run(backend, f"CREATE TEMP VIEW {view} AS SELECT {sqltext.selected(forms)} FROM {source}")
         return connection.table(backend, view, "temp", "main")
 
     def fetch(self, backend: Any, statement: Any) -> Any:

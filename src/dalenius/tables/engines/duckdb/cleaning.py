@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from dalenius.tables.engines.opened import DAYS, MOMENTS, Clean, within
+from dalenius.tables.engines.opened import Clean
+from dalenius.tables.engines.sqltext import DAYS, MOMENTS, within
 from dalenius.tables.facts.kinds import MOST
 
 DECIMAL = re.compile(r"DECIMAL\((\d+),\s*(\d+)\)")
@@ -31,13 +32,13 @@ def clean(dtype: str, x: str) -> Clean:
         return Clean("number", "uint64", f"CAST({x} AS DOUBLE)", identity=f"CAST({x} AS VARCHAR)")
     if dtype in ("HUGEINT", "UHUGEINT"):
         return Clean("number", "decimal(38, 0)", f"CAST({x} AS DOUBLE)")
-    if found := DECIMAL.fullmatch(dtype):
-        return Clean("number", f"decimal({found[1]}, {found[2]})", f"CAST({x} AS DOUBLE)")
+    if digits := DECIMAL.fullmatch(dtype):
+        return Clean("number", f"decimal({digits[1]}, {digits[2]})", f"CAST({x} AS DOUBLE)")
     if dtype in ("FLOAT", "DOUBLE"):
         return Clean("number", "float32" if dtype == "FLOAT" else "float64", finite(x), nan=True)
     if dtype == "VARCHAR" or dtype == "UUID" or dtype.startswith("ENUM("):
-        told = "uuid" if dtype == "UUID" else "string"
-        return Clean("text", told, x if dtype == "VARCHAR" else f"CAST({x} AS VARCHAR)")
+        shown = "uuid" if dtype == "UUID" else "string"
+        return Clean("text", shown, x if dtype == "VARCHAR" else f"CAST({x} AS VARCHAR)")
     if dtype == "DATE":
         return Clean("date", "date", within(x, *DAYS))
     if dtype in TIMES:

@@ -11,8 +11,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import ibis
+
 from dalenius.tables.engines.engine import interruptible
-from dalenius.tables.engines.opened import name, numbers, text
+from dalenius.tables.engines.sqltext import name, numbers, text
 
 BY_STATISTICS = "filter_pushdown,statistics_propagation,join_filter_pushdown,filter_pullup"
 MISTAKEN = "top_n_window_elimination"
@@ -36,8 +38,6 @@ def spill() -> Path:
 
 def connect() -> Any:
     """An embedded DuckDB. It makes its own folder to spill into when it must, and removes it when closed."""
-    import ibis
-
     folder = str(spill() / str(next(numbers)))
     backend = ibis.duckdb.connect(temp_directory=folder, preserve_insertion_order=False)
     run(backend, "SET enable_progress_bar = false")

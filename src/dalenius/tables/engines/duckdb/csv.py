@@ -24,12 +24,17 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyarrow import csv as arrow
+
 from dalenius.errors import SourceError
 from dalenius.tables.engines.duckdb import connection
 from dalenius.tables.engines.duckdb.guessing import SAMPLE, clean_as, guessed, read_as
 from dalenius.tables.engines.duckdb.records import Cutter
 from dalenius.tables.engines.engine import Engine
-from dalenius.tables.engines.opened import Opened, numbers, selected, text
+from dalenius.tables.engines.opened import Opened
+from dalenius.tables.engines.sqltext import numbers, selected, text
 from dalenius.tables.facts.kinds import Kind
 from dalenius.tables.facts.schema import Schema
 
@@ -75,8 +80,6 @@ def _files(path: str, backend: Any) -> Iterator[Any]:
 
 
 def _stream(path: str, file: Any) -> Any:
-    import pyarrow as pa
-
     if isinstance(file, str):
         return pa.input_stream(file, compression="detect")
     ending = Path(path).suffix.lower()
@@ -84,16 +87,10 @@ def _stream(path: str, file: Any) -> Any:
     return pa.input_stream(io.BytesIO(file), compression=squeezed)
 
 
-def _first_line(stream: Any) -> bytes:
-    line: bytes = stream.read(HEAD)
-    line = line.removeprefix(MARK)
-    return line[: end + 1] if (end := line.find(b"\n")) >= 0 else line
-
-
 def _head(path: str, file: Any) -> tuple[str, list[str]]:
     """The separator and the names of columns."""
     with _stream(path, file) as stream:
-        line = _first_line(stream)
+        line = io.BytesIO(stream.read(HEAD).removeprefix(MARK)).readline()
     first = line.removesuffix(b"\n").removesuffix(b"\r").decode("utf-8", "replace")
     separator = max(SEPARATORS, key=first.count)
     (names,) = csv.reader([first], delimiter=separator) if first and "\r" not in first else ([],)
@@ -141,9 +138,6 @@ class _Rest:
 
 def _columns(piece: bytes, cutter: Cutter) -> Any:
     """The columns of good records. A record of another number of fields is left out."""
-    import pyarrow as pa
-    from pyarrow import csv as arrow
-
     plain = piece.count(b"\r") == piece.count(b"\r\n") and not piece.startswith(MARK) and _is_utf8(piece)
     piece = piece if plain else _disguised(piece)
     names = [f"r{i}" for i in range(cutter.fields)]
@@ -174,9 +168,6 @@ def _disguised(piece: bytes) -> bytes:
 
 
 def _revealed(column: Any) -> Any:
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     if pc.all(pc.string_is_ascii(column)).as_py() is not False:
         return column
     values = (value.replace(STAND_IN, "\r").encode("latin-1") for value in column.to_pylist())
@@ -201,8 +192,6 @@ def _kinds(backend: Any, names: Sequence[str], first: Any, schema: Schema) -> li
 
 def _kept(backend: Any, batches: Iterator[Any], kinds: Sequence[Kind]) -> Any:
     """The clean columns in a table of DuckDB's, in a file that has no name any more."""
-    import pyarrow as pa
-
     number = next(numbers)
     file, place = connection.spill() / f"{number}.table", f"csv_{number}"
     schema = pa.schema([(f"r{i}", pa.string()) for i in range(len(kinds))])

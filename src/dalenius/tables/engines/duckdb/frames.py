@@ -13,26 +13,31 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.types as is_
 
 from dalenius.errors import SourceError
 from dalenius.tables.engines.duckdb import connection
-from dalenius.tables.engines.duckdb.cleaning import clean
+from dalenius.tables.engines.duckdb.cleaning import INTEGERS, clean
 from dalenius.tables.engines.duckdb.csv import valid
 from dalenius.tables.engines.duckdb.objects import from_objects
 from dalenius.tables.engines.engine import Engine
-from dalenius.tables.engines.opened import MOMENTS, Clean, Opened
+from dalenius.tables.engines.opened import Clean, Opened
+from dalenius.tables.engines.sqltext import MOMENTS
 from dalenius.tables.facts.schema import Schema
 
 PACKAGES = ("pandas", "polars", "pyarrow")
 SECOND: Mapping[str, int] = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
+WHOLE = {theirs: ours for ours, theirs in INTEGERS.items()} | {"bool": "BOOLEAN", "uint64": "UBIGINT"}
+"""What DuckDB calls Arrow's whole numbers and truth values."""
+
 START, END = -62_135_596_800, 253_402_214_400
 """Seconds from 1970 to the first day of the year 1, and to the last of the year 9999."""
 
 
 def open_frame(engine: Engine, data: Any, schema: Schema) -> Opened:
     """Register the columns with an embedded DuckDB."""
-    import pyarrow as pa
-
     module = type(data).__module__.partition(".")[0]
     columns = _from_pandas(data, schema) if module == "pandas" else _from_arrow(data, module, schema)
     names = [name for name, _, _ in columns]
@@ -52,9 +57,7 @@ def open_frame(engine: Engine, data: Any, schema: Schema) -> Opened:
 
 def _from_pandas(frame: Any, schema: Schema) -> list[tuple[str, Any, bool]]:
     """(name, column, whether it has no way to say "missing", as NumPy's integers and truth values have not)."""
-    import pyarrow as pa
-
-    found = []
+    columns = []
     for position, name in enumerate(frame.columns):
         series = frame.iloc[:, position]
         plain = isinstance(series.dtype, np.dtype)
@@ -62,8 +65,8 @@ def _from_pandas(frame: Any, schema: Schema) -> list[tuple[str, Any, bool]]:
             column = from_objects(list(series), schema[str(name)].type)
         else:
             column = _converted(pa.Array.from_pandas, series)
-        found.append((str(name), column, plain and series.dtype.kind in "iub"))
-    return found
+        columns.append((str(name), column, plain and series.dtype.kind in "iub"))
+    return columns
 
 
 def _of_objects(dtype: Any) -> bool:
@@ -73,8 +76,6 @@ def _of_objects(dtype: Any) -> bool:
 
 
 def _from_arrow(data: Any, module: str, schema: Schema) -> list[tuple[str, Any, bool]]:
-    import pyarrow as pa
-
     if module == "polars":
         data = data.collect() if hasattr(data, "collect") else data
         return [(s.name, _polars(s, schema), False) for s in data.get_columns()]
@@ -91,8 +92,6 @@ def _polars(series: Any, schema: Schema) -> Any:
 
 
 def _listed(values: Any, declared: Any) -> Any:
-    import pyarrow as pa
-
     if isinstance(values, pa.Array | pa.ChunkedArray):
         return values
     if isinstance(values, np.ndarray) and values.dtype.kind != "O":
@@ -102,8 +101,6 @@ def _listed(values: Any, declared: Any) -> Any:
 
 def _converted(make: Any, values: Any) -> Any:
     """An Arrow column, or one of a type without use where there is no such thing: then its name is refused."""
-    import pyarrow as pa
-
     with contextlib.suppress(pa.ArrowException, TypeError, ValueError, NotImplementedError):
         return make(values)
     return pa.nulls(len(values))
@@ -111,24 +108,19 @@ def _converted(make: Any, values: Any) -> Any:
 
 def form(column: Any, x: str) -> tuple[Any, Clean]:
     """What DuckDB is given, and the clean form of it."""
-    import pyarrow as pa
-    import pyarrow.types as is_
-
     column = column if isinstance(column, pa.ChunkedArray) else pa.chunked_array([column])
     dtype = column.type
     if is_.is_dictionary(dtype) or is_.is_run_end_encoded(dtype):
         return form(_plain(column), x)
     if is_.is_boolean(dtype) or is_.is_integer(dtype):
-        return column, clean(_integer(dtype), x)
+        return column, clean(WHOLE[str(dtype)], x)
     if is_.is_floating(dtype):
         wide = column.cast(pa.float32()) if is_.is_float16(dtype) else column
         return wide, clean("DOUBLE" if is_.is_float64(dtype) else "FLOAT", x)
     if is_.is_decimal(dtype):
         if dtype.precision > 38:
             return column.cast(pa.float64()), clean("DOUBLE", x)
-        wide = (
-            column if is_.is_decimal128(dtype) else column.cast(pa.decimal128(dtype.precision, dtype.scale))
-        )
+        wide = column.cast(pa.decimal128(dtype.precision, dtype.scale))
         return wide, clean(f"DECIMAL({dtype.precision},{dtype.scale})", x)
     if is_.is_string(dtype) or is_.is_large_string(dtype) or is_.is_string_view(dtype):
         return _valid(column), clean("VARCHAR", x)
@@ -137,30 +129,13 @@ def form(column: Any, x: str) -> tuple[Any, Clean]:
     if is_.is_date64(dtype):
         return _units(column), Clean("date", "date", f"CAST({_moment(x, 'ms')} AS DATE)")
     if is_.is_timestamp(dtype) and dtype.tz is None:
-        told = "timestamp(9)" if dtype.unit == "ns" else "timestamp(6)"
-        return _units(column), Clean("timestamp", told, _moment(x, dtype.unit))
+        shown = "timestamp(9)" if dtype.unit == "ns" else "timestamp(6)"
+        return _units(column), Clean("timestamp", shown, _moment(x, dtype.unit))
     return pa.chunked_array([pa.nulls(len(column))]), Clean(None, str(dtype))
-
-
-def _integer(dtype: Any) -> str:
-    return {
-        "bool": "BOOLEAN",
-        "int8": "TINYINT",
-        "int16": "SMALLINT",
-        "int32": "INTEGER",
-        "int64": "BIGINT",
-        "uint8": "UTINYINT",
-        "uint16": "USMALLINT",
-        "uint32": "UINTEGER",
-        "uint64": "UBIGINT",
-    }[str(dtype)]
 
 
 def _plain(column: Any) -> Any:
     """Values in place of codes."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     chunks = [
         chunk.dictionary_decode() if pa.types.is_dictionary(chunk.type) else pc.run_end_decode(chunk)
         for chunk in column.chunks
@@ -170,8 +145,6 @@ def _plain(column: Any) -> Any:
 
 def _valid(column: Any) -> Any:
     """Text that is UTF-8, which Arrow does not see to."""
-    import pyarrow as pa
-
     with contextlib.suppress(pa.ArrowInvalid):
         column.validate(full=True)
         return column
@@ -181,8 +154,6 @@ def _valid(column: Any) -> Any:
 
 def _units(column: Any) -> Any:
     """Moments as the integers they are: DuckDB would fail on those that microseconds cannot hold."""
-    import pyarrow as pa
-
     return pa.chunked_array([chunk.view(pa.int64()) for chunk in column.chunks], pa.int64())
 
 

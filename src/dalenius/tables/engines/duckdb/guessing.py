@@ -15,7 +15,8 @@ from typing import Any
 
 from dalenius.tables.engines.duckdb import connection
 from dalenius.tables.engines.duckdb.cleaning import clean
-from dalenius.tables.engines.opened import Clean, text
+from dalenius.tables.engines.opened import Clean
+from dalenius.tables.engines.sqltext import text
 from dalenius.tables.facts.kinds import Kind
 
 SAMPLE = 10_000
@@ -55,9 +56,9 @@ def guessed(backend: Any, sample: Any, size: int) -> list[Kind]:
     if sample is None or sample.num_rows == 0:
         return ["text"] * size
     backend.con.register("sample", sample)
-    found = [_guess(backend, f"nullif(r{i}, '')") for i in range(size)]
+    kinds = [_guess(backend, f"nullif(r{i}, '')") for i in range(size)]
     backend.con.unregister("sample")
-    return found
+    return kinds
 
 
 def mostly_whole(whole: int, broken: int) -> bool:

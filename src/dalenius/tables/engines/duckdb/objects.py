@@ -18,18 +18,18 @@ from typing import Any
 from uuid import UUID
 
 import numpy as np
+import pyarrow as pa
 
 from dalenius.tables.engines.duckdb.guessing import mostly_whole
 from dalenius.tables.facts.kinds import KINDS, MOST, Kind
 
 OTHER = "other"
+CLOCK = ("hour", "minute", "second", "microsecond")
 ORDER = ("text", *KINDS, OTHER)
 
 
 def from_objects(values: Iterable[Any], declared: Kind | None) -> Any:
     """An Arrow column; of Arrow's type null where most values are of no kind."""
-    import pyarrow as pa
-
     listed = list(values)
     types = Counter(map(type, listed))
     kind = declared or _commonest(listed, types)
@@ -40,29 +40,27 @@ def from_objects(values: Iterable[Any], declared: Kind | None) -> Any:
             return pa.array(listed, pa.large_string())
         except (pa.ArrowException, UnicodeEncodeError):  # half of a surrogate pair is no text
             pass
-    read = READERS[kind]
-    return pa.array([read(value) for value in listed], _types()[kind])
+    read, dtype = READERS[kind]
+    return pa.array([read(value) for value in listed], dtype)
 
 
 def _commonest(listed: list[Any], types: Counter[type]) -> Kind | None:
     """The kind of most values; of missing ones there is none."""
-    found: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     for one, many in types.items():
-        told = _kind_of_type(one)
-        if told is not None:
-            found[told] += many
+        kind = _kind_of_type(one)
+        if kind is not None:
+            counts[kind] += many
     if float in types or np.float64 in types:  # NaN says that a value is missing
-        found["number"] -= sum(1 for value in listed if isinstance(value, float) and math.isnan(value))
-    # A moment's zone is its own, not its type's.
-    zoned = (
-        sum(1 for v in listed if isinstance(v, datetime.datetime) and v.tzinfo) if found["timestamp"] else 0
-    )
-    found["timestamp"] -= zoned
-    found[OTHER] += zoned
-    whole, broken = found.pop("integer", 0), found.pop("number", 0)
-    found["integer" if mostly_whole(whole, broken) else "number"] = whole + broken
-    best = max(ORDER, key=lambda kind: found[kind])
-    if found[best] <= 0:
+        counts["number"] -= sum(isinstance(value, float) and math.isnan(value) for value in listed)
+    if counts["timestamp"]:  # a moment's zone is its own, not its type's
+        zoned = sum(isinstance(value, datetime.datetime) and value.tzinfo is not None for value in listed)
+        counts["timestamp"] -= zoned
+        counts[OTHER] += zoned
+    whole, broken = counts.pop("integer", 0), counts.pop("number", 0)
+    counts["integer" if mostly_whole(whole, broken) else "number"] = whole + broken
+    best = max(ORDER, key=lambda kind: counts[kind])
+    if counts[best] <= 0:
         return "text" if type(None) in types or not listed else None
     return None if best == OTHER else best  # type: ignore[return-value]
 
@@ -130,10 +128,8 @@ def _timestamp(value: Any) -> datetime.datetime | None:
         value = value.astype("datetime64[us]").item()
     if not isinstance(value, datetime.date) or getattr(value, "tzinfo", None) is not None:
         return None
-    hour, minute, second, micro = (
-        getattr(value, part, 0) for part in ("hour", "minute", "second", "microsecond")
-    )
     year = min(max(value.year, 1), 9999)  # those of pandas go on beyond
+    hour, minute, second, micro = (getattr(value, part, 0) for part in CLOCK)
     return datetime.datetime(year, value.month, value.day, hour, minute, second, micro)
 
 
@@ -142,24 +138,12 @@ def _date(value: Any) -> datetime.date | None:
     return datetime.date(value.year, value.month, value.day) if plain else None
 
 
-READERS: Mapping[Kind, Callable[[Any], Any]] = {
-    "integer": _integer,
-    "number": _number,
-    "text": _text,
-    "bool": _bool,
-    "timestamp": _timestamp,
-    "date": _date,
+READERS: Mapping[Kind, tuple[Callable[[Any], Any], Any]] = {
+    "integer": (_integer, pa.int64()),
+    "number": (_number, pa.float64()),
+    "text": (_text, pa.large_string()),
+    "bool": (_bool, pa.bool_()),
+    "timestamp": (_timestamp, pa.timestamp("us")),
+    "date": (_date, pa.date32()),
 }
-
-
-def _types() -> dict[Kind, Any]:
-    import pyarrow as pa
-
-    return {
-        "integer": pa.int64(),
-        "number": pa.float64(),
-        "text": pa.large_string(),
-        "bool": pa.bool_(),
-        "timestamp": pa.timestamp("us"),
-        "date": pa.date32(),
-    }
+"""What reads a value of each kind, and the type of what it gives in Arrow."""

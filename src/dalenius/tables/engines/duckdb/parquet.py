@@ -14,12 +14,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+from pyarrow import dataset
+
 from dalenius.errors import SourceError
 from dalenius.tables.engines.duckdb import connection
 from dalenius.tables.engines.duckdb.cleaning import clean
 from dalenius.tables.engines.duckdb.frames import form
 from dalenius.tables.engines.engine import Engine
-from dalenius.tables.engines.opened import Clean, Opened, name, text
+from dalenius.tables.engines.opened import Clean, Opened
+from dalenius.tables.engines.sqltext import name, text
 
 ENDINGS = (".parquet", ".pq")
 
@@ -35,11 +39,13 @@ def open_parquet(engine: Engine, path: str, called: str) -> Opened:
     """A Parquet file, or several of the same columns."""
     backend = connection.connect()
     files: dict[str, list[tuple[Any, ...]]] = {}
-    for file, *told in connection.run(backend, SCHEMA.format(path=text(path))):
-        files.setdefault(file, []).append(tuple(told))
+    for file, *described in connection.run(backend, SCHEMA.format(path=text(path))):
+        files.setdefault(file, []).append(tuple(described))
     schemas = list(files.values())
     names = _names(schemas[0])
-    wide = any("MILLIS=Milli" in str(told[-1]) or "TIMESTAMP_MILLIS" in told for told in schemas[0])
+    wide = any(
+        "MILLIS=Milli" in str(described[-1]) or "TIMESTAMP_MILLIS" in described for described in schemas[0]
+    )
     if (len(schemas) > 1 or wide) and len({name.lower() for name in names}) < len(names):
         raise SourceError(
             f"{path!r} has names that differ in capitals only, which cannot be told apart in several files, nor "
@@ -53,9 +59,9 @@ def open_parquet(engine: Engine, path: str, called: str) -> Opened:
     if wide and "://" not in path:
         return _by_arrow(engine, backend, path, called)
     relation = f"read_parquet({text(path)}, utf8_validation = 'replace', can_have_nan = true)"
-    told = engine.described(backend, relation)
-    parts = [column.name for column in told[len(names) :]]  # from the names of folders
-    forms = [_apart(clean(column.dtype, f"r{i}")) for i, column in enumerate(told)]
+    described = engine.described(backend, relation)
+    parts = [column.name for column in described[len(names) :]]  # from the names of folders
+    forms = [_apart(clean(column.dtype, f"r{i}")) for i, column in enumerate(described)]
     return engine.cleaned(backend, relation, called, names=names + parts, forms=forms)
 
 
@@ -68,11 +74,11 @@ def _apart(form: Clean) -> Clean:
 
 def _names(schema: list[tuple[Any, ...]]) -> list[str]:
     """The names of whole columns, as the file has them: DuckDB numbers those that differ in capitals only."""
-    found, at = [], 1
+    names, at = [], 1
     while at < len(schema):
-        found.append(schema[at][0])
+        names.append(schema[at][0])
         at = _after(schema, at)
-    return found
+    return names
 
 
 def _after(schema: list[tuple[Any, ...]], at: int) -> int:
@@ -84,14 +90,11 @@ def _after(schema: list[tuple[Any, ...]], at: int) -> int:
 
 
 def _by_arrow(engine: Engine, backend: Any, path: str, called: str) -> Opened:
-    import pyarrow as pa
-    from pyarrow import dataset
-
     files = [path] if Path(path).is_file() else sorted(glob.glob(path, recursive=True))
-    told = dataset.dataset(files, format="parquet").schema
-    forms = [form(pa.chunked_array([], f.type), f"r{i}") for i, f in enumerate(told)]
+    schema = dataset.dataset(files, format="parquet").schema
+    forms = [form(pa.chunked_array([], f.type), f"r{i}") for i, f in enumerate(schema)]
     types, values = [], []
-    for i, (field, (held, read)) in enumerate(zip(told, forms, strict=True)):
+    for i, (field, (held, read)) in enumerate(zip(schema, forms, strict=True)):
         texts = read.kind == "text"
         if (
             read.kind is not None
@@ -101,4 +104,4 @@ def _by_arrow(engine: Engine, backend: Any, path: str, called: str) -> Opened:
         values.append(f"{DECODED.format(column) if texts else column if read.kind else 'NULL'} AS r{i}")
     backend.con.register("data", dataset.dataset(files, schema=pa.schema(types), format="parquet"))
     relation = f"(SELECT {', '.join(values)} FROM data)"
-    return engine.cleaned(backend, relation, called, names=told.names, forms=[read for _, read in forms])
+    return engine.cleaned(backend, relation, called, names=schema.names, forms=[read for _, read in forms])

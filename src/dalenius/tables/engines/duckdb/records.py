@@ -119,16 +119,16 @@ class Cutter:
     def _opens(self, signs: Bytes, at: Places) -> Truth:
         """Whether a quote is where one may open: at the start of a field, or as the second of two."""
         before = signs[np.maximum(at - 1, 0)]
-        found: Truth = (at == 0) | (before == self.separator) | (before == FEED) | (before == QUOTE)
-        return found
+        may_open: Truth = (at == 0) | (before == self.separator) | (before == FEED) | (before == QUOTE)
+        return may_open
 
     def _closes(self, signs: Bytes, at: Places) -> Truth:
         """Whether a quote is where one may close: at the end of a field, or as the first of two."""
         top = len(signs) - 1
         after, beyond = signs[np.minimum(at + 1, top)], signs[np.minimum(at + 2, top)]
         ends = (after == self.separator) | (after == FEED) | ((after == RETURN) & (beyond == FEED))
-        found: Truth = ends | ((after == QUOTE) & (at < top))
-        return found
+        may_close: Truth = ends | ((after == QUOTE) & (at < top))
+        return may_close
 
     def _one_by_one(
         self,
@@ -145,12 +145,12 @@ class Cutter:
             start, stop = int(starts[line]), int(feeds[line]) + 1
             if start < done:  # inside the record before
                 continue
-            found = self._record(data, start, stop)
-            if found is None and not last and len(data) - start <= self.longest:
+            record_end = self._record(data, start, stop)
+            if record_end is None and not last and len(data) - start <= self.longest:
                 kept.append(data[done:start])
                 return b"".join(kept), start
-            kept.append(data[done : found or start])
-            done = found or stop
+            kept.append(data[done : record_end or start])
+            done = record_end or stop
         end = max(end, done)
         kept.append(data[done:end])
         return b"".join(kept), end
@@ -166,8 +166,8 @@ class Cutter:
         fine = np.where(turn == 0, self._opens(signs, quotes), self._closes(signs, quotes))
         count = np.bincount(line, minlength=len(feeds))
         paired = (count % 2 == 0) & (np.bincount(line, ~fine, minlength=len(feeds)) == 0)
-        found: Truth = paired | (np.bincount(line, begins, minlength=len(feeds)) == 0)
-        return found
+        alone: Truth = paired | (np.bincount(line, begins, minlength=len(feeds)) == 0)
+        return alone
 
     def _record(self, data: bytes, start: int, stop: int) -> int | None:
         """Where the record that begins here ends; 0 when it is broken; None when it does not end in the data.
@@ -177,10 +177,10 @@ class Cutter:
         at, fields = start, 1
         while True:
             if data[at] == QUOTE:
-                found = QUOTED.match(data, at, min(len(data), start + self.longest))
-                if found is None or found.end() >= len(data):
+                match = QUOTED.match(data, at, min(len(data), start + self.longest))
+                if match is None or match.end() >= len(data):
                     return None if self.rule == "quoted" else 0
-                at = found.end()
+                at = match.end()
                 if at > stop and self.rule == "lines":
                     return 0
                 if data[at] == RETURN and data[at + 1 : at + 2] in (b"", b"\n"):
@@ -190,11 +190,11 @@ class Cutter:
                 if data[at] not in (self.separator, FEED):
                     return 0
             else:
-                found = self._unquoted.match(data, at)
-                if found is None or found.end() >= len(data):
+                match = self._unquoted.match(data, at)
+                if match is None or match.end() >= len(data):
                     return None
-                at = found.end()
-                if at > stop and QUOTE in found[0]:
+                at = match.end()
+                if at > stop and QUOTE in match[0]:
                     return 0
             at += 1
             if data[at - 1] == FEED:

@@ -22,18 +22,9 @@ import ibis
 import ibis.expr.operations as ops
 
 from dalenius.errors import SourceError
+from dalenius.tables.engines import sqltext
 from dalenius.tables.engines.engine import Engine, builtin, limbs
-from dalenius.tables.engines.opened import (
-    Clean,
-    Described,
-    Opened,
-    existing_file,
-    named_table,
-    no_table,
-    numbers,
-    qualified,
-    selected,
-)
+from dalenius.tables.engines.opened import Clean, Described, Opened, existing_file, named_table, no_table
 from dalenius.tables.engines.place import Place, file_place, plain_name
 from dalenius.tables.facts.kinds import CLEAN, MOST, Kind
 from dalenius.tables.facts.schema import Schema
@@ -59,7 +50,6 @@ class SQLite(Engine):
     """A file, in the same process."""
 
     name = "sqlite"
-    title = "SQLite"
     opened = "a SQLite file and a table"
     functions: ClassVar[Mapping[str, str]] = {"dalenius_digest": "x", "hex": "s", "length": "x"}
     casts = CASTS | {"sx"}
@@ -85,10 +75,10 @@ class SQLite(Engine):
         held.set_progress_handler(lambda: 0, LOOK)
         backend = _own(held)
         try:
-            told = self.described(backend, qualified(called))
+            columns = self.described(backend, sqltext.qualified(called))
         except sqlite3.OperationalError:
-            told = []
-        if not told:
+            columns = []
+        if not columns:
             names: list[str] = []
             with contextlib.suppress(sqlite3.Error):
                 known = held.execute(
@@ -97,12 +87,12 @@ class SQLite(Engine):
                 names = [str(name) for (name,) in known]
             held.close()
             raise no_table(called, names)
-        stated = [schema[column.name].type for column in told]
+        stated = [schema[column.name].type for column in columns]
         forms = [
             self.clean(column.dtype, f"r{i}") if kind is None else _read_as(kind, f"r{i}")
-            for i, (column, kind) in enumerate(zip(told, stated, strict=True))
+            for i, (column, kind) in enumerate(zip(columns, stated, strict=True))
         ]
-        return self.cleaned(backend, qualified(called), called, forms=forms)
+        return self.cleaned(backend, sqltext.qualified(called), called, forms=forms)
 
     def place(self, data: Any, table: str | None) -> Place:
         return file_place(str(data), plain_name(table, "main"))
@@ -127,7 +117,7 @@ class SQLite(Engine):
                 f"this SQLite database keeps its text in {encoding}, not in UTF-8; make a copy that does: "
                 "sqlite3 OLD .dump | grep -v '^PRAGMA encoding' | sqlite3 NEW"
             )
-        view = f"dalenius_{next(numbers)}"
+        view = sqltext.view_name()
         backend.con.execute(f"CREATE TEMP VIEW {view} AS SELECT * FROM {relation}")
         try:
             rows = backend.con.execute(f"PRAGMA temp.table_info({view})").fetchall()
@@ -148,12 +138,13 @@ class SQLite(Engine):
         return set()
 
     def view(self, backend: Any, relation: Any, columns: Sequence[str], forms: Sequence[Clean]) -> Any:
-        view = f"dalenius_{next(numbers)}"
+        view = sqltext.view_name()
         # Not by AS t(...), which SQLite lacks; the name is no table's, which would be taken for a recursion.
         renamed = f"WITH {view}_raw({', '.join(columns)}) AS (SELECT * FROM {relation})"
-        backend.con.execute(f"CREATE TEMP VIEW {view} AS {renamed} SELECT {selected(forms)} FROM {view}_raw")
-        types = {f"c{i}": CLEAN[form.kind] for i, form in enumerate(forms) if form.kind is not None}
-        return backend.sql(f"SELECT * FROM temp.{view}", schema=types or {"no_column": "int32"})
+        backend.con.execute(
+            f"CREATE TEMP VIEW {view} AS {renamed} SELECT {sqltext.selected(forms)} FROM {view}_raw"
+        )
+        return backend.sql(f"SELECT * FROM temp.{view}", schema=sqltext.types(forms))
 
     def fetch(self, backend: Any, statement: Any) -> Any:
         try:
@@ -240,14 +231,14 @@ def dalenius_text(value: bytes) -> str | None:
 
 def dalenius_date(value: bytes) -> str | None:
     """A date as SQLite's own functions write it; anything else is missing."""
-    found = _moment(value, DATE)
-    return None if found is None else found.date().isoformat()
+    moment = _moment(value, DATE)
+    return None if moment is None else moment.date().isoformat()
 
 
 def dalenius_timestamp(value: bytes) -> str | None:
     """A timestamp without a zone, or a date for its midnight."""
-    found = _moment(value, MOMENT)
-    return None if found is None else found.isoformat(sep=" ")
+    moment = _moment(value, MOMENT)
+    return None if moment is None else moment.isoformat(sep=" ")
 
 
 def dalenius_digest(value: bytes) -> int:

@@ -21,6 +21,7 @@ from uuid import UUID
 import ibis.backends.sqlite as theirs
 import ibis.expr.datatypes as dt
 import ibis.expr.operations as ops
+import pyarrow as pa
 import sqlglot as sg
 import sqlglot.expressions as sge
 from ibis.backends.sql.compilers.sqlite import SQLiteCompiler
@@ -101,8 +102,6 @@ class Backend(theirs.Backend):  # type: ignore[misc]
             cursor.executemany(f'INSERT INTO temp."{op.name}" VALUES ({marks})', values)
 
     def to_pyarrow(self, expression: Any, /, **_: Any) -> Any:
-        import pyarrow as pa
-
         self._run_pre_execute_hooks(expression)
         schema = expression.as_table().schema().to_pyarrow()
         with self._safe_raw_sql(self.compile(expression)) as cursor:

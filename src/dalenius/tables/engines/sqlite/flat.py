@@ -53,18 +53,18 @@ def _lift(select: Any, tables: list[Any]) -> None:
 
 def _deep(select: Any) -> list[Any]:
     """Parts of the expressions that are deep enough to be lifted, and have none within."""
-    found: list[Any] = []
+    deep: list[Any] = []
     for root in (*select.expressions, *filter(None, [select.args.get("where")])):
-        _height(root, found)
-    return found
+        _height(root, deep)
+    return deep
 
 
-def _height(node: Any, found: list[Any]) -> int:
+def _height(node: Any, deep: list[Any]) -> int:
     """How many levels an expression has; those that are to be lifted are noted."""
-    before = len(found)
-    height = 1 + max((_height(child, found) for child in node.iter_expressions()), default=0)
-    if height >= DEEP and len(found) == before and _liftable(node):
-        found.append(node)
+    before = len(deep)
+    height = 1 + max((_height(child, deep) for child in node.iter_expressions()), default=0)
+    if height >= DEEP and len(deep) == before and _liftable(node):
+        deep.append(node)
     return height
 
 

@@ -1,0 +1,60 @@
+"""What all linear models share: how rows are brought to their norm, the constant column, and prediction."""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY, dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import _check_feature_names, check_is_fitted
+
+from dalenius.calculus.guarantees import Guarantee
+from dalenius.calculus.pairs.pair import Reals
+from dalenius.errors import InvalidParameter
+from dalenius.learn.data.parameters import checked_norm, constant_column
+from dalenius.learn.data.rows import Records, Rows, factors, matrix, records
+
+
+@dataclass(eq=False, repr=False)
+class RowModel(BaseEstimator):  # type: ignore[misc]
+    """Rows have norm `row_norm` at most; a constant column is the last one, if there is one."""
+
+    guarantee: Guarantee
+    _: KW_ONLY
+    row_norm: float = 1.0
+    rows: Rows = "clip"
+    intercept_scale: float = 0.3
+
+    @property
+    def _norm(self) -> float:
+        return checked_norm(self.row_norm)
+
+    @property
+    def _constant(self) -> float:
+        return constant_column(self.row_norm, self.intercept_scale)
+
+    def _records(self, features: Reals, labels: Reals, usable: Reals) -> Records:
+        """Rows at their norm; those with labels or features that cannot be used count as absent."""
+        return records(features, labels, usable, self.row_norm, self.rows, self._constant)
+
+    def _split(self, theta: Reals) -> tuple[Reals, float]:
+        """The coefficients and the intercept."""
+        constant = self._constant
+        return (theta[:-1], float(theta[-1]) * constant) if constant else (theta, 0.0)
+
+    def _scores(self, values: Any) -> Reals:
+        """x.coef + intercept of the rows, brought to their norm as in the fit."""
+        check_is_fitted(self)
+        _check_feature_names(self, values, reset=False)
+        x = matrix(values, self.n_features_in_, type(self).__name__)
+        if not np.isfinite(x).all():
+            raise InvalidParameter(
+                "X holds NaN or infinity; a prediction needs finite numbers in every column."
+            )
+        scale, coef = factors(x, self.row_norm, self.rows), np.ravel(self.coef_)
+        with np.errstate(over="ignore", invalid="ignore"):
+            scores = (x @ coef) * scale
+        odd = ~np.isfinite(scores)
+        scores[odd] = (x[odd] * scale[odd, None]) @ coef
+        return np.asarray(scores + np.ravel(self.intercept_)[0])
