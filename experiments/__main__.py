@@ -3,7 +3,8 @@
 python -m experiments coverage [--replicates N] [--jobs N] [--keep DIR]: writes experiments/COVERAGE.md; with --keep,
 what is done is kept in DIR, and a run that was stopped goes on from there.
 
-python -m experiments adaptive_median, or noisy_max: writes ADAPTIVE_MEDIAN.md or NOISY_MAX.md and its picture.
+python -m experiments NAME [--data DIR] [--seeds N], for adaptive_median, noisy_max, ops_ptr, pate_ptr and
+privacy_reports: writes the page of that name, such as NOISY_MAX.md, and its picture.
 """
 
 from __future__ import annotations
@@ -11,13 +12,30 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from experiments import adaptive_median, bounds, classification, coverage, noisy_max, regression, slopes
+from experiments import (
+    adaptive_median,
+    bounds,
+    classification,
+    coverage,
+    noisy_max,
+    ops_ptr,
+    pate_ptr,
+    privacy_reports,
+    regression,
+    slopes,
+)
 
 HERE = Path(__file__).resolve().parent
 USUAL = HERE.parent.parent / "shared" / "data"
 
 PARTS = ("classification", "bounds", "regression", "slopes")
-ALONE = {"adaptive_median": adaptive_median.main, "noisy_max": noisy_max.main}
+ALONE = {
+    "adaptive_median": adaptive_median.main,
+    "noisy_max": noisy_max.main,
+    "ops_ptr": ops_ptr.main,
+    "pate_ptr": pate_ptr.main,
+    "privacy_reports": privacy_reports.main,
+}
 """Experiments with a page of their own."""
 TITLES = {
     "classification": "Private logistic regression (thesis Tables 4.1, 4.2): test accuracy in %, delta = 1e-5",

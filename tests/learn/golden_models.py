@@ -42,6 +42,8 @@ def fitted() -> dict[str, Any]:
         "linear": learn.LinearRegression(dp.ZCDP(0.1)).fit(X, Y),
         "posterior": learn.PosteriorSampleRegression(APPROX).fit(X, Y),
         "adaptive posterior": learn.AdaptivePosteriorSampleRegression(APPROX).fit(X, Y),
+        "calibrated posterior": learn.CalibratedPosteriorSampleRegression(APPROX, ridge=500.0).fit(X, Y),
+        "local logistic": learn.LocalLogisticRegression(APPROX).fit(X, LABELS),
         "exponential least squares": learn.ExponentialLeastSquares(PURE).fit(X, Y),
         "gradient least squares": learn.GradientLeastSquares(PURE).fit(X, Y),
         "exponential quantiles": learn.ExponentialQuantileRegression(PURE, level=0.25).fit(X, Y),

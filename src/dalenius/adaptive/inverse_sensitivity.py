@@ -17,7 +17,7 @@ from dalenius.core.adjacency import ADD_REMOVE, Adjacency
 from dalenius.mechanisms import Neighbours
 from dalenius.mechanisms import Quantile as ExponentialQuantile
 from dalenius.mechanisms._support import selection_error
-from dalenius.mechanisms._support.epsilon_calibration import checked_confidence, scale_for
+from dalenius.mechanisms._support.epsilon_calibration import scale_for
 from dalenius.mechanisms._support.epsilon_mechanism import EpsilonMechanism
 from dalenius.mechanisms._support.interval_grid import IntervalGrid
 from dalenius.mechanisms._support.piecewise_draws import PiecewiseScores
@@ -182,7 +182,7 @@ class InverseSensitivity(EpsilonMechanism):
             If a parameter is out of range.
         """
         return self.scale * selection_error.sure_gap(
-            "gumbel", checked_confidence(confidence), self.points.count
+            "gumbel", checks.confidence(confidence), self.points.count
         )
 
     @property

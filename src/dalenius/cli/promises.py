@@ -64,7 +64,7 @@ class Promising(TyperCommand):
 def spellings() -> str:
     """How each guarantee is written."""
     from dalenius.calculus.guarantees import KINDS
-    from dalenius.calculus.guarantees.guarantee import either
+    from dalenius.core.checks import either
 
     return either([_spelling(kind) for kind in KINDS.values() if kind.parameters])
 

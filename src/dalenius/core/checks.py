@@ -160,8 +160,9 @@ def path(name: str, value: object) -> Path:
 
 
 def ratio_up(a: float, b: float) -> float:
-    """a / b rounded up: exact when the quotient is a float; infinity for a = infinity or b = 0."""
-    return float_up(Fraction(a) / Fraction(b)) if b and math.isfinite(a) else math.inf
+    """a / b rounded up: exact when the quotient is a float; infinity for a = infinity, b = 0 and beyond the floats."""
+    quotient = a / b if b else math.inf
+    return float_up(Fraction(a) / Fraction(b)) if math.isfinite(quotient) else math.inf
 
 
 def float_up(exact: Fraction) -> float:

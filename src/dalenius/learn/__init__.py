@@ -10,6 +10,9 @@ from dalenius.learn.methods.descent import Descent as Descent
 from dalenius.learn.models.adaptive_posterior_sample_regression import (
     AdaptivePosteriorSampleRegression as AdaptivePosteriorSampleRegression,
 )
+from dalenius.learn.models.calibrated_posterior_sample_regression import (
+    CalibratedPosteriorSampleRegression as CalibratedPosteriorSampleRegression,
+)
 from dalenius.learn.models.classifiers import LinearSVC as LinearSVC
 from dalenius.learn.models.classifiers import LogisticRegression as LogisticRegression
 from dalenius.learn.models.data_quality import RowCheck as RowCheck
@@ -22,8 +25,12 @@ from dalenius.learn.models.exponential_regression import (
     GradientQuantileRegression as GradientQuantileRegression,
 )
 from dalenius.learn.models.linear_regression import LinearRegression as LinearRegression
+from dalenius.learn.models.local_logistic_regression import (
+    LocalLogisticRegression as LocalLogisticRegression,
+)
 from dalenius.learn.models.mean import ExponentialMean as ExponentialMean
 from dalenius.learn.models.mean import GradientMean as GradientMean
+from dalenius.learn.models.pate_classifier import PATEClassifier as PATEClassifier
 from dalenius.learn.models.posterior_sample_regression import (
     PosteriorSampleRegression as PosteriorSampleRegression,
 )

@@ -46,6 +46,11 @@ WORDS: dict[str, tuple[str, Words]] = {
         "AdaptivePosteriorSampleRegression",
         (*_LINEAR, "target_bounds"),
     ),
+    "calibrated_posterior_sample_regression": (
+        "CalibratedPosteriorSampleRegression",
+        (*_LINEAR, "target_bounds", "ridge"),
+    ),
+    "local_logistic_regression": ("LocalLogisticRegression", (*_LINEAR, "classes", "ridge")),
     "exponential_least_squares": ("ExponentialLeastSquares", _DRAWN),
     "gradient_least_squares": ("GradientLeastSquares", _DRAWN),
     "exponential_quantile_regression": ("ExponentialQuantileRegression", (*_DRAWN, "level")),

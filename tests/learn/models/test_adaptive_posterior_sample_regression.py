@@ -10,9 +10,9 @@ import pytest
 from scipy.stats import norm
 
 import dalenius as dp
+from dalenius.adaptive.regression.posterior_sample import sample_delta
 from dalenius.errors import CannotMeet
 from dalenius.learn import AdaptivePosteriorSampleRegression
-from dalenius.learn.methods.posterior_sample import sample_delta
 from tests.learn.contract import EXPECTED, NOISE, RANDOM
 from tests.learn.models.test_regressors import Bounded, RegressorContract
 

@@ -11,9 +11,9 @@ from scipy.linalg import cholesky
 from scipy.stats import norm
 
 import dalenius as dp
+from dalenius.adaptive.regression.posterior_sample import posterior, sample_delta
 from dalenius.errors import CannotMeet
 from dalenius.learn import PosteriorSampleRegression
-from dalenius.learn.methods.posterior_sample import posterior, sample_delta
 from dalenius.learn.models import posterior_sample_regression
 from dalenius.learn.models.posterior_sample_regression import plan, residual
 from tests.learn.contract import EXPECTED, NOISE, RANDOM

@@ -38,7 +38,6 @@ from dalenius.core.adjacency import ADD_REMOVE, Adjacency
 from dalenius.core.adjacency import adjacency as checked_adjacency
 from dalenius.errors import InvalidParameter
 from dalenius.mechanisms._support.float_arrays import Reals
-from dalenius.mechanisms._support.interval_grid import checked_bounds
 from dalenius.mechanisms.mechanism import Neighbours
 
 
@@ -76,7 +75,7 @@ class StableScale(Stable):
     adjacency: Adjacency = ADD_REMOVE
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "bounds", checked_bounds(self.bounds))
+        object.__setattr__(self, "bounds", checks.interval("bounds", self.bounds))
         object.__setattr__(self, "least", checks.positive("least", self.least))
         object.__setattr__(self, "base", checks.positive("base", self.base))
         checked_adjacency(self.adjacency)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dalenius.calculus.guarantees import Guarantee
+from dalenius.calculus.guarantees import ApproxDP, Guarantee
 from dalenius.core import checks
-from dalenius.errors import InvalidParameter
+from dalenius.errors import CannotMeet, InvalidParameter
 
 
 def checked_guarantee(guarantee: object) -> Guarantee:
@@ -14,6 +14,14 @@ def checked_guarantee(guarantee: object) -> Guarantee:
             f"guarantee is {guarantee!r}; it must be a promise such as dalenius.ApproxDP(1.0, 1e-5)."
         )
     return guarantee
+
+
+def approximate(guarantee: object, method: str) -> ApproxDP:
+    """The promise, if it allows a small chance of failure."""
+    promise = checked_guarantee(guarantee)
+    if not isinstance(promise, ApproxDP) or promise.delta == 0 or promise.epsilon == 0:
+        raise CannotMeet(f"{method} cannot keep {promise} here; ask for ApproxDP(epsilon, delta).")
+    return promise
 
 
 def checked_norm(norm: object) -> float:

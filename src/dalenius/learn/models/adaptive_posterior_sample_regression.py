@@ -6,22 +6,19 @@ import math
 from typing import Any
 
 import numpy as np
-from scipy.linalg import cho_solve, cholesky
-from scipy.special import ndtri
 
-from dalenius.calculus import losses
-from dalenius.calculus.guarantees import ApproxDP
-from dalenius.calculus.loss import Loss
-from dalenius.learn.methods.posterior_sample import (
-    SLACK,
-    approximate,
+from dalenius.adaptive.regression.posterior_sample import (
     hidden,
     largest_precision,
     least_noise,
     posterior,
 )
+from dalenius.adaptive.regression.ridge import RidgeBounds, Squares
+from dalenius.calculus import losses
+from dalenius.calculus.guarantees import ApproxDP
+from dalenius.calculus.loss import Loss
+from dalenius.learn.data.parameters import approximate
 from dalenius.learn.models.bounded_regression import BoundedRegression
-from dalenius.mechanisms import Gaussian
 
 
 class AdaptivePosteriorSampleRegression(BoundedRegression):
@@ -76,7 +73,7 @@ class AdaptivePosteriorSampleRegression(BoundedRegression):
 
     def _shares(self) -> tuple[ApproxDP, float, float]:
         """The promise of each of the two releases, and epsilon and delta of the sample."""
-        promise = approximate(self.guarantee)
+        promise = approximate(self.guarantee, "a posterior sample")
         delta = promise.delta / 6 * (1 - 1e-6)
         return ApproxDP(promise.epsilon / 4, delta), 0.49 * promise.epsilon, delta
 
@@ -92,28 +89,17 @@ class AdaptivePosteriorSampleRegression(BoundedRegression):
         part, epsilon, delta = self._shares()
         data = self._data(X, y)
         square = (self._norm**2 + self._constant**2) * (1 + 1e-9)
-        gram, product = data.gram(np.ones(len(data))), data.combined(data.labels)
+        squares = Squares(data.gram(np.ones(len(data))), data.combined(data.labels))
 
-        unit = least_noise(part).sigma
-        safe = -float(ndtri(delta)) * unit * SLACK
-        noisy = Gaussian(sensitivity=square * SLACK, sigma=unit * square * SLACK)
-        least = float(noisy.release(float(np.linalg.eigvalsh(gram)[0]))) - safe * square * SLACK
-        # A neighbour may have an eigenvalue smaller by `square`.
-        least = max(0.0, least - square)
+        bounds = RidgeBounds(square, part, delta)
+        least = bounds.eigenvalue(squares)
         ridge = max(0.0, 2 * square * (1 + math.log(2 / delta)) / epsilon - least) + square
         leverage = square / (least + ridge)
-
-        lower = cholesky(gram + ridge * np.eye(data.size), lower=True)
-        theta = cho_solve((lower, True), product)
-        moved = math.log1p(leverage) * SLACK
-        size = math.log1p(math.sqrt(square) * float(np.linalg.norm(theta)))
-        residual = math.exp(
-            float(Gaussian(sensitivity=moved, sigma=unit * moved).release(size)) + (safe + 1) * moved
-        )
+        residual = bounds.residual(squares, ridge, leverage)
 
         precision = largest_precision(epsilon, delta, residual, leverage)
         deviation = 1 / math.sqrt(precision * (least + ridge))
         hide = least_noise(ApproxDP(0.01 * epsilon / 0.49, delta)).sigma
-        sample = hidden(posterior(lower, theta, precision), deviation, hide)
+        sample = hidden(posterior(*squares.solved(ridge), precision), deviation, hide)
 
         return self._set(sample, data, self.price())

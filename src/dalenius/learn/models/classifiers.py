@@ -12,12 +12,14 @@ from sklearn.base import ClassifierMixin
 from dalenius.calculus.pairs.pair import Reals
 from dalenius.errors import InvalidParameter
 from dalenius.learn.data.rows import labels_of, same, training
-from dalenius.learn.models.linear_model import LinearModel
+from dalenius.learn.models.linear_model import LinearModel, PlannedModel
 from dalenius.learn.numerics.curves import Curve, HuberHinge, Logistic
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class _Binary(ClassifierMixin, LinearModel):  # type: ignore[misc]
+class Binary(ClassifierMixin, PlannedModel):  # type: ignore[misc]
+    """A classifier of two declared labels."""
+
     classes: Sequence[Any] = (0, 1)
 
     def fit(self, X: Any, y: Any) -> Any:
@@ -48,7 +50,7 @@ class _Binary(ClassifierMixin, LinearModel):  # type: ignore[misc]
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class LogisticRegression(_Binary):
+class LogisticRegression(Binary, LinearModel):
     """Logistic regression by objective perturbation: Gaussian noise in the objective, add/remove neighbours.
 
     Every row is scaled down to norm `row_norm` at most (`rows="normalize"`: to exactly that), a constant column
@@ -116,7 +118,7 @@ class LogisticRegression(_Binary):
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class LinearSVC(_Binary):
+class LinearSVC(Binary, LinearModel):
     """A linear support vector machine (hinge with a rounded corner) by objective perturbation.
 
     As `LogisticRegression`, with the Huber hinge of Chaudhuri, Monteleoni and Sarwate 2011 in place of the log-loss.

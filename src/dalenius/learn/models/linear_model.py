@@ -16,25 +16,14 @@ from dalenius.learn.numerics.curves import Curve
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class LinearModel(RowModel):
-    """A GLM fitted privately; subclasses say which curve and what the labels mean."""
-
-    noise_ratio: float = 1.2
-    method: Method = "auto"
+class PlannedModel(RowModel):
+    """A GLM fitted privately; subclasses say which curve, by which plan, and what the labels mean."""
 
     def _curve(self) -> Curve:
         raise NotImplementedError
 
     def _plan(self) -> Plan:
-        scale = checks.nonnegative("intercept_scale", self.intercept_scale)
-        square, curve = self._norm**2 * (1 + scale**2) * (1 + 1e-12), self._curve()
-        return plan(
-            checked_guarantee(self.guarantee),
-            curve.steepest * math.sqrt(square),
-            curve.sharpest * square,
-            checks.positive("noise_ratio", self.noise_ratio),
-            checked_method(self.method),
-        )
+        raise NotImplementedError
 
     def price(self) -> Loss:
         """What a fit will cost, whatever the data: `loss_` before it has happened."""
@@ -47,3 +36,22 @@ class LinearModel(RowModel):
         self.loss_, self.plan_ = chosen.loss, chosen
         self.n_features_in_ = data.features.shape[1]
         return theta
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class LinearModel(PlannedModel):
+    """One whose plan follows from the promise and the name of a method."""
+
+    noise_ratio: float = 1.2
+    method: Method = "auto"
+
+    def _plan(self) -> Plan:
+        scale = checks.nonnegative("intercept_scale", self.intercept_scale)
+        square, curve = self._norm**2 * (1 + scale**2) * (1 + 1e-12), self._curve()
+        return plan(
+            checked_guarantee(self.guarantee),
+            curve.steepest * math.sqrt(square),
+            curve.sharpest * square,
+            checks.positive("noise_ratio", self.noise_ratio),
+            checked_method(self.method),
+        )

@@ -9,17 +9,17 @@ import numpy as np
 from scipy.linalg import cho_solve, cholesky
 from scipy.special import ndtri
 
-from dalenius.calculus import losses
-from dalenius.calculus.guarantees import ApproxDP
-from dalenius.calculus.loss import Loss
-from dalenius.learn.methods.posterior_sample import (
+from dalenius.adaptive.regression.posterior_sample import (
     SLACK,
-    approximate,
     hidden,
     largest_precision,
     least_noise,
     posterior,
 )
+from dalenius.calculus import losses
+from dalenius.calculus.guarantees import ApproxDP
+from dalenius.calculus.loss import Loss
+from dalenius.learn.data.parameters import approximate
 from dalenius.learn.models.bounded_regression import BoundedRegression
 from dalenius.mechanisms import Gaussian
 
@@ -78,7 +78,7 @@ class PosteriorSampleRegression(BoundedRegression):
 
     def _shares(self) -> tuple[Gaussian, float, float, Gaussian]:
         """The release of the count, epsilon and delta of the sample, and what hides its rounding."""
-        promise = approximate(self.guarantee)
+        promise = approximate(self.guarantee, "a posterior sample")
         delta = promise.delta / 4 * (1 - 1e-6)
         count = least_noise(ApproxDP(0.05 * promise.epsilon, delta))
         rounding = least_noise(ApproxDP(0.01 * promise.epsilon, delta))

@@ -12,8 +12,6 @@ from scipy.special import ndtr
 from dalenius.calculus.guarantees import ApproxDP
 from dalenius.calculus.pairs.pair import Reals
 from dalenius.core.bisection import last_true
-from dalenius.errors import CannotMeet
-from dalenius.learn.data.parameters import checked_guarantee
 from dalenius.mechanisms import Gaussian
 from dalenius.noise import gaussian
 
@@ -22,13 +20,8 @@ SLACK = 1 + 1e-6
 TOLERANCE = 1e-6
 """How far rounding may move the sample, in its largest standard deviations; output noise covers it."""
 
-
-def approximate(guarantee: object) -> ApproxDP:
-    """The promise, if a posterior sample can keep one of its kind."""
-    promise = checked_guarantee(guarantee)
-    if not isinstance(promise, ApproxDP) or promise.delta == 0 or promise.epsilon == 0:
-        raise CannotMeet(f"a posterior sample cannot keep {promise} here; ask for ApproxDP(epsilon, delta).")
-    return promise
+LEAST = 1e-12
+"""The least precision."""
 
 
 @lru_cache(maxsize=64)
@@ -55,7 +48,7 @@ def largest_precision(epsilon: float, delta: float, residual: float, leverage: f
     def kept(log_precision: float) -> bool:
         return sample_delta(epsilon, math.exp(log_precision), residual, leverage) * (1 + 1e-6) <= delta
 
-    return math.exp(last_true(kept, math.log(1e-12), math.log(1e12))[0])
+    return math.exp(last_true(kept, math.log(LEAST), math.log(1e12))[0])
 
 
 def sample_delta(epsilon: float, precision: float, residual: float, leverage: float) -> float:
@@ -68,6 +61,8 @@ def sample_delta(epsilon: float, precision: float, residual: float, leverage: fl
     """
     v = 1 / (1 + leverage)
     nu = math.sqrt(precision * leverage * v) * residual
+    if not nu < 1e6:  # squares of such numbers may overflow; all is revealed
+        return 1.0
     return max(_normal_delta(epsilon, nu, v), _normal_delta(epsilon, -nu / math.sqrt(v), 1 / v))
 
 

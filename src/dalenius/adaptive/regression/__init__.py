@@ -1,0 +1,1 @@
+"""Regressions whose noise adapts to the data."""
