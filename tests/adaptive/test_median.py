@@ -43,6 +43,11 @@ def test_a_wrong_size_costs_accuracy_and_not_privacy() -> None:
         assert dp.PureDP(1.0).holds(median_mechanism((0, 1), dp.PureDP(1.0), size=size).loss)
 
 
+def test_numbers_that_all_fall_on_one_point_can_be_planned_for() -> None:
+    chosen = median_mechanism((0, 10), dp.ApproxDP(1.0, 1e-6), size=1000, spread=1e-3, granularity=1)
+    assert dp.ApproxDP(1.0, 1e-6).holds(chosen.loss)
+
+
 @pytest.mark.parametrize(
     "wrong",
     [{"size": 0}, {"size": 1.5}, {"spread": 0}, {"spread": math.nan}, {"bounds": (1, 0)}, {"budget": 1.0}],

@@ -220,9 +220,8 @@ def _proposals(budget: ApproxDP, statistic: Median, reference: Reals) -> list[Ca
             )
             test = DistanceTest(mechanism=local, epsilon=epsilon, wrong_pass=budget.delta * WRONG_PASS)
             records = test.threshold + spare
-            size = min(
-                1.5 * statistic.local_sensitivity(reference, records - 1), statistic.global_sensitivity
-            )
+            local_size = 1.5 * statistic.local_sensitivity(reference, records - 1)
+            size = min(max(local_size, float(statistic.points.granularity)), statistic.global_sensitivity)
         refused = math.exp(-epsilon * (spare + 1)) / (1 + math.exp(-epsilon))
         proposal = ProposeTestRelease(mechanism=local, test=test)
         if budget.holds(proposal.loss):
