@@ -37,9 +37,15 @@ def test_the_choice_never_sees_the_data() -> None:
             assert median(values, (0, 100), dp.PureDP(0.5), size=500).mechanism == chosen
 
 
+@pytest.mark.slow
 def test_a_wrong_size_costs_accuracy_and_not_privacy() -> None:
     for size in (1, 10, 10**9):
         assert dp.PureDP(1.0).holds(median_mechanism((0, 1), dp.PureDP(1.0), size=size).loss)
+
+
+def test_numbers_that_all_fall_on_one_point_can_be_planned_for() -> None:
+    chosen = median_mechanism((0, 10), dp.ApproxDP(1.0, 1e-6), size=1000, spread=1e-3, granularity=1)
+    assert dp.ApproxDP(1.0, 1e-6).holds(chosen.loss)
 
 
 @pytest.mark.parametrize(

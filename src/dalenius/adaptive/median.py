@@ -31,6 +31,8 @@ SMOOTH: tuple[type[SmoothNoise], ...] = (
     SmoothGaussian,
     SmoothLaplaceLogNormal,
 )
+WORTHWHILE = 0.99
+"""The exponential mechanism is taken unless the error of another one is at most this share of its own."""
 LARGEST_REFERENCE = 1_000_000
 RADII = (0.0, 1.0, 10.0)
 """Radii of inverse sensitivity that are tried, in mean gaps between the records in the middle."""
@@ -171,7 +173,7 @@ def median_mechanism(
     --------
     >>> import dalenius as dp
     >>> type(dp.adaptive.median_mechanism((0, 100), dp.PureDP(1.0), size=1000)).__name__
-    'InverseSensitivity'
+    'Quantile'
     """
     points = IntervalGrid.of(bounds, granularity)
     low, high = points.bounds
@@ -179,28 +181,27 @@ def median_mechanism(
     count = min(checks.count("size", size, least=1), LARGEST_REFERENCE)
     reference = made_up_numbers(points.bounds, count, width)
     options = {"bounds": bounds, "granularity": granularity, "adjacency": adjacency}
-    return min(candidates(budget, reference, width / count, options), key=lambda found: found.error).mechanism
+    first, *others = candidates(budget, reference, width / count, options)
+    best = min(others, key=lambda found: found.error)
+    return (best if best.error < WORTHWHILE * first.error else first).mechanism
 
 
 def candidates(budget: Guarantee, reference: Reals, gap: float, options: dict[str, Any]) -> list[Candidate]:
-    """Every mechanism that keeps the budget, with what it is expected to err by."""
-    found = []
-    statistic = Median(**options)
+    """Every mechanism that keeps the budget, with what it is expected to err by; the exponential one comes first."""
+    statistic, exponential = Median(**options), Quantile.calibrated(budget, **options)
+    centre = statistic.value(reference)
+    found = [Candidate(exponential, _mean_error(exponential, reference, centre))]
+    for radius in RADII:
+        inverse = InverseSensitivity(epsilon=exponential.epsilon, radius=radius * gap, **options)
+        found.append(Candidate(inverse, _mean_error(inverse, reference, centre)))
     for kind in SMOOTH:
         try:
             smooth = kind.planned(budget, statistic=statistic, reference=reference)
         except CannotMeet:
             continue
         found.append(Candidate(smooth, smooth.typical_error(reference)))
-    exponential = Quantile.calibrated(budget, **options)
-    centre = statistic.value(reference)
-    for radius in RADII:
-        inverse = InverseSensitivity(epsilon=exponential.epsilon, radius=radius * gap, **options)
-        found.append(Candidate(inverse, _mean_error(inverse, reference, centre)))
     if isinstance(budget, ApproxDP) and budget.delta > 0:
         found += _proposals(budget, statistic, reference)
-    # The same law as with radius 0 but for the rounding up of whole records.
-    found.append(Candidate(exponential, _mean_error(exponential, reference, centre)))
     return found
 
 
@@ -218,12 +219,11 @@ def _proposals(budget: ApproxDP, statistic: Median, reference: Reals) -> list[Ca
                 sensitivity=size, scale=size / epsilon, bounds=statistic.bounds, adjacency=statistic.adjacency
             )
             test = DistanceTest(mechanism=local, epsilon=epsilon, wrong_pass=budget.delta * WRONG_PASS)
-            proposal = ProposeTestRelease(mechanism=local, test=test)
             records = test.threshold + spare
-            size = min(
-                1.5 * statistic.local_sensitivity(reference, records - 1), statistic.global_sensitivity
-            )
+            local_size = 1.5 * statistic.local_sensitivity(reference, records - 1)
+            size = min(max(local_size, float(statistic.points.granularity)), statistic.global_sensitivity)
         refused = math.exp(-epsilon * (spare + 1)) / (1 + math.exp(-epsilon))
+        proposal = ProposeTestRelease(mechanism=local, test=test)
         if budget.holds(proposal.loss):
             found.append(Candidate(proposal, (1 - refused) * local.scale + refused * width))
     return found

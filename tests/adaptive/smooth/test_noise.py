@@ -222,6 +222,7 @@ MECHANISMS = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mechanism", MECHANISMS, ids=lambda m: f"{type(m).__name__} {m.beta}")
 def test_loss_bounds_every_shift_and_stretch(mechanism: Any) -> None:
     pdf = PDFS[type(mechanism)](mechanism)
@@ -258,6 +259,7 @@ def test_pure_loss_is_the_largest_log_ratio(df: float) -> None:
         assert largest >= claimed * 0.995
 
 
+@pytest.mark.slow
 def test_zcdp_of_laplace_log_normal_noise() -> None:
     """Renyi divergences by quadrature stay below rho times the order."""
     for shape, beta, scale in ((0.3, 0.1, 2.0), (0.6, 0.3, 3.0), (1.0, 0.2, 8.0)):
@@ -295,6 +297,7 @@ def divergence(kind: Any, epsilon: float, shift: float, stretch: float) -> float
     return hockey_stick(PDFS[kind](None), epsilon, shift, stretch)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("adjacency", [dp.ADD_REMOVE, dp.REPLACE_ONE])
 @pytest.mark.parametrize(
     ("kind", "beta", "scale"),
@@ -352,6 +355,7 @@ def test_gaussian_noise_with_the_laplace_constant_is_not_private(epsilon: float,
     assert 2.5 * m.scale < right.scale < 5 * math.sqrt(2 * math.log(2e6)) / epsilon / 2
 
 
+@pytest.mark.slow
 def test_audit_catches_the_printed_constant() -> None:
     m = printed_gaussian(4.0, 1e-6)
     with bits("printed gaussian"):
@@ -376,6 +380,7 @@ AUDITED = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("m", AUDITED, ids=lambda m: type(m).__name__)
 def test_audit(m: Any) -> None:
     with bits("audit", type(m).__name__):

@@ -63,6 +63,7 @@ def enumerated(statistic: Statistic[Any]) -> list[dict[Data, float]]:
     return local
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("adjacency", ADJACENCIES)
 @pytest.mark.parametrize("kind", KINDS)
 def test_sensitivity_at_a_distance_by_enumeration(kind: str, adjacency: Adjacency) -> None:
@@ -78,6 +79,7 @@ def test_sensitivity_at_a_distance_by_enumeration(kind: str, adjacency: Adjacenc
             assert not exact or bound <= truth + 1e-9, (data, k)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("adjacency", ADJACENCIES)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("beta", [0.05, 0.4, 1.5])

@@ -342,7 +342,10 @@ def _aggregate(draw: st.DrawFn, writer: _Writer) -> tuple[str, tuple[Any, ...], 
     if name == "bounds":
         return name, (x,), {}
     policy = draw(st.sampled_from([None, None, "drop", "never", impute(0.5)]))
-    return name, (x, bounds), {} if policy is None else {"nulls": policy}
+    options: dict[str, Any] = {} if policy is None else {"nulls": policy}
+    if name == "median" and draw(st.booleans()):
+        options["adaptive"] = True
+    return name, (x, bounds), options
 
 
 _AGGREGATES = (

@@ -65,7 +65,7 @@ class SmoothGaussian(SmoothNoise):
     """Releases a statistic plus `scale` times its smooth sensitivity times a standard normal number: approximate DP.
 
     The loss comes from the exact profile of normal laws moved by 1/scale and stretched by e^beta (`gaussian_delta`).
-    Nissim, Raskhodnikova and Smith (2007, Lemma 2.7) prove (epsilon, delta)-DP for scale = 5 sqrt(2 ln(2/delta)) /
+    Nissim, Raskhodnikova and Smith (2007) prove (epsilon, delta)-DP for scale = 5 sqrt(2 ln(2/delta)) /
     epsilon and beta = epsilon/(4 (1 + ln(2/delta))), several times what is needed. With scale = 2/epsilon, as it is
     sometimes printed, it is not private at all (docs/smooth-sensitivity.md).
 

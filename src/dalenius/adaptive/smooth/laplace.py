@@ -40,8 +40,8 @@ class SmoothLaplace(SmoothNoise):
     """Releases a statistic plus `scale` times its smooth sensitivity times Laplace noise: approximate DP.
 
     The loss comes from the exact profile of Laplace laws moved by 1/scale and stretched by e^beta (`laplace_delta`).
-    Nissim, Raskhodnikova and Smith (2007, Lemma 2.9) prove (epsilon, delta)-DP for scale = 2/epsilon and beta =
-    epsilon/(2 ln(1/delta)), which leaves room. No delta is small enough for pure DP or zCDP: where the noise of one
+    Nissim, Raskhodnikova and Smith (2007) prove (epsilon, delta)-DP for scale = 2/epsilon and beta =
+    epsilon/(2 ln(2/delta)), which leaves room. No delta is small enough for pure DP or zCDP: where the noise of one
     of two neighbours is wider, its tails give it away.
 
     The answer is the ideal real number rounded to the grid of the statistic and clamped to its bounds.

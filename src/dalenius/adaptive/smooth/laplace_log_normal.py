@@ -32,7 +32,7 @@ def log_normal_mu(shift: float, beta: float, shape: float) -> float:
     Stretching moves Y by beta/shape: rho = (beta/shape)^2/2. Moving costs no more than e^(3 shape^2/2) shift as a pure
     epsilon: the density is E[R exp(-|z| R)]/2, R = exp(-shape Y), and the derivative of its logarithm at most E[R^2
     exp(-|z| R)] / E[R exp(-|z| R)], which is largest at z = 0, E[R^2]/E[R]. The roots of rho add up over a chain
-    (Bun and Steinke 2016, Proposition 27; 2019, Theorem 22).
+    (Bun and Steinke 2016, Proposition 27).
     """
     return (beta / shape + math.exp(1.5 * shape * shape) * shift) * (1 + 1e-12)
 

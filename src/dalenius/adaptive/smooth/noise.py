@@ -60,8 +60,8 @@ class SmoothNoise(Mechanism):
     @cached_property
     def loss(self) -> Loss:
         """The worst-case privacy loss of one release."""
-        # Rounded up: the quotient, and what the smooth sensitivity is off by in doubles.
-        return self._loss(checks.ratio_up(1.0, self.scale), certain_beta(self.beta))
+        # Rounded up for what the quotient and the smooth sensitivity are off by in doubles.
+        return self._loss(1.0 / self.scale * (1 + 2.0**-40), certain_beta(self.beta))
 
     @abstractmethod
     def _loss(self, shift: float, beta: float) -> Loss:

@@ -30,7 +30,7 @@ def profile_loss(profile: Profile, first: float, adjacency: Adjacency, name: str
     first = checks.moderate("1 / scale", first, FURTHEST / 4)
     last = last_true(lambda e: bool(profile(np.array([e]))[0] > NEGLIGIBLE), first, FURTHEST, steps=40)[1]
     epsilon = first + (last - first) * np.linspace(0.0, 1.0, POINTS) ** 2
-    delta = profile(epsilon)
+    delta = np.maximum(profile(epsilon), NEGLIGIBLE)  # where doubles underflow, too
     if first > 0:
         epsilon, delta = np.concatenate(([0.0], epsilon)), np.concatenate(([1.0], delta))
     return Loss.symmetric(symmetric_above(epsilon, delta), adjacency, call(name, **arguments))

@@ -26,7 +26,7 @@ class Custom(Statistic[Reals]):
     between neighbours, one of which is at most k records away from x, and sensitivity(x, k) <= sensitivity(x', k + 1)
     for neighbours x, x'. The maximum over all data sets at distance k has both properties. Values of `function` are
     clamped to the bounds, which never drives two of them apart; what is not a number counts as the lower bound, and a
-    sensitivity that is not a number as the width of the bounds.
+    sensitivity that is not a number as the width of the bounds. Neither function may fail on any data.
 
     Parameters
     ----------

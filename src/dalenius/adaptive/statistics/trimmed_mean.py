@@ -15,6 +15,7 @@ from dalenius.core import checks
 from dalenius.core.adjacency import ADD_REMOVE, Adjacency
 from dalenius.errors import InvalidParameter
 from dalenius.mechanisms import Neighbours
+from dalenius.mechanisms._support.rank_draws import UNITS_PER_RANK
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,7 +35,7 @@ class TrimmedMean(OfSorted):
     Parameters
     ----------
     trim
-        The share dropped on either side, 0 or more and below 1/2.
+        The share dropped on either side, 0 or more and below 1/2, taken to a multiple of 2^-30.
     bounds
         (lowest, highest): what is public about the values.
     granularity
@@ -60,11 +61,12 @@ class TrimmedMean(OfSorted):
         trim = checks.number("trim", self.trim, allowed)
         if not 0 <= trim < 0.5:
             raise InvalidParameter.of("trim", f"trim is {trim}; it must be {allowed}.")
-        object.__setattr__(self, "trim", trim)
+        object.__setattr__(self, "trim", math.floor(trim * UNITS_PER_RANK) / UNITS_PER_RANK)
         super().__post_init__()
 
-    def _dropped(self, n: int) -> int:
-        return math.floor(Fraction(self.trim) * n)
+    def _dropped(self, n: Any) -> Any:
+        """floor(trim n), for one n or many."""
+        return n * round(self.trim * UNITS_PER_RANK) // UNITS_PER_RANK
 
     def exactly(self, data: Sorted) -> Fraction:
         n = data.size
@@ -79,12 +81,12 @@ class TrimmedMean(OfSorted):
         t = self._dropped(n)
         if self.adjacency is not ADD_REMOVE:
             kept = n - 2 * t
-            return float(np.max(data.widths(np.arange(t - k, t + 2), kept + k))) / kept
+            return float(np.max(data.widths(np.arange(t - k, t + 2), kept + k)) / kept)
         put_in = np.arange(k + 1)
         size = n - k + 2 * put_in
         if size[0] <= 0:
             return self.global_steps
-        dropped = np.array([self._dropped(m) for m in size.tolist()])
+        dropped = self._dropped(size)
         kept = size - 2 * dropped
         left = dropped - put_in
         fewer = data.widths(left + 1, kept - 1 + k) / kept
@@ -96,7 +98,7 @@ class TrimmedMean(OfSorted):
         if self.adjacency is ADD_REMOVE or not n:
             return super().smooth_steps(data, beta)
         t = self._dropped(n)
-        return max(1.0, discounted(data, t + 1, n - t, n - 2 * t, beta) / (n - 2 * t))
+        return max(1.0, float(discounted(data, t + 1, n - t, n - 2 * t, beta) / (n - 2 * t)))
 
     @property
     def worst_pair(self) -> Neighbours:

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from dalenius.errors import LedgerError, Refused
+from dalenius.tables.aggregates.adaptive_quantile import AdaptiveQuantile
 from dalenius.tables.aggregates.aggregate import Aggregate
 from dalenius.tables.aggregates.bounds import FindBounds, bounds
 from dalenius.tables.aggregates.correlation import Correlation, correlation
@@ -61,6 +62,7 @@ KINDS: tuple[type[Aggregate], ...] = (
     Quantiles,
     FindBounds,
     Mode,
+    AdaptiveQuantile,
 )
 
 _BY_TAG: Mapping[str, type[Aggregate]] = {kind.tag: kind for kind in KINDS}

@@ -6,8 +6,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import ClassVar
 
-from dalenius.core.checks import count
+from dalenius.core.checks import count, flag
 from dalenius.errors import InvalidParameter
+from dalenius.tables.aggregates.adaptive_quantile import AdaptiveQuantile
 from dalenius.tables.aggregates.aggregate import (
     Bounds,
     Inputs,
@@ -75,10 +76,10 @@ class Quantiles(OfOneColumn):
         """MEDIAN(x), QUANTILE(x, level) or PERCENTILE_CONT(level) WITHIN GROUP (ORDER BY x)."""
         if call.order is not None:
             level = call.number(0)
-            return quantile(call.order.text, 1 - level if call.order.descending else level)
+            return quantiles(call.order.text, [1 - level if call.order.descending else level])
         if call.name == "median":
-            return median(call.text(0), call.bounds(1))
-        return quantile(call.text(0), call.number(1), call.bounds(2))
+            return quantiles(call.text(0), [0.5], call.bounds(1))
+        return quantiles(call.text(0), [call.number(1)], call.bounds(2))
 
 
 def quantiles(
@@ -136,6 +137,19 @@ def quantiles(
     return Quantiles.of(column, bounds, nulls, levels=made, bins=count("the number of bins", bins, 2))
 
 
+def adaptive_quantile(
+    column: str,
+    level: float,
+    bounds: Iterable[float] | None = None,
+    *,
+    nulls: Nulls | None = None,
+    bins: int = QUANTILE_BINS,
+) -> AdaptiveQuantile:
+    """One quantile by the ranks: what `quantile` and `median` with adaptive=True make, checked as `quantiles` is."""
+    made = quantiles(column, [level], bounds, nulls=nulls, bins=bins)
+    return AdaptiveQuantile(made.column, made.bounds, made.nulls, made.levels[0], made.bins)
+
+
 def quantile(
     column: str,
     level: float,
@@ -143,7 +157,8 @@ def quantile(
     *,
     nulls: Nulls | None = None,
     bins: int = QUANTILE_BINS,
-) -> Quantiles:
+    adaptive: bool = False,
+) -> Quantiles | AdaptiveQuantile:
     """One quantile of a column.
 
     Parameters
@@ -158,16 +173,19 @@ def quantile(
         What becomes of missing values; where it is left out, what the schema says.
     bins : int, optional
         The quantile is read from at most so many bins of equal width.
+    adaptive : bool, optional
+        Whether the bin of the quantile is drawn by its rank and nothing else leaves: more accurate, above all where the
+        bounds are wide, and without an interval. `name_off` is how many rows the rank may be off.
 
     Returns
     -------
-    Quantiles
+    Quantiles or AdaptiveQuantile
         The aggregate, for `agg`.
 
     Raises
     ------
     InvalidParameter
-        As `quantiles` does.
+        As `quantiles` does, or if `adaptive` is not True or False.
 
     Examples
     --------
@@ -175,6 +193,8 @@ def quantile(
     >>> dp.quantile("income", 0.9, (0, 250_000)).levels
     (0.9,)
     """
+    if flag("adaptive", adaptive):
+        return adaptive_quantile(column, level, bounds, nulls=nulls, bins=bins)
     return quantiles(column, [level], bounds, nulls=nulls, bins=bins)
 
 
@@ -184,7 +204,8 @@ def median(
     *,
     nulls: Nulls | None = None,
     bins: int = QUANTILE_BINS,
-) -> Quantiles:
+    adaptive: bool = False,
+) -> Quantiles | AdaptiveQuantile:
     """The median of a column.
 
     Parameters
@@ -197,16 +218,19 @@ def median(
         What becomes of missing values; where it is left out, what the schema says.
     bins : int, optional
         The median is read from at most so many bins of equal width.
+    adaptive : bool, optional
+        Whether the bin of the median is drawn by its rank and nothing else leaves: more accurate, above all where the
+        bounds are wide, and without an interval. `name_off` is how many rows the rank may be off.
 
     Returns
     -------
-    Quantiles
+    Quantiles or AdaptiveQuantile
         The aggregate, for `agg`.
 
     Raises
     ------
     InvalidParameter
-        As `quantiles` does.
+        As `quantiles` does, or if `adaptive` is not True or False.
 
     Examples
     --------
@@ -214,4 +238,4 @@ def median(
     >>> dp.median("income", (0, 250_000)).levels
     (0.5,)
     """
-    return quantiles(column, [0.5], bounds, nulls=nulls, bins=bins)
+    return quantile(column, 0.5, bounds, nulls=nulls, bins=bins, adaptive=adaptive)

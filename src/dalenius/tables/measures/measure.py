@@ -16,6 +16,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import ibis
+import numpy as np
+import numpy.typing as npt
 
 from dalenius.core.record import JSON, unknown
 from dalenius.errors import LedgerError
@@ -29,6 +31,11 @@ if TYPE_CHECKING:
     from dalenius.tables.engines.engine import Engine
     from dalenius.tables.plan.noises import Noise, Price
     from dalenius.tables.plan.sensitivity import Sensitivity
+
+Reals = npt.NDArray[Any]
+
+PARTS = 2**30
+"""Levels of quantiles are whole numbers of such parts of 1, and ranks are counted in them."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -232,19 +239,61 @@ class BinCounts(Measure):
         return [(frame.rows.count(), 1)]  # in each bin: the statement groups by it
 
 
-class FullestBin(BinCounts):
-    """The same counts, of which none leaves, but which bin has most rows: chosen with noise."""
+class ChosenBin(BinCounts):
+    """The same counts, of which none leaves, but a bin that is chosen by its score, with noise."""
 
-    kind = "fullest"
     whole = False
     adds_up = False
+
+    @property
+    def swing(self) -> Fraction | None:
+        """How far one row more, or one less, moves a score up or down; None where the scores are the counts."""
+        return None
+
+    def scores(self, counts: Reals) -> Reals:
+        """Of all bins of every group, from their counts."""
+        return np.asarray(counts, dtype=float)
 
     def noise(self, price: Price, moved: Sensitivity, adjacency: Adjacency, levels: int) -> Noise:
         return price.chosen(self, moved, adjacency)
 
 
+class FullestBin(ChosenBin):
+    """Chosen is the bin with most rows."""
+
+    kind = "fullest"
+
+
+class BinOfRank(ChosenBin):
+    """Chosen is the bin that a quantile is in. labels: its level, in 2^-30 parts.
+
+    With n rows, l of them in lower bins and m up to this one, the score is minus the distance of level n from [l, m].
+    A row more moves l - level n and m - level n by 1 - level or by -level.
+    """
+
+    kind = "rank"
+
+    @property
+    def swing(self) -> Fraction:
+        (part,) = self.labels
+        return Fraction(max(part, PARTS - part), PARTS)
+
+    def scores(self, counts: Reals) -> Reals:
+        (part,) = self.labels
+        rows = np.asarray(counts)
+        # In whole parts of a rank. Python's whole numbers where those of 64 bits might not suffice.
+        rows = rows.astype(
+            np.int64 if float(rows.sum(axis=1, dtype=float).max(initial=0)) < 2**32 else object
+        )
+        upto = np.cumsum(rows, axis=1)
+        target = part * upto[:, -1:]
+        away = np.maximum(np.maximum((upto - rows) * PARTS - target, target - upto * PARTS), 0)
+        # Ranks further away than 2^23 count as that far: no row moves them further, and doubles hold them exactly.
+        return np.asarray(-np.minimum(away, 2**53).astype(float) / PARTS)
+
+
 KINDS: Mapping[str, type[Measure]] = {
-    made.kind: made for made in (RowCount, UnitCount, ValueSum, ProductSum, BinCounts, FullestBin)
+    made.kind: made for made in (RowCount, UnitCount, ValueSum, ProductSum, BinCounts, FullestBin, BinOfRank)
 }
 """By the words for them in records."""
 
@@ -290,6 +339,12 @@ def binned(bins: Bins) -> Measure:
 def fullest(bins: Bins, labels: tuple[Any, ...]) -> Measure:
     """The bin with most rows."""
     return FullestBin(given=(bins.text,) if bins.nullable else (), bins=bins, labels=labels)
+
+
+def bin_of_rank(bins: Bins, level: float) -> Measure:
+    """The bin of a quantile; the level is taken to the nearest 2^-30."""
+    part = min(max(round(level * PARTS), 1), PARTS - 1)
+    return BinOfRank(given=(bins.text,) if bins.nullable else (), bins=bins, labels=(part,))
 
 
 def needed(*values: Value) -> tuple[str, ...]:

@@ -15,6 +15,9 @@ is within that parameter in both directions (`mechanisms.PermuteAndFlip`), for G
 much over the outcomes (`mechanisms.Exponential`). Groups are chosen independently, losses and their ranges add, and
 so the parameter of the whole is d / s:
 
+Scores that are ranks move by at most w (a_g + b_g) up or down, w being the larger of the level and 1 - level
+(`measures.measure.BinOfRank`), so that 2 w d takes the place of d.
+
 - epsilon-DP for exponential noise with s = d / epsilon (basic composition);
 - mu-GDP for exponential noise with mu = 2 Phi^-1(e^epsilon / (1 + e^epsilon)): whatever is epsilon-DP is dominated by
   randomized response (Kairouz, Oh and Viswanath, "The Composition Theorem for Differential Privacy", 2015), and that
@@ -35,11 +38,12 @@ import numpy as np
 
 from dalenius.calculus.guarantees import GDP, ZCDP, Guarantee, PureDP
 from dalenius.core.adjacency import ADD_REMOVE, Adjacency
+from dalenius.core.checks import float_up
 from dalenius.core.record import JSON, exact
 from dalenius.errors import InvalidParameter, TooMuchNoise
 from dalenius.mechanisms import Gaussian, Geometric, Laplace, ReportNoisyMax
 from dalenius.noise import noisy_argmax
-from dalenius.tables.measures.measure import Measure
+from dalenius.tables.measures.measure import ChosenBin, Measure
 from dalenius.tables.measures.tree import Reals
 from dalenius.tables.plan.sensitivity import Sensitivity
 from dalenius.tables.statistics.laws import Law, Noisy, Normal, TwoSidedExponential, TwoSidedGeometric
@@ -87,15 +91,16 @@ class Noise:
 
 
 class Choice(Noise):
-    """One bin of every group: that with the largest noisy count. What leaves is the position of a bin."""
+    """One bin of every group: that with the largest noisy score. What leaves is the position of a bin."""
 
     def release(self, counts: Reals) -> Reals:
-        scores = np.asarray(counts, dtype=float).reshape(len(counts), -1)
+        assert isinstance(self.measure, ChosenBin)
+        scores = self.measure.scores(np.asarray(counts).reshape(len(counts), -1))
         chosen = noisy_argmax(scores, self.mechanism.scale, noise=self.mechanism.noise)
         return np.asarray(chosen, dtype=float)
 
     def accuracy(self, confidence: float) -> float:
-        """How many rows the bin chosen has less than the fullest, but for this chance."""
+        """How far the score of the bin chosen is below the best, but for this chance: a number of rows."""
         return self.law.reach(1 - confidence)[1]
 
 
@@ -122,7 +127,7 @@ class LargestOfMany(Law):
         raise TypeError("a choice is not a sum with noise; this is a defect")
 
     def reach(self, failure: float) -> tuple[float, float]:
-        """How many rows the fullest bin may have beyond the one that was chosen."""
+        """How far the best score may be above that of the bin that was chosen: a number of rows."""
         unit = ReportNoisyMax(sensitivity=self.scale, epsilon=1.0, noise=self.noise, monotone=True)
         return 0.0, unit.accuracy(1 - failure, size=self.size)
 
@@ -144,7 +149,7 @@ class Price(ABC):
         """Noise on every integer."""
 
     @abstractmethod
-    def chosen(self, measure: Measure, moved: Sensitivity, adjacency: Adjacency) -> Noise:
+    def chosen(self, measure: ChosenBin, moved: Sensitivity, adjacency: Adjacency) -> Noise:
         """One bin of every group."""
 
 
@@ -159,8 +164,8 @@ class Epsilon(Price):
         laplace = Laplace(sensitivity=moved.l1, scale=scale, adjacency=adjacency)
         return Noise(measure, laplace, moved, TwoSidedExponential(laplace.scale * 2**0.5), levels)
 
-    def chosen(self, measure: Measure, moved: Sensitivity, adjacency: Adjacency) -> Noise:
-        settings = _selection(moved, adjacency, self.amount)
+    def chosen(self, measure: ChosenBin, moved: Sensitivity, adjacency: Adjacency) -> Noise:
+        settings = _selection(measure, moved, adjacency, self.amount)
         made = ReportNoisyMax(epsilon=self.amount * HAIR, noise="exponential", **settings)
         return _choice(measure, made, moved, made.scale)
 
@@ -173,9 +178,9 @@ class SquaredMu(Price):
         made = Gaussian(sensitivity=moved.l2, sigma=sigma, adjacency=adjacency)
         return Noise(measure, made, moved, Normal(made.sigma), levels)
 
-    def chosen(self, measure: Measure, moved: Sensitivity, adjacency: Adjacency) -> Noise:
+    def chosen(self, measure: ChosenBin, moved: Sensitivity, adjacency: Adjacency) -> Noise:
         mu = (self.amount * HAIR) ** 0.5
-        settings = _selection(moved, adjacency, mu / 2)
+        settings = _selection(measure, moved, adjacency, mu / 2)
         made = ReportNoisyMax.calibrated(GDP(mu), noise="exponential", **settings)
         return _choice(measure, made, moved, made.scale)
 
@@ -183,23 +188,29 @@ class SquaredMu(Price):
 class TwiceRho(SquaredMu):
     """A part of 2 rho of a ZCDP budget: the mu^2 of the Gaussian noise that costs as much."""
 
-    def chosen(self, measure: Measure, moved: Sensitivity, adjacency: Adjacency) -> Noise:
+    def chosen(self, measure: ChosenBin, moved: Sensitivity, adjacency: Adjacency) -> Noise:
         epsilon = (4 * self.amount * HAIR) ** 0.5  # epsilon^2 / 8 is rho
-        made = ReportNoisyMax(epsilon=epsilon, noise="gumbel", **_selection(moved, adjacency, epsilon))
+        made = ReportNoisyMax(
+            epsilon=epsilon, noise="gumbel", **_selection(measure, moved, adjacency, epsilon)
+        )
         return _choice(measure, made, moved, made.scale * math.pi / 6**0.5)
 
 
-def _choice(measure: Measure, made: ReportNoisyMax, moved: Sensitivity, sigma: float) -> Noise:
+def _choice(measure: ChosenBin, made: ReportNoisyMax, moved: Sensitivity, sigma: float) -> Noise:
     return Choice(measure, made, moved, LargestOfMany(sigma, made.noise, made.scale, measure.size))
 
 
-def _selection(moved: Sensitivity, adjacency: Adjacency, epsilon: float) -> dict[str, Any]:
-    """With these the scale of the noise is the l1 sensitivity over epsilon; see the head of this module."""
+def _selection(
+    measure: ChosenBin, moved: Sensitivity, adjacency: Adjacency, epsilon: float
+) -> dict[str, Any]:
+    """With these the scale of the noise is the range of the scores over epsilon; see the head of this module."""
     if moved.l1 > epsilon * LARGEST_SCALE:
         raise TooMuchNoise(
             f"epsilon would be {epsilon:g} for a sensitivity of {moved.l1:g}; exact noise goes up to a scale of "
             f"{LARGEST_SCALE:g}. Use a larger budget."
         )
+    if measure.swing is not None:
+        return {"sensitivity": float_up(measure.swing * moved.l1), "monotone": False, "adjacency": adjacency}
     monotone = adjacency is ADD_REMOVE
     sensitivity = float(moved.l1) if monotone else moved.l1 / 2
     return {"sensitivity": sensitivity, "monotone": monotone, "adjacency": adjacency}

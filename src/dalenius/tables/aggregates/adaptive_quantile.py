@@ -1,0 +1,67 @@
+"""A quantile whose error is that of the ranks, however wide the bounds are."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from dalenius.tables.aggregates.aggregate import Bounds, Inputs
+from dalenius.tables.aggregates.call import Call
+from dalenius.tables.aggregates.direct import Direct
+from dalenius.tables.aggregates.of_one import OfOneColumn
+from dalenius.tables.facts.forms import NULLS, NUMBER, NUMBERS, PLAIN
+from dalenius.tables.measures.bins import fine_bins
+from dalenius.tables.measures.measure import Measure, bin_of_rank
+from dalenius.tables.rows.scope import Scope
+from dalenius.tables.statistics.column import Column
+
+
+@dataclass(frozen=True)
+class AdaptiveQuantile(OfOneColumn, Direct):
+    """One quantile, of which nothing but its bin leaves. Role: rank.
+
+    The bin is drawn by the exponential mechanism for ranks: with n rows of a group, of which l are in bins below and m
+    in that bin or below, a bin has the score minus the distance of level n from [l, m]. So the error is a number of
+    rows, whatever the bounds are; where rows are close together, so is the answer to the quantile. (`quantiles` counts
+    the bins at several resolutions instead, which costs more, and has intervals.)
+    """
+
+    level: float = 0.5
+    bins: int = 2**14
+
+    tag = "adaptive_quantile"
+    sql_names = ("adaptive_median", "adaptive_quantile")
+    endings = ("_off",)
+    words: ClassVar = {"column": PLAIN, "level": NUMBER, "bounds": NUMBERS, "nulls": NULLS, "bins": PLAIN}
+    explanation = "the bin whose rank with noise is nearest; the error is in rows"
+
+    def roles(self, table: Scope) -> dict[str, Measure]:
+        argument = self.argument(table)
+        bins = fine_bins(argument.term, argument.text, argument.bounds, self.bins, argument.nulls)
+        return {"rank": bin_of_rank(bins, self.level)}
+
+    @property
+    def limits(self) -> Bounds | None:
+        """The bounds, which the outer bins may pass."""
+        return self.bounds
+
+    def estimate(self, name: str, inputs: Inputs) -> list[Column]:
+        """The middle of the bin, and how many rows its rank may be off, but for this chance."""
+        chosen, bins = inputs["rank"], inputs.roles["rank"].bins
+        assert bins is not None
+        values = np.array([bins.middles[int(k)] for k in chosen.values], dtype=float)
+        nan = np.full(len(values), np.nan)
+        off = np.full(len(values), float(math.floor(chosen.law.reach(inputs.failure)[1])))
+        return [Column(name, values, nan, nan, nan), Column(f"{name}_off", off, nan, nan, nan)]
+
+    @classmethod
+    def from_sql(cls, call: Call) -> AdaptiveQuantile:
+        """ADAPTIVE_MEDIAN(x), or ADAPTIVE_QUANTILE(x, level), with bounds or without."""
+        from dalenius.tables.aggregates.quantiles import adaptive_quantile
+
+        if call.name == "adaptive_median":
+            return adaptive_quantile(call.text(0), 0.5, call.bounds(1))
+        return adaptive_quantile(call.text(0), call.number(1), call.bounds(2))
