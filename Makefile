@@ -1,5 +1,5 @@
 # Needs Python 3.11+, make and a package index; everything else is installed into $(VENV), but for the
-# PostgreSQL server that some tests start (see tests/servers/install.sh).
+# PostgreSQL server, Java and Chromium that some tests start (see tests/servers/install.sh).
 #   make demo     private answers about made-up people, and a report to look at
 #   make test     everything CI checks
 #   make fast     the quick tests, in a minute and a half
@@ -42,7 +42,7 @@ test: check servers
 fast: $(VENV)/.installed-dev
 	$(BIN)/python -m pytest -m "not slow"
 
-# PostgreSQL for the tests: installed where that needs no question; the tests start and stop it themselves.
+# PostgreSQL, Java and Chromium for the tests: installed where that needs no question; the tests start and stop them.
 servers:
 	@tests/servers/install.sh
 
@@ -63,6 +63,7 @@ fuzz: $(VENV)/.installed-dev servers
 # DATA=folder where it is not beside the repository; takes about half an hour.
 reproduce: $(VENV)/.installed-dev
 	$(BIN)/python -m experiments $(if $(DATA),--data $(DATA))
+	$(BIN)/python -m experiments privacy_reports $(if $(DATA),--data $(DATA))
 
 docs: $(VENV)/.installed-dev
 	$(BIN)/mkdocs build --strict --site-dir site

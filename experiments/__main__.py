@@ -3,8 +3,8 @@
 python -m experiments coverage [--replicates N] [--jobs N] [--keep DIR]: writes experiments/COVERAGE.md; with --keep,
 what is done is kept in DIR, and a run that was stopped goes on from there.
 
-python -m experiments NAME [--data DIR] [--seeds N], for adaptive_median, noisy_max, ops_ptr and pate_ptr: writes the
-page of that name, such as NOISY_MAX.md, and its picture.
+python -m experiments NAME [--data DIR] [--seeds N], for adaptive_median, noisy_max, ops_ptr, pate_ptr and
+privacy_reports: writes the page of that name, such as NOISY_MAX.md, and its picture.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from experiments import (
     noisy_max,
     ops_ptr,
     pate_ptr,
+    privacy_reports,
     regression,
     slopes,
 )
@@ -33,6 +34,7 @@ ALONE = {
     "noisy_max": noisy_max.main,
     "ops_ptr": ops_ptr.main,
     "pate_ptr": pate_ptr.main,
+    "privacy_reports": privacy_reports.main,
 }
 """Experiments with a page of their own."""
 TITLES = {

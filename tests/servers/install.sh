@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Install the servers that tests start, where that can be done without asking: as root, or with a sudo that
+# Install the servers, and the browser, that tests start, where that can be done without asking: as root, or with a sudo that
 # needs no password under CI=true. Elsewhere it says what to install, and the tests that need it are skipped
 # (under CI=true a skip fails).
 set -uo pipefail
@@ -49,6 +49,14 @@ if ! have_java; then
     if ! apt_install default-jre-headless || ! have_java; then
         echo "It could not be installed. Install a Java runtime (apt-get install default-jre-headless, brew"
         echo "install openjdk)."
+    fi
+fi
+if ! command -v chromium >/dev/null && ! command -v chromium-browser >/dev/null &&
+    [ -z "${DALENIUS_TEST_CHROMIUM:-}" ]; then
+    echo "Chromium is missing; trying to install it for the tests of pages."
+    if ! apt_install chromium || ! command -v chromium >/dev/null; then
+        echo "It could not be installed. Install Chromium (apt-get install chromium, brew install chromium), or"
+        echo "set DALENIUS_TEST_CHROMIUM to the path of a Chromium or Chrome."
     fi
 fi
 exit 0

@@ -6,6 +6,17 @@ from dalenius.adaptive.median import MedianRelease, median, median_mechanism
 from dalenius.adaptive.pate.consensus_vote import ConsensusVote, pate_ptr, pate_ptr_smooth
 from dalenius.adaptive.pate.gnmax import GNMax
 from dalenius.adaptive.pate.smooth_sensitivity import VoteBound
+from dalenius.adaptive.personal.data_dependent import DataDependentReport
+from dalenius.adaptive.personal.ex_post import (
+    gaussian_loss,
+    glm_losses,
+    laplace_loss,
+    objective_perturbation_loss,
+    posterior_sample_loss,
+)
+from dalenius.adaptive.personal.goe import goe_quantile
+from dalenius.adaptive.personal.per_instance import statistics_loss
+from dalenius.adaptive.personal.report import PrivacyReport
 from dalenius.adaptive.ptr import (
     BestRelease,
     CalibratedRelease,
@@ -30,6 +41,7 @@ __all__ = [
     "BestRelease",
     "CalibratedRelease",
     "ConsensusVote",
+    "DataDependentReport",
     "GNMax",
     "InverseSensitivity",
     "LocalInterquartileRange",
@@ -37,6 +49,7 @@ __all__ = [
     "LocalRegressionScale",
     "MedianRelease",
     "NoisyMax",
+    "PrivacyReport",
     "ProposeTestRelease",
     "Refusal",
     "SmoothCauchy",
@@ -48,11 +61,18 @@ __all__ = [
     "StableScale",
     "StableValue",
     "VoteBound",
+    "gaussian_loss",
+    "glm_losses",
+    "goe_quantile",
+    "laplace_loss",
     "local_output_perturbation",
     "median",
     "median_mechanism",
+    "objective_perturbation_loss",
     "ops_ptr",
     "pate_ptr",
     "pate_ptr_smooth",
+    "posterior_sample_loss",
     "statistics",
+    "statistics_loss",
 ]

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from dalenius.adaptive.inverse_sensitivity import InverseSensitivity
-from dalenius.adaptive.ptr import LocalMedian, ProposeTestRelease, Refusal
+from dalenius.adaptive.ptr import DistanceTest, LocalMedian, ProposeTestRelease, Refusal
 from dalenius.adaptive.smooth.gaussian import SmoothGaussian
 from dalenius.adaptive.smooth.laplace import SmoothLaplace
 from dalenius.adaptive.smooth.laplace_log_normal import SmoothLaplaceLogNormal
@@ -217,10 +217,9 @@ def _proposals(budget: ApproxDP, statistic: Median, reference: Reals) -> list[Ca
             local = LocalMedian(
                 sensitivity=size, scale=size / epsilon, bounds=statistic.bounds, adjacency=statistic.adjacency
             )
-            proposal = ProposeTestRelease.by_distance(
-                local, epsilon=epsilon, wrong_pass=budget.delta * WRONG_PASS
-            )
-            records = proposal.test.threshold + spare
+            test = DistanceTest(mechanism=local, epsilon=epsilon, wrong_pass=budget.delta * WRONG_PASS)
+            proposal = ProposeTestRelease(mechanism=local, test=test)
+            records = test.threshold + spare
             size = min(
                 1.5 * statistic.local_sensitivity(reference, records - 1), statistic.global_sensitivity
             )

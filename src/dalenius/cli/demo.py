@@ -72,6 +72,8 @@ def run(folder: Path, rows: int) -> Path:
         parts.append((title, text, answer))
     model = _model(table, session)
     print(f"{model[0]}\n\nSpent: {session.spent!r}\nLeft:  {session.remaining!r}")
+    session.privacy_report.save(folder / "my-cost.html")
+    print(f"\nWhat it cost one person, to be asked with one's own record: {folder / 'my-cost.html'}")
     report = folder / "report.html"
     report.write_text(_page(parts, model, session, budget), encoding="utf-8")
     return report
@@ -86,7 +88,9 @@ def _model(table: Any, session: Any) -> tuple[str, str]:
     except ImportError:
         return "(pip install 'dalenius[learn]' to fit a private model here, too.)", ""
     features = {"age": (18, 90), "school": (0, 22), "hours": (0, 80)}
-    asked = LogisticRegression(dp.GDP(0.04), row_norm=3**0.5)  # three features from -1 to 1: none is clipped
+    asked = LogisticRegression(
+        dp.PureDP(0.05), row_norm=3**0.5
+    )  # three features from -1 to 1: none is clipped
     fitted = session.fit(asked, features, "income > 30000", table=table)
     weights, intercept = fitted[-1].coef_[0], float(fitted[-1].intercept_[0])
     score = " + ".join(
@@ -137,6 +141,9 @@ def _page(parts: list[tuple[str, str, Answer]], model: tuple[str, str], session:
     body.append(f"<h2>A private model</h2>{model[1]}<pre>{html.escape(model[0])}</pre>")
     spent, left = html.escape(repr(session.spent)), html.escape(repr(session.remaining))
     body.append(f"<h2>Budget</h2><p>Spent: {spent}<br>Left: {left}</p>")
+    body.append(
+        '<p><a href="my-cost.html">What did all this cost me?</a> A page to ask with one\'s own record.</p>'
+    )
     head = f"<meta charset=utf-8><title>A private report</title><style>{STYLE}</style>"
     return f"<!doctype html><html lang=en>{head}{''.join(body)}"
 

@@ -14,10 +14,11 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from dalenius.core.arrays import Words
 from dalenius.noise.interval import Interval
 from dalenius.noise.lazy import LazyUniform, rational
 from dalenius.noise.rounding import settle
-from dalenius.noise.source import Words, words
+from dalenius.noise.source import words
 
 Floats = NDArray[np.float64]
 CERTAIN = 2.0**52

@@ -8,13 +8,13 @@ from fractions import Fraction
 
 import numpy as np
 
+from dalenius.core.arrays import Words
 from dalenius.noise.affine import Floats, Law
 from dalenius.noise.enclosure import exp_bounds
 from dalenius.noise.exponential import exponentials
 from dalenius.noise.interval import Interval, circle, exponential
 from dalenius.noise.lazy import LazyUniform
 from dalenius.noise.normal import certified_pair, normals
-from dalenius.noise.source import Words
 
 HALF = np.uint64(1 << 63)
 

@@ -13,6 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from dalenius.adaptive import PrivacyReport
+from dalenius.adaptive.personal.release import Release
 from dalenius.calculus.guarantees import Guarantee
 from dalenius.calculus.guarantees.cost import Cost
 from dalenius.calculus.loss import Loss
@@ -24,9 +26,11 @@ from dalenius.core.checks import flag, shown
 from dalenius.errors import CannotMeet, InvalidParameter, QueryRefused, TooLittleNoise, TooMuchNoise
 from dalenius.session.account import Account
 from dalenius.session.accuracy import Within
+from dalenius.session.entries import digest
 from dalenius.session.explain import Explanation
 from dalenius.session.ledger import Ledger
 from dalenius.session.opening import SessionAccount, Terms, dataset_name
+from dalenius.session.personal import release_of_fit, report
 from dalenius.session.record import answers, questions
 from dalenius.tables.ask.query import Query, Table
 from dalenius.tables.compute import exact
@@ -154,6 +158,7 @@ class Session:
         former = self.source.former if name is None else frozenset[str]()
         terms = Terms(label, budget, adjacency, unit, analyst, shares, place, moved, former, reserve)
         self.account: Account = SessionAccount(ledger, terms)
+        self._fits: dict[str, Release] = {}
 
     def __repr__(self) -> str:
         return (
@@ -384,10 +389,24 @@ class Session:
         whole = self.table if table is None else table
         budget = self.account.filter
         fitting = Fitting.of(model, features, target, whole, self.unit, self.adjacency, budget)
-        reply = self.account.ask(
-            fitting.question, self._cost_of_fit(fitting.loss), lambda: fitting.compute(self.source)
-        )
-        return fitting.restored(reply.answer)
+        cost = self._cost_of_fit(fitting.loss)
+        question = fitting.question
+        reply = self.account.ask(question, cost, lambda: fitting.compute(self.source))
+        fitted = fitting.restored(reply.answer)
+        own = release_of_fit(fitting, fitted)
+        if own is not None:
+            self._fits[digest(question)] = own
+        return fitted
+
+    @property
+    def privacy_report(self) -> PrivacyReport:
+        """What everything released from this account so far cost one person: `privacy_report.epsilon(record)`.
+
+        A record is a mapping of columns to values. Fits that this session made or read from the record (the identical
+        fit is free) are bounded for the person's own record, all other releases by the worst case, and the whole by
+        the budget.
+        """
+        return report(self.account, self._fits)
 
     # -- before paying --------------------------------------------------------------------------------
 

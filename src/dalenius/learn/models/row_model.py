@@ -14,10 +14,11 @@ from dalenius.calculus.pairs.pair import Reals
 from dalenius.errors import InvalidParameter
 from dalenius.learn.data.parameters import checked_norm, constant_column
 from dalenius.learn.data.rows import Records, Rows, factors, matrix, records
+from dalenius.learn.models.reported import Reported
 
 
 @dataclass(eq=False, repr=False)
-class RowModel(BaseEstimator):  # type: ignore[misc]
+class RowModel(Reported, BaseEstimator):  # type: ignore[misc]
     """Rows have norm `row_norm` at most; a constant column is the last one, if there is one."""
 
     guarantee: Guarantee

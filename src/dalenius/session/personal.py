@@ -1,0 +1,103 @@
+"""What everything that a session's account has released cost one person.
+
+Each charge of the ledger is one release, in order, and gets its share of the failure probability: so the report holds
+at whatever moment it is asked for, though questions were chosen by earlier answers. Fits by objective perturbation or
+from noisy statistics are bounded for the person's own record; everything else, by what it was charged. The budget
+itself is a ceiling.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from dalenius.adaptive import PrivacyReport
+from dalenius.adaptive.personal.release import Release
+from dalenius.adaptive.personal.worst_case import WorstCase
+from dalenius.calculus import losses
+from dalenius.calculus.guarantees import Filter
+from dalenius.calculus.guarantees.amounts import declared_at_least, declared_root_at_least
+from dalenius.calculus.guarantees.cost import Cost, currency_of
+from dalenius.core.adjacency import ADD_REMOVE
+from dalenius.session.account import Account
+from dalenius.session.chain import BATCH
+
+if TYPE_CHECKING:
+    from sklearn.pipeline import Pipeline
+
+    from dalenius.session.fit import Fitting
+
+
+def release_of_fit(fitting: Fitting, fitted: Pipeline) -> Release | None:
+    """The fit as a release that knows one person's share; None where there is but the worst case.
+
+    Values were put on a grid before the fit: a row moves by half a step of its widest column at most.
+    """
+    from dalenius.learn.models.reported import release_of
+
+    if fitting.loss.adjacency is not ADD_REMOVE:
+        return None
+    *features, target = (dict(role)["sum"].values[0] for role in fitting.query.roles)
+    labels = fitting.model.get_params()
+    spread = (target.upper - target.lower) / 2 if "target_bounds" in labels else 1.0
+    found = release_of(
+        fitted[-1],
+        [_name(value) for value in features],
+        _name(target),
+        fitting.scale.bounds,
+        1 if fitting.unit.column is None else fitting.unit.max_rows,
+        max(_step(value) / (value.upper - value.lower) for value in features),
+        _step(target) / 2 / spread,
+    )
+    return None if found.fields is None else found
+
+
+def _name(value: Any) -> str:
+    """What a person would call a column: without the quotes of the canonical expression."""
+    text = str(value.text)
+    bare = text[1:-1]
+    return bare if text == f'"{bare}"' and '"' not in bare else text
+
+
+def _step(value: Any) -> float:
+    """One step of the grid; none where the column's own numbers are on it."""
+    return 0.0 if value.exact else float(value.granularity)
+
+
+def report(account: Account, fits: Mapping[str, Release]) -> PrivacyReport:
+    """For everything charged so far. `fits`: those known in detail, by the digest of their question."""
+    releases = [
+        fits.get(key) or worst_case(account.filter, cost, f"release {n}")
+        for n, (key, cost) in enumerate(_charges(account), start=1)
+    ]
+    return PrivacyReport(releases, more=True, ceiling=worst_case(account.filter, account.limit, "the budget"))
+
+
+def _charges(account: Account) -> Iterator[tuple[str, Cost]]:
+    """Key and cost of every charge that was one, in order."""
+    seq, nothing = 0, account.filter.nothing
+    if account.balance().total == nothing:  # and perhaps no ledger yet
+        return
+    while True:
+        with account.ledger.reading() as rows:
+            batch = rows.tail(seq + 1, BATCH)[1]
+        for entry in batch:
+            if entry.kind == "charge" and entry.account == account.seq:
+                cost = nothing.read({**nothing.written(), **entry.content()["cost"]})
+                if cost != nothing:
+                    yield entry.key, cost
+        if not batch:
+            return
+        seq = batch[-1].seq
+
+
+def worst_case(filter: Filter, cost: Cost, name: str) -> WorstCase:
+    """The worst release of this cost."""
+    if not currency_of(filter.kind).is_box:
+        return WorstCase(filter.spent(cost).loss(filter.adjacency), name)
+    mu, delta = declared_root_at_least(cost.amount), declared_at_least(cost.delta)
+    loss = losses.gdp(mu, filter.adjacency) + losses.approx(0.0, delta, filter.adjacency)
+    return WorstCase(
+        loss, name, math.nextafter(declared_at_least(cost.shift), math.inf) if cost.shift else 0.0
+    )

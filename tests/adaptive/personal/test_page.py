@@ -1,0 +1,118 @@
+"""The page in a real browser: its numbers are Python's, nothing is fetched, and foreign script does not run."""
+
+from __future__ import annotations
+
+import math
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.adaptive.personal.golden_reports import records, reports, targets
+
+playwright = pytest.importorskip("playwright.sync_api")
+
+COUNT = 200
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    """Chromium as the system has it (tests/servers/install.sh), or as Playwright installed it."""
+    found = (
+        os.environ.get("DALENIUS_TEST_CHROMIUM")
+        or shutil.which("chromium")
+        or shutil.which("chromium-browser")
+    )
+    with playwright.sync_playwright() as running:
+        quiet = [
+            "--no-sandbox",
+            "--disable-gpu",
+            "--disable-background-networking",
+            "--disable-component-update",
+        ]
+        try:
+            opened = running.chromium.launch(executable_path=found, args=quiet)
+        except playwright.Error as problem:
+            pytest.skip(f"there is no Chromium to be started: {str(problem)[:200]}")
+        yield opened
+        opened.close()
+
+
+@pytest.fixture
+def page(browser: Any) -> Iterator[Any]:
+    shown = browser.new_page()
+    shown.problems, shown.fetched = [], []
+    shown.on("pageerror", lambda error: shown.problems.append(str(error)))
+    shown.on("console", lambda message: shown.problems.append(message.text))
+    shown.on("request", lambda request: shown.fetched.append(request.url))
+    yield shown
+    shown.close()
+
+
+def numbered(name: str, labels: np.ndarray) -> list[float]:
+    """Labels as the form gives them: which of two classes, or the number."""
+    if labels.dtype == object:
+        return [float(label in ("yes", 1.5)) for label in labels]
+    return labels.tolist()
+
+
+@pytest.mark.parametrize("name", reports())
+def test_the_same_numbers(name: str, page: Any, tmp_path: Path) -> None:
+    report, path = reports()[name], tmp_path / "report.html"
+    report.save(path)
+    page.goto(path.as_uri())
+    given, labels = records(COUNT, seed=3), targets(name, COUNT)
+    people = [
+        {**dict(zip(given, values, strict=True)), "target": label}
+        for *values, label in zip(
+            *(column.tolist() for column in given.values()), numbered(name, labels), strict=True
+        )
+    ]
+    for statement, how_many in (("one", 1), ("everyone", math.inf)):
+        for member in (True, False, None):
+            found = page.evaluate(
+                "([people, s, m]) => people.map((p) => privacyReport.epsilon(p, s, m))",
+                [people, statement, member],
+            )
+            expected = report.epsilon({**given, "target": labels}, people=how_many, member=member)
+            np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9)
+    assert page.problems == []
+    assert page.fetched == [path.as_uri()]
+
+
+def test_typing_a_record(page: Any, tmp_path: Path) -> None:
+    report, path = reports()["logistic"], tmp_path / "report.html"
+    report.save(path)
+    page.goto(path.as_uri())
+    assert "Fill in" in page.inner_text("#answer")
+    for n, value in enumerate((40, 12, 0.5)):
+        page.fill(f"#field{n}", str(value))
+    page.select_option("#field3", label="yes")
+    person = dict(zip(records(1), (40, 12, 0.5), strict=True)) | {"target": "yes"}
+    assert f"ε = {report.epsilon(person):.3f}" in page.inner_text("#answer")
+    assert f"{report.worst():.3f}" in page.text_content("#picture")
+    page.select_option("#statement", "everyone")
+    page.select_option("#member", "no")
+    assert f"ε = {report.epsilon(person, people=math.inf, member=False):.3f}" in page.inner_text("#answer")
+    page.fill("#field0", "")
+    assert "Fill in" in page.inner_text("#answer")
+    assert page.problems == []
+
+
+def test_foreign_script_does_not_run(page: Any, tmp_path: Path) -> None:
+    """The policy of the page allows its own script and style by hash: what gets into it otherwise is dead."""
+    path = tmp_path / "report.html"
+    text = reports()["logistic"].page(title="</title><script>window.spoiled = 1</script>")
+    assert "<script>window.spoiled" not in text
+    path.write_text(
+        text.replace("</body>", "<script>window.spoiled = 1</script><img src=x onerror=spoiled=1></body>")
+    )
+    page.goto(path.as_uri())
+    assert page.evaluate("window.spoiled === undefined")
+    assert page.evaluate("typeof privacyReport.epsilon") == "function"
+    assert any("Content Security Policy" in problem for problem in page.problems)
+    assert page.title() == "</title><script>window.spoiled = 1</script>"

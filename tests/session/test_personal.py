@@ -1,0 +1,97 @@
+"""One report for everything that an account has released."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import dalenius as dp
+from dalenius.adaptive import PrivacyReport
+from dalenius.adaptive.personal.perturbed_objective import PerturbedObjective
+from dalenius.adaptive.personal.worst_case import WorstCase
+
+
+def people(rows: int = 3000) -> pd.DataFrame:
+    rng = np.random.default_rng(0)
+    age, school = rng.integers(18, 90, rows), rng.normal(12, 3, rows)
+    return pd.DataFrame(
+        {"id": np.arange(rows) // 2, "age": age, "school": school, "rich": (age + 3 * school) > 90}
+    )
+
+
+def opened(tmp_path: Path, budget: dp.ApproxDP | dp.ZCDP | dp.PureDP, **more: object) -> dp.Session:
+    settings: dict[str, object] = {
+        "unit": dp.Unit.rows(),
+        "name": "people",
+        "schema": dp.Schema({}, nulls="drop"),
+        **more,
+    }
+    return dp.Session(people(), budget=budget, ledger=tmp_path / "people.ledger", **settings)
+
+
+FEATURES = {"age": (18, 90), "school": (0, 22)}
+PERSON = {"age": 45, "school": 14.0, "rich": 1}
+
+
+def test_fits_are_personal_and_the_rest_is_the_worst_case(tmp_path: Path) -> None:
+    s = opened(tmp_path, dp.ApproxDP(4.0, 1e-6))
+    assert s.privacy_report.epsilon(PERSON) == 0.0
+    s.release(s.table.agg(n=dp.count()), dp.ApproxDP(0.2, 1e-9))
+    s.fit(dp.learn.LogisticRegression(dp.PureDP(0.3)), FEATURES, "rich")
+    report = s.privacy_report
+    count, fit = report.releases
+    assert isinstance(count, WorstCase)
+    assert isinstance(fit, PerturbedObjective)
+    assert fit.fields.features == ("age", "school")
+    assert 0 < fit.row_rounding < 1e-3
+    found = report.epsilon(PERSON, failure=1e-3)
+    share = 1e-3 / 2 * 6 / math.pi**2  # half is the ceiling's
+    alone = PrivacyReport([count]).epsilon(PERSON, failure=share) + PrivacyReport([fit]).epsilon(
+        PERSON, failure=share / 4
+    )
+    assert found == pytest.approx(alone, rel=1e-12)
+    assert PrivacyReport.from_json(report.to_json()).epsilon(PERSON, failure=1e-3) == found
+
+
+def test_the_budget_is_a_ceiling(tmp_path: Path) -> None:
+    s = opened(tmp_path, dp.ZCDP(0.1))
+    for n in range(12):
+        s.release(s.table.filter(f"age > {20 + n}").agg(n=dp.count()), dp.ZCDP(0.008))
+    report = s.privacy_report
+    assert len(report.releases) == 12
+    assert report.epsilon(PERSON) == dp.losses.zcdp(0.1).tail(1e-6 / 4)
+    assert PrivacyReport(report.releases, more=True).epsilon(PERSON) > 1.5 * report.epsilon(PERSON)
+
+
+def test_another_session_on_the_same_ledger_knows_the_charges(tmp_path: Path) -> None:
+    model = dp.learn.LogisticRegression(dp.PureDP(0.5))
+    first = opened(tmp_path, dp.PureDP(2.0))
+    first.fit(model, FEATURES, "rich")
+    own = first.privacy_report.epsilon(PERSON)
+    second = opened(tmp_path, dp.PureDP(2.0))
+    assert second.privacy_report.epsilon(PERSON) == pytest.approx(0.5, abs=1e-9)  # the worst case
+    second.fit(model, FEATURES, "rich")  # from the record, for nothing
+    assert second.privacy_report.epsilon(PERSON) == own < 0.5
+    assert second.privacy_report.epsilon(PERSON, people=math.inf) == pytest.approx(own, rel=1e-6)
+
+
+def test_several_rows_of_a_unit() -> None:
+    model = dp.learn.LinearRegression(dp.ZCDP(0.01), target_bounds=(18, 90))
+    found = []
+    for unit in (dp.Unit.rows(), dp.Unit("id", max_rows=2)):
+        s = dp.Session(people(), unit=unit, budget=dp.ZCDP(1.0), schema=dp.Schema({}, nulls="drop"))
+        s.fit(model, {"school": (0, 22)}, {"age": (18, 90)})
+        found.append(s.privacy_report.epsilon({"school": 12.0, "age": 60}))
+    assert 1.99 * found[0] < found[1] < 4 * found[0]
+
+
+def test_replacing_a_record_has_the_worst_case_only(tmp_path: Path) -> None:
+    s = opened(tmp_path, dp.PureDP(2.0), adjacency=dp.REPLACE_ONE)
+    s.fit(dp.learn.LogisticRegression(dp.PureDP(0.5)), FEATURES, "rich")
+    (fit,) = s.privacy_report.releases
+    assert isinstance(fit, WorstCase)
+    assert s.privacy_report.epsilon(PERSON) == pytest.approx(1.0, rel=1e-6)
