@@ -11,7 +11,7 @@ from scipy.integrate import quad
 from scipy.stats import norm
 
 from dalenius.adaptive import GNMax, VoteBound
-from dalenius.adaptive.pate.smooth_sensitivity import rounded_normal, smooth_gaussian_renyi
+from dalenius.adaptive.pate.smooth_sensitivity import smooth_gaussian_renyi
 from tests.adaptive.pate.votes import all_counts, neighbours
 from tests.mechanisms.contract import follows, frequency
 from tests.noise.seeded import seeded
@@ -74,11 +74,18 @@ def test_is_a_bound_as_often_as_it_says() -> None:
     assert below > 3000 * 0.05  # the failure is not much smaller either
 
 
-def test_law_of_the_rounded_normal() -> None:
+def test_law_of_the_release() -> None:
+    """With little noise on log S what is left is normal, of deviation S noise; others are rejected."""
+    vote = GNMax(sigma=3.0, teachers=20, classes=3, queries=3)
+    bound = VoteBound(vote, 4.0, 0.1, 2.0, 1e-3, 0.3)
+    votes = np.array([[14, 4, 2], [9, 9, 2], [20, 0, 0]])
+    spread = 2.0 * bound.smooth_sensitivity(votes)
+    middle = bound.divergence(votes) + spread * -norm.ppf(0.15)
     with seeded(1):
-        drawn = np.array([rounded_normal(0.3, 1.7, 20) for _ in range(3000)]) * 2.0**-20
-    assert follows(drawn, norm(0.3, 1.7).cdf)
-    assert not follows(drawn, norm(0.3, 1.7 * 1.25).cdf)
+        drawn = np.array([bound.release(votes) for _ in range(3000)])
+    assert follows(drawn, norm(middle, spread).cdf)
+    for wrong in (0.7, 1.4):
+        assert not follows(drawn, norm(middle, wrong * spread).cdf)
 
 
 def test_loss_at_an_order() -> None:

@@ -21,14 +21,13 @@ from dalenius.calculus.pairs.pair import Reals
 from dalenius.core import checks
 from dalenius.errors import InvalidParameter
 from dalenius.mechanisms import Gaussian
-from dalenius.noise.interval import Interval
-from dalenius.noise.lazy import LazyUniform, rational
-from dalenius.noise.normal import certified_pair
-from dalenius.noise.rounding import settle
-from dalenius.noise.source import word
+from dalenius.noise.affine import rounded_affine
+from dalenius.noise.laws import NormalLaw
 
 BITS = 30
 """What is released is a multiple of 2^-30."""
+MOST = 1 << 62
+"""Of these multiples; numbers beyond are moved there."""
 
 
 @dataclass(frozen=True)
@@ -127,22 +126,9 @@ class VoteBound(PrivateBound):
         value, spread = self.divergence(votes), self.smooth_sensitivity(votes)
         z = -float(ndtri(self.failure / 2)) * (1 + 1e-9)
         log_spread = float(self._log_release.release(math.log(spread))) + z * self.smoothness * self.log_noise
-        noisy = rounded_normal(value, spread * self.noise, BITS) * 2.0**-BITS
+        centre, scale = (Fraction(x) * 2**BITS for x in (value, spread * self.noise))
+        noisy = float(rounded_affine(NormalLaw(), centre, scale, 1, -MOST, MOST)[0]) * 2.0**-BITS
         return noisy + self.noise * z * math.exp(min(600.0, log_spread)) + 2.0**-BITS
-
-
-def rounded_normal(center: float, deviation: float, bits: int) -> int:
-    """A draw of N(center, deviation^2), rounded exactly to the nearest multiple of 2^-bits; in these multiples."""
-    uniforms = [LazyUniform(word(), 64), LazyUniform(word(), 64)]
-
-    def enclosed(x: float, precision: int) -> Interval:
-        return Interval(*rational(Fraction(x))(precision), precision)
-
-    def enclose(precision: int) -> list[Interval]:
-        normal = certified_pair(uniforms[0], uniforms[1], precision)[0]
-        return [enclosed(center, precision) + enclosed(deviation, precision) * normal]
-
-    return settle(uniforms, enclose, bits)[0]
 
 
 def _changes(table: Reals) -> Reals:
