@@ -6,7 +6,6 @@ import math
 from typing import Any
 
 import numpy as np
-from scipy.linalg import cho_solve, cholesky
 from scipy.special import ndtri
 
 from dalenius.adaptive.regression.posterior_sample import (
@@ -16,6 +15,7 @@ from dalenius.adaptive.regression.posterior_sample import (
     least_noise,
     posterior,
 )
+from dalenius.adaptive.regression.ridge import Squares
 from dalenius.calculus import losses
 from dalenius.calculus.guarantees import ApproxDP
 from dalenius.calculus.loss import Loss
@@ -98,9 +98,9 @@ class PosteriorSampleRegression(BoundedRegression):
         most = max(1.0, float(count.release(len(data))) + safe)
         ridge, precision = plan(epsilon, delta, square, most, data.size)
 
-        lower = cholesky(data.gram(np.ones(len(data))) + ridge * np.eye(data.size), lower=True)
-        theta = cho_solve((lower, True), data.combined(data.labels))
-        sample = hidden(posterior(lower, theta, precision), 1 / math.sqrt(precision * ridge), rounding.sigma)
+        squares = Squares(data.gram(np.ones(len(data))), data.combined(data.labels))
+        sample = posterior(*squares.solved(ridge), precision)
+        sample = hidden(sample, 1 / math.sqrt(precision * ridge), rounding.sigma)
 
         return self._set(sample, data, self.price())
 
