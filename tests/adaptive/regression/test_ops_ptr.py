@@ -52,7 +52,7 @@ def test_dependent_columns_and_a_tiny_ridge_do_not_fail() -> None:
     for n in (10, 1000, 100_001):
         for ridge in (1e-15, 1e-18, 1e-100):
             alike = Squares(np.full((2, 2), float(n)), np.full(2, 0.3 * n))
-            other = Squares(alike.gram + [[1.0, -1.0], [-1.0, 1.0]], alike.product)
+            other = Squares(alike.gram + np.array([[1.0, -1.0], [-1.0, 1.0]]), alike.product)
             sample = ops_ptr(PROMISE, square=2.0, ridge=ridge)
             assert [sample.release(alike), sample.release(other)] == [Refusal(), Refusal()]
 
