@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtri
 
+from dalenius.adaptive.ptr.guarantee import after_statement
 from dalenius.adaptive.regression.posterior_sample import (
     SLACK,
     hidden,
@@ -87,7 +88,7 @@ class PosteriorSampleRegression(BoundedRegression):
     def price(self) -> Loss:
         """What a fit will cost, whatever the data."""
         count, epsilon, delta, rounding = self._shares()
-        return count.loss + losses.approx(epsilon, 2 * delta) + rounding.loss
+        return after_statement(count.loss, delta, losses.approx(epsilon, delta) + rounding.loss)
 
     def fit(self, X: Any, y: Any) -> Any:
         """Fit on records X (n x d) and targets y; the cost is `loss_`, whatever the data."""
