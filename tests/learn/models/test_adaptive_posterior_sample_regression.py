@@ -38,7 +38,7 @@ class TestAdaptivePosteriorSample(Bounded):
 
 
 def test_the_chance_of_a_false_bound_is_added_to_the_whole_profile() -> None:
-    """Two bounds, each false with probability delta, cost 2 delta at every epsilon (below, where convexity does not do better)."""
+    """Two bounds, each false with probability delta, cost 2 delta at any epsilon near it."""
     for promise in (dp.ApproxDP(1.0, 1e-5), dp.ApproxDP(1.0, 0.05)):
         model = AdaptivePosteriorSampleRegression(promise, target_bounds=(0, 1))
         part, epsilon, delta = model._shares()

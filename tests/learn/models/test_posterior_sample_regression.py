@@ -70,7 +70,7 @@ class TestPosteriorSample(Bounded):
 
 
 def test_the_chance_of_a_false_bound_is_added_to_the_whole_profile() -> None:
-    """A count that was too small, with probability delta, costs delta at every epsilon (below, where convexity does not do better)."""
+    """A count that was too small, with probability delta, costs delta at any epsilon near the promise."""
     for promise in (dp.ApproxDP(1.0, 1e-5), dp.ApproxDP(1.0, 0.05)):
         model = PosteriorSampleRegression(promise, target_bounds=(0, 1))
         count, epsilon, delta, rounding = model._shares()
