@@ -57,6 +57,14 @@ def test_dependent_columns_and_a_tiny_ridge_do_not_fail() -> None:
             assert [sample.release(alike), sample.release(other)] == [Refusal(), Refusal()]
 
 
+def test_tiny_leverages_cost_no_less_than_a_shift() -> None:
+    """With hardly any leverage one record moves the posterior and does not stretch it."""
+    for leverage in (1e-15, 3e-14, 1e-13, 1e-12):
+        for epsilon, shift in ((5.9, 1.2), (2.8, 1.2), (8.3, 2.4)):
+            found = sample_delta(epsilon, (shift / 2) ** 2 / leverage, residual=2.0, leverage=leverage)
+            assert found * (1 + 1e-6) >= dp.losses.gdp(shift).delta_bounds(epsilon).lower
+
+
 def test_bounds_fail_as_often_as_they_say() -> None:
     x, y = records(400, 2, 1)
     data, bounds = squares(x, y), RidgeBounds(1.0, dp.ApproxDP(2.0, 0.1), 0.2)

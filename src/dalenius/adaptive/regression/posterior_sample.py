@@ -21,6 +21,8 @@ TOLERANCE = 1e-6
 
 LEAST = 1e-12
 """The least precision."""
+LEAST_LEVERAGE = 1e-10
+"""Smaller leverages are taken to be this, which costs no less: doubles near 1 do not tell them apart."""
 
 
 @lru_cache(maxsize=64)
@@ -58,6 +60,7 @@ def sample_delta(epsilon: float, precision: float, residual: float, leverage: fl
     without it. docs/proofs/posterior-sample.md: the pair is dominated by N(0, 1) against N(nu, v), v = 1/(1 +
     leverage), nu^2 = precision residual^2 leverage/(1 + leverage), in both orders.
     """
+    leverage = max(leverage, LEAST_LEVERAGE)
     v = 1 / (1 + leverage)
     nu = math.sqrt(precision * leverage * v) * residual
     if not nu < 1e6:  # squares of such numbers may overflow; all is revealed
