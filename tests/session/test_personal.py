@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +13,7 @@ import pytest
 import dalenius as dp
 from dalenius.adaptive import PrivacyReport
 from dalenius.adaptive.personal.perturbed_objective import PerturbedObjective
+from dalenius.adaptive.personal.release import Statement
 from dalenius.adaptive.personal.worst_case import WorstCase
 
 
@@ -95,3 +97,30 @@ def test_replacing_a_record_has_the_worst_case_only(tmp_path: Path) -> None:
     (fit,) = s.privacy_report.releases
     assert isinstance(fit, WorstCase)
     assert s.privacy_report.epsilon(PERSON) == pytest.approx(1.0, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("unit", "adjacency"),
+    [(dp.Unit("id", max_rows=2), dp.ADD_REMOVE), (dp.Unit.rows(), dp.REPLACE_ONE)],
+    ids=["several rows", "replaced"],
+)
+def test_the_fitted_model_itself_never_says_less_than_was_paid(
+    unit: dp.Unit, adjacency: dp.Adjacency, tmp_path: Path
+) -> None:
+    s = opened(tmp_path, dp.PureDP(2.0), unit=unit, adjacency=adjacency)
+    fitted = s.fit(dp.learn.LogisticRegression(dp.PureDP(0.5)), FEATURES, "rich")[-1]
+    dp.learn.save(fitted, tmp_path / "model.json")
+    for model in (fitted, dp.learn.load(tmp_path / "model.json")):
+        assert model.privacy_report_.worst() == pytest.approx(1.0, rel=1e-6)
+        assert model.privacy_report_.epsilon([0.0, 0.0], 1) == pytest.approx(1.0, rel=1e-6)
+
+
+def test_rows_of_one_person_need_not_be_alike(tmp_path: Path) -> None:
+    s = opened(tmp_path, dp.ApproxDP(9.0, 1e-4), unit=dp.Unit("id", max_rows=2))
+    s.fit(dp.learn.LogisticRegression(dp.ApproxDP(1.0, 1e-7)), FEATURES, "rich")
+    (fit,) = s.privacy_report.releases
+    assert isinstance(fit, PerturbedObjective)
+    alone = replace(fit, rows=1)
+    two = alone.constants(Statement(0.1, people=2))["ball"]
+    assert fit.constants(Statement(0.1))["ball"] == two > alone.constants(Statement(0.1))["ball"]
+    assert "type one after the other" in s.privacy_report.page()
