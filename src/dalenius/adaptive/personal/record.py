@@ -90,7 +90,7 @@ class Fields:
     def rows(self, given: Any) -> Reals:
         """The rows as the fit saw them, the constant column included."""
         if isinstance(given, Mapping) or hasattr(given, "columns"):
-            given = np.column_stack([np.atleast_1d(self._column(given, name)) for name in self.features])
+            given = _beside([self._column(given, name) for name in self.features])
         table = np.atleast_2d(_finite(given, "the record"))
         if table.ndim != 2 or table.shape[1] != len(self.features):
             raise InvalidParameter(
@@ -153,6 +153,13 @@ class Fields:
             float(record["constant"]),
             None if bounds is None else tuple((float(low), float(high)) for low, high in bounds),
         )
+
+
+def _beside(columns: list[Any]) -> Any:
+    try:
+        return np.column_stack([np.atleast_1d(column) for column in columns])
+    except ValueError:
+        raise InvalidParameter("the columns are not all of the same length.") from None
 
 
 def _finite(given: Any, what: str) -> Reals:
