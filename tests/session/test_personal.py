@@ -11,10 +11,11 @@ import pandas as pd
 import pytest
 
 import dalenius as dp
-from dalenius.adaptive import PrivacyReport
+from dalenius.adaptive import DataDependentReport, PrivacyReport
 from dalenius.adaptive.personal.perturbed_objective import PerturbedObjective
 from dalenius.adaptive.personal.release import Statement
 from dalenius.adaptive.personal.worst_case import WorstCase
+from dalenius.errors import InvalidParameter
 
 
 def people(rows: int = 3000) -> pd.DataFrame:
@@ -124,3 +125,21 @@ def test_rows_of_one_person_need_not_be_alike(tmp_path: Path) -> None:
     two = alone.constants(Statement(0.1, people=2))["ball"]
     assert fit.constants(Statement(0.1))["ball"] == two > alone.constants(Statement(0.1))["ball"]
     assert "type one after the other" in s.privacy_report.page()
+
+
+def test_rows_that_are_normalized_after_rounding_have_the_worst_case_only(tmp_path: Path) -> None:
+    """School 0.2 is 1e-15 off the middle of its bounds for the fit, and a row of norm 1 then; not a row of 0."""
+    table = people().assign(school=lambda frame: 0.1 + 0.2 * (frame.school > 12))
+    s = dp.Session(table, unit=dp.Unit.rows(), budget=dp.PureDP(2.0), schema=dp.Schema({}, nulls="drop"))
+    model = dp.learn.LogisticRegression(dp.PureDP(0.5), rows="normalize", intercept_scale=0)
+    s.fit(model, {"school": (0.1, 0.3)}, "rich")
+    assert s.privacy_report.epsilon({"school": 0.2, "rich": 0}) == pytest.approx(0.5, rel=1e-6)
+
+
+def test_a_session_s_fit_is_not_sharpened_beside_its_account(tmp_path: Path) -> None:
+    s = opened(tmp_path, dp.ApproxDP(9.0, 1e-4), unit=dp.Unit("id", max_rows=2))
+    s.fit(dp.learn.LogisticRegression(dp.ApproxDP(1.0, 1e-7)), {"age": (18, 90)}, "rich")
+    report = s.privacy_report
+    for given in (report, PrivacyReport([replace(report.releases[0], row_rounding=0.0)])):
+        with pytest.raises(InvalidParameter, match="can be sharpened"):
+            DataDependentReport.released(given, [[9.0, 0.0], [0.0, 9.0]], dp.ApproxDP(0.1, 1e-6))

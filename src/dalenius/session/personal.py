@@ -32,11 +32,12 @@ if TYPE_CHECKING:
 def release_of_fit(fitting: Fitting, fitted: Pipeline) -> Release | None:
     """The fit as a release that knows one person's share; None where there is but the worst case.
 
-    Values were put on a grid before the fit: a row moves by half a step of its widest column at most.
+    Values were put on a grid before the fit: a row moves by half a step of its widest column at most. Where rows are
+    normalized after that, a small row may turn anywhere: there is no such bound.
     """
     from dalenius.learn.models.reported import release_of
 
-    if fitting.loss.adjacency is not ADD_REMOVE:
+    if fitting.loss.adjacency is not ADD_REMOVE or fitting.model.get_params().get("rows") == "normalize":
         return None
     *features, target = (dict(role)["sum"].values[0] for role in fitting.query.roles)
     labels = fitting.model.get_params()

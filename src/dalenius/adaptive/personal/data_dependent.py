@@ -101,7 +101,8 @@ class DataDependentReport:
         """
         fits: tuple[Release, ...] = getattr(report, "releases", ())
         fit = fits[0] if len(fits) == 1 else None
-        if not isinstance(fit, PerturbedObjective) or fit.noise != "gaussian" or fit.row_rounding:
+        own = isinstance(fit, PerturbedObjective) and fit.rows == 1 and not fit.row_rounding
+        if not own or fit.noise != "gaussian" or report.ceiling is not None:
             raise InvalidParameter(
                 "only the report of one fit by objective perturbation with Gaussian noise can be sharpened."
             )
