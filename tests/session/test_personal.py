@@ -143,3 +143,13 @@ def test_a_session_s_fit_is_not_sharpened_beside_its_account(tmp_path: Path) -> 
     for given in (report, PrivacyReport([replace(report.releases[0], row_rounding=0.0)])):
         with pytest.raises(InvalidParameter, match="can be sharpened"):
             DataDependentReport.released(given, [[9.0, 0.0], [0.0, 9.0]], dp.ApproxDP(0.1, 1e-6))
+
+
+def test_a_name_that_stands_for_two_things(tmp_path: Path) -> None:
+    s = opened(tmp_path, dp.PureDP(9.0))
+    model = dp.learn.LogisticRegression(dp.PureDP(0.5))
+    for text, weight in (("age - 54", 0.5), ("90 - age", 0.5), ("age - 54", 0.6)):
+        asked = model if weight == 0.5 else dp.learn.LogisticRegression(dp.PureDP(weight))
+        s.fit(asked, {"z": (-36, 72)}, "rich", table=s.table.with_columns(z=text))
+    kinds = [type(release) for release in s.privacy_report.releases]
+    assert kinds == [PerturbedObjective, WorstCase, PerturbedObjective]

@@ -168,7 +168,10 @@ def _finite(given: Any, what: str) -> Reals:
     except (TypeError, ValueError, OverflowError):
         raise InvalidParameter(f"{what} must be numbers.") from None
     if not np.isfinite(numbers).all():
-        raise InvalidParameter(f"{what} holds NaN or infinity: such records were left out of the fit.")
+        raise InvalidParameter(
+            f"{what} holds NaN or infinity: such records were left out of the fit, or a number was put in their place; "
+            "then give that."
+        )
     return numbers
 
 
