@@ -62,12 +62,12 @@ class PrivacyReport:
     def __init__(
         self, releases: Iterable[Release], *, more: bool = False, ceiling: WorstCase | None = None
     ) -> None:
-        try:
-            self.releases = tuple(releases)
-        except TypeError:
-            self.releases = ()
-        if not all(isinstance(release, Release) for release in self.releases) or isinstance(releases, str):
+        nothing = isinstance(releases, str | bytes) or not isinstance(releases, Iterable)
+        self.releases = () if nothing else tuple(releases)
+        if nothing or not all(isinstance(release, Release) for release in self.releases):
             raise InvalidParameter("a report is made of releases, such as those of other reports.")
+        if not isinstance(ceiling, WorstCase | None):
+            raise InvalidParameter(f"ceiling is {checks.shown(ceiling)}; it must be a worst case, or None.")
         self.more, self.ceiling = checks.flag("more", more), ceiling
 
     def epsilon(
