@@ -9,7 +9,7 @@ from typing import Any
 
 from scipy.special import log_ndtr, ndtri_exp
 
-from dalenius.adaptive.ptr.parts import PrivateBound
+from dalenius.adaptive.ptr.parts import PrivateBound, checked_function
 from dalenius.calculus.loss import Loss
 from dalenius.core import checks
 from dalenius.errors import InvalidParameter
@@ -46,6 +46,7 @@ class NoisyUpperBound(PrivateBound):
     failure: float
 
     def __post_init__(self) -> None:
+        checked_function("statistic", self.statistic)
         object.__setattr__(self, "failure", checked_failure(self.failure))
 
     @property

@@ -6,11 +6,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from dalenius.adaptive.ptr.parts import Stable
+from dalenius.adaptive.ptr.parts import Stable, checked_function
 from dalenius.calculus.loss import Loss
 from dalenius.core import checks
 from dalenius.core.adjacency import ADD_REMOVE, Adjacency
 from dalenius.core.adjacency import adjacency as checked_adjacency
+from dalenius.errors import InvalidParameter
 from dalenius.mechanisms.mechanism import Neighbours
 
 
@@ -50,6 +51,12 @@ class StableValue(Stable):
     adjacency: Adjacency = ADD_REMOVE
 
     def __post_init__(self) -> None:
+        checked_function("function", self.function)
+        checked_function("changes", self.changes)
+        if not isinstance(self.pair, tuple | list) or len(self.pair) != 2:
+            raise InvalidParameter.of(
+                "pair", f"pair is {checks.shown(self.pair)}; it must be two neighbouring data sets."
+            )
         checked_adjacency(self.adjacency)
 
     @property
