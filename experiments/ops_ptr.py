@@ -131,7 +131,9 @@ def picture(path: Path, curves: dict[str, dict[float, dict[str, list[float]]]]) 
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
-    figure, axes = plt.subplots(1, len(curves), figsize=(4.2 * len(curves), 4), squeeze=False)
+    figure, axes = plt.subplots(
+        1, len(curves), figsize=(4.2 * len(curves), 4), squeeze=False, layout="constrained"
+    )
     for axis, (name, found) in zip(axes[0], curves.items(), strict=True):
         for method in found[EPSILONS[0]]:
             means = np.array([np.mean(found[e][method]) for e in EPSILONS])
@@ -139,7 +141,6 @@ def picture(path: Path, curves: dict[str, dict[float, dict[str, list[float]]]]) 
             axis.errorbar(EPSILONS, means, yerr=np.minimum(bars, 0.9 * means), label=method, marker="o", ms=3)
         axis.set(xscale="log", yscale="log", xlabel="epsilon", title=name.split(":")[0])
     axes[0, 0].set_ylabel("mean squared error")
-    axes[0, -1].legend(fontsize=7)
-    figure.tight_layout()
+    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside right upper", fontsize=9)
     figure.savefig(path, dpi=110)
     plt.close(figure)

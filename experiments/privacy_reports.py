@@ -310,9 +310,9 @@ def flat(picture: Path) -> str:
             xscale="log" if varied == 0 else "linear",
             yscale="log",
             xlabel="nd"[varied],
-            ylabel="largest in the data",
+            ylabel="largest epsilon in the data",
         )
-        axis.legend(fontsize=8)
+    figure.legend(*axis.get_legend_handles_labels(), loc="outside right upper", fontsize=9)
     figure.savefig(picture, dpi=130)
     return table(["n", "d", *COLUMNS], rows)
 
