@@ -62,12 +62,13 @@ class PrivacyReport:
     def __init__(
         self, releases: Iterable[Release], *, more: bool = False, ceiling: WorstCase | None = None
     ) -> None:
-        nothing = isinstance(releases, str | bytes) or not isinstance(releases, Iterable)
-        self.releases = () if nothing else tuple(releases)
-        if nothing or not all(isinstance(release, Release) for release in self.releases):
+        given: Any = releases
+        parts: tuple[Any, ...] = tuple(given) if isinstance(given, Iterable) else (given,)
+        if isinstance(given, str | bytes) or not all(isinstance(part, Release) for part in parts):
             raise InvalidParameter("a report is made of releases, such as those of other reports.")
         if not isinstance(ceiling, WorstCase | None):
             raise InvalidParameter(f"ceiling is {checks.shown(ceiling)}; it must be a worst case, or None.")
+        self.releases: tuple[Release, ...] = parts
         self.more, self.ceiling = checks.flag("more", more), ceiling
 
     def epsilon(

@@ -53,7 +53,8 @@ class StableValue(Stable):
     def __post_init__(self) -> None:
         checked_function("function", self.function)
         checked_function("changes", self.changes)
-        if not isinstance(self.pair, tuple | list) or len(self.pair) != 2:
+        pair: object = self.pair
+        if not isinstance(pair, tuple | list) or len(pair) != 2:
             raise InvalidParameter.of(
                 "pair", f"pair is {checks.shown(self.pair)}; it must be two neighbouring data sets."
             )
