@@ -5,28 +5,24 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from dalenius.calculus.loss import Loss
-from dalenius.calculus.losses import bounded_range
 from dalenius.core import checks
 from dalenius.core.adjacency import ADD_REMOVE, Adjacency
 from dalenius.mechanisms import Neighbours
 from dalenius.mechanisms import Quantile as ExponentialQuantile
 from dalenius.mechanisms._support import selection_error
 from dalenius.mechanisms._support.epsilon_calibration import scale_for
-from dalenius.mechanisms._support.epsilon_mechanism import EpsilonMechanism
-from dalenius.mechanisms._support.interval_grid import IntervalGrid
+from dalenius.mechanisms._support.interval_mechanism import IntervalMechanism
 from dalenius.mechanisms._support.piecewise_draws import PiecewiseScores
 from dalenius.mechanisms._support.rank_draws import UNITS_PER_RANK
 from dalenius.mechanisms.quantile import checked_level, records
 
 
 @dataclass(frozen=True, kw_only=True)
-class InverseSensitivity(EpsilonMechanism):
+class InverseSensitivity(IntervalMechanism):
     """The `level`-quantile by how many records would have to change for an answer to be right (Asi and Duchi 2020).
 
     `release(data)` takes one number per record, clamps it to the public `bounds` and rounds it to the nearest multiple
@@ -82,19 +78,8 @@ class InverseSensitivity(EpsilonMechanism):
         set_ = object.__setattr__
         set_(self, "level", checked_level("level", self.level))
         set_(self, "radius", checks.nonnegative("radius", self.radius))
-        points = IntervalGrid.of(self.bounds, self.granularity)
-        set_(self, "bounds", points.bounds)
-        set_(self, "granularity", points.granularity)
         super().__post_init__()
         _ = self.scale
-
-    @cached_property
-    def points(self) -> IntervalGrid:
-        """The candidates."""
-        return IntervalGrid.of(self.bounds, self.granularity)
-
-    def _loss_at(self, epsilon: float) -> Loss:
-        return bounded_range(epsilon, self.adjacency)
 
     @property
     def scale(self) -> float:
