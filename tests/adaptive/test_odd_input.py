@@ -30,6 +30,9 @@ PARTS: dict[str, tuple[Any, dict[str, Any]]] = {
     "changes": (dp.adaptive.StableValue, STABLE),
     "pair": (dp.adaptive.StableValue, STABLE),
     "statistic": (ptr.NoisyUpperBound, {"noise": LAPLACE, "failure": 1e-6}),
+    "noise": (ptr.NoisyUpperBound, {"statistic": len, "failure": 1e-6}),
+    "candidates": (dp.adaptive.BestRelease, {"score": float, "tries": dp.learn.GeometricTries(10)}),
+    "score": (dp.adaptive.BestRelease, {"candidates": (LAPLACE,), "tries": dp.learn.GeometricTries(10)}),
     "coefficients": (dp.adaptive.LocalRegressionScale, {"sensitivity": 1.0, "scale": 2.0, "largest": 10.0}),
 }
 
@@ -46,6 +49,23 @@ def test_parts(name: str, nonsense: object) -> None:
 def test_a_distance_needs_a_mechanism_that_knows_it(nonsense: Any) -> None:
     with pytest.raises(InvalidParameter, match=r"mechanism is .*; it must be a Stable, such as"):
         ptr.ProposeTestRelease.by_distance(nonsense, epsilon=0.5, wrong_pass=1e-6)
+
+
+@pytest.mark.parametrize("nonsense", NONSENSE, ids=repr)
+def test_pairs_of_a_statistic(nonsense: Any) -> None:
+    with pytest.raises(InvalidParameter, match="pair is"):
+        dp.adaptive.statistics.Custom(function=max, sensitivity=max, bounds=(0, 1), pair=nonsense)
+
+
+def test_a_bound_needs_noise_whose_tail_it_knows() -> None:
+    """With Student's noise it would be false more often than stated: the margin is that of Laplace noise."""
+    numbers = dp.adaptive.statistics.Median(bounds=(0, 100))
+    noise: Any = dp.adaptive.SmoothStudentT(statistic=numbers, beta=0.05, scale=5.0)
+    with pytest.raises(InvalidParameter, match=r"noise is .*SmoothLaplace"):
+        ptr.SmoothUpperBound(noise=noise, epsilon=0.5, failure=1e-6)
+    other: Any = dp.mechanisms.Geometric(sensitivity=1, scale=1.0)
+    with pytest.raises(InvalidParameter, match=r"noise is .*Laplace or Gaussian"):
+        ptr.NoisyUpperBound(len, other, 1e-6)
 
 
 @pytest.mark.parametrize(

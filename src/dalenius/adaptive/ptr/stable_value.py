@@ -20,7 +20,7 @@ class StableValue(Stable):
     """function(data), as it is, for data all of whose neighbours have the same value.
 
     Release by stability (Thakurta and Smith 2013): after a `DistanceTest`, its loss is that of the test, and delta for
-    the wrong pass.
+    the wrong pass. Neither function may fail on any data.
 
     Parameters
     ----------
