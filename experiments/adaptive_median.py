@@ -110,7 +110,7 @@ def run(picture: Path, seeds: int) -> str:
             axis.loglog(SIZES, sampling, "k:", label="sampling error of the median")
             axis.set_title(f"epsilon {epsilon:g}, {tails}", fontsize=10)
             axis.grid(alpha=0.3)
-    axes[0, 0].legend(fontsize=7)
+    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside right upper", fontsize=9)
     figure.supxlabel("records")
     figure.supylabel("mean absolute error")
     figure.savefig(picture, dpi=120)

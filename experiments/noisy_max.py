@@ -139,7 +139,7 @@ def main(here: Path, data: Path | None, seeds: int) -> None:
         shown = "no test needed" if test == 0 else f"{test:.3f} + {total - test:.3f}"
         rows.append([f"{error:.0e}", f"{laplace:.3f}", f"{alone:.3f}", f"{total:.3f}", shown])
     head = ["wrong at most", "Laplace", "classic PTR (never wrong)", "generalized PTR", "test + limit"]
-    text = f"""# Which of two counts is larger (thesis Figure B.1)
+    text = f"""# Which of two counts is larger (Redberg 2023, Figure B.1)
 
 Written by `python -m experiments noisy_max`; {TRIALS} trials, means with 95 % intervals. {__doc__.split(chr(10), 2)[2]}
 ## Noise of scale 0.1, the difference of the counts varies
@@ -160,10 +160,10 @@ Our releases, each with the least epsilon that does it at a total delta of 1e-6 
 
 What we see. Generalized PTR costs half of what Laplace noise costs where the noise is small against the difference of
 the counts, and more than it where the bound comes down to gaps at which the loss is not 0: the loss rises with the gap
-until the loser wins with probability delta. The thesis says that generalized PTR costs less than Laplace noise from
+until the loser wins with probability delta. Redberg says that generalized PTR costs less than Laplace noise from
 errors of 1e-5 on, and always less than classic PTR. With the corrected loss, which does not fall with the gap, it takes
 errors below {crossing():.0e} at a difference of 100, and around b = 3 classic PTR is the cheaper one. Classic PTR costs
-more than Laplace noise wherever 2 + t/b < 1/delta, as the thesis has it.
+more than Laplace noise wherever 2 + t/b < 1/delta, as Redberg has it.
 
 Where refusals are allowed and are no errors, the winner itself after a test of its stability ({alone:.3f}) is the
 cheapest way to be wrong less often than 1e-6 or so; for more frequent errors it is the noisy maximum with its exact

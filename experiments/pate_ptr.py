@@ -171,13 +171,14 @@ and the exact price of its release: the mean of what the test would state, over 
 - Where nine of ten teachers agree, the test finds it: 0.25 in place of 3 to 33, and with *less* noise, so that winners
   are right. The price is that of the test. With much noise (sigma 80 and more) the data-independent price is smaller.
 - Where they agree less (55 to 85 %), the test needs to be stronger (1 in place of 0.25): about 1.5 in place of 3 to 33
-  below sigma 28. From sigma 56 on the data-independent price is smaller, and no test is worth its cost.
+  up to sigma 28. From sigma 56 on the data-independent price is smaller, and no test is worth its cost.
 - The test by smooth sensitivity never pays here. Its noise is 15 times what one teacher can do to 200 queries at once,
   at votes up to a hundred teachers away: exp(-0.0047 d) hardly falls. (Public code for such
   curves chooses the parameters by looking at the votes.)
 - Digits have too few records. With 25 teachers of 52 records each, a student is 91 % right at an epsilon that means
-  nothing; with 200 teachers of 6, the votes are split. The test halves the price where there is little noise, and loses
-  to more noise without a test. "Best of four tests" was chosen by looking at the votes, and is optimistic.
+  nothing; with 200 teachers of 6, the votes are split. Where there is little noise, the test takes the price of 25
+  to 100 teachers down to between a quarter and a half, and that of 200 hardly; it loses to more noise without a test.
+  "Best of four tests" was chosen by looking at the votes, and is optimistic.
 """
 
 

@@ -41,6 +41,19 @@ loss of the *model* alone, for people whose loss is above 1e-5; "one person" com
 beforehand, "everybody" bounds for all records at once. Algorithm 9 is Redberg's, corrected (docs/privacy-reports.md),
 with a third of the failure probability for each of its events, and its private bound on the least eigenvalue is not
 charged for; ours reads the same released gradient and Hessian.
+
+What it says:
+
+- A free report is far above the true loss and still well below the promise: on the credit data its median is 0.37 where
+  the true loss has 0.012 and the promise is 1; the largest report is 0.67, the largest loss 0.15.
+- A tenth of epsilon for the Hessian brings the median of everything down to 0.22. Releasing the gradient, too, brings
+  the report of the *model* near its loss (0.011 against 0.0025), but everything together costs more than without it:
+  0.27 at the median, and 0.86 at the most.
+- From the same released numbers our data-dependent reports are at the median 0.24 to 0.88 of Algorithm 9's, corrected,
+  and at the 99 % quantile at most level with them. Both are several times the true loss of most people.
+- Free reports do not fall with n, as losses do: they assume no more than the ridge about the data. For one person they
+  do not grow with d beyond 5; for everybody at once they do.
+- The ridge that Algorithm 2 needs, 50 times as large, costs hardly any accuracy on data that are as hard as these.
 """
 
 
@@ -297,9 +310,9 @@ def flat(picture: Path) -> str:
             xscale="log" if varied == 0 else "linear",
             yscale="log",
             xlabel="nd"[varied],
-            ylabel="largest in the data",
+            ylabel="largest epsilon in the data",
         )
-        axis.legend(fontsize=8)
+    figure.legend(*axis.get_legend_handles_labels(), loc="outside right upper", fontsize=9)
     figure.savefig(picture, dpi=130)
     return table(["n", "d", *COLUMNS], rows)
 

@@ -48,6 +48,14 @@ def test_numbers_that_all_fall_on_one_point_can_be_planned_for() -> None:
     assert dp.ApproxDP(1.0, 1e-6).holds(chosen.loss)
 
 
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("epsilon", [0.5, 4.0])
+def test_the_choice_does_not_depend_on_units(epsilon: float) -> None:
+    """Not even on those in which squares overflow, or are 0."""
+    kinds = {type(median_mechanism((-u, u), dp.PureDP(epsilon), size=1000)) for u in (1.0, 1e300, 1e-300)}
+    assert len(kinds) == 1
+
+
 @pytest.mark.parametrize(
     "wrong",
     [{"size": 0}, {"size": 1.5}, {"spread": 0}, {"spread": math.nan}, {"bounds": (1, 0)}, {"budget": 1.0}],

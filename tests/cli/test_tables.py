@@ -234,12 +234,21 @@ def test_keys_that_cannot_be_read(data: Path, tmp_path: Path) -> None:
     assert "cannot be read" in done.output
 
 
+def test_adaptive_medians_have_a_name_of_their_own(data: Path, tmp_path: Path) -> None:
+    paid = ("--ledger", tmp_path / "L", "--budget", "pure:1")
+    done = run("query", data, "--agg", "m=median(income, 0, 250000, adaptive=True)", *paid)
+    assert done.exit_code == 2
+    assert "adaptive_median(income, 0, 250000)" in done.output
+    assert run("query", data, "--agg", "m=adaptive_median(income, 0, 250000)", *paid).exit_code == 0
+
+
 def test_a_demo_into_a_file_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "file"
     path.touch()
-    done = run("demo", "--to", path)
-    assert done.exit_code == 2
-    assert "folder" in done.output
+    for place in (path, path / "under"):
+        done = run("demo", "--to", place)
+        assert done.exit_code == 2
+        assert "folder" in done.output
 
 
 def test_pictures_hold_what_they_are_given() -> None:

@@ -239,6 +239,8 @@ def _mean_error(mechanism: InverseSensitivity | Quantile, reference: Reals, cent
         edges = np.concatenate(([mechanism.bounds[0]], np.sort(reference), [mechanism.bounds[1]]))
         starts, ends = edges[:-1], edges[1:]
         scores = -np.abs(np.arange(len(reference) + 1) - len(reference) / 2)
+    width = mechanism.bounds[1] - mechanism.bounds[0]  # squares of very large or small numbers are not floats
+    starts, ends, centre = starts / width, ends / width, centre / width
     lengths = ends - starts
     weights = lengths * np.exp((scores - scores.max()) / mechanism.scale)
     inside = np.clip(centre, starts, ends)
@@ -246,7 +248,7 @@ def _mean_error(mechanism: InverseSensitivity | Quantile, reference: Reals, cent
         (inside + ends) / 2 - centre
     )
     mean = np.divide(halves, lengths, out=np.zeros_like(lengths), where=lengths > 0)
-    return float(np.sum(weights * mean) / np.sum(weights))
+    return float(np.sum(weights * mean) / np.sum(weights)) * width
 
 
 def made_up_numbers(bounds: tuple[float, float], count: int, spread: float) -> Reals:

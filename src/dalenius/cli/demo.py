@@ -50,7 +50,12 @@ def run(folder: Path, rows: int) -> Path:
 
     if folder.exists() and not folder.is_dir():
         raise InvalidParameter(f"{folder} is a file; name a folder for data, ledger and report.")
-    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as problem:
+        raise InvalidParameter(
+            f"the folder {folder} cannot be made ({problem.strerror}); name one that can be written to."
+        ) from None
     data = folder / f"people-{rows}.parquet"
     if not data.exists():
         print(f"Making up {rows:,} rows ...", flush=True)

@@ -55,6 +55,15 @@ CALLS: dict[str, Callable[[Any], object]] = {
 }
 
 
+@pytest.mark.parametrize("nothing", [None, 5, "", b"", [None], 0.5], ids=repr)
+def test_a_report_of_nothing_is_no_report(nothing: Any) -> None:
+    """It would say that a release cost 0."""
+    with pytest.raises(DaleniusError, match="made of releases"):
+        adaptive.PrivacyReport(nothing)
+    with pytest.raises(DaleniusError, match="ceiling"):
+        adaptive.PrivacyReport([], ceiling=3)  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize("name", CALLS)
 def test_odd_input(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)

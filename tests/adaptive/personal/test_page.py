@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+import dalenius as dp
+from dalenius.adaptive.personal.worst_case import WorstCase
 from tests.adaptive.personal.golden_reports import records, reports, targets
 
 playwright = pytest.importorskip("playwright.sync_api")
@@ -93,14 +95,27 @@ def test_typing_a_record(page: Any, tmp_path: Path) -> None:
         page.fill(f"#field{n}", str(value))
     page.select_option("#field3", label="yes")
     person = dict(zip(records(1), (40, 12, 0.5), strict=True)) | {"target": "yes"}
-    assert f"ε = {report.epsilon(person):.3f}" in page.inner_text("#answer")
-    assert f"{report.worst():.3f}" in page.text_content("#picture")
+    assert f"ε = {up(report.epsilon(person))}" in page.inner_text("#answer")
+    assert up(report.worst()) in page.text_content("#picture")
     page.select_option("#statement", "everyone")
     page.select_option("#member", "no")
-    assert f"ε = {report.epsilon(person, people=math.inf, member=False):.3f}" in page.inner_text("#answer")
+    assert f"ε = {up(report.epsilon(person, people=math.inf, member=False))}" in page.inner_text("#answer")
     page.fill("#field0", "")
     assert "Fill in" in page.inner_text("#answer")
     assert page.problems == []
+
+
+def up(bound: float) -> str:
+    """A bound with three digits, rounded up: it is an upper bound as it is shown, too."""
+    return f"{math.ceil((bound - 1e-9) * 1000) / 1000:.3f}"
+
+
+def test_bounds_are_rounded_up(page: Any, tmp_path: Path) -> None:
+    path = tmp_path / "report.html"
+    dp.adaptive.PrivacyReport([WorstCase(dp.losses.pure(0.3001), "counts")]).save(path)
+    page.goto(path.as_uri())
+    assert "ε = 0.301. " in page.inner_text("#answer")
+    assert "57.5 %" in page.inner_text("#answer")  # 57.446 %
 
 
 def test_foreign_script_does_not_run(page: Any, tmp_path: Path) -> None:

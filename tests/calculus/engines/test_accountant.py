@@ -545,3 +545,13 @@ def test_equal_terms_are_counted_not_listed() -> None:
     loss = sum([step] * 50) + losses.laplace(1.0) * 3 + losses.gaussian(1.0) * 10**6 + losses.gaussian(2.0)
     assert len(loss.terms_remove) == 3
     assert isinstance(loss.remove.upper, Sum)
+
+
+def test_a_delta_that_is_revealed_anyway_is_answered_at_once() -> None:
+    """Beyond every epsilon there is something besides; the search for the last one went on to 1e18, on grids."""
+    loss = losses.gdp(0.4) + losses.approx(0.0, 5e-8)
+    lower, upper = loss.epsilon_bounds(5e-8)
+    assert 0 < lower < upper == math.inf
+    assert max(epsilon for epsilon, _ in loss.remove._answers) < 100
+    finite = losses.approx(1.0, 1e-6) + losses.laplace(2.0)
+    assert finite.epsilon(1e-6) == pytest.approx(1.5)

@@ -128,6 +128,14 @@ class TestAdaptiveQuantile(AggregateContract):
                 missed = float((noise.release(counts) != 3).mean())
             assert missed < 0.2 + 6 * math.sqrt(0.16 / 3000)
 
+    def test_what_is_off_is_said(self) -> None:
+        s = dp.Session(pd.DataFrame({"x": [1.0, 2.0]}), unit=dp.Unit.rows(), budget=dp.PureDP(2.0))
+        asked = s.table.agg(m=dp.median("x", (0, 3), nulls="drop", adaptive=True), n=dp.count())
+        assert str(s.release(asked, dp.PureDP(1.0))).endswith(
+            " m_off: how many rows the rank of m may be off."
+        )
+        assert "off" not in str(s.release(s.table.agg(n=dp.count()), dp.PureDP(1.0)))
+
     def test_wide_bounds_cost_little(self) -> None:
         """Ten thousand numbers around 0.5, in bounds a thousand times as wide: nearer than the median of noisy bins."""
         rng = np.random.default_rng(2)

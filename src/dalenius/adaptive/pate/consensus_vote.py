@@ -15,7 +15,7 @@ from dalenius.adaptive.pate.levels import Levels
 from dalenius.adaptive.pate.smooth_sensitivity import VoteBound
 from dalenius.adaptive.ptr.bound_test import BoundTest
 from dalenius.adaptive.ptr.distance_test import DistanceTest
-from dalenius.adaptive.ptr.parts import Stable
+from dalenius.adaptive.ptr.parts import Stable, checked_part
 from dalenius.adaptive.ptr.propose_test_release import ProposeTestRelease
 from dalenius.calculus.loss import Loss, call
 from dalenius.calculus.pairs.atoms import Atoms
@@ -64,6 +64,7 @@ class ConsensusVote(Stable):
     delta: float
 
     def __post_init__(self) -> None:
+        checked_part("vote", self.vote, GNMax, "dp.adaptive.GNMax(...)")
         checks.positive("epsilon", self.epsilon)
         checks.positive("delta", self.delta)
         if self.delta >= 1:
@@ -206,7 +207,8 @@ def pate_ptr_smooth(bound: VoteBound, *, epsilon: float, delta: float) -> Propos
     >>> bool(private.loss.delta(3.0 + bound.loss.epsilon(1e-6)) <= 2.1e-6)
     True
     """
+    checked_part("bound", bound, VoteBound, "dp.adaptive.VoteBound(...)")
+    claim = ConsensusVote(vote=bound.vote, epsilon=epsilon, delta=delta)
     order = bound.order
     limit = epsilon - math.log1p(-1 / order) + (math.log(delta) + math.log(order)) / (order - 1)
-    claim = ConsensusVote(vote=bound.vote, epsilon=epsilon, delta=delta)
     return ProposeTestRelease(mechanism=claim, test=BoundTest(bound, limit * (1 - 1e-12)))

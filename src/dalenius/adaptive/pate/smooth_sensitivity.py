@@ -14,7 +14,7 @@ from scipy.special import ndtri
 
 from dalenius.adaptive.pate.gnmax import Counts, GNMax
 from dalenius.adaptive.pate.levels import MOVE, Levels
-from dalenius.adaptive.ptr.parts import PrivateBound
+from dalenius.adaptive.ptr.parts import PrivateBound, checked_part
 from dalenius.calculus import losses
 from dalenius.calculus.loss import Loss
 from dalenius.calculus.pairs.pair import Reals
@@ -79,6 +79,8 @@ class VoteBound(PrivateBound):
     failure: float
 
     def __post_init__(self) -> None:
+        checked_part("vote", self.vote, GNMax, "dp.adaptive.GNMax(...)")
+        checks.order("order", self.order)
         for name in ("smoothness", "noise", "log_noise", "failure"):
             checks.positive(name, getattr(self, name))
         if self.failure >= 1:

@@ -110,8 +110,10 @@ const drawn = (name, attributes, text) => {
   if (text !== undefined) element.textContent = text;
   return element;
 };
-const told = (v) => (Number.isFinite(v) ? v.toFixed(v < 0.1 ? 4 : 3) : "no bound");
-const percent = (v) => (100 / (1 + Math.exp(-v))).toFixed(1) + " %";
+// Bounds are rounded up, but for the 1e-9 to which this page computes them.
+const up = (v, digits) => (Math.ceil((v - 1e-9) * 10 ** digits) / 10 ** digits).toFixed(digits);
+const told = (v) => (Number.isFinite(v) ? up(v, v < 0.1 ? 4 : 3) : "no bound");
+const percent = (v) => up(100 / (1 + Math.exp(-v)), 1) + " %";
 
 function picture(own, worst) {
   const svg = document.getElementById("picture"), width = 420, top = Math.max(own, worst);
@@ -143,7 +145,8 @@ function show() {
     ? `What was released cost you at most ε = ${told(own)}. Whoever thought it was even odds that your record is among ` +
       `the data can now be at most ${percent(own)} sure, either way. Nobody's bound is above ε = ${told(worst)} ` +
       `(${percent(worst)}). This holds ${who}, but for a chance of ${DATA.failure} over the noise.`
-    : "There is no bound for this.";
+    : `There is no bound that fails with a chance of ${DATA.failure} only: something that was released has a larger ` +
+      "one of its own, its delta.";
   picture(own, worst);
 }
 

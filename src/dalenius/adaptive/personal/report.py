@@ -64,12 +64,13 @@ class PrivacyReport:
     def __init__(
         self, releases: Iterable[Release], *, more: bool = False, ceiling: WorstCase | None = None
     ) -> None:
-        try:
-            self.releases = tuple(releases)
-        except TypeError:
-            self.releases = ()
-        if not all(isinstance(release, Release) for release in self.releases) or isinstance(releases, str):
+        given: Any = releases
+        parts: tuple[Any, ...] = tuple(given) if isinstance(given, Iterable) else (given,)
+        if isinstance(given, str | bytes) or not all(isinstance(part, Release) for part in parts):
             raise InvalidParameter("a report is made of releases, such as those of other reports.")
+        if not isinstance(ceiling, WorstCase | None):
+            raise InvalidParameter(f"ceiling is {checks.shown(ceiling)}; it must be a worst case, or None.")
+        self.releases: tuple[Release, ...] = parts
         self.more, self.ceiling = checks.flag("more", more), ceiling
 
     def epsilon(

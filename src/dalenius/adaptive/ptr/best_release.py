@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from dalenius.adaptive.ptr.parts import checked_function
 from dalenius.adaptive.ptr.refusal import Refusal
 from dalenius.adaptive.selection.approximate import best_of_approximate
 from dalenius.adaptive.selection.best_of import BestOf
@@ -62,6 +63,11 @@ class BestRelease(Mechanism):
     def __post_init__(self) -> None:
         if not self.candidates:
             raise InvalidParameter("candidates is empty; list at least one release.")
+        given: Any = self.candidates
+        if not isinstance(given, tuple | list) or not all(isinstance(one, Mechanism) for one in given):
+            raise InvalidParameter.of("candidates", "candidates must be a list of mechanisms, one or more.")
+        object.__setattr__(self, "candidates", tuple(given))
+        checked_function("score", self.score)
         if not isinstance(self.tries, RandomTries):
             raise InvalidParameter(
                 "tries must be the law of a random number of trials, such as GeometricTries(10)."

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from dalenius.adaptive.ptr.parts import PrivateBound, PrivateTest
+from dalenius.adaptive.ptr.parts import PrivateBound, PrivateTest, checked_part
 from dalenius.calculus.loss import Loss
 from dalenius.core import checks
 
@@ -38,6 +38,7 @@ class BoundTest(PrivateTest):
     limit: float
 
     def __post_init__(self) -> None:
+        checked_part("bound", self.bound, PrivateBound, "dp.adaptive.ptr.NoisyUpperBound(...)")
         object.__setattr__(self, "limit", checks.number("limit", self.limit))
 
     @property

@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Any
 
 from dalenius.adaptive.ptr.guarantee import after_statement
-from dalenius.adaptive.ptr.parts import Family, PrivateBound
+from dalenius.adaptive.ptr.parts import Family, PrivateBound, checked_part
 from dalenius.adaptive.ptr.refusal import Refusal
 from dalenius.calculus.loss import Loss
 from dalenius.core.adjacency import Adjacency
@@ -52,6 +52,8 @@ class CalibratedRelease(Mechanism):
     family: Family
 
     def __post_init__(self) -> None:
+        checked_part("bound", self.bound, PrivateBound, "dp.adaptive.ptr.NoisyLowerBound(...)")
+        checked_part("family", self.family, Family, "one of your own")
         _ = self.family.budget + self.bound.loss  # stated for the same neighbours
 
     @property

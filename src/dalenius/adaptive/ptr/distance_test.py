@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from dalenius.adaptive.ptr.parts import PrivateTest, Stable
+from dalenius.adaptive.ptr.parts import PrivateTest, Stable, checked_part
 from dalenius.calculus import losses
 from dalenius.calculus.loss import Loss
 from dalenius.core import checks
@@ -49,6 +49,7 @@ class DistanceTest(PrivateTest):
     wrong_pass: float
 
     def __post_init__(self) -> None:
+        checked_part("mechanism", self.mechanism, Stable, "dp.adaptive.LocalMedian(...)")
         object.__setattr__(
             self, "epsilon", checks.moderate("epsilon", checks.positive("epsilon", self.epsilon))
         )

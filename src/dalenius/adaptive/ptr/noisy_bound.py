@@ -9,7 +9,7 @@ from typing import Any
 
 from scipy.special import log_ndtr, ndtri_exp
 
-from dalenius.adaptive.ptr.parts import PrivateBound
+from dalenius.adaptive.ptr.parts import PrivateBound, checked_function
 from dalenius.calculus.loss import Loss
 from dalenius.core import checks
 from dalenius.errors import InvalidParameter
@@ -26,7 +26,7 @@ class NoisyUpperBound(PrivateBound):
     Parameters
     ----------
     statistic
-        A number of the data, of which one record moves it by the noise's sensitivity at most.
+        A number of the data, which one record moves by the noise's sensitivity at most. It may not fail on any data.
     noise
         `Laplace` or `Gaussian`.
     failure
@@ -46,6 +46,11 @@ class NoisyUpperBound(PrivateBound):
     failure: float
 
     def __post_init__(self) -> None:
+        checked_function("statistic", self.statistic)
+        if not isinstance(self.noise, Laplace | Gaussian):
+            raise InvalidParameter.of(
+                "noise", f"noise is {checks.shown(self.noise)}; it must be dp.mechanisms.Laplace or Gaussian."
+            )
         object.__setattr__(self, "failure", checked_failure(self.failure))
 
     @property
@@ -68,7 +73,7 @@ class NoisyLowerBound(NoisyUpperBound):
     Parameters
     ----------
     statistic
-        A number of the data, of which one record moves it by the noise's sensitivity at most.
+        A number of the data, which one record moves by the noise's sensitivity at most. It may not fail on any data.
     noise
         `Laplace` or `Gaussian`.
     failure

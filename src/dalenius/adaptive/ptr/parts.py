@@ -10,6 +10,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from dalenius.calculus.loss import Loss
+from dalenius.core import checks
+from dalenius.errors import InvalidParameter
 from dalenius.mechanisms.mechanism import Neighbours
 
 
@@ -121,3 +123,17 @@ class Family(ABC):
     @abstractmethod
     def worst_pair(self) -> Neighbours:
         """Neighbours on which the whole release costs as much as it may, or nearly so: what an audit runs on."""
+
+
+def checked_part(name: str, value: object, kind: type, example: str) -> None:
+    """Refuse what is not a part of this kind."""
+    if not isinstance(value, kind):
+        raise InvalidParameter.of(
+            name, f"{name} is {checks.shown(value)}; it must be a {kind.__name__}, such as {example}."
+        )
+
+
+def checked_function(name: str, value: object) -> None:
+    """Refuse what cannot be called."""
+    if not callable(value):
+        raise InvalidParameter.of(name, f"{name} is {checks.shown(value)}; it must be a function.")

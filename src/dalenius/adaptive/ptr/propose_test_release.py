@@ -8,7 +8,7 @@ from typing import Any, Self
 
 from dalenius.adaptive.ptr.distance_test import DistanceTest
 from dalenius.adaptive.ptr.guarantee import after_test, after_test_renyi
-from dalenius.adaptive.ptr.parts import DataDependent, PrivateTest, Stable
+from dalenius.adaptive.ptr.parts import DataDependent, PrivateTest, Stable, checked_part
 from dalenius.adaptive.ptr.refusal import Refusal
 from dalenius.calculus.loss import Loss
 from dalenius.core import checks
@@ -78,6 +78,8 @@ class ProposeTestRelease(Mechanism):
         )
 
     def __post_init__(self) -> None:
+        checked_part("mechanism", self.mechanism, DataDependent, "dp.adaptive.LocalMedian(...)")
+        checked_part("test", self.test, PrivateTest, "dp.adaptive.ptr.DistanceTest(...)")
         _ = self.mechanism.budget + self.test.loss  # stated for the same neighbours
         if isinstance(self.test, DistanceTest) and self.test.mechanism != self.mechanism:
             raise InvalidParameter(

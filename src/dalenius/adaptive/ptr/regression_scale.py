@@ -57,9 +57,8 @@ class LocalRegressionScale(LocalNoise):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "bounds", (0.0, checks.positive("largest", self.largest)))
-        object.__setattr__(
-            self, "coefficients", tuple(reals("coefficients", list(self.coefficients), least=1).tolist())
-        )
+        coefficients = reals("coefficients", self.coefficients, least=1)
+        object.__setattr__(self, "coefficients", tuple(coefficients.tolist()))
         super().__post_init__()
 
     @cached_property

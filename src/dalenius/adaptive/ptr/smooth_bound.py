@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from dalenius.adaptive.ptr.noisy_bound import beyond, checked_failure, upper_quantile
-from dalenius.adaptive.ptr.parts import PrivateBound
+from dalenius.adaptive.ptr.parts import PrivateBound, checked_part
 from dalenius.adaptive.smooth.laplace import SmoothLaplace
 from dalenius.adaptive.statistics.statistic import certain_beta
 from dalenius.calculus.loss import Loss
@@ -54,6 +54,7 @@ class SmoothUpperBound(PrivateBound):
     failure: float
 
     def __post_init__(self) -> None:
+        checked_part("noise", self.noise, SmoothLaplace, "dp.adaptive.SmoothLaplace(...)")
         object.__setattr__(self, "epsilon", checks.positive("epsilon", self.epsilon))
         object.__setattr__(self, "failure", checked_failure(self.failure))
 

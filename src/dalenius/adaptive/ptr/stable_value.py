@@ -6,11 +6,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from dalenius.adaptive.ptr.parts import Stable
+from dalenius.adaptive.ptr.parts import Stable, checked_function
 from dalenius.calculus.loss import Loss
 from dalenius.core import checks
 from dalenius.core.adjacency import ADD_REMOVE, Adjacency
 from dalenius.core.adjacency import adjacency as checked_adjacency
+from dalenius.errors import InvalidParameter
 from dalenius.mechanisms.mechanism import Neighbours
 
 
@@ -19,7 +20,7 @@ class StableValue(Stable):
     """function(data), as it is, for data all of whose neighbours have the same value.
 
     Release by stability (Thakurta and Smith 2013): after a `DistanceTest`, its loss is that of the test, and delta for
-    the wrong pass.
+    the wrong pass. Neither function may fail on any data.
 
     Parameters
     ----------
@@ -50,6 +51,13 @@ class StableValue(Stable):
     adjacency: Adjacency = ADD_REMOVE
 
     def __post_init__(self) -> None:
+        checked_function("function", self.function)
+        checked_function("changes", self.changes)
+        pair: object = self.pair
+        if not isinstance(pair, tuple | list) or len(pair) != 2:
+            raise InvalidParameter.of(
+                "pair", f"pair is {checks.shown(self.pair)}; it must be two neighbouring data sets."
+            )
         checked_adjacency(self.adjacency)
 
     @property

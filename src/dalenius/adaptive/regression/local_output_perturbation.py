@@ -30,11 +30,13 @@ import numpy as np
 from dalenius.adaptive.ptr.calibrated_release import CalibratedRelease
 from dalenius.adaptive.ptr.noisy_bound import NoisyLowerBound
 from dalenius.adaptive.ptr.parts import Family
+from dalenius.adaptive.regression.promise import with_delta
 from dalenius.calculus import losses
 from dalenius.calculus.calibrate import calibrate
 from dalenius.calculus.guarantees import ApproxDP
 from dalenius.calculus.loss import Loss
 from dalenius.calculus.pairs.pair import Reals
+from dalenius.core import checks
 from dalenius.core.bisection import last_true
 from dalenius.mechanisms import Gaussian
 from dalenius.mechanisms.mechanism import Neighbours
@@ -130,6 +132,8 @@ def local_output_perturbation(
 
     Raises
     ------
+    InvalidParameter
+        If a parameter is out of range.
     CannotMeet
         If the promise has no delta.
 
@@ -142,6 +146,10 @@ def local_output_perturbation(
     >>> bool(fit.loss.delta(1.0) <= 1e-6), round(fit.family.choose(500.0), 4)
     (True, 0.002)
     """
+    promise = with_delta(promise)
+    ridge, gradient_bound = checks.positive("ridge", ridge), checks.positive("gradient_bound", gradient_bound)
+    smoothness = checks.positive("smoothness", smoothness)
+    concordance = checks.positive("concordance", concordance)
     moved = (concordance * gradient_bound + smoothness) * SLACK
     return _parts(promise.delta, _mu(promise), moved, NoisyMinimum(ridge, gradient_bound, concordance, 1.0))
 

@@ -20,6 +20,7 @@ from dalenius.adaptive.regression.posterior_sample import (
     posterior,
     sample_delta,
 )
+from dalenius.adaptive.regression.promise import with_delta
 from dalenius.adaptive.regression.ridge import RidgeBounds, Squares
 from dalenius.calculus import losses
 from dalenius.calculus.guarantees import ApproxDP
@@ -134,6 +135,8 @@ def ops_ptr(promise: ApproxDP, *, square: float, ridge: float) -> CalibratedRele
     ------
     InvalidParameter
         If a parameter is out of range.
+    CannotMeet
+        If the promise has no delta.
 
     Examples
     --------
@@ -146,6 +149,7 @@ def ops_ptr(promise: ApproxDP, *, square: float, ridge: float) -> CalibratedRele
     >>> bool(abs(theta[0] - 0.4) < 0.1)
     True
     """
+    promise = with_delta(promise)
     square, ridge = checks.positive("square", square), checks.positive("ridge", ridge)
     return _parts(promise.delta, _epsilon(promise), square, ridge)
 

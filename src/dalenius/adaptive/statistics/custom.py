@@ -68,6 +68,11 @@ class Custom(Statistic[Reals]):
         for name in ("function", "sensitivity"):
             if not callable(getattr(self, name)):
                 raise InvalidParameter.of(name, f"{name} is {getattr(self, name)!r}; it must be a function.")
+        pair: Any = self.pair
+        if not isinstance(pair, tuple | list) or len(pair) != 2:
+            raise InvalidParameter.of(
+                "pair", f"pair is {pair!r}; it must be two neighbouring lists of numbers."
+            )
         object.__setattr__(self, "pair", tuple(tuple(records(side).tolist()) for side in self.pair))
 
     @property

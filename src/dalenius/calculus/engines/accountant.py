@@ -272,8 +272,8 @@ class Direction:
         if engine == "proof":
             return self._proved(delta)
         guess = self._guess(delta)
-        if self.infinite > delta:
-            upper = math.inf
+        if self.infinite > delta or (self.infinite == delta and self.largest == math.inf):
+            upper = math.inf  # in the second case, too: whatever epsilon is, something is beyond it
         else:
             upper = least_epsilon(lambda e: self.delta(e, engine), delta, guess, self.largest, "upper")
         if self.lower.infinite > delta:

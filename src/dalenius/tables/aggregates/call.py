@@ -55,6 +55,11 @@ class Call:
         ends = self.arguments[first:end]
         if not ends:
             return None
+        if any(isinstance(tree, exp.EQ) for tree in ends):
+            raise QueryRefused(
+                f"{self} has an argument with a name; there are none here. For adaptive=True, there are "
+                "adaptive_median(income, 0, 250000) and adaptive_quantile(income, 0.9, 0, 250000)."
+            )
         if len(ends) != 2:
             raise QueryRefused("bounds are two numbers after the argument: mean(income, 0, 250000).")
         return _number(ends[0]), _number(ends[1])

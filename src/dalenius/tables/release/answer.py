@@ -229,7 +229,10 @@ class Answer:
         cost = f"cost: {self.cost}."
         if self.free:
             cost = f"from the record of {self.given}, free now; it cost {self.cost}."
-        return f"{100 * self.wanted.confidence:g} % intervals ({kind}) cover the {what}; {cost}"
+        names = [column.name for column in self.columns]
+        ranks = [name for name in names if f"{name}_off" in names]
+        off = "".join(f" {name}_off: how many rows the rank of {name} may be off." for name in ranks)
+        return f"{100 * self.wanted.confidence:g} % intervals ({kind}) cover the {what}; {cost}{off}"
 
 
 def _number(value: float, error: float) -> str:
