@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,9 +11,11 @@ import pandas as pd
 import pytest
 
 import dalenius as dp
-from dalenius.adaptive import PrivacyReport
+from dalenius.adaptive import DataDependentReport, PrivacyReport
 from dalenius.adaptive.personal.perturbed_objective import PerturbedObjective
+from dalenius.adaptive.personal.release import Statement
 from dalenius.adaptive.personal.worst_case import WorstCase
+from dalenius.errors import InvalidParameter
 
 
 def people(rows: int = 3000) -> pd.DataFrame:
@@ -95,3 +98,58 @@ def test_replacing_a_record_has_the_worst_case_only(tmp_path: Path) -> None:
     (fit,) = s.privacy_report.releases
     assert isinstance(fit, WorstCase)
     assert s.privacy_report.epsilon(PERSON) == pytest.approx(1.0, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("unit", "adjacency"),
+    [(dp.Unit("id", max_rows=2), dp.ADD_REMOVE), (dp.Unit.rows(), dp.REPLACE_ONE)],
+    ids=["several rows", "replaced"],
+)
+def test_the_fitted_model_itself_never_says_less_than_was_paid(
+    unit: dp.Unit, adjacency: dp.Adjacency, tmp_path: Path
+) -> None:
+    s = opened(tmp_path, dp.PureDP(2.0), unit=unit, adjacency=adjacency)
+    fitted = s.fit(dp.learn.LogisticRegression(dp.PureDP(0.5)), FEATURES, "rich")[-1]
+    dp.learn.save(fitted, tmp_path / "model.json")
+    for model in (fitted, dp.learn.load(tmp_path / "model.json")):
+        assert model.privacy_report_.worst() == pytest.approx(1.0, rel=1e-6)
+        assert model.privacy_report_.epsilon([0.0, 0.0], 1) == pytest.approx(1.0, rel=1e-6)
+
+
+def test_rows_of_one_person_need_not_be_alike(tmp_path: Path) -> None:
+    s = opened(tmp_path, dp.ApproxDP(9.0, 1e-4), unit=dp.Unit("id", max_rows=2))
+    s.fit(dp.learn.LogisticRegression(dp.ApproxDP(1.0, 1e-7)), FEATURES, "rich")
+    (fit,) = s.privacy_report.releases
+    assert isinstance(fit, PerturbedObjective)
+    alone = replace(fit, rows=1)
+    two = alone.constants(Statement(0.1, people=2))["ball"]
+    assert fit.constants(Statement(0.1))["ball"] == two > alone.constants(Statement(0.1))["ball"]
+    assert "type one after the other" in s.privacy_report.page()
+
+
+def test_rows_that_are_normalized_after_rounding_have_the_worst_case_only(tmp_path: Path) -> None:
+    """School 0.2 is 1e-15 off the middle of its bounds for the fit, and a row of norm 1 then; not a row of 0."""
+    table = people().assign(school=lambda frame: 0.1 + 0.2 * (frame.school > 12))
+    s = dp.Session(table, unit=dp.Unit.rows(), budget=dp.PureDP(2.0), schema=dp.Schema({}, nulls="drop"))
+    model = dp.learn.LogisticRegression(dp.PureDP(0.5), rows="normalize", intercept_scale=0)
+    s.fit(model, {"school": (0.1, 0.3)}, "rich")
+    assert s.privacy_report.epsilon({"school": 0.2, "rich": 0}) == pytest.approx(0.5, rel=1e-6)
+
+
+def test_a_session_s_fit_is_not_sharpened_beside_its_account(tmp_path: Path) -> None:
+    s = opened(tmp_path, dp.ApproxDP(9.0, 1e-4), unit=dp.Unit("id", max_rows=2))
+    s.fit(dp.learn.LogisticRegression(dp.ApproxDP(1.0, 1e-7)), {"age": (18, 90)}, "rich")
+    report = s.privacy_report
+    for given in (report, PrivacyReport([replace(report.releases[0], row_rounding=0.0)])):
+        with pytest.raises(InvalidParameter, match="can be sharpened"):
+            DataDependentReport.released(given, [[9.0, 0.0], [0.0, 9.0]], dp.ApproxDP(0.1, 1e-6))
+
+
+def test_a_name_that_stands_for_two_things(tmp_path: Path) -> None:
+    s = opened(tmp_path, dp.PureDP(9.0))
+    model = dp.learn.LogisticRegression(dp.PureDP(0.5))
+    for text, weight in (("age - 54", 0.5), ("90 - age", 0.5), ("age - 54", 0.6)):
+        asked = model if weight == 0.5 else dp.learn.LogisticRegression(dp.PureDP(weight))
+        s.fit(asked, {"z": (-36, 72)}, "rich", table=s.table.with_columns(z=text))
+    kinds = [type(release) for release in s.privacy_report.releases]
+    assert kinds == [PerturbedObjective, WorstCase, PerturbedObjective]

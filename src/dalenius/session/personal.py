@@ -20,8 +20,11 @@ from dalenius.calculus.guarantees import Filter
 from dalenius.calculus.guarantees.amounts import declared_at_least, declared_root_at_least
 from dalenius.calculus.guarantees.cost import Cost, currency_of
 from dalenius.core.adjacency import ADD_REMOVE
+from dalenius.core.record import text
 from dalenius.session.account import Account
 from dalenius.session.chain import BATCH
+from dalenius.tables.ask.query import Table
+from dalenius.tables.rows.steps import Compute
 
 if TYPE_CHECKING:
     from sklearn.pipeline import Pipeline
@@ -29,14 +32,20 @@ if TYPE_CHECKING:
     from dalenius.session.fit import Fitting
 
 
-def release_of_fit(fitting: Fitting, fitted: Pipeline) -> Release | None:
+def release_of_fit(fitting: Fitting, fitted: Pipeline, meanings: dict[str, str]) -> Release | None:
     """The fit as a release that knows one person's share; None where there is but the worst case.
 
-    Values were put on a grid before the fit: a row moves by half a step of its widest column at most.
+    meanings: what computed and joined columns stand for in the fits so far; those of this one are added. A person gives
+    one value for a name: where it stands for another thing here, there is the worst case.
+
+    Values were put on a grid before the fit: a row moves by half a step of its widest column at most. Where rows are
+    normalized after that, a small row may turn anywhere: there is no such bound.
     """
     from dalenius.learn.models.reported import release_of
 
-    if fitting.loss.adjacency is not ADD_REMOVE:
+    if fitting.loss.adjacency is not ADD_REMOVE or fitting.model.get_params().get("rows") == "normalize":
+        return None
+    if any(meanings.setdefault(name, meant) != meant for name, meant in _meanings(fitting.query.table)):
         return None
     *features, target = (dict(role)["sum"].values[0] for role in fitting.query.roles)
     labels = fitting.model.get_params()
@@ -53,11 +62,18 @@ def release_of_fit(fitting: Fitting, fitted: Pipeline) -> Release | None:
     return None if found.fields is None else found
 
 
+def _meanings(table: Table) -> Iterator[tuple[str, str]]:
+    """What each column stands for that is not one of the data."""
+    for step in table.steps:
+        for name in [step.name] if isinstance(step, Compute) else [field.name for field in step.added]:
+            yield name, text(step.record())
+
+
 def _name(value: Any) -> str:
     """What a person would call a column: without the quotes of the canonical expression."""
-    text = str(value.text)
-    bare = text[1:-1]
-    return bare if text == f'"{bare}"' and '"' not in bare else text
+    shown = str(value.text)
+    bare = shown[1:-1]
+    return bare if shown == f'"{bare}"' and '"' not in bare else shown
 
 
 def _step(value: Any) -> float:

@@ -159,6 +159,7 @@ class Session:
         terms = Terms(label, budget, adjacency, unit, analyst, shares, place, moved, former, reserve)
         self.account: Account = SessionAccount(ledger, terms)
         self._fits: dict[str, Release] = {}
+        self._meanings: dict[str, str] = {}
 
     def __repr__(self) -> str:
         return (
@@ -393,7 +394,7 @@ class Session:
         question = fitting.question
         reply = self.account.ask(question, cost, lambda: fitting.compute(self.source))
         fitted = fitting.restored(reply.answer)
-        own = release_of_fit(fitting, fitted)
+        own = release_of_fit(fitting, fitted, self._meanings)
         if own is not None:
             self._fits[digest(question)] = own
         return fitted

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from itertools import product
+from fractions import Fraction
+from itertools import pairwise, product
 
 import numpy as np
 import pytest
@@ -94,3 +95,13 @@ def test_loss_at_an_order() -> None:
         smooth_gaussian_renyi(8.0, 0.005, 15.0) + 8.0 / (2 * 15.0**2), rel=1e-6
     )
     assert bound.loss.renyi(150.0) == math.inf
+
+
+def test_the_logarithm_moves_no_further_than_its_noise_is_for() -> None:
+    """To the last digit: it is a sum of doubles."""
+    vote = GNMax(sigma=20.0, teachers=100, classes=3, queries=3)
+    bound = VoteBound(vote, order=8.0, smoothness=0.05, noise=2.0, log_noise=2.0, failure=1e-6)
+    splits = [np.tile([m, 100 - m, 0], (3, 1)) for m in range(34, 101)]
+    logs = [Fraction(math.log(bound.smooth_sensitivity(votes))) for votes in splits]
+    moved = max(abs(here - there) for here, there in pairwise(logs))
+    assert Fraction(0.05) * Fraction(999, 1000) < moved <= Fraction(bound._log_release.sensitivity)

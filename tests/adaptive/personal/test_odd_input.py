@@ -70,3 +70,23 @@ def test_odd_input(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     for odd in ODD:
         with contextlib.suppress(DaleniusError):
             CALLS[name](odd)
+
+
+@pytest.mark.parametrize(
+    "records",
+    [
+        [[40.0, 12.0, 0.0], [40.0]],
+        {"age": [40.0, 50.0], "school": [12.0], "target": ["yes", "no"]},
+        {"age": [40.0, 50.0], "school": 12.0, "target": ["yes", "no"]},
+    ],
+    ids=["ragged", "columns", "one number"],
+)
+def test_records_of_different_lengths(records: object) -> None:
+    labels = None if isinstance(records, dict) else ["yes", "no"]
+    with pytest.raises(DaleniusError):
+        REPORT.epsilon(records, labels)
+
+
+def test_a_failure_probability_too_small_to_be_divided() -> None:
+    with pytest.raises(DaleniusError, match="failure"):
+        REPORT.page(failure=5e-324)

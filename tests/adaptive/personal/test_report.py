@@ -197,3 +197,17 @@ def test_a_person_with_several_rows() -> None:
 
 def test_fields_by_name_only_need_their_own_columns() -> None:
     assert set(records(1)) == set(NAMES)
+
+
+def test_a_page_does_not_ask_once_for_two_things() -> None:
+    """A class is a number in the form, and must not be taken for that number by another fit."""
+    x = np.random.default_rng(0).normal(size=(300, 3)) / 2
+    y = np.where(x[:, 0] > 0, 5, 3)
+    classes = dp.learn.LogisticRegression(dp.PureDP(1.0), classes=(3, 5)).fit(x, y).privacy_report_
+    numbers = dp.learn.HuberRegression(dp.PureDP(1.0), target_bounds=(0, 9)).fit(x, y).privacy_report_
+    for both in (classes + numbers, numbers + classes):
+        assert both.epsilon([0.1, 0.1, 0.1], 5) > 0
+        with pytest.raises(InvalidParameter, match="'y' is one of two classes"):
+            both.page()
+    same = dp.learn.LogisticRegression(dp.PureDP(1.0)).fit(x, y // 4).privacy_report_
+    assert "<select" in (same + numbers).page()

@@ -15,10 +15,12 @@ from scipy.special import expit
 from scipy.stats import norm
 
 import dalenius as dp
-from dalenius.adaptive import DataDependentReport, PrivacyReport, goe_quantile
+from dalenius.adaptive import DataDependentReport, PrivacyReport, goe_quantile, objective_perturbation_loss
 from dalenius.adaptive.personal.curvature import Curvature
 from dalenius.adaptive.personal.perturbed_objective import PerturbedObjective
+from dalenius.adaptive.personal.record import Fields, Labels
 from dalenius.adaptive.personal.release import Statement
+from dalenius.adaptive.personal.slopes import Slope
 from tests.adaptive.personal.problems import Problem
 from tests.noise.seeded import seeded
 
@@ -287,3 +289,19 @@ def test_composition_splits_the_failure_probability() -> None:
     alone = [report.epsilon(task.x, task.y, failure=f) for f in (first, second)]
     np.testing.assert_allclose(both.epsilon(task.x, task.y, failure=0.05), sum(alone), rtol=1e-12)
     assert sum(6 / (math.pi * i) ** 2 for i in range(1, 100_000)) < 1
+
+
+def test_one_person_with_several_rows() -> None:
+    """Four rows in four directions, each with a slope of the sign of its noise: the largest answer is for them all."""
+    rng, rows, knee, ridge, sigma, stated = np.random.default_rng(8), 4, 1e-4, 1e3, 10.0, 0.5
+    fields = Fields(tuple(f"x{n}" for n in range(rows)), "y", Labels("targets", (-1.0, 1.0)), 1.0, False, 0.0)
+    missed = 0
+    for b in rng.normal(scale=sigma, size=(DRAWS, rows)):
+        theta = -b / ridge  # no other data, and labels of 0
+        known = (fields, Slope("huber", knee), tuple(theta.tolist()), "gaussian", sigma, ridge, knee, 1.0)
+        report = PrivacyReport([PerturbedObjective(*known, rows=rows)])
+        largest = report.epsilon(np.eye(rows), np.zeros(rows), failure=stated, member=False).max()
+        bends, slopes = np.diag(np.abs(theta) <= knee).astype(float), np.clip(theta, -knee, knee)
+        true = objective_perturbation_loss(ridge * np.eye(rows), -b, bends, slopes, sigma, member=False)
+        missed += abs(true) > largest
+    assert at_most(missed / DRAWS, stated)

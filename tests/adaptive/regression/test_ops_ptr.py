@@ -47,6 +47,16 @@ def test_residuals_and_eigenvalues_of_neighbours() -> None:
             assert abs(sizes[0] - sizes[1]) <= math.log1p(leverage) + 1e-12
 
 
+def test_dependent_columns_and_a_tiny_ridge_do_not_fail() -> None:
+    """Rounding makes X^T X + ridge singular for one of two neighbours: both are refused, and neither is an error."""
+    for n in (10, 1000, 100_001):
+        for ridge in (1e-15, 1e-18, 1e-100):
+            alike = Squares(np.full((2, 2), float(n)), np.full(2, 0.3 * n))
+            other = Squares(alike.gram + np.array([[1.0, -1.0], [-1.0, 1.0]]), alike.product)
+            sample = ops_ptr(PROMISE, square=2.0, ridge=ridge)
+            assert [sample.release(alike), sample.release(other)] == [Refusal(), Refusal()]
+
+
 def test_bounds_fail_as_often_as_they_say() -> None:
     x, y = records(400, 2, 1)
     data, bounds = squares(x, y), RidgeBounds(1.0, dp.ApproxDP(2.0, 0.1), 0.2)

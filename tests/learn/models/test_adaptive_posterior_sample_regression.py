@@ -10,7 +10,7 @@ import pytest
 from scipy.stats import norm
 
 import dalenius as dp
-from dalenius.adaptive.regression.posterior_sample import sample_delta
+from dalenius.adaptive.regression.posterior_sample import least_noise, sample_delta
 from dalenius.errors import CannotMeet
 from dalenius.learn import AdaptivePosteriorSampleRegression
 from tests.learn.contract import EXPECTED, NOISE, RANDOM
@@ -35,6 +35,18 @@ class TestAdaptivePosteriorSample(Bounded):
         for promise in (dp.PureDP(1.0), dp.GDP(1.0), dp.ApproxDP(1.0, 0.0)):
             with pytest.raises(CannotMeet):
                 self.build(promise).fit(x, y)
+
+
+def test_the_chance_of_a_false_bound_is_added_to_the_whole_profile() -> None:
+    """Two bounds, each false with probability delta, cost 2 delta at any epsilon near it."""
+    for promise in (dp.ApproxDP(1.0, 1e-5), dp.ApproxDP(1.0, 0.05)):
+        model = AdaptivePosteriorSampleRegression(promise, target_bounds=(0, 1))
+        part, epsilon, delta = model._shares()
+        hiding = least_noise(dp.ApproxDP(0.01 * epsilon / 0.49, delta)).loss
+        otherwise = least_noise(part).loss * 2 + dp.losses.approx(epsilon, delta) + hiding
+        for at in (0.6, 1.0):
+            assert model.price().delta(at) >= otherwise.delta_bounds(at).lower + 2 * delta
+        assert model.price().delta(promise.epsilon) <= promise.delta
 
 
 def exact(epsilon: float, precision: float, m: float, leverage: float) -> float:

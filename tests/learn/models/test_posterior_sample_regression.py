@@ -69,12 +69,23 @@ class TestPosteriorSample(Bounded):
         assert found.epsilon > 1.0
 
 
+def test_the_chance_of_a_false_bound_is_added_to_the_whole_profile() -> None:
+    """A count that was too small, with probability delta, costs delta at any epsilon near the promise."""
+    for promise in (dp.ApproxDP(1.0, 1e-5), dp.ApproxDP(1.0, 0.05)):
+        model = PosteriorSampleRegression(promise, target_bounds=(0, 1))
+        count, epsilon, delta, rounding = model._shares()
+        otherwise = count.loss + dp.losses.approx(epsilon, delta) + rounding.loss
+        for at in (0.95, 1.0):
+            assert model.price().delta(at) >= otherwise.delta_bounds(at).lower + delta
+        assert model.price().delta(promise.epsilon) <= promise.delta
+
+
 def test_law_of_the_sample() -> None:
     """Along two directions, against the normal law (DKW at 1e-10); a deviation off by 25 % is rejected."""
     square, theta, precision = np.array([[3.0, 1.0], [1.0, 2.0]]), np.array([0.5, -1.0]), 4.0
-    lower = cholesky(square, lower=True)
+    root = np.linalg.inv(cholesky(square))
     with seeded(1):
-        drawn = np.array([posterior(lower, theta, precision) for _ in range(4000)])
+        drawn = np.array([posterior(root, theta, precision) for _ in range(4000)])
     for direction in (np.array([1.0, 0.0]), np.array([1.0, 2.0])):
         deviation = math.sqrt(direction @ np.linalg.solve(square, direction) / precision)
         along, middle = drawn @ direction, float(direction @ theta)

@@ -121,3 +121,21 @@ def test_other_fits_have_no_sharper_report() -> None:
     x, y = data()
     with pytest.raises(InvalidParameter, match="objective perturbation"):
         dp.learn.LogisticRegression(PURE).fit(x, y).sharper_report(x, y, APPROX)
+
+
+def test_records_too_large_for_the_fit_are_left_out_of_the_hessian() -> None:
+    x, y = data()
+    odd, labels = np.vstack([x, np.full((50, 2), 1.7e308)]), np.append(y, np.ones(50, dtype=int))
+    model = dp.learn.LogisticRegression(APPROX).fit(odd, labels)
+    with seeded(1):
+        there = model.sharper_report(odd, labels, APPROX)
+    with seeded(1):
+        assert there.release == model.sharper_report(x, y, APPROX).release
+
+
+def test_a_fit_that_was_chosen_cost_as_much_as_the_choice() -> None:
+    x, y = data()
+    one = dp.learn.LogisticRegression(dp.ApproxDP(0.5, 1e-7), rows="clip")
+    search = dp.learn.PrivateSearch(one, [{"row_norm": 1.0}, {"row_norm": 2.0}], dp.ApproxDP(4.0, 1e-5))
+    chosen = search.fit(x, y).best_estimator_
+    assert chosen.privacy_report_.releases == (WorstCase(search.loss_, "LogisticRegression"),)

@@ -157,3 +157,30 @@ class TestAdaptiveQuantile(AggregateContract):
         answer = s.release(s.table.agg(r=dp.median("x", adaptive=True)), price)
         assert 0 <= answer["r"].plain[0] <= 10
         assert s.remaining != budget
+
+
+def test_the_rank_is_off_by_no_more_than_is_said() -> None:
+    """Five rows on one point, and 1023 empty bins 2.5 ranks away: 2 rows would be said to be enough too often."""
+    frame, asked = pd.DataFrame({"x": [0.0] * 5}), dp.median("x", (0, 1), bins=1024, adaptive=True)
+    table = dp.Schema({}, nulls="never")
+    s = dp.Session(frame, unit=dp.Unit.rows(), budget=dp.PureDP(9.0), schema=table)
+    ((off,),) = (
+        v for k, v in s.release(s.table.agg(m=asked), dp.PureDP(3.1)).to_dict().items() if k == "m_off"
+    )
+    (noise,) = s._plan(s.table.agg(m=asked), dp.PureDP(3.1)).noises
+    counts = np.zeros((2000, 1024))
+    counts[:, 0] = 5
+    with seeded(3):
+        chosen = noise.release(counts)
+    away = np.where(chosen == 0, 0.0, 2.5)
+    assert (away > 2).mean() > 0.1
+    assert (away > off).mean() <= 0.05 + 4 * (0.05 * 0.95 / 2000) ** 0.5
+
+
+@pytest.mark.parametrize("bounds", [(0, 1), (500, 900)])
+def test_the_error_in_rows_has_nothing_to_do_with_the_bounds(bounds: tuple[float, float]) -> None:
+    frame = pd.DataFrame({"x": np.linspace(*bounds, 1000)})
+    s = dp.Session(frame, unit=dp.Unit.rows(), budget=dp.PureDP(9.0), schema=dp.Schema({}, nulls="never"))
+    answer = s.release(s.table.agg(m=dp.median("x", bounds, adaptive=True)), dp.PureDP(1.0)).to_dict()
+    assert bounds[0] <= answer["m"][0] <= bounds[1]
+    assert 10 < answer["m_off"][0] < 13

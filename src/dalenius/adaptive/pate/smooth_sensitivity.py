@@ -28,6 +28,8 @@ BITS = 30
 """What is released is a multiple of 2^-30."""
 MOST = 1 << 62
 """Of these multiples; numbers beyond are moved there."""
+ROUNDING = 1e-12
+"""What log S, a sum of doubles, may move by beyond `smoothness`."""
 
 
 @dataclass(frozen=True)
@@ -89,14 +91,14 @@ class VoteBound(PrivateBound):
         """Normal laws as `smooth_gaussian_renyi` has them, and the release of log S."""
 
         def curve(order: float) -> float:
-            return smooth_gaussian_renyi(order, self.smoothness, self.noise)
+            return smooth_gaussian_renyi(order, self.smoothness + ROUNDING, self.noise)
 
         return losses.rdp(curve, self.vote.adjacency) + self._log_release.loss
 
     @cached_property
     def _log_release(self) -> Gaussian:
         return Gaussian(
-            sensitivity=self.smoothness,
+            sensitivity=self.smoothness + ROUNDING,
             sigma=self.smoothness * self.log_noise,
             adjacency=self.vote.adjacency,
         )

@@ -101,7 +101,7 @@ class DataDependentReport:
         """
         fits: tuple[Release, ...] = getattr(report, "releases", ())
         fit = fits[0] if len(fits) == 1 else None
-        if not isinstance(fit, PerturbedObjective) or fit.noise != "gaussian" or fit.row_rounding:
+        if not isinstance(fit, PerturbedObjective) or fit.noise != "gaussian" or not _alone(report, fit):
             raise InvalidParameter(
                 "only the report of one fit by objective perturbation with Gaussian noise can be sharpened."
             )
@@ -172,3 +172,8 @@ class DataDependentReport:
         absent = np.maximum(against, for_plain - least + outside)
         found = present if member else absent if member is False else np.maximum(present, absent)
         return np.asarray(padded(np.maximum(found, 0.0) + constants["extra"]))
+
+
+def _alone(report: PrivacyReport, fit: PerturbedObjective) -> bool:
+    """Whether it is a fit to one row of each person, as given: not a session's, whose account pays for everything."""
+    return report.ceiling is None and fit.rows == 1 and not fit.row_rounding

@@ -45,7 +45,7 @@ def page(report: PrivacyReport, title: str, failure: float) -> str:
 <body>
 <h1>{name}</h1>
 <p>Type your own record. It stays in this page: nothing is sent or stored. The answer is the most that anybody can have
-learned from what was released about whether your record was among the data, or what was in it.</p>
+learned from what was released about whether your record was among the data, or what was in it.{_several(report)}</p>
 <form id="form" autocomplete="off">
 <fieldset>{_inputs(report)}</fieldset>
 <fieldset>
@@ -65,6 +65,13 @@ Made with dalenius from released and public numbers only.</small></p>
 </body>
 </html>
 """
+
+
+def _several(report: PrivacyReport) -> str:
+    """What somebody with several rows has to do."""
+    if all(getattr(release, "rows", 1) == 1 for release in report.releases):
+        return ""
+    return " If several records are yours, type one after the other: the largest answer holds for all of them together."
 
 
 def data(report: PrivacyReport, failure: float) -> dict[str, JSON]:
@@ -106,16 +113,30 @@ def _plain(value: Any) -> Any:
 def _inputs(report: PrivacyReport) -> str:
     """A labelled input for every column that some release asks for; each name once."""
     seen: dict[str, str] = {}
+    meant: dict[str, Any] = {}
     for release in report.releases:
         if release.fields is not None:
             for name, control in _controls(release.fields):
                 seen.setdefault(name, control)
+            for name, meaning in _meanings(release.fields):
+                if meant.setdefault(name, meaning) != meaning:
+                    raise InvalidParameter(
+                        f"{name!r} is one of two classes in one release and something else in another; a page cannot "
+                        "ask for both. Make a page of each."
+                    )
     if not seen:
         return "<p>Every record costs the same here.</p>"
     return "".join(
         f'<label for="field{n}">{html.escape(name)}</label>{control.format(n=n)}'
         for n, (name, control) in enumerate(seen.items())
     )
+
+
+def _meanings(fields: Fields) -> list[tuple[str, Any]]:
+    """What the form's value stands for: a number, or which of two classes. For 0 and 1 that is the same."""
+    kind, values = fields.labels.kind, fields.labels.values
+    plain = kind != "classes" or values == (0, 1)
+    return [*((name, None) for name in fields.features), (fields.target, None if plain else values)]
 
 
 def _controls(fields: Fields) -> list[tuple[str, str]]:

@@ -25,7 +25,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -108,7 +108,8 @@ class PerturbedObjective(Release):
             found["curvature"] = self.curvature.constants(self.ridge, statement.part(CURVATURE))
             left = left.part(1 - 2 * CURVATURE / (1 - 2 * SOLVER if self.tolerance > 0 else 1))
         if self.noise == "gaussian":
-            ball, box = left.directions(size)
+            # Rows of one person need not be alike: each is a direction of its own.
+            ball, box = replace(left, people=left.people * self.rows).directions(size)
             return {**found, "ball": ball, "box": box, "scale": self.precision, "square": 0.5}
         return {**found, "ball": 1.0, "box": None, "scale": self.scale, "square": 0.0}
 

@@ -90,7 +90,7 @@ class Fields:
     def rows(self, given: Any) -> Reals:
         """The rows as the fit saw them, the constant column included."""
         if isinstance(given, Mapping) or hasattr(given, "columns"):
-            given = np.column_stack([np.atleast_1d(self._column(given, name)) for name in self.features])
+            given = _beside([self._column(given, name) for name in self.features])
         table = np.atleast_2d(_finite(given, "the record"))
         if table.ndim != 2 or table.shape[1] != len(self.features):
             raise InvalidParameter(
@@ -155,13 +155,23 @@ class Fields:
         )
 
 
+def _beside(columns: list[Any]) -> Any:
+    try:
+        return np.column_stack([np.atleast_1d(column) for column in columns])
+    except ValueError:
+        raise InvalidParameter("the columns are not all of the same length.") from None
+
+
 def _finite(given: Any, what: str) -> Reals:
     try:
         numbers = np.asarray(given, dtype=np.float64)
     except (TypeError, ValueError, OverflowError):
         raise InvalidParameter(f"{what} must be numbers.") from None
     if not np.isfinite(numbers).all():
-        raise InvalidParameter(f"{what} holds NaN or infinity: such records were left out of the fit.")
+        raise InvalidParameter(
+            f"{what} holds NaN or infinity: such records were left out of the fit, or a number was put in their place; "
+            "then give that."
+        )
     return numbers
 
 

@@ -23,6 +23,8 @@ KINDS: dict[str, type[Release]] = {
 }
 BASEL = 6 / math.pi**2
 """sum BASEL/i^2 = 1."""
+RAREST = 1e-250
+"""Any share of it that a release gets is still a number above 0."""
 
 
 class PrivacyReport:
@@ -227,13 +229,15 @@ class PrivacyReport:
         """One HTML page, complete in itself, in which a person types their record and sees their own bound."""
         from dalenius.adaptive.personal.page import page
 
-        return page(self, title, failure)
+        return page(self, title, _statement(failure, 1).failure)
 
 
 def _statement(failure: object, people: object) -> Statement:
     chance = checks.number("failure", failure)
-    if not 0 < chance < 1:
-        raise InvalidParameter.of("failure", f"failure is {chance}; it must be strictly between 0 and 1.")
+    if not RAREST <= chance < 1:
+        raise InvalidParameter.of(
+            "failure", f"failure is {chance}; it must be at least {RAREST:g} and below 1."
+        )
     if isinstance(people, float) and people == math.inf:
         return Statement(chance, math.inf)
     return Statement(chance, checks.count("people", people, least=1))
@@ -243,9 +247,12 @@ def _is_single(x: Any) -> bool:
     """Whether x is one record and not a table of them."""
     if hasattr(x, "columns"):
         return False
-    if hasattr(x, "keys"):
-        return all(np.ndim(value) == 0 for value in x.values())
-    return np.ndim(x) < 2
+    try:
+        if hasattr(x, "keys"):
+            return all(np.ndim(value) == 0 for value in x.values())
+        return np.ndim(x) < 2
+    except ValueError:
+        raise InvalidParameter("the records are not all of the same length.") from None
 
 
 def _count(x: Any) -> int:

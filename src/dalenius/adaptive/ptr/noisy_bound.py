@@ -63,7 +63,7 @@ class NoisyUpperBound(PrivateBound):
         return upper_quantile(self.noise, self.failure)
 
     def release(self, data: Any) -> float:
-        return _beyond(float(self.noise.release(self.statistic(data))) + self.margin, math.inf)
+        return beyond(float(self.noise.release(self.statistic(data))) + self.margin, math.inf)
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,7 @@ class NoisyLowerBound(NoisyUpperBound):
     """
 
     def release(self, data: Any) -> float:
-        return _beyond(float(self.noise.release(self.statistic(data))) - self.margin, -math.inf)
+        return beyond(float(self.noise.release(self.statistic(data))) - self.margin, -math.inf)
 
 
 def checked_failure(value: object) -> float:
@@ -113,6 +113,6 @@ def upper_quantile(noise: Laplace | Gaussian, failure: float) -> float:
     return noise.sigma * (z + SLACK) * (1 + SLACK)
 
 
-def _beyond(value: float, way: float) -> float:
+def beyond(value: float, way: float) -> float:
     """Two floats further: the release and the sum with the margin are each rounded to the nearest one."""
     return math.nextafter(math.nextafter(value, way), way)

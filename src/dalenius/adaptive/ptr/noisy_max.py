@@ -68,6 +68,8 @@ class NoisyMax(Stable):
         object.__setattr__(self, "limit", checks.moderate("limit", checks.nonnegative("limit", self.limit)))
         object.__setattr__(self, "delta", checks.failure_probability("delta", self.delta))
         checked_adjacency(self.adjacency)
+        if not 2.0**-900 <= self.scale <= 2.0**900:
+            raise InvalidParameter.of("scale", f"scale is {self.scale:g}; it must be within [2^-900, 2^900].")
         if self.delta == 0 and self.limit < self._step / self.scale:
             raise InvalidParameter(
                 f"limit is {self.limit:g} and delta is 0; without delta wide gaps cost as much as step/scale, "

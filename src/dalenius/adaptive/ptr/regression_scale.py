@@ -80,6 +80,8 @@ class LocalRegressionScale(LocalNoise):
         except (TypeError, ValueError):
             raise InvalidParameter("value must be a pair (X, y).") from None
         rows, left = array_of(table, "X"), reals("y", target, least=0)
+        if rows.shape == (0,) and not len(left):  # an empty list has no columns to count
+            rows = rows.reshape(0, len(self.coefficients))
         if rows.ndim != 2 or rows.shape != (len(left), len(self.coefficients)):
             raise InvalidParameter(
                 f"X must have {len(self.coefficients)} columns, one for each coefficient, and a row for each y."

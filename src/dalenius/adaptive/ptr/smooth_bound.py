@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from dalenius.adaptive.ptr.noisy_bound import checked_failure, upper_quantile
+from dalenius.adaptive.ptr.noisy_bound import beyond, checked_failure, upper_quantile
 from dalenius.adaptive.ptr.parts import PrivateBound, checked_part
 from dalenius.adaptive.smooth.laplace import SmoothLaplace
 from dalenius.adaptive.statistics.statistic import certain_beta
@@ -72,5 +72,5 @@ class SmoothUpperBound(PrivateBound):
         log_size = math.log(statistic.measured(data, self.noise.beta).sensitivity)
         log_bound = self._log_noise.release(log_size) + upper_quantile(self._log_noise, self.failure / 2)
         reach = self.noise.scale * math.exp(min(log_bound, 700.0)) * -math.log(self.failure) * ROUNDING
-        # The answer was rounded to its grid.
-        return self.noise.release(data) + (reach + 1) * float(statistic.answers.granularity)
+        # The answer was rounded to its grid, which may be finer than doubles are.
+        return beyond(self.noise.release(data) + (reach + 1) * float(statistic.answers.granularity), math.inf)

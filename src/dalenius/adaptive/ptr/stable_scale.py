@@ -87,6 +87,10 @@ class StableScale(Stable):
     def _edges(self) -> list[float]:
         """The ends of the intervals, between 0 and the width of the bounds."""
         width = self.bounds[1] - self.bounds[0]
+        if not width / self.least < 1e300:
+            raise InvalidParameter.of(
+                "least", f"least is {self.least:g}; it is too small for such wide bounds."
+            )
         most = math.log(width / self.least) / math.log(self.base) if width > self.least else 0.0
         inner = [self.least * self.base**j for j in range(math.ceil(most) + 1)]
         return [0.0, *(edge for edge in inner if edge < width), width]

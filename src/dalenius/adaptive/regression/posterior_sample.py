@@ -6,7 +6,6 @@ import math
 from functools import lru_cache
 
 import numpy as np
-from scipy.linalg import solve_triangular
 from scipy.special import ndtr
 
 from dalenius.calculus.guarantees import ApproxDP
@@ -30,10 +29,10 @@ def least_noise(promise: ApproxDP) -> Gaussian:
     return Gaussian.calibrated(promise, sensitivity=1.0)
 
 
-def posterior(lower: Reals, theta: Reals, precision: float) -> Reals:
-    """One sample of N(theta, (precision L L^T)^-1), rounded."""
+def posterior(root: Reals, theta: Reals, precision: float) -> Reals:
+    """One sample of N(theta, root root^T / precision), rounded."""
     normal = np.asarray(gaussian(len(theta), bits=40))
-    return np.asarray(theta + solve_triangular(lower.T, normal) / math.sqrt(precision))
+    return np.asarray(theta + root @ normal / math.sqrt(precision))
 
 
 def hidden(sample: Reals, deviation: float, noise: float) -> Reals:

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy.linalg import cho_solve, cholesky
 from scipy.special import ndtri
 
 from dalenius.adaptive.regression.posterior_sample import SLACK, least_noise
@@ -29,9 +28,14 @@ class Squares:
         return float(np.linalg.eigvalsh(self.gram)[0])
 
     def solved(self, ridge: float) -> tuple[Reals, Reals]:
-        """The lower Cholesky factor of X^T X + ridge, and the solution."""
-        lower = cholesky(self.gram + ridge * np.eye(len(self.product)), lower=True)
-        return lower, np.asarray(cho_solve((lower, True), self.product))
+        """A root R of the inverse, R R^T = (X^T X + ridge)^-1, and the solution.
+
+        By eigenvalues, and none below the rounding of the largest: where records are nearly dependent and the ridge is
+        small, a Cholesky factorisation fails, and that would tell of the data.
+        """
+        values, vectors = np.linalg.eigh(self.gram)
+        root = vectors / np.sqrt(np.maximum(values, values[-1] * 2.0**-52) + ridge)
+        return root, np.asarray(root @ (root.T @ self.product))
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -12,6 +13,7 @@ import numpy as np
 from dalenius.adaptive.statistics.statistic import Statistic
 from dalenius.core.adjacency import ADD_REMOVE, Adjacency
 from dalenius.core.checks import float_up
+from dalenius.errors import InvalidParameter
 from dalenius.mechanisms import Neighbours
 from dalenius.mechanisms._support.interval_grid import IntervalGrid
 from dalenius.mechanisms.quantile import records
@@ -69,7 +71,13 @@ class Variance(Statistic[Moments]):
 
     @cached_property
     def answers(self) -> IntervalGrid:
-        return IntervalGrid.of((0.0, float(self._width * self.points.granularity) ** 2 / 4), None)
+        half = float(self._width * self.points.granularity) / 2
+        if not 0 < half * half < math.inf:
+            low, high = self.bounds
+            raise InvalidParameter.of(
+                "bounds", f"bounds is ({low:g}, {high:g}); their squares are no doubles."
+            )
+        return IntervalGrid.of((0.0, half * half), None)
 
     @property
     def _width(self) -> int:

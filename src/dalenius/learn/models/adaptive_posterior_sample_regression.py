@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from dalenius.adaptive.ptr.guarantee import after_statement
 from dalenius.adaptive.regression.posterior_sample import (
     hidden,
     largest_precision,
@@ -82,7 +83,7 @@ class AdaptivePosteriorSampleRegression(BoundedRegression):
         part, epsilon, delta = self._shares()
         release = least_noise(part).loss
         rounding = least_noise(ApproxDP(0.01 * epsilon / 0.49, delta)).loss
-        return release * 2 + losses.approx(epsilon, 3 * delta) + rounding
+        return after_statement(release * 2, 2 * delta, losses.approx(epsilon, delta) + rounding)
 
     def fit(self, X: Any, y: Any) -> Any:
         """Fit on records X (n x d) and targets y; the cost is `loss_`, whatever the data."""

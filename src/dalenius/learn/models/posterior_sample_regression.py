@@ -6,9 +6,9 @@ import math
 from typing import Any
 
 import numpy as np
-from scipy.linalg import cho_solve, cholesky
 from scipy.special import ndtri
 
+from dalenius.adaptive.ptr.guarantee import after_statement
 from dalenius.adaptive.regression.posterior_sample import (
     SLACK,
     hidden,
@@ -16,6 +16,7 @@ from dalenius.adaptive.regression.posterior_sample import (
     least_noise,
     posterior,
 )
+from dalenius.adaptive.regression.ridge import Squares
 from dalenius.calculus import losses
 from dalenius.calculus.guarantees import ApproxDP
 from dalenius.calculus.loss import Loss
@@ -87,7 +88,7 @@ class PosteriorSampleRegression(BoundedRegression):
     def price(self) -> Loss:
         """What a fit will cost, whatever the data."""
         count, epsilon, delta, rounding = self._shares()
-        return count.loss + losses.approx(epsilon, 2 * delta) + rounding.loss
+        return after_statement(count.loss, delta, losses.approx(epsilon, delta) + rounding.loss)
 
     def fit(self, X: Any, y: Any) -> Any:
         """Fit on records X (n x d) and targets y; the cost is `loss_`, whatever the data."""
@@ -98,9 +99,9 @@ class PosteriorSampleRegression(BoundedRegression):
         most = max(1.0, float(count.release(len(data))) + safe)
         ridge, precision = plan(epsilon, delta, square, most, data.size)
 
-        lower = cholesky(data.gram(np.ones(len(data))) + ridge * np.eye(data.size), lower=True)
-        theta = cho_solve((lower, True), data.combined(data.labels))
-        sample = hidden(posterior(lower, theta, precision), 1 / math.sqrt(precision * ridge), rounding.sigma)
+        squares = Squares(data.gram(np.ones(len(data))), data.combined(data.labels))
+        sample = posterior(*squares.solved(ridge), precision)
+        sample = hidden(sample, 1 / math.sqrt(precision * ridge), rounding.sigma)
 
         return self._set(sample, data, self.price())
 

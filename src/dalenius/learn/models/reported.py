@@ -30,8 +30,15 @@ class Reported:
 
     @property
     def privacy_report_(self) -> PrivacyReport:
-        """What the fit cost one person, for anybody to evaluate: `privacy_report_.epsilon(x, y)`."""
+        """What the fit cost one person, for anybody to evaluate: `privacy_report_.epsilon(x, y)`.
+
+        Of a session's fit, where a person has several rows or is replaced by another, it is the worst case; the
+        session's own `privacy_report` knows better.
+        """
         check_is_fitted(self, "loss_")
+        model: Any = self
+        if model.loss_ != model.price():  # paid for more than one record, added or removed
+            return PrivacyReport([WorstCase(model.loss_, type(self).__name__)])
         return PrivacyReport([release_of(self)])
 
     def sharper_report(self, X: Any, y: Any, promise: Guarantee) -> DataDependentReport:

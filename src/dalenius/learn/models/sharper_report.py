@@ -13,7 +13,7 @@ from dalenius.adaptive.personal.perturbed_objective import FARTHEST, PerturbedOb
 from dalenius.adaptive.personal.release import Statement
 from dalenius.calculus.pairs.pair import Reals
 from dalenius.errors import InvalidParameter
-from dalenius.learn.data.rows import labels_of, matrix, same
+from dalenius.learn.data.rows import factors, labels_of, matrix, same
 from dalenius.learn.data.targets import numbers
 
 BITS = 40
@@ -57,7 +57,7 @@ def _prepared(fit: PerturbedObjective, X: Any, y: Any) -> tuple[Reals, Reals]:
     else:
         labels = numbers(y, len(table))
         usable = np.isfinite(labels) & ((labels >= 0) | (fields.labels.kind != "counts"))
-    keep = usable & np.isfinite(table).all(axis=1)
+    keep = usable & (factors(table, fields.row_norm, "clip") > 0)
     kept = labels[keep] if fields.labels.kind == "classes" else fields.labels.numbers(labels[keep])
     return fields.rows(table[keep].reshape(-1, table.shape[1])), kept
 

@@ -8,13 +8,13 @@ from typing import ClassVar
 
 import numpy as np
 
-from dalenius.tables.aggregates.aggregate import Bounds, Inputs
+from dalenius.tables.aggregates.aggregate import Inputs
 from dalenius.tables.aggregates.call import Call
 from dalenius.tables.aggregates.direct import Direct
 from dalenius.tables.aggregates.of_one import OfOneColumn
 from dalenius.tables.facts.forms import NULLS, NUMBER, NUMBERS, PLAIN
 from dalenius.tables.measures.bins import fine_bins
-from dalenius.tables.measures.measure import Measure, bin_of_rank
+from dalenius.tables.measures.measure import PARTS, Measure, bin_of_rank
 from dalenius.tables.rows.scope import Scope
 from dalenius.tables.statistics.column import Column
 
@@ -43,18 +43,19 @@ class AdaptiveQuantile(OfOneColumn, Direct):
         bins = fine_bins(argument.term, argument.text, argument.bounds, self.bins, argument.nulls)
         return {"rank": bin_of_rank(bins, self.level)}
 
-    @property
-    def limits(self) -> Bounds | None:
-        """The bounds, which the outer bins may pass."""
-        return self.bounds
-
     def estimate(self, name: str, inputs: Inputs) -> list[Column]:
-        """The middle of the bin, and how many rows its rank may be off, but for this chance."""
-        chosen, bins = inputs["rank"], inputs.roles["rank"].bins
-        assert bins is not None
-        values = np.array([bins.middles[int(k)] for k in chosen.values], dtype=float)
-        nan = np.full(len(values), np.nan)
-        off = np.full(len(values), float(math.floor(chosen.law.reach(inputs.failure)[1])))
+        """The middle of the bin, and how many rows its rank may be off, but for this chance.
+
+        With n rows the rank is level n; so the distance from it is a multiple of what level and 1 have in common: half
+        a row, for a median.
+        """
+        chosen, rank = inputs["rank"], inputs.roles["rank"]
+        assert rank.bins is not None
+        values = np.array([rank.bins.middles[int(k)] for k in chosen.values], dtype=float)
+        if self.bounds is not None:  # which the outer bins may pass
+            values = np.clip(values, *self.bounds)
+        nan, step = np.full(len(values), np.nan), math.gcd(*rank.labels, PARTS) / PARTS
+        off = np.full(len(values), math.floor(chosen.law.reach(inputs.failure)[1] / step) * step)
         return [Column(name, values, nan, nan, nan), Column(f"{name}_off", off, nan, nan, nan)]
 
     @classmethod
