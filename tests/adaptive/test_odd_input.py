@@ -12,7 +12,7 @@ import dalenius as dp
 from dalenius.adaptive import ptr
 from dalenius.errors import CannotMeet, InvalidParameter
 
-NONSENSE = (None, "x", 3, object())
+NONSENSE = (None, "x", 3, Ellipsis)
 MEDIAN = dp.adaptive.LocalMedian(sensitivity=1.0, scale=2.0, bounds=(0.0, 100.0))
 VOTE = dp.adaptive.GNMax(sigma=20.0, teachers=400, classes=10, queries=2)
 LAPLACE = dp.mechanisms.Laplace(sensitivity=1, scale=1.0)

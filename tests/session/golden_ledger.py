@@ -224,14 +224,18 @@ def cases() -> dict[str, Case]:
     }
 
 
+SHOWN = ", as first shown"
+
+
 def numbers(result: Any) -> Any:
     """What an answer says, exactly: texts of doubles."""
     if isinstance(result, Answer):
         told: dict[str, Any] = {"keys": [[str(part) for part in key] for key in result.keys]}
-        for sampling in (False, True):
-            for column in result.at(0.9, sampling=sampling).columns:
+        looks = {SHOWN: result, "": result.at(0.9), " of a population": result.at(0.9, sampling=True)}
+        for look, answer in looks.items():
+            for column in answer.columns:
                 parts = (column.estimate, column.error, column.low, column.high)
-                name = f"{column.name}{' of a population' if sampling else ''}"
+                name = f"{column.name}{look}"
                 told[name] = [[x if isinstance(x, str) else repr(float(x)) for x in part] for part in parts]
         return told
     if isinstance(result, dict):

@@ -112,7 +112,7 @@ class Answer:
             measure: replace(noisy, values=np.maximum(np.rint(noisy.values), 0.0)) if measure.whole else noisy
             for measure, noisy in self.released.measures.items()
         }
-        return replace(self, released=replace(self.released, measures=measures))
+        return replace(self, released=replace(self.released, measures=measures, shown=None))
 
     def agreeing_with(self, total: Answer) -> Answer:
         """This answer with counts and sums adjusted to add up to a total asked for without groups.
@@ -137,7 +137,7 @@ class Answer:
             gap = (other.values - noisy.values.sum(axis=0)) * inside / (inside + outside) / groups
             values = noisy.values + gap
             measures[measure] = replace(noisy, values=_whole(values) if measure.whole else values)
-        return replace(self, released=replace(self.released, measures=measures)).consistent()
+        return replace(self, released=replace(self.released, measures=measures, shown=None)).consistent()
 
     # -- other shapes ---------------------------------------------------------------------------------
 

@@ -24,11 +24,24 @@ class Wanted:
 
 
 def columns(query: Query, released: Released, wanted: Wanted) -> list[Column]:
-    """The columns of the answer to a query."""
+    """The columns of the answer to a query; those of an answer on record as they were first shown, if nothing else is
+    wanted."""
     width = sum(aggregate.width(roles) for _, aggregate, roles in query.parts)
     failure = wanted.failure(max(1, width * len(released.keys)))
     shown: list[Column] = []
     for name, aggregate, roles in query.parts:
         made = aggregate.estimate(name, Inputs(roles, released, failure, wanted.sampling))
         shown += made if aggregate.limits is None else [column.within(*aggregate.limits) for column in made]
-    return shown
+    if released.shown is None or wanted != Wanted():
+        return shown
+    return [
+        Column(
+            now.name,
+            now.estimate if was.estimate is None else was.estimate,
+            was.error,
+            was.low,
+            was.high,
+            now.whole,
+        )
+        for now, was in zip(shown, released.shown, strict=True)
+    ]

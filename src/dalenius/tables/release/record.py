@@ -1,8 +1,9 @@
 """A released answer in the words of a ledger: the noisy numbers, their laws, and what they are numbers of.
 
 Everything that is needed to show the answer again is here or in the question beside it: grids, bins, the ranks that
-were kept of quantiles. So a later version that would choose a finer grid, or keep other ranks, shows an old answer as
-it was. Confidence is a matter of reading: it is chosen whenever the answer is looked at.
+were kept of quantiles, and the columns with 95 % intervals as they were first shown. So a later version that would
+choose a finer grid, keep other ranks or make better intervals shows an old answer as it was. Another confidence, and
+intervals for a population, are a matter of reading: they are made whenever the answer is looked at so.
 """
 
 from __future__ import annotations
@@ -20,7 +21,9 @@ from dalenius.tables.facts.forms import NUMBERS, key_records, read_keys
 from dalenius.tables.measures import tree
 from dalenius.tables.measures.measure import read_measure
 from dalenius.tables.plan.noises import LAWS
-from dalenius.tables.release.released import Released
+from dalenius.tables.release.estimates import Wanted, columns
+from dalenius.tables.release.released import Released, Shown
+from dalenius.tables.statistics.column import Column
 from dalenius.tables.statistics.laws import Law, Noisy
 from dalenius.tables.statistics.ranks import Ranks
 
@@ -47,6 +50,9 @@ def answer_record(query: Query, released: Released) -> dict[str, JSON]:
             }
             for measure in query.measures
         ],
+        "shown": [_shown_record(column) for column in columns(query, released, Wanted())]
+        if released.keys
+        else [],
     }
 
 
@@ -62,7 +68,8 @@ def read_answer(record: Mapping[str, JSON], query: Query) -> tuple[Query, Releas
             noisy[measure] = Noisy(_read(kept["noisy"]["values"]), _read_law(kept["noisy"]["law"]))
         for one in kept["ranks"]:
             ranks[measure, tuple(float(level) for level in one["levels"])] = _read_ranks(one)
-    released = Released(tuple(record["columns"]), read_keys(record["keys"]), noisy, ranks)
+    shown = tuple(map(_read_shown, record["shown"])) if record.get("shown") else None
+    released = Released(tuple(record["columns"]), read_keys(record["keys"]), noisy, ranks, shown)
     return replace(query, roles=roles), released
 
 
@@ -97,6 +104,20 @@ def _read_ranks(record: Mapping[str, JSON]) -> Ranks:
     offsets = np.concatenate((-side[:, ::-1], np.zeros((len(total), 1)), side), axis=1)
     best, reached = (np.array(record[word], dtype=np.int64) for word in ("best", "reached"))
     return Ranks(total, _read_law(record["law"]), best, offsets, reached)
+
+
+def _shown_record(column: Column) -> dict[str, JSON]:
+    return {
+        "estimate": _written(column.estimate) if column.is_number else None,
+        "error": _written(column.error),
+        "low": _written(column.low),
+        "high": _written(column.high),
+    }
+
+
+def _read_shown(record: Mapping[str, JSON]) -> Shown:
+    estimate = None if record["estimate"] is None else _read(record["estimate"])
+    return Shown(estimate, *(_read(record[word]) for word in ("error", "low", "high")))
 
 
 def _written(values: Any) -> JSON:

@@ -3,25 +3,40 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from dalenius.tables.compute.exact import ExactTable
 from dalenius.tables.facts.keys import Key
 from dalenius.tables.measures import tree
 from dalenius.tables.measures.measure import Measure
+from dalenius.tables.measures.tree import Reals
 from dalenius.tables.plan.noises import Noise
 from dalenius.tables.plan.plan import Plan
 from dalenius.tables.statistics.laws import Noisy as Noisy
 from dalenius.tables.statistics.ranks import Ranks, read
 
 
+class Shown(NamedTuple):
+    """One column with 95 % intervals for the table. estimate: None where it is a category, which does not move."""
+
+    estimate: Reals | None
+    error: Reals
+    low: Reals
+    high: Reals
+
+
 @dataclass(frozen=True, eq=False)
 class Released:
-    """The noisy measures of a query, by group."""
+    """The noisy measures of a query, by group.
+
+    shown: of an answer on record, the columns as they were first shown.
+    """
 
     columns: tuple[str, ...]
     keys: list[Key]
     measures: dict[Measure, Noisy]
     ranks: dict[tuple[Measure, tuple[float, ...]], Ranks]
+    shown: tuple[Shown, ...] | None = None
 
 
 def release(plan: Plan, exact: ExactTable) -> Released:
