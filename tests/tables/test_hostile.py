@@ -34,7 +34,7 @@ def tried(attempt: Try, worlds: int, seed: int) -> int:
     return tally.total
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_frames(seed: int) -> None:
     assert tried(neighbours(stores.frame, "duckdb"), 2, seed) > 150
 

@@ -70,7 +70,7 @@ PARTLY: dict[str, Callable[[], dp.Loss]] = {
 def test_engines_agree_on_atoms(one: str, other: str) -> None:
     """What is infinite is counted once: a line that leaves out the atoms leaves out only the finite ones."""
     loss = DISCRETE[one]() + PARTLY[other]()
-    for epsilon in (0.0, 0.3, 0.55, 1.5):
+    for epsilon in (0.3, 1.5):
         found, grid = loss.delta_bounds(epsilon), loss.delta_bounds(epsilon, "grid")
         assert overlap(found, grid), (epsilon, found, grid)
 

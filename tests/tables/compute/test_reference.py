@@ -135,7 +135,7 @@ def questions(draw: st.DrawFn, table: Table) -> Query:
     return table.group_by("k", keys=["z", "x"]).agg(**asked)
 
 
-@settings(max_examples=30)
+@settings(max_examples=15)
 @given(st.data(), st.lists(rows, max_size=25), units_)
 def test_engine_and_reference_agree(
     data: st.DataObject, given_rows: list[dict[str, Any]], unit: Unit
