@@ -31,10 +31,11 @@ from dalenius.tables.engines import KNOWN
 from dalenius.tables.engines.engine import LIMB, LIMIT, ROWS, Engine, fits
 from dalenius.tables.engines.failure import FAILED
 from dalenius.tables.facts.kinds import MOST
+from tests.sample import sampled
 from tests.tables import nasty
 from tests.tables.engines.holds import UNIT, Hold, check_discovery, check_fit, check_release, integers
 
-CASES = nasty.cases()
+CASES = sampled(nasty.cases())
 SCHEMA = Schema(nulls="drop")
 TEXTS = ["", " ", "a", "A", "é", "e\u0301", "𝄞", "o'b\"\\", "%", "_", "NaN", "\ufffd", "x" * 70_000, None]
 WHOLE = [2**63 - 1, -(2**63), 2**53 + 1, 0, -1, None]

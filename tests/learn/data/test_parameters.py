@@ -13,6 +13,7 @@ from sklearn.linear_model import Ridge
 
 import dalenius as dp
 from dalenius.errors import InvalidParameter
+from tests.sample import sampled
 
 X = np.linspace(-1, 1, 64)[:, None] * [1.0, -0.5]
 Y = (X[:, 0] > 0).astype(int)
@@ -63,7 +64,7 @@ def fitted(name: str, **parameters: Any) -> Any:
 
 
 @pytest.mark.parametrize("kind", [Decimal, Fraction], ids=["decimal", "fraction"])
-@pytest.mark.parametrize(("name", "parameter"), CASES)
+@pytest.mark.parametrize(("name", "parameter"), sampled(CASES))
 def test_exact_numbers_are_taken_as_they_are(name: str, parameter: str, kind: Any) -> None:
     default = numbers(name)[parameter]
     model = fitted(name, **{parameter: with_all(default, kind)})
