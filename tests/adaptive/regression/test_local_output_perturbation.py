@@ -143,3 +143,10 @@ def test_audit_of_the_worst_pair_and_a_planted_bug() -> None:
     with seeded(3):
         caught = dp.audit.lower_bound(release.release, pair=(first, wide), trials=2000, delta=0.05)
     assert caught.epsilon > 1.0
+
+
+def test_ridges_with_which_a_minimiser_may_not_be_found_are_refused() -> None:
+    parts = {"gradient_bound": 1.0, "smoothness": 0.25, "concordance": 1.0}
+    with pytest.raises(dp.errors.InvalidParameter, match=r"at least 2\.5e-07"):
+        local_output_perturbation(dp.ApproxDP(1.0, 1e-6), ridge=1e-7, **parts)
+    assert local_output_perturbation(dp.ApproxDP(1.0, 1e-6), ridge=1e-6, **parts).loss.delta(1.0) <= 1e-6

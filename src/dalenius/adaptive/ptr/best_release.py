@@ -30,7 +30,8 @@ class BestRelease(Mechanism):
 
     The loss follows from those of the candidates and the law of the number of trials: by their privacy profiles, which
     charges a delta of theirs E[K] times. `renyi_loss` is the bound by Renyi divergences (Papernot and Steinke 2022)
-    with the same E[K] times delta. Liu and Talwar 2019, whose theorem the thesis uses, need a delta of 1e-21 or so.
+    with the same E[K] times delta. Liu and Talwar 2019, Theorem 3.4, which Redberg 2023 uses, needs a delta of 1e-21 or
+    so.
 
     Parameters
     ----------

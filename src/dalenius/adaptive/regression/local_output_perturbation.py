@@ -38,8 +38,12 @@ from dalenius.calculus.loss import Loss
 from dalenius.calculus.pairs.pair import Reals
 from dalenius.core import checks
 from dalenius.core.bisection import last_true
+from dalenius.errors import InvalidParameter
 from dalenius.mechanisms import Gaussian
 from dalenius.mechanisms.mechanism import Neighbours
+
+LEAST_RIDGE = 1e-6
+"""Of the smoothness. Minimisers were not found for some hostile data with ridges of 1e-12 and less."""
 
 TOLERANCE = 1e-9
 """The gradient that a solver may leave, in units of L."""
@@ -117,7 +121,8 @@ def local_output_perturbation(
     promise
         What the whole release keeps; its delta must be above 0.
     ridge
-        The ridge, above 0; public.
+        The ridge; public, and at least a millionth of `smoothness`: with a smaller one rounding may keep the minimiser
+        of some data from being found, and not that of their neighbours.
     gradient_bound
         L, the largest gradient of one record.
     smoothness
@@ -150,6 +155,11 @@ def local_output_perturbation(
     ridge, gradient_bound = checks.positive("ridge", ridge), checks.positive("gradient_bound", gradient_bound)
     smoothness = checks.positive("smoothness", smoothness)
     concordance = checks.positive("concordance", concordance)
+    if not ridge >= LEAST_RIDGE * smoothness:
+        raise InvalidParameter.of(
+            "ridge",
+            f"ridge is {ridge:g}; at least {LEAST_RIDGE * smoothness:g} is needed to find a minimiser.",
+        )
     moved = (concordance * gradient_bound + smoothness) * SLACK
     return _parts(promise.delta, _mu(promise), moved, NoisyMinimum(ridge, gradient_bound, concordance, 1.0))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -33,7 +34,7 @@ LEAST_BOUND = 0.25
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class DrawnRegression(BoundedRegression):
+class DrawnRegression(BoundedRegression, ABC):
     """Released: theta with probability proportional to exp(epsilon score(theta) / (factor change)), on a grid.
 
     The grid has 2^20 steps per axis and fills the ball R |theta| <= coef_bound, R being the largest norm of a row,
@@ -46,9 +47,9 @@ class DrawnRegression(BoundedRegression):
     intercept_scale: float = 1.0
     coef_bound: float = 2.0
 
+    @abstractmethod
     def _score(self) -> Callable[[Reals, Reals, float], Any]:
         """Rows, targets and their largest size to a score."""
-        raise NotImplementedError
 
     def price(self) -> Loss:
         """What a fit will cost, whatever the data."""

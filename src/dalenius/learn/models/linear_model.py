@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 from dalenius.calculus.loss import Loss
@@ -16,14 +17,14 @@ from dalenius.learn.numerics.curves import Curve
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class PlannedModel(RowModel):
+class PlannedModel(RowModel, ABC):
     """A GLM fitted privately; subclasses say which curve, by which plan, and what the labels mean."""
 
-    def _curve(self) -> Curve:
-        raise NotImplementedError
+    @abstractmethod
+    def _curve(self) -> Curve: ...
 
-    def _plan(self) -> Plan:
-        raise NotImplementedError
+    @abstractmethod
+    def _plan(self) -> Plan: ...
 
     def price(self) -> Loss:
         """What a fit will cost, whatever the data: `loss_` before it has happened."""

@@ -12,6 +12,7 @@ Bounds over boxes are computed in doubles. For n records they are off by less th
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
@@ -133,7 +134,7 @@ class SquaresRisk(_Squares):
 
 
 @dataclass
-class _Pinball(_Scores):
+class _Pinball(_Scores, ABC):
     level: int
     """In 2^-20."""
 
@@ -155,9 +156,9 @@ class _Pinball(_Scores):
         parts = [slice(k, k + together) for k in range(0, len(middle), together)]
         return np.concatenate([bound(middle[p], half[p]) for p in parts]) + self.error
 
+    @abstractmethod
     def within(self, middle: Reals, half: Reals) -> tuple[int, Callable[[Reals, Reals], Reals]]:
         """For boxes within one large box: how many records are looked at, and their bounds but for rounding."""
-        raise NotImplementedError
 
     def reached(self, middle: Reals, half: Reals) -> tuple[Reals, Reals]:
         """The residuals in the middle of boxes, and by how much they vary to either side, in 2^-38."""
