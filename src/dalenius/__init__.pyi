@@ -3,6 +3,7 @@
 from dalenius import adaptive as adaptive
 from dalenius import audit as audit
 from dalenius import errors as errors
+from dalenius import infer as infer
 from dalenius import learn as learn
 from dalenius import losses as losses
 from dalenius import mechanisms as mechanisms

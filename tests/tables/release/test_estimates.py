@@ -13,6 +13,7 @@ import pandas as pd
 import pytest
 
 import dalenius as dp
+from dalenius.intervals.laws import Noisy, Normal
 from dalenius.tables.ask.query import Query
 from dalenius.tables.compute import exact
 from dalenius.tables.compute.source import Source
@@ -21,7 +22,6 @@ from dalenius.tables.plan.plan import Plan, plan
 from dalenius.tables.release.estimates import Wanted, columns
 from dalenius.tables.release.record import answer_record, read_answer
 from dalenius.tables.release.released import Released, asked, release
-from dalenius.tables.statistics.laws import Noisy, Normal
 from dalenius.tables.statistics.ranks import read
 from tests.noise.seeded import seeded
 

@@ -17,13 +17,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from dalenius.core.checks import number
 from dalenius.errors import InvalidParameter
+from dalenius.intervals.laws import Noisy
 from dalenius.tables.aggregates.call import Call
 from dalenius.tables.facts.forms import Recorded
 from dalenius.tables.measures.gridding import Value, make_value
 from dalenius.tables.measures.measure import Measure
 from dalenius.tables.rows.scope import Argument, Scope
 from dalenius.tables.statistics.column import Column
-from dalenius.tables.statistics.laws import Noisy
 
 if TYPE_CHECKING:
     from dalenius.tables.plan.noises import Noise

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from dalenius.intervals import correlations
 from dalenius.tables.aggregates.aggregate import Inputs
 from dalenius.tables.aggregates.covariance import Covariance
 from dalenius.tables.aggregates.spread import TWO, deviations, spreads
 from dalenius.tables.facts.schema import Nulls
-from dalenius.tables.statistics import correlations
 from dalenius.tables.statistics.column import Column
 
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dalenius.intervals.laws import Noisy
 from dalenius.tables.aggregates.aggregate import Aggregate, Inputs
 from dalenius.tables.statistics.column import Column
-from dalenius.tables.statistics.laws import Noisy
 
 if TYPE_CHECKING:
     from dalenius.tables.plan.noises import Noise

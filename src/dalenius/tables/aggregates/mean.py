@@ -8,6 +8,9 @@ from fractions import Fraction
 
 import numpy as np
 
+from dalenius.intervals import populations
+from dalenius.intervals.laws import Noisy, truncated_mean
+from dalenius.intervals.ratios import interval
 from dalenius.tables.aggregates.aggregate import Inputs
 from dalenius.tables.aggregates.of_one import OfOneNumber
 from dalenius.tables.aggregates.spread import half_width
@@ -16,10 +19,7 @@ from dalenius.tables.measures.measure import Measure, centred_sum, needed, produ
 from dalenius.tables.measures.measure import count as rows
 from dalenius.tables.measures.tree import Reals
 from dalenius.tables.rows.scope import Scope
-from dalenius.tables.statistics import populations
 from dalenius.tables.statistics.column import Column
-from dalenius.tables.statistics.laws import Noisy, truncated_mean
-from dalenius.tables.statistics.ratios import interval
 
 
 @dataclass(frozen=True)

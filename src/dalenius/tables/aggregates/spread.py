@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from dalenius.intervals import populations
+from dalenius.intervals.moments import Deviations
+from dalenius.intervals.ratios import interval
 from dalenius.tables.aggregates.aggregate import Inputs
 from dalenius.tables.measures.gridding import Value
-from dalenius.tables.statistics import populations
 from dalenius.tables.statistics.column import Column
-from dalenius.tables.statistics.moments import Deviations
-from dalenius.tables.statistics.ratios import interval
 
 ONE = ("sum", "sum", "square")
 TWO = ("sum_x", "sum_y", "product")

@@ -41,12 +41,12 @@ from dalenius.core.adjacency import ADD_REMOVE, Adjacency
 from dalenius.core.checks import float_up
 from dalenius.core.record import JSON, exact
 from dalenius.errors import InvalidParameter, TooMuchNoise
+from dalenius.intervals.laws import Law, Noisy, Normal, TwoSidedExponential, TwoSidedGeometric
 from dalenius.mechanisms import Gaussian, Geometric, Laplace, ReportNoisyMax
 from dalenius.noise import noisy_argmax
 from dalenius.tables.measures.measure import ChosenBin, Measure
 from dalenius.tables.measures.tree import Reals
 from dalenius.tables.plan.sensitivity import Sensitivity
-from dalenius.tables.statistics.laws import Law, Noisy, Normal, TwoSidedExponential, TwoSidedGeometric
 
 SMALL = 1000
 """Whole-numbered noise (Geometric) up to this l1 sensitivity; beyond, Laplace on a fine grid costs the same."""

@@ -14,13 +14,13 @@ import pyarrow as pa
 from dalenius.core.checks import confidence as checked_confidence
 from dalenius.core.checks import flag, is_one_of
 from dalenius.errors import InvalidParameter
+from dalenius.intervals.laws import Noisy
 from dalenius.tables.compute.exact import ExactTable
 from dalenius.tables.facts.nearest import nearest
 from dalenius.tables.plan.plan import Plan
 from dalenius.tables.release.estimates import Wanted, columns
 from dalenius.tables.release.released import Released, release
 from dalenius.tables.statistics.column import Column
-from dalenius.tables.statistics.laws import Noisy
 
 MOST_SHOWN = 60
 

@@ -16,6 +16,7 @@ import numpy as np
 
 from dalenius.core.record import JSON, exact, unknown
 from dalenius.errors import LedgerError
+from dalenius.intervals.laws import Law, Noisy
 from dalenius.tables.ask.query import Query
 from dalenius.tables.facts.forms import NUMBERS, key_records, read_keys
 from dalenius.tables.measures import tree
@@ -24,7 +25,6 @@ from dalenius.tables.plan.noises import LAWS
 from dalenius.tables.release.estimates import Wanted, columns
 from dalenius.tables.release.released import Released, Shown
 from dalenius.tables.statistics.column import Column
-from dalenius.tables.statistics.laws import Law, Noisy
 from dalenius.tables.statistics.ranks import Ranks
 
 

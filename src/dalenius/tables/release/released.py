@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from dalenius.intervals.laws import Noisy as Noisy
 from dalenius.tables.compute.exact import ExactTable
 from dalenius.tables.facts.keys import Key
 from dalenius.tables.measures import tree
@@ -12,7 +13,6 @@ from dalenius.tables.measures.measure import Measure
 from dalenius.tables.measures.tree import Reals
 from dalenius.tables.plan.noises import Noise
 from dalenius.tables.plan.plan import Plan
-from dalenius.tables.statistics.laws import Noisy as Noisy
 from dalenius.tables.statistics.ranks import Ranks, read
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dalenius.tables.measures.tree import Reals
+from dalenius.core.arrays import Reals
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,10 +14,10 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import ndtri
 
+from dalenius.intervals.laws import Law, multiple
 from dalenius.tables.measures import tree
 from dalenius.tables.measures.bins import Bins
 from dalenius.tables.measures.tree import Reals
-from dalenius.tables.statistics.laws import Law, multiple
 
 BLUR = 0.1
 

@@ -21,11 +21,11 @@ from functools import lru_cache
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from dalenius.tables.measures.tree import Reals
-from dalenius.tables.statistics.laws import Noisy, beyond
-from dalenius.tables.statistics.moments import Deviations
-from dalenius.tables.statistics.roots import crossing, halved
-from dalenius.tables.statistics.shares import Share, at_ends
+from dalenius.core.arrays import Bools, Reals
+from dalenius.intervals.laws import Noisy, beyond
+from dalenius.intervals.moments import Deviations
+from dalenius.intervals.roots import crossing, halved
+from dalenius.intervals.shares import Share, at_ends
 
 STEPS = 24
 """To each end."""
@@ -73,8 +73,8 @@ def mean(
 
 def variance(parts: Deviations, binary: bool, failure: float, edge: Reals | float) -> tuple[Reals, Reals]:
     """The ends of the interval, between 0 and 1 for bounds -1 and 1."""
-    ends = at_ends(parts.x, parts.n, None if binary else parts.product)
-    ends, share = _of_ends(parts.x, parts.n, ends > BELIEVED)
+    at = at_ends(parts.x, parts.n, None if binary else parts.product)
+    ends, share = _of_ends(parts.x, parts.n, at > BELIEVED)
     top, bottom = parts.top, parts.bottom
     some = (bottom > 0) & (parts.n.values > 2)
     b = np.where(some, bottom, 1.0)
@@ -96,7 +96,7 @@ def variance(parts: Deviations, binary: bool, failure: float, edge: Reals | floa
     return np.where(some, low, 0.0), np.where(some, high, 1.0)
 
 
-def _of_ends(top: Noisy, bottom: Noisy, some: Reals) -> tuple[Reals, Share]:
+def _of_ends(top: Noisy, bottom: Noisy, some: Bools) -> tuple[Bools, Share]:
     """These groups, and the share of rows at the upper bound in them."""
     return some, Share(replace(top, values=top.values[some]), replace(bottom, values=bottom.values[some]))
 

@@ -13,8 +13,8 @@ from functools import cached_property
 import numpy as np
 from scipy.special import expit, gammaln, ndtr
 
-from dalenius.tables.measures.tree import Reals
-from dalenius.tables.statistics.laws import Noisy
+from dalenius.core.arrays import Bools, Reals
+from dalenius.intervals.laws import Noisy
 
 RARE = 12.0
 """Below so many rows the count is summed over."""
@@ -81,7 +81,7 @@ class Share:
         return np.maximum(np.rint(self.bottom.values), 1.0)
 
     @cached_property
-    def _rare(self) -> Reals:
+    def _rare(self) -> Bools:
         noise = (self.top.variance + self.bottom.variance) / 4
         return np.asarray(((self._n - np.abs(self.top.values)) / 2 < RARE) & (noise < RARE))
 

@@ -14,7 +14,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from dalenius.tables.measures.tree import Reals
+from dalenius.core.arrays import Reals
 
 NEAREST = 0.02
 """Means nearer to a bound (of width 2) than this have the shape of those that are as near: the other bound is far."""

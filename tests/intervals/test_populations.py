@@ -15,12 +15,12 @@ from experiments import simulated
 from scipy import stats
 
 import dalenius as dp
+from dalenius.intervals import populations
+from dalenius.intervals.laws import Noisy, Normal, TwoSidedExponential, beyond, multiple
+from dalenius.intervals.moments import Deviations
+from dalenius.intervals.smoothest import kurtosis
 from dalenius.tables.release.estimates import Wanted, columns
 from dalenius.tables.release.released import release
-from dalenius.tables.statistics import populations
-from dalenius.tables.statistics.laws import Noisy, Normal, TwoSidedExponential, beyond, multiple
-from dalenius.tables.statistics.moments import Deviations
-from dalenius.tables.statistics.smoothest import kurtosis
 from tests.noise.seeded import seeded
 from tests.tables.release.test_coverage import holds, right
 

@@ -16,9 +16,9 @@ from typing import ClassVar
 import numpy as np
 from scipy.special import log_ndtr, ndtr, ndtri
 
+from dalenius.core.arrays import Reals
 from dalenius.core.record import JSON, exact
-from dalenius.tables.measures.tree import Reals
-from dalenius.tables.statistics.roots import halved
+from dalenius.intervals.roots import halved
 
 FLATTEST = 1e-300
 """Noise is at least so wide: nothing is divided by zero."""

@@ -12,8 +12,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from dalenius.tables.measures.tree import Reals
-from dalenius.tables.statistics.laws import multiple
+from dalenius.core.arrays import Reals
+from dalenius.intervals.laws import multiple
 
 
 def passing(a: Reals, b: Reals, c: tuple[Reals, Reals, Reals], k: Reals) -> tuple[Reals, Reals]:

@@ -18,9 +18,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from dalenius.tables.measures.tree import Reals
-from dalenius.tables.statistics.laws import Noisy, truncated_mean
-from dalenius.tables.statistics.smoothest import kurtosis
+from dalenius.core.arrays import Reals
+from dalenius.intervals.laws import Noisy, truncated_mean
+from dalenius.intervals.smoothest import kurtosis
 
 
 @dataclass(frozen=True, eq=False)

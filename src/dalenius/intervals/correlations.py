@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dalenius.tables.measures.tree import Reals
-from dalenius.tables.statistics.laws import multiple
-from dalenius.tables.statistics.moments import Deviations
+from dalenius.core.arrays import Reals
+from dalenius.intervals.laws import multiple
+from dalenius.intervals.moments import Deviations
 
 STEPS = 8
 """Of Gauss and Newton, from the last point."""

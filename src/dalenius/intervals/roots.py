@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 import numpy as np
 
-from dalenius.tables.measures.tree import Reals
+from dalenius.core.arrays import Bools, Reals
 
 
-def halved(outside: Callable[[Reals], Reals], low: Reals, high: Reals, steps: int = 60) -> Reals:
+def halved(outside: Callable[[Reals], Bools], low: Reals, high: Reals, steps: int = 60) -> Reals:
     """Where a condition ends that holds at low, but not at high."""
     for _ in range(steps):
         middle = (low + high) / 2
