@@ -1,5 +1,9 @@
 """Statistics on private data: estimates with intervals, and tests, that allow for the noise they were given."""
 
 from dalenius.core.exports import exported
+from dalenius.infer.influence.functions import gross_error_sensitivity as gross_error_sensitivity
+from dalenius.infer.influence.functions import influence_function as influence_function
+from dalenius.infer.influence.functions import sensitivity_curve as sensitivity_curve
+from dalenius.infer.influence.huber_location import LocalHuberLocation as LocalHuberLocation
 
 __all__ = exported(globals())
