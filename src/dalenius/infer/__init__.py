@@ -5,6 +5,8 @@ from dalenius.infer.influence.functions import gross_error_sensitivity as gross_
 from dalenius.infer.influence.functions import influence_function as influence_function
 from dalenius.infer.influence.functions import sensitivity_curve as sensitivity_curve
 from dalenius.infer.influence.huber_location import LocalHuberLocation as LocalHuberLocation
+from dalenius.infer.influence.location import HuberLocation as HuberLocation
+from dalenius.infer.influence.location import huber_location as huber_location
 from dalenius.infer.result import Result as Result
 
 __all__ = exported(globals())

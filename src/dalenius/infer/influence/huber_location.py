@@ -20,10 +20,10 @@ from dalenius.errors import InvalidParameter
 from dalenius.infer.inputs import column
 from dalenius.mechanisms.mechanism import Neighbours
 
-STEPS = 38
-"""The bounds are 2^38 steps apart, or half as many."""
-FEW = 1 << 23
-"""The sums over so many rows are integers of 64 bits; beyond, Python's integers take their place."""
+FINER = 256
+"""The grid has this many steps, or up to twice as many, in the sensitivity: T and the windows are on it."""
+WIDEST = 1 << 59
+"""As many steps may be between the bounds: places are integers of 64 bits."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,16 +80,15 @@ class LocalHuberLocation(LocalNoise):
         super().__post_init__()
         object.__setattr__(self, "c", checks.positive("c", self.c))
         low, high = self.bounds
-        if self._window < 1 or not self.c < high - low:
+        if not self.c < high - low or (high - low) / self._step > WIDEST:
             raise InvalidParameter(
                 f"sensitivity is {self.sensitivity:g} and c is {self.c:g}, for bounds ({low:g}, {high:g}); the first "
-                f"must be at least 2^-{STEPS - 1} of their width, and the second below it."
+                "must be at least 2^-50 of their width, and the second below it."
             )
 
     @cached_property
     def _step(self) -> float:
-        low, high = self.bounds
-        return 2.0 ** (math.frexp(high - low)[1] - STEPS)
+        return 2.0 ** (math.frexp(self.sensitivity / FINER)[1] - 1)
 
     @property
     def _width(self) -> int:
@@ -110,7 +109,20 @@ class LocalHuberLocation(LocalNoise):
         return self._bend if self.adjacency is ADD_REMOVE else 2 * self._bend
 
     def _pull(self, data: Any) -> _Pull:
-        return _Pull(grid_rows(data, self.bounds, self._step, self._width, self.adjacency), self._bend)
+        return _Pull(self.grid_rows(data), self._bend, self._width)
+
+    def grid_rows(self, data: Any) -> Ints:
+        """Each number on its own as a whole number of steps above the lower bound.
+
+        What is not a finite number is absent, or (where a record is replaced, not removed) in the middle.
+        """
+        values, _ = column(data)
+        finite = np.isfinite(values)
+        if self.adjacency is ADD_REMOVE:
+            values = values[finite]
+        low, high = self.bounds
+        inside = np.where(np.isfinite(values), np.clip(values, low, high), low + (high - low) / 2)
+        return np.asarray(np.minimum(np.rint((inside - low) / self._step), self._width).astype(np.int64))
 
     def statistic(self, data: Any) -> Fraction:
         pull = self._pull(data)
@@ -158,9 +170,10 @@ class LocalHuberLocation(LocalNoise):
 class _Pull:
     """G(theta) = sum_i psi(x_i - theta) in whole numbers."""
 
-    def __init__(self, rows: Ints, bend: int) -> None:
+    def __init__(self, rows: Ints, bend: int, width: int) -> None:
         self.rows, self.bend = np.sort(rows), bend
-        self.sums = np.concatenate([[0], np.cumsum(self.rows if len(rows) < FEW else self.rows.astype(object))])
+        small = (len(rows) + 1) * (width + 2 * bend) < 1 << 62
+        self.sums: Array = np.concatenate(([0], np.cumsum(self.rows if small else self.rows.astype(object))))
 
     def many(self, theta: Array) -> Array:
         below = np.searchsorted(self.rows, theta - self.bend)
@@ -178,20 +191,3 @@ def _first(holds: Callable[[int], bool], low: int, high: int) -> int:
         middle = (low + high) // 2
         low, high = (low, middle) if holds(middle) else (middle + 1, high)
     return low
-
-
-def grid_rows(
-    data: Any, bounds: tuple[float, float], step: float, width: int, adjacency: object
-) -> Ints:
-    """Each number on its own as a whole number of steps above the lower bound.
-
-    What is not a finite number is absent, or (where a record is replaced, not removed) in the middle.
-    """
-    values, _ = column(data)
-    finite = np.isfinite(values)
-    if adjacency is ADD_REMOVE:
-        values = values[finite]
-    else:
-        values = np.where(finite, values, bounds[0] + (bounds[1] - bounds[0]) / 2)
-    inside = np.clip(values, *bounds)
-    return np.asarray(np.minimum(np.rint((inside - bounds[0]) / step), width).astype(np.int64))
