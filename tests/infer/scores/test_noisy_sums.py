@@ -125,7 +125,8 @@ def test_noise_is_as_wide_as_claimed(adjacency: Adjacency):
         assert abs(np.mean(noise**2) / sd**2 - 1) < 6 * math.sqrt(2 / noise.size)
     once = NoisySums(sums.rows, adjacency)
     once.release(np.zeros(4), score, score_mu=0.3, bend_mu=0.4)
-    assert dp.GDP(0.5 * (1 + 1e-9)).holds(once.loss) and not dp.GDP(0.499).holds(once.loss)
+    assert dp.GDP(0.5 * (1 + 1e-9)).holds(once.loss)
+    assert not dp.GDP(0.499).holds(once.loss)
 
 
 def test_two_matrices_are_as_far_apart_as_claimed():
