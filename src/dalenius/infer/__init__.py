@@ -1,8 +1,14 @@
 """Statistics on private data: estimates with intervals, and tests, that allow for the noise they were given."""
 
 from dalenius.core.exports import exported
+from dalenius.infer.glm.logistic import LogisticRegression as LogisticRegression
+from dalenius.infer.glm.logistic import logistic_regression as logistic_regression
 from dalenius.infer.glm.model_coefficients import ModelCoefficients as ModelCoefficients
 from dalenius.infer.glm.model_coefficients import coefficients as coefficients
+from dalenius.infer.glm.multinomial import MultinomialRegression as MultinomialRegression
+from dalenius.infer.glm.multinomial import multinomial_regression as multinomial_regression
+from dalenius.infer.glm.poisson import PoissonRegression as PoissonRegression
+from dalenius.infer.glm.poisson import poisson_regression as poisson_regression
 from dalenius.infer.influence.functions import gross_error_sensitivity as gross_error_sensitivity
 from dalenius.infer.influence.functions import influence_function as influence_function
 from dalenius.infer.influence.functions import sensitivity_curve as sensitivity_curve
