@@ -15,6 +15,8 @@ from dalenius.infer.influence.functions import sensitivity_curve as sensitivity_
 from dalenius.infer.influence.huber_location import LocalHuberLocation as LocalHuberLocation
 from dalenius.infer.influence.location import HuberLocation as HuberLocation
 from dalenius.infer.influence.location import huber_location as huber_location
+from dalenius.infer.regression.linear_regression import LinearRegression as LinearRegression
+from dalenius.infer.regression.linear_regression import linear_regression as linear_regression
 from dalenius.infer.result import Result as Result
 
 __all__ = exported(globals())
