@@ -3,6 +3,8 @@
 from dalenius.core.exports import exported
 from dalenius.infer.glm.logistic import LogisticRegression as LogisticRegression
 from dalenius.infer.glm.logistic import logistic_regression as logistic_regression
+from dalenius.infer.glm.m_estimate import MEstimate as MEstimate
+from dalenius.infer.glm.m_estimate import m_estimate as m_estimate
 from dalenius.infer.glm.model_coefficients import ModelCoefficients as ModelCoefficients
 from dalenius.infer.glm.model_coefficients import coefficients as coefficients
 from dalenius.infer.glm.multinomial import MultinomialRegression as MultinomialRegression

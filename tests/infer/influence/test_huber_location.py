@@ -44,7 +44,7 @@ def test_over_all_small_data_sets_the_distance_is_one(sensitivity: float, adjace
             if other in distance:
                 assert abs(distance[data] - distance[other]) <= 1
                 if abs(place[data] - place[other]) > sensitivity:
-                    assert distance[data] == 0 and distance[other] == 0
+                    assert distance[data] == distance[other] == 0
         stable += distance[data] > 0
     assert stable > 0 or sensitivity == 0.6
 
@@ -70,9 +70,7 @@ def brute_distance(mechanism: LocalHuberLocation, data: Any) -> int:
     costs = []
     for s in range(width - window + 1):
         high, low = pull(s), pull(s + window)
-        costs.append(
-            max(0, math.ceil(max(high, -low) / d) - 1, math.ceil((high - low - d) / m))
-        )
+        costs.append(max(0, math.ceil(max(high, -low) / d) - 1, math.ceil((high - low - d) / m)))
     return min(costs, default=1 << 60)
 
 
@@ -114,7 +112,8 @@ def test_the_printed_release_is_not_private_for_any_n(n: int) -> None:
     # The event "above a/2" has a normal tail of no weight under x and all the weight under its neighbour.
     assert (a / 2 - centre) / noise > 1000
     assert (other - a / 2) / less > 1000
-    assert centre == pytest.approx(0, abs=2) and other == pytest.approx(a, abs=5)
+    assert centre == pytest.approx(0, abs=2)
+    assert other == pytest.approx(a, abs=5)
 
 
 def test_sensitivities_below_the_grid_are_refused() -> None:

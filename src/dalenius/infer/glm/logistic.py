@@ -12,7 +12,7 @@ from dalenius.core.arrays import Reals
 from dalenius.infer.glm.responses import checked_classes, class_codes
 from dalenius.infer.glm.settings import GeneralizedLinearModel, Numbers
 from dalenius.infer.result import Result
-from dalenius.infer.scores.score import CurveScore
+from dalenius.infer.scores.score import CurveScore, Score
 from dalenius.sums.curves import Logistic
 
 
@@ -25,7 +25,7 @@ class LogisticRegression(GeneralizedLinearModel):
     >>> import numpy as np, dalenius as dp
     >>> model = dp.infer.LogisticRegression(guarantee=dp.GDP(1.0), x_center=0.0, x_scale=1.0)
     >>> round(model.loss.epsilon(delta=1e-6), 2)
-    5.22
+    4.89
     >>> X = np.random.default_rng(0).normal(size=(2000, 2))
     >>> model.release(X, X[:, 0] > 0).names
     ('x1', 'x2', 'const')
@@ -43,7 +43,7 @@ class LogisticRegression(GeneralizedLinearModel):
         """Slopes p - y are at most 1 as they are: nothing is clipped."""
         return CurveScore(Logistic(1.0))
 
-    def typical_curvature(self, center: float) -> float:
+    def typical_curvature(self, score: Score, center: float) -> float:
         return 0.15
 
     def responses(self, y: Any) -> Reals:

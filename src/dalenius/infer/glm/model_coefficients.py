@@ -101,7 +101,10 @@ class ModelCoefficients:
         names = [*fit.fields.features, *(["intercept"] if fit.fields.constant else [])]
         back, shift = self._units()
         method = "objective perturbation, freed from its ridge"
-        notes = [f"The intervals cost {self.guarantee}; the model itself has cost {model.guarantee}.", *_estimand(model)]
+        notes = [
+            f"The intervals cost {self.guarantee}; the model itself has cost {model.guarantee}.",
+            *_estimand(model),
+        ]
         solved = debiased(matrices, fit.ridge, fit.scale)
         if isinstance(solved, str):
             params = back @ np.array(fit.theta) + shift
@@ -219,8 +222,8 @@ def _estimand(model: Any) -> list[str]:
     kind = type(curve).__name__
     if kind == "Logistic" and curve.knee < 1:
         notes.append(
-            f"Slopes are clipped to {curve.knee:g}: estimated is the minimiser of the clipped loss, not the coefficients "
-            "of the logistic model (for those, fit with knee=1)."
+            f"Slopes are clipped to {curve.knee:g}: estimated is the minimiser of the clipped loss, not the "
+            "coefficients of the logistic model (for those, fit with knee=1)."
         )
     if kind == "ClippedPoisson":
         notes.append(
@@ -228,7 +231,9 @@ def _estimand(model: Any) -> list[str]:
             "model (for those, use dp.infer.poisson_regression)."
         )
     if kind == "HuberHinge":
-        notes.append("Estimated is the minimiser of the expected hinge loss; no model of probabilities belongs to it.")
+        notes.append(
+            "Estimated is the minimiser of the expected hinge loss; no model of probabilities belongs to it."
+        )
     notes.append(
         f"Rows longer than row_norm = {model.row_norm:g} were shortened"
         if model.rows == "clip"

@@ -13,6 +13,7 @@ from dalenius.infer.glm.multinomial_score import Multinomial
 from dalenius.infer.glm.responses import checked_classes, class_codes
 from dalenius.infer.glm.settings import GeneralizedLinearModel, Numbers
 from dalenius.infer.result import Result
+from dalenius.infer.scores.score import Score
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,6 +30,7 @@ class MultinomialRegression(GeneralizedLinearModel):
 
     classes: Sequence[Any]
     word = "multinomial regression"
+    stands_out = 3.0
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "classes", checked_classes(self.classes, 3, 10))
@@ -39,7 +41,7 @@ class MultinomialRegression(GeneralizedLinearModel):
         """Slopes p - e_y are at most sqrt(2) long as they are: nothing is clipped."""
         return Multinomial(len(self.classes) - 1)
 
-    def typical_curvature(self, center: float) -> float:
+    def typical_curvature(self, score: Score, center: float) -> float:
         return 0.08
 
     def responses(self, y: Any) -> Reals:

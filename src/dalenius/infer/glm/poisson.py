@@ -19,6 +19,7 @@ from dalenius.infer.glm.far_steps import FarSteps
 from dalenius.infer.glm.poisson_score import CutPoisson
 from dalenius.infer.glm.settings import GeneralizedLinearModel, Numbers
 from dalenius.infer.result import Result
+from dalenius.infer.scores.score import Score
 
 MOST = 10_000
 
@@ -39,6 +40,7 @@ class PoissonRegression(GeneralizedLinearModel):
 
     most: int
     word = "Poisson regression"
+    stands_out, nearest = 3.0, 0.3
     steps = FarSteps(scores=(0.03, 0.04, 0.06), bends=(0.04, 0.03, 0.04))
 
     def __post_init__(self) -> None:
@@ -53,12 +55,16 @@ class PoissonRegression(GeneralizedLinearModel):
         """Counts beyond `most` are taken for `most`, with the mean that goes with it."""
         return CutPoisson(self.most)
 
-    def typical_curvature(self, center: float) -> float:
-        return 0.7 * self.score.curvature(self._log(center))
+    def typical_curvature(self, score: Score, center: float) -> float:
+        return 0.7 * self.score.curvature(max(self._log(center), 0.0))
 
     def responses(self, y: Any) -> Reals:
         counts, _ = inputs.column(y, "y")
         return np.where(counts >= 0, counts, np.nan)
+
+    @property
+    def response_unit(self) -> None:
+        return None
 
     @property
     def response_bounds(self) -> tuple[float, float]:
@@ -78,8 +84,8 @@ class PoissonRegression(GeneralizedLinearModel):
     def notes(self) -> list[str]:
         return [
             *super().notes,
-            f"Counts beyond {self.most} are taken for {self.most}, and the score for what that is on average: exact for "
-            "Poisson counts, an approximation for others.",
+            f"Counts beyond {self.most} are taken for {self.most}, and the score for what that is on average: exact "
+            "for Poisson counts, an approximation for others.",
         ]
 
 

@@ -24,7 +24,9 @@ def class_codes(y: Any, classes: Sequence[Any]) -> Reals:
 def checked_classes(classes: object, least: int, most: int) -> tuple[Any, ...]:
     """Between so many different labels: public, never read off the data."""
     if isinstance(classes, str) or not isinstance(classes, Sequence | np.ndarray):
-        raise InvalidParameter.of("classes", "classes must be a list of the possible labels; they are public.")
+        raise InvalidParameter.of(
+            "classes", "classes must be a list of the possible labels; they are public."
+        )
     labels = tuple(c.item() if isinstance(c, np.generic) else c for c in classes)
     plain = all(isinstance(label, str | int | float | bool) for label in labels)
     if not plain or not least <= len(labels) <= most or len(set(labels)) < len(labels):

@@ -34,11 +34,9 @@ Numbers = float | Sequence[float] | Reals
 COUNT_SHARE = 0.01
 """Of mu^2, for the number of rows where that is not public."""
 LOOKS = 60.0
-"""Counts for centres and scales get so much that their noise is sqrt(2)/60 of the number of rows, if it is affordable."""
+"""Counts for centres and scales get so much that their noise is sqrt(2)/60 of the number of rows, if they can."""
 WEIGHTED = 0.55
 """About what weights leave of the curvature in standardised coordinates: a guess, for planning alone."""
-STANDS_OUT = 2.0
-"""How many times the largest eigenvalue of the noise, 2 sd sqrt(p), the least curvature must be expected to have."""
 LEAST_BEND, MOST_BEND, SQUARE = 0.12, 0.4, 0.12
 """Shares of the last steps' mu^2 for curvature and squared scores; the rest is for the steps."""
 TOO_FEW = (
@@ -46,8 +44,8 @@ TOO_FEW = (
     "or a weaker promise, or name public centres and scales (x_center=, x_scale=)."
 )
 NOT_CLEAR = (
-    "the released curvature does not stand out of its noise, because columns nearly depend on each other, an outcome is "
-    "rare, or scales are far off; use fewer columns or name better x_center= and x_scale=."
+    "the released curvature does not stand out of its noise, because columns nearly depend on each other, an outcome "
+    "is rare, or scales are far off; use fewer columns or name better x_center= and x_scale=."
 )
 
 
@@ -64,6 +62,12 @@ class GeneralizedLinearModel(ABC):
 
     word: ClassVar[str]
     """What the model is called in results."""
+    stands_out: ClassVar[float] = 2.0
+    """How many times the largest eigenvalue of the noise, 2 sd sqrt(p), the least curvature is expected to have."""
+    nearest: ClassVar[float] = 0.8
+    """How much noise the last steps may start with, in standardised coordinates, before the loss bends too much."""
+    shifted: ClassVar[bool] = False
+    """Whether responses are brought to their centre and scale, too."""
     steps: ClassVar[FarSteps] = FarSteps()
 
     def __post_init__(self) -> None:
@@ -90,8 +94,12 @@ class GeneralizedLinearModel(ABC):
     def responses(self, y: Any) -> Reals:
         """Responses as numbers; NaN for what is no response."""
 
+    def scored(self, standard: Standard) -> Score:
+        """The loss in standardised units."""
+        return self.score
+
     @abstractmethod
-    def typical_curvature(self, center: float) -> float:
+    def typical_curvature(self, score: Score, center: float) -> float:
         """That of a usual row in its linear predictor: a guess, for planning alone."""
 
     def start(self, size: int, center: float) -> Reals:
@@ -99,8 +107,13 @@ class GeneralizedLinearModel(ABC):
         return np.zeros(size * self.score.outcomes)
 
     @property
+    def response_unit(self) -> tuple[float, float] | None:
+        """Centre and scale of the responses, where they are public or not needed; None to find them privately."""
+        return 0.0, 1.0
+
+    @property
     def response_bounds(self) -> tuple[float, float] | None:
-        """Public limits of the responses, where the start needs their centre."""
+        """Public limits of the responses, as a guide to find them."""
         return None
 
     def labels(self, names: Sequence[str]) -> list[str]:
@@ -183,26 +196,29 @@ class GeneralizedLinearModel(ABC):
         else:
             count = float(max(rows, 1))
         standard, center, mu = self._standard(source, public, mu, count)
-        size = standard.size * self.score.outcomes
+        score = self.scored(standard)
+        size = standard.size * score.outcomes
         sums = NoisySums(source.rows(standard), self.adjacency)
         start = self.start(standard.size, center)
-        near = self.steps.taken(sums, self.score, start, mu * math.sqrt(self.steps.share))
+        expected = WEIGHTED * count * self.typical_curvature(score, center)
+        blurred = sums.score_sd(score, mu * math.sqrt(self.steps.scores[-1])) / expected
+        near = self.steps.taken(sums, score, start, mu * math.sqrt(self.steps.share))
         mu *= math.sqrt(1 - self.steps.share)
-        least = self._least_bend(sums, count * self.typical_curvature(center), size, mu)
+        least = (self.stands_out * 2 * math.sqrt(size) * sums.bend_sd(score, mu) / expected) ** 2
         bend = min(MOST_BEND, max(2 * least, LEAST_BEND))
         main = Shares(bend, 1 - bend - SQUARE, SQUARE)
-        fit = averaged_newton(sums, self.score, near, mu, main, count)
+        fit = averaged_newton(sums, score, near, mu, main, count)
         back, shift = standard.original()
-        back = np.kron(np.eye(self.score.outcomes), back)
+        back = np.kron(np.eye(score.outcomes), back)
         params, covariance, degrees = fit.of(back)
         reason = ""
-        if least > MOST_BEND:
+        if least > MOST_BEND or blurred > self.nearest:
             reason = TOO_FEW
         elif not fit.clear:
             reason = NOT_CLEAR
         return Result(
             self.labels([*names, "const"] if self.intercept else list(names)),
-            params + np.tile(shift, self.score.outcomes),
+            params + np.tile(shift, score.outcomes),
             loss=self.loss,
             method=f"{self.word}, averaged noisy Newton steps",
             covariance=None if reason else covariance,
@@ -212,11 +228,6 @@ class GeneralizedLinearModel(ABC):
             nobs_noisy=self.adjacency is ADD_REMOVE,
             notes=self.notes,
         )
-
-    def _least_bend(self, sums: NoisySums, expected: float, size: int, mu: float) -> float:
-        """The share of mu^2 with which the curvature can be expected to stand out; from what is released."""
-        noise = 2 * math.sqrt(size) * sums.bend_sd(self.score, mu)
-        return (STANDS_OUT * noise / (WEIGHTED * expected)) ** 2
 
     def _public(self, columns: int) -> tuple[Reals, Reals] | None:
         if self.x_scale is None or self.x_center is None:
@@ -233,7 +244,7 @@ class GeneralizedLinearModel(ABC):
         columns = source.columns
         private = list(range(columns)) if public is None else []
         limits: list[tuple[float, float] | None] = list(self.bounds or [None] * columns) if private else []
-        if self.response_bounds is not None:
+        if self.response_unit is None:
             private, limits = [*private, columns], [*limits, self.response_bounds]
         found: list[tuple[float, float]] = []
         left = mu
@@ -242,17 +253,25 @@ class GeneralizedLinearModel(ABC):
             share = min(0.2, double * len(private) * (LOOKS / (max(count, 1.0) * mu)) ** 2)
             found = standardise(source, private, limits, mu * math.sqrt(share), self.adjacency)
             left = mu * math.sqrt(1 - share)
-        center = found[-1][0] if self.response_bounds is not None else 0.0
+        center, unit = self.response_unit or found[-1]
         if public is None:
             public = np.array([c for c, _ in found[:columns]]), np.array([s for _, s in found[:columns]])
         size = columns + bool(self.intercept)
-        return Standard(*public, 1.0 if self.intercept else 0.0, math.sqrt(size)), center, left
+        standard = Standard(
+            *public,
+            1.0 if self.intercept else 0.0,
+            math.sqrt(size),
+            center if self.shifted and self.intercept else 0.0,
+            unit if self.shifted else 1.0,
+        )
+        return standard, center, left
 
 
 def one_each(name: str, values: Any, columns: int, check: Any) -> Reals:
     """One number for each column, from one for all or from a list."""
     if isinstance(values, str) or (np.ndim(values) and len(values) != columns):
-        raise InvalidParameter.of(name, f"{name} must be one number, or one for each of the {columns} columns.")
+        raise InvalidParameter.of(
+            name, f"{name} must be one number, or one for each of the {columns} columns."
+        )
     each = [values] * columns if not np.ndim(values) else list(values)
     return np.array([check(name, value) for value in each], dtype=float)
-
