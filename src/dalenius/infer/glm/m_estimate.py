@@ -76,11 +76,11 @@ class MEstimate(GeneralizedLinearModel):
         super().__post_init__()
 
     @cached_property
-    def score(self) -> Score:  # type: ignore[override]
+    def score(self) -> Score:
         """In units of one for the responses; `scored` has it in theirs."""
+        tables: tuple[Table, ...]
         if self.outcomes is None:
-            table = Table.of(NAMED[self.slope] if isinstance(self.slope, str) else self.slope, RESIDUALS)
-            tables = (table,)
+            tables = (Table.of(NAMED[self.slope] if isinstance(self.slope, str) else self.slope, RESIDUALS),)
         else:
             tables = tuple(Table.of(lambda u, y=y: self.slope(u, y), PREDICTORS) for y in self.outcomes)  # type: ignore[operator, misc]
         if not all(bounded(table.slopes) for table in tables):
@@ -93,6 +93,10 @@ class MEstimate(GeneralizedLinearModel):
         if not isinstance(self.score, ResidualScore):
             return self.score
         return ResidualScore(self.score.table, standard.y_scale / (self.scale or standard.y_scale))
+
+    def far_score(self, standard: Standard) -> Score:
+        """In units of the responses: in smaller ones nearly all rows would be on its straight parts."""
+        return self.score
 
     @property
     def response_unit(self) -> tuple[float, float] | None:
