@@ -71,8 +71,11 @@ class TestProposedQuantile(AggregateContract):
         answer = s.release(query, price)
         assert answer["m_outcome"].plain == ["refused"] * 2
         assert np.isnan(answer["m"].estimate).all()
-        assert not answer["m"].has_interval
+        assert np.isnan(answer["m"].low).all()
         assert "refused" in str(answer)
+        assert list(answer.to_dict()) == ["g", "m", "m_error", "m_low", "m_high", "m_outcome", "n"] + [
+            f"n_{word}" for word in ("error", "low", "high")
+        ]
         assert s.remaining != BUDGET
         left = s.remaining
         again = s.release(query, price)

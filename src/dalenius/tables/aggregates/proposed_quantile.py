@@ -54,7 +54,7 @@ class ProposedQuantile(OneQuantile):
         low, high = (values - reach, values + reach) if np.isfinite(reach) else (nan, nan)
         outcome = np.empty(len(values), dtype=object)
         outcome[:] = [REFUSED if np.isnan(value) else RELEASED for value in values]
-        column = Column(name, values, error, low, high)
+        column = Column(name, values, error, low, high, optional=bool(np.isfinite(reach)))
         if self.bounds is not None:  # which the outer bins may pass
             column = column.within(*self.bounds)
         return [column, Column(f"{name}_outcome", outcome, nan, nan, nan)]
