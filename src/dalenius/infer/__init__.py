@@ -7,6 +7,8 @@ from dalenius.infer.estimates.mean import mean as mean
 from dalenius.infer.estimates.proportion import proportion as proportion
 from dalenius.infer.estimates.spread import std as std
 from dalenius.infer.estimates.spread import variance as variance
+from dalenius.infer.regression.linear_regression import LinearRegression as LinearRegression
+from dalenius.infer.regression.linear_regression import linear_regression as linear_regression
 from dalenius.infer.result import Result as Result
 
 __all__ = exported(globals())
