@@ -9,6 +9,28 @@ from dalenius.infer.estimates.spread import std as std
 from dalenius.infer.estimates.spread import variance as variance
 from dalenius.infer.regression.linear_regression import LinearRegression as LinearRegression
 from dalenius.infer.regression.linear_regression import linear_regression as linear_regression
+from dalenius.infer.hypotheses.anova import AnovaTest as AnovaTest
+from dalenius.infer.hypotheses.anova import anova as anova
+from dalenius.infer.hypotheses.binomial import BinomialTest as BinomialTest
+from dalenius.infer.hypotheses.binomial import binomial_test as binomial_test
+from dalenius.infer.hypotheses.chi_square import GoodnessOfFitTest as GoodnessOfFitTest
+from dalenius.infer.hypotheses.chi_square import IndependenceTest as IndependenceTest
+from dalenius.infer.hypotheses.chi_square import goodness_of_fit_from_counts as goodness_of_fit_from_counts
+from dalenius.infer.hypotheses.chi_square import goodness_of_fit_test as goodness_of_fit_test
+from dalenius.infer.hypotheses.chi_square import independence_from_counts as independence_from_counts
+from dalenius.infer.hypotheses.chi_square import independence_test as independence_test
+from dalenius.infer.hypotheses.means import MeanTest as MeanTest
+from dalenius.infer.hypotheses.means import TwoSampleMeanTest as TwoSampleMeanTest
+from dalenius.infer.hypotheses.means import mean_test as mean_test
+from dalenius.infer.hypotheses.means import paired_mean_test as paired_mean_test
+from dalenius.infer.hypotheses.means import two_sample_mean_test as two_sample_mean_test
+from dalenius.infer.hypotheses.ranks import KruskalWallisTest as KruskalWallisTest
+from dalenius.infer.hypotheses.ranks import MannWhitneyTest as MannWhitneyTest
+from dalenius.infer.hypotheses.ranks import SignedRankTest as SignedRankTest
+from dalenius.infer.hypotheses.ranks import kruskal_wallis_test as kruskal_wallis_test
+from dalenius.infer.hypotheses.ranks import mann_whitney_test as mann_whitney_test
+from dalenius.infer.hypotheses.ranks import signed_rank_test as signed_rank_test
+from dalenius.infer.hypotheses.result import TestResult as TestResult
 from dalenius.infer.result import Result as Result
 
 __all__ = exported(globals())
