@@ -2,7 +2,7 @@
 
 from dalenius.core.exports import exported
 from dalenius.infer.result import Result as Result
-from dalenius.infer.simulation import families as models
+from dalenius.infer.simulation import models as models
 from dalenius.infer.simulation.bootstrap import bootstrap as bootstrap
 from dalenius.infer.simulation.model import Model as Model
 from dalenius.infer.simulation.model import SimulationModel as SimulationModel

@@ -1,11 +1,11 @@
-"""The exact posterior of a private release: rows are filled in and redrawn, block by block (Ju, Awan, Gong and Rao 2022)."""
+"""The exact posterior of a private release: rows are filled in and redrawn (Ju, Awan, Gong and Rao 2022)."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from dalenius.core.arrays import Array, Bools, Reals
-from dalenius.infer.simulation.families.family import Family
+from dalenius.infer.simulation.models.family import Family
 from dalenius.infer.simulation.noise_laws import Noise
 
 WANTED = 0.35
@@ -16,9 +16,9 @@ class Augmentation:
     """One chain for each release, all at once: the rows nobody sees, and the parameter.
 
     A step draws the parameter given the rows, from its conjugate law; then each block of rows anew from the model, kept
-    with probability min(1, ratio of the noise's densities), which is a Metropolis-Hastings step that leaves the posterior
-    of rows and parameter as it is. No bounds are approximated: clipped contributions are what the noise is compared
-    with, and rows before clipping are what the parameter is drawn from.
+    with probability min(1, ratio of the noise's densities): a Metropolis-Hastings step, which leaves the posterior of
+    rows and parameter as it is. No bounds are approximated: clipped contributions are what the noise is compared with,
+    and rows before clipping are what the parameter is drawn from.
     """
 
     def __init__(

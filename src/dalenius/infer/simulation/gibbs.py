@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from dalenius.core.arrays import Reals
-from dalenius.infer.simulation.families.family import Family
+from dalenius.infer.simulation.models.family import Family
 from dalenius.infer.simulation.noise_laws import LaplaceLaw, Noise
 
 

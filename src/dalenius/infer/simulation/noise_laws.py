@@ -1,6 +1,6 @@
 """The noise of mechanisms, to be simulated: by quantiles of uniform numbers, so that it can be reproduced.
 
-This is post-processing. Nothing drawn here protects anybody, and nothing here comes from the room of the noise that does.
+This is post-processing. Nothing drawn here protects anybody, and nothing comes from the room of the noise that does.
 """
 
 from __future__ import annotations

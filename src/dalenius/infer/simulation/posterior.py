@@ -12,8 +12,8 @@ from dalenius.errors import InvalidParameter
 from dalenius.infer.limits import ALPHAS
 from dalenius.infer.result import Result
 from dalenius.infer.simulation.augmentation import Augmentation
-from dalenius.infer.simulation.families.family import Family
 from dalenius.infer.simulation.gibbs import SufficientStatisticsGibbs
+from dalenius.infer.simulation.models.family import Family
 from dalenius.infer.simulation.released import Release, generator
 
 METHODS = {"augmentation": Augmentation, "normal sums": SufficientStatisticsGibbs}
@@ -52,7 +52,7 @@ def posterior(
     method
         "augmentation" or "normal sums".
     draws
-        From each chain; as many again are thrown away before, half of them.
+        From each chain; half as many before them are thrown away.
     chains
         2 or more, which start from different draws of the prior.
     seed
@@ -104,7 +104,7 @@ def _result(found: Reals, release: Release, family: Family, method: str) -> Resu
         "notes": (f"Credible limits, worth {int(worth.min())} independent draws.",),
     }
     if worth.min() < LEAST_EFFECTIVE:
-        reason = f"the chains are worth {int(worth.min())} independent draws, fewer than {LEAST_EFFECTIVE}; ask for more."
+        reason = f"the chains are worth {int(worth.min())} independent draws, below {LEAST_EFFECTIVE}; ask for more."
         return Result(family.names, together.mean(axis=0), reason=reason, **common)
     alphas = [alpha for alpha in ALPHAS if alpha * worth.min() >= 10]
     return Result(
@@ -118,7 +118,7 @@ def _result(found: Reals, release: Release, family: Family, method: str) -> Resu
 
 
 def effective_draws(found: Reals) -> Reals:
-    """How many independent draws the chains (steps x chains x p) are worth (Vehtari et al. 2021, equations 10 to 12)."""
+    """How many independent draws the chains (steps x chains x p) are worth (Vehtari et al. 2021)."""
     steps, chains, _ = found.shape
     centred = found - found.mean(axis=0)
     size = 2 ** int(np.ceil(np.log2(2 * steps)))

@@ -42,9 +42,10 @@ def repro_samples(
     """Intervals with finite-sample coverage for the parameters of a model, from statistics released with noise.
 
     For each value of the parameters, releases are simulated from the same seeds, and the value is kept unless the true
-    release ranks among the most extreme of them (Xie and Wang 2022; Awan and Wang 2023, "Simulation-based, finite-sample
-    inference for privatized data"). At the truth all of them are exchangeable, so that the set of values kept holds the
-    truth with probability 1 - alpha at least, whatever n, the noise, the bounds and the number of simulated releases.
+    release ranks among the most extreme of them (Xie and Wang 2022; Awan and Wang 2023, "Simulation-based,
+    finite-sample inference for privatized data"). At the truth all of them are exchangeable, so that the set
+    of values kept holds the truth with probability 1 - alpha at least, whatever n, the noise, the bounds and the number
+    of simulated releases.
 
     A single parameter is ranked by its estimate from the statistics, studentized, whose law hardly depends on the other
     parameters; these range over a confidence set of their own, found by Mahalanobis depth, which takes a tenth of alpha

@@ -10,10 +10,10 @@ from scipy.stats import poisson
 
 from dalenius.core import checks
 from dalenius.core.arrays import Array, Reals
-from dalenius.infer.simulation.families.family import Family
-from dalenius.infer.simulation.families.multinomial import counts
-from dalenius.infer.simulation.families.priors import positive_pair
 from dalenius.infer.simulation.model import Model, Space
+from dalenius.infer.simulation.models.family import Family
+from dalenius.infer.simulation.models.multinomial import counts
+from dalenius.infer.simulation.models.priors import positive_pair
 
 
 @dataclass(frozen=True)

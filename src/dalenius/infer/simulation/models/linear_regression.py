@@ -11,15 +11,15 @@ import numpy as np
 from dalenius.core import checks
 from dalenius.core.arrays import Array, Reals
 from dalenius.errors import InvalidParameter
-from dalenius.infer.simulation.families.family import Family
+from dalenius.infer.simulation.models.family import Family
 
 
 @dataclass(frozen=True)
 class LinearRegression(Family):
     """Rows (x, y), jointly normal before they are cut off at bounds; sums and sums of products were released.
 
-    With z = (x_1, ..., x_p, y) cut off at `bounds`, the release is the sum of z, then the sums of z_i z_j for i <= j, in
-    the order of `numpy.triu_indices`. The slopes are Cov(x)^-1 Cov(x, y) (Bernstein and Sheldon 2019 model the
+    With z = (x_1, ..., x_p, y) cut off at `bounds`, the release is the sum of z, then the sums of z_i z_j for i <= j,
+    in the order of `numpy.triu_indices`. The slopes are Cov(x)^-1 Cov(x, y) (Bernstein and Sheldon 2019 model the
     predictors as normal, too: without a model of them their products cannot be filled in).
 
     Parameters

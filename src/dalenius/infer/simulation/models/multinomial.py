@@ -10,9 +10,9 @@ from scipy.stats import binom
 
 from dalenius.core import checks
 from dalenius.core.arrays import Array, Reals
-from dalenius.infer.simulation.families.family import Family
-from dalenius.infer.simulation.families.priors import positive_numbers
 from dalenius.infer.simulation.model import Model, Space
+from dalenius.infer.simulation.models.family import Family
+from dalenius.infer.simulation.models.priors import positive_numbers
 
 
 def counts(chance: Reals, n: int, seeds: Reals) -> Reals:

@@ -9,9 +9,9 @@ import numpy as np
 from scipy.special import gammaln
 
 from dalenius.core.arrays import Array, Reals
-from dalenius.infer.simulation.families.family import Family
-from dalenius.infer.simulation.families.priors import positive_pair
 from dalenius.infer.simulation.model import Model, Space
+from dalenius.infer.simulation.models.family import Family
+from dalenius.infer.simulation.models.priors import positive_pair
 
 
 def binomial_quantile(u: Reals, n: int, p: float) -> Reals:

@@ -10,8 +10,8 @@ import numpy as np
 from dalenius.core import checks
 from dalenius.core.arrays import Array, Reals
 from dalenius.errors import InvalidParameter
-from dalenius.infer.simulation.families.family import Family
 from dalenius.infer.simulation.model import Model, Space
+from dalenius.infer.simulation.models.family import Family
 
 APART = 100.0
 """Between one data set's sorted numbers and the next one's, so that all are searched at once."""
