@@ -6,13 +6,13 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
+from scipy.fft import irfft, next_fast_len, rfft
 from scipy.stats import poisson
 
 from dalenius.core import checks
 from dalenius.core.arrays import Array, Reals
 from dalenius.infer.simulation.model import Model, Space
 from dalenius.infer.simulation.models.family import Family
-from dalenius.infer.simulation.models.multinomial import counts
 from dalenius.infer.simulation.models.priors import positive_pair
 
 
@@ -52,13 +52,15 @@ class Poisson(Model, Family):
         object.__setattr__(self, "space", ((0.0, float(largest)),))
 
     def seeds(self, rng: np.random.Generator, n: int, size: int) -> Any:
-        return rng.random((size, self.upper))
+        return rng.random(size)
 
     def sample(self, theta: Reals, n: int, seeds: Any) -> Reals:
-        """How many rows have each value up to the bound, and so their sum: the number of rows does not matter."""
+        """The quantiles of the sum, whose law is the n-fold convolution of one row's."""
         chance = poisson.pmf(np.arange(self.upper), theta[0])
-        seen = counts(chance, n, seeds)
-        return np.asarray(seen @ np.arange(self.upper) + self.upper * (n - seen.sum(axis=1)))[:, None]
+        length = next_fast_len(self.upper * n + 1, real=True)
+        law = irfft(rfft(np.append(chance, max(1 - chance.sum(), 0.0)), length) ** n, length)
+        below = np.cumsum(np.maximum(law, 0.0))
+        return np.searchsorted(below, seeds * below[-1]).clip(0, self.upper * n)[:, None].astype(float)
 
     def prior(self, rng: np.random.Generator, chains: int) -> Reals:
         shape, rate = self.prior_gamma
