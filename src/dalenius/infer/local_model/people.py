@@ -20,8 +20,8 @@ class People:
     """One standardised row each. Nothing but `scores` and `bends` leaves them.
 
     A person's score has norm B = steepest reach at most, so that another record moves it by 2 B; a person's curvature,
-    a matrix of rank one with trace C = sharpest reach^2 at most, moves by sqrt(2) C in Frobenius norm. Each message is
-    put on a grid with exact Gaussian noise, drawn anew for every person and every round.
+    a matrix of rank one with trace C = sharpest reach^2 at most, moves by sqrt(2) C in Frobenius norm, or C if it is a
+    single number. Each message is put on a grid with exact Gaussian noise, drawn anew for every person and round.
     """
 
     def __init__(self, features: Reals, responses: Reals, standard: Standard, score: Score) -> None:
@@ -38,7 +38,8 @@ class People:
 
     def bend_message(self, mu: float) -> Gaussian:
         """The mechanism of one curvature, mu-GDP."""
-        return _mechanism(math.sqrt(2) * self.score.sharpest * self.reach**2, mu)
+        farthest = math.sqrt(2) if self.rows.shape[1] > 1 else 1.0
+        return _mechanism(farthest * self.score.sharpest * self.reach**2, mu)
 
     def scores(self, theta: Reals, mu: float) -> Reals:
         """Everybody's score at theta, with noise: n x p."""
