@@ -19,6 +19,7 @@ from typing import Any, ClassVar
 
 import ibis
 import ibis.expr.operations as ops
+import numpy as np
 import pyarrow as pa
 import pytest
 
@@ -134,6 +135,10 @@ CLEAN: dict[str, Callable[[Any], Any]] = {
 """What is read of a value, as the contract asks for it."""
 
 
+def _in_order(rows: Any) -> list[str]:
+    return sorted(map(str, np.asarray(rows).tolist()))
+
+
 class EngineContract:
     """Inherit, name the engine, and write the fixture `hold`."""
 
@@ -193,6 +198,39 @@ class EngineContract:
 
     def test_fit(self, held: tuple[Any, dict[str, Any]]) -> None:
         check_fit(held[0], **held[1])
+
+    def test_blocks_of_rows(self, source: Source, elsewhere: Source) -> None:
+        """All rows, a few at a time, and the same as in another engine; twice, since a fit reads them again."""
+        for unit in (Unit.rows(), UNIT):
+            sums = {"h": sum("h", (-3, 39)), "twice": sum("h * 2", (-3, 39)), "a": sum("a", (-5, 5))}
+            query, other = (s.table(nasty.SCHEMA).filter("g < 9").agg(**sums) for s in (source, elsewhere))
+            expected = exact.rows(elsewhere, other, unit)
+            for _ in range(2):
+                blocks = list(exact.blocks(source, query, unit, 64))
+                assert builtins.max(map(len, blocks)) <= 64 < len(expected)
+                assert _in_order(np.concatenate(blocks)) == _in_order(expected)
+            assert not [*exact.blocks(source, source.table(nasty.SCHEMA).filter("g > 99").agg(**sums), unit)]
+
+    def test_blocks_that_fail(self, source: Source, monkeypatch: pytest.MonkeyPatch) -> None:
+        """In the middle, with the one constant error; and the next question finds the engine as it was."""
+        query = source.table(nasty.SCHEMA).agg(h=sum("h", (-3, 39)))
+        original = type(self.engine).blocks
+
+        def fails(self: Engine, *arguments: Any) -> Iterator[Any]:
+            blocks = original(self, *arguments)
+            yield next(blocks)
+            blocks.close()  # type: ignore[attr-defined]
+            raise RuntimeError("secret")
+
+        with monkeypatch.context() as patch:
+            patch.setattr(type(self.engine), "blocks", fails)
+            with pytest.raises(EngineFailed) as caught:
+                list(exact.blocks(source, query, Unit.rows(), 64))
+        assert str(caught.value) == FAILED
+        left = exact.blocks(source, query, Unit.rows(), 64)
+        next(left)
+        left.close()  # type: ignore[attr-defined]
+        assert builtins.sum(map(len, exact.blocks(source, query, Unit.rows(), 64))) == 300
 
     # Values at the ends of their types
 

@@ -7,13 +7,15 @@ here: what a new engine does not say about itself is an error when it is made, n
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import replace
 from typing import Any, ClassVar, TypeVar
 
 import ibis
 import ibis.expr.datatypes as dt
+import numpy as np
+from numpy.typing import NDArray
 
 from dalenius.errors import QueryRefused
 from dalenius.tables.engines.opened import Clean, Described, Opened
@@ -141,6 +143,13 @@ class Engine(ABC):
     @abstractmethod
     def fetch(self, backend: Any, statement: Any) -> Any:
         """Run a statement that `check` has passed, to its end; the result in Arrow. Ctrl-C is a KeyboardInterrupt."""
+
+    @abstractmethod
+    def blocks(self, backend: Any, statement: Any, size: int) -> Iterator[NDArray[np.int64]]:
+        """The rows of a statement whose columns are all int64 and never null, so many at a time: rows x columns.
+
+        As `fetch`, except that no more than a few blocks are in memory, however many rows there are.
+        """
 
     @abstractmethod
     def close(self, backend: Any) -> None:

@@ -8,11 +8,14 @@ timestamps are moments, and Ibis has set the session to UTC: they are read as su
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Mapping, Sequence
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
 import ibis
 import ibis.expr.operations as ops
+import numpy as np
+from numpy.typing import NDArray
 
 from dalenius.errors import SourceError
 from dalenius.tables.engines import sqltext
@@ -133,6 +136,13 @@ class Spark(Engine):
 
     def fetch(self, backend: Any, statement: Any) -> Any:
         return backend.to_pyarrow(statement)
+
+    def blocks(self, backend: Any, statement: Any, size: int) -> Iterator[NDArray[np.int64]]:
+        """Partition by partition: one of them must fit the memory."""
+        backend._run_pre_execute_hooks(statement)
+        rows = backend._session.sql(backend.compile(statement)).toLocalIterator()
+        while block := list(itertools.islice(rows, size)):
+            yield np.array(block, dtype=np.int64)
 
     def close(self, backend: Any) -> None:
         """The session is its owner's, always."""

@@ -8,12 +8,14 @@ from __future__ import annotations
 import glob
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
 import ibis
 import ibis.expr.operations as ops
+import numpy as np
+from numpy.typing import NDArray
 
 from dalenius.errors import SourceError
 from dalenius.tables.engines import sqltext
@@ -127,6 +129,12 @@ class DuckDB(Engine):
 
     def fetch(self, backend: Any, statement: Any) -> Any:
         return interruptible(lambda: backend.to_pyarrow(statement), backend.con.interrupt)
+
+    def blocks(self, backend: Any, statement: Any, size: int) -> Iterator[NDArray[np.int64]]:
+        relation = backend._to_duckdb_relation(statement)
+        reader = interruptible(lambda: relation.to_arrow_reader(size), backend.con.interrupt)
+        while batch := interruptible(lambda: next(reader, None), backend.con.interrupt):
+            yield np.column_stack([column.to_numpy() for column in batch.columns])
 
     def close(self, backend: Any) -> None:
         backend.disconnect()

@@ -13,13 +13,16 @@ import hashlib
 import os
 import re
 import sqlite3
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing
 from functools import wraps
 from pathlib import Path
 from typing import Any, ClassVar
 
 import ibis
 import ibis.expr.operations as ops
+import numpy as np
+from numpy.typing import NDArray
 
 from dalenius.errors import SourceError
 from dalenius.tables.engines import sqltext
@@ -147,12 +150,15 @@ class SQLite(Engine):
         return backend.sql(f"SELECT * FROM temp.{view}", schema=sqltext.types(forms))
 
     def fetch(self, backend: Any, statement: Any) -> Any:
-        try:
+        with _interrupted():
             return backend.to_pyarrow(statement)
-        except sqlite3.OperationalError as problem:
-            if problem.sqlite_errorcode != sqlite3.SQLITE_INTERRUPT:
-                raise
-        raise KeyboardInterrupt  # nothing else interrupts a statement
+
+    def blocks(self, backend: Any, statement: Any, size: int) -> Iterator[NDArray[np.int64]]:
+        backend._run_pre_execute_hooks(statement)
+        with _interrupted(), closing(backend.con.cursor()) as cursor:
+            cursor.execute(backend.compile(statement))
+            while rows := cursor.fetchmany(size):
+                yield np.array(rows, dtype=np.int64)
 
     def close(self, backend: Any) -> None:
         backend.disconnect()
@@ -195,6 +201,18 @@ def _read_as(kind: Kind, x: str) -> Clean:
         return Clean(kind, CLEAN[kind], number, nan=True)
     fits = f" AND {x} IN (0, 1)" if kind == "bool" else ""
     return Clean(kind, CLEAN[kind], f"CASE WHEN typeof({x}) = 'integer'{fits} THEN {x} END", nan=True)
+
+
+@contextlib.contextmanager
+def _interrupted() -> Iterator[None]:
+    """A statement that was interrupted is a KeyboardInterrupt: nothing else interrupts one."""
+    try:
+        yield
+        return
+    except sqlite3.OperationalError as problem:
+        if problem.sqlite_errorcode != sqlite3.SQLITE_INTERRUPT:
+            raise
+    raise KeyboardInterrupt
 
 
 def _own(held: sqlite3.Connection) -> Any:
