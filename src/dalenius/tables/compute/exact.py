@@ -56,7 +56,7 @@ from dalenius.tables.measures.bins import Bins
 from dalenius.tables.measures.gridding import Value
 from dalenius.tables.measures.measure import Frame, Measure, units
 from dalenius.tables.rows.scope import Scope
-from dalenius.tables.rows.terms import Term, integer
+from dalenius.tables.rows.terms import Term, double, integer
 
 LARGEST = 2**27
 """At most so many integers in one answer."""
@@ -215,6 +215,17 @@ class Evaluation:
         statement = rows.select(**{name: ibis.coalesce(rows[name], integer(MISSING)) for name in columns})
         self.engine.check(statement, self.source.rows)
         return statement
+
+    @property
+    def numbers(self) -> Any:
+        """The same rows inside the engine: values as doubles v0, v1, ..., in the order asked; none is missing."""
+        rows, columns = self._bounded(self._projected()), {}
+        for n, value in enumerate(self.summed_values):
+            whole = rows[self.names[value]].cast("float64") + double(value.centre)
+            columns[f"v{n}"] = whole * double(float(value.granularity))
+        lacking = {self.names[value] for value in self.summed_values if value.nullable}
+        rows = rows.filter([rows[name].notnull() for name in sorted(lacking)]) if lacking else rows
+        return rows.select(**columns)
 
     def blocks(self, size: int) -> Iterator[NDArray[np.float64]]:
         values, statement = self.summed_values, sealed(lambda: self._whole_rows)

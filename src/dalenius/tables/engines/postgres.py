@@ -26,7 +26,7 @@ from dalenius.tables.engines.opened import Clean, Described, Opened, named_table
 from dalenius.tables.engines.place import Place, plain_name
 from dalenius.tables.facts.kinds import MOST
 from dalenius.tables.facts.schema import Schema
-from dalenius.tables.rows.total import CASTS, COMMON, SUMMED
+from dalenius.tables.rows.total import CASTS, COMMON, SCORED, SUMMED
 
 ADDRESSES = ("postgresql://", "postgres://")
 HERE = ("", "127.0.0.1", "::1", "/var/run/postgresql", "/tmp")
@@ -61,7 +61,7 @@ class Postgres(Engine):
         "octet_length": "s",
     }
     casts = CASTS | {"is"}
-    operations: ClassVar[Mapping[type[Any], str]] = {**COMMON, **SUMMED}
+    operations: ClassVar[Mapping[type[Any], str]] = {**COMMON, **SUMMED, **SCORED}
 
     def opens(self, data: Any) -> bool:
         return isinstance(data, str | Path) and str(data).startswith(ADDRESSES)

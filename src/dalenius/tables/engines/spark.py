@@ -24,7 +24,7 @@ from dalenius.tables.engines.opened import Clean, Described, Opened, named_table
 from dalenius.tables.engines.place import Place, plain_name
 from dalenius.tables.facts.kinds import MOST
 from dalenius.tables.facts.schema import Schema
-from dalenius.tables.rows.total import CASTS, COMMON, SUMMED
+from dalenius.tables.rows.total import CASTS, COMMON, SCORED, SUMMED
 
 INTEGERS: Mapping[str, str] = {
     "ByteType": "int8",
@@ -50,6 +50,7 @@ class Spark(Engine):
     operations: ClassVar[Mapping[type[Any], str]] = {
         **COMMON,
         **SUMMED,
+        **SCORED,
         ops.Substring: "si",
         ops.TryCast: "s",
         ops.BitwiseAnd: "i",

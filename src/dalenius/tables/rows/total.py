@@ -9,6 +9,7 @@ order of evaluation, because what would make them fail is taken out of the argum
     +  -  *  %      of integers: within 63 bits (gridding's clamped steps, bounding.mix); % by a positive constant
     FLOOR, CEIL     to 64-bit integers: of doubles clamped to 2^62 at most
     SQRT            of CASE WHEN x >= 0 THEN x END
+    EXP             of doubles clamped to 30 either way (compute.totals)
     year, month, …  of dates and timestamps within the years 1 to 9999 (reading)
     CAST            only as listed: to a wider type, of a constant, of a timestamp to its date, of a truth value
     SUM             of integers with room for all rows (engine.ROWS)
@@ -56,6 +57,9 @@ SUMMED: Mapping[type[Any], str] = {
     **dict.fromkeys((ops.WindowFunction, ops.SortKey), "is"),
 }
 """What rows are counted, ranked and summed by."""
+
+SCORED: Mapping[type[Any], str] = {ops.Exp: "f"}
+"""What the steps of a fit also need. Engines may differ in the last bit of it."""
 
 CASTS = frozenset({"ii", "if", "ff", "gf", "nf", "bi", "us", "td", "dd"})
 """From what to what; text only when it is a constant of the question."""

@@ -24,7 +24,7 @@ from dalenius.tables.engines.engine import Engine, builtin, interruptible, wide_
 from dalenius.tables.engines.opened import Clean, Described, Opened, existing_file, named_table, no_table
 from dalenius.tables.engines.place import Place, file_name, file_place, plain_name
 from dalenius.tables.facts.schema import Schema
-from dalenius.tables.rows.total import CASTS, COMMON, SUMMED
+from dalenius.tables.rows.total import CASTS, COMMON, SCORED, SUMMED
 
 ADDRESSES = ("s3://", "gs://", "https://", "http://", "file://", "hf://")
 DATABASES = (".duckdb", ".ddb", ".db")
@@ -48,6 +48,7 @@ class DuckDB(Engine):
     operations: ClassVar[Mapping[type[Any], str]] = {
         **COMMON,
         **SUMMED,
+        **SCORED,
         ops.StringConcat: "s",
         ops.Substring: "si",
         ops.TryCast: "s",

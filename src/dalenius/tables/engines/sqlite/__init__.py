@@ -31,7 +31,7 @@ from dalenius.tables.engines.opened import Clean, Described, Opened, existing_fi
 from dalenius.tables.engines.place import Place, file_place, plain_name
 from dalenius.tables.facts.kinds import CLEAN, MOST, Kind
 from dalenius.tables.facts.schema import Schema
-from dalenius.tables.rows.total import CASTS, COMMON, SUMMED
+from dalenius.tables.rows.total import CASTS, COMMON, SCORED, SUMMED
 
 ENDINGS = (".sqlite", ".sqlite3", ".db3")
 MARK = b"SQLite format 3\x00"
@@ -59,6 +59,7 @@ class SQLite(Engine):
     operations: ClassVar[Mapping[type[Any], str]] = {
         **COMMON,
         **SUMMED,
+        **SCORED,
         ops.BitwiseAnd: "i",
         ops.BitwiseRightShift: "i",
     }
