@@ -2,15 +2,15 @@
 
     totals(source, query, unit, wanted)
 
-`query` only sums; the values it sums, on their grids and within their bounds, are the columns a function is made of. Rows
-are filtered and bounded by unit as for any answer, and a row that lacks one of the values is left out. `wanted` gets
-an Ibis table of these values as doubles, v0, v1, ... in the order asked, and says what is to be summed: a `Total` is
-an integer a row, of at most so many bits, in expressions of the operations that are listed as total.
+`query` only sums; what it sums, on grids and within bounds, are the columns a function is made of. Rows are filtered
+and bounded by unit as for any answer, and a row that lacks one of the values is left out. `wanted` gets an Ibis table
+of these values as doubles, v0, v1, ... in the order asked, and says what is to be summed: a `Total` is an integer a row,
+of at most so many bits, in expressions of the operations that are listed as total.
 
 WHY A SENSITIVITY HOLDS. What a row adds must be within bounds whatever the engine's arithmetic does: engines round
 sums of doubles alike, but `exp` differs in its last bit from one to another. So doubles become integers by `nearest`
-alone, which clamps before it rounds; integers are then multiplied and summed exactly (`Engine.sum`). The bound on a row is
-that of the clamped integers, and owes nothing to how a double was computed.
+alone, which clamps before it rounds; integers are then multiplied and summed exactly (`Engine.sum`). The bound on a
+row is that of the clamped integers, and owes nothing to how a double was computed.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ SUMS = 400
 """Sums in one statement: SQLite has room for 2000 columns, PostgreSQL for 1664."""
 
 FARTHEST = 30.0
-"""Beyond it the exponential is taken to be that of 30, or of -30: 1e13, where scores are flat for all that a grid tells."""
+"""Beyond it the exponential is taken to be that of 30, or of -30: 1e13, where no grid tells scores apart."""
 
 
 class Total(NamedTuple):
