@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dalenius.errors import InvalidParameter
-from dalenius.learn.numerics.curves import ClippedPoisson, Curve, Huber, HuberHinge, Logistic
+from dalenius.sums.curves import ClippedPoisson, Curve, Huber, HuberHinge, Logistic
 
 CURVES: tuple[tuple[Curve, tuple[float, ...]], ...] = (
     (Logistic(), (0.0, 1.0)),

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import expit, logit
 
-from dalenius.calculus.pairs.pair import Reals
 from dalenius.core import checks
+from dalenius.core.arrays import Reals
 
 
 class Curve(ABC):
