@@ -4,8 +4,8 @@
 
 `query` only sums; what it sums, on grids and within bounds, are the columns a function is made of. Rows are filtered
 and bounded by unit as for any answer, and a row that lacks one of the values is left out. `wanted` gets an Ibis table
-of these values as doubles, v0, v1, ... in the order asked, and says what is to be summed: a `Total` is an integer a row,
-of at most so many bits, in expressions of the operations that are listed as total.
+of these values as doubles, v0, v1, ... in the order asked, and says what is to be summed: a `Total` is an integer a
+row, of at most so many bits, in expressions of the operations that are listed as total.
 
 WHY A SENSITIVITY HOLDS. What a row adds must be within bounds whatever the engine's arithmetic does: engines round
 sums of doubles alike, but `exp` differs in its last bit from one to another. So doubles become integers by `nearest`
@@ -72,6 +72,18 @@ def _totals(source: Source, query: Query, unit: Unit, wanted: Wanted) -> list[in
             for k, (_, factor) in enumerate(pieces[n]):
                 found[n] += int(row[f"s{n}_{k}"]) * factor
     return found
+
+
+def tally(source: Source, query: Query, unit: Unit, placed: Callable[[Any], Any]) -> dict[int, int]:
+    """How many rows are in each place: `placed` gives the rows an int64 column `place`. Private, as sums are."""
+    return sealed(lambda: _tally(source, query, unit, placed))
+
+
+def _tally(source: Source, query: Query, unit: Unit, placed: Callable[[Any], Any]) -> dict[int, int]:
+    rows = placed(prepared(source, query, unit).numbers)
+    statement = rows.group_by("place").aggregate(rows=rows.count())
+    source.engine.check(statement, source.rows)
+    return {int(row["place"]): int(row["rows"]) for row in source.fetch(statement).to_pylist()}
 
 
 def _chunks(pieces: Sequence[Sequence[Any]]) -> Iterator[range]:

@@ -40,7 +40,7 @@ not exhaust.
 
 LIMIT = 2**62
 LIMB = 23
-FACTS = ("name", "opened", "operations", "functions", "casts")
+FACTS = ("name", "opened", "at_hand", "operations", "functions", "casts")
 
 
 class Engine(ABC):
@@ -50,6 +50,8 @@ class Engine(ABC):
     """As Ibis spells it."""
     opened: ClassVar[str]
     """What to give to have it opened, in words that follow "give"."""
+    at_hand: ClassVar[bool]
+    """Whether rows are as quick to read as to sum: the engine is in the same process, and reads many at once."""
     operations: ClassVar[Mapping[type[Any], str]]
     """All it is asked to compute, with the types of arguments (see `total`)."""
     functions: ClassVar[Mapping[str, str]]

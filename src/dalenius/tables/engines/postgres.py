@@ -53,6 +53,7 @@ class Postgres(Engine):
 
     name = "postgres"
     opened = "a postgresql:// address and a table"
+    at_hand = False
     functions: ClassVar[Mapping[str, str]] = {
         "convert_to": "s",
         "sha256": "x",

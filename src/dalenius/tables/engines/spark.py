@@ -45,6 +45,7 @@ class Spark(Engine):
 
     name = "pyspark"
     opened = "a Spark DataFrame"
+    at_hand = False
     functions: ClassVar[Mapping[str, str]] = {"sha2": "si", "conv": "si", "hex": "s", "octet_length": "s"}
     casts = CASTS
     operations: ClassVar[Mapping[type[Any], str]] = {

@@ -43,6 +43,7 @@ class DuckDB(Engine):
 
     name = "duckdb"
     opened = "the path of a CSV or Parquet file, a pandas, Polars or Arrow frame, a DuckDB file and a table"
+    at_hand = True
     functions: ClassVar[Mapping[str, str]] = {"sha256": "s", "hex": "s", "strlen": "s"}
     casts = CASTS | {"is"}
     operations: ClassVar[Mapping[type[Any], str]] = {

@@ -54,6 +54,7 @@ class SQLite(Engine):
 
     name = "sqlite"
     opened = "a SQLite file and a table"
+    at_hand = False
     functions: ClassVar[Mapping[str, str]] = {"dalenius_digest": "x", "hex": "s", "length": "x"}
     casts = CASTS | {"sx"}
     operations: ClassVar[Mapping[type[Any], str]] = {
