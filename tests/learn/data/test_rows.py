@@ -11,9 +11,8 @@ import pandas as pd
 import pytest
 
 import dalenius as dp
-from dalenius.core.matrices import matrix
 from dalenius.errors import InvalidParameter
-from dalenius.learn.data.rows import one_each, records, same
+from dalenius.learn.data.rows import matrix, one_each, records, same
 from dalenius.learn.data.targets import numbers
 from dalenius.learn.numerics.exact_sums import ExactSums
 from dalenius.sums.curves import Logistic

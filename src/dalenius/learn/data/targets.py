@@ -9,9 +9,8 @@ import numpy as np
 
 from dalenius.calculus.pairs.pair import Reals
 from dalenius.core import checks
-from dalenius.core.matrices import number
 from dalenius.errors import InvalidParameter
-from dalenius.learn.data.rows import labels_of
+from dalenius.learn.data.rows import labels_of, number
 
 Bounds = tuple[float, float]
 

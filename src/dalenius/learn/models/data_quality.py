@@ -10,11 +10,10 @@ import numpy as np
 
 from dalenius.calculus.guarantees import Guarantee
 from dalenius.calculus.loss import Loss
-from dalenius.core.matrices import matrix
 from dalenius.errors import InvalidParameter
 from dalenius.learn.data.parameters import checked_guarantee, checked_norm
 from dalenius.learn.data.refits import alone
-from dalenius.learn.data.rows import labels_of, same
+from dalenius.learn.data.rows import labels_of, matrix, same
 from dalenius.learn.data.targets import Targets, numbers
 from dalenius.mechanisms import Gaussian, Laplace
 

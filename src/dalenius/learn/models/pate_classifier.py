@@ -18,11 +18,10 @@ from dalenius.calculus.guarantees import Guarantee
 from dalenius.calculus.loss import Loss
 from dalenius.calculus.pairs.pair import Reals
 from dalenius.core import checks
-from dalenius.core.matrices import matrix
 from dalenius.errors import InvalidParameter
 from dalenius.learn.data.parameters import approximate
 from dalenius.learn.data.refits import alone
-from dalenius.learn.data.rows import labels_of, same
+from dalenius.learn.data.rows import labels_of, matrix, same
 from dalenius.learn.methods import isolated
 from dalenius.learn.models.subsample_aggregate import silent
 from dalenius.noise import uniform_integers

@@ -11,8 +11,8 @@ from sklearn.base import BaseEstimator, TransformerMixin
 
 from dalenius.calculus.pairs.pair import Reals
 from dalenius.core import checks
-from dalenius.core.matrices import matrix
 from dalenius.errors import InvalidParameter
+from dalenius.learn.data.rows import matrix
 
 
 @dataclass(eq=False, repr=False)

@@ -11,10 +11,9 @@ from sklearn.utils.validation import _check_feature_names, check_is_fitted
 
 from dalenius.calculus.guarantees import Guarantee
 from dalenius.calculus.pairs.pair import Reals
-from dalenius.core.matrices import matrix
 from dalenius.errors import InvalidParameter
 from dalenius.learn.data.parameters import checked_norm, constant_column
-from dalenius.learn.data.rows import Records, Rows, factors, records
+from dalenius.learn.data.rows import Records, Rows, factors, matrix, records
 from dalenius.learn.models.reported import Reported
 
 

@@ -18,11 +18,10 @@ from dalenius.calculus.loss import Loss
 from dalenius.calculus.pairs.pair import Reals
 from dalenius.core import checks
 from dalenius.core.bisection import change_point
-from dalenius.core.matrices import matrix
 from dalenius.errors import CannotMeet, InvalidParameter
 from dalenius.learn.data.parameters import checked_guarantee
 from dalenius.learn.data.refits import alone, pays_for_all
-from dalenius.learn.data.rows import one_each, same
+from dalenius.learn.data.rows import matrix, one_each, same
 from dalenius.learn.data.targets import Targets, numbers
 from dalenius.learn.models.reported import Reported
 from dalenius.mechanisms import Gaussian, Laplace

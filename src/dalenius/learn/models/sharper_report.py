@@ -12,9 +12,8 @@ from dalenius.adaptive import DataDependentReport
 from dalenius.adaptive.personal.perturbed_objective import FARTHEST, PerturbedObjective
 from dalenius.adaptive.personal.release import Statement
 from dalenius.calculus.pairs.pair import Reals
-from dalenius.core.matrices import matrix
 from dalenius.errors import InvalidParameter
-from dalenius.learn.data.rows import factors, labels_of, same
+from dalenius.learn.data.rows import factors, labels_of, matrix, same
 from dalenius.learn.data.targets import numbers
 
 BITS = 40

@@ -14,11 +14,10 @@ from dalenius.calculus.guarantees import Guarantee
 from dalenius.calculus.loss import Loss
 from dalenius.calculus.pairs.pair import Reals
 from dalenius.core import checks
-from dalenius.core.matrices import matrix
 from dalenius.errors import InvalidParameter
 from dalenius.learn.data.parameters import checked_guarantee
 from dalenius.learn.data.refits import alone
-from dalenius.learn.data.rows import one_each
+from dalenius.learn.data.rows import matrix, one_each
 from dalenius.learn.methods import isolated
 from dalenius.learn.models.reported import Reported
 from dalenius.mechanisms import Gaussian, KNorm
