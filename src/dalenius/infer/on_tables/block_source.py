@@ -1,6 +1,6 @@
 """Rows that come in blocks: any number of them in the memory of a few.
 
-They are read from where they are once for every `count`, `column_counts` and `rows`. Once standardised they are kept in a
+They are read from where they are once for every `count`, `column_counts` and `rows`. Once standardised they are in a
 file that has no name, as the whole numbers that sums are made of: every step of a fit reads that, in a tenth of the
 time. The file goes away with the rows, however the process ends.
 """
@@ -59,7 +59,7 @@ class BlockRows(Rows):
 
     def __init__(self, blocks: Iterable[ArraySource], standard: Standard) -> None:
         self.standard = standard
-        self.file: IO[bytes] = tempfile.TemporaryFile(prefix="dalenius-")
+        self.file: IO[bytes] = tempfile.TemporaryFile(prefix="dalenius-")  # noqa: SIM115 - it lives as long as the rows
         self.lengths: list[int] = []
         for block in blocks:
             rows = block.rows(standard)
@@ -95,6 +95,6 @@ class BlockRows(Rows):
         for n in self.lengths:
             table, weights, labels = np.empty((n, self.size), dtype=np.float32), np.empty(n), np.empty(n)
             for column in (table, weights, labels):
-                if self.file.readinto(memoryview(column).cast("B")) != column.nbytes:  # type: ignore[attr-defined]
+                if self.file.readinto(column) != column.nbytes:  # type: ignore[attr-defined]
                     raise OSError
             yield ArrayRows(self.standard, table, weights, labels)

@@ -9,8 +9,8 @@ What bounds a row's share does not rest on that:
 - slopes are clamped to 2^18 as they become integers, and what Z is multiplied by for a matrix to [-1, 1], so that
   every |R| is at most |Z|.
 
-So a row adds at most 2^18 (2^18 + root) to the sum of s Z, and the square of (2^18 + root) to a matrix: less than `longest`
-for any number of columns, in every engine.
+So a row adds at most 2^18 (2^18 + root) to the sum of s Z, and the square of (2^18 + root) to a matrix: less than
+`longest`, for any number of columns, in every engine.
 
 No double overflows, or underflows, which PostgreSQL refuses: what enters a product is clamped to 2^60 of its scale, and
 flushed to zero below 2^-60 of it; theta is flushed to zero below 2^-300.
