@@ -107,10 +107,10 @@ class ArrayRows(Rows):
             y, stretch, weights = self.labels[part], self.stretch[part], self.weights[part]
             u *= stretch if k == 1 else stretch[:, None]
             if want_bend:
-                roots = score.roots(u, y) / np.sqrt(score.sharpest)
+                roots = score.bounded_roots(u, y)
                 bends += _gram(roots if k > 1 else roots[:, None, None], rows, self.integers)
             if want_score or want_square:
-                slopes = score.slopes(u, y) / score.steepest
+                slopes = score.bounded_slopes(u, y)
                 slopes *= weights if k == 1 else weights[:, None]
                 if want_square:
                     squares += _gram(slopes.reshape(len(y), 1, k), rows, self.integers)
