@@ -50,6 +50,7 @@ def pushed(rows: Any) -> PushedSource:
         blocks,
         lambda wanted: totals(source, query, Unit.rows(), wanted),
         lambda placed: tally(source, query, Unit.rows(), placed),
+        source.engine.once,
     )
 
 

@@ -49,11 +49,15 @@ Tallying = Callable[[Callable[[Any], Any]], dict[int, int]]
 
 @dataclass(frozen=True)
 class PushedSource(Source):
-    """A table in an engine. `sums` and `tally` ask it; `blocks` reads it, for scores that are not spelled."""
+    """A table in an engine. `sums` and `tally` ask it; `blocks` reads it, for scores that are not spelled.
+
+    `once` makes an engine compute columns once that are mentioned often (`Engine.once`).
+    """
 
     blocks: BlockSource
     sums: Summing
     tally: Tallying
+    once: Callable[[Any], Any]
 
     @property
     def columns(self) -> int:  # type: ignore[override]
@@ -103,15 +107,18 @@ class PushedRows(Rows):
                 columns["slope"] = at.slope * rows["weight"]
             if want_bend:
                 columns["root"] = at.root
-            rows = rows.mutate(**columns)
+            rows = self.source.once(rows.mutate(**columns))
             whole: dict[str, Any] = {}
             if want_score:
                 whole["s"] = nearest(rows["slope"] * double(MOST), MOST)
             for name, factor, needed in (("b", "root", want_bend), ("q", "slope", want_square)):
                 if needed:
                     share = clamped_to(rows[factor], 1.0)
-                    whole |= {f"{name}{j}": nearest(share * rows[f"f{j}"], MOST) for j in range(size)}
-            rows = rows.mutate(**whole)
+                    whole |= {
+                        f"{name}{j}": nearest(share * rows[f"z{j}"].cast("float64"), MOST)
+                        for j in range(size)
+                    }
+            rows = self.source.once(rows.mutate(**whole))
             sums = [Total(rows["s"] * rows[f"z{j}"], PRODUCT) for j in range(size)] if want_score else []
             for name, needed in (("b", want_bend), ("q", want_square)):
                 if needed:
@@ -126,7 +133,7 @@ class PushedRows(Rows):
     def residual_counts(self, theta: Reals, edges: Reals) -> Array:
         def placed(rows: Any) -> Any:
             rows = self._predicted(rows, theta)
-            rows = rows.mutate(away=(rows["u"] - rows["y"]).abs())
+            rows = self.source.once(rows.mutate(away=(rows["u"] - rows["y"]).abs()))
             some = balanced([rows[f"z{j}"] * rows[f"z{j}"] for j in range(self.size)], operator.add)
             place = _place(rows["away"], edges)
             return rows.mutate(place=ibis.cases((some > integer(0), place), else_=integer(-1)))
@@ -138,35 +145,33 @@ class PushedRows(Rows):
         return counts
 
     def _predicted(self, rows: Any, theta: Reals) -> Any:
-        """With Z as z0, z1, ... (and as doubles f0, ...), the row's weight, u = x.theta and the response y."""
-        standard, columns = self.standard, len(self.standard.centers)
+        """With Z as z0, z1, ..., the row's weight, u = x.theta and the response y."""
+        standard, columns, once = self.standard, len(self.standard.centers), self.source.once
+        reach = double(standard.reach)
         scaled = {
             f"x{j}": _scaled(rows[f"v{j}"], float(standard.centers[j]), float(standard.scales[j]))
             for j in range(columns)
         }
         y = _scaled(rows[f"v{columns}"], standard.y_center, standard.y_scale)
-        rows = rows.select(**scaled, y=y)
+        rows = once(rows.select(**scaled, y=y))
         squares = [rows[name] * rows[name] for name in scaled] + [double(standard.constant**2)]
-        rows = rows.mutate(norm=balanced(squares, operator.add).sqrt())
-        reach = double(standard.reach)
-        rows = rows.mutate(weight=reach / ibis.greatest(rows["norm"], reach))
+        norm = balanced(squares, operator.add).sqrt()
+        rows = once(rows.mutate(weight=reach / ibis.greatest(norm, reach)))
         share = rows["weight"] * double(MOST / standard.reach)
-        rows = rows.mutate(share=share)
-        whole = {f"w{j}": nearest(rows[f"x{j}"] * rows["share"], MOST) for j in range(columns)}
+        whole = {f"w{j}": nearest(rows[f"x{j}"] * share, MOST) for j in range(columns)}
         if standard.constant > 0:
-            whole[f"w{columns}"] = nearest(rows["share"] * double(standard.constant), MOST)
-        rows = rows.mutate(**whole)
+            whole[f"w{columns}"] = nearest(share * double(standard.constant), MOST)
+        rows = once(rows.select(**whole, weight=rows["weight"], y=rows["y"]))
         longest = math.ceil((MOST + math.sqrt(self.size)) ** 2)
         length = balanced([rows[name] * rows[name] for name in whole], operator.add)
-        rows = rows.mutate(short=length <= integer(longest))
+        rows = once(rows.mutate(short=length <= integer(longest)))
         kept = {
             f"z{j}": ibis.cases((rows["short"], rows[f"w{j}"]), else_=integer(0)) for j in range(self.size)
         }
-        rows = rows.mutate(**kept)
-        rows = rows.mutate(**{f"f{j}": rows[f"z{j}"].cast("float64") for j in range(self.size)})
-        products = [rows[f"f{j}"] * double(_tame(float(theta[j]))) for j in range(self.size)]
+        rows = once(rows.select(**kept, weight=rows["weight"], y=rows["y"]))
+        products = [rows[f"z{j}"].cast("float64") * double(_tame(float(theta[j]))) for j in range(self.size)]
         stretch = double(standard.reach / MOST) / rows["weight"]
-        return rows.mutate(u=balanced(products, operator.add) * stretch)
+        return once(rows.mutate(u=balanced(products, operator.add) * stretch))
 
 
 PRODUCT = 2 * ROW_BITS + 1

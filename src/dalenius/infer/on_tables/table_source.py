@@ -51,6 +51,7 @@ def table_source(
         blocks,
         lambda wanted: totals(table, query, unit, lambda rows: wanted(coded(rows))),
         lambda placed: tally(table, query, unit, lambda rows: placed(coded(rows))),
+        table.engine.once,
     )
 
 

@@ -176,6 +176,10 @@ class Engine(ABC):
         """How many bytes a text has."""
 
     @abstractmethod
+    def once(self, rows: Any) -> Any:
+        """The same rows, whose columns are computed once however often a statement around them mentions each."""
+
+    @abstractmethod
     def sum(self, x: Any, size: int) -> list[tuple[Any, int]]:
         """Pieces of the sum of integers below 2^size in magnitude: pairs (aggregate, power of two it is
         worth)."""

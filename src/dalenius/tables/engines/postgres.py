@@ -36,6 +36,9 @@ INTEGERS: Mapping[str, str] = {"int2": "int16", "int4": "int32", "int8": "int64"
 TINY = "1e-300"
 """Nearer to zero, numerics are zero: a cast to doubles would fail on the smallest."""
 
+ALL = 2**62
+"""More rows than there are."""
+
 HEAD = 19
 """Bytes before the first row of a binary COPY; after the last row there are two."""
 
@@ -188,6 +191,11 @@ class Postgres(Engine):
 
     def length(self, text: Any) -> Any:
         return builtin("octet_length", "string", returns="int32")(text).cast("int64")
+
+    def once(self, rows: Any) -> Any:
+        return rows.limit(
+            ALL
+        )  # else the planner writes each column out where it is mentioned, and all of theirs
 
     def sum(self, x: Any, size: int) -> list[tuple[Any, int]]:
         return wide_sum(x, size)

@@ -159,6 +159,9 @@ class Spark(Engine):
     def length(self, text: Any) -> Any:
         return builtin("octet_length", "string", returns="int32")(text).cast("int64")
 
+    def once(self, rows: Any) -> Any:
+        return rows
+
     def sum(self, x: Any, size: int) -> list[tuple[Any, int]]:
         return limbs(x, size)
 

@@ -151,6 +151,9 @@ class DuckDB(Engine):
     def length(self, text: Any) -> Any:
         return builtin("strlen", "string", returns="int64")(text)
 
+    def once(self, rows: Any) -> Any:
+        return rows
+
     def sum(self, x: Any, size: int) -> list[tuple[Any, int]]:
         return wide_sum(x, size)
 

@@ -54,7 +54,7 @@ class SQLite(Engine):
 
     name = "sqlite"
     opened = "a SQLite file and a table"
-    at_hand = False
+    at_hand = True
     functions: ClassVar[Mapping[str, str]] = {"dalenius_digest": "x", "hex": "s", "length": "x"}
     casts = CASTS | {"sx"}
     operations: ClassVar[Mapping[type[Any], str]] = {
@@ -174,6 +174,9 @@ class SQLite(Engine):
 
     def length(self, text: Any) -> Any:
         return builtin("length", "binary", returns="int64")(text.cast("binary"))
+
+    def once(self, rows: Any) -> Any:
+        return rows
 
     def sum(self, x: Any, size: int) -> list[tuple[Any, int]]:
         return limbs(x, size)
