@@ -38,7 +38,6 @@ from dalenius.calculus.loss import Loss
 from dalenius.core import checks
 from dalenius.core.adjacency import ADD_REMOVE, REPLACE_ONE, Adjacency
 from dalenius.core.arrays import Ints, Reals
-from dalenius.errors import InvalidParameter
 from dalenius.infer import inputs
 from dalenius.infer.hypotheses.hypothesis_test import (
     NUISANCE,
