@@ -167,9 +167,7 @@ class LinearRegression:
         InvalidParameter
             If settings do not fit the number of columns.
         """
-        x_center, x_scale = self._public_columns(source.columns)
-        fit = _Fitting(self, source, x_center, x_scale, rows)
-        return fit.result(names)
+        return fitting(self, source, rows).result(names)
 
     def _public_columns(self, columns: int) -> tuple[Reals | None, Reals | None]:
         if self.bounds is not None and len(self.bounds) != columns:
@@ -182,7 +180,7 @@ class LinearRegression:
         )
 
 
-class _Fitting:
+class Fitting:
     """One release, stage by stage; each stage sees what earlier ones released and nothing else."""
 
     def __init__(
@@ -287,6 +285,12 @@ class _Fitting:
             nobs_noisy=self.noisy,
             notes=[f"Residuals beyond {knee:.4g} and rows far from the centre weigh less."],
         )
+
+
+def fitting(model: LinearRegression, source: Source, rows: int | None = None) -> Fitting:
+    """A release that has begun: number of rows, plan and standardisation."""
+    x_center, x_scale = model._public_columns(source.columns)
+    return Fitting(model, source, x_center, x_scale, rows)
 
 
 def _one_each(name: str, values: Numbers, columns: int, check: Any) -> Reals:
