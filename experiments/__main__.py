@@ -17,6 +17,7 @@ from experiments import (
     bounds,
     classification,
     coverage,
+    infer_regression,
     infer_simulation,
     noisy_max,
     ops_ptr,
@@ -32,6 +33,7 @@ USUAL = HERE.parent.parent / "shared" / "data"
 PARTS = ("classification", "bounds", "regression", "slopes")
 ALONE = {
     "adaptive_median": adaptive_median.main,
+    "infer_regression": infer_regression.main,
     "infer_simulation": infer_simulation.main,
     "noisy_max": noisy_max.main,
     "ops_ptr": ops_ptr.main,
