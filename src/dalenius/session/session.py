@@ -24,6 +24,7 @@ from dalenius.core.bisection import last_true
 from dalenius.core.checks import confidence as _confidence
 from dalenius.core.checks import flag, shown
 from dalenius.errors import CannotMeet, InvalidParameter, QueryRefused, TooLittleNoise, TooMuchNoise
+from dalenius.infer.result import Result
 from dalenius.session.account import Account
 from dalenius.session.accuracy import Within
 from dalenius.session.entries import digest
@@ -398,6 +399,58 @@ class Session:
         if own is not None:
             self._fits[digest(question)] = own
         return fitted
+
+    def infer(self, estimator: Any, features: Any, target: Any, *, table: Table | None = None) -> Result:
+        """Coefficients of a regression with intervals, estimated from the table and paid from the budget.
+
+        The price is the estimator's own, `estimator.loss`, for all rows of a unit and the session's neighbours, in the
+        session's currency; the result's `loss` is what was charged. The identical question is answered from the record,
+        for nothing. However many rows there are, a few blocks of them are in memory at a time; a server or a cluster
+        sends nothing but sums.
+
+        Parameters
+        ----------
+        estimator
+            A regression of `dp.infer` with its settings, as LinearRegression(guarantee=dp.GDP(0.5)).
+        features
+            Columns or expressions, as a list where the schema has their bounds, or with them: {"age": (18, 90)}.
+        target
+            A column or an expression, likewise; for classes, numbers or a condition (1 or 0).
+        table
+            Other than all of it: `session.table.filter(...)`, for instance.
+
+        Returns
+        -------
+        Result
+            `summary()`, `params`, `conf_int()`, `pvalues`.
+
+        Raises
+        ------
+        InvalidParameter
+            If the estimator, the columns or the price are refused; nothing is charged.
+        BudgetExceeded
+            If there is not so much left; nothing is charged.
+        EngineFailed
+            If the engine could not carry it out; the charge stays.
+
+        Examples
+        --------
+        >>> import dalenius as dp, pandas as pd
+        >>> people = pd.DataFrame({"age": [20, 30, 40, 50] * 500, "pay": [1.0, 2.0, 3.0, 4.5] * 500})
+        >>> s = dp.Session(people, unit=dp.Unit.rows(), budget=dp.ZCDP(1.0))
+        >>> how = dp.infer.LinearRegression(guarantee=dp.ZCDP(0.5))
+        >>> s.infer(how, {"age": (18, 90)}, {"pay": (0, 10)}).names
+        ('age', 'const')
+        """
+        from dalenius.session.inference import Inference
+
+        whole = self.table if table is None else table
+        budget = self.account.filter
+        asked = Inference.of(estimator, features, target, whole, self.unit, self.adjacency, budget)
+        cost = self._cost_of_fit(asked.loss)
+        return asked.restored(
+            self.account.ask(asked.question, cost, lambda: asked.compute(self.source)).answer
+        )
 
     @property
     def privacy_report(self) -> PrivacyReport:

@@ -22,17 +22,15 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import stats
 
 from dalenius.core.arrays import Reals
 from dalenius.infer.scores.curvature import Curvature
 from dalenius.infer.scores.noisy_sums import NoisySums
+from dalenius.infer.scores.sandwich import Fit, Sandwich
 from dalenius.infer.scores.score import Score
 
 STEPS = (0.12, 0.28, 0.6)
 """The squared mu of the steps, each as a share: little is lost by early ones that are far away."""
-SKEWED = 3.0
-"""The variance of a squared score over its squared mean, for the degrees of freedom of n of them: 2 for normal ones."""
 
 
 @dataclass(frozen=True)
@@ -42,25 +40,6 @@ class Shares:
     bend: float
     steps: float
     square: float
-
-
-@dataclass(frozen=True)
-class Fit:
-    """An estimate, its covariance and the degrees of freedom of each variance.
-
-    `clear` says whether the released curvature stood out of its noise; if not, the covariance means nothing.
-    """
-
-    theta: Reals
-    covariance: Reals
-    degrees: Reals
-    clear: bool
-    curvature: Curvature
-
-    def limits(self, alpha: float, back: Reals | None = None) -> Reals:
-        """(k, 2): intervals of level 1 - alpha for the coordinates of theta."""
-        half = stats.t.ppf(1 - alpha / 2, self.degrees) * np.sqrt(np.diag(self.covariance))
-        return np.column_stack([self.theta - half, self.theta + half])
 
 
 def averaged_steps(
@@ -106,42 +85,10 @@ def averaged_newton(
     theta = averaged_steps(sums, score, start, curvature.inverse, mu * math.sqrt(shares.steps))
     square = sums.release(theta, score, square_mu=mu * math.sqrt(shares.square))
     step_sd = sums.score_sd(score, mu * math.sqrt(shares.steps))
-    covariance, degrees = law(
-        curvature, square.square, square.square_sd, step_sd, float(np.sum((theta - start) ** 2)), count
-    )
-    return Fit(theta, covariance, degrees, curvature.clear, curvature)
-
-
-def law(
-    curvature: Curvature,
-    square: Reals,
-    square_sd: float,
-    step_sd: float,
-    moved: float,
-    count: float,
-    shares: tuple[float, ...] = STEPS,
-) -> tuple[Reals, Reals]:
-    """The covariance of the answer around the truth, and the degrees of freedom of its diagonal.
-
-    The sampling part P Q~ P n/(n - p) is uncertain: by the noise of Q~, by that of P and by sampling. To first order
-    its diagonal has the variance written below; the rest is known. Degrees of freedom as Satterthwaite (1946).
-    """
-    inverse, size = curvature.inverse, len(square)
-    values, vectors = np.linalg.eigh(square)
-    positive = (vectors * np.maximum(values, 0.0)) @ vectors.T * (count / max(count - size, 1.0))
-    sampling = inverse @ positive @ inverse
-    twice = inverse @ inverse
-    away = shares[0] ** 2 * moved + spread(shares) * step_sd**2 * float(np.trace(twice))
-    covariance = sampling + (step_sd**2 + curvature.sd**2 * away * (1 + 1 / size)) * twice
-    own, of_inverse = np.diag(sampling), np.diag(twice)
-    crossed = np.einsum("ij,ij->i", inverse, sampling)
-    variance = (
-        4 * curvature.sd**2 * (of_inverse * np.einsum("ij,ij->i", sampling, sampling) + crossed**2)
-        + 2 * square_sd**2 * of_inverse**2
-        + SKEWED / max(count, 1.0) * own**2
-    )
-    degrees = 2 * np.diag(covariance) ** 2 / variance
-    return covariance, np.maximum(degrees, 1.0)
+    moved = STEPS[0] ** 2 * float(np.sum((theta - start) ** 2))
+    away = moved + spread(STEPS) * step_sd**2 * float(np.sum(curvature.inverse**2))
+    noise = step_sd**2 + curvature.sd**2 * away * (1 + 1 / len(theta))
+    return Fit(theta, Sandwich(curvature, square.square, square.square_sd, noise, count))
 
 
 def spread(shares: tuple[float, ...]) -> float:

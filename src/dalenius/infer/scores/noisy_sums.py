@@ -11,6 +11,7 @@ from dalenius.calculus import losses
 from dalenius.calculus.loss import Loss
 from dalenius.core.adjacency import ADD_REMOVE, Adjacency
 from dalenius.core.arrays import Reals
+from dalenius.infer.scores.residual_scale import EDGES, residual_scale
 from dalenius.infer.scores.score import Score
 from dalenius.infer.scores.source import Rows, bend_unit, longest, score_unit, square_unit
 from dalenius.mechanisms import AnalyzeGauss, Gaussian
@@ -125,11 +126,11 @@ class NoisySums:
             return 0.0
         return self._matrix(score, mu).sigma * square_unit(score, self.rows.standard.reach)
 
-    def residual_counts(self, theta: Reals, edges: Reals, mu: float) -> Reals:
-        """Noisy numbers of rows whose |y - x.theta| lies between consecutive edges; independent noise."""
+    def residual_scale(self, theta: Reals, mu: float) -> float:
+        """The scale of y - x.theta from noisy counts, for mu: 1.4826 times its median size, to within a tenth."""
         self.spent.append(mu)
-        counts = self.rows.residual_counts(on_grid(theta), edges)
-        return noisy_counts(counts, mu, self.adjacency)
+        counts = self.rows.residual_counts(on_grid(theta), EDGES)
+        return residual_scale(noisy_counts(counts, mu, self.adjacency), counts_apart(self.adjacency) / mu)
 
     @property
     def loss(self) -> Loss:
@@ -151,6 +152,10 @@ class NoisySums:
 
 def noisy_counts(counts: Reals, mu: float, adjacency: Adjacency) -> Reals:
     """Counts of disjoint sets with noise: one row is in one of them, and a replaced one in another."""
-    apart = 1.0 if adjacency is ADD_REMOVE else ROOT_TWO
+    apart = counts_apart(adjacency)
     released: Reals = Gaussian(sensitivity=apart, sigma=apart / mu * UP, adjacency=adjacency).release(counts)
     return released
+
+
+def counts_apart(adjacency: Adjacency) -> float:
+    return 1.0 if adjacency is ADD_REMOVE else ROOT_TWO

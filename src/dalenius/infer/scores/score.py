@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
@@ -42,6 +43,24 @@ class Score(ABC):
 
         (m,) for one outcome. For several, (m, r, k): f'' is the sum over r of root root^T.
         """
+
+    def bounded_slopes(self, u: Reals, y: Reals) -> Reals:
+        """Slopes over `steepest`, of norm 1 at most whatever `slopes` returns: what sums are made of."""
+        return _within_one(self.slopes(u, y) / self.steepest)
+
+    def bounded_roots(self, u: Reals, y: Reals) -> Reals:
+        """Roots over sqrt(sharpest), with squares that add up to 1 at most whatever `roots` returns."""
+        return _within_one(self.roots(u, y) / math.sqrt(self.sharpest))
+
+
+def _within_one(values: Reals) -> Reals:
+    """Each row alone; what is not a number is 0."""
+    values = np.nan_to_num(values, copy=False, posinf=1e100, neginf=-1e100)
+    if values.ndim == 1:
+        return np.asarray(np.clip(values, -1.0, 1.0, out=values))
+    flat = values.reshape(len(values), -1)
+    flat = flat / np.maximum(1.0, np.sqrt(np.einsum("ij,ij->i", flat, flat)))[:, None]
+    return np.asarray(flat.reshape(values.shape))
 
 
 @dataclass(frozen=True)
