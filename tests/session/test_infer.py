@@ -12,6 +12,7 @@ import pytest
 import dalenius as dp
 from dalenius.errors import BudgetExceeded, EngineFailed, InvalidParameter
 from dalenius.infer.on_tables.block_source import BlockSource
+from dalenius.infer.on_tables.spool import Spool
 from dalenius.session.inference import Inference
 from dalenius.session.ledger import Ledger
 from dalenius.tables.compute import exact
@@ -190,20 +191,22 @@ def test_nothing_is_read_when_it_does_not_fit(people: pd.DataFrame, monkeypatch:
         session(people, dp.GDP(0.5)).infer(HOW, COLUMNS, "pay")
 
 
-@pytest.mark.parametrize("step", [1, 2, 3])
-def test_an_engine_that_fails_in_some_step(
-    people: pd.DataFrame, step: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(("place", "step"), [(exact, 1), (Spool, 2), (Spool, 9)])
+def test_whatever_fails_in_whatever_step(
+    people: pd.DataFrame, place: Any, step: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """One constant error, the charge stays, and the ledger says that it happened."""
+    """The engine, or the disk: one constant error, the charge stays, and the ledger says that it happened."""
     asked = session(people, ledger=tmp_path / "ledger")
-    blocks, calls = exact.blocks, iter(range(1, 9))
+    name = "blocks" if place is exact else "__iter__"
+    original, calls = getattr(place, name), iter(range(1, 99))
 
     def fails(*arguments: Any) -> Any:
-        if next(calls) == step:
+        rehearsed = place is Spool and not arguments[0].shapes  # on no rows, before the charge
+        if not rehearsed and next(calls) == step:
             raise RuntimeError("secret")
-        return blocks(*arguments)
+        return original(*arguments)
 
-    monkeypatch.setattr(exact, "blocks", fails)
+    monkeypatch.setattr(place, name, fails)
     with pytest.raises(EngineFailed) as caught:
         asked.infer(HOW, COLUMNS, "pay")
     assert str(caught.value) == FAILED
