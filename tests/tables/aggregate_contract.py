@@ -73,6 +73,18 @@ def opened(data: pd.DataFrame) -> Source:
     return Source.open(data, schema=schema)
 
 
+@lru_cache
+def neighbours(adjacency: Adjacency) -> list[tuple[Source, Source]]:
+    """Three small tables and a neighbour of each, opened once for all aggregates."""
+    rng, pairs = np.random.default_rng(7), []
+    for _ in range(3):
+        own = frame(6, 3, rng).assign(id=lambda d: d["id"] + 10)
+        one, other = (frame(4, 1, rng) for _ in range(2))
+        here = pd.concat([own, other]) if adjacency is REPLACE_ONE else own
+        pairs.append((opened(here), opened(pd.concat([own, one]))))
+    return pairs
+
+
 def _never(facts: Any) -> Any:
     return dp.tables.Column(bounds=facts.bounds, categories=facts.categories, nulls="never")
 
@@ -116,14 +128,9 @@ class AggregateContract:
 
     @pytest.mark.parametrize("adjacency", [ADD_REMOVE, REPLACE_ONE])
     def test_no_neighbour_moves_a_measure_further_than_is_claimed(self, adjacency: Adjacency) -> None:
-        rng = np.random.default_rng(7)
-        for _ in range(3):
-            own = frame(6, 3, rng).assign(id=lambda d: d["id"] + 10)
-            one, other = (frame(4, 1, rng) for _ in range(2))
-            here = pd.concat([own, other]) if adjacency is REPLACE_ONE else own
-            there = pd.concat([own, one])
-            a, b = (exact.evaluate(source, self.query(source), UNIT) for source in map(opened, (here, there)))
-            query = self.query(opened(own))
+        for here, there in neighbours(adjacency):
+            query = self.query(here)
+            a, b = (exact.evaluate(source, query, UNIT) for source in (here, there))
             for measure in query.measures:
                 claimed = sensitivity(measure, UNIT, adjacency, groups(query) * measure.size)
                 moved = [int(d) for d in np.ravel(a[measure] - b[measure])]

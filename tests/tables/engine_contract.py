@@ -160,6 +160,13 @@ class EngineContract:
         """A table t(s) of 'a' and 'A', which a collation takes to be equal; None where there is no such thing."""
         return None
 
+    def roots(self, source: Source, asked: exact.Evaluation) -> int:
+        """Run the question; how many square roots the engine took."""
+        raise NotImplementedError("say how evaluations are counted in the engine")
+
+    computed: ClassVar[tuple[str, str]] = "y * y + y / (y + 1)", "z >= 0 AND z < 1e9"
+    """A column made of the computed column y, and a filter."""
+
     @property
     def engine(self) -> Engine:
         return KNOWN[self.name]
@@ -340,23 +347,27 @@ class EngineContract:
     def test_sums_at_their_limits(self, hold: Hold, size: int) -> None:
         """Exact, as a number or as text; clamped where the bounds say that it fits 64 bits."""
         most = 2**size - 1
-        for values in ([most] * 5, [-most] * 5, [most, -most, 1, None], [None], []):
-            data, options = hold(pa.table({"x": pa.array(values, pa.int64())}))
-            source = Source.open(data, **options)
-            pieces = self.engine.sum(source.rows["c0"], size)
-            statement = source.rows.aggregate(**{f"s{n}": piece for n, (piece, _) in enumerate(pieces)})
+        lists = [[most] * 5, [-most] * 5, [most, -most, 1, None, None], [None] * 5]
+        self.check_sums(hold, size, lists)
+        if size == 1:
+            self.check_sums(hold, size, [[]])
+
+    def check_sums(self, hold: Hold, size: int, lists: list[list[int | None]]) -> None:
+        """A column for each list."""
+        data, options = hold(pa.table({f"x{n}": pa.array(x, pa.int64()) for n, x in enumerate(lists)}))
+        with contextlib.closing(Source.open(data, **options)) as source:
+            pieces = [self.engine.sum(source.rows[f"c{n}"], size) for n in range(len(lists))]
+            named = {f"s{n}_{i}": x for n, parts in enumerate(pieces) for i, (x, _) in enumerate(parts)}
+            statement = source.rows.aggregate(**named)
             self.engine.check(statement, source.rows)
             (row,) = source.fetch(statement).to_pylist()
-            total, expected = 0, 0
-            for n, (_, power) in enumerate(pieces):
-                total += int(row[f"s{n}"]) * 2**power
-            for value in values:
-                expected += value or 0
-            assert total == (
-                max(-LIMIT, min(LIMIT, expected)) if fits(size) and len(pieces) == 1 else expected
-            )
-            assert [type(row[f"s{n}"]) for n in range(len(pieces))] in ([int] * len(pieces), [str])
-            source.close()
+        for n, (values, parts) in enumerate(zip(lists, pieces, strict=True)):
+            found = [row[f"s{n}_{i}"] for i in range(len(parts))]
+            total = builtins.sum(int(x) * 2**power for x, (_, power) in zip(found, parts, strict=True))
+            expected = builtins.sum(value or 0 for value in values)
+            clamped = fits(size) and len(parts) == 1
+            assert total == (max(-LIMIT, min(LIMIT, expected)) if clamped else expected)
+            assert [type(x) for x in found] in ([int] * len(parts), [str])
 
     def test_bounds_on_rows_are_met_exactly(self, hold: Hold) -> None:
         """Whatever is asked alone, in which an optimizer may see a rule of its own: units of 0 to 5 equal rows."""
@@ -374,6 +385,22 @@ class EngineContract:
                 ):
                     unit = Unit("who", max_rows=most, max_groups=most)
                     assert exact.evaluate(source, query, unit)[query.measures[0]].tolist() == [kept], most
+
+    def test_computed_columns_are_computed_once(self, hold: Hold) -> None:
+        """By each statement, for each row: however often other columns, filters, grids and bins mention them."""
+        rows = [{"who": f"u{n % 9}", "g": "ab"[n % 2], "x": float(n)} for n in range(40)]
+        given, options = hold(pa.Table.from_pylist(rows))
+        with contextlib.closing(Source.open(given, **options)) as source:
+            column, condition = self.computed
+            table = (
+                source.table(SCHEMA).with_columns(y="SQRT(x) + 1").with_columns(z=column).filter(condition)
+            )
+            binned = dp.histogram("z", bins=4, bounds=(0, 50))
+            query = table.group_by("g", keys=["a", "b"]).agg(
+                h=binned, m=mean("z", (0, 50)), f=mean("FLOOR(z + y)", (0, 9))
+            )
+            asked = exact.prepared(source, query, Unit("who", max_rows=3))
+            assert self.roots(source, asked) == len(rows) * 2  # sums are one statement, bins another
 
     def test_limbs_have_room_for_all_rows(self) -> None:
         assert LIMB + ROWS < 62

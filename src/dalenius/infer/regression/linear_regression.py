@@ -37,6 +37,8 @@ CURVES: dict[str, type[Huber] | type[PseudoHuber]] = {"huber": Huber, "pseudo_hu
 COUNT_SHARE = 0.01
 """Of mu^2, for the number of rows where that is not public."""
 EARLY_STEPS = (0.2, 0.3, 0.5)
+FLAT = 1e9
+"""A scale at which all residuals count in full: far from the root, rows with large ones are those that matter."""
 TOO_FEW = (
     "no interval: too few rows for this promise and so many coefficients, as can be said beforehand; use more rows, "
     "fewer columns or a weaker promise, or name public scales (x_scale=, y_scale=, scale=)."
@@ -234,14 +236,11 @@ class _Fitting:
             x_center = np.array([pairs[j][0] for j in range(columns)])
             x_scale = np.array([pairs[j][1] for j in range(columns)])
         y_center, y_scale = pairs.get(columns, (model.y_center or 0.0, model.y_scale or 1.0))
-        return Standard(
-            x_center,
-            x_scale,
-            1.0 if model.intercept else 0.0,
-            math.sqrt(self.size),
-            y_center if model.intercept else 0.0,
-            y_scale,
-        )
+        reach = math.sqrt(self.size)
+        if model.intercept:
+            return Standard(x_center, x_scale, 1.0, reach, y_center, y_scale)
+        # Without a constant nothing may be shifted: the size of values takes the place of their deviation.
+        return Standard(np.zeros(columns), np.hypot(x_center, x_scale), 0.0, reach, 0.0, math.hypot(y_center, y_scale))
 
     def _share(self, share: float) -> float:
         return self.mu * math.sqrt(share)
@@ -254,7 +253,7 @@ class _Fitting:
         plan, sums = self.plan, NoisySums(self.source.rows(self.standard), self.adjacency)
         start = np.zeros(self.size)
         far = self._curve(sums.residual_scale(start, self._share(plan.first_scale)))
-        bend = sums.release(start, far, bend_mu=self._share(plan.first_bend))
+        bend = sums.release(start, self._curve(FLAT), bend_mu=self._share(plan.first_bend))
         inverse = Curvature(bend.bend, bend.bend_sd).inverse
         near = averaged_steps(sums, far, start, inverse, self._share(plan.first_steps), EARLY_STEPS)
         if self.model.scale is not None:

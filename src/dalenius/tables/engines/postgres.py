@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from dalenius.errors import SourceError
 from dalenius.tables.engines import sqltext
 from dalenius.tables.engines.engine import Engine, builtin, wide_sum
+from dalenius.tables.engines.fences import fenced
 from dalenius.tables.engines.opened import Clean, Described, Opened, named_table, no_table
 from dalenius.tables.engines.place import Place, plain_name
 from dalenius.tables.facts.kinds import MOST
@@ -71,7 +72,6 @@ class Postgres(Engine):
         return isinstance(data, str | Path) and str(data).startswith(ADDRESSES)
 
     def open(self, data: Any, table: str | None, schema: Schema) -> Opened:
-        import ibis
         import psycopg
 
         called = named_table(table, "the address names a database")
@@ -83,7 +83,7 @@ class Postgres(Engine):
             raise SourceError(
                 f"no connection to PostgreSQL at {urlsplit(str(data)).hostname}; check address and password."
             )
-        backend = ibis.postgres.from_connection(connection)
+        backend = _own(connection)
         try:
             described = self.described(backend, sqltext.qualified(called))
         except psycopg.Error:
@@ -111,7 +111,7 @@ class Postgres(Engine):
         return Place("postgres", _server(info.host, info.port, info.dbname), plain_name(table, "public"))
 
     def adopted(self, backend: Any, sql: str) -> tuple[Any, Any]:
-        return backend, f"({sql})"
+        return _own(backend.con), f"({sql})"
 
     def described(self, backend: Any, relation: Any) -> list[Described]:
         """A domain is described as what it is made of."""
@@ -155,9 +155,8 @@ class Postgres(Engine):
             return set(columns) if cursor.execute(ANY_COLLATED).fetchall()[0][0] else set()
 
     def view(self, backend: Any, relation: Any, columns: Sequence[str], forms: Sequence[Clean]) -> Any:
-        # OFFSET 0 keeps the planner from writing each clean column out wherever the question mentions it.
         source = f"{relation} AS t({', '.join(columns)})" if columns else f"{relation} AS t"
-        query = f"SELECT {sqltext.selected(forms)} FROM {source} OFFSET 0"
+        query = f"SELECT {sqltext.selected(forms)} FROM {source}"
         return backend.sql(query, schema=sqltext.types(forms))
 
     def fetch(self, backend: Any, statement: Any) -> Any:
@@ -199,6 +198,23 @@ class Postgres(Engine):
 
     def sum(self, x: Any, size: int) -> list[tuple[Any, int]]:
         return wide_sum(x, size)
+
+
+def _own(connection: Any) -> Any:
+    """Ibis's way to a connection, with fences between queries; any other that uses it is not touched."""
+    import ibis.backends.postgres as theirs
+    from ibis.backends.sql.compilers.postgres import PostgresCompiler
+
+    class Compiler(PostgresCompiler):  # type: ignore[misc]
+        __slots__ = ()
+
+        def to_sqlglot(self, *arguments: Any, **options: Any) -> Any:
+            return fenced(super().to_sqlglot(*arguments, **options), offset=0)
+
+    class Backend(theirs.Backend):  # type: ignore[misc]
+        compiler = Compiler()
+
+    return Backend.from_connection(connection)
 
 
 def _bytes(text: Any) -> Any:

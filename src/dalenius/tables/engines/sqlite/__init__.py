@@ -147,7 +147,7 @@ class SQLite(Engine):
         # Not by AS t(...), which SQLite lacks; the name is no table's, which would be taken for a recursion.
         renamed = f"WITH {view}_raw({', '.join(columns)}) AS (SELECT * FROM {relation})"
         backend.con.execute(
-            f"CREATE TEMP VIEW {view} AS {renamed} SELECT {sqltext.selected(forms)} FROM {view}_raw"
+            f"CREATE TEMP VIEW {view} AS {renamed} SELECT {sqltext.selected(forms)} FROM {view}_raw LIMIT -1"
         )
         return backend.sql(f"SELECT * FROM temp.{view}", schema=sqltext.types(forms))
 
