@@ -20,10 +20,11 @@ from dalenius.core.arrays import Reals
 from dalenius.errors import InvalidParameter
 from dalenius.infer import inputs
 from dalenius.infer.promise import checked_guarantee, gaussian_mu
+from dalenius.infer.regression.methods import METHODS
 from dalenius.infer.regression.plan import plan
 from dalenius.infer.result import Result
 from dalenius.infer.scores.array_source import ArraySource
-from dalenius.infer.scores.averaged_newton import averaged_newton, averaged_steps
+from dalenius.infer.scores.averaged_newton import averaged_steps
 from dalenius.infer.scores.curvature import Curvature
 from dalenius.infer.scores.noisy_sums import NoisySums, noisy_counts
 from dalenius.infer.scores.sandwich import Fit
@@ -37,6 +38,8 @@ CURVES: dict[str, type[Huber] | type[PseudoHuber]] = {"huber": Huber, "pseudo_hu
 COUNT_SHARE = 0.01
 """Of mu^2, for the number of rows where that is not public."""
 EARLY_STEPS = (0.2, 0.3, 0.5)
+FLAT = 1e9
+"""A scale at which all residuals count in full: far from the root, rows with large ones are those that matter."""
 TOO_FEW = (
     "no interval: too few rows for this promise and so many coefficients, as can be said beforehand; use more rows, "
     "fewer columns or a weaker promise, or name public scales (x_scale=, y_scale=, scale=)."
@@ -68,6 +71,7 @@ class LinearRegression:
     adjacency: Adjacency = ADD_REMOVE
     intercept: bool = True
     loss_name: Literal["huber", "pseudo_huber"] = "huber"
+    method: str = "averaged_newton"
     knee: float = 1.345
     scale: float | None = None
     x_center: Numbers | None = None
@@ -80,10 +84,11 @@ class LinearRegression:
     def __post_init__(self) -> None:
         checked_guarantee(self.guarantee)
         checked_adjacency(self.adjacency)
-        if self.loss_name not in CURVES:
-            raise InvalidParameter.of(
-                "loss", f"loss is {checks.shown(self.loss_name)}; it must be one of {', '.join(CURVES)}."
-            )
+        for name, value, known in (("loss", self.loss_name, CURVES), ("method", self.method, METHODS)):
+            if not isinstance(value, str) or value not in known:
+                raise InvalidParameter.of(
+                    name, f"{name} is {checks.shown(value)}; it must be one of {', '.join(known)}."
+                )
         for name in ("knee", "scale", "y_scale"):
             if getattr(self, name) is not None:
                 object.__setattr__(self, name, checks.positive(name, getattr(self, name)))
@@ -162,9 +167,7 @@ class LinearRegression:
         InvalidParameter
             If settings do not fit the number of columns.
         """
-        x_center, x_scale = self._public_columns(source.columns)
-        fit = _Fitting(self, source, x_center, x_scale, rows)
-        return fit.result(names)
+        return fitting(self, source, rows).result(names)
 
     def _public_columns(self, columns: int) -> tuple[Reals | None, Reals | None]:
         if self.bounds is not None and len(self.bounds) != columns:
@@ -177,7 +180,7 @@ class LinearRegression:
         )
 
 
-class _Fitting:
+class Fitting:
     """One release, stage by stage; each stage sees what earlier ones released and nothing else."""
 
     def __init__(
@@ -234,13 +237,12 @@ class _Fitting:
             x_center = np.array([pairs[j][0] for j in range(columns)])
             x_scale = np.array([pairs[j][1] for j in range(columns)])
         y_center, y_scale = pairs.get(columns, (model.y_center or 0.0, model.y_scale or 1.0))
+        reach = math.sqrt(self.size)
+        if model.intercept:
+            return Standard(x_center, x_scale, 1.0, reach, y_center, y_scale)
+        # Without a constant nothing may be shifted: the size of values takes the place of their deviation.
         return Standard(
-            x_center,
-            x_scale,
-            1.0 if model.intercept else 0.0,
-            math.sqrt(self.size),
-            y_center if model.intercept else 0.0,
-            y_scale,
+            np.zeros(columns), np.hypot(x_center, x_scale), 0.0, reach, 0.0, math.hypot(y_center, y_scale)
         )
 
     def _share(self, share: float) -> float:
@@ -254,14 +256,15 @@ class _Fitting:
         plan, sums = self.plan, NoisySums(self.source.rows(self.standard), self.adjacency)
         start = np.zeros(self.size)
         far = self._curve(sums.residual_scale(start, self._share(plan.first_scale)))
-        bend = sums.release(start, far, bend_mu=self._share(plan.first_bend))
+        bend = sums.release(start, self._curve(FLAT), bend_mu=self._share(plan.first_bend))
         inverse = Curvature(bend.bend, bend.bend_sd).inverse
         near = averaged_steps(sums, far, start, inverse, self._share(plan.first_steps), EARLY_STEPS)
         if self.model.scale is not None:
             scale = self.model.scale / self.standard.y_scale
         else:
             scale = sums.residual_scale(near, self._share(plan.scale))
-        return averaged_newton(sums, self._curve(scale), near, self.mu, plan.main, self.count), scale
+        method, _ = METHODS[self.model.method]
+        return method(sums, self._curve(scale), near, self.mu, plan.main, self.count), scale
 
     def result(self, names: Sequence[str]) -> Result:
         fit, scale = self.fit()
@@ -269,11 +272,12 @@ class _Fitting:
         coefficients, covariance, degrees = fit.of(back)
         reason = TOO_FEW if not self.plan.feasible else "" if fit.clear else NOT_CLEAR
         knee = self.model.knee * scale * self.standard.y_scale
+        words = self.model.loss_name.replace("_", "-")
         return Result(
             [*names, "const"] if self.model.intercept else list(names),
             coefficients + shift,
             loss=self.model.loss,
-            method=f"robust linear regression ({self.model.loss_name.replace('_', '-')}), averaged noisy Newton steps",
+            method=f"robust linear regression ({words}), {METHODS[self.model.method][1]}",
             covariance=None if reason else covariance,
             df=None if reason else degrees,
             reason=reason,
@@ -281,6 +285,12 @@ class _Fitting:
             nobs_noisy=self.noisy,
             notes=[f"Residuals beyond {knee:.4g} and rows far from the centre weigh less."],
         )
+
+
+def fitting(model: LinearRegression, source: Source, rows: int | None = None) -> Fitting:
+    """A release that has begun: number of rows, plan and standardisation."""
+    x_center, x_scale = model._public_columns(source.columns)
+    return Fitting(model, source, x_center, x_scale, rows)
 
 
 def _one_each(name: str, values: Numbers, columns: int, check: Any) -> Reals:
@@ -301,6 +311,7 @@ def linear_regression(
     adjacency: Adjacency = ADD_REMOVE,
     intercept: bool = True,
     loss: Literal["huber", "pseudo_huber"] = "huber",
+    method: Literal["averaged_newton", "descent", "newton", "damped_newton"] = "averaged_newton",
     knee: float = 1.345,
     scale: float | None = None,
     x_center: Numbers | None = None,
@@ -335,6 +346,9 @@ def linear_regression(
         Whether to add a constant.
     loss
         "huber", or "pseudo_huber", which is smooth.
+    method
+        "averaged_newton", which has the shortest intervals, or one of the published methods of Avella-Medina, Bradshaw
+        and Loh (2023) with their variances corrected: "descent", "newton" and "damped_newton".
     knee
         Where the loss becomes a straight line, in standard deviations of the errors; 1.345 has 95 % of least squares'
         efficiency with normal ones.
@@ -377,6 +391,7 @@ def linear_regression(
         adjacency=adjacency,
         intercept=intercept,
         loss_name=loss,
+        method=method,
         knee=knee,
         scale=scale,
         x_center=x_center,

@@ -16,7 +16,7 @@ from dalenius.infer.scores.averaged_newton import Shares
 TYPICAL = 0.55
 """The curvature of a row, in standardised coordinates."""
 STANDS_OUT = 3.0
-"""How many times sd sqrt(p) the least eigenvalue must be expected to have for an interval to be tried."""
+"""How many times sd (sqrt(p) + 1) the least eigenvalue must be expected to have for an interval to be tried."""
 
 
 @dataclass(frozen=True)
@@ -51,10 +51,10 @@ def plan(
     columns_share = min(0.2, double * columns * (25 / power) ** 2) if columns else 0.0
     counts_share = min(0.15, max(double / 2 * (25 / power) ** 2, 0.004))
     left = 1 - columns_share - counts_share * (1 if scale_known else 2)
-    # sd sqrt(p)/(TYPICAL n) of a curvature released with all that is left
-    noise = size**1.5 * math.sqrt(double / 2) / (TYPICAL * power * math.sqrt(left))
+    # sd (sqrt(p) + 1)/(TYPICAL n) of a curvature released with all that is left
+    noise = size * (math.sqrt(size) + 1) * math.sqrt(double / 2) / (TYPICAL * power * math.sqrt(left))
     least = (STANDS_OUT * noise) ** 2
-    bend = min(0.3, max(3 * least, 0.05))
+    bend = min(0.3, max(6 * least, 0.08))
     early = min(0.06, max(0.2 * bend, 0.03))
     steps = min(0.2, max(0.1, 0.6 * bend))
     square = min(0.1, max(bend / 2, 0.04))

@@ -49,7 +49,7 @@ class ArraySource(Source):
         return found
 
     def rows(self, standard: Standard) -> ArrayRows:
-        return ArrayRows(self, standard)
+        return ArrayRows.of(self, standard)
 
     def _whole(self, part: slice) -> Array:
         whole = np.isfinite(self.responses[part])
@@ -62,30 +62,33 @@ class ArraySource(Source):
 class ArrayRows(Rows):
     """Rows rounded once and kept as single-precision floats, which hold whole numbers up to 2^24."""
 
-    def __init__(self, source: ArraySource, standard: Standard) -> None:
-        self.standard = standard
-        n, size = len(source.responses), standard.size
-        self.table = np.empty((n, size), dtype=np.float32)
-        self.weights = np.empty(n)
-        self.labels = np.empty(n)
-        self.present = np.empty(n, dtype=bool)
+    def __init__(self, standard: Standard, table: Array, weights: Reals, labels: Reals) -> None:
+        self.standard, self.table, self.weights, self.labels = standard, table, weights, labels
+        n, size = table.shape
+        self.present = table.any(axis=1)
+        self.space = np.empty((min(n, PASS), size))
+        # u = Z.theta times this: exact products first, then what is done to each row alone
+        self.stretch = standard.reach / MOST / weights
+        wide = (n + 1) * 4.0 ** (ROW_BITS + 1) >= 2.0**62
+        self.integers = object if wide else np.int64
+
+    @classmethod
+    def of(cls, source: ArraySource, standard: Standard) -> ArrayRows:
+        n = len(source.responses)
+        table = np.empty((n, standard.size), dtype=np.float32)
+        weights, labels = np.empty(n), np.empty(n)
         for start in range(0, n, PASS):
             part = slice(start, start + PASS)
-            rows, self.weights[part] = standard.weighted(source.features[part])
+            rows, weights[part] = standard.weighted(source.features[part])
             y = standard.responses(source.responses[part])
             odd = ~np.isfinite(y)
             if odd.any():
                 rows[odd], y[odd] = 0.0, 0.0
-            self.labels[part] = y
+            labels[part] = y
             rows *= MOST / standard.reach
             np.rint(rows, out=rows)
-            self.table[part] = rows
-            self.present[part] = rows.any(axis=1)
-        self.space = np.empty((min(n, PASS), size))
-        # u = Z.theta times this: exact products first, then what is done to each row alone
-        self.stretch = standard.reach / MOST / self.weights
-        wide = (n + 1) * 4.0 ** (ROW_BITS + 1) >= 2.0**62
-        self.integers = object if wide else np.int64
+            table[part] = rows
+        return cls(standard, table, weights, labels)
 
     def totals(
         self, theta: Reals, score: Score, *, want_score: bool, want_bend: bool, want_square: bool

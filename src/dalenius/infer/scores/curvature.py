@@ -39,5 +39,5 @@ class Curvature:
 
     @property
     def clear(self) -> bool:
-        """Whether the least eigenvalue stands out: from 2 sd sqrt(p) on, where the largest one of the noise lies."""
-        return bool(self.eigen[0][0] >= 2 * self.floor)
+        """Whether the least eigenvalue stands out of the noise, whose largest one is about 2 sd sqrt(p)."""
+        return bool(self.eigen[0][0] >= 2 * self.floor + 1.5 * self.sd)
