@@ -34,6 +34,29 @@ from dalenius.infer.scores.source import Standard
 class MEstimate(GeneralizedLinearModel):
     """The settings of `m_estimate`, its cost, and its release; see there.
 
+    Parameters
+    ----------
+    guarantee
+        The promise: GDP, ZCDP, ApproxDP or RDP.
+    adjacency
+        `ADD_REMOVE`, or `REPLACE_ONE` with a public number of rows.
+    intercept
+        Whether to add a constant.
+    x_center, x_scale
+        Typical values and deviations of the columns, if public: one number for all, or one for each.
+    bounds
+        (lowest, highest) of each column, as guides to find its centre and scale.
+    slope
+        The derivative of the loss: a function, or "log_cosh" or "pseudo_huber".
+    outcomes
+        The values that y can have, for slope(u, y); None for a loss of residuals.
+    scale
+        The unit of residuals, if public.
+    y_center, y_scale
+        A typical value and deviation of the response, if public.
+    y_bounds
+        (lowest, highest) of the response, as a guide to find them.
+
     Examples
     --------
     >>> import dalenius as dp

@@ -28,6 +28,21 @@ MOST = 10_000
 class PoissonRegression(GeneralizedLinearModel):
     """The settings of `poisson_regression`, its cost, and its release; see there.
 
+    Parameters
+    ----------
+    guarantee
+        The promise: GDP, ZCDP, ApproxDP or RDP.
+    adjacency
+        `ADD_REMOVE`, or `REPLACE_ONE` with a public number of rows.
+    intercept
+        Whether to add a constant.
+    x_center, x_scale
+        Typical values and deviations of the columns, if public: one number for all, or one for each.
+    bounds
+        (lowest, highest) of each column, as guides to find its centre and scale.
+    most
+        Counts beyond this are taken for it; public.
+
     Examples
     --------
     >>> import numpy as np, dalenius as dp
