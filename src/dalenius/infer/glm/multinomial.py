@@ -45,7 +45,7 @@ class MultinomialRegression(GeneralizedLinearModel):
 
     classes: Sequence[Any]
     word = "multinomial regression"
-    stands_out = 3.0
+    stands_out = 2.5
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "classes", checked_classes(self.classes, 3, 10))

@@ -55,7 +55,7 @@ class PoissonRegression(GeneralizedLinearModel):
 
     most: int
     word = "Poisson regression"
-    stands_out, nearest = 3.0, 0.3
+    stands_out, nearest = 2.5, 0.3
     steps = FarSteps(scores=(0.03, 0.04, 0.06), bends=(0.04, 0.03, 0.04))
 
     def __post_init__(self) -> None:

@@ -39,6 +39,8 @@ WEIGHTED = 0.55
 """About what weights leave of the curvature in standardised coordinates: a guess, for planning alone."""
 LEAST_BEND, MOST_BEND, SQUARE = 0.12, 0.4, 0.12
 """Shares of the last steps' mu^2 for curvature and squared scores; the rest is for the steps."""
+PLENTY = 32 / 9
+"""How many times the least share the curvature gets where there is enough: then it has 1.9 times the least precision."""
 TOO_FEW = (
     "too few rows for this promise and so many coefficients, as can be said beforehand; use more rows, fewer columns "
     "or a weaker promise, or name public centres and scales (x_center=, x_scale=)."
@@ -62,7 +64,7 @@ class GeneralizedLinearModel(ABC):
 
     word: ClassVar[str]
     """What the model is called in results."""
-    stands_out: ClassVar[float] = 2.0
+    stands_out: ClassVar[float] = 1.5
     """How many times the largest eigenvalue of the noise, 2 sd sqrt(p), the least curvature is expected to have."""
     nearest: ClassVar[float] = 0.8
     """How much noise the last steps may start with, in standardised coordinates, before the loss bends too much."""
@@ -213,7 +215,7 @@ class GeneralizedLinearModel(ABC):
         near = self.steps.taken(sums, far, start, mu * math.sqrt(self.steps.share))
         mu *= math.sqrt(1 - self.steps.share)
         least = (self.stands_out * 2 * math.sqrt(size) * sums.bend_sd(score, mu) / expected) ** 2
-        bend = min(MOST_BEND, max(2 * least, LEAST_BEND))
+        bend = min(MOST_BEND, max(PLENTY * least, LEAST_BEND))
         main = Shares(bend, 1 - bend - SQUARE, SQUARE)
         fit = averaged_newton(sums, score, near, mu, main, count)
         back, shift = standard.original()
