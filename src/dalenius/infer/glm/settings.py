@@ -40,7 +40,7 @@ WEIGHTED = 0.55
 LEAST_BEND, MOST_BEND, SQUARE = 0.12, 0.4, 0.12
 """Shares of the last steps' mu^2 for curvature and squared scores; the rest is for the steps."""
 PLENTY = 32 / 9
-"""How many times the least share the curvature gets where there is enough: then it has 1.9 times the least precision."""
+"""How many times the least share the curvature gets where there is enough: 1.9 times the least precision."""
 TOO_FEW = (
     "too few rows for this promise and so many coefficients, as can be said beforehand; use more rows, fewer columns "
     "or a weaker promise, or name public centres and scales (x_center=, x_scale=)."
