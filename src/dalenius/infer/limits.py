@@ -115,7 +115,7 @@ class Curve(Limits):
     A test is a function, which cannot be written down: what is looked at, before any writing too, are its limits at
     `ALPHAS`, found when they are first needed. So a result is the same before and after it was saved. Between two
     levels limits are on a straight line in the normal quantile of alpha, which is exact for normal and near for all
-    smooth laws; at alpha = 1 they are the estimate. Below the least alpha nothing is known, and asking for it is an error.
+    smooth laws; at alpha = 1 they are the estimate. Below the least alpha nothing is known, and asking is an error.
     """
 
     alphas: Reals
