@@ -442,7 +442,7 @@ def picture(cells: dict[str, Cell], path: Path) -> None:
         axis.spines[["top", "right"]].set_visible(False)
         axis.tick_params(labelsize=8)
     axes[0].set_ylabel("coverage, %", fontsize=9)
-    axes[0].text(230, 72, "blue: with the noise\nred: ignoring it\nfull: mu = 0.25, pale: mu = 1", fontsize=7)
+    axes[0].text(230, 10, "blue: with the noise\nred: ignoring it\nfull: mu = 0.25, pale: mu = 1", fontsize=7)
     axes[0].set_ylim(0, 102)
     figure.savefig(path, dpi=150)
 
