@@ -5,6 +5,8 @@ what is done is kept in DIR, and a run that was stopped goes on from there.
 
 python -m experiments NAME [--data DIR] [--seeds N], for adaptive_median, infer_simulation, noisy_max, ops_ptr,
 pate_ptr and privacy_reports: writes the page of that name, such as NOISY_MAX.md, and its picture.
+python -m experiments NAME [--data DIR] [--seeds N], for adaptive_median, infer_glm, noisy_max, ops_ptr, pate_ptr and
+privacy_reports: writes the page of that name, such as NOISY_MAX.md, and its picture.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ from experiments import (
     coverage,
     infer_regression,
     infer_simulation,
+    infer_glm,
     noisy_max,
     ops_ptr,
     pate_ptr,
@@ -35,6 +38,7 @@ ALONE = {
     "adaptive_median": adaptive_median.main,
     "infer_regression": infer_regression.main,
     "infer_simulation": infer_simulation.main,
+    "infer_glm": infer_glm.main,
     "noisy_max": noisy_max.main,
     "ops_ptr": ops_ptr.main,
     "pate_ptr": pate_ptr.main,
