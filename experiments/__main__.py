@@ -3,7 +3,7 @@
 python -m experiments coverage [--replicates N] [--jobs N] [--keep DIR]: writes experiments/COVERAGE.md; with --keep,
 what is done is kept in DIR, and a run that was stopped goes on from there.
 
-python -m experiments NAME [--data DIR] [--seeds N], for adaptive_median, noisy_max, ops_ptr, pate_ptr and
+python -m experiments NAME [--data DIR] [--seeds N], for adaptive_median, infer_tests, noisy_max, ops_ptr, pate_ptr and
 privacy_reports: writes the page of that name, such as NOISY_MAX.md, and its picture.
 """
 
@@ -17,6 +17,7 @@ from experiments import (
     bounds,
     classification,
     coverage,
+    infer_tests,
     noisy_max,
     ops_ptr,
     pate_ptr,
@@ -31,6 +32,7 @@ USUAL = HERE.parent.parent / "shared" / "data"
 PARTS = ("classification", "bounds", "regression", "slopes")
 ALONE = {
     "adaptive_median": adaptive_median.main,
+    "infer_tests": infer_tests.main,
     "noisy_max": noisy_max.main,
     "ops_ptr": ops_ptr.main,
     "pate_ptr": pate_ptr.main,

@@ -96,7 +96,7 @@ def rejected(name: str, promise: Any, adjacency: Any, replicates: int = 2000, fa
 @pytest.mark.parametrize("name", EVERY)
 def test_size(name: str, promise: Any, adjacency: Any) -> None:
     """At most 5 %, beyond four standard errors."""
-    number = {"binomial": 120, "two distances": 300, "distance": 600}.get(name, 2000)
+    number = {"binomial": 40, "two distances": 300, "distance": 600}.get(name, 2000)
     assert rejected(name, promise, adjacency, number) <= 0.05 + 4 * math.sqrt(0.05 * 0.95 / number)
 
 

@@ -5,13 +5,14 @@ of rows; ties count 0, which is the midrank rule.
 
     Mann-Whitney     C = sum over i, j of sign(x_i - y_j) = 2 U - n m
     signed ranks     W = sum over i <= j of sign(x_i + x_j) = sum of sign(x_i) rank(|x_i|)
-    Kruskal-Wallis   C_g = sum over i in g, all j, of sign(z_i - z_j) = sum over g of (2 rank - N - 1)
+    Kruskal-Wallis   A = sum over g of |C_g|,   C_g = sum over i in g, all j, of sign(z_i - z_j)
 
 Sensitivity. Replacing one x changes m signs of C, each by 2 at most: 2 m, and 2 max(n, m) for either sample. Of W it
-changes n signs: 2 n. A record z added to group a changes C_a by -sum over g <> a of t_g and the others by t_g, where
-|t_g| <= n_g (within a group signs cancel): with N - 1 others, l1 at most 2 (N - 1) and l2 at most sqrt(2) (N - 1);
-replacing one is taking it out and putting one in: twice that. (Couch, Kazan, Shi, Bray and Groce 2019, "Differentially Private Nonparametric
-Hypothesis Testing", have 2 max(n, m) and 2 n too, for replacement. For Kruskal-Wallis they release a single number.)
+changes n signs: 2 n. A record z put into group a among N - 1 others changes C_a by -sum over g <> a of t_g and the
+others by t_g, where |t_g| <= n_g (within a group signs cancel): A moves by 2 (N - 1) at most, and by 4 (N - 1) for
+replacing one, which is taking one out and putting one in. (Couch, Kazan, Shi, Bray and Groce 2019, "Differentially
+Private Nonparametric Hypothesis Testing", have the same for replacement: 2 max(n, m), 2 n, and 8 for 2 (N - 1) A /
+N^2. With one number to release, A sees more than the sum of squares of Kruskal and Wallis.)
 
 Under ADD_REMOVE the numbers of rows are released first, with noise, and rounded up they are limits: of more rows than
 that, so many are used, drawn at random. Adding a record then adds it to those used, or puts it in the place of
@@ -33,7 +34,6 @@ from typing import Any
 import numpy as np
 from numpy.random import Generator
 from scipy import stats
-from scipy.linalg import helmert
 
 from dalenius.calculus.guarantees import Guarantee
 from dalenius.calculus.loss import Loss
@@ -263,8 +263,8 @@ class KruskalWallisTest(HypothesisTest):
 
     @cached_property
     def unit(self) -> Part:
-        """Noise for vectors that one record moves by 4 in l1 norm and 2 sqrt(2) in l2 norm."""
-        return part(self.guarantee, 1 - ROWS, Moved(4.0, 2 * math.sqrt(2)), self.adjacency)
+        """Noise for a number that one record moves by 4."""
+        return part(self.guarantee, 1 - ROWS, Moved(4.0, 4.0), self.adjacency)
 
     @cached_property
     def loss(self) -> Loss:
@@ -286,8 +286,8 @@ class KruskalWallisTest(HypothesisTest):
         most = self._most(counts, len(values))
         noise = stretched(self.unit, max(most - 1, 1))
         used = some(np.arange(len(values)), most)
-        signs = group_signs(values[used], places[used], k)
-        return {"counts": counts, "limit": most, "signs": noise.release(signs.astype(np.float64))}
+        signs = int(np.abs(group_signs(values[used], places[used], k)).sum())
+        return {"counts": counts, "limit": most, "signs": noise.release(signs)}
 
     def _most(self, counts: Reals, rows: int) -> int:
         if self.adjacency is REPLACE_ONE:
@@ -296,9 +296,9 @@ class KruskalWallisTest(HypothesisTest):
 
     def judge(self, released: Released) -> TestResult:
         counts, most = np.asarray(released["counts"]), int(released["limit"])
-        signs = np.asarray(released["signs"])
-        statistic = float(self._statistic(signs[None], counts[None], np.array([float(most)]))[0])
-        simulated = self._null(reference.generator(counts, signs), counts, float(most), reference.REPLICATES)
+        statistic = float(released["signs"])
+        generator = reference.generator(counts, [statistic])
+        simulated = self._null(generator, counts, float(most), reference.REPLICATES)
         return TestResult(
             self.method,
             f"the {len(self.levels)} groups are from one population",
@@ -308,29 +308,16 @@ class KruskalWallisTest(HypothesisTest):
             released=released,
         )
 
-    def _cov(self, counts: Reals, total: Reals) -> Reals:
-        """Of the sums of signs: the released numbers of rows, made to add up to `total`."""
-        size = np.maximum(counts, 0.5)
-        size = size / size.sum(axis=1, keepdims=True) * total[:, None]
-        inner = total[:, None, None] * size[:, :, None] * np.eye(size.shape[1])
-        return np.asarray((total + 1)[:, None, None] / 3 * (inner - size[:, :, None] * size[:, None, :]))
-
-    def _statistic(self, signs: Reals, counts: Reals, most: Reals) -> Reals:
-        basis = helmert(signs.shape[1]).T
-        noise = self.unit.law.variance * np.maximum(most - 1, 1.0) ** 2
-        cov = basis.T @ self._cov(counts, most) @ basis + noise[:, None, None] * np.eye(basis.shape[1])
-        z = signs @ basis
-        return np.asarray((z * np.linalg.solve(cov, z[..., None])[..., 0]).sum(axis=1))
-
     def _null(self, generator: Generator, counts: Reals, most: float, replicates: int) -> Reals:
-        """Sums of signs are normal, of groups of the released sizes."""
-        k = len(counts)
-        many, limit = np.tile(counts, (replicates, 1)), np.full(replicates, most)
-        values, vectors = np.linalg.eigh(self._cov(counts[None], limit[:1])[0])
+        """Sums of signs are normal, of groups of the released sizes, made to add up to the limit."""
+        size = np.maximum(counts, 0.5)
+        size = size / size.sum() * most
+        cov = (most + 1) / 3 * (most * np.diag(size) - np.outer(size, size))
+        values, vectors = np.linalg.eigh(cov)
         root = vectors * np.sqrt(np.maximum(values, 0.0))
-        signs = generator.standard_normal((replicates, k)) @ root.T
-        signs = signs + drawn(self.unit.law, generator, signs.shape) * max(most - 1, 1.0)
-        return self._statistic(signs, many + drawn(self.of_counts.law, generator, many.shape), limit)
+        signs = generator.standard_normal((replicates, len(size))) @ root.T
+        noise = drawn(self.unit.law, generator, (replicates,)) * max(most - 1, 1.0)
+        return np.asarray(np.abs(signs).sum(axis=1) + noise)
 
     def simulated_pvalues(
         self, n: int, replicates: int, generator: Generator, private: bool, **effect: Any
@@ -356,13 +343,12 @@ class KruskalWallisTest(HypothesisTest):
         if not private:
             h = 3 / (k * size * (k * size + 1.0)) * (np.array(found) ** 2 / size).sum(axis=1)
             return np.asarray(stats.chi2.sf(h, k - 1))
-        signs = (
-            np.array(found) + drawn(self.unit.law, generator, counts.shape) * np.maximum(most - 1, 1)[:, None]
-        )
-        real = self._statistic(signs, noisy, most)
-        return reference.pvalues(
-            real, self._null(generator, counts[0], float(np.median(most)), max(replicates, 2000))
-        )
+        noise = drawn(self.unit.law, generator, (replicates,)) * np.maximum(most - 1, 1.0)
+        real, p = np.abs(np.array(found)).sum(axis=1) + noise, np.empty(replicates)
+        for limit in np.unique(most):
+            simulated = self._null(generator, counts[0], float(limit), 2000)
+            p[most == limit] = reference.pvalues(real[most == limit], simulated)
+        return p
 
 
 def mann_whitney_test(
