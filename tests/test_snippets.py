@@ -4,7 +4,8 @@ In a Markdown file,
 
 - ```python blocks run in order in one namespace, which is fresh for each file;
 - in ```console blocks every line `$ dalenius ...` must exit 0, and where output is printed below it,
-  that must be its output (runs of white space count as one space); other commands are not run;
+  that must be its output (runs of white space count as one space); other commands are not run. Those of README.md are
+  processes of their own; those of other pages run inside of this one, which spares it the imports;
 - blocks of any other kind are left alone, but a Python snippet under another name is an error:
   it would never be run.
 """
@@ -19,11 +20,14 @@ import subprocess
 import sys
 import textwrap
 import traceback
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
+
+from dalenius.cli.main import app
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -135,9 +139,38 @@ def commands(block: Block) -> Iterator[tuple[str, str]]:
         yield command, "\n".join(output)
 
 
-def run_console(page: Path, program: tuple[str, ...] = DALENIUS) -> int:
+TERMINAL = {"COLUMNS": "100", "NO_COLOR": "1", "TERM": "dumb", "PYTHONIOENCODING": "utf-8"}
+
+Run = Callable[[list[str]], tuple[int, str, str]]
+"""The words after `dalenius` to an exit code, what is printed, and complaints."""
+
+
+def started(*program: str) -> Run:
+    """A process for each command."""
+
+    def run(words: list[str]) -> tuple[int, str, str]:
+        env = os.environ | TERMINAL
+        done = subprocess.run(
+            [*program, *words],
+            env=env,
+            capture_output=True,
+            text=True,
+            encoding="utf-8",
+            timeout=TIMEOUT,
+        )
+        return done.returncode, done.stdout, done.stderr
+
+    return run
+
+
+def called(words: list[str]) -> tuple[int, str, str]:
+    """The program in this process."""
+    done = CliRunner().invoke(app, words, env=TERMINAL, prog_name="dalenius")
+    return done.exit_code, done.stdout, done.stderr
+
+
+def run_console(page: Path, run: Run) -> int:
     """Run the `$ dalenius` commands of a page and compare their output; how many there were."""
-    env = os.environ | {"COLUMNS": "100", "NO_COLOR": "1", "TERM": "dumb", "PYTHONIOENCODING": "utf-8"}
     count = 0
     for block in blocks(page):
         if block.language != "console":
@@ -150,18 +183,11 @@ def run_console(page: Path, program: tuple[str, ...] = DALENIUS) -> int:
             where = f"`{command}` at {page.name}:{block.line}"
             if set(words) & {"|", ">", ">>", "<", "&&", "||", ";"}:
                 raise SnippetError(f"{where}: only plain commands are run, no shell syntax")
-            run = subprocess.run(
-                [*program, *words[1:]],
-                env=env,
-                capture_output=True,
-                text=True,
-                encoding="utf-8",
-                timeout=TIMEOUT,
-            )
-            if run.returncode != 0:
-                raise SnippetError(f"{where} exited {run.returncode}:\n{run.stdout}{run.stderr}")
-            if printed.strip() and printed.split() != run.stdout.split():
-                raise SnippetError(f"{where} printed\n{run.stdout}\nbut the page says\n{printed}")
+            code, told, complaints = run(words[1:])
+            if code != 0:
+                raise SnippetError(f"{where} exited {code}:\n{told}{complaints}")
+            if printed.strip() and printed.split() != told.split():
+                raise SnippetError(f"{where} printed\n{told}\nbut the page says\n{printed}")
     return count
 
 
@@ -200,7 +226,7 @@ def test_python_snippets(page: Path) -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=_name)
 def test_console_snippets(page: Path) -> None:
-    run_console(page)
+    run_console(page, started(*DALENIUS) if page.name == "README.md" else called)
 
 
 def test_examples() -> None:
@@ -219,11 +245,11 @@ class TestTheRunner:
         return path
 
     @staticmethod
-    def echo(folder: Path) -> tuple[str, ...]:
+    def echo(folder: Path) -> Run:
         """A stand-in for `dalenius` that prints its arguments and fails when told to."""
         script = folder / "echo.py"
         script.write_text("import sys\nprint(*sys.argv[1:], sep='  ')\nsys.exit('fail' in sys.argv)\n")
-        return (sys.executable, str(script))
+        return started(sys.executable, str(script))
 
     def test_blocks_share_a_namespace(self, tmp_path: Path) -> None:
         page = self.page(

@@ -1,6 +1,25 @@
 """Statistics on private data: estimates with intervals, and tests, that allow for the noise they were given."""
 
 from dalenius.core.exports import exported
+from dalenius.infer.estimates.contingency import contingency as contingency
+from dalenius.infer.estimates.correlation import correlation as correlation
+from dalenius.infer.estimates.difference import difference_of_means as difference_of_means
+from dalenius.infer.estimates.mean import mean as mean
+from dalenius.infer.estimates.proportion import proportion as proportion
+from dalenius.infer.estimates.quantiles import median as median
+from dalenius.infer.estimates.quantiles import quantiles as quantiles
+from dalenius.infer.estimates.spread import std as std
+from dalenius.infer.estimates.spread import variance as variance
+from dalenius.infer.glm.logistic import LogisticRegression as LogisticRegression
+from dalenius.infer.glm.logistic import logistic_regression as logistic_regression
+from dalenius.infer.glm.m_estimate import MEstimate as MEstimate
+from dalenius.infer.glm.m_estimate import m_estimate as m_estimate
+from dalenius.infer.glm.model_coefficients import ModelCoefficients as ModelCoefficients
+from dalenius.infer.glm.model_coefficients import coefficients as coefficients
+from dalenius.infer.glm.multinomial import MultinomialRegression as MultinomialRegression
+from dalenius.infer.glm.multinomial import multinomial_regression as multinomial_regression
+from dalenius.infer.glm.poisson import PoissonRegression as PoissonRegression
+from dalenius.infer.glm.poisson import poisson_regression as poisson_regression
 from dalenius.infer.hypotheses.anova import AnovaTest as AnovaTest
 from dalenius.infer.hypotheses.anova import anova as anova
 from dalenius.infer.hypotheses.binomial import BinomialTest as BinomialTest
@@ -36,6 +55,26 @@ from dalenius.infer.hypotheses.ranks import kruskal_wallis_test as kruskal_walli
 from dalenius.infer.hypotheses.ranks import mann_whitney_test as mann_whitney_test
 from dalenius.infer.hypotheses.ranks import signed_rank_test as signed_rank_test
 from dalenius.infer.hypotheses.result import TestResult as TestResult
+from dalenius.infer.influence.functions import gross_error_sensitivity as gross_error_sensitivity
+from dalenius.infer.influence.functions import influence_function as influence_function
+from dalenius.infer.influence.functions import sensitivity_curve as sensitivity_curve
+from dalenius.infer.influence.huber_location import LocalHuberLocation as LocalHuberLocation
+from dalenius.infer.influence.location import HuberLocation as HuberLocation
+from dalenius.infer.influence.location import huber_location as huber_location
+from dalenius.infer.local_model.estimates import local_linear_regression as local_linear_regression
+from dalenius.infer.local_model.estimates import local_location as local_location
+from dalenius.infer.local_model.estimates import local_logistic_regression as local_logistic_regression
+from dalenius.infer.local_model.randomized_response import randomized_response as randomized_response
+from dalenius.infer.regression.linear_regression import LinearRegression as LinearRegression
+from dalenius.infer.regression.linear_regression import linear_regression as linear_regression
 from dalenius.infer.result import Result as Result
+from dalenius.infer.simulation import models as models
+from dalenius.infer.simulation.bootstrap import bootstrap as bootstrap
+from dalenius.infer.simulation.model import Model as Model
+from dalenius.infer.simulation.model import SimulationModel as SimulationModel
+from dalenius.infer.simulation.posterior import calibration_ranks as calibration_ranks
+from dalenius.infer.simulation.posterior import posterior as posterior
+from dalenius.infer.simulation.repro import repro_samples as repro_samples
+from dalenius.infer.simulation.repro import repro_test as repro_test
 
 __all__ = exported(globals())

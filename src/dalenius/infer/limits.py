@@ -44,6 +44,10 @@ class Limits(ABC):
         """The least alpha at which 0 is outside the limits, of each estimate."""
 
     @abstractmethod
+    def of_alike(self, rows: int) -> Limits:
+        """Those that hold where up to so many rows may be alike, as those of one person."""
+
+    @abstractmethod
     def record(self) -> dict[str, JSON]:
         """In words."""
 
@@ -87,6 +91,10 @@ class Wald(Limits):
         normal = np.isinf(self.degrees)
         df = np.where(normal, 1.0, self.degrees)
         return np.asarray(2 * np.where(normal, ndtr(-t), stdtr(df, -t)))
+
+    def of_alike(self, rows: int) -> Wald:
+        """The square of a sum of m scores is at most m times the sum of their squares."""
+        return Wald(self.covariance * rows, self.degrees)
 
     def _quantile(self, share: float) -> Reals:
         normal = np.isinf(self.degrees)
@@ -159,6 +167,11 @@ class Curve(Limits):
         least = np.array([_first_within(z, a, b) for a, b in zip(low.T, high.T, strict=True)])
         return np.asarray(np.maximum(2 * ndtr(-least), self.alphas[-1]))
 
+    def of_alike(self, rows: int) -> NoLimits:
+        return NoLimits(
+            len(self.bse), f"no interval: up to {rows} rows may be alike, and the test takes none to be."
+        )
+
     def _extended(self, params: Reals) -> tuple[Reals, Reals, Reals]:
         """With the estimates at alpha = 1; limits hold them, or the nearer of the two is moved there."""
         z = np.concatenate(([0.0], -ndtri(self.alphas / 2)))
@@ -200,6 +213,9 @@ class NoLimits(Limits):
 
     def pvalues(self, params: Reals) -> Reals:
         return np.full(self.k, np.nan)
+
+    def of_alike(self, rows: int) -> NoLimits:
+        return self
 
     def record(self) -> dict[str, JSON]:
         return {"kind": self.tag, "number": self.k, "reason": self.reason}

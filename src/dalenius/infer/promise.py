@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
+
 from dalenius.calculus import losses
 from dalenius.calculus.calibrate import calibrate
-from dalenius.calculus.guarantees import Guarantee
+from dalenius.calculus.guarantees import GDP, Guarantee, PureDP
 from dalenius.errors import CannotMeet, InvalidParameter
 
 
@@ -36,3 +38,14 @@ def gaussian_mu(guarantee: object, method: str = "this estimate") -> float:
             "ApproxDP(epsilon, delta)."
         )
     return (1 - 1e-9) / calibrate(lambda sigma: losses.gaussian(sigma), promise)
+
+
+def part(guarantee: object, share: float) -> Guarantee:
+    """The promise that a part of a release keeps; parts whose shares add up to 1 keep the whole promise together.
+
+    Epsilons add up for PureDP, squares of mu for all others.
+    """
+    epsilon = pure_epsilon(guarantee)
+    if epsilon is not None:
+        return PureDP(epsilon * share * (1 - 1e-12))
+    return GDP(gaussian_mu(guarantee) * math.sqrt(share) * (1 - 1e-12))

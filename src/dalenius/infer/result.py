@@ -204,6 +204,30 @@ class Result:
 
         return html(self, 0.05)
 
+    def for_units(self, loss: Loss, rows: int) -> Result:
+        """The same estimates where a unit is protected that has several rows, which may be alike.
+
+        Parameters
+        ----------
+        loss
+            What the release cost a unit.
+        rows
+            How many rows a unit has at most.
+
+        Returns
+        -------
+        Result
+            With the variances of estimates taken so many times, which is enough however alike the rows of a unit are;
+            without an interval where that comes from a test.
+        """
+        notes = self.notes
+        if rows > 1:
+            notes = (*notes, f"Up to {rows} rows of a unit may be alike: variances are taken {rows} times.")
+        result = Result.__new__(Result)
+        limits = self._limits if rows == 1 else self._limits.of_alike(rows)
+        result._set(self.names, self.params, loss, self.method, limits, self.nobs, self.nobs_noisy, notes)
+        return result
+
     def to_json(self) -> str:
         """The result as text to keep: tags, exact numbers and a version (docs/record-format.md).
 

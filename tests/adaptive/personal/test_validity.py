@@ -23,6 +23,7 @@ from dalenius.adaptive.personal.release import Statement
 from dalenius.adaptive.personal.slopes import Slope
 from tests.adaptive.personal.problems import Problem
 from tests.noise.seeded import seeded
+from tests.sample import sampled
 
 DRAWS = 1500
 RHO = 0.1
@@ -143,8 +144,10 @@ def sharpened(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("member", [True, False])
-@pytest.mark.parametrize(("slope", "bend"), [(0.1, 0.01), (30.0, 4.0)])
+@pytest.mark.parametrize(
+    ("member", "slope", "bend"),
+    sampled([(True, 0.1, 0.01), (True, 30.0, 4.0), (False, 30.0, 4.0), (False, 0.1, 0.01)]),
+)
 def test_sharper_reports(member: bool, slope: float, bend: float) -> None:
     task = Problem.made_up(60, 3, sigma=5.0, ridge=2.0, seed=1)
     rng = np.random.default_rng(7)

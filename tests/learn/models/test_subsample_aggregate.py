@@ -12,6 +12,7 @@ import dalenius as dp
 from dalenius.errors import InvalidParameter
 from dalenius.learn import SubsampleAggregate
 from tests.noise.seeded import seeded
+from tests.sample import sampled
 
 FALSE_ALARM = 1e-9
 PROMISES = [
@@ -31,7 +32,7 @@ class TestSubsampleAggregate:
         x = rng.normal(size=(rows, 2))
         return x, x @ [1.0, -1.0] + 0.1 * rng.normal(size=rows)
 
-    @pytest.mark.parametrize("promise", PROMISES)
+    @pytest.mark.parametrize("promise", sampled(PROMISES))
     def test_keeps_its_promise(self, promise: Any) -> None:
         """Targets without noise: every part finds (1, -1, 0), so that nothing but the noise of the mean is left.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import itertools
+import math
 import os
 import shutil
 import signal
@@ -157,6 +158,17 @@ def integers(source: Source, ask: Callable[[Table], Query], unit: Unit) -> tuple
     """What a question is answered from, before any noise."""
     table = exact.evaluate(source, ask(source.table(nasty.SCHEMA)), unit)
     return table.keys, [(measure.kind, values.tolist()) for measure, values in table.values.items()]
+
+
+class Calls:
+    """A function that counts how often an engine calls it."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def sqrt(self, x: float | None) -> float | None:
+        self.count += 1
+        return None if x is None else math.sqrt(x)
 
 
 # Whole sessions on an engine. Noise is seeded: each of these holds always or never. A cell is allowed seven standard

@@ -11,24 +11,34 @@ import pytest
 
 from dalenius.errors import SourceError
 from dalenius.tables import Source
+from dalenius.tables.compute.exact import Evaluation
 from tests.tables.engine_contract import EngineContract
-from tests.tables.engines.holds import Hold, check_interrupt, duckdb_file, parquet
+from tests.tables.engines.holds import Calls, Hold, check_interrupt, duckdb_file, parquet
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")  # Ibis about its own engines
 
 
-class TestParquet(EngineContract):
+class InDuckDB(EngineContract):
+    """What both kinds of files share."""
+
     name = "duckdb"
 
+    def roots(self, source: Source, asked: Evaluation) -> int:
+        calls, connection = Calls(), source._backend.con
+        connection.create_function("counted", calls.sqrt, ["DOUBLE"], "DOUBLE")
+        connection.execute("CREATE TEMP MACRO sqrt(x) AS counted(x)")
+        asked.run()
+        return calls.count
+
+
+class TestParquet(InDuckDB):
     @pytest.fixture(scope="class")
     @classmethod
     def hold(cls, tmp_path_factory: pytest.TempPathFactory) -> Hold:
         return parquet(tmp_path_factory.mktemp("parquet"))
 
 
-class TestDuckDBFile(EngineContract):
-    name = "duckdb"
-
+class TestDuckDBFile(InDuckDB):
     @pytest.fixture(scope="class")
     @classmethod
     def hold(cls, tmp_path_factory: pytest.TempPathFactory) -> Hold:

@@ -6,6 +6,7 @@ import psycopg
 import pytest
 
 from dalenius.tables import Source
+from dalenius.tables.compute.exact import Evaluation
 from tests.servers.postgres import PostgresServer
 from tests.tables.engine_contract import EngineContract
 from tests.tables.engines.holds import Hold, postgres
@@ -30,3 +31,21 @@ class TestPostgres(EngineContract):
                 f"{icu}; CREATE TABLE t (s text COLLATE ci); INSERT INTO t VALUES ('a'), ('A')"
             )
         return Source.open(url, table="t")
+
+    def roots(self, source: Source, asked: Evaluation) -> int:
+        with source._backend.con.cursor() as cursor:
+            cursor.execute(COUNTING)
+            asked.run()
+            ((calls,),) = cursor.execute("SELECT last_value FROM counting.calls").fetchall()
+        return int(calls)
+
+
+COUNTING = """
+    CREATE SCHEMA counting;
+    CREATE SEQUENCE counting.calls;
+    CREATE FUNCTION counting.sqrt(x double precision) RETURNS double precision LANGUAGE plpgsql IMMUTABLE AS $$
+        BEGIN PERFORM nextval('counting.calls'); RETURN pg_catalog.sqrt(x); END
+    $$;
+    SET search_path = counting, pg_catalog, public
+"""
+"""IMMUTABLE is not true: what says that it is volatile would be fenced by the planner itself."""

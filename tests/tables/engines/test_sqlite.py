@@ -16,7 +16,7 @@ from dalenius.tables import Schema, Source, Unit, count, mean
 from dalenius.tables.compute import exact
 from dalenius.tables.engines.sqlite.backend import exact as spelled
 from tests.tables.engine_contract import EngineContract
-from tests.tables.engines.holds import Hold, check_interrupt, sqlite
+from tests.tables.engines.holds import Calls, Hold, check_interrupt, sqlite
 
 SCHEMA = Schema(nulls="drop")
 
@@ -39,6 +39,12 @@ class TestSQLite(EngineContract):
         )
         stated = Schema({"s": {"type": "text"}}, nulls="drop")
         return Source.open(tmp_path / "c.sqlite", table="t", schema=stated)
+
+    def roots(self, source: Source, asked: exact.Evaluation) -> int:
+        calls = Calls()
+        source._backend.con.create_function("sqrt", 1, calls.sqrt, deterministic=True)
+        asked.run()
+        return calls.count
 
 
 def made(path: Path, *statements: str) -> Path:

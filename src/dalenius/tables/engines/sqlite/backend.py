@@ -26,6 +26,7 @@ import sqlglot as sg
 import sqlglot.expressions as sge
 from ibis.backends.sql.compilers.sqlite import SQLiteCompiler
 
+from dalenius.tables.engines.fences import fenced
 from dalenius.tables.engines.sqlite.flat import flat
 
 STEP = 62
@@ -37,7 +38,7 @@ class Compiler(SQLiteCompiler):  # type: ignore[misc]
     __slots__ = ()
 
     def to_sqlglot(self, *arguments: Any, **options: Any) -> Any:
-        return flat(super().to_sqlglot(*arguments, **options))
+        return fenced(flat(super().to_sqlglot(*arguments, **options)), limit=-1)
 
     def visit_Cast(self, op: Any, *, arg: Any, to: Any) -> Any:
         if to.is_float64() and isinstance(op.arg, ops.Literal):
