@@ -154,11 +154,9 @@ def repro_test(
     0.001
     """
     ranks = _Ranks.of(released, mechanism, model, n, replicates, seed)
-    if (
-        not isinstance(null, Mapping)
-        or not set(null) <= set(model.names)
-        or len(null) not in (1, len(model.names))
-    ):
+    given: object = null
+    named = isinstance(given, Mapping) and set(given) <= set(model.names)
+    if not named or len(null) not in (1, len(model.names)):
         raise InvalidParameter.of(
             "null", f"null must give a value to one of {', '.join(model.names)}, or to all of them, by name."
         )
