@@ -25,7 +25,11 @@ import pytest
 
 import dalenius as dp
 from dalenius.errors import EngineFailed, QueryRefused
+from dalenius.infer.on_tables.table_source import table_source
+from dalenius.infer.scores import ArraySource, CurveScore, Standard
 from dalenius.session.ledger import Ledger
+from dalenius.sums.curves import Logistic
+from dalenius.sums.grids import on_grid
 from dalenius.tables import Query, Schema, Source, Table, Unit, compute, count, mean, sum
 from dalenius.tables.compute import exact
 from dalenius.tables.compute.totals import Total, exponential, nearest, totals
@@ -247,6 +251,29 @@ class EngineContract:
             assert found[:2] == [int(x @ x), int(x @ y)]
             assert abs(found[2] - int(p.sum())) <= len(kept)
             assert found == found[:3] * 2
+
+    def test_sums_of_scores(self, source: Source) -> None:
+        """What steps of a regression are made of, computed where the rows are or read in blocks: as from arrays."""
+        query = source.table(nasty.SCHEMA).agg(a=sum("a", (-5, 5)), h=sum("h", (-3, 39)), g=sum("g", (-1, 4)))
+        rows = exact.rows(source, query, UNIT)
+        labels = [1, 2]
+        rows[:, -1] = np.where(np.isin(rows[:, -1], labels), rows[:, -1] - 1, np.nan)
+        array = ArraySource(rows[:, :-1], rows[:, -1])
+        there = table_source(source, query, UNIT, labels)
+        assert there.count() == array.count() > 20
+        standard = Standard(np.array([0.5, 12.0]), np.array([2.0, 9.0]), 1.0, 1.5)
+        score, theta = CurveScore(Logistic(0.8)), on_grid(np.array([0.3, -0.4, 0.1]))
+        found, expected = (
+            s.rows(standard).totals(theta, score, want_score=True, want_bend=True, want_square=True)
+            for s in (there, array)
+        )
+        for name in ("score", "bend", "square"):
+            one, other = getattr(found, name), getattr(expected, name)
+            assert np.abs(one - other).max() <= 2**20, name  # a row may round to the other side of a half
+            assert np.abs(other).max() > 2**36
+        edges = np.array([0.1, 0.5, 0.9])
+        counts = (s.rows(standard).residual_counts(theta, edges).tolist() for s in (there, array))
+        assert next(counts) == next(counts)
 
     def test_blocks_that_fail(self, source: Source, monkeypatch: pytest.MonkeyPatch) -> None:
         """In the middle, with the one constant error; and the next question finds the engine as it was."""

@@ -6,11 +6,13 @@ What is not a number is NaN: each estimator says what becomes of such rows, row 
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from dalenius.core.arrays import Bools, Reals
+from dalenius.core.arrays import Bools, Ints, Reals
+from dalenius.core.checks import shown
 from dalenius.errors import InvalidParameter
 
 NOT_NUMBERS = ("str", "cat", "date", "time", "period", "interval")
@@ -43,6 +45,39 @@ def matrix(values: object, what: str = "X") -> tuple[Reals, tuple[str, ...]]:
             f"{what} has shape {table.shape}; it must have two dimensions, rows and at least one column.",
         )
     return table, names or tuple(f"x{k + 1}" for k in range(table.shape[1]))
+
+
+def codes(values: object, levels: object, what: str = "x") -> tuple[Ints, tuple[str, ...], str]:
+    """The place of each row's value among public levels, -1 for others; the levels as text; and a name."""
+    if isinstance(levels, str | bytes) or not isinstance(levels, Sequence | np.ndarray) or len(levels) < 2:
+        raise InvalidParameter.of(
+            f"{what}_levels", f"{what}_levels is {shown(levels)}; it must list two or more public values."
+        )
+    if isinstance(values, str | bytes | dict) or values is None or not hasattr(values, "__len__"):
+        raise InvalidParameter.of(what, f"{what} must be a list, an array or a series.")
+    try:
+        places = {level: k for k, level in enumerate(levels)}
+    except TypeError:
+        raise InvalidParameter.of(
+            f"{what}_levels", f"{what}_levels must be numbers, text or flags."
+        ) from None
+    if len(places) != len(levels):
+        raise InvalidParameter.of(f"{what}_levels", f"{what}_levels names a value twice.")
+    given = np.asarray(values) if hasattr(values, "__array__") else np.asarray(values, dtype=object)
+    if given.ndim == 2 and given.shape[1] == 1:
+        given = given[:, 0]
+    if given.ndim != 1:
+        raise InvalidParameter.of(what, f"{what} has shape {given.shape}; it must be one column.")
+
+    def place(value: object) -> int:
+        try:
+            return places.get(value, -1)
+        except Exception:  # a value that cannot be looked up is none of the levels
+            return -1
+
+    found = np.fromiter((place(value) for value in given.tolist()), dtype=np.int64, count=len(given))
+    name = getattr(values, "name", None)
+    return found, tuple(str(level) for level in levels), what if name is None or callable(name) else str(name)
 
 
 def finite(*columns: Reals) -> Bools:

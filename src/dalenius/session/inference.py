@@ -98,7 +98,7 @@ class Inference:
         if self.estimator.adjacency is not ADD_REMOVE:
             everybody = self.query.table.agg(n=count())
             ((rows,),) = exact.evaluate(source, everybody, self.unit).values.values()
-        from_table = table_source(source, self.query, self.unit, getattr(self.estimator, "classes", None))
+        from_table = table_source(source, self.query, self.unit, _classes(self.estimator))
         return answers.to_inference(self.informed.release_from(from_table, self.names, rows))
 
     def restored(self, text: str) -> Result:
@@ -112,12 +112,17 @@ class Inference:
 
 def _around(estimator: Any, around: tuple[float, float] | None) -> tuple[float, float] | None:
     """Where the responses lie; None for what the schema says."""
-    classes, most = getattr(estimator, "classes", None), getattr(estimator, "most", None)
+    classes, most = _classes(estimator), getattr(estimator, "most", None)
     if classes is not None:
         return beside(classes)
     if around is None and most is not None:
         return 0.0, float(most)
     return around or getattr(estimator, "y_bounds", None)
+
+
+def _classes(estimator: Any) -> Any:
+    """The labels that responses can have; None for numbers."""
+    return getattr(estimator, "classes", getattr(estimator, "outcomes", None))
 
 
 def _check_rows_are_public(table: Table, unit: Unit, adjacency: Adjacency) -> None:

@@ -145,7 +145,9 @@ def test_blocks_are_read_once_for_all_steps() -> None:
         read.append(1)
         yield table(50)
 
-    rows = BlockSource(2, blocks).rows(STANDARD)
+    source = BlockSource(2, blocks)
+    assert source.count() == source.count() == 47
+    rows = source.rows(STANDARD)
     for _ in range(3):
         rows.totals(THETA, SCORES[0], want_score=True, want_bend=False, want_square=False)
     assert len(read) == 1

@@ -1,20 +1,19 @@
 """Rows that come in blocks: any number of them in the memory of a few.
 
-They are read from where they are once for every `count`, `column_counts` and `rows`. Once standardised they are in a
-file that has no name, as the whole numbers that sums are made of: every step of a fit reads that, in a tenth of the
-time. The file goes away with the rows, however the process ends.
+They are read once from where they are, and kept in a `Spool`; once standardised, in another one, as the whole numbers
+that sums are made of. Every step of a fit reads that, in a tenth of the time.
 """
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import IO
+from functools import cached_property
 
 import numpy as np
 
 from dalenius.core.arrays import Array, Reals
+from dalenius.infer.on_tables.spool import Spool
 from dalenius.infer.scores.array_source import ArrayRows, ArraySource
 from dalenius.infer.scores.score import Score
 from dalenius.infer.scores.source import Rows, Source, Standard, Totals
@@ -22,7 +21,7 @@ from dalenius.infer.scores.source import Rows, Source, Standard, Totals
 
 @dataclass(frozen=True)
 class BlockSource(Source):
-    """`read()` starts over, and yields blocks of rows: the features, and the response in the last column.
+    """`read()` yields blocks of rows: the features, and the response in the last column. It is called once.
 
     Sums are those of `ArraySource` of all blocks together, to the last bit, whatever the blocks are.
 
@@ -50,22 +49,26 @@ class BlockSource(Source):
     def rows(self, standard: Standard) -> BlockRows:
         return BlockRows(self._blocks(), standard)
 
+    @cached_property
+    def _kept(self) -> Spool:
+        spool = Spool()
+        for block in self.read():
+            spool.add(block)
+        return spool
+
     def _blocks(self) -> Iterator[ArraySource]:
-        return (ArraySource(block[:, :-1], block[:, -1]) for block in self.read())
+        return (ArraySource(block[:, :-1], block[:, -1]) for (block,) in self._kept)
 
 
 class BlockRows(Rows):
-    """Standardised rows in a file."""
+    """Standardised rows."""
 
     def __init__(self, blocks: Iterable[ArraySource], standard: Standard) -> None:
         self.standard = standard
-        self.file: IO[bytes] = tempfile.TemporaryFile(prefix="dalenius-")  # noqa: SIM115 - it lives as long as the rows
-        self.lengths: list[int] = []
+        self.kept = Spool()
         for block in blocks:
             rows = block.rows(standard)
-            self.lengths.append(len(rows.labels))
-            for column in (rows.table, rows.weights, rows.labels):
-                self.file.write(np.ascontiguousarray(column))
+            self.kept.add(rows.table, rows.weights, rows.labels)
 
     def totals(
         self, theta: Reals, score: Score, *, want_score: bool, want_bend: bool, want_square: bool
@@ -91,10 +94,4 @@ class BlockRows(Rows):
         return counts
 
     def _blocks(self) -> Iterator[ArrayRows]:
-        self.file.seek(0)
-        for n in self.lengths:
-            table, weights, labels = np.empty((n, self.size), dtype=np.float32), np.empty(n), np.empty(n)
-            for column in (table, weights, labels):
-                if self.file.readinto(column) != column.nbytes:  # type: ignore[attr-defined]
-                    raise OSError
-            yield ArrayRows(self.standard, table, weights, labels)
+        return (ArrayRows(self.standard, *block) for block in self.kept)
