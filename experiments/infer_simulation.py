@@ -379,8 +379,9 @@ HEAD = """# Intervals by simulation, and in the local model
 Written by `python -m experiments infer_simulation`. A cell is the share of nominal 95 % intervals, in %, that hold the
 population's parameter, for mu-GDP releases of {sizes} rows with replace-one neighbours; each table says how many
 replicates it rests on (`--seeds 20` gives 400 to 2 000). It is **bold** where its binomial interval, simultaneous at
-99 % over all {judged} judged cells, misses 94 to 96.5 % (94 to 98 % for repro samples and where the noise is larger than
-the sampling error: these are printed with a `+` above 96.5). {verdict} The last row of a table has all its sizes together.
+99 % over all {judged} judged cells, misses 94 to 96.5 % (94 to 98 % for repro samples and where the noise is larger
+than the sampling error: these are printed with a `+` above 96.5). {verdict}
+The last row of a table has all its sizes together; empty cells were not run.
 
 - Bernoulli: share {share}, the number of ones released. Poisson: rate {rate}, counts cut off at {upper} and added up.
   Normal: mean {mean}, sd {sd}, rows cut off at {low} and {high}, sum and sum of squares with half of mu^2 each.
