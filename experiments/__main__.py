@@ -5,6 +5,8 @@ what is done is kept in DIR, and a run that was stopped goes on from there.
 
 python -m experiments NAME [--data DIR] [--seeds N], for adaptive_median, infer_simulation, noisy_max, ops_ptr,
 pate_ptr and privacy_reports: writes the page of that name, such as NOISY_MAX.md, and its picture.
+python -m experiments NAME [--data DIR] [--seeds N], for adaptive_median, infer_glm, noisy_max, ops_ptr, pate_ptr and
+privacy_reports: writes the page of that name, such as NOISY_MAX.md, and its picture.
 """
 
 from __future__ import annotations
@@ -17,7 +19,9 @@ from experiments import (
     bounds,
     classification,
     coverage,
+    infer_regression,
     infer_simulation,
+    infer_glm,
     noisy_max,
     ops_ptr,
     pate_ptr,
@@ -32,7 +36,9 @@ USUAL = HERE.parent.parent / "shared" / "data"
 PARTS = ("classification", "bounds", "regression", "slopes")
 ALONE = {
     "adaptive_median": adaptive_median.main,
+    "infer_regression": infer_regression.main,
     "infer_simulation": infer_simulation.main,
+    "infer_glm": infer_glm.main,
     "noisy_max": noisy_max.main,
     "ops_ptr": ops_ptr.main,
     "pate_ptr": pate_ptr.main,

@@ -288,10 +288,17 @@ def jobs(scale: float) -> Iterator[tuple[Callable[..., list[Cell]], str, str, in
 
     for n in SIZES:
         for mu in MUS:
-            for name in ("normal", "Poisson", "Bernoulli"):
+            for name, number in (("normal", 400), ("Poisson", 1000), ("Bernoulli", 2000)):
                 yield by_posterior, name, "posterior", n, mu, times(300 if n == 10_000 else 600)
                 for method in ("bootstrap", "repro samples"):
-                    yield by_simulation, name, method, n, mu, times(2000 if name == "Bernoulli" else 400)
+                    yield (
+                        by_simulation,
+                        name,
+                        method,
+                        n,
+                        mu,
+                        times(number),
+                    )
             yield by_posterior, "Bernoulli", "posterior, normal sums", n, mu, times(2000)
             for name in LOCAL:
                 yield locally, name, "", n, mu, times(2000 if "regression" not in name else 1000)

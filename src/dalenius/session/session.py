@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import shutil
 import tempfile
@@ -10,8 +11,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from dalenius.adaptive import PrivacyReport
 from dalenius.adaptive.personal.release import Release
@@ -275,7 +274,7 @@ class Session:
             )
         budget = _paid(budget)
         part = self.account.filter.price(budget).divided(len(queries))
-        plans = {name: self._plan(query, part) for name, query in queries.items()}
+        plans = {name: self._plan(query, part, len(queries)) for name, query in queries.items()}
         joint = total([p.loss for p in plans.values()])
         question = questions.of_plan(queries, budget, self.unit, self.adjacency)
 
@@ -564,14 +563,14 @@ class Session:
         account = self.account
         return account.filter.charge_for_fit(loss, account.left(), account.allowance(account.analyst))
 
-    def _plan(self, query: Query, price: Guarantee) -> Plan:
+    def _plan(self, query: Query, price: Guarantee, among: int = 1) -> Plan:
         if _discovers(query):
             raise InvalidParameter(
                 "dp.discover() finds the keys in a release of its own: ask this question by release(query, budget), or "
                 "list the keys: group_by(..., keys=[...])."
             )
         exact.check(query, self.unit)
-        return plan(query, self.unit, price, self.adjacency)
+        return plan(query, self.unit, price, self.adjacency, self._rare() / among)
 
     def _compute(self, made: Plan) -> Released:
         return release(made, exact.evaluate(self.source, made.query, self.unit))
@@ -599,10 +598,14 @@ class Session:
                 "Use a session with an ApproxDP budget, or list the keys: group_by(..., keys=[...])."
             )
         exact.check(query, self.unit)
-        # A twentieth of the delta set aside for such events, each time.
-        delta = np.nextafter(float(self.account.allowance(self.account.analyst).delta) / 20, 0)
         price = self.account.filter.price(budget)
-        return discovery(query, self.unit, price, float(delta), self.adjacency)
+        return discovery(query, self.unit, price, self._rare(), self.adjacency)
+
+    def _rare(self) -> float:
+        """The probability with which one release may do worse than its price: a twentieth of what is set aside."""
+        if not self.account.filter.pays_for_rare_events:
+            return 0.0
+        return math.nextafter(float(self.account.allowance(self.account.analyst).delta) / 20, 0)
 
 
 def _known(unit: Unit, source: Source) -> None:

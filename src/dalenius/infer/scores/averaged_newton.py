@@ -29,8 +29,8 @@ from dalenius.infer.scores.noisy_sums import NoisySums
 from dalenius.infer.scores.sandwich import Fit, Sandwich
 from dalenius.infer.scores.score import Score
 
-STEPS = (0.12, 0.28, 0.6)
-"""The squared mu of the steps, each as a share: little is lost by early ones that are far away."""
+STEPS = (0.3, 0.7)
+"""The squared mu of the steps, each as a share. A small first share takes the second step where its noise threw it."""
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,8 @@ def averaged_newton(
     moved = STEPS[0] ** 2 * float(np.sum((theta - start) ** 2))
     away = moved + spread(STEPS) * step_sd**2 * float(np.sum(curvature.inverse**2))
     noise = step_sd**2 + curvature.sd**2 * away * (1 + 1 / len(theta))
-    return Fit(theta, Sandwich(curvature, square.square, square.square_sd, noise, count))
+    twice = noise * curvature.inverse @ curvature.inverse
+    return Fit(theta, Sandwich(curvature, square.square, square.square_sd, twice, count))
 
 
 def spread(shares: tuple[float, ...]) -> float:

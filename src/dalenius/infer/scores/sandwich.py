@@ -17,11 +17,11 @@ SKEWED = 3.0
 
 @dataclass(frozen=True)
 class Sandwich:
-    """P Q~ P n/(n - p) + noise P^2, with P the inverse of a released curvature and Q~ released squared scores.
+    """P Q~ P n/(n - p) + noise, with P the inverse of a released curvature and Q~ released squared scores.
 
-    `noise` is the variance of the noise in a sum of scores, as far as it is known: P^2 times it needs no estimate. The
-    sampling part is uncertain, by the noise of Q~ (`square_sd` off the diagonal), by that of P and by sampling. To
-    first order in these, a^T P Q~ P a has the variance
+    `noise` is the covariance of what noise does to the estimate, which is known. The sampling part is uncertain, by the
+    noise of Q~ (`square_sd` off the diagonal), by that of P and by sampling. To first order in these, a^T P Q~ P a has
+    the variance
 
         4 sd(W)^2 (|P a|^2 |S a|^2 + (a P S a)^2) + 2 sd(Q~)^2 |P a|^4 + (3/n) (a S a)^2,     S = P Q~ P,
 
@@ -32,7 +32,7 @@ class Sandwich:
     curvature: Curvature
     square: Reals
     square_sd: float
-    noise: float
+    noise: Reals
     count: float
 
     @cached_property
@@ -46,8 +46,7 @@ class Sandwich:
     @cached_property
     def covariance(self) -> Reals:
         """Of theta around the truth."""
-        inverse = self.curvature.inverse
-        return np.asarray(self.sampling + self.noise * inverse @ inverse)
+        return np.asarray(self.sampling + self.noise)
 
     def degrees(self, directions: Reals) -> Reals:
         """Degrees of freedom of the variances of `directions` @ theta, row by row."""
@@ -58,7 +57,9 @@ class Sandwich:
             + 2 * self.square_sd**2 * long**2
             + SKEWED / max(self.count, 1.0) * own**2
         )
-        return np.maximum(2 * (own + self.noise * long) ** 2 / np.maximum(variance, 1e-300), 1.0)
+        return np.maximum(
+            2 * (own + _squares(directions, directions @ self.noise)) ** 2 / np.maximum(variance, 1e-300), 1.0
+        )
 
 
 @dataclass(frozen=True)

@@ -112,15 +112,15 @@ class SimulationModel(Model):
         sample: Callable[[Reals, int, Any], Any],
         seeds: Callable[[np.random.Generator, int, int], Any] | None = None,
     ) -> None:
-        if isinstance(names, str) or not isinstance(names, Sequence) or not names:
+        if not _listed(names) or not names:
             raise InvalidParameter.of(
                 "names", f"names is {checks.shown(names)}; it must list the parameters' names."
             )
-        if not isinstance(space, Sequence) or len(space) != len(names):
+        if not _listed(space) or len(space) != len(names):
             raise InvalidParameter.of(
                 "space", "space must have one pair (lowest, highest) for each parameter."
             )
-        if not callable(sample) or not (seeds is None or callable(seeds)):
+        if not all(callable(function) for function in (sample, seeds or sample)):
             raise InvalidParameter.of("sample", "sample and seeds must be functions.")
         self.names = tuple(str(name) for name in names)
         self.space = tuple(checks.interval("space", pair) for pair in space)
@@ -176,3 +176,7 @@ class SimulationModel(Model):
                 "sample must return finite numbers: one row for each data set, a column for each statistic.",
             )
         return found
+
+
+def _listed(given: object) -> bool:
+    return isinstance(given, Sequence) and not isinstance(given, str)

@@ -10,7 +10,7 @@ from dalenius.core.arrays import Reals
 from dalenius.infer.simulation.model import Model
 from dalenius.infer.simulation.noise_laws import Noise
 
-CRUDE = 1e-3
+CRUDE = 0.01
 """The first step of a slope, as a share of the parameter's range."""
 FINER = 0.5
 """The second one, in standard errors of the parameter: over which the slope matters."""
@@ -50,7 +50,9 @@ class Moments:
         steps = CRUDE * (self.high - self.low)
         slopes, _, _ = self._slopes(theta, steps)
         _, errors = _solved(slopes, covariance)
-        steps = np.clip(FINER * np.sqrt(np.diag(errors)), 1e-3 * steps, 50 * steps)
+        wanted = FINER * np.sqrt(np.diag(errors))
+        # Few rows may give the same counts a step apart: then the step is wider.
+        steps = np.where(wanted > 0, np.clip(wanted, 1e-4 * steps, 20 * steps), 10 * steps)
         slopes, below, above = self._slopes(theta, steps)
         weights, errors = _solved(slopes, covariance)
         spread = np.empty((len(theta), len(theta)))

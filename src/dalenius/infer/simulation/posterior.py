@@ -17,6 +17,8 @@ from dalenius.infer.simulation.models.family import Family
 from dalenius.infer.simulation.released import Release, generator
 
 METHODS = {"augmentation": Augmentation, "normal sums": SufficientStatisticsGibbs}
+LEAD = 200
+"""Steps of the fast sampler before the first one."""
 LEAST_EFFECTIVE = 400
 """Independent draws that the chains must be worth, for 95 % limits to be right to about a tenth of their error."""
 
@@ -54,7 +56,7 @@ def posterior(
     draws
         From each chain; half as many before them are thrown away.
     chains
-        2 or more, which start from different draws of the prior.
+        2 or more, which start from different parameters.
     seed
         For the simulation, which then can be repeated.
 
@@ -88,8 +90,9 @@ def posterior(
     if family.contributions(family.rows(start, 1, rng)).shape[-1] != len(release.values):
         raise InvalidParameter.of("family", "the family has another number of released sums than were given.")
     values = np.tile(release.values, (several, 1))
-    sampler = METHODS[method](family, values, release.noise, release.n, rng, start)
-    found = sampler.run(steps, steps // 2)
+    # Rows drawn from the prior may be so far off that they take long to come near: the fast sampler leads the way.
+    near = SufficientStatisticsGibbs(family, values, release.noise, release.n, rng, start).run(1, LEAD)[-1]
+    found = METHODS[method](family, values, release.noise, release.n, rng, near).run(steps, steps // 2)
     reported = np.stack([family.reported(theta) for theta in found])
     return _result(reported, release, family, method)
 

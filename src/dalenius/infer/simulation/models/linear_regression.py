@@ -39,10 +39,11 @@ class LinearRegression(Family):
 
     bounds: Sequence[tuple[float, float]]
     prior_rows: tuple[float, float] = (0.1, 2.0)
-    names: tuple[str, ...] = field(init=False)  # type: ignore[misc]
+    names: tuple[str, ...] = field(init=False)
 
     def __post_init__(self) -> None:
-        if not isinstance(self.bounds, Sequence) or isinstance(self.bounds, str) or len(self.bounds) < 2:
+        given: object = self.bounds
+        if not isinstance(given, Sequence) or isinstance(given, str) or len(given) < 2:
             raise InvalidParameter.of(
                 "bounds", "bounds must list (lowest, highest) of every predictor, then of y."
             )

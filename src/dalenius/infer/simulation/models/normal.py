@@ -55,14 +55,14 @@ class Normal(Model, Family):
 
     bounds: tuple[float, float]
     sd: float | None = None
-    space: Space | None = None  # type: ignore[assignment,misc]
+    space: Space | None = None  # type: ignore[assignment]
     prior_rows: tuple[float, float] = (0.1, 4.0)
-    names: tuple[str, ...] = field(init=False)  # type: ignore[misc]
+    names: tuple[str, ...] = field(init=False)
 
     def __post_init__(self) -> None:
         low, high = checks.interval("bounds", self.bounds)
         wide = high - low
-        usual = ((low - wide, high + wide), (wide / 1000, 3 * wide))
+        usual: Space = ((low - wide, high + wide), (wide / 1000, 3 * wide))
         names: tuple[str, ...] = ("mean", "sd")
         if self.sd is not None:
             object.__setattr__(self, "sd", checks.positive("sd", self.sd))
@@ -111,7 +111,7 @@ class Normal(Model, Family):
 
     def rows(self, theta: Reals, size: int, rng: np.random.Generator) -> Array:
         s = theta[:, 1:] if self.sd is None else self.sd
-        return theta[:, :1] + s * rng.standard_normal((len(theta), size))
+        return np.asarray(theta[:, :1] + s * rng.standard_normal((len(theta), size)))
 
     def contributions(self, rows: Array) -> Reals:
         return self.sufficient(np.clip(rows, *self.bounds))
