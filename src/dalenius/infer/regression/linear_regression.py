@@ -30,7 +30,7 @@ from dalenius.infer.scores.noisy_sums import NoisySums, noisy_counts
 from dalenius.infer.scores.sandwich import Fit
 from dalenius.infer.scores.score import CurveScore
 from dalenius.infer.scores.source import Source, Standard
-from dalenius.infer.scores.standardise import standardise
+from dalenius.infer.scores.standardise import looks, standardise
 from dalenius.sums.curves import Huber, PseudoHuber
 
 Numbers = float | Sequence[float] | Reals
@@ -210,25 +210,26 @@ class Fitting:
         private = ([] if x_scale is not None else list(range(source.columns))) + (
             [] if model.y_scale is not None else [source.columns]
         )
+        self._limits = [*(model.bounds or [None] * source.columns), model.y_bounds]
         self.plan = plan(
             self.count,
             self.mu,
             self.size,
             self.adjacency,
             columns=len(private),
+            looks=looks([self._limits[j] for j in private]),
             scale_known=model.scale is not None,
         )
         self.standard = self._standard(x_center, x_scale, private)
 
     def _standard(self, x_center: Reals | None, x_scale: Reals | None, private: list[int]) -> Standard:
         model, columns = self.model, self.source.columns
-        limits = [*(model.bounds or [None] * columns), model.y_bounds]
         pairs = dict[int, tuple[float, float]]()
         if private:
             found = standardise(
                 self.source,
                 private,
-                [limits[j] for j in private],
+                [self._limits[j] for j in private],
                 self._share(self.plan.standardise),
                 self.adjacency,
             )
