@@ -54,6 +54,31 @@ NOT_CLEAR = (
 class LinearRegression:
     """The settings of `linear_regression`, its cost, and its release; see there.
 
+    Parameters
+    ----------
+    guarantee
+        The promise: GDP, ZCDP, ApproxDP or RDP.
+    adjacency
+        `ADD_REMOVE`, or `REPLACE_ONE` with a public number of rows.
+    intercept
+        Whether to add a constant.
+    loss_name
+        "huber" or "pseudo_huber".
+    method
+        "averaged_newton", "descent", "newton" or "damped_newton".
+    knee
+        Where the loss becomes a straight line, in standard deviations of the errors.
+    scale
+        The errors' standard deviation, if it is public.
+    x_center, x_scale
+        Typical values and deviations of the columns, if public: one number for all, or one for each.
+    y_center, y_scale
+        The same of the response.
+    bounds
+        (lowest, highest) of each column, as guides to find its centre and scale.
+    y_bounds
+        The same of the response.
+
     Examples
     --------
     >>> import numpy as np
