@@ -239,7 +239,7 @@ class GeneralizedLinearModel(ABC):
         reason = ""
         if least > MOST_BEND or vague:
             reason = TOO_FEW
-        elif not fit.clear:
+        elif not fit.law.curvature.clear:
             reason = NOT_CLEAR
         elif not arrived(near, fit):
             reason = NOT_THERE
