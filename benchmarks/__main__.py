@@ -1,7 +1,7 @@
 """`python -m benchmarks`: every case, ours and the peers' in one run.
 
-The accounting goes to RESULTS.md, the noise to NOISE.md, the tables to TABLES.md, the learning to LEARNING.md; `--only`
-chooses one.
+The accounting goes to RESULTS.md, the noise to NOISE.md, the tables to TABLES.md, the learning to LEARNING.md, and
+inference to INFERENCE.md; `--only` chooses one.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import time
 from importlib.metadata import version
 from pathlib import Path
 
-from benchmarks import learning, noise, tables
+from benchmarks import inference, learning, noise, tables
 from benchmarks.ask import Peers
 from benchmarks.cases import Case, Row, all_cases
 from benchmarks.picture import draw
@@ -47,6 +47,8 @@ def main() -> int:
         tables.run(peers, options.quick, about, out, say)
     if options.only in (None, "learning"):
         learning.run(peers, options.quick, about, out, say)
+    if options.only in (None, "inference"):
+        inference.run(peers, options.quick, about, out, say)
     return 0
 
 
@@ -73,7 +75,9 @@ def arguments() -> argparse.Namespace:
         prog="python -m benchmarks", description="Ours against the peers, in one run."
     )
     parser.add_argument(
-        "--only", choices=["accounting", "noise", "tables", "learning"], help="one part (default: all)"
+        "--only",
+        choices=["accounting", "noise", "tables", "learning", "inference"],
+        help="one part (default: all)",
     )
     parser.add_argument("--quick", action="store_true", help="a reduced set, written to build/benchmarks")
     parser.add_argument("--no-peers", action="store_true", help="only ours, written to build/benchmarks")

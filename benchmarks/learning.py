@@ -22,7 +22,7 @@ from benchmarks.timing import Timing
 from benchmarks.timing import timed as timed_after
 from dalenius.learn.data.rows import records
 from dalenius.learn.methods.descent import NoisyDescent
-from dalenius.learn.numerics.curves import Logistic
+from dalenius.sums.curves import Logistic
 
 WORKER = Path(__file__).with_name("learning_peers.py")
 TIMEOUT = 600.0

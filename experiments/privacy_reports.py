@@ -255,14 +255,14 @@ def distribution(x: np.ndarray, y: np.ndarray, picture: Path) -> str:
     for name in ("true loss, epsilon 1", *(n for n in shown if n.startswith(("free", "report of every")))):
         left.hist(shown[name], bins=bins, histtype="step", label=name)
     left.set(xscale="log", xlabel="epsilon of one person", ylabel="people")
-    left.legend(fontsize=8)
+    left.legend(fontsize=8, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2)
     for name, of in (
         ("free report, epsilon 1", "true loss, epsilon 1"),
         ("report of the model (.2, .7, .1)", "true loss, epsilon 0.2"),
     ):
         right.hist(shown[name] / shown[of], bins=np.geomspace(1, 1e3, 80), histtype="step", label=name)
     right.set(xscale="log", xlabel="report / true loss", ylabel="people")
-    right.legend(fontsize=8)
+    right.legend(fontsize=8, loc="lower center", bbox_to_anchor=(0.5, 1.0))
     figure.savefig(picture, dpi=130)
     return table(["", "10 %", "median", "90 %", "largest"], rows)
 

@@ -101,5 +101,9 @@ class LedgerDamaged(LedgerError):
     """A ledger is not what was written: an entry was changed, removed, or the file went back in time."""
 
 
+class FunctionFailed(DaleniusError, RuntimeError):
+    """A function that was given data failed on them. What it said is withheld: it may quote the data."""
+
+
 class EngineFailed(DaleniusError, RuntimeError):
     """The engine could not carry a question out. What it said is withheld: it may quote the data."""

@@ -28,6 +28,13 @@ def test_keeps_the_budget_and_finds_the_median(budget: Any, adjacency: Any) -> N
     assert abs(found.value - np.median(values)) < 0.2
 
 
+def test_the_choice_is_made_once() -> None:
+    asked = ((0, 100), dp.ApproxDP(1.0, 1e-6))
+    first = median_mechanism(*asked, size=500)
+    assert median_mechanism(*asked, size=500) is first
+    assert median_mechanism([0, 100.0], asked[1], size=500) is first  # type: ignore[arg-type]
+
+
 def test_the_choice_never_sees_the_data() -> None:
     """It is made by a function that is not given any."""
     assert "values" not in inspect.signature(median_mechanism).parameters

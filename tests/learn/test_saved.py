@@ -17,7 +17,7 @@ from dalenius.errors import InvalidParameter
 from dalenius.learn.saved import WORDS, tag_of
 from tests.learn.golden_models import GDP, HERE, LABELS, X, Y, fitted, numbers
 
-VERSIONS = ("models-v1",)
+VERSIONS = ("models-v1", "models-v1-adaptive")
 
 
 @pytest.fixture(scope="module")
@@ -65,6 +65,13 @@ def test_every_model_is_there(models: dict[str, Any]) -> None:
         "poisson_tries",
     }
     assert {tag_of(model) for model in models.values()} - {None} == set(WORDS) - parts
+
+
+def test_a_student_is_saved_by_its_own_tools() -> None:
+    model = learn.PATEClassifier(LinearRegression(), dp.ApproxDP(1.0, 1e-5), classes=(0, 1))
+    model.student_, model.loss_ = LinearRegression(), model.price()
+    with pytest.raises(InvalidParameter, match="labels_"):
+        learn.to_json(model)
 
 
 def test_a_model_of_a_session_is_saved(tmp_path: Path) -> None:

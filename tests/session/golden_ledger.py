@@ -224,6 +224,44 @@ def cases() -> dict[str, Case]:
     }
 
 
+def adaptive_cases() -> dict[str, Case]:
+    """What came after the ledger of version 2 was made, in a ledger of its own: adaptive quantiles, and two models."""
+    person = dp.Unit("id", max_rows=2, max_groups=1)
+    ways = {
+        "rank": dp.median("age", adaptive=True),
+        "rank of a quantile": dp.quantile("score", 0.9, adaptive="rank", bins=64),
+        "smooth": dp.median("age", adaptive="smooth"),
+        "smooth quantile": dp.quantile("pay", 0.25, adaptive="smooth", bins=64),
+    }
+    proposed = {
+        "proposed": dp.median("age", adaptive="propose", sensitivity=20),
+        "refused": dp.quantile("pay", 0.9, adaptive="propose", sensitivity=0.001),
+    }
+
+    def questions(price: dp.Guarantee, kinds: Mapping[str, Any]) -> dict[str, Asked]:
+        found: dict[str, Asked] = {}
+        for name, aggregate in kinds.items():
+            found[name] = lambda s, a=aggregate: s.release(s.table.agg(x=a), price)
+            found[f"{name} by town"] = lambda s, a=aggregate: s.release(
+                s.table.group_by("town").agg(x=a, n=dp.count()), price
+            )
+        return found
+
+    approx = dp.ApproxDP(0.5, 1e-6)
+    models = (
+        dp.learn.CalibratedPosteriorSampleRegression(approx, ridge=500.0),
+        dp.learn.LocalLogisticRegression(approx),
+    )
+    return {
+        "pure": Case(dp.PureDP(90.0), questions(dp.PureDP(1.0), ways)),
+        "zcdp": Case(dp.ZCDP(20.0), questions(dp.ZCDP(0.5), ways), {"adjacency": dp.REPLACE_ONE}),
+        "gdp": Case(dp.GDP(9.0), questions(dp.GDP(1.0), ways), {"unit": person}),
+        "approx": Case(
+            dp.ApproxDP(60.0, 1e-3), {**questions(dp.GDP(1.0), {**ways, **proposed}), **fits(*models)}
+        ),
+    }
+
+
 SHOWN = ", as first shown"
 
 
@@ -268,21 +306,29 @@ def direct(ledger: Ledger) -> dict[str, str]:
 
 
 def main(folder: Path) -> None:
-    """Make the ledger, and a file with what it says."""
-    path, said = folder / f"v{SCHEMA}.ledger", folder / f"v{SCHEMA}.json"
+    """Make the ledgers that are not there, each with a file with what it says."""
+    written(folder, f"v{SCHEMA}", cases(), every=True)
+    written(folder, f"v{SCHEMA}-adaptive", adaptive_cases())
+
+
+def written(folder: Path, name: str, accounts: Mapping[str, Case], every: bool = False) -> None:
+    """One ledger, with accounts of no session and of moved files where it is to have everything."""
+    path, said = folder / f"{name}.ledger", folder / f"{name}.json"
     if path.exists() or said.exists():
-        raise SystemExit(f"{path} or {said} is there, and is never written over.")
+        print(f"{path} or {said} is there, and is never written over.")
+        return
     told: dict[str, Any] = {}
     with Ledger.open(path) as ledger:
-        for name, case in cases().items():
+        for name, case in accounts.items():
             session = case.session(name, ledger)
             told[name] = {asked: numbers(question(session)) for asked, question in case.questions.items()}
             if "shares" in case.options:
                 case.session(name, ledger, analyst="ben").release(
                     session.table.agg(b=dp.count()), dp.ZCDP(0.1)
                 )
-        told["moved"] = moved(ledger, folder)
-        told["by hand"] = direct(ledger)
+        if every:
+            told["moved"] = moved(ledger, folder)
+            told["by hand"] = direct(ledger)
         spent = {account.dataset: account.balance() for account in ledger.accounts()}
         told["spent"] = {
             name: {

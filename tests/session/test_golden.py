@@ -18,7 +18,7 @@ import pytest
 import dalenius as dp
 from dalenius.session.ledger import Ledger
 from dalenius.session.verify import verify
-from tests.session.golden_ledger import HERE, MOVED, SHOWN, Case, cases, numbers, people
+from tests.session.golden_ledger import HERE, MOVED, SHOWN, Case, adaptive_cases, cases, numbers, people
 
 VERSIONS = ("v2",)
 
@@ -62,6 +62,20 @@ def test_every_question_is_answered_from_the_record(golden: tuple[Ledger, Any], 
     for asked, question in case.questions.items():
         same(numbers(question(session)), told[name][asked])
         assert session.account.balance() == before, asked
+
+
+@pytest.mark.parametrize("name", adaptive_cases())
+def test_adaptive_answers_are_on_record(name: str, tmp_path: Path) -> None:
+    copy = shutil.copy(HERE / "v2-adaptive.ledger", tmp_path / "copy.ledger")
+    told, case = json.loads((HERE / "v2-adaptive.json").read_text()), adaptive_cases()[name]
+    assert verify(copy, told["checkpoint"]).ok
+    assert set(case.questions) == set(told[name])
+    with Ledger.open(copy) as ledger:
+        session = case.session(name, ledger)
+        before = session.account.balance()
+        for asked, question in case.questions.items():
+            same(numbers(question(session)), told[name][asked])
+        assert session.account.balance() == before
 
 
 def test_answers_stay_when_the_code_changes(

@@ -24,7 +24,8 @@ from dalenius.tables.aggregates import KINDS, Aggregate, from_record
 from dalenius.tables.ask.query import Query
 from dalenius.tables.compute import exact
 from dalenius.tables.compute.source import Source
-from dalenius.tables.plan.plan import groups, plan
+from dalenius.tables.plan.noise import Noise
+from dalenius.tables.plan.plan import Plan, groups, plan
 from dalenius.tables.plan.sensitivity import sensitivity
 from dalenius.tables.release.estimates import Wanted, columns
 from dalenius.tables.release.record import answer_record, read_answer
@@ -73,6 +74,14 @@ def opened(data: pd.DataFrame) -> Source:
     return Source.open(data, schema=schema)
 
 
+def counted(noise: Noise, values: Any, groups: int) -> Any:
+    """The same values in so many groups, counted into the bins of a measure."""
+    bins = noise.measure.bins
+    assert bins is not None
+    at = np.clip(np.searchsorted(bins.edges, np.asarray(values), side="right") - 1, 0, bins.size - 1)
+    return np.tile(np.bincount(at, minlength=bins.size), (groups, 1))
+
+
 @lru_cache
 def neighbours(adjacency: Adjacency) -> list[tuple[Source, Source]]:
     """Three small tables and a neighbour of each, opened once for all aggregates."""
@@ -101,6 +110,25 @@ class AggregateContract:
     """Of the column `hole`, without a policy for missing values; None for an aggregate that has no argument."""
     close: ClassVar[float] = 0.02
     """How near the estimate of a large table is to the truth."""
+    delta: ClassVar[float] = 0.0
+    """The probability with which it may do worse than its price; above 0 where nothing but GDP can pay for it."""
+    budget: ClassVar[dp.Guarantee] = dp.ZCDP(1.0)
+    """Of a session that it can be asked in."""
+
+    def payment(self, rho: float) -> dp.Guarantee:
+        """What it is paid with there."""
+        return dp.ZCDP(rho)
+
+    def planned(self, query: Query, price: dp.Guarantee, adjacency: Adjacency = ADD_REMOVE) -> Plan:
+        return plan(query, UNIT, price, adjacency, self.delta)
+
+    def unpayable(self, price: dp.Guarantee) -> bool:
+        """Whether it is refused for this price, as it then must be."""
+        if not self.delta or isinstance(price, dp.GDP):
+            return False
+        with pytest.raises(Refused, match="delta"):
+            plan(self.query(large()[1]), UNIT, price)
+        return True
 
     def truth(self, data: pd.DataFrame) -> list[Any]:
         """The estimates of each column for all rows of a table."""
@@ -140,9 +168,13 @@ class AggregateContract:
     @pytest.mark.parametrize("price", PRICES, ids=repr)
     @pytest.mark.parametrize("adjacency", [ADD_REMOVE, REPLACE_ONE])
     def test_the_noise_costs_what_it_may(self, price: dp.Guarantee, adjacency: Adjacency) -> None:
-        made = plan(self.query(large()[1]), UNIT, price, adjacency)
-        cost = filter_of(price, adjacency).cost(made.loss)
+        if self.unpayable(price):
+            return
+        made = self.planned(self.query(large()[1]), price, adjacency)
         limit = filter_of(price, adjacency).limit
+        payer = filter_of(dp.ApproxDP(9.0, 1e-5), adjacency) if self.delta else filter_of(price, adjacency)
+        cost = payer.cost(made.loss)
+        assert cost.delta <= self.delta
         assert 0.98 * limit.amount <= cost.amount <= limit.amount
 
     # -- what comes of it ----------------------------------------------------------------------------
@@ -151,7 +183,7 @@ class AggregateContract:
         data, source = large()
         query = source.table().agg(r=self.asked)
         with seeded(1):
-            noisy = release(plan(query, UNIT, dp.GDP(30.0)), exact.evaluate(source, query, dp.Unit.rows()))
+            noisy = release(self.planned(query, dp.GDP(30.0)), exact.evaluate(source, query, dp.Unit.rows()))
         return columns(query, noisy, Wanted(0.999, sampling=sampling)), self.truth(data)
 
     @pytest.mark.parametrize("sampling", [False, True])
@@ -173,7 +205,9 @@ class AggregateContract:
         source = opened(large()[0][:0])
         query = self.query(source)
         for price in PRICES:
-            noisy = release(plan(query, UNIT, price), exact.evaluate(source, query, UNIT))
+            if self.unpayable(price):
+                continue
+            noisy = release(self.planned(query, price), exact.evaluate(source, query, UNIT))
             for sampling in (False, True):
                 for column in columns(query, noisy, Wanted(sampling=sampling)):
                     assert len(column.plain) == len(KEYS)
@@ -182,7 +216,9 @@ class AggregateContract:
     def test_the_ledger_gives_the_same_answer(self, price: dp.Guarantee) -> None:
         _, source = large()
         query = self.query(source)
-        made = plan(query, UNIT, price)
+        if self.unpayable(price):
+            return
+        made = self.planned(query, price)
         noisy = release(made, exact.evaluate(source, query, UNIT))
         known, again = read_answer(json.loads(json.dumps(answer_record(query, noisy))), query)
         for first, second in zip(
@@ -193,27 +229,27 @@ class AggregateContract:
                 assert (a == b).all() if a.dtype == object else np.array_equal(a, b, equal_nan=True)
 
     def test_an_answer_can_be_looked_at_in_every_way(self) -> None:
-        s = dp.Session(large()[1], unit=UNIT, budget=dp.ZCDP(1.0))
-        answer = s.release(self.query(s.source), dp.ZCDP(0.5))
+        s = dp.Session(large()[1], unit=UNIT, budget=self.budget)
+        answer = s.release(self.query(s.source), self.payment(0.5))
         for shown in (answer, answer.consistent(), answer.at(0.8, simultaneous=True, sampling=True)):
             assert len(shown.to_pandas()) == len(KEYS)
             assert shown.to_arrow().num_rows == shown.to_polars().height == len(KEYS)
             assert all((str(shown), shown.to_markdown(), shown.to_html()))
             assert json.dumps(shown.to_dict(), default=str)
-        total = s.release(s.table.agg(r=self.asked), dp.ZCDP(0.1))
+        total = s.release(s.table.agg(r=self.asked), self.payment(0.1))
         assert len(answer.agreeing_with(total)) == len(KEYS)
 
     # -- before paying -------------------------------------------------------------------------------
 
     def test_it_is_explained(self) -> None:
-        s = dp.Session(large()[1], unit=UNIT, budget=dp.ZCDP(1.0))
+        s = dp.Session(large()[1], unit=UNIT, budget=self.budget)
         query = self.query(s.source)
-        told = str(s.explain(query, dp.ZCDP(0.1)))
+        told = str(s.explain(query, self.payment(0.1)))
         assert self.asked.explanation in told
         assert str(self.asked) in repr(query)
 
         def error(rho: float) -> float | None:
-            made = Explanation(plan(query, UNIT, dp.ZCDP(rho)))
+            made = Explanation(self.planned(query, self.payment(rho)))
             return made._errors(0.95, 1000.0)["r"]
 
         least, most = error(1.0), error(0.01)
@@ -222,14 +258,17 @@ class AggregateContract:
                 s.price(query, dp.within(1.0))
             return
         assert 0 < least < most
-        assert s.price(query, dp.within(math.sqrt(least * most), rows=1000)).budget.rho > 0.01
+        assert (
+            s.price(query, dp.within(math.sqrt(least * most), rows=1000)).budget.size
+            > self.payment(0.01).size
+        )
 
     def test_what_is_wrong_is_refused_before_a_charge(self) -> None:
-        s = dp.Session(large()[1], unit=UNIT, budget=dp.ZCDP(1.0))
+        s = dp.Session(large()[1], unit=UNIT, budget=self.budget)
         for wrong in self.wrong:
             with pytest.raises(Refused):
-                s.release(s.table.agg(r=wrong()), dp.ZCDP(0.1))
-        assert s.remaining == dp.ZCDP(1.0)
+                s.release(s.table.agg(r=wrong()), self.payment(0.1))
+        assert s.remaining == self.budget
 
     def test_missing_values_need_a_policy(self) -> None:
         if self.holed is None:

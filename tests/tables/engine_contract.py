@@ -19,14 +19,20 @@ from typing import Any, ClassVar
 
 import ibis
 import ibis.expr.operations as ops
+import numpy as np
 import pyarrow as pa
 import pytest
 
 import dalenius as dp
 from dalenius.errors import EngineFailed, QueryRefused
+from dalenius.infer.on_tables.table_source import table_source
+from dalenius.infer.scores import ArraySource, CurveScore, Standard
 from dalenius.session.ledger import Ledger
-from dalenius.tables import Query, Schema, Source, Table, Unit, count, mean, sum
+from dalenius.sums.curves import Logistic
+from dalenius.sums.grids import on_grid
+from dalenius.tables import Query, Schema, Source, Table, Unit, compute, count, mean, sum
 from dalenius.tables.compute import exact
+from dalenius.tables.compute.totals import Total, exponential, nearest, totals
 from dalenius.tables.engines import KNOWN
 from dalenius.tables.engines.engine import LIMB, LIMIT, ROWS, Engine, fits
 from dalenius.tables.engines.failure import FAILED
@@ -112,6 +118,7 @@ TOTAL: dict[type[Any], Callable[..., Any]] = {
     ops.Literal: lambda i, x, s, b, d, t: ibis.literal(1, "int64"),
     ops.RowNumber: lambda i, x, s, b, d, t: over(i, ibis.row_number()),
     ops.DenseRank: lambda i, x, s, b, d, t: over(i, ibis.dense_rank()),
+    ops.Exp: lambda i, x, s, b, d, t: exponential(x),
     ops.StringConcat: lambda i, x, s, b, d, t: s + "x",
     ops.Substring: lambda i, x, s, b, d, t: s.left(3),
     ops.TryCast: lambda i, x, s, b, d, t: s.try_cast("int64"),
@@ -132,6 +139,10 @@ CLEAN: dict[str, Callable[[Any], Any]] = {
     "d": lambda x: -5 if x is None else x.year * 10_000 + x.month * 100 + x.day,
 }
 """What is read of a value, as the contract asks for it."""
+
+
+def _in_order(rows: Any) -> list[str]:
+    return sorted(map(str, np.asarray(rows).tolist()))
 
 
 class EngineContract:
@@ -200,6 +211,90 @@ class EngineContract:
 
     def test_fit(self, held: tuple[Any, dict[str, Any]]) -> None:
         check_fit(held[0], **held[1])
+
+    def test_blocks_of_rows(self, source: Source, elsewhere: Source) -> None:
+        """All rows, a few at a time, and the same as in another engine; twice, since a fit reads them again."""
+        sums = {"h": sum("h", (-3, 39)), "twice": sum("h * 2", (-3, 39)), "a": sum("a", (-5, 5))}
+        query, other = (s.table(nasty.SCHEMA).filter("g < 9").agg(**sums) for s in (source, elsewhere))
+        expected = exact.rows(elsewhere, other, UNIT)
+        for _ in range(2):
+            blocks = list(exact.blocks(source, query, UNIT, 64))
+            assert builtins.max(map(len, blocks)) <= 64 < len(expected)
+            assert _in_order(np.concatenate(blocks)) == _in_order(expected)
+        assert not [
+            *exact.blocks(source, source.table(nasty.SCHEMA).filter("g > 99").agg(**sums), Unit.rows())
+        ]
+
+    def test_totals_of_functions_of_a_row(self, source: Source, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Exactly those of the same rows in memory; `exp` differs by a step a row at most, and no row by more."""
+        most = 2**20
+
+        def wanted(rows: Any) -> tuple[Any, list[Total]]:
+            odds = exponential(rows.v1 * number(0.5) - rows.v0)
+            rows = rows.mutate(
+                x=nearest(rows.v0 * number(1000.0), most),
+                y=nearest(rows.v1 * number(1e9), 2**30),
+                p=nearest(number(float(most)) / (number(1.0) + odds), most),
+            )
+            return rows, [Total(rows.x * rows.x, 40), Total(rows.x * rows.y, 50), Total(rows.p, 20)] * 2
+
+        for unit in (Unit.rows(), UNIT):
+            monkeypatch.setattr(
+                compute.totals, "SUMS", 400 if unit is UNIT else 9
+            )  # in one statement, or two
+            query = source.table(nasty.SCHEMA).agg(h=sum("h", (-3, 39)), a=sum("a", (-5, 5)))
+            found = totals(source, query, unit, wanted)
+            kept = exact.rows(source, query, unit)
+            kept = kept[~np.isnan(kept).any(axis=1)]
+            x, y = np.clip(np.rint(kept * [1000.0, 1e9]), [-most, -(2**30)], [most, 2**30]).T
+            p = np.rint(most / (1 + np.exp(np.clip(kept[:, 1] * 0.5 - kept[:, 0], -30, 30))))
+            assert found[:2] == [int(x @ x), int(x @ y)]
+            assert abs(found[2] - int(p.sum())) <= len(kept)
+            assert found == found[:3] * 2
+
+    def test_sums_of_scores(self, source: Source) -> None:
+        """What steps of a regression are made of, computed where the rows are or read in blocks: as from arrays."""
+        query = source.table(nasty.SCHEMA).agg(a=sum("a", (-5, 5)), h=sum("h", (-3, 39)), g=sum("g", (-1, 4)))
+        rows = exact.rows(source, query, UNIT)
+        labels = [1, 2]
+        rows[:, -1] = np.where(np.isin(rows[:, -1], labels), rows[:, -1] - 1, np.nan)
+        array = ArraySource(rows[:, :-1], rows[:, -1])
+        there = table_source(source, query, UNIT, labels)
+        assert there.count() == array.count() > 20
+        standard = Standard(np.array([0.5, 12.0]), np.array([2.0, 9.0]), 1.0, 1.5)
+        score, theta = CurveScore(Logistic(0.8)), on_grid(np.array([0.3, -0.4, 0.1]))
+        found, expected = (
+            s.rows(standard).totals(theta, score, want_score=True, want_bend=True, want_square=True)
+            for s in (there, array)
+        )
+        for name in ("score", "bend", "square"):
+            one, other = getattr(found, name), getattr(expected, name)
+            assert np.abs(one - other).max() <= 2**20, name  # a row may round to the other side of a half
+            assert np.abs(other).max() > 2**36
+        edges = np.array([0.1, 0.5, 0.9])
+        counts = (s.rows(standard).residual_counts(theta, edges).tolist() for s in (there, array))
+        assert next(counts) == next(counts)
+
+    def test_blocks_that_fail(self, source: Source, monkeypatch: pytest.MonkeyPatch) -> None:
+        """In the middle, with the one constant error; and the next question finds the engine as it was."""
+        query = source.table(nasty.SCHEMA).agg(h=sum("h", (-3, 39)))
+        original = type(self.engine).blocks
+
+        def fails(self: Engine, *arguments: Any) -> Iterator[Any]:
+            blocks = original(self, *arguments)
+            yield next(blocks)
+            blocks.close()  # type: ignore[attr-defined]
+            raise RuntimeError("secret")
+
+        with monkeypatch.context() as patch:
+            patch.setattr(type(self.engine), "blocks", fails)
+            with pytest.raises(EngineFailed) as caught:
+                list(exact.blocks(source, query, Unit.rows(), 64))
+        assert str(caught.value) == FAILED
+        left = exact.blocks(source, query, Unit.rows(), 64)
+        next(left)
+        left.close()  # type: ignore[attr-defined]
+        assert builtins.sum(map(len, exact.blocks(source, query, Unit.rows(), 64))) == 300
 
     # Values at the ends of their types
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,12 +15,13 @@ from dalenius.adaptive.ptr import DistanceTest, LocalMedian, ProposeTestRelease,
 from dalenius.adaptive.smooth.gaussian import SmoothGaussian
 from dalenius.adaptive.smooth.laplace import SmoothLaplace
 from dalenius.adaptive.smooth.laplace_log_normal import SmoothLaplaceLogNormal
-from dalenius.adaptive.smooth.noise import SmoothNoise
+from dalenius.adaptive.smooth.noise import SmoothNoise, checked_guarantee
 from dalenius.adaptive.smooth.student_t import SmoothCauchy, SmoothStudentT
 from dalenius.adaptive.statistics import Median
 from dalenius.calculus.guarantees import ApproxDP, Guarantee
 from dalenius.core import checks
 from dalenius.core.adjacency import ADD_REMOVE, Adjacency
+from dalenius.core.adjacency import adjacency as checked_adjacency
 from dalenius.errors import CannotMeet
 from dalenius.mechanisms import Mechanism, Quantile
 from dalenius.mechanisms._support.interval_grid import IntervalGrid
@@ -179,8 +181,17 @@ def median_mechanism(
     low, high = points.bounds
     width = (high - low) / 20 if spread is None else checks.positive("spread", spread)
     count = min(checks.count("size", size, least=1), LARGEST_REFERENCE)
+    checked_guarantee(budget)
+    return _best(points, budget, count, width, checked_adjacency(adjacency))
+
+
+@lru_cache(maxsize=64)
+def _best(
+    points: IntervalGrid, budget: Guarantee, count: int, width: float, adjacency: Adjacency
+) -> Mechanism:
+    """The choice, which takes a second and is the same every time."""
     reference = made_up_numbers(points.bounds, count, width)
-    options = {"bounds": bounds, "granularity": granularity, "adjacency": adjacency}
+    options = {"bounds": points.bounds, "granularity": points.granularity, "adjacency": adjacency}
     first, *others = candidates(budget, reference, width / count, options)
     best = min(others, key=lambda found: found.error)
     return (best if best.error < WORTHWHILE * first.error else first).mechanism

@@ -431,6 +431,12 @@ def _steps(model: Pipeline) -> tuple[Any, Any]:
 
 
 def _fitted_record(model: Any) -> dict[str, JSON]:
+    if tag_of(model) is None and hasattr(model, "student_"):
+        raise CannotBeWritten(
+            f"a {type(model).__name__} is not written down: its student is an estimator of another package, which has "
+            "its own format. All that was released is in `labels_`, for your public queries: save these, or `student_` "
+            "by the tools of its package (joblib.dump, skops)."
+        )
     if tag_of(model) is None or not hasattr(model, "price"):
         raise CannotBeWritten(f"{type(model).__name__} is not a model of dp.learn.")
     if not hasattr(model, "loss_"):

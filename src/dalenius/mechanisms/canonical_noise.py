@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from scipy.special import ndtr, ndtri
@@ -107,6 +108,23 @@ class CanonicalNoise(RoundedNoise):
         """
         t = coordinate_failure(confidence, size)
         return self._far(self._law.beyond(t / 2) * (1 + 1e-9))
+
+    def cdf(self, x: Any) -> Any:
+        """The chance that the noise, sensitivity * N, is at most x: what exact tests and intervals are built on.
+
+        Parameters
+        ----------
+        x
+            A number or an array, in the units of the value.
+
+        Returns
+        -------
+        float or ndarray
+            Probabilities, to 1e-12 beyond one grid step.
+        """
+        t = np.asarray(x, dtype=np.float64) / self.sensitivity
+        lower = self._law.below(np.ravel(np.abs(t))).reshape(t.shape)
+        return np.where(t > 0, 1 - lower, lower)[()]
 
     @classmethod
     def for_accuracy(
@@ -272,6 +290,18 @@ class _Law:
         while u < self.c:
             u, steps = float(self.raised(np.array([u]))[0]), steps + 1
         return max(0.0, steps + (0.5 - u) / (1 - 2 * self.c))
+
+    def below(self, t: Reals) -> Reals:
+        """P(N <= -t) for t >= 0: gain takes P(N <= x) to P(N <= x + 1) for x <= -1/2, so its inverse goes back."""
+        steps = np.maximum(np.ceil(t - 0.5), 0.0)
+        p = self.c + (0.5 - (t - steps)) * (1 - 2 * self.c)
+        for step in range(int(min(steps.max(initial=0.0), 1e6))):
+            going = (steps > step) & (p > 1e-30)
+            if not going.any():
+                break
+            # Beyond the smallest gain, which a bounded noise has, there is nothing.
+            p[going] = np.where(p[going] < self.gain[0], 0.0, np.interp(p[going], self.gain, self.levels))
+        return np.where(p > 1e-30, p, 0.0)
 
     def draw(self, wide: int, count: int) -> Array:
         """floor(wide N): |N| from a uniform number below 1/2, then a sign."""

@@ -113,6 +113,26 @@ class Tulap(RoundedNoise):
         t = coordinate_failure(confidence, size)
         return self._far(self._beyond((t * (1 - self._cut) + self._cut) / 2))
 
+    def cdf(self, x: Any) -> Any:
+        """The chance that the noise, sensitivity * N, is at most x: what exact tests and intervals are built on.
+
+        Parameters
+        ----------
+        x
+            A number or an array, in the units of the value.
+
+        Returns
+        -------
+        float or ndarray
+            Probabilities, to 1e-12 beyond one grid step.
+        """
+        t = np.asarray(x, dtype=np.float64) / self.sensitivity
+        b = math.exp(-self.epsilon)
+        k = np.floor(np.abs(t) + 0.5)  # the cell of -|t|, counted from the middle one
+        lower = b ** (k + 1) / (1 + b) + (k + 0.5 - np.abs(t)) * (1 - b) / (1 + b) * b**k
+        below = np.where(t > 0, 1 - lower, lower)
+        return np.clip((below - self._cut / 2) / (1 - self._cut), 0.0, 1.0)[()]
+
     @classmethod
     def for_accuracy(
         cls, within: float, confidence: float = 0.95, *, sensitivity: float, size: int = 1, **options: Any

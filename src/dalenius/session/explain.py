@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,6 +13,7 @@ from dalenius.tables.facts.nearest import nearest
 from dalenius.tables.plan.plan import Plan
 from dalenius.tables.release.released import Released
 
+DEPENDS = "depends on the data"
 SIZES = (100, 1_000, 10_000, 100_000)
 
 
@@ -60,16 +62,15 @@ class Explanation:
     def __str__(self) -> str:
         lines = ["measure                         one unit moves it by   noise (standard deviation)"]
         for noise in self.plan.noises:
-            worth = float(noise.measure.granularity)
-            moved = noise.mechanism.sensitivity * worth
-            lines.append(f"{noise.measure.label[:30]:<30}  {moved:<21.6g}  {noise.sigma * worth:.6g}")
+            worth, of_one = float(noise.measure.granularity), noise.moved
+            moved = DEPENDS if of_one is None else f"{of_one * worth:.6g}"
+            spread = DEPENDS if math.isnan(noise.sigma) else f"{noise.sigma * worth:.6g}"
+            lines.append(f"{noise.measure.label[:30]:<30}  {moved:<21}  {spread}")
         lines.append("")
         lines.append("95 % error by rows in a group: " + ", ".join(f"{n:,}" for n in SIZES))
         for name, aggregate in self.plan.query.aggregates:
             errors = [self._errors(0.95, n).get(name) for n in SIZES]
-            shown = ", ".join(
-                "depends on the data" if e is None else f"{e:.4g}" for e in dict.fromkeys(errors)
-            )
+            shown = ", ".join(DEPENDS if e is None else f"{e:.4g}" for e in dict.fromkeys(errors))
             lines.append(f"  {name}: {shown} ({aggregate.explanation})")
         if self.threshold is not None:
             lines.append(f"Keys that fewer than about {self.threshold:.0f} units share stay hidden.")

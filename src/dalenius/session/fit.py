@@ -8,21 +8,16 @@ the loss of a group of its rows, towards the session's neighbours.
 
 from __future__ import annotations
 
-import math
 import uuid
-from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin, clone, is_classifier
 from sklearn.pipeline import Pipeline
 
 from dalenius.calculus.guarantees import Filter
 from dalenius.calculus.loss import Loss
-from dalenius.calculus.losses import group, pure, to_adjacency
 from dalenius.core.adjacency import Adjacency
-from dalenius.core.checks import shown
 from dalenius.core.record import CannotBeWritten
 from dalenius.errors import InvalidParameter
 from dalenius.learn.models.exponential_regression import DrawnRegression
@@ -30,14 +25,13 @@ from dalenius.learn.models.public_bounds import PublicBounds
 from dalenius.learn.models.search import PrivateSearch
 from dalenius.learn.models.subsample_aggregate import SubsampleAggregate
 from dalenius.learn.saved import mark, model_record, released_record, restore
+from dalenius.session.columns import Columns, beside, named_columns, of_a_unit
 from dalenius.session.record import answers, questions
 from dalenius.tables.aggregates import sum as sum_of
 from dalenius.tables.ask.query import Query, Table
 from dalenius.tables.compute import exact
 from dalenius.tables.compute.source import Source
 from dalenius.tables.facts.unit import Unit
-
-Columns = Mapping[str, tuple[float, float]] | Iterable[str] | str
 
 
 @dataclass(frozen=True)
@@ -75,7 +69,7 @@ class Fitting:
                 f"{type(single).__name__} is about one list of numbers, not about features and a target; ask the table "
                 "for it: release(session.table.agg(m=dp.mean(...)), budget)."
             )
-        columns, labels = _columns("features", features), _columns("target", target)
+        columns, labels = named_columns("features", features), named_columns("target", target)
         if len(labels) != 1:
             raise InvalidParameter(f"target names {len(labels)} columns; a model has one.")
         if isinstance(single, DrawnRegression):
@@ -83,7 +77,7 @@ class Fitting:
         ((label, around),) = labels.items()
         settings = single.get_params()
         if is_classifier(single):
-            around = _beside(single.classes)
+            around = beside(single.classes)
         elif "target_bounds" in settings:
             around = around or table.schema[label].bounds or settings["target_bounds"]
             model = clone(model)
@@ -129,51 +123,3 @@ class Fitting:
 def _single(model: Any) -> Any:
     """The model that is fitted in the end: a search has one inside."""
     return model.estimator if isinstance(model, PrivateSearch) else model
-
-
-def of_a_unit(loss: Loss, unit: Unit, adjacency: Adjacency, budget: Filter | None = None) -> Loss:
-    """The loss of all rows of a unit together, towards these neighbours: what this budget is charged.
-
-    Where no closed form follows the neighbours in between, they are counted: by the budget's own rule where it has one
-    (`Filter.group`); those of e-DP are of randomized response.
-    """
-    rows = 1 if unit.column is None else unit.max_rows
-    if rows == 1 and loss.adjacency is adjacency:
-        return loss
-    steps = rows if loss.adjacency is adjacency else 2 * rows  # replacing is removing and adding
-    counted = None if budget is None else budget.group(loss, steps, adjacency)
-    if counted is not None:
-        return counted
-    if len(loss.terms_remove) > 1 and math.isfinite(loss.epsilon(0.0)):
-        return group(pure(loss.epsilon(0.0), adjacency), steps)
-    return to_adjacency(group(loss, rows), adjacency)
-
-
-def _columns(what: str, given: Columns | object) -> dict[str, tuple[float, float] | None]:
-    if isinstance(given, Mapping):
-        columns: dict[str, tuple[float, float] | None] = dict(given)
-    else:
-        names: list[Any] = (
-            [given] if isinstance(given, str) or not isinstance(given, Iterable) else list(given)
-        )
-        if not all(isinstance(name, str) for name in names):
-            raise InvalidParameter(
-                f"{what} is {shown(given)}; it must be a column, a list of columns, or columns with their bounds: "
-                "{'age': (18, 90)}."
-            )
-        columns = dict.fromkeys(names)
-        if len(columns) < len(names):
-            raise InvalidParameter(f"{what} names a column twice.")
-    if not columns:
-        raise InvalidParameter(f"{what} is empty; name at least one column.")
-    return columns
-
-
-def _beside(classes: Any) -> tuple[float, float]:
-    """Room on either side of the classes, so that any other label stays another label."""
-    if not all(isinstance(label, int | float | np.integer | np.floating) for label in classes):
-        raise InvalidParameter(
-            f"the classes are {list(classes)!r}; a session's labels are numbers. Use a condition, which is 1 or 0: "
-            "target=\"income = '>50K'\"."
-        )
-    return float(min(classes)) - 1, float(max(classes)) + 1

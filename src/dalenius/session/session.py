@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import shutil
 import tempfile
@@ -10,8 +11,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from dalenius.adaptive import PrivacyReport
 from dalenius.adaptive.personal.release import Release
@@ -24,6 +23,7 @@ from dalenius.core.bisection import last_true
 from dalenius.core.checks import confidence as _confidence
 from dalenius.core.checks import flag, shown
 from dalenius.errors import CannotMeet, InvalidParameter, QueryRefused, TooLittleNoise, TooMuchNoise
+from dalenius.infer.result import Result
 from dalenius.session.account import Account
 from dalenius.session.accuracy import Within
 from dalenius.session.entries import digest
@@ -274,7 +274,7 @@ class Session:
             )
         budget = _paid(budget)
         part = self.account.filter.price(budget).divided(len(queries))
-        plans = {name: self._plan(query, part) for name, query in queries.items()}
+        plans = {name: self._plan(query, part, len(queries)) for name, query in queries.items()}
         joint = total([p.loss for p in plans.values()])
         question = questions.of_plan(queries, budget, self.unit, self.adjacency)
 
@@ -399,6 +399,58 @@ class Session:
             self._fits[digest(question)] = own
         return fitted
 
+    def infer(self, estimator: Any, features: Any, target: Any, *, table: Table | None = None) -> Result:
+        """Coefficients of a regression with intervals, estimated from the table and paid from the budget.
+
+        The price is the estimator's own, `estimator.loss`, for all rows of a unit and the session's neighbours, in the
+        session's currency; the result's `loss` is what was charged. The identical question is answered from the record,
+        for nothing. However many rows there are, a few blocks of them are in memory at a time; a server or a cluster
+        sends nothing but sums.
+
+        Parameters
+        ----------
+        estimator
+            A regression of `dp.infer` with its settings, as LinearRegression(guarantee=dp.GDP(0.5)).
+        features
+            Columns or expressions, as a list where the schema has their bounds, or with them: {"age": (18, 90)}.
+        target
+            A column or an expression, likewise; for classes, numbers or a condition (1 or 0).
+        table
+            Other than all of it: `session.table.filter(...)`, for instance.
+
+        Returns
+        -------
+        Result
+            `summary()`, `params`, `conf_int()`, `pvalues`.
+
+        Raises
+        ------
+        InvalidParameter
+            If the estimator, the columns or the price are refused; nothing is charged.
+        BudgetExceeded
+            If there is not so much left; nothing is charged.
+        EngineFailed
+            If the engine could not carry it out; the charge stays.
+
+        Examples
+        --------
+        >>> import dalenius as dp, pandas as pd
+        >>> people = pd.DataFrame({"age": [20, 30, 40, 50] * 500, "pay": [1.0, 2.0, 3.0, 4.5] * 500})
+        >>> s = dp.Session(people, unit=dp.Unit.rows(), budget=dp.ZCDP(1.0))
+        >>> how = dp.infer.LinearRegression(guarantee=dp.ZCDP(0.5))
+        >>> s.infer(how, {"age": (18, 90)}, {"pay": (0, 10)}).names
+        ('age', 'const')
+        """
+        from dalenius.session.inference import Inference
+
+        whole = self.table if table is None else table
+        budget = self.account.filter
+        asked = Inference.of(estimator, features, target, whole, self.unit, self.adjacency, budget)
+        cost = self._cost_of_fit(asked.loss)
+        return asked.restored(
+            self.account.ask(asked.question, cost, lambda: asked.compute(self.source)).answer
+        )
+
     @property
     def privacy_report(self) -> PrivacyReport:
         """What everything released from this account so far cost one person: `privacy_report.epsilon(record)`.
@@ -511,14 +563,14 @@ class Session:
         account = self.account
         return account.filter.charge_for_fit(loss, account.left(), account.allowance(account.analyst))
 
-    def _plan(self, query: Query, price: Guarantee) -> Plan:
+    def _plan(self, query: Query, price: Guarantee, among: int = 1) -> Plan:
         if _discovers(query):
             raise InvalidParameter(
                 "dp.discover() finds the keys in a release of its own: ask this question by release(query, budget), or "
                 "list the keys: group_by(..., keys=[...])."
             )
         exact.check(query, self.unit)
-        return plan(query, self.unit, price, self.adjacency)
+        return plan(query, self.unit, price, self.adjacency, self._rare() / among)
 
     def _compute(self, made: Plan) -> Released:
         return release(made, exact.evaluate(self.source, made.query, self.unit))
@@ -546,10 +598,14 @@ class Session:
                 "Use a session with an ApproxDP budget, or list the keys: group_by(..., keys=[...])."
             )
         exact.check(query, self.unit)
-        # A twentieth of the delta set aside for such events, each time.
-        delta = np.nextafter(float(self.account.allowance(self.account.analyst).delta) / 20, 0)
         price = self.account.filter.price(budget)
-        return discovery(query, self.unit, price, float(delta), self.adjacency)
+        return discovery(query, self.unit, price, self._rare(), self.adjacency)
+
+    def _rare(self) -> float:
+        """The probability with which one release may do worse than its price: a twentieth of what is set aside."""
+        if not self.account.filter.pays_for_rare_events:
+            return 0.0
+        return math.nextafter(float(self.account.allowance(self.account.analyst).delta) / 20, 0)
 
 
 def _known(unit: Unit, source: Source) -> None:

@@ -93,6 +93,7 @@ def test_typing_a_record(page: Any, tmp_path: Path) -> None:
     assert "Fill in" in page.inner_text("#answer")
     for n, value in enumerate((40, 12, 0.5)):
         page.fill(f"#field{n}", str(value))
+    assert "Fill in" in page.inner_text("#answer")  # no label is chosen for anybody
     page.select_option("#field3", label="yes")
     person = dict(zip(records(1), (40, 12, 0.5), strict=True)) | {"target": "yes"}
     assert f"ε = {up(report.epsilon(person))}" in page.inner_text("#answer")

@@ -211,3 +211,14 @@ def test_a_page_does_not_ask_once_for_two_things() -> None:
             both.page()
     same = dp.learn.LogisticRegression(dp.PureDP(1.0)).fit(x, y // 4).privacy_report_
     assert "<select" in (same + numbers).page()
+
+
+def test_a_delta_above_its_part_of_the_failure_is_said() -> None:
+    """Which release it is, and what to do; with a larger failure there is a bound, in words as in numbers."""
+    loss = dp.losses.gaussian(2.0) + dp.losses.approx(0.0, 1e-5)
+    report = PrivacyReport([WorstCase(dp.losses.gaussian(3.0), "first"), WorstCase(loss, "second")])
+    assert report.worst() == math.inf
+    assert "release 2 of 2" in report.explain()
+    assert "larger failure" in report.explain()
+    assert f"epsilon = {report.worst(failure=1e-3):.4g}" in report.explain(failure=1e-3)
+    assert "3 people" in report.explain(failure=1e-3, people=3)

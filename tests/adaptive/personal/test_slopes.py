@@ -8,7 +8,7 @@ import pytest
 from dalenius.adaptive.personal.slopes import Slope
 from dalenius.errors import InvalidParameter
 from dalenius.learn.models.reported import _slope
-from dalenius.learn.numerics.curves import ClippedPoisson, Curve, Huber, HuberHinge, Logistic
+from dalenius.sums.curves import ClippedPoisson, Curve, Huber, HuberHinge, Logistic
 
 CURVES = (Logistic(1.0), Logistic(0.5), Huber(0.7), HuberHinge(0.5), ClippedPoisson(5.0, 2.0))
 

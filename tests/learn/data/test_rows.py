@@ -14,8 +14,8 @@ import dalenius as dp
 from dalenius.errors import InvalidParameter
 from dalenius.learn.data.rows import matrix, one_each, records, same
 from dalenius.learn.data.targets import numbers
-from dalenius.learn.numerics.curves import Logistic
 from dalenius.learn.numerics.exact_sums import ExactSums
+from dalenius.sums.curves import Logistic
 from tests.noise.seeded import seeded
 
 ODD: list[Any] = [None, "x", pd.NA, pd.NaT, 10**400, Decimal("sNaN"), b"1", [1], {}, object()]

@@ -11,8 +11,9 @@ import dalenius as dp
 from dalenius.errors import InvalidParameter
 from dalenius.learn.data.rows import Records, records
 from dalenius.learn.methods.descent import NoisyDescent, descent_loss, samples
-from dalenius.learn.numerics.curves import HuberHinge, Logistic
 from dalenius.learn.numerics.exact_sums import ExactSums
+from dalenius.sums.curves import HuberHinge, Logistic
+from dalenius.sums.grids import on_grid
 from tests.noise.seeded import seeded
 
 CONFIDENCE = 1 - 1e-9
@@ -29,7 +30,7 @@ def sums(data: Records, theta: np.ndarray, chosen: Any = None, whole: bool = Tru
     """The sum in units, with the noise taken away again."""
     found = ExactSums(data, Logistic(), np.hypot(1, data.constant) * (1 + 1e-12), 1.0, 1, whole)
     found.noise = iter(np.zeros((1, data.size), dtype=np.int64))
-    return found.noisy_gradient(found.on_grid(theta), chosen) / found.unit
+    return found.noisy_gradient(on_grid(theta), chosen) / found.unit
 
 
 def test_sums_do_not_depend_on_the_order() -> None:

@@ -14,8 +14,8 @@ import dalenius as dp
 from dalenius.learn.data.rows import records
 from dalenius.learn.methods import noisy_newton
 from dalenius.learn.methods.noisy_newton import NoisyNewton
-from dalenius.learn.numerics.curves import HuberHinge, Logistic
-from dalenius.learn.numerics.exact_sums import ROW_BITS
+from dalenius.sums.curves import HuberHinge, Logistic
+from dalenius.sums.grids import ROW_BITS
 from tests.noise.seeded import seeded
 
 

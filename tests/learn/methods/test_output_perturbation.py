@@ -14,7 +14,7 @@ from dalenius.learn import HuberRegression, LogisticRegression
 from dalenius.learn.data.rows import records
 from dalenius.learn.methods.objective_perturbation import ObjectivePerturbation
 from dalenius.learn.methods.output_perturbation import OutputPerturbation
-from dalenius.learn.numerics.curves import Huber, Logistic
+from dalenius.sums.curves import Huber, Logistic
 from tests.noise.seeded import seeded
 
 ONE = records(np.array([[1.0]]), np.array([1.0]), np.array([True]), 1.0, "clip")

@@ -15,8 +15,8 @@ import dalenius as dp
 from dalenius.learn.data.rows import Records
 from dalenius.learn.methods.objective_perturbation import ObjectivePerturbation
 from dalenius.learn.methods.pure_objective_perturbation import PureObjectivePerturbation
-from dalenius.learn.numerics.curves import ClippedPoisson, Curve, Huber, HuberHinge, Logistic
 from dalenius.learn.numerics.minimise import Objective, careful, left_over, minimiser
+from dalenius.sums.curves import ClippedPoisson, Curve, Huber, HuberHinge, Logistic
 from tests.noise.seeded import seeded
 
 CURVES: list[Curve] = [Logistic(0.5), Logistic(1.0), Huber(0.5), HuberHinge(0.5), ClippedPoisson(3.0, 2.0)]

@@ -344,7 +344,9 @@ def _aggregate(draw: st.DrawFn, writer: _Writer) -> tuple[str, tuple[Any, ...], 
     policy = draw(st.sampled_from([None, None, "drop", "never", impute(0.5)]))
     options: dict[str, Any] = {} if policy is None else {"nulls": policy}
     if name == "median" and draw(st.booleans()):
-        options["adaptive"] = True
+        options["adaptive"] = draw(st.sampled_from([True, "smooth", "propose"]))
+        if options["adaptive"] == "propose":
+            options["sensitivity"] = draw(st.sampled_from([1e-3, 1.0, 1e9]))
     return name, (x, bounds), options
 
 
@@ -379,6 +381,7 @@ _SPELLED = {
     "variance": "VARIANCE",
     "std": "STDDEV",
     "median": "MEDIAN",
+    "smooth": "SMOOTH_MEDIAN",
     "histogram": "HISTOGRAM",
 }
 

@@ -131,7 +131,7 @@ function show() {
   for (const input of form.querySelectorAll("[data-field]")) {
     const value = input.value.trim() === "" ? NaN : Number(input.value);
     if (!Number.isFinite(value) || (input.dataset.least !== undefined && value < Number(input.dataset.least))) {
-      document.getElementById("answer").textContent = "Fill in every field with a number to see your bound.";
+      document.getElementById("answer").textContent = "Fill in every field, numbers as numbers, to see your bound.";
       document.getElementById("picture").replaceChildren();
       return;
     }

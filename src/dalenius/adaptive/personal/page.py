@@ -149,7 +149,8 @@ def _controls(fields: Fields) -> list[tuple[str, str]]:
         found.append((name, _number(name, hint)))
     target, (low, high) = fields.target, fields.labels.values
     if fields.labels.kind == "classes":
-        options = "".join(
+        # Nothing is chosen beforehand: a bound for somebody else's label would look like one's own.
+        options = '<option value="">choose</option>' + "".join(
             f'<option value="{n}">{_text(label)}</option>' for n, label in enumerate(fields.labels.values)
         )
         found.append((target, f'<select id="field{{n}}" data-field="{_text(target)}">{options}</select>'))

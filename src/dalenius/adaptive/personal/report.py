@@ -95,7 +95,8 @@ class PrivacyReport:
         Returns
         -------
         float or ndarray
-            One number for a record, one for each row of a table.
+            One number for a record, one for each row of a table; infinity where there is no bound that fails so seldom
+            (`explain` says why).
 
         Raises
         ------
@@ -134,6 +135,48 @@ class PrivacyReport:
         """
         parts = zip(self.releases, self.constants(failure, people), strict=True)
         return min(sum(release.worst(constants) for release, constants in parts), self._most(failure, people))
+
+    def explain(self, *, failure: float = 1e-6, people: float = 1) -> str:
+        """The statement in words; where there is no bound, which releases stand in its way.
+
+        Parameters
+        ----------
+        failure
+            The probability, over the noise, that the statement fails.
+        people
+            For how many people it holds at once: 1, any number, or infinity for everybody.
+
+        Returns
+        -------
+        str
+            A sentence or two.
+
+        Raises
+        ------
+        InvalidParameter
+            If a parameter is out of range, or a release has no bound for everybody at once.
+        """
+        worst = self.worst(failure=failure, people=people)
+        who = (
+            "everybody at once"
+            if people == math.inf
+            else "one person"
+            if people == 1
+            else f"{people:g} people"
+        )
+        if math.isfinite(worst):
+            return (
+                f"Nobody's record cost more than epsilon = {worst:.4g}; this holds for {who}, but for a chance of "
+                f"{failure:g} over the noise."
+            )
+        parts = zip(self.releases, self.constants(failure, people), strict=True)
+        wild = [n for n, (release, own) in enumerate(parts, start=1) if math.isinf(release.worst(own))]
+        names = f"release{'s' * (len(wild) != 1)} {', '.join(map(str, wild))}"
+        return (
+            f"There is no bound that fails with a chance of {failure:g} only: {names} of {len(self.releases)} may cost "
+            "any epsilon at all with a probability, its delta, that is above its part of that chance. Allow a larger "
+            "failure."
+        )
 
     def constants(self, failure: float, people: float) -> list[dict[str, Any]]:
         """For each release, what its bound needs besides the record."""

@@ -14,9 +14,11 @@ Each is a `Mechanism`: `.release(data)` gives an answer or `Refusal()`, `.loss` 
 """
 
 from dalenius.adaptive.ptr.best_release import BestRelease
+from dalenius.adaptive.ptr.binned_quantile import LocalBinnedQuantile
 from dalenius.adaptive.ptr.bound_test import BoundTest
 from dalenius.adaptive.ptr.calibrated_release import CalibratedRelease
 from dalenius.adaptive.ptr.distance_test import DistanceTest
+from dalenius.adaptive.ptr.gaussian_distance_test import GaussianDistanceTest
 from dalenius.adaptive.ptr.guarantee import after_statement, after_test, after_test_renyi
 from dalenius.adaptive.ptr.interquartile_range import LocalInterquartileRange
 from dalenius.adaptive.ptr.median import LocalMedian
@@ -38,6 +40,8 @@ __all__ = [
     "DataDependent",
     "DistanceTest",
     "Family",
+    "GaussianDistanceTest",
+    "LocalBinnedQuantile",
     "LocalInterquartileRange",
     "LocalMedian",
     "LocalRegressionScale",

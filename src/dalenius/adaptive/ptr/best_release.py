@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from dalenius.adaptive.ptr.parts import checked_function
 from dalenius.adaptive.ptr.refusal import Refusal
 from dalenius.adaptive.selection.approximate import best_of_approximate
 from dalenius.adaptive.selection.best_of import BestOf
 from dalenius.adaptive.selection.trial_counts import RandomTries
+from dalenius.adaptive.user_function import checked_function
 from dalenius.calculus.loss import Loss
 from dalenius.core.adjacency import Adjacency
 from dalenius.errors import InvalidParameter

@@ -9,7 +9,8 @@ from typing import Any
 
 from scipy.special import log_ndtr, ndtri_exp
 
-from dalenius.adaptive.ptr.parts import PrivateBound, checked_function
+from dalenius.adaptive.ptr.parts import PrivateBound
+from dalenius.adaptive.user_function import asked, checked_function
 from dalenius.calculus.loss import Loss
 from dalenius.core import checks
 from dalenius.errors import InvalidParameter
@@ -62,8 +63,11 @@ class NoisyUpperBound(PrivateBound):
         """What is added: the quantile of the noise, rounded up."""
         return upper_quantile(self.noise, self.failure)
 
+    def _noisy(self, data: Any) -> float:
+        return asked(lambda: float(self.noise.release(self.statistic(data))))
+
     def release(self, data: Any) -> float:
-        return beyond(float(self.noise.release(self.statistic(data))) + self.margin, math.inf)
+        return beyond(self._noisy(data) + self.margin, math.inf)
 
 
 @dataclass(frozen=True)
@@ -88,7 +92,7 @@ class NoisyLowerBound(NoisyUpperBound):
     """
 
     def release(self, data: Any) -> float:
-        return beyond(float(self.noise.release(self.statistic(data))) - self.margin, -math.inf)
+        return beyond(self._noisy(data) - self.margin, -math.inf)
 
 
 def checked_failure(value: object) -> float:

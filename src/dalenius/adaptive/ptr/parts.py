@@ -131,9 +131,3 @@ def checked_part(name: str, value: object, kind: type, example: str) -> None:
         raise InvalidParameter.of(
             name, f"{name} is {checks.shown(value)}; it must be a {kind.__name__}, such as {example}."
         )
-
-
-def checked_function(name: str, value: object) -> None:
-    """Refuse what cannot be called."""
-    if not callable(value):
-        raise InvalidParameter.of(name, f"{name} is {checks.shown(value)}; it must be a function.")

@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import Any, Self
 
 from dalenius.adaptive.ptr.distance_test import DistanceTest
+from dalenius.adaptive.ptr.gaussian_distance_test import GaussianDistanceTest
 from dalenius.adaptive.ptr.guarantee import after_test, after_test_renyi
 from dalenius.adaptive.ptr.parts import DataDependent, PrivateTest, Stable, checked_part
 from dalenius.adaptive.ptr.refusal import Refusal
@@ -81,7 +82,10 @@ class ProposeTestRelease(Mechanism):
         checked_part("mechanism", self.mechanism, DataDependent, "dp.adaptive.LocalMedian(...)")
         checked_part("test", self.test, PrivateTest, "dp.adaptive.ptr.DistanceTest(...)")
         _ = self.mechanism.budget + self.test.loss  # stated for the same neighbours
-        if isinstance(self.test, DistanceTest) and self.test.mechanism != self.mechanism:
+        if (
+            isinstance(self.test, DistanceTest | GaussianDistanceTest)
+            and self.test.mechanism != self.mechanism
+        ):
             raise InvalidParameter(
                 "the test measures the distance of another mechanism than the one it is for."
             )

@@ -6,7 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from dalenius.adaptive.ptr.parts import Stable, checked_function
+from dalenius.adaptive.ptr.parts import Stable
+from dalenius.adaptive.user_function import asked, checked_function
 from dalenius.calculus.loss import Loss
 from dalenius.core import checks
 from dalenius.core.adjacency import ADD_REMOVE, Adjacency
@@ -20,7 +21,8 @@ class StableValue(Stable):
     """function(data), as it is, for data all of whose neighbours have the same value.
 
     Release by stability (Thakurta and Smith 2013): after a `DistanceTest`, its loss is that of the test, and delta for
-    the wrong pass. Neither function may fail on any data.
+    the wrong pass. Neither function may fail on any data; one that does ends the release with `FunctionFailed`, which
+    says nothing else.
 
     Parameters
     ----------
@@ -65,10 +67,10 @@ class StableValue(Stable):
         return Loss.zero(self.adjacency)
 
     def distance(self, data: Any) -> int:
-        return checks.count("changes(data)", self.changes(data), least=1) - 1
+        return asked(lambda: checks.count("changes(data)", self.changes(data), least=1)) - 1
 
     def release(self, data: Any) -> Any:
-        return self.function(data)
+        return asked(self.function, data)
 
     @property
     def worst_pair(self) -> Neighbours:

@@ -4,17 +4,24 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from scipy.special import ndtr
+from scipy.special import log_ndtr, ndtr, ndtri
 from scipy.stats import norm
 
-from dalenius.adaptive.smooth.noise import SmoothNoise
+from dalenius.adaptive.smooth.noise import BETAS, LARGEST_SCALE, SmoothNoise, even_gaps
 from dalenius.adaptive.smooth.profiles import Reals, largest_shift, profile_loss
 from dalenius.adaptive.statistics import Statistic
+from dalenius.adaptive.statistics.statistic import SMALLEST_BETA, certain_beta
 from dalenius.calculus.guarantees import Guarantee
+from dalenius.calculus.guarantees.shifted import Polygon
 from dalenius.calculus.loss import Loss
+from dalenius.core import checks
+from dalenius.core.bisection import last_true
+from dalenius.errors import CannotMeet
 from dalenius.noise.laws import NormalLaw
 
 CELLS = 8
@@ -58,6 +65,17 @@ def _narrower(epsilon: Reals, shift: float, t: float) -> Reals:
     above = ndtr(right) - ndtr(left)
     below = np.exp(epsilon) * (ndtr((right - shift) * math.exp(-t)) - ndtr((left - shift) * math.exp(-t)))
     return np.where(square > 0, np.maximum(above - below + ERROR * (ndtr(right) + below), 0.0), 0.0)
+
+
+def gaussian_distance(shift: float, beta: float) -> float:
+    """A bound on delta(0), the total variation, by way of the law that is stretched and not moved: rounded up.
+
+    Normal laws of standard deviations 1 and e^beta cross at z with z^2 (1 - e^(-2 beta)) = 2 beta.
+    """
+    z = math.sqrt(2 * beta / -math.expm1(-2 * beta))
+    stretched = 2 * (ndtr(z) - ndtr(z * math.exp(-beta)))
+    moved = 2 * ndtr(shift / 2) - 1
+    return float((stretched + moved) * (1 + ERROR) + ERROR)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -104,6 +122,7 @@ class SmoothGaussian(SmoothNoise):
             shift * shift / 2 * (1 + 1e-12),
             self.adjacency,
             "smooth_gaussian",
+            at_zero=gaussian_distance(shift, beta),
             scale=self.scale,
             beta=self.beta,
         )
@@ -120,3 +139,90 @@ class SmoothGaussian(SmoothNoise):
         return largest_shift(
             guarantee, lambda shift: shift * shift / 2, lambda e, shift: gaussian_delta(e, shift, beta)
         )
+
+    def mu(self, delta: float) -> float:
+        """A mu with which the release is mu-GDP but for an event of probability delta; inf where there is none.
+
+        Its profile is then at most that of `losses.gaussian(1/mu) + losses.approx(0, delta)`: what a session with an
+        ApproxDP budget charges for it.
+
+        Parameters
+        ----------
+        delta
+            The probability, above 0.
+
+        Returns
+        -------
+        float
+            A certified mu.
+
+        Raises
+        ------
+        InvalidParameter
+            If delta is not between 0 and 1.
+        """
+        polygon = Polygon.above(self.loss, checks.open_probability("delta", delta))
+        square = None if polygon is None else polygon.square(Fraction(0))
+        return math.inf if square is None else math.sqrt(square) * (1 + 1e-15)
+
+    @classmethod
+    def within(cls, mu: float, delta: float, *, statistic: Statistic[Any]) -> SmoothGaussian:
+        """The noise that errs least, for numbers that lie evenly around the statistic, of all with mu(delta) <= mu.
+
+        Parameters
+        ----------
+        mu
+            What one release may cost in GDP.
+        delta
+            And with which probability it may do worse.
+        statistic
+            What is released.
+
+        Returns
+        -------
+        SmoothGaussian
+            The mechanism.
+
+        Raises
+        ------
+        InvalidParameter
+            If a parameter is out of range.
+        CannotMeet
+            If there is none.
+
+        Examples
+        --------
+        >>> import dalenius as dp
+        >>> median = dp.adaptive.statistics.Median(bounds=(0, 100))
+        >>> dp.adaptive.SmoothGaussian.within(0.3, 1e-8, statistic=median).mu(1e-8) <= 0.3
+        True
+        """
+        mu = checks.moderate("mu", checks.positive("mu", mu))
+        beta, shift = _best_within(mu, checks.open_probability("delta", delta))
+        while shift > 1 / LARGEST_SCALE:
+            mechanism = cls(statistic=statistic, beta=beta, scale=1 / shift)
+            if mechanism.mu(delta) <= mu:
+                return mechanism
+            shift *= 0.998
+        raise CannotMeet(f"no normal noise is {mu:g}-GDP but for a chance of {delta:g}; use a larger budget.")
+
+
+@lru_cache(maxsize=64)
+def _best_within(mu: float, delta: float) -> tuple[float, float]:
+    """The smoothness, and about the largest shift; whether it keeps to mu and delta is for `SmoothGaussian.mu`."""
+    levels = np.geomspace(1.0, delta, 60)
+    # Where the normal profile of mu is about each level: the log ratio at the quantile of the level.
+    epsilon = np.maximum(mu * (-ndtri(levels / 2) + mu / 2), mu * mu / 2)
+    allowed = delta + (1 - delta) * np.maximum(
+        ndtr(mu / 2 - epsilon / mu) - np.exp(epsilon + log_ndtr(-mu / 2 - epsilon / mu)), 0.0
+    )
+
+    def kept(shift: float, beta: float) -> bool:
+        return bool((gaussian_delta(epsilon, shift, certain_beta(beta)) <= allowed).all())
+
+    def largest(beta: float) -> float:
+        return last_true(lambda x: kept(x, beta), 0.0, mu, steps=20)[0]
+
+    shifts = {beta: largest(beta) for beta in BETAS[::3].tolist() if beta < mu and kept(0.0, beta)}
+    best = min(shifts, key=lambda beta: even_gaps(beta) / max(shifts[beta], 1e-300), default=SMALLEST_BETA)
+    return best, shifts.get(best, 0.0)

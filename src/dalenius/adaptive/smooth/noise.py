@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from fractions import Fraction
 from functools import cached_property
@@ -15,7 +16,7 @@ from dalenius.adaptive.statistics.statistic import certain_beta, checked_beta
 from dalenius.calculus.guarantees import Guarantee
 from dalenius.calculus.loss import Loss
 from dalenius.core import checks
-from dalenius.core.adjacency import ADD_REMOVE, Adjacency
+from dalenius.core.adjacency import Adjacency
 from dalenius.errors import CannotMeet, InvalidParameter
 from dalenius.mechanisms import Mechanism, Neighbours
 from dalenius.noise.affine import Law, rounded_affine
@@ -212,6 +213,45 @@ class SmoothNoise(Mechanism):
         return cls.calibrated(guarantee, statistic=statistic, beta=best, **options)
 
     @classmethod
+    def for_even_gaps(cls, guarantee: Guarantee, *, statistic: Statistic[Any], **options: Any) -> Self:
+        """The smoothness, and the noise to go with it, for numbers that lie evenly around the statistic.
+
+        Then A_k grows like k + 1, however many numbers there are and wherever they are: nothing about them need be
+        known, and the choice depends on the guarantee alone.
+
+        Parameters
+        ----------
+        guarantee
+            What one release must satisfy.
+        statistic
+            What is released.
+        **options
+            The other parameters of the mechanism.
+
+        Returns
+        -------
+        Self
+            The mechanism.
+
+        Raises
+        ------
+        InvalidParameter
+            If a parameter is out of range.
+        CannotMeet
+            If no noise of this kind keeps the guarantee.
+        """
+        checked_guarantee(guarantee)
+
+        def error(beta: float) -> float:
+            shift = cls._largest_shift(
+                guarantee, certain_beta(beta), **cls._completed(guarantee, beta, options)
+            )
+            return even_gaps(beta) / shift if shift > 1 / LARGEST_SCALE else np.inf
+
+        best = min(BETAS.tolist(), key=error)
+        return cls.calibrated(guarantee, statistic=statistic, beta=best, **options)
+
+    @classmethod
     def _completed(cls, guarantee: Guarantee, beta: float, options: dict[str, Any]) -> dict[str, Any]:
         """The parameters beside beta and scale, those that were not given chosen."""
         return options
@@ -250,11 +290,14 @@ class SmoothNoise(Mechanism):
 
     @property
     def pairs(self) -> tuple[Neighbours, ...]:
-        """The worst pair, and one where the noise is stretched and not moved: all records in the middle."""
-        low, high = self.statistic.bounds
-        middle = low + (high - low) / 2
-        replaced = [middle] * 4 if self.adjacency is ADD_REMOVE else [middle, middle, high]
-        return self.worst_pair, Neighbours([middle] * 3, replaced)
+        """Those of the statistic: one where the noise is moved, and one where it is stretched."""
+        return self.statistic.pairs
+
+
+def even_gaps(beta: float) -> float:
+    """max over k of exp(-beta k) (k + 1)."""
+    k = max(0, math.floor(1 / beta - 1))
+    return max(math.exp(-beta * j) * (j + 1) for j in (k, k + 1))
 
 
 def checked_guarantee(value: object) -> None:

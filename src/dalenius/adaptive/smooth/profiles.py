@@ -22,17 +22,26 @@ Reals = NDArray[np.float64]
 Profile = Callable[[Reals], Reals]
 
 
-def profile_loss(profile: Profile, first: float, adjacency: Adjacency, name: str, **arguments: float) -> Loss:
+def profile_loss(
+    profile: Profile,
+    first: float,
+    adjacency: Adjacency,
+    name: str,
+    *,
+    at_zero: float = 1.0,
+    **arguments: float,
+) -> Loss:
     """The loss of anything with delta(epsilon) at most profile(epsilon) for every epsilon from `first` on.
 
-    Below `first`, convexity alone bounds the profile; so it does between the points of a table.
+    Below `first`, `at_zero`, which bounds delta(0), and convexity alone bound the profile; so does convexity between
+    the points of a table.
     """
     first = checks.moderate("1 / scale", first, FURTHEST / 4)
     last = last_true(lambda e: bool(profile(np.array([e]))[0] > NEGLIGIBLE), first, FURTHEST, steps=40)[1]
     epsilon = first + (last - first) * np.linspace(0.0, 1.0, POINTS) ** 2
     delta = np.maximum(profile(epsilon), NEGLIGIBLE)  # where doubles underflow, too
     if first > 0:
-        epsilon, delta = np.concatenate(([0.0], epsilon)), np.concatenate(([1.0], delta))
+        epsilon, delta = np.concatenate(([0.0], epsilon)), np.concatenate(([at_zero], delta))
     return Loss.symmetric(symmetric_above(epsilon, delta), adjacency, call(name, **arguments))
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from dalenius.adaptive.statistics.statistic import Statistic
+from dalenius.adaptive.user_function import asked, checked_function
 from dalenius.core.adjacency import ADD_REMOVE, Adjacency
 from dalenius.errors import InvalidParameter
 from dalenius.mechanisms import Neighbours
@@ -26,7 +27,8 @@ class Custom(Statistic[Reals]):
     between neighbours, one of which is at most k records away from x, and sensitivity(x, k) <= sensitivity(x', k + 1)
     for neighbours x, x'. The maximum over all data sets at distance k has both properties. Values of `function` are
     clamped to the bounds, which never drives two of them apart; what is not a number counts as the lower bound, and a
-    sensitivity that is not a number as the width of the bounds. Neither function may fail on any data.
+    sensitivity that is not a number as the width of the bounds. Neither function may fail on any data; one that does
+    ends the release with `FunctionFailed`, which says nothing else.
 
     Parameters
     ----------
@@ -66,8 +68,7 @@ class Custom(Statistic[Reals]):
     def __post_init__(self) -> None:
         super().__post_init__()
         for name in ("function", "sensitivity"):
-            if not callable(getattr(self, name)):
-                raise InvalidParameter.of(name, f"{name} is {getattr(self, name)!r}; it must be a function.")
+            checked_function(name, getattr(self, name))
         pair: Any = self.pair
         if not isinstance(pair, tuple | list) or len(pair) != 2:
             raise InvalidParameter.of(
@@ -83,12 +84,13 @@ class Custom(Statistic[Reals]):
         return records(values)
 
     def exactly(self, data: Reals) -> Fraction:
-        value = float(self.function(data.copy()))
+        value = asked(lambda: float(self.function(data.copy())))
         steps = Fraction(value if math.isfinite(value) else self.bounds[0]) / self.points.granularity
         return min(max(steps, Fraction(self.points.lowest)), Fraction(self.points.highest))
 
     def at_distance(self, data: Reals, k: int) -> float:
-        steps = float(self.sensitivity(data.copy(), k)) / float(self.points.granularity) * (1 + 2.0**-50)
+        size = asked(lambda: float(self.sensitivity(data.copy(), k)))
+        steps = size / float(self.points.granularity) * (1 + 2.0**-50)
         return steps if 0 <= steps <= self.global_steps else self.global_steps
 
     @property

@@ -12,7 +12,7 @@ import numpy as np
 
 from dalenius.adaptive.statistics.windows import Sorted, last_distance
 from dalenius.core import checks
-from dalenius.core.adjacency import Adjacency
+from dalenius.core.adjacency import ADD_REMOVE, Adjacency
 from dalenius.core.adjacency import adjacency as checked_adjacency
 from dalenius.errors import InvalidParameter
 from dalenius.mechanisms import Neighbours
@@ -97,6 +97,14 @@ class Statistic(ABC, Generic[D]):
     @abstractmethod
     def worst_pair(self) -> Neighbours:
         """Neighbours between which the statistic moves by its global sensitivity, or nearly so."""
+
+    @property
+    def pairs(self) -> tuple[Neighbours, ...]:
+        """The worst pair, and one where the noise is stretched and not moved: all records in the middle."""
+        low, high = self.bounds
+        middle = low + (high - low) / 2
+        replaced = [middle] * 4 if self.adjacency is ADD_REMOVE else [middle, middle, high]
+        return self.worst_pair, Neighbours([middle] * 3, replaced)
 
     def smooth_steps(self, data: D, beta: float) -> float:
         """max over k of exp(-beta k) A_k, or 1, in steps of the grid of answers."""

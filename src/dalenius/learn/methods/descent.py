@@ -16,10 +16,11 @@ from dalenius.calculus.loss import Loss
 from dalenius.calculus.pairs.pair import Reals
 from dalenius.core import checks
 from dalenius.learn.data.rows import Records
-from dalenius.learn.numerics.curves import Curve
 from dalenius.learn.numerics.exact_sums import ExactSums
 from dalenius.learn.numerics.optimisers import Adam, Momentum, averaged
 from dalenius.noise import poisson_subsample
+from dalenius.sums.curves import Curve
+from dalenius.sums.grids import on_grid
 
 AT_ONCE = 1 << 18
 """Sampled rows drawn together."""
@@ -145,7 +146,7 @@ class NoisyDescent:
         gradients = sums.noisy_gradients(samples(len(records), self.rate, self.steps))
 
         def step(theta: Reals, k: int) -> Reals:
-            theta = sums.on_grid(theta)
+            theta = on_grid(theta)
             gradient = next(gradients)(theta)
             if ridge > 0:
                 gradient += ridge * theta

@@ -12,8 +12,8 @@ from dalenius.calculus.loss import Loss
 from dalenius.calculus.pairs.pair import Reals
 from dalenius.learn.data.rows import Records
 from dalenius.learn.methods.objective_perturbation import close_minimum
-from dalenius.learn.numerics.curves import Curve
 from dalenius.learn.numerics.minimise import Objective
+from dalenius.sums.curves import Curve
 
 
 @dataclass(frozen=True)

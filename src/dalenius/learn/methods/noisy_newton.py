@@ -14,10 +14,11 @@ from dalenius.calculus.loss import Loss
 from dalenius.calculus.pairs.pair import Reals
 from dalenius.core import checks
 from dalenius.learn.data.rows import Records
-from dalenius.learn.numerics.curves import Curve
-from dalenius.learn.numerics.exact_sums import ROW_BITS, ExactSums
+from dalenius.learn.numerics.exact_sums import ExactSums
 from dalenius.learn.numerics.optimisers import Adam, averaged
 from dalenius.mechanisms import AnalyzeGauss
+from dalenius.sums.curves import Curve
+from dalenius.sums.grids import ROW_BITS, on_grid
 
 MOST_COLUMNS = 1500
 """Beyond this many the matrix and its noise are too large; Adam's steps instead, and nothing but gradients released."""
@@ -73,7 +74,7 @@ class NoisyNewton:
         towards = self._towards(sums)
 
         def step(theta: Reals, k: int) -> Reals:
-            theta = sums.on_grid(theta)
+            theta = on_grid(theta)
             return theta - towards.move(sums.noisy_gradient(theta), k)
 
         return averaged(step, self.steps, records.size) / sums.reach

@@ -16,10 +16,10 @@ from dalenius.calculus.pairs.pair import Reals
 from dalenius.core import checks
 from dalenius.errors import CannotMeet
 from dalenius.learn.data.rows import Records
-from dalenius.learn.numerics.curves import Curve
 from dalenius.learn.numerics.minimise import Objective, minimiser
 from dalenius.mechanisms import Gaussian
 from dalenius.noise import gaussian
+from dalenius.sums.curves import Curve
 
 NOISE_BITS = 40
 OUTPUT_SHARE = 0.02

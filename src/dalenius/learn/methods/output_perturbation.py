@@ -12,9 +12,9 @@ from dalenius.calculus.loss import Loss
 from dalenius.calculus.pairs.pair import Reals
 from dalenius.learn.data.rows import Records
 from dalenius.learn.methods.objective_perturbation import close_minimum
-from dalenius.learn.numerics.curves import Curve
 from dalenius.learn.numerics.minimise import Objective
 from dalenius.mechanisms import Gaussian, KNorm
+from dalenius.sums.curves import Curve
 
 TOLERANCE = 1e-6
 """The gradient left by the solver, in units of the gradient of one record."""

@@ -17,7 +17,7 @@ from dalenius.learn.methods.noisy_newton import NoisyNewton
 from dalenius.learn.methods.objective_perturbation import ObjectivePerturbation
 from dalenius.learn.methods.output_perturbation import OutputPerturbation
 from dalenius.learn.methods.pure_objective_perturbation import PureObjectivePerturbation
-from dalenius.learn.numerics.curves import Curve
+from dalenius.sums.curves import Curve
 
 Named = Literal["auto", "objective", "kifer", "descent", "output"]
 Method = Named | Descent

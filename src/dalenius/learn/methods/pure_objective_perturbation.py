@@ -15,10 +15,10 @@ from dalenius.core import checks
 from dalenius.errors import CannotMeet
 from dalenius.learn.data.rows import Records
 from dalenius.learn.methods.objective_perturbation import NOISE_BITS, TOLERANCE, close_minimum
-from dalenius.learn.numerics.curves import Curve
 from dalenius.learn.numerics.minimise import Objective
 from dalenius.mechanisms import KNorm
 from dalenius.noise import norm_noise
+from dalenius.sums.curves import Curve
 
 OUTPUT_SHARE = 0.002
 """The part of epsilon that the output noise costs."""

@@ -13,7 +13,7 @@ from dalenius.calculus.pairs.pair import Reals
 from dalenius.errors import InvalidParameter
 from dalenius.learn.data.rows import labels_of, same, training
 from dalenius.learn.models.linear_model import LinearModel, PlannedModel
-from dalenius.learn.numerics.curves import Curve, HuberHinge, Logistic
+from dalenius.sums.curves import Curve, HuberHinge, Logistic
 
 
 @dataclass(eq=False, repr=False, kw_only=True)

@@ -13,7 +13,7 @@ from dalenius.learn.data.parameters import checked_guarantee
 from dalenius.learn.data.rows import Records
 from dalenius.learn.methods.plan import Method, Plan, checked_method, plan
 from dalenius.learn.models.row_model import RowModel
-from dalenius.learn.numerics.curves import Curve
+from dalenius.sums.curves import Curve
 
 
 @dataclass(eq=False, repr=False, kw_only=True)

@@ -14,7 +14,7 @@ from dalenius.core import checks
 from dalenius.learn.data.parameters import approximate
 from dalenius.learn.methods.local_output_perturbation import LocalOutputPerturbation
 from dalenius.learn.models.classifiers import Binary
-from dalenius.learn.numerics.curves import Logistic
+from dalenius.sums.curves import Logistic
 
 
 @dataclass(eq=False, repr=False, kw_only=True)

@@ -41,6 +41,10 @@ class PATEClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
     Each teacher is fitted in a process of its own, as in `SubsampleAggregate`; one that fails votes for the first
     class.
 
+    It has no saved form (`dp.learn.save`): the student is an estimator of another package, and what that learned only
+    its own tools can write. Nothing is lost: all that was released are the labels of the public queries, `labels_`, and
+    a student fitted to these again costs nothing.
+
     Parameters
     ----------
     teacher

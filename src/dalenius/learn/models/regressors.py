@@ -14,7 +14,7 @@ from dalenius.learn.data.rows import training
 from dalenius.learn.data.targets import numbers
 from dalenius.learn.models.bounded_regression import BoundedRegression
 from dalenius.learn.models.linear_model import LinearModel
-from dalenius.learn.numerics.curves import ClippedPoisson, Curve, Huber
+from dalenius.sums.curves import ClippedPoisson, Curve, Huber
 
 
 @dataclass(eq=False, repr=False, kw_only=True)

@@ -22,7 +22,7 @@ from dalenius.learn.data.targets import Targets
 from dalenius.learn.methods.noisy_statistics import GRID_BITS, NoisyStatistics
 from dalenius.learn.methods.objective_perturbation import ObjectivePerturbation
 from dalenius.learn.methods.pure_objective_perturbation import PureObjectivePerturbation
-from dalenius.learn.numerics.curves import ClippedPoisson, Curve, Huber, HuberHinge, Logistic
+from dalenius.sums.curves import ClippedPoisson, Curve, Huber, HuberHinge, Logistic
 
 
 class Reported:

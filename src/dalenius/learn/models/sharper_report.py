@@ -32,7 +32,7 @@ def sharper_report(model: Any, X: Any, y: Any, promise: Any) -> DataDependentRep
             "a sharper report is for fits by objective perturbation with Gaussian noise; this one is "
             f"{report.releases[0].tag.replace('_', ' ')}."
         )
-    rows, labels = _prepared(fit, X, y)
+    rows, labels = prepared(fit, X, y)
     scores, squares = np.zeros(len(rows)), np.zeros(len(rows))
     for column, weight in zip(
         rows.T, fit.theta, strict=True
@@ -46,7 +46,7 @@ def sharper_report(model: Any, X: Any, y: Any, promise: Any) -> DataDependentRep
     return DataDependentReport.released(report, hessian, promise)
 
 
-def _prepared(fit: PerturbedObjective, X: Any, y: Any) -> tuple[Reals, Reals]:
+def prepared(fit: PerturbedObjective, X: Any, y: Any) -> tuple[Reals, Reals]:
     """Rows and labels as the fit saw them; records that it left out are left out, whatever is in them."""
     fields = fit.fields
     table = matrix(X, len(fields.features))

@@ -12,14 +12,12 @@ import numpy as np
 from dalenius.calculus.pairs.pair import Reals
 from dalenius.errors import InvalidParameter
 from dalenius.learn.data.rows import Records
-from dalenius.learn.numerics.curves import Curve
 from dalenius.learn.numerics.rounded_rows import Blocks, RoundedRows
 from dalenius.mechanisms._support import grid_noise
 from dalenius.noise import Grid, discrete_gaussian
+from dalenius.sums.curves import Curve
+from dalenius.sums.grids import MOST, ROW_BITS
 
-ROW_BITS = 18
-"""Rows are whole numbers of 2^-18 of their largest norm, slopes of 2^-18 of the steepest one."""
-MOST = 2.0**ROW_BITS
 DRAWN = 1 << 16
 """Numbers of noise drawn together."""
 
@@ -32,7 +30,7 @@ class ExactSums:
 
     Each row is rounded to a grid of its own accord, and so is each slope; then all products and sums in a block of
     2^15 rows are integers below 2^53, which doubles hold exactly in whatever order a matrix product adds them, and
-    blocks are added as integers. x.theta is exact too, theta being on a grid (`on_grid`; a function of what is
+    blocks are added as integers. x.theta is exact too, theta being on a grid (`grids.on_grid`; a function of what is
     released) with |theta| at most 2^32 steps. So the sum with a record and the sum without it differ by the gradient of
     that record and by nothing else, and its norm is at most the steepest slope times 1 + 2^-17 (1 + sqrt(size)), which
     is the sensitivity the noise is drawn for.
@@ -66,16 +64,6 @@ class ExactSums:
         wide = float(len(records) + 1) * 2.0 ** (2 * ROW_BITS + 2) * self.shift >= 2.0**61
         self.integers: Any = object if wide else np.int64
         self.blocks = RoundedRows(records, self.reach * 2.0**-ROW_BITS, keep=whole)
-
-    def on_grid(self, theta: Reals) -> Reals:
-        """theta rounded so that products with rows are exact: to 2^-31 of its own size."""
-        size = math.sqrt(float(theta @ theta))
-        if size == 0 or not math.isfinite(size):
-            return np.zeros_like(theta)
-        step = _power_above(size) * 2.0**-31
-        rounded = np.rint(theta / step)
-        rounded *= step
-        return np.asarray(rounded)
 
     def noisy_gradient(self, theta: Reals, chosen: Any = None) -> Reals:
         """The sum over the chosen rows (all for None), with noise."""
@@ -134,9 +122,3 @@ class ExactSums:
             drawn = np.asarray(discrete_gaussian(parameter, (min(together, steps - done), self.records.size)))
             small = float(np.abs(drawn).max()) < 2.0**53
             yield from drawn.astype(np.float64) if small else np.array(drawn.tolist(), dtype=object)
-
-
-def _power_above(x: float) -> float:
-    """The least power of two that is x or more."""
-    mantissa, power = math.frexp(x)
-    return 2.0 ** (power - 1 if mantissa == 0.5 else power)

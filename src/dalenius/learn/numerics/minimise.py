@@ -23,7 +23,7 @@ from scipy.sparse.linalg import LinearOperator, cg
 
 from dalenius.calculus.pairs.pair import Reals
 from dalenius.learn.data.rows import Records
-from dalenius.learn.numerics.curves import Curve
+from dalenius.sums.curves import Curve
 
 CHUNK = 1 << 13
 """Rows taken together."""

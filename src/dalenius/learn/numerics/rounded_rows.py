@@ -9,9 +9,8 @@ import numpy as np
 
 from dalenius.calculus.pairs.pair import Reals
 from dalenius.learn.data.rows import Records
+from dalenius.sums.grids import TOGETHER
 
-TOGETHER = 1 << 15
-"""So many products of two numbers below 2^19 add up to less than 2^53: no block has more rows."""
 FETCHED = 1 << 10
 """Sampled rows fetched together, for as many steps as they last."""
 PASS = 1 << 12

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from dalenius.core.record import JSON, headed, opened
 from dalenius.errors import LedgerDamaged, LedgerError
+from dalenius.infer.result import Result
 from dalenius.tables.ask.query import Query
 from dalenius.tables.facts.forms import key_records, read_keys
 from dalenius.tables.facts.keys import Key
@@ -37,6 +38,11 @@ def to_fit(released: Mapping[str, JSON]) -> str:
     return _written("fit", {"released": released})
 
 
+def to_inference(result: Result) -> str:
+    """What was estimated: a saved result."""
+    return _written("infer", {"result": result.to_json()})
+
+
 def read_release(text: str, query: Query) -> tuple[Query, Released]:
     """The question with the measures that were released for it, and what was released."""
     return _read(_opened(text, "release")["answer"], query)
@@ -63,6 +69,11 @@ def read_fit(text: str) -> dict[str, JSON]:
     """What a fit released."""
     released: dict[str, JSON] = _opened(text, "fit")["released"]
     return released
+
+
+def read_inference(text: str) -> Result:
+    """What was estimated."""
+    return Result.from_json(_opened(text, "infer")["result"])
 
 
 def _written(kind: str, content: Mapping[str, JSON]) -> str:

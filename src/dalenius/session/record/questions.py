@@ -29,6 +29,11 @@ def of_fit(model: Mapping[str, JSON], query: Query, unit: Unit, adjacency: Adjac
     return _written("fit", unit, adjacency, {"model": model, "query": query.record()})
 
 
+def of_inference(estimator: Mapping[str, JSON], query: Query, unit: Unit, adjacency: Adjacency) -> str:
+    """An estimator, whose promise is its price, and the sums that stand for its columns."""
+    return _written("infer", unit, adjacency, {"estimator": estimator, "query": query.record()})
+
+
 def _written(kind: str, unit: Unit, adjacency: Adjacency, content: Mapping[str, JSON]) -> str:
     return headed(
         FORMAT,

@@ -21,7 +21,9 @@ from dalenius.tables.aggregates.histogram import Histogram, histogram
 from dalenius.tables.aggregates.mean import Mean, mean
 from dalenius.tables.aggregates.mode import Mode, mode
 from dalenius.tables.aggregates.proportion import Proportion, proportion
+from dalenius.tables.aggregates.proposed_quantile import ProposedQuantile
 from dalenius.tables.aggregates.quantiles import Quantiles, median, quantile, quantiles
+from dalenius.tables.aggregates.smooth_quantile import SmoothQuantile
 from dalenius.tables.aggregates.std import Std, std
 from dalenius.tables.aggregates.sum import Sum, sum
 from dalenius.tables.aggregates.variance import Variance, variance
@@ -63,6 +65,8 @@ KINDS: tuple[type[Aggregate], ...] = (
     FindBounds,
     Mode,
     AdaptiveQuantile,
+    SmoothQuantile,
+    ProposedQuantile,
 )
 
 _BY_TAG: Mapping[str, type[Aggregate]] = {kind.tag: kind for kind in KINDS}

@@ -4,23 +4,20 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
 from dalenius.tables.aggregates.aggregate import Inputs
 from dalenius.tables.aggregates.call import Call
 from dalenius.tables.aggregates.direct import Direct
-from dalenius.tables.aggregates.of_one import OfOneColumn
-from dalenius.tables.facts.forms import NULLS, NUMBER, NUMBERS, PLAIN
-from dalenius.tables.measures.bins import fine_bins
+from dalenius.tables.aggregates.one_quantile import OneQuantile
 from dalenius.tables.measures.measure import PARTS, Measure, bin_of_rank
 from dalenius.tables.rows.scope import Scope
 from dalenius.tables.statistics.column import Column
 
 
 @dataclass(frozen=True)
-class AdaptiveQuantile(OfOneColumn, Direct):
+class AdaptiveQuantile(OneQuantile, Direct):
     """One quantile, of which nothing but its bin leaves. Role: rank.
 
     The bin is drawn by the exponential mechanism for ranks: with n rows of a group, of which l are in bins below and m
@@ -29,19 +26,14 @@ class AdaptiveQuantile(OfOneColumn, Direct):
     the bins at several resolutions instead, which costs more, and has intervals.)
     """
 
-    level: float = 0.5
-    bins: int = 2**14
-
     tag = "adaptive_quantile"
     sql_names = ("adaptive_median", "adaptive_quantile")
     endings = ("_off",)
-    words: ClassVar = {"column": PLAIN, "level": NUMBER, "bounds": NUMBERS, "nulls": NULLS, "bins": PLAIN}
+    way = "rank"
     explanation = "the bin whose rank with noise is nearest; the error is in rows"
 
     def roles(self, table: Scope) -> dict[str, Measure]:
-        argument = self.argument(table)
-        bins = fine_bins(argument.term, argument.text, argument.bounds, self.bins, argument.nulls)
-        return {"rank": bin_of_rank(bins, self.level)}
+        return {"rank": bin_of_rank(self.counted(table), self.level)}
 
     def estimate(self, name: str, inputs: Inputs) -> list[Column]:
         """The middle of the bin, and how many rows its rank may be off, but for this chance.
@@ -59,7 +51,7 @@ class AdaptiveQuantile(OfOneColumn, Direct):
         return [Column(name, values, nan, nan, nan), Column(f"{name}_off", off, nan, nan, nan)]
 
     @classmethod
-    def from_sql(cls, call: Call) -> AdaptiveQuantile:
+    def from_sql(cls, call: Call) -> OneQuantile:
         """ADAPTIVE_MEDIAN(x), or ADAPTIVE_QUANTILE(x, level), with bounds or without."""
         from dalenius.tables.aggregates.quantiles import adaptive_quantile
 

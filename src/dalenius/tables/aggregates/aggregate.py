@@ -26,7 +26,7 @@ from dalenius.tables.rows.scope import Argument, Scope
 from dalenius.tables.statistics.column import Column
 
 if TYPE_CHECKING:
-    from dalenius.tables.plan.noises import Noise
+    from dalenius.tables.plan.noise import Noise
     from dalenius.tables.release.released import Released
 
 PLAIN_NAME = re.compile(r'"([A-Za-z_]\w*)"')

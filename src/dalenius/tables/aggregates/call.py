@@ -58,7 +58,8 @@ class Call:
         if any(isinstance(tree, exp.EQ) for tree in ends):
             raise QueryRefused(
                 f"{self} has an argument with a name; there are none here. For adaptive=True, there are "
-                "adaptive_median(income, 0, 250000) and adaptive_quantile(income, 0.9, 0, 250000)."
+                "adaptive_median(income, 0, 250000) and adaptive_quantile(income, 0.9, 0, 250000); smooth_median, "
+                "proposed_median and so on likewise."
             )
         if len(ends) != 2:
             raise QueryRefused("bounds are two numbers after the argument: mean(income, 0, 250000).")

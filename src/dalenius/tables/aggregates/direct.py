@@ -12,7 +12,7 @@ from dalenius.tables.aggregates.aggregate import Aggregate, Inputs
 from dalenius.tables.statistics.column import Column
 
 if TYPE_CHECKING:
-    from dalenius.tables.plan.noises import Noise
+    from dalenius.tables.plan.noise import Noise
 
 
 class Direct(Aggregate):

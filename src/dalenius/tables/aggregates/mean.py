@@ -8,9 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from dalenius.intervals import populations
-from dalenius.intervals.laws import Noisy, truncated_mean
-from dalenius.intervals.ratios import interval
+from dalenius.intervals import means
 from dalenius.tables.aggregates.aggregate import Inputs
 from dalenius.tables.aggregates.of_one import OfOneNumber
 from dalenius.tables.aggregates.spread import half_width
@@ -48,26 +46,16 @@ def mean_column(name: str, inputs: Inputs) -> Column:
     """
     (value,) = inputs.roles["sum"].values
     half = half_width(value)
-    top, bottom = inputs["sum"].scaled(1 / half), inputs["count"]
-    within = value.low / half, value.high / half
-    s, n = top.values, bottom.values
-    usable = n > max(1.0, bottom.sigma)
-    ratio = np.clip(np.where(usable, s / np.where(usable, n, 1.0), 0.0), *within)
-    c = (np.full(len(s), top.variance), np.zeros(len(s)), np.full(len(s), bottom.variance))
-    if inputs.sampling:
-        square = inputs["square"].scaled(half**-2) if "square" in inputs.roles else None
-        drawn = _drawn(top, bottom, square, ratio)
-        c = (c[0] + drawn[0], c[1] + drawn[1], c[2] + drawn[2])
-    error = np.sqrt(np.maximum(c[0] + c[1] * ratio + c[2] * ratio**2, 0.0))
-    error = np.where(usable, np.minimum(error / np.where(usable, n, 1.0), 1.0), 1.0)
-    edge = inputs["sum"].edge / half
-    if inputs.sampling:
-        low, high = populations.mean(top, bottom, square, drawn, inputs.failure, edge)
-    else:
-        low, high = interval(
-            s, n, c, lambda m: top.fourth + m**4 * bottom.fourth, inputs.failure, within, edge
-        )
-    low, high = np.minimum(low, ratio), np.maximum(high, ratio)
+    square = inputs["square"].scaled(half**-2) if "square" in inputs.roles else None
+    ratio, error, low, high = means.mean(
+        inputs["sum"].scaled(1 / half),
+        inputs["count"],
+        square,
+        inputs.failure,
+        inputs.sampling,
+        (value.low / half, value.high / half),
+        inputs["sum"].edge / half,
+    )
     rounding = 0.0 if value.exact else 0.5
     worth = float(value.granularity)
 
@@ -75,37 +63,6 @@ def mean_column(name: str, inputs: Inputs) -> Column:
         return np.asarray((np.clip(x * half + off, value.low, value.high) + value.centre) * worth)
 
     return Column(name, real(ratio), error * half * worth, real(low, -rounding), real(high, rounding))
-
-
-def _drawn(top: Noisy, bottom: Noisy, square: Noisy | None, ratio: Reals) -> tuple[Reals, Reals, Reals]:
-    """The variance of S - m N that comes from drawing the rows, as a polynomial of m.
-
-    It is the sum of squares around m, as Student's; but for values that are at either bound, of which there are as
-    many at the upper one as m says, that is n (1 - m^2), as Wilson's. The more they are, the more of the second.
-    """
-    n = np.maximum(bottom.values, 0.0)
-    squares = _squares(top, bottom, square, ratio)
-    share = np.clip(squares / np.maximum(n * (1 - ratio**2), 1e-12), 0.0, 1.0)
-    ends = share**4
-    student = (squares + n * ratio**2, -2 * n * ratio, n)
-    wilson = (n * share, 0.0 * n, -n * share)
-    first, second, third = ((1 - ends) * a + ends * b for a, b in zip(student, wilson, strict=True))
-    return first, second, third
-
-
-def _squares(top: Noisy, bottom: Noisy, square: Noisy | None, ratio: Reals) -> Reals:
-    """The sum of squares around the mean: as estimated, brought to where it can be.
-
-    It is between 0 and n (1 - mean^2) (Bhatia and Davis 2000). Of what the noise leaves open the mean is taken, as if
-    all in between were equally likely.
-    """
-    n = np.maximum(bottom.values, 0.0)
-    most = n * (1 - ratio**2)
-    if square is None:
-        return np.asarray(most)
-    squares = square.values - n * ratio**2
-    noise = np.sqrt(square.variance + 4 * ratio**2 * top.variance + ratio**4 * bottom.variance)
-    return truncated_mean(squares, noise, most)
 
 
 def mean(

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Literal
 
-from dalenius.core.checks import count, flag
+from dalenius.core.checks import count, positive, shown
 from dalenius.errors import InvalidParameter
 from dalenius.tables.aggregates.adaptive_quantile import AdaptiveQuantile
 from dalenius.tables.aggregates.aggregate import (
@@ -18,6 +18,9 @@ from dalenius.tables.aggregates.aggregate import (
 )
 from dalenius.tables.aggregates.call import Call
 from dalenius.tables.aggregates.of_one import OfOneColumn
+from dalenius.tables.aggregates.one_quantile import OneQuantile
+from dalenius.tables.aggregates.proposed_quantile import ProposedQuantile
+from dalenius.tables.aggregates.smooth_quantile import SmoothQuantile
 from dalenius.tables.facts.forms import NULLS, NUMBERS, PLAIN
 from dalenius.tables.facts.schema import Nulls
 from dalenius.tables.measures.bins import fine_bins
@@ -137,6 +140,14 @@ def quantiles(
     return Quantiles.of(column, bounds, nulls, levels=made, bins=count("the number of bins", bins, 2))
 
 
+Way = Literal["rank", "smooth", "propose"]
+
+WAYS: Mapping[str, type[OneQuantile]] = {
+    kind.way: kind for kind in (AdaptiveQuantile, SmoothQuantile, ProposedQuantile)
+}
+"""What `adaptive` may be."""
+
+
 def adaptive_quantile(
     column: str,
     level: float,
@@ -144,10 +155,42 @@ def adaptive_quantile(
     *,
     nulls: Nulls | None = None,
     bins: int = QUANTILE_BINS,
-) -> AdaptiveQuantile:
-    """One quantile by the ranks: what `quantile` and `median` with adaptive=True make, checked as `quantiles` is."""
+    way: str = AdaptiveQuantile.way,
+    sensitivity: float | None = None,
+) -> OneQuantile:
+    """What `quantile` and `median` make with `adaptive`, checked as `quantiles` is."""
     made = quantiles(column, [level], bounds, nulls=nulls, bins=bins)
-    return AdaptiveQuantile(made.column, made.bounds, made.nulls, made.levels[0], made.bins)
+    given = (made.column, made.bounds, made.nulls, made.levels[0], made.bins)
+    if WAYS[way] is ProposedQuantile:
+        if sensitivity is None:
+            raise InvalidParameter.of(
+                "sensitivity",
+                "adaptive='propose' needs a proposal, sensitivity=...: how far one unit moves it at most, in units of "
+                "the column.",
+            )
+        return ProposedQuantile(*given, positive("sensitivity", sensitivity))
+    _without_proposal(sensitivity)
+    return WAYS[way](*given)
+
+
+def _without_proposal(sensitivity: object) -> None:
+    if sensitivity is not None:
+        raise InvalidParameter.of(
+            "sensitivity",
+            f"sensitivity is {shown(sensitivity)}; it is for adaptive='propose' alone, leave it out.",
+        )
+
+
+def _way(adaptive: object) -> str | None:
+    """None where the quantile is read from noisy counts of all bins."""
+    if isinstance(adaptive, str) and adaptive in WAYS:
+        return adaptive
+    if not isinstance(adaptive, bool):
+        raise InvalidParameter.of(
+            "adaptive",
+            f"adaptive is {shown(adaptive)}; it must be True, False, {', '.join(map(repr, WAYS))}.",
+        )
+    return AdaptiveQuantile.way if adaptive else None
 
 
 def quantile(
@@ -157,8 +200,9 @@ def quantile(
     *,
     nulls: Nulls | None = None,
     bins: int = QUANTILE_BINS,
-    adaptive: bool = False,
-) -> Quantiles | AdaptiveQuantile:
+    adaptive: bool | Way = False,
+    sensitivity: float | None = None,
+) -> Quantiles | OneQuantile:
     """One quantile of a column.
 
     Parameters
@@ -173,19 +217,24 @@ def quantile(
         What becomes of missing values; where it is left out, what the schema says.
     bins : int, optional
         The quantile is read from at most so many bins of equal width.
-    adaptive : bool, optional
-        Whether the bin of the quantile is drawn by its rank and nothing else leaves: more accurate, above all where the
-        bounds are wide, and without an interval. `name_off` is how many rows the rank may be off.
+    adaptive : bool or {"rank", "smooth", "propose"}, optional
+        Whether nothing but the quantile leaves, and how. "rank", or True: its bin is drawn by rank; more accurate,
+        above all where the bounds are wide, and without an interval; `name_off` is how many rows the rank may be off.
+        "smooth": with noise in proportion to its smooth sensitivity, and without an interval. "propose": with noise for
+        the `sensitivity` proposed, if a private test finds that the data bear it; `name_outcome` is released or
+        refused. It needs an ApproxDP budget. docs/smooth-sensitivity.md says which is best when.
+    sensitivity : float, optional
+        With adaptive="propose": how far one unit moves the quantile at most, as proposed without looking at the data.
 
     Returns
     -------
-    Quantiles or AdaptiveQuantile
+    Quantiles or OneQuantile
         The aggregate, for `agg`.
 
     Raises
     ------
     InvalidParameter
-        As `quantiles` does, or if `adaptive` is not True or False.
+        As `quantiles` does, if `adaptive` is none of these, or if a proposal is missing or too much.
 
     Examples
     --------
@@ -193,8 +242,12 @@ def quantile(
     >>> dp.quantile("income", 0.9, (0, 250_000)).levels
     (0.9,)
     """
-    if flag("adaptive", adaptive):
-        return adaptive_quantile(column, level, bounds, nulls=nulls, bins=bins)
+    way = _way(adaptive)
+    if way is not None:
+        return adaptive_quantile(
+            column, level, bounds, nulls=nulls, bins=bins, way=way, sensitivity=sensitivity
+        )
+    _without_proposal(sensitivity)
     return quantiles(column, [level], bounds, nulls=nulls, bins=bins)
 
 
@@ -204,8 +257,9 @@ def median(
     *,
     nulls: Nulls | None = None,
     bins: int = QUANTILE_BINS,
-    adaptive: bool = False,
-) -> Quantiles | AdaptiveQuantile:
+    adaptive: bool | Way = False,
+    sensitivity: float | None = None,
+) -> Quantiles | OneQuantile:
     """The median of a column.
 
     Parameters
@@ -218,19 +272,24 @@ def median(
         What becomes of missing values; where it is left out, what the schema says.
     bins : int, optional
         The median is read from at most so many bins of equal width.
-    adaptive : bool, optional
-        Whether the bin of the median is drawn by its rank and nothing else leaves: more accurate, above all where the
-        bounds are wide, and without an interval. `name_off` is how many rows the rank may be off.
+    adaptive : bool or {"rank", "smooth", "propose"}, optional
+        Whether nothing but the median leaves, and how. "rank", or True: its bin is drawn by rank; more accurate, above
+        all where the bounds are wide, and without an interval; `name_off` is how many rows the rank may be off.
+        "smooth": with noise in proportion to its smooth sensitivity, and without an interval. "propose": with noise for
+        the `sensitivity` proposed, if a private test finds that the data bear it; `name_outcome` is released or
+        refused. It needs an ApproxDP budget. docs/smooth-sensitivity.md says which is best when.
+    sensitivity : float, optional
+        With adaptive="propose": how far one unit moves the median at most, as proposed without looking at the data.
 
     Returns
     -------
-    Quantiles or AdaptiveQuantile
+    Quantiles or OneQuantile
         The aggregate, for `agg`.
 
     Raises
     ------
     InvalidParameter
-        As `quantiles` does, or if `adaptive` is not True or False.
+        As `quantiles` does, if `adaptive` is none of these, or if a proposal is missing or too much.
 
     Examples
     --------
@@ -238,4 +297,4 @@ def median(
     >>> dp.median("income", (0, 250_000)).levels
     (0.5,)
     """
-    return quantile(column, 0.5, bounds, nulls=nulls, bins=bins, adaptive=adaptive)
+    return quantile(column, 0.5, bounds, nulls=nulls, bins=bins, adaptive=adaptive, sensitivity=sensitivity)

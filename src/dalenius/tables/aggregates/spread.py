@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from dalenius.intervals import populations
 from dalenius.intervals.moments import Deviations
-from dalenius.intervals.ratios import interval
+from dalenius.intervals.spreads import deviation, error_of_root
 from dalenius.tables.aggregates.aggregate import Inputs
 from dalenius.tables.measures.gridding import Value
 from dalenius.tables.statistics.column import Column
@@ -39,28 +38,18 @@ def spread_column(name: str, inputs: Inputs, names: tuple[str, str, str], root: 
     (x,), (y,) = (inputs.roles[name].values for name in names[:2])
     parts = deviations(inputs, x, y, names)
     worth = half_width(x) * half_width(y) * float(x.granularity * y.granularity)
-    within = (0.0 if one else -2.0, 2.0)  # n / (n - 1) is 2 at most
-    top, bottom, c = parts.top, parts.bottom, parts.variances()
+    drawn = None
     if inputs.sampling:
         drawn = parts.drawn() if one else parts.drawn(*spreads(inputs, x, y))
-        c = (c[0] + drawn[0], c[1], c[2] + drawn[1])
-    usable = (parts.n.values > max(2.0, 2 * parts.n.sigma)) & (bottom > 0)
-    ratio = np.where(usable, top / np.where(usable, bottom, 1.0), 0.0 if not one else 1.0)
-    variance = np.maximum(c[0] + c[1] * ratio + c[2] * ratio**2, 0.0)
-    error = np.where(usable, np.sqrt(variance) / np.where(usable, bottom, 1.0), 4.0)
     edge = inputs[names[2]].edge / (half_width(x) * half_width(y)) * parts.size
-    if inputs.sampling and one:
-        low, high = populations.variance(parts, x.binary, inputs.failure, edge)
-    else:
-        low, high = interval(top, bottom, c, parts.fourth, inputs.failure, within, edge)
+    ratio, error, low, high, within = deviation(parts, drawn, inputs.failure, x.binary, edge)
     # A value is off by half a step, which moves a (co)variance by as much of the other's deviation, twice.
     rounding = sum((0.0 if v.exact else 1.0) * np.sqrt(2.0) / half_width(v) for v in (x, y))
     low, high = np.clip(low - rounding, *within), np.clip(high + rounding, *within)
     estimate = np.clip(ratio, *within)
     low, high = np.minimum(low, estimate), np.maximum(high, estimate)
     if root:
-        # At a variance of 0 the root of what is left of the noise is off by 0.63 roots of its error; 0.71 is shown.
-        error = error / (2 * np.sqrt(np.maximum(ratio, np.maximum(error / 2, np.finfo(float).tiny))))
+        error = error_of_root(ratio, error)
         estimate, low, high = np.sqrt(estimate), np.sqrt(low), np.sqrt(high)
         worth, within = np.sqrt(worth), (0.0, np.sqrt(2.0))
     error = np.minimum(error, within[1] - within[0])

@@ -94,7 +94,7 @@ class Discovery:
 
 
 def discovery(query: Query, unit: Unit, budget: Guarantee, delta: float, adjacency: Adjacency) -> Discovery:
-    """Noise and threshold for a budget in GDP and a chance `delta` that a rare key shows."""
+    """Noise and threshold for a budget in GDP and a chance `delta` that a rare key shows; answers may use another."""
     if not isinstance(budget, GDP):
         raise InvalidParameter(
             f"keys are discovered with Gaussian noise, paid in GDP or ApproxDP, not {budget!r}."
@@ -104,5 +104,5 @@ def discovery(query: Query, unit: Unit, budget: Guarantee, delta: float, adjacen
     mechanism = Gaussian(sensitivity=moved.l2, sigma=sigma, adjacency=adjacency)
     # The tail of the noise on its grid is at most twice the normal one (see mechanisms.Gaussian.accuracy).
     threshold = 2.0 + sigma * -float(ndtri(delta / unit.max_groups / 4)) * (1 + 1e-9)
-    rest = plan(query, unit, GDP(budget.mu * (1 - SHARE) ** 0.5), adjacency)
+    rest = plan(query, unit, GDP(budget.mu * (1 - SHARE) ** 0.5), adjacency, delta)
     return Discovery(query, mechanism, threshold, delta, rest, unit.max_groups)

@@ -31,7 +31,7 @@ whatever the engine does, and only those that come to light are read (`discovery
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -44,7 +44,7 @@ from numpy.typing import NDArray
 from dalenius.errors import InvalidParameter, QueryRefused
 from dalenius.tables.ask.query import Query
 from dalenius.tables.compute.bounding import SEED, UNIT, bounded
-from dalenius.tables.compute.source import Source
+from dalenius.tables.compute.source import BLOCK, Source
 from dalenius.tables.engines.engine import LIMIT, fits
 from dalenius.tables.engines.failure import sealed
 from dalenius.tables.facts.keys import LONGEST, Code, Discover, Key, Keys, checked_kinds, read_key
@@ -56,12 +56,15 @@ from dalenius.tables.measures.bins import Bins
 from dalenius.tables.measures.gridding import Value
 from dalenius.tables.measures.measure import Frame, Measure, units
 from dalenius.tables.rows.scope import Scope
-from dalenius.tables.rows.terms import Term, integer
+from dalenius.tables.rows.terms import Term, double, integer
 
 LARGEST = 2**27
 """At most so many integers in one answer."""
 
 GROUP = "__k"
+
+MISSING = -(2**62)
+"""Farther from any centre than a value can be."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,6 +140,11 @@ def rows(source: Source, query: Query, unit: Unit) -> NDArray[np.float64]:
     return sealed(prepared(source, query, unit).listed)
 
 
+def blocks(source: Source, query: Query, unit: Unit, size: int = BLOCK) -> Iterator[NDArray[np.float64]]:
+    """The same rows, so many at a time: for tables that do not fit the memory. Each call reads the table once."""
+    return prepared(source, query, unit).blocks(size)
+
+
 def prepared(source: Source, query: Query, unit: Unit) -> Evaluation:
     """What can be refused is refused here; it depends on the question alone. `run` may be called again and again."""
     check(query, unit)
@@ -184,7 +192,7 @@ class Evaluation:
 
     def listed(self) -> NDArray[np.float64]:
         rows = self._bounded(self._projected())
-        values = [measure.values[0] for role in self.query.roles for name, measure in role if name == "sum"]
+        values = self.summed_values
         statement = rows.select(*dict.fromkeys(self.names[value] for value in values))
         self.engine.check(statement, self.source.rows)
         table = self.source.fetch(statement)
@@ -193,6 +201,40 @@ class Evaluation:
             steps = np.asarray(table.column(self.names[value]).to_numpy(), dtype=np.float64)
             numbers[:, n] = (steps + value.centre) * float(value.granularity)
         return numbers
+
+    @property
+    def summed_values(self) -> list[Value]:
+        """The values of a question that only sums, in the order asked."""
+        return [measure.values[0] for role in self.query.roles for name, measure in role if name == "sum"]
+
+    @cached_property
+    def _whole_rows(self) -> Any:
+        """The steps of every value, from its centre; `MISSING` stands for null."""
+        rows = self._bounded(self._projected())
+        columns = dict.fromkeys(self.names[value] for value in self.summed_values)
+        statement = rows.select(**{name: ibis.coalesce(rows[name], integer(MISSING)) for name in columns})
+        self.engine.check(statement, self.source.rows)
+        return statement
+
+    @property
+    def numbers(self) -> Any:
+        """The same rows inside the engine: values as doubles v0, v1, ..., in the order asked; none is missing."""
+        rows, columns = self._bounded(self._projected()), {}
+        for n, value in enumerate(self.summed_values):
+            whole = rows[self.names[value]].cast("float64") + double(value.centre)
+            columns[f"v{n}"] = whole * double(float(value.granularity))
+        lacking = {self.names[value] for value in self.summed_values if value.nullable}
+        rows = rows.filter([rows[name].notnull() for name in sorted(lacking)]) if lacking else rows
+        return rows.select(**columns)
+
+    def blocks(self, size: int) -> Iterator[NDArray[np.float64]]:
+        values, statement = self.summed_values, sealed(lambda: self._whole_rows)
+        at = [statement.columns.index(self.names[value]) for value in values]
+        steps = np.array([float(value.granularity) for value in values])
+        centres = np.array([float(value.centre) for value in values])
+        for block in self.source.blocks(statement, size):
+            whole = block[:, at]
+            yield np.where(whole == MISSING, np.nan, (whole + centres) * steps)
 
     # Rows as integers
 

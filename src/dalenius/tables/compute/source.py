@@ -18,12 +18,14 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import ibis
+import numpy as np
+from numpy.typing import NDArray
 
 from dalenius.errors import SourceError
 from dalenius.tables.ask.query import Table
@@ -35,6 +37,9 @@ from dalenius.tables.engines.place import Place, former_names
 from dalenius.tables.facts.kinds import Field
 from dalenius.tables.facts.public import PublicTable
 from dalenius.tables.facts.schema import Schema
+
+BLOCK = 2**16
+"""Rows that are in memory at a time."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,6 +101,13 @@ class Source:
         # One question at a time: a connection that is busy would fail a question that was charged.
         with self._turns.setdefault(os.getpid(), threading.Lock()):
             return sealed(lambda: self.engine.fetch(self._backend, rows))
+
+    def blocks(self, rows: Any, size: int = BLOCK) -> Iterator[NDArray[np.int64]]:
+        """Run it, and hand out its rows of whole numbers a block at a time; it must be read to its end, or closed."""
+        with self._turns.setdefault(os.getpid(), threading.Lock()):
+            blocks = sealed(lambda: self.engine.blocks(self._backend, rows, size))
+            while (block := sealed(lambda: next(blocks, None))) is not None:
+                yield block
 
     def close(self) -> None:
         """Close the connection. A connection that was given stays open."""

@@ -7,13 +7,15 @@ here: what a new engine does not say about itself is an error when it is made, n
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import replace
 from typing import Any, ClassVar, TypeVar
 
 import ibis
 import ibis.expr.datatypes as dt
+import numpy as np
+from numpy.typing import NDArray
 
 from dalenius.errors import QueryRefused
 from dalenius.tables.engines.opened import Clean, Described, Opened
@@ -38,7 +40,7 @@ not exhaust.
 
 LIMIT = 2**62
 LIMB = 23
-FACTS = ("name", "opened", "operations", "functions", "casts")
+FACTS = ("name", "opened", "at_hand", "operations", "functions", "casts")
 
 
 class Engine(ABC):
@@ -48,6 +50,8 @@ class Engine(ABC):
     """As Ibis spells it."""
     opened: ClassVar[str]
     """What to give to have it opened, in words that follow "give"."""
+    at_hand: ClassVar[bool]
+    """Whether rows are as quick to read as to sum: the engine is in the same process, and reads many at once."""
     operations: ClassVar[Mapping[type[Any], str]]
     """All it is asked to compute, with the types of arguments (see `total`)."""
     functions: ClassVar[Mapping[str, str]]
@@ -143,6 +147,13 @@ class Engine(ABC):
         """Run a statement that `check` has passed, to its end; the result in Arrow. Ctrl-C is a KeyboardInterrupt."""
 
     @abstractmethod
+    def blocks(self, backend: Any, statement: Any, size: int) -> Iterator[NDArray[np.int64]]:
+        """The rows of a statement whose columns are all int64 and never null, so many at a time: rows x columns.
+
+        As `fetch`, except that no more than a few blocks are in memory, however many rows there are.
+        """
+
+    @abstractmethod
     def close(self, backend: Any) -> None:
         """Close a connection that `open` made."""
 
@@ -163,6 +174,10 @@ class Engine(ABC):
     @abstractmethod
     def length(self, text: Any) -> Any:
         """How many bytes a text has."""
+
+    @abstractmethod
+    def once(self, rows: Any) -> Any:
+        """The same rows, whose columns are computed once however often a statement around them mentions each."""
 
     @abstractmethod
     def sum(self, x: Any, size: int) -> list[tuple[Any, int]]:

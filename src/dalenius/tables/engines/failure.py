@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar
 
+from dalenius.core.sealed import sealed as whatever_fails
 from dalenius.errors import EngineFailed
 
 T = TypeVar("T")
@@ -25,9 +26,4 @@ def sealed(action: Callable[[], T]) -> T:
 
     KeyboardInterrupt and its like pass: they come from outside, not from the data.
     """
-    try:
-        return action()
-    except Exception:
-        pass
-    # Outside the handler: the original must not hang on as the context of this one.
-    raise EngineFailed(FAILED)
+    return whatever_fails(action, EngineFailed(FAILED))

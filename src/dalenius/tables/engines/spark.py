@@ -8,11 +8,14 @@ timestamps are moments, and Ibis has set the session to UTC: they are read as su
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Mapping, Sequence
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
 import ibis
 import ibis.expr.operations as ops
+import numpy as np
+from numpy.typing import NDArray
 
 from dalenius.errors import SourceError
 from dalenius.tables.engines import sqltext
@@ -21,7 +24,7 @@ from dalenius.tables.engines.opened import Clean, Described, Opened, named_table
 from dalenius.tables.engines.place import Place, plain_name
 from dalenius.tables.facts.kinds import MOST
 from dalenius.tables.facts.schema import Schema
-from dalenius.tables.rows.total import CASTS, COMMON, SUMMED
+from dalenius.tables.rows.total import CASTS, COMMON, SCORED, SUMMED
 
 INTEGERS: Mapping[str, str] = {
     "ByteType": "int8",
@@ -42,11 +45,13 @@ class Spark(Engine):
 
     name = "pyspark"
     opened = "a Spark DataFrame"
+    at_hand = False
     functions: ClassVar[Mapping[str, str]] = {"sha2": "si", "conv": "si", "hex": "s", "octet_length": "s"}
     casts = CASTS
     operations: ClassVar[Mapping[type[Any], str]] = {
         **COMMON,
         **SUMMED,
+        **SCORED,
         ops.Substring: "si",
         ops.TryCast: "s",
         ops.BitwiseAnd: "i",
@@ -134,6 +139,13 @@ class Spark(Engine):
     def fetch(self, backend: Any, statement: Any) -> Any:
         return backend.to_pyarrow(statement)
 
+    def blocks(self, backend: Any, statement: Any, size: int) -> Iterator[NDArray[np.int64]]:
+        """Partition by partition: one of them must fit the memory."""
+        backend._run_pre_execute_hooks(statement)
+        rows = backend._session.sql(backend.compile(statement)).toLocalIterator()
+        while block := list(itertools.islice(rows, size)):
+            yield np.array(block, dtype=np.int64)
+
     def close(self, backend: Any) -> None:
         """The session is its owner's, always."""
 
@@ -146,6 +158,9 @@ class Spark(Engine):
 
     def length(self, text: Any) -> Any:
         return builtin("octet_length", "string", returns="int32")(text).cast("int64")
+
+    def once(self, rows: Any) -> Any:
+        return rows
 
     def sum(self, x: Any, size: int) -> list[tuple[Any, int]]:
         return limbs(x, size)

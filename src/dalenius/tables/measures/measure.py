@@ -8,6 +8,7 @@ listed, a value is missing), and a unit any number of rows up to its bound.
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -29,7 +30,8 @@ from dalenius.tables.rows.terms import integer, null
 if TYPE_CHECKING:
     from dalenius.core.adjacency import Adjacency
     from dalenius.tables.engines.engine import Engine
-    from dalenius.tables.plan.noises import Noise, Price
+    from dalenius.tables.plan.noise import Noise
+    from dalenius.tables.plan.noises import Price
     from dalenius.tables.plan.sensitivity import Sensitivity
 
 Reals = npt.NDArray[Any]
@@ -292,8 +294,59 @@ class BinOfRank(ChosenBin):
         return np.asarray(-np.minimum(away, 2**53).astype(float) / PARTS)
 
 
+class NoisyQuantile(BinCounts):
+    """The same counts, of which none leaves, but a quantile of each group, in half bins from the middle of the first.
+
+    labels: its level, in 2^-30 parts, and what else is needed. The noise is for how far a unit can move the quantile of
+    these very counts, or of counts like them: docs/proofs/adaptive-quantiles.md.
+    """
+
+    whole = False
+    adds_up = False
+
+    @property
+    def level(self) -> float:
+        return float(self.labels[0] / PARTS)
+
+    @property
+    def granularity(self) -> Fraction:
+        assert self.bins is not None
+        return Fraction(self.bins.width) / 2
+
+    def in_units(self, halves: Reals) -> Reals:
+        """Half bins as numbers of the column."""
+        assert self.bins is not None
+        return np.asarray(self.bins.middles[0] + halves * float(self.granularity))
+
+
+class SmoothQuantile(NoisyQuantile):
+    """With noise in proportion to its smooth sensitivity."""
+
+    kind = "smooth_quantile"
+
+    def noise(self, price: Price, moved: Sensitivity, adjacency: Adjacency, levels: int) -> Noise:
+        return price.smooth(self, moved, adjacency)
+
+
+class ProposedQuantile(NoisyQuantile):
+    """With noise for a proposed local sensitivity, if the data bear it. labels: the level, and so many half bins."""
+
+    kind = "proposed_quantile"
+
+    @property
+    def proposed(self) -> int:
+        return int(self.labels[1])
+
+    def noise(self, price: Price, moved: Sensitivity, adjacency: Adjacency, levels: int) -> Noise:
+        return price.proposed(self, moved, adjacency)
+
+
 KINDS: Mapping[str, type[Measure]] = {
-    made.kind: made for made in (RowCount, UnitCount, ValueSum, ProductSum, BinCounts, FullestBin, BinOfRank)
+    made.kind: made
+    for made in (
+        *(RowCount, UnitCount, ValueSum, ProductSum, BinCounts, FullestBin, BinOfRank),
+        *(SmoothQuantile, ProposedQuantile),
+    )
 }
 """By the words for them in records."""
 
@@ -343,8 +396,24 @@ def fullest(bins: Bins, labels: tuple[Any, ...]) -> Measure:
 
 def bin_of_rank(bins: Bins, level: float) -> Measure:
     """The bin of a quantile; the level is taken to the nearest 2^-30."""
-    part = min(max(round(level * PARTS), 1), PARTS - 1)
-    return BinOfRank(given=(bins.text,) if bins.nullable else (), bins=bins, labels=(part,))
+    return BinOfRank(given=(bins.text,) if bins.nullable else (), bins=bins, labels=(_parts(level),))
+
+
+def smooth_quantile(bins: Bins, level: float) -> Measure:
+    """A quantile with noise in proportion to its smooth sensitivity."""
+    return SmoothQuantile(given=(bins.text,) if bins.nullable else (), bins=bins, labels=(_parts(level),))
+
+
+def proposed_quantile(bins: Bins, level: float, sensitivity: float) -> Measure:
+    """A quantile with noise for a proposed sensitivity, which is rounded down to half bins, of which it is one at
+    least."""
+    halves = min(max(math.floor(Fraction(sensitivity) * 2 / Fraction(bins.width)), 1), 2 * bins.size)
+    given = (bins.text,) if bins.nullable else ()
+    return ProposedQuantile(given=given, bins=bins, labels=(_parts(level), halves))
+
+
+def _parts(level: float) -> int:
+    return min(max(round(level * PARTS), 1), PARTS - 1)
 
 
 def needed(*values: Value) -> tuple[str, ...]:

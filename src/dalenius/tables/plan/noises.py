@@ -1,12 +1,18 @@
 """How a measure is released for a price: which mechanism, and the law of what comes out.
 
-A price is a part of a budget, in its currency. There are two ways of release: noise added to every integer, and the
-choice of one bin of each group.
+A price is a part of a budget, in its currency. There are four ways of release: noise added to every integer, the
+choice of one bin of each group, and a quantile of each group with noise for how sensitive it is there (`adaptive`).
 
     currency    added                                chosen
     epsilon     geometric, or Laplace on a grid      exponential noise: permute and flip
     mu^2        Gaussian                             exponential noise, with the epsilon that is mu-GDP
     rho         Gaussian, with mu^2 = 2 rho          Gumbel noise: the exponential mechanism
+
+    currency    smooth                               proposed
+    epsilon     Student's t                          -
+    mu^2        Student's t, for the epsilon that    Gaussian, where there is a delta
+                is mu-GDP; Gaussian with a delta
+    rho         Laplace-log-normal                   -
 
 A choice, all groups together. A neighbour adds at most b_g and takes at most a_g of the rows of group g, so that each
 score of the group moves within [-a_g, b_g]; the sum of all a_g + b_g is at most the l1 sensitivity d of the counts.
@@ -31,7 +37,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -41,11 +47,13 @@ from dalenius.core.adjacency import ADD_REMOVE, Adjacency
 from dalenius.core.checks import float_up
 from dalenius.core.record import JSON, exact
 from dalenius.errors import InvalidParameter, TooMuchNoise
-from dalenius.intervals.laws import Law, Noisy, Normal, TwoSidedExponential, TwoSidedGeometric
+from dalenius.intervals.laws import Law, Normal, TwoSidedExponential, TwoSidedGeometric
 from dalenius.mechanisms import Gaussian, Geometric, Laplace, ReportNoisyMax
 from dalenius.noise import noisy_argmax
-from dalenius.tables.measures.measure import ChosenBin, Measure
+from dalenius.tables.measures.measure import ChosenBin, Measure, ProposedQuantile, SmoothQuantile
 from dalenius.tables.measures.tree import Reals
+from dalenius.tables.plan.adaptive import SecretSpread, no_delta, proposed_noise, smooth_noise
+from dalenius.tables.plan.noise import Noise
 from dalenius.tables.plan.sensitivity import Sensitivity
 
 SMALL = 1000
@@ -57,37 +65,8 @@ LARGEST_SCALE = 2.0**55
 HAIR = 1 - 1e-12
 """Taken off what may be spent, so that rounding never makes a release dearer than its price."""
 
-
-@dataclass(frozen=True)
-class Noise:
-    """How one measure is released, in its own integer units: a mechanism, and the law of what it adds.
-
-    sensitivity: of the measure at all its resolutions. levels: at how many resolutions the bins are counted; 1 for few
-    bins, and for all that is not a quantile.
-    """
-
-    measure: Measure
-    mechanism: Any
-    sensitivity: Sensitivity
-    law: Law
-    levels: int = 1
-
-    @property
-    def sigma(self) -> float:
-        """The standard deviation of the noise of one cell."""
-        return self.law.sigma
-
-    def release(self, counts: Reals) -> Reals:
-        """What leaves, of the exact integers of all groups."""
-        return np.asarray(self.mechanism.release(counts), dtype=float)
-
-    def noisy(self, values: Reals) -> Noisy:
-        """What was released, with the law of its noise."""
-        return Noisy(values, self.law)
-
-    def accuracy(self, confidence: float) -> float:
-        """How far one number is off, but for this chance."""
-        return float(self.mechanism.accuracy(confidence))
+SHADE = 1 - 1e-9
+"""The same for a delta, which is rounded more often."""
 
 
 class Choice(Noise):
@@ -133,16 +112,17 @@ class LargestOfMany(Law):
 
 
 LAWS: Mapping[str, type[Law]] = {
-    law.tag: law for law in (Normal, TwoSidedExponential, TwoSidedGeometric, LargestOfMany)
+    law.tag: law for law in (Normal, TwoSidedExponential, TwoSidedGeometric, LargestOfMany, SecretSpread)
 }
 """By the words for them in records."""
 
 
 @dataclass(frozen=True)
 class Price(ABC):
-    """What may be spent on one measure: an amount of a currency."""
+    """What may be spent on one measure: an amount of a currency, and a probability of doing worse than that."""
 
     amount: float
+    delta: float = 0.0
 
     @abstractmethod
     def added(self, measure: Measure, moved: Sensitivity, adjacency: Adjacency, levels: int) -> Noise:
@@ -151,6 +131,14 @@ class Price(ABC):
     @abstractmethod
     def chosen(self, measure: ChosenBin, moved: Sensitivity, adjacency: Adjacency) -> Noise:
         """One bin of every group."""
+
+    @abstractmethod
+    def smooth(self, measure: SmoothQuantile, moved: Sensitivity, adjacency: Adjacency) -> Noise:
+        """A quantile of every group, with noise in proportion to its smooth sensitivity."""
+
+    def proposed(self, measure: ProposedQuantile, moved: Sensitivity, adjacency: Adjacency) -> Noise:
+        """A quantile of every group, with noise for a proposed sensitivity, or a refusal."""
+        raise no_delta()
 
 
 class Epsilon(Price):
@@ -169,6 +157,9 @@ class Epsilon(Price):
         made = ReportNoisyMax(epsilon=self.amount * HAIR, noise="exponential", **settings)
         return _choice(measure, made, moved, made.scale)
 
+    def smooth(self, measure: SmoothQuantile, moved: Sensitivity, adjacency: Adjacency) -> Noise:
+        return smooth_noise(measure, moved, adjacency, PureDP(self.amount * HAIR / moved.groups))
+
 
 class SquaredMu(Price):
     """A part of the mu^2 of a GDP budget."""
@@ -184,6 +175,14 @@ class SquaredMu(Price):
         made = ReportNoisyMax.calibrated(GDP(mu), noise="exponential", **settings)
         return _choice(measure, made, moved, made.scale)
 
+    def smooth(self, measure: SmoothQuantile, moved: Sensitivity, adjacency: Adjacency) -> Noise:
+        mu = (self.amount * HAIR / moved.groups) ** 0.5
+        return smooth_noise(measure, moved, adjacency, GDP(mu), self.delta * SHADE / moved.groups)
+
+    def proposed(self, measure: ProposedQuantile, moved: Sensitivity, adjacency: Adjacency) -> Noise:
+        mu = (self.amount * HAIR / moved.groups) ** 0.5
+        return proposed_noise(measure, moved, adjacency, mu, self.delta * SHADE / moved.groups)
+
 
 class TwiceRho(SquaredMu):
     """A part of 2 rho of a ZCDP budget: the mu^2 of the Gaussian noise that costs as much."""
@@ -194,6 +193,9 @@ class TwiceRho(SquaredMu):
             epsilon=epsilon, noise="gumbel", **_selection(measure, moved, adjacency, epsilon)
         )
         return _choice(measure, made, moved, made.scale * math.pi / 6**0.5)
+
+    def smooth(self, measure: SmoothQuantile, moved: Sensitivity, adjacency: Adjacency) -> Noise:
+        return smooth_noise(measure, moved, adjacency, ZCDP(self.amount / 2 * HAIR / moved.groups))
 
 
 def _choice(measure: ChosenBin, made: ReportNoisyMax, moved: Sensitivity, sigma: float) -> Noise:
@@ -224,8 +226,8 @@ PRICES: Mapping[type[Guarantee], Callable[[Any], Price]] = {
 """What each promise is as a price; others are none."""
 
 
-def price_of(budget: Guarantee) -> Price:
-    """What a release with this budget may spend."""
+def price_of(budget: Guarantee, delta: float = 0.0) -> Price:
+    """What a release with this budget may spend, and the probability with which it may do worse."""
     budget = budget.as_pure() or budget
     rule = PRICES.get(type(budget))
     if rule is None:
@@ -233,4 +235,4 @@ def price_of(budget: Guarantee) -> Price:
     made = rule(budget)
     if not made.amount > 0:
         raise InvalidParameter(f"the budget of the release is {budget!r}; it must be above 0.")
-    return made
+    return replace(made, delta=delta)

@@ -15,7 +15,8 @@ from dalenius.tables.facts.keys import Discover
 from dalenius.tables.facts.unit import Unit
 from dalenius.tables.measures import tree
 from dalenius.tables.measures.measure import Measure
-from dalenius.tables.plan.noises import Noise, price_of
+from dalenius.tables.plan.noise import Noise
+from dalenius.tables.plan.noises import price_of
 from dalenius.tables.plan.sensitivity import sensitivity
 
 
@@ -30,25 +31,29 @@ class Plan:
 
     @cached_property
     def loss(self) -> Loss:
-        return total([noise.mechanism.loss for noise in self.noises])
+        return total([noise.loss for noise in self.noises])
 
     @cached_property
     def of(self) -> dict[Measure, Noise]:
         return {noise.measure: noise for noise in self.noises}
 
 
-def plan(query: Query, unit: Unit, budget: Guarantee, adjacency: Adjacency = ADD_REMOVE) -> Plan:
+def plan(
+    query: Query, unit: Unit, budget: Guarantee, adjacency: Adjacency = ADD_REMOVE, delta: float = 0.0
+) -> Plan:
     """The noise for a budget: PureDP (Laplace-like noise), ZCDP or GDP (Gaussian noise).
+
+    delta: the probability with which the release may do worse, for measures that have a use for it.
 
     Every measure gets a part of epsilon, or of mu^2, in proportion to what it is worth to the aggregates made of it;
     between groups nothing is divided, because the sensitivities are those of all groups together.
     """
-    price = price_of(budget)
+    price = price_of(budget, delta)
     noises = []
     for measure, part in _parts(query).items():
         levels = _levels(query, measure)
         moved = sensitivity(measure, unit, adjacency, groups(query) * measure.size).times(levels)
-        own = replace(price, amount=price.amount * float(part))
+        own = replace(price, amount=price.amount * float(part), delta=price.delta * float(part))
         noises.append(measure.noise(own, moved, adjacency, levels))
     return Plan(query, unit, adjacency, tuple(noises))
 

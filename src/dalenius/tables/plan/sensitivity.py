@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from dalenius.core.adjacency import REPLACE_ONE, Adjacency
@@ -14,10 +14,15 @@ from dalenius.tables.measures.measure import Measure
 
 @dataclass(frozen=True)
 class Sensitivity:
-    """l1 norm, and the square of the l2 norm, of the change of all cells of a measure between neighbours."""
+    """l1 norm, and the square of the l2 norm, of the change of all cells of a measure between neighbours.
+
+    groups: in how many groups there is a change. rows: how many rows come to one of them, or leave it, or both.
+    """
 
     l1: int
     l2_squared: int
+    groups: int = field(default=1, compare=False)
+    rows: int = field(default=1, compare=False)
 
     @property
     def l2(self) -> float:
@@ -30,7 +35,7 @@ class Sensitivity:
 
     def times(self, levels: int) -> Sensitivity:
         """Of the same counts released several times, at different resolutions."""
-        return Sensitivity(self.l1 * levels, self.l2_squared * levels)
+        return replace(self, l1=self.l1 * levels, l2_squared=self.l2_squared * levels)
 
 
 def sensitivity(measure: Measure, unit: Unit, adjacency: Adjacency, cells: int) -> Sensitivity:
@@ -42,15 +47,22 @@ def sensitivity(measure: Measure, unit: Unit, adjacency: Adjacency, cells: int) 
     attained at those corners: m |v|, or m |v| in one cell and m |v'| in another, or m (v - v') in the same
     one. Distinct units count once in each of at most `max_groups` groups.
     """
+    l1, l2_squared = _norms(measure, unit, adjacency, cells)
+    units = 2 if adjacency is REPLACE_ONE else 1
+    groups = min(units * unit.max_groups, max(cells // measure.size, 1))
+    return Sensitivity(l1, l2_squared, groups, unit.max_rows)
+
+
+def _norms(measure: Measure, unit: Unit, adjacency: Adjacency, cells: int) -> tuple[int, int]:
     replaced = adjacency is REPLACE_ONE
     if measure.once:
         groups = min(unit.max_groups, cells)
         most = min(2 * groups, cells) if replaced else groups
-        return Sensitivity(most, most)
+        return most, most
     low, high, rows = min(measure.low, 0), max(measure.high, 0), unit.max_rows
     largest, width = rows * max(-low, high), rows * (high - low)
     if not replaced:
-        return Sensitivity(largest, largest**2)
+        return largest, largest**2
     if cells == 1:
-        return Sensitivity(width, width**2)
-    return Sensitivity(2 * largest, max(2 * largest**2, width**2))
+        return width, width**2
+    return 2 * largest, max(2 * largest**2, width**2)

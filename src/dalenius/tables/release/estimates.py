@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from dalenius.tables.aggregates.aggregate import Inputs
 from dalenius.tables.ask.query import Query
@@ -35,13 +35,12 @@ def columns(query: Query, released: Released, wanted: Wanted) -> list[Column]:
     if released.shown is None or wanted != Wanted():
         return shown
     return [
-        Column(
-            now.name,
-            now.estimate if was.estimate is None else was.estimate,
-            was.error,
-            was.low,
-            was.high,
-            now.whole,
+        replace(
+            now,
+            estimate=now.estimate if was.estimate is None else was.estimate,
+            error=was.error,
+            low=was.low,
+            high=was.high,
         )
         for now, was in zip(shown, released.shown, strict=True)
     ]

@@ -11,7 +11,7 @@ from dalenius.tables.facts.keys import Key
 from dalenius.tables.measures import tree
 from dalenius.tables.measures.measure import Measure
 from dalenius.tables.measures.tree import Reals
-from dalenius.tables.plan.noises import Noise
+from dalenius.tables.plan.noise import Noise
 from dalenius.tables.plan.plan import Plan
 from dalenius.tables.statistics.ranks import Ranks, read
 

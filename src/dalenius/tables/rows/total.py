@@ -9,6 +9,7 @@ order of evaluation, because what would make them fail is taken out of the argum
     +  -  *  %      of integers: within 63 bits (gridding's clamped steps, bounding.mix); % by a positive constant
     FLOOR, CEIL     to 64-bit integers: of doubles clamped to 2^62 at most
     SQRT            of CASE WHEN x >= 0 THEN x END
+    EXP             of doubles clamped to 30 either way (compute.totals)
     year, month, …  of dates and timestamps within the years 1 to 9999 (reading)
     CAST            only as listed: to a wider type, of a constant, of a timestamp to its date, of a truth value
     SUM             of integers with room for all rows (engine.ROWS)
@@ -57,6 +58,9 @@ SUMMED: Mapping[type[Any], str] = {
 }
 """What rows are counted, ranked and summed by."""
 
+SCORED: Mapping[type[Any], str] = {ops.Exp: "f"}
+"""What the steps of a fit also need. Engines may differ in the last bit of it."""
+
 CASTS = frozenset({"ii", "if", "ff", "gf", "nf", "bi", "us", "td", "dd"})
 """From what to what; text only when it is a constant of the question."""
 
@@ -98,6 +102,8 @@ def check(
 def _total(
     node: Any, listed: Mapping[type[Any], str], functions: Mapping[str, str], casts: frozenset[str]
 ) -> bool:
+    if isinstance(node, ops.Limit):
+        return bool(node.n == 2**62 and node.offset == 0)  # all rows; which ones are taken would be chance
     if not isinstance(node, ops.Value):
         return type(node) in RELATIONS
     arguments = [letter(child.dtype) for child in node.__children__ if isinstance(child, ops.Value)]

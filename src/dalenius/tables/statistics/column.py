@@ -21,6 +21,8 @@ class Column:
     high: Reals
     whole: bool = False
     """Whether the true value is a whole number, 0 or more."""
+    optional: bool = False
+    """Whether an interval may be lacking, as after a refusal: its columns are there all the same."""
 
     def within(self, lower: float, upper: float) -> Column:
         """The same, kept within bounds."""
@@ -29,7 +31,7 @@ class Column:
 
     @property
     def has_interval(self) -> bool:
-        return not np.isnan(self.low).all()
+        return self.optional or not np.isnan(self.low).all()
 
     @property
     def is_number(self) -> bool:

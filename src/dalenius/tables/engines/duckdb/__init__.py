@@ -8,12 +8,14 @@ from __future__ import annotations
 import glob
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
 import ibis
 import ibis.expr.operations as ops
+import numpy as np
+from numpy.typing import NDArray
 
 from dalenius.errors import SourceError
 from dalenius.tables.engines import sqltext
@@ -22,7 +24,7 @@ from dalenius.tables.engines.engine import Engine, builtin, interruptible, wide_
 from dalenius.tables.engines.opened import Clean, Described, Opened, existing_file, named_table, no_table
 from dalenius.tables.engines.place import Place, file_name, file_place, plain_name
 from dalenius.tables.facts.schema import Schema
-from dalenius.tables.rows.total import CASTS, COMMON, SUMMED
+from dalenius.tables.rows.total import CASTS, COMMON, SCORED, SUMMED
 
 ADDRESSES = ("s3://", "gs://", "https://", "http://", "file://", "hf://")
 DATABASES = (".duckdb", ".ddb", ".db")
@@ -41,11 +43,13 @@ class DuckDB(Engine):
 
     name = "duckdb"
     opened = "the path of a CSV or Parquet file, a pandas, Polars or Arrow frame, a DuckDB file and a table"
+    at_hand = True
     functions: ClassVar[Mapping[str, str]] = {"sha256": "s", "hex": "s", "strlen": "s"}
     casts = CASTS | {"is"}
     operations: ClassVar[Mapping[type[Any], str]] = {
         **COMMON,
         **SUMMED,
+        **SCORED,
         ops.StringConcat: "s",
         ops.Substring: "si",
         ops.TryCast: "s",
@@ -128,6 +132,12 @@ class DuckDB(Engine):
     def fetch(self, backend: Any, statement: Any) -> Any:
         return interruptible(lambda: backend.to_pyarrow(statement), backend.con.interrupt)
 
+    def blocks(self, backend: Any, statement: Any, size: int) -> Iterator[NDArray[np.int64]]:
+        relation = backend._to_duckdb_relation(statement)
+        reader = interruptible(lambda: relation.to_arrow_reader(size), backend.con.interrupt)
+        while batch := interruptible(lambda: next(reader, None), backend.con.interrupt):
+            yield np.column_stack([column.to_numpy() for column in batch.columns])
+
     def close(self, backend: Any) -> None:
         backend.disconnect()
 
@@ -140,6 +150,9 @@ class DuckDB(Engine):
 
     def length(self, text: Any) -> Any:
         return builtin("strlen", "string", returns="int64")(text)
+
+    def once(self, rows: Any) -> Any:
+        return rows
 
     def sum(self, x: Any, size: int) -> list[tuple[Any, int]]:
         return wide_sum(x, size)

@@ -13,13 +13,16 @@ import hashlib
 import os
 import re
 import sqlite3
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing
 from functools import wraps
 from pathlib import Path
 from typing import Any, ClassVar
 
 import ibis
 import ibis.expr.operations as ops
+import numpy as np
+from numpy.typing import NDArray
 
 from dalenius.errors import SourceError
 from dalenius.tables.engines import sqltext
@@ -28,7 +31,7 @@ from dalenius.tables.engines.opened import Clean, Described, Opened, existing_fi
 from dalenius.tables.engines.place import Place, file_place, plain_name
 from dalenius.tables.facts.kinds import CLEAN, MOST, Kind
 from dalenius.tables.facts.schema import Schema
-from dalenius.tables.rows.total import CASTS, COMMON, SUMMED
+from dalenius.tables.rows.total import CASTS, COMMON, SCORED, SUMMED
 
 ENDINGS = (".sqlite", ".sqlite3", ".db3")
 MARK = b"SQLite format 3\x00"
@@ -51,11 +54,13 @@ class SQLite(Engine):
 
     name = "sqlite"
     opened = "a SQLite file and a table"
+    at_hand = True
     functions: ClassVar[Mapping[str, str]] = {"dalenius_digest": "x", "hex": "s", "length": "x"}
     casts = CASTS | {"sx"}
     operations: ClassVar[Mapping[type[Any], str]] = {
         **COMMON,
         **SUMMED,
+        **SCORED,
         ops.BitwiseAnd: "i",
         ops.BitwiseRightShift: "i",
     }
@@ -147,12 +152,15 @@ class SQLite(Engine):
         return backend.sql(f"SELECT * FROM temp.{view}", schema=sqltext.types(forms))
 
     def fetch(self, backend: Any, statement: Any) -> Any:
-        try:
+        with _interrupted():
             return backend.to_pyarrow(statement)
-        except sqlite3.OperationalError as problem:
-            if problem.sqlite_errorcode != sqlite3.SQLITE_INTERRUPT:
-                raise
-        raise KeyboardInterrupt  # nothing else interrupts a statement
+
+    def blocks(self, backend: Any, statement: Any, size: int) -> Iterator[NDArray[np.int64]]:
+        backend._run_pre_execute_hooks(statement)
+        with _interrupted(), closing(backend.con.cursor()) as cursor:
+            cursor.execute(backend.compile(statement))
+            while rows := cursor.fetchmany(size):
+                yield np.array(rows, dtype=np.int64)
 
     def close(self, backend: Any) -> None:
         backend.disconnect()
@@ -166,6 +174,9 @@ class SQLite(Engine):
 
     def length(self, text: Any) -> Any:
         return builtin("length", "binary", returns="int64")(text.cast("binary"))
+
+    def once(self, rows: Any) -> Any:
+        return rows
 
     def sum(self, x: Any, size: int) -> list[tuple[Any, int]]:
         return limbs(x, size)
@@ -195,6 +206,18 @@ def _read_as(kind: Kind, x: str) -> Clean:
         return Clean(kind, CLEAN[kind], number, nan=True)
     fits = f" AND {x} IN (0, 1)" if kind == "bool" else ""
     return Clean(kind, CLEAN[kind], f"CASE WHEN typeof({x}) = 'integer'{fits} THEN {x} END", nan=True)
+
+
+@contextlib.contextmanager
+def _interrupted() -> Iterator[None]:
+    """A statement that was interrupted is a KeyboardInterrupt: nothing else interrupts one."""
+    try:
+        yield
+        return
+    except sqlite3.OperationalError as problem:
+        if problem.sqlite_errorcode != sqlite3.SQLITE_INTERRUPT:
+            raise
+    raise KeyboardInterrupt
 
 
 def _own(held: sqlite3.Connection) -> Any:

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import expit, logit
 
-from dalenius.calculus.pairs.pair import Reals
 from dalenius.core import checks
+from dalenius.core.arrays import Reals
 
 
 class Curve(ABC):
@@ -142,6 +142,36 @@ class Huber(Curve):
 
     def bend(self, u: Reals, y: Reals) -> Reals:
         return np.asarray((np.abs(u - y) <= self.knee) * 1.0)
+
+
+@dataclass(frozen=True)
+class PseudoHuber(Curve):
+    """knee^2 (sqrt(1 + ((u - y)/knee)^2) - 1): between the squared loss and straight lines, smooth throughout.
+
+    It is (3/2, 2)-self-concordant in units of its knee (Avella-Medina, Bradshaw and Loh 2023).
+    """
+
+    knee: float = 1.0
+    sharpest = 1.0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "knee", checks.positive("knee", self.knee))
+
+    @property
+    def steepest(self) -> float:
+        return self.knee
+
+    def value(self, u: Reals, y: Reals) -> Reals:
+        return np.asarray(self.knee**2 * (np.hypot(1.0, (u - y) / self.knee) - 1))
+
+    def slope(self, u: Reals, y: Reals) -> Reals:
+        # 1e100 is as steep as infinity, whose quotient would be NaN
+        away = np.clip((u - y) / self.knee, -1e100, 1e100)
+        return np.asarray(self.knee * (away / np.hypot(1.0, away)))
+
+    def bend(self, u: Reals, y: Reals) -> Reals:
+        away = np.minimum(np.abs(u - y) / self.knee, 1e100)
+        return np.asarray(np.hypot(1.0, away) ** -3.0)
 
 
 @dataclass(frozen=True)

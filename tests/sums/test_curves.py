@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dalenius.errors import InvalidParameter
-from dalenius.learn.numerics.curves import ClippedPoisson, Curve, Huber, HuberHinge, Logistic
+from dalenius.sums.curves import ClippedPoisson, Curve, Huber, HuberHinge, Logistic, PseudoHuber
 
 CURVES: tuple[tuple[Curve, tuple[float, ...]], ...] = (
     (Logistic(), (0.0, 1.0)),
@@ -15,6 +15,7 @@ CURVES: tuple[tuple[Curve, tuple[float, ...]], ...] = (
     (HuberHinge(0.5), (0.0, 1.0)),
     (HuberHinge(2.0), (0.0, 1.0)),
     (Huber(0.5), (-1.0, 0.0, 0.3, 1.0)),
+    (PseudoHuber(0.5), (-1.0, 0.0, 0.3, 1.0)),
     (ClippedPoisson(10.0, 3.0), (0.0, 1.0, 10.0)),
 )
 

@@ -1,0 +1,83 @@
+"""A column between public bounds, on a grid around their middle."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from dalenius.core import checks
+from dalenius.core.adjacency import ADD_REMOVE, Adjacency
+from dalenius.core.arrays import Ints, Reals
+from dalenius.errors import InvalidParameter
+
+STEPS = 2**20
+"""From the middle to either bound: rounding moves a mean by 2^-21 of that at most."""
+
+BLOCK = 2**21
+"""Rows whose squares add up to less than 2^62."""
+
+
+@dataclass(frozen=True)
+class Bounded:
+    """u = (x - middle) / half, from -1 to 1, in whole steps of 2^-20; values beyond the bounds are at the bounds."""
+
+    low: float
+    high: float
+
+    @classmethod
+    def of(cls, bounds: object, name: str = "bounds") -> Bounded:
+        """From what a user gave."""
+        low, high = checks.interval(name, bounds)
+        if not max(abs(low), abs(high)) < 1e150 or not (high - low) > 1e-12 * max(abs(low), abs(high)):
+            raise InvalidParameter.of(
+                name, f"{name} is ({low:g}, {high:g}), beyond what doubles hold well; rescale the data."
+            )
+        return cls(low, high)
+
+    @property
+    def middle(self) -> float:
+        return self.low + (self.high - self.low) / 2
+
+    @property
+    def half(self) -> float:
+        return (self.high - self.low) / 2
+
+    def steps(self, values: Reals) -> Ints:
+        """Whole numbers from -2^20 to 2^20, each from its own value alone; values are finite."""
+        inside = (np.clip(values, self.low, self.high) - self.middle) / self.half
+        return np.clip(np.rint(inside * STEPS), -STEPS, STEPS).astype(np.int64)
+
+    def values(self, u: Reals) -> Reals:
+        """What u stands for, within the bounds."""
+        return np.clip(self.middle + np.asarray(u) * self.half, self.low, self.high)
+
+
+def present(adjacency: Adjacency, *columns: Reals) -> list[Reals]:
+    """The rows that count: those without a number are left out under add/remove; under replace-one, where the number
+    of rows is public, all stay, and a missing number is NaN for `steps_of` to put in the middle."""
+    if adjacency is not ADD_REMOVE:
+        return list(columns)
+    whole = np.logical_and.reduce([np.isfinite(column) for column in columns])
+    return [column[whole] for column in columns]
+
+
+def steps_of(bounded: Bounded, values: Reals) -> Ints:
+    """`Bounded.steps`, with missing and infinite values in the middle of the bounds."""
+    return bounded.steps(np.where(np.isfinite(values), values, bounded.middle))
+
+
+def exact_sum(values: Ints) -> int:
+    """Of whole numbers below 2^41, in integers of any size."""
+    return sum(int(values[k : k + BLOCK].sum()) for k in range(0, len(values), BLOCK))
+
+
+def power_sums(steps: Ints) -> list[int]:
+    """n, the sum and the sum of squares, in units of 1, 2^-20 and 2^-40."""
+    return [len(steps), exact_sum(steps), exact_sum(steps * steps)]
+
+
+def up(x: float) -> float:
+    """A little more than x: roundings of a few operations are covered."""
+    return math.nextafter(x * (1 + 1e-12), math.inf)

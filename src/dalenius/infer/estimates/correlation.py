@@ -1,0 +1,150 @@
+"""Pearson's correlation of two columns between public bounds.
+
+Released are sums of x, y, x^2, y^2 and x y, each from the middle of its bounds in units of half their width, u and v.
+Add/remove: a row adds (1, u, v, u^2, v^2, u v), longest at |u| = |v| = 1. Replace-one: u, v and u v go from -1 to 1,
+and u^2 and v^2 from 0 to 1, so that a row changes them by at most 2 and 1.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+from dalenius.calculus.guarantees import Guarantee
+from dalenius.calculus.loss import Loss
+from dalenius.core.adjacency import ADD_REMOVE, Adjacency
+from dalenius.core.adjacency import adjacency as checked_adjacency
+from dalenius.core.arrays import Ints, Reals
+from dalenius.infer.estimates.bounded import Bounded, exact_sum, present, steps_of, up
+from dalenius.infer.estimates.single import Estimated, single
+from dalenius.infer.estimates.sums import Sums, public
+from dalenius.infer.inputs import column, same_length
+from dalenius.infer.promise import checked_guarantee, pure_epsilon
+from dalenius.infer.result import Result
+from dalenius.intervals import correlations
+from dalenius.intervals.laws import Noisy
+from dalenius.intervals.moments import Deviations
+
+
+class Noise(NamedTuple):
+    """Noisy sums of two columns."""
+
+    rows: Noisy
+    x: Noisy
+    y: Noisy
+    xx: Noisy
+    yy: Noisy
+    xy: Noisy
+
+
+COUNT, FIRST, SQUARE, PRODUCT = 22 / 64, 32 / 64, 40 / 64, 1.0
+"""Weights of the count, of sums, of squares, and of products."""
+
+
+@dataclass(frozen=True)
+class Correlation:
+    """The release and its interval."""
+
+    guarantee: Guarantee
+    x_bounds: Bounded
+    y_bounds: Bounded
+    adjacency: Adjacency = ADD_REMOVE
+
+    @cached_property
+    def sums(self) -> Sums:
+        weights, digits = (COUNT, FIRST, FIRST, SQUARE, SQUARE, PRODUCT), (0, 20, 20, 40, 40, 40)
+        pure = pure_epsilon(self.guarantee) is not None
+        if self.adjacency is ADD_REMOVE:
+            reach = sum(weights) if pure else math.hypot(*weights)
+            return Sums(self.guarantee, self.adjacency, weights, digits, up(reach))
+        ranges = (2 * FIRST, 2 * FIRST, SQUARE, SQUARE, 2 * PRODUCT)
+        reach = sum(ranges) if pure else math.hypot(*ranges)
+        return Sums(self.guarantee, self.adjacency, weights[1:], digits[1:], up(reach))
+
+    @property
+    def loss(self) -> Loss:
+        """What the release costs."""
+        return self.sums.loss
+
+    def noisy(self, samples: Sequence[tuple[Reals, Reals]]) -> Noise:
+        """The noisy sums of each data set."""
+        totals = list(zip(*(self._totals(*sample) for sample in samples), strict=True))
+        if self.adjacency is ADD_REMOVE:
+            return Noise(*self.sums.release(totals))
+        return Noise(public(totals[0]), *self.sums.release(totals[1:]))
+
+    def _totals(self, x: Reals, y: Reals) -> list[int]:
+        x, y = present(self.adjacency, x, y)
+        u, v = steps_of(self.x_bounds, x), steps_of(self.y_bounds, y)
+        products: list[Ints] = [u, v, u * u, v * v, u * v]
+        return [len(u), *map(exact_sum, products)]
+
+    def estimate(self, noisy: Noise, alpha: float) -> Estimated:
+        """Of every data set; limits fail with probability alpha."""
+        xx = Deviations(noisy.rows, noisy.x, noisy.x, noisy.xx, True)
+        yy = Deviations(noisy.rows, noisy.y, noisy.y, noisy.yy, True)
+        xy = Deviations(noisy.rows, noisy.x, noisy.y, noisy.xy, False)
+        return correlations.correlation(xx, yy, xy, alpha, sampling=True)
+
+    def release(self, x: object, y: object) -> Result:
+        """One correlation, with its interval."""
+        (first, one), (second, two) = column(x, "x"), column(y, "y")
+        same_length(first, second, "x and y")
+        noisy = self.noisy([(first, second)])
+        return single(
+            lambda alpha: self.estimate(noisy, alpha),
+            f"{one}, {two}",
+            self.loss,
+            "Pearson's correlation from noisy sums of squares and products",
+            noisy.rows,
+            ["Values outside the public bounds count as the nearer bound."],
+        )
+
+
+def correlation(
+    x: object,
+    y: object,
+    guarantee: Guarantee,
+    x_bounds: Sequence[float],
+    y_bounds: Sequence[float],
+    *,
+    adjacency: Adjacency = ADD_REMOVE,
+) -> Result:
+    """Pearson's correlation in the population that rows were drawn from.
+
+    Parameters
+    ----------
+    x, y : arrays, series or frames of one column
+        Two numbers a row. Rows that lack either are left out under ADD_REMOVE; under REPLACE_ONE what is missing counts
+        as the middle of its bounds.
+    guarantee : Guarantee
+        The promise to keep: GDP, ZCDP, ApproxDP or RDP, with Gaussian noise, or PureDP, with Laplace noise.
+    x_bounds, y_bounds : pairs of float
+        (low, high) of each, from public knowledge. Values beyond are clamped.
+    adjacency : Adjacency, optional
+        ADD_REMOVE, or REPLACE_ONE, which makes the number of rows public.
+
+    Returns
+    -------
+    Result
+        One estimate. The interval inverts a likelihood ratio and stays within -1 and 1.
+
+    Raises
+    ------
+    InvalidParameter
+        If a parameter is out of range, or x and y differ in length.
+
+    Examples
+    --------
+    >>> import numpy as np, dalenius as dp
+    >>> x = np.linspace(0, 1, 5000)
+    >>> fit = dp.infer.correlation(x, x**2, dp.GDP(1.0), (0, 1), (0, 1))
+    >>> bool(fit.params[0] > 0.9)
+    True
+    """
+    first, second = Bounded.of(x_bounds, "x_bounds"), Bounded.of(y_bounds, "y_bounds")
+    made = Correlation(checked_guarantee(guarantee), first, second, checked_adjacency(adjacency))
+    return made.release(x, y)

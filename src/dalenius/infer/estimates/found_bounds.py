@@ -1,0 +1,63 @@
+"""Bounds found privately, where nothing is known: noisy counts of magnitudes, from powers of two to the next."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from dalenius.calculus.guarantees import Guarantee
+from dalenius.calculus.loss import Loss
+from dalenius.core.adjacency import ADD_REMOVE, Adjacency
+from dalenius.core.arrays import Reals
+from dalenius.infer.estimates.bounded import Bounded
+from dalenius.infer.estimates.sums import Sums
+from dalenius.infer.promise import pure_epsilon
+
+POWERS = np.ldexp(1.0, np.arange(-40, 61))
+EDGES = np.concatenate((-POWERS[::-1], POWERS))
+"""Between two neighbours is a bin, and one around zero; what is beyond the ends is in the last bins."""
+
+SHARE = 0.99
+"""Of the values, as far as noise lets it be told."""
+
+
+@dataclass(frozen=True)
+class FoundBounds:
+    """Releases a histogram of magnitudes: one row is in one bin."""
+
+    guarantee: Guarantee
+    adjacency: Adjacency = ADD_REMOVE
+
+    @cached_property
+    def sums(self) -> Sums:
+        bins = len(EDGES) - 1
+        pure = pure_epsilon(self.guarantee) is not None
+        reach = 1.0 if self.adjacency is ADD_REMOVE else 2.0 if pure else math.sqrt(2) * (1 + 1e-12)
+        return Sums(self.guarantee, self.adjacency, (1.0,) * bins, (0,) * bins, reach)
+
+    @property
+    def loss(self) -> Loss:
+        """What the release costs."""
+        return self.sums.loss
+
+    def release(self, values: Reals) -> Bounded | None:
+        """Bounds that hold nearly all values; None where noise hides all of them."""
+        values = np.where(np.isfinite(values), values, 0.0)
+        places = np.clip(np.searchsorted(EDGES, values, side="right") - 1, 0, len(EDGES) - 2)
+        counts = np.bincount(places, minlength=len(EDGES) - 1)
+        noisy = self.sums.release([[int(count)] for count in counts])
+        # With this threshold an empty bin is taken for a full one once in about a thousand releases.
+        most = noisy[0].law.reach(1e-3 / len(noisy))[1]
+        seen = np.array([one.values[0] if one.values[0] > most else 0.0 for one in noisy])
+        if not seen.any():
+            return None
+        climbing = np.cumsum(seen) / seen.sum()
+        outside = (1 - SHARE) / 2
+        first, last = int((climbing > outside).argmax()), int((climbing >= 1 - outside).argmax())
+        zero = len(noisy) // 2
+        low = 0.0 if first == zero < last else float(EDGES[first])
+        high = 0.0 if last == zero > first else float(EDGES[last + 1])
+        return Bounded(low, high)

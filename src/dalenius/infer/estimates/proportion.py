@@ -1,0 +1,91 @@
+"""The share of a population for which something is true."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from dalenius.calculus.guarantees import Guarantee
+from dalenius.calculus.loss import Loss
+from dalenius.core.adjacency import ADD_REMOVE, Adjacency
+from dalenius.core.adjacency import adjacency as checked_adjacency
+from dalenius.core.arrays import Reals
+from dalenius.infer.estimates.bounded import STEPS, Bounded, present
+from dalenius.infer.estimates.powers import Powers, Released, weights_for
+from dalenius.infer.estimates.single import Estimated, single
+from dalenius.infer.inputs import column
+from dalenius.infer.promise import checked_guarantee
+from dalenius.infer.result import Result
+from dalenius.intervals import means
+
+UNIT = Bounded(0.0, 1.0)
+
+
+@dataclass(frozen=True)
+class Proportion:
+    """Releases a count of rows and a sum of 1 (true) and -1 (false); squares would say nothing."""
+
+    guarantee: Guarantee
+    adjacency: Adjacency = ADD_REMOVE
+
+    @cached_property
+    def powers(self) -> Powers:
+        return Powers(self.guarantee, self.adjacency, weights_for(self.guarantee, self.adjacency, "share"))
+
+    @property
+    def loss(self) -> Loss:
+        """What the release costs."""
+        return self.powers.loss
+
+    def noisy(self, samples: list[Reals]) -> Released:
+        """The noisy sums of each data set: what is not 0 is true; under replace-one what is missing is false."""
+        counted = [present(self.adjacency, sample)[0] for sample in samples]
+        true = [np.isfinite(sample) & (sample != 0) for sample in counted]
+        return self.powers.release([np.where(some, STEPS, -STEPS).astype(np.int64) for some in true])
+
+    def estimate(self, noisy: Released, alpha: float) -> Estimated:
+        """Of every data set; limits fail with probability alpha."""
+        ratio, error, low, high = means.mean(noisy.sum, noisy.rows, None, alpha, sampling=True)
+        return UNIT.values(ratio), error / 2, UNIT.values(low), UNIT.values(high)
+
+    def release(self, x: object) -> Result:
+        """One share, with its interval."""
+        values, name = column(x)
+        noisy = self.noisy([values])
+        method = "proportion from two noisy counts"
+        return single(lambda alpha: self.estimate(noisy, alpha), name, self.loss, method, noisy.rows)
+
+
+def proportion(x: object, guarantee: Guarantee, *, adjacency: Adjacency = ADD_REMOVE) -> Result:
+    """The share of the population that rows were drawn from for which a condition is true.
+
+    Parameters
+    ----------
+    x : array, series or frame of one column
+        True or False, or numbers, of which 0 is false. Missing values are left out under ADD_REMOVE, and count as
+        false under REPLACE_ONE.
+    guarantee : Guarantee
+        The promise to keep: GDP, ZCDP, ApproxDP or RDP, with Gaussian noise, or PureDP, with Laplace noise.
+    adjacency : Adjacency, optional
+        ADD_REMOVE, or REPLACE_ONE, which makes the number of rows public.
+
+    Returns
+    -------
+    Result
+        One estimate. The interval inverts Clopper and Pearson's test, with the noise in the place of their caution.
+
+    Raises
+    ------
+    InvalidParameter
+        If a parameter is out of range.
+
+    Examples
+    --------
+    >>> import numpy as np, dalenius as dp
+    >>> smokes = np.arange(5000) % 4 == 0
+    >>> bool(abs(dp.infer.proportion(smokes, dp.PureDP(1.0)).params[0] - 0.25) < 0.03)
+    True
+    """
+    return Proportion(checked_guarantee(guarantee), checked_adjacency(adjacency)).release(x)

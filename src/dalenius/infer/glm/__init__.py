@@ -1,0 +1,1 @@
+"""Generalized linear models with intervals."""

@@ -1,0 +1,288 @@
+"""What the generalized linear models share: settings, stages and result."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+
+from dalenius.calculus import losses
+from dalenius.calculus.guarantees import Guarantee
+from dalenius.calculus.loss import Loss
+from dalenius.core import checks
+from dalenius.core.adjacency import ADD_REMOVE, Adjacency
+from dalenius.core.adjacency import adjacency as checked_adjacency
+from dalenius.core.arrays import Reals
+from dalenius.errors import InvalidParameter
+from dalenius.infer import inputs
+from dalenius.infer.glm.far_steps import FarSteps
+from dalenius.infer.promise import checked_guarantee, gaussian_mu
+from dalenius.infer.result import Result
+from dalenius.infer.scores.array_source import ArraySource
+from dalenius.infer.scores.averaged_newton import Shares, averaged_newton
+from dalenius.infer.scores.noisy_sums import NoisySums, noisy_counts
+from dalenius.infer.scores.score import Score
+from dalenius.infer.scores.source import Source, Standard
+from dalenius.infer.scores.standardise import standardise
+
+Numbers = float | Sequence[float] | Reals
+COUNT_SHARE = 0.01
+"""Of mu^2, for the number of rows where that is not public."""
+LOOKS = 60.0
+"""Counts for centres and scales get so much that their noise is sqrt(2)/60 of the number of rows, if they can."""
+WEIGHTED = 0.55
+"""About what weights leave of the curvature in standardised coordinates: a guess, for planning alone."""
+LEAST_BEND, MOST_BEND, SQUARE = 0.12, 0.4, 0.12
+"""Shares of the last steps' mu^2 for curvature and squared scores; the rest is for the steps."""
+PLENTY = 32 / 9
+"""How many times the least share the curvature gets where there is enough: 1.9 times the least precision."""
+TOO_FEW = (
+    "too few rows for this promise and so many coefficients, as can be said beforehand; use more rows, fewer columns "
+    "or a weaker promise, or name public centres and scales (x_center=, x_scale=)."
+)
+NOT_CLEAR = (
+    "the released curvature does not stand out of its noise, because columns nearly depend on each other, an outcome "
+    "is rare, or scales are far off; use fewer columns or name better x_center= and x_scale=."
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class GeneralizedLinearModel(ABC):
+    """Settings of a generalized linear model, its cost and its release; subclasses know score and responses."""
+
+    guarantee: Guarantee
+    adjacency: Adjacency = ADD_REMOVE
+    intercept: bool = True
+    x_center: Numbers | None = None
+    x_scale: Numbers | None = None
+    bounds: Sequence[tuple[float, float]] | None = None
+
+    word: ClassVar[str]
+    """What the model is called in results."""
+    stands_out: ClassVar[float] = 1.5
+    """How many times the largest eigenvalue of the noise, 2 sd sqrt(p), the least curvature is expected to have."""
+    nearest: ClassVar[float] = 0.8
+    """How much noise the last steps may start with, in standardised coordinates, before the loss bends too much."""
+    shifted: ClassVar[bool] = False
+    """Whether responses are brought to their centre and scale, too."""
+    steps: ClassVar[FarSteps] = FarSteps()
+
+    def __post_init__(self) -> None:
+        checked_guarantee(self.guarantee)
+        checked_adjacency(self.adjacency)
+        checks.flag("intercept", self.intercept)
+        if (self.x_center is None) != (self.x_scale is None):
+            raise InvalidParameter.of("x_scale", "x_center and x_scale must be given both, or neither.")
+        if self.bounds is not None:
+            given: object = self.bounds
+            if isinstance(given, str) or not isinstance(given, Sequence | np.ndarray):
+                raise InvalidParameter.of(
+                    "bounds", "bounds must be a list of (lowest, highest), one for each column."
+                )
+            pairs = tuple(checks.interval(f"bounds[{j}]", pair) for j, pair in enumerate(given))
+            object.__setattr__(self, "bounds", pairs)
+        _ = self.score, self.mu
+
+    @property
+    @abstractmethod
+    def score(self) -> Score:
+        """The loss."""
+
+    @abstractmethod
+    def responses(self, y: Any) -> Reals:
+        """Responses as numbers; NaN for what is no response."""
+
+    def scored(self, standard: Standard) -> Score:
+        """The loss in standardised units."""
+        return self.score
+
+    def far_score(self, standard: Standard) -> Score:
+        """The loss of the first steps, for rows that are still far away."""
+        return self.scored(standard)
+
+    @abstractmethod
+    def typical_curvature(self, score: Score, center: float) -> float:
+        """That of a usual row in its linear predictor: a guess, for planning alone."""
+
+    def start(self, size: int, center: float) -> Reals:
+        """Where the steps start: zeros, or what belongs to the centre of the responses, the constant last."""
+        return np.zeros(size * self.score.outcomes)
+
+    @property
+    def response_unit(self) -> tuple[float, float] | None:
+        """Centre and scale of the responses, where they are public or not needed; None to find them privately."""
+        return 0.0, 1.0
+
+    @property
+    def response_bounds(self) -> tuple[float, float] | None:
+        """Public limits of the responses, as a guide to find them."""
+        return None
+
+    def labels(self, names: Sequence[str]) -> list[str]:
+        """The names of the coefficients."""
+        return list(names)
+
+    @property
+    def notes(self) -> list[str]:
+        """What a reader must know."""
+        return ["Rows far from the centre weigh less, which does not change what is estimated."]
+
+    @cached_property
+    def mu(self) -> float:
+        """What may be spent, as for GDP."""
+        return gaussian_mu(self.guarantee, f"a {self.word}")
+
+    @property
+    def loss(self) -> Loss:
+        """What a release costs, whatever the data: at most this."""
+        return losses.gaussian(1 / self.mu, adjacency=self.adjacency)
+
+    def release(self, X: Any, y: Any) -> Result:
+        """Fit once, to arrays or a data frame.
+
+        Parameters
+        ----------
+        X
+            Features: a matrix or a data frame of numbers.
+        y
+            The response, one for each row.
+
+        Returns
+        -------
+        Result
+            Coefficients with intervals.
+
+        Raises
+        ------
+        InvalidParameter
+            If shapes, types or settings do not fit together; never for a value.
+        """
+        features, names = inputs.matrix(X)
+        response = self.responses(y)
+        inputs.same_length(features, response, "X and y")
+        return self.release_from(ArraySource(features, response), names, len(response))
+
+    def release_from(self, source: Source, names: Sequence[str], rows: int | None = None) -> Result:
+        """Fit once, to any source of rows, whose responses are coded as `responses` does.
+
+        Parameters
+        ----------
+        source
+            The table.
+        names
+            Of its features.
+        rows
+            The number of rows, with `REPLACE_ONE`, where it is public.
+
+        Returns
+        -------
+        Result
+            Coefficients with intervals.
+
+        Raises
+        ------
+        InvalidParameter
+            If settings do not fit the number of columns.
+        """
+        columns = source.columns
+        if self.bounds is not None and len(self.bounds) != columns:
+            raise InvalidParameter.of("bounds", f"bounds has {len(self.bounds)} pairs for {columns} columns.")
+        public = self._public(columns)
+        mu = self.mu
+        if self.adjacency is ADD_REMOVE:
+            counted = noisy_counts(np.array([source.count()]), mu * math.sqrt(COUNT_SHARE), self.adjacency)
+            count = max(float(counted[0]), 1.0)
+            mu *= math.sqrt(1 - COUNT_SHARE)
+        elif rows is None:
+            raise InvalidParameter.of("rows", "rows must be given with REPLACE_ONE, where they are public.")
+        else:
+            count = float(max(rows, 1))
+        standard, center, mu = self._standard(source, public, mu, count)
+        score = self.scored(standard)
+        size = standard.size * score.outcomes
+        sums = NoisySums(source.rows(standard), self.adjacency)
+        start = self.start(standard.size, center)
+        expected = WEIGHTED * count * self.typical_curvature(score, center)
+        far = self.far_score(standard)
+        blurred = sums.score_sd(far, mu * math.sqrt(self.steps.scores[-1])) / (
+            WEIGHTED * count * self.typical_curvature(far, center)
+        )
+        near = self.steps.taken(sums, far, start, mu * math.sqrt(self.steps.share))
+        mu *= math.sqrt(1 - self.steps.share)
+        least = (self.stands_out * 2 * math.sqrt(size) * sums.bend_sd(score, mu) / expected) ** 2
+        bend = min(MOST_BEND, max(PLENTY * least, LEAST_BEND))
+        main = Shares(bend, 1 - bend - SQUARE, SQUARE)
+        fit = averaged_newton(sums, score, near, mu, main, count)
+        back, shift = standard.original()
+        back = np.kron(np.eye(score.outcomes), back).astype(np.float64)
+        params, covariance, degrees = fit.of(back)
+        reason = ""
+        if least > MOST_BEND or blurred > self.nearest:
+            reason = TOO_FEW
+        elif not fit.clear:
+            reason = NOT_CLEAR
+        return Result(
+            self.labels([*names, "const"] if self.intercept else list(names)),
+            params + np.tile(shift, score.outcomes),
+            loss=self.loss,
+            method=f"{self.word}, averaged noisy Newton steps",
+            covariance=None if reason else covariance,
+            df=None if reason else degrees,
+            reason=reason,
+            nobs=count,
+            nobs_noisy=self.adjacency is ADD_REMOVE,
+            notes=self.notes,
+        )
+
+    def _public(self, columns: int) -> tuple[Reals, Reals] | None:
+        if self.x_scale is None or self.x_center is None:
+            return None
+        return (
+            one_each("x_center", self.x_center, columns, checks.number),
+            one_each("x_scale", self.x_scale, columns, checks.positive),
+        )
+
+    def _standard(
+        self, source: Source, public: tuple[Reals, Reals] | None, mu: float, count: float
+    ) -> tuple[Standard, float, float]:
+        """How rows are standardised, the centre of the responses, and the mu that is left."""
+        columns = source.columns
+        private = list(range(columns)) if public is None else []
+        guides: Sequence[tuple[float, float] | None] = self.bounds or (None,) * columns
+        limits = list(guides) if private else []
+        if self.response_unit is None:
+            private, limits = [*private, columns], [*limits, self.response_bounds]
+        found: list[tuple[float, float]] = []
+        left = mu
+        if private:
+            double = 1.0 if self.adjacency is ADD_REMOVE else 2.0
+            share = min(0.2, double * len(private) * (LOOKS / (max(count, 1.0) * mu)) ** 2)
+            found = standardise(source, private, limits, mu * math.sqrt(share), self.adjacency)
+            left = mu * math.sqrt(1 - share)
+        center, unit = self.response_unit or found[-1]
+        if public is None:
+            public = np.array([c for c, _ in found[:columns]]), np.array([s for _, s in found[:columns]])
+        size = columns + bool(self.intercept)
+        standard = Standard(
+            *public,
+            1.0 if self.intercept else 0.0,
+            math.sqrt(size),
+            center if self.shifted and self.intercept else 0.0,
+            unit if self.shifted else 1.0,
+        )
+        return standard, center, left
+
+
+def one_each(name: str, values: Any, columns: int, check: Any) -> Reals:
+    """One number for each column, from one for all or from a list."""
+    if isinstance(values, str) or (np.ndim(values) and len(values) != columns):
+        raise InvalidParameter.of(
+            name, f"{name} must be one number, or one for each of the {columns} columns."
+        )
+    each = [values] * columns if not np.ndim(values) else list(values)
+    return np.array([check(name, value) for value in each], dtype=float)

@@ -1,0 +1,139 @@
+"""Arrays and data frames as numbers and names. Shapes, types and names are public; no value is spoken of.
+
+What is not a number is NaN: each estimator says what becomes of such rows, row by row.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from dalenius.core.arrays import Bools, Ints, Reals
+from dalenius.core.checks import shown
+from dalenius.errors import InvalidParameter
+
+NOT_NUMBERS = ("str", "cat", "date", "time", "period", "interval")
+"""How the names of frames' column types begin that hold no numbers."""
+
+
+def column(values: object, what: str = "x") -> tuple[Reals, str]:
+    """One number a row, from a list, an array, a series or a frame of one column; and its name."""
+    table, names = _table(values, what, what)
+    if table.ndim == 2 and table.shape[1] == 1:
+        table = table[:, 0]
+    if table.ndim != 1:
+        raise InvalidParameter.of(what, f"{what} has shape {table.shape}; it must be one column of numbers.")
+    name = getattr(values, "name", None)
+    return table, str(name) if name is not None and not callable(name) else names[0] if len(
+        names
+    ) == 1 else what
+
+
+def matrix(values: object, what: str = "X") -> tuple[Reals, tuple[str, ...]]:
+    """Rows of numbers, from a list of lists, an array or a frame, and its columns' names (x1, x2, ... if none)."""
+    table, names = _table(values, what, "x")
+    if table.shape == (0,) and isinstance(values, list | tuple):
+        table = table.reshape(0, 1)  # no rows: a list cannot say how many columns they would have
+    if table.ndim == 1 and hasattr(values, "name"):
+        table, names = table[:, None], (str(values.name),)
+    if table.ndim != 2 or table.shape[1] == 0:
+        raise InvalidParameter.of(
+            what,
+            f"{what} has shape {table.shape}; it must have two dimensions, rows and at least one column.",
+        )
+    return table, names or tuple(f"x{k + 1}" for k in range(table.shape[1]))
+
+
+def codes(values: object, levels: object, what: str = "x") -> tuple[Ints, tuple[str, ...], str]:
+    """The place of each row's value among public levels, -1 for others; the levels as text; and a name."""
+    if isinstance(levels, str | bytes) or not isinstance(levels, Sequence | np.ndarray) or len(levels) < 2:
+        raise InvalidParameter.of(
+            f"{what}_levels", f"{what}_levels is {shown(levels)}; it must list two or more public values."
+        )
+    if isinstance(values, str | bytes | dict) or values is None or not hasattr(values, "__len__"):
+        raise InvalidParameter.of(what, f"{what} must be a list, an array or a series.")
+    try:
+        places = {level: k for k, level in enumerate(levels)}
+    except TypeError:
+        raise InvalidParameter.of(
+            f"{what}_levels", f"{what}_levels must be numbers, text or flags."
+        ) from None
+    if len(places) != len(levels):
+        raise InvalidParameter.of(f"{what}_levels", f"{what}_levels names a value twice.")
+    given = np.asarray(values) if hasattr(values, "__array__") else np.asarray(values, dtype=object)
+    if given.ndim == 2 and given.shape[1] == 1:
+        given = given[:, 0]
+    if given.ndim != 1:
+        raise InvalidParameter.of(what, f"{what} has shape {given.shape}; it must be one column.")
+
+    def place(value: object) -> int:
+        try:
+            return places.get(value, -1)
+        except Exception:  # a value that cannot be looked up is none of the levels
+            return -1
+
+    found = np.fromiter((place(value) for value in given.tolist()), dtype=np.int64, count=len(given))
+    name = getattr(values, "name", None)
+    return found, tuple(str(level) for level in levels), what if name is None or callable(name) else str(name)
+
+
+def finite(*columns: Reals) -> Bools:
+    """Which rows have a finite number everywhere."""
+    return np.asarray(
+        np.logical_and.reduce(
+            [np.isfinite(c) if c.ndim == 1 else np.isfinite(c).all(axis=1) for c in columns]
+        )
+    )
+
+
+def same_length(first: Reals, second: Reals, what: str) -> None:
+    """Raise where two columns that belong together have different numbers of rows."""
+    if len(first) != len(second):
+        raise InvalidParameter(
+            f"{what} have {len(first)} and {len(second)} rows; they must be of the same rows."
+        )
+
+
+def _table(values: Any, what: str, one: str) -> tuple[Reals, tuple[str, ...]]:
+    if hasattr(values, "toarray"):
+        raise InvalidParameter.of(
+            what, f"{what} is a sparse matrix, which is not supported; pass {what}.toarray()."
+        )
+    if isinstance(values, str | bytes | dict) or values is None or callable(values):
+        raise InvalidParameter.of(
+            what, f"{what} must be numbers: a list, an array, a series or a data frame."
+        )
+    columns = getattr(values, "columns", None)
+    kinds = list(values.dtypes) if columns is not None and hasattr(values, "dtypes") else []
+    kinds = [str(kind).lower() for kind in [*kinds, getattr(values, "dtype", "")]]
+    if any(kind.startswith(NOT_NUMBERS) or kind.startswith(("<u", "<m", "|s")) for kind in kinds):
+        raise InvalidParameter.of(
+            what,
+            f"{what} has a column of text, categories, dates or times; make numbers of it with fixed, public codes or "
+            "units first.",
+        )
+    try:
+        given = np.asarray(values) if hasattr(values, "__array__") else np.asarray(values, dtype=object)
+    except Exception:
+        raise InvalidParameter.of(what, f"{what} must be a table: rows of the same length.") from None
+    if given.dtype.kind in "USMmcV":
+        raise InvalidParameter.of(what, f"{what} must hold real numbers; its type is {given.dtype}.")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of a single value
+        try:
+            table = np.array(given, dtype=np.float64)
+        except Exception:
+            # One odd value must not decide for all of them.
+            table = np.array([_number(value) for value in given.ravel()], dtype=float).reshape(given.shape)
+    names = tuple(str(name) for name in columns) if columns is not None else ()
+    return table, names
+
+
+def _number(value: object) -> float:
+    try:
+        return float(value)  # type: ignore[arg-type]
+    except Exception:  # whatever a value raises, it is not a number
+        return float("nan")

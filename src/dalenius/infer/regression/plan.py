@@ -1,0 +1,70 @@
+"""How the budget of a regression is divided, and whether an interval can be had: from public facts alone.
+
+In standardised coordinates of independent columns with normal errors, rows weighted by min(1, (reach/||x||)^2) with
+reach = sqrt(p) have a curvature of about TYPICAL per row in every direction. That is a guess, used to plan and for
+nothing else: intervals rest on the curvature that is released.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from dalenius.core.adjacency import ADD_REMOVE, Adjacency
+from dalenius.infer.scores.averaged_newton import Shares
+
+TYPICAL = 0.55
+"""The curvature of a row, in standardised coordinates."""
+STANDS_OUT = 3.0
+"""How many times sd (sqrt(p) + 1) the least eigenvalue must be expected to have for an interval to be tried."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Shares of mu^2. `feasible` is whether an interval can be expected."""
+
+    standardise: float
+    first_scale: float
+    first_bend: float
+    first_steps: float
+    scale: float
+    main: Shares
+    feasible: bool
+
+
+def plan(
+    count: float,
+    mu: float,
+    size: int,
+    adjacency: Adjacency,
+    *,
+    columns: int,
+    scale_known: bool,
+) -> Plan:
+    """Shares for `size` coefficients from `count` rows, of which `columns` columns have to be standardised.
+
+    Counts need so much that their noise is a small part of the number of rows, curvature so much that its least
+    eigenvalue stands out of the noise, and what is left goes to the steps, where it shortens intervals.
+    """
+    double = 1.0 if adjacency is ADD_REMOVE else 2.0
+    power = max(count, 1.0) * mu
+    columns_share = min(0.2, double * columns * (25 / power) ** 2) if columns else 0.0
+    counts_share = min(0.15, max(double / 2 * (25 / power) ** 2, 0.004))
+    left = 1 - columns_share - counts_share * (1 if scale_known else 2)
+    # sd (sqrt(p) + 1)/(TYPICAL n) of a curvature released with all that is left
+    noise = size * (math.sqrt(size) + 1) * math.sqrt(double / 2) / (TYPICAL * power * math.sqrt(left))
+    least = (STANDS_OUT * noise) ** 2
+    bend = min(0.3, max(6 * least, 0.08))
+    early = min(0.06, max(0.2 * bend, 0.03))
+    steps = min(0.2, max(0.1, 0.6 * bend))
+    square = min(0.1, max(bend / 2, 0.04))
+    main = Shares(bend * left, (1 - bend - early - steps - square) * left, square * left)
+    return Plan(
+        columns_share,
+        counts_share,
+        early * left,
+        steps * left,
+        0.0 if scale_known else counts_share,
+        main,
+        least <= 0.35,
+    )

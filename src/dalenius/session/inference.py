@@ -1,0 +1,147 @@
+"""An estimate with intervals from a session's table, paid from its budget.
+
+The rows are those that a fit sees (`session.fit`): filters and computed columns in the engine, every value clamped to
+its public bounds, missing values by their policy, at most `max_rows` rows of a unit. No step holds more than a few
+blocks of them in memory, and from a server or a cluster nothing but sums comes back (`infer.on_tables`).
+
+What is charged, and what the result's `loss` says, is for a unit, towards the session's neighbours. Rows of one unit
+may be alike. The square of a sum of m scores is at most m times the sum of their squares: so where a unit may have m
+rows, variances are taken m times, which is enough however alike they are, and more than enough where they are not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+from dalenius.calculus.guarantees import Filter
+from dalenius.calculus.loss import Loss
+from dalenius.core.adjacency import ADD_REMOVE, Adjacency
+from dalenius.core.record import JSON
+from dalenius.errors import InvalidParameter
+from dalenius.infer.on_tables.block_source import BlockSource
+from dalenius.infer.on_tables.table_source import table_source
+from dalenius.infer.result import Result
+from dalenius.session.columns import Columns, beside, named_columns, of_a_unit
+from dalenius.session.record import answers, questions
+from dalenius.session.record.estimators import estimator_record
+from dalenius.tables.aggregates import count
+from dalenius.tables.aggregates import sum as sum_of
+from dalenius.tables.ask.query import Query, Table
+from dalenius.tables.compute import exact
+from dalenius.tables.compute.source import Source
+from dalenius.tables.facts.unit import Unit
+from dalenius.tables.rows.steps import Filter as FilterStep
+from dalenius.tables.rows.steps import Join
+
+
+@dataclass(frozen=True)
+class Inference:
+    """What will be estimated, of which columns, and at what price: settled before any data is read."""
+
+    estimator: Any
+    record: Mapping[str, JSON]
+    query: Query
+    unit: Unit
+    loss: Loss
+
+    @classmethod
+    def of(
+        cls,
+        estimator: Any,
+        features: Columns,
+        target: Columns,
+        table: Table,
+        unit: Unit,
+        adjacency: Adjacency,
+        budget: Filter | None = None,
+    ) -> Inference:
+        """Everything that can be refused is refused here. `budget` is what pays."""
+        record = estimator_record(estimator)
+        columns, labels = named_columns("features", features), named_columns("target", target)
+        if len(labels) != 1:
+            raise InvalidParameter(f"target names {len(labels)} columns; a regression has one.")
+        ((label, around),) = labels.items()
+        wanted = {f"feature {n}": sum_of(text, ends) for n, (text, ends) in enumerate(columns.items())}
+        query = table.agg(**wanted, target=sum_of(label, _around(estimator, around)))
+        exact.check(query, unit)
+        if estimator.adjacency is not ADD_REMOVE:
+            _check_rows_are_public(table, unit, adjacency)
+        made = cls(estimator, record, query, unit, of_a_unit(estimator.loss, unit, adjacency, budget))
+        # On no rows at all: settings that do not fit the columns are refused before the charge.
+        made.informed.release_from(BlockSource(len(columns), lambda: ()), made.names, 0)
+        return made
+
+    @property
+    def question(self) -> str:
+        """A text that identifies the inference: the same settings and the same columns are the same question."""
+        return questions.of_inference(self.record, self.query, self.unit, self.loss.adjacency)
+
+    @property
+    def names(self) -> list[str]:
+        """Of the features, as they are written."""
+        return [_name(value.text) for value in self._values[:-1]]
+
+    @property
+    def informed(self) -> Any:
+        """The estimator, told the public bounds of the columns where it was not told any."""
+        *features, target = [(value.lower, value.upper) for value in self._values]
+        known = {field.name for field in fields(self.estimator)}
+        told: dict[str, Any] = {"bounds": features, "y_bounds": target}
+        new = {k: v for k, v in told.items() if k in known and getattr(self.estimator, k) is None}
+        return replace(self.estimator, **new)
+
+    def compute(self, source: Source) -> str:
+        """Read, estimate, and write down the result and nothing else."""
+        rows = None
+        if self.estimator.adjacency is not ADD_REMOVE:
+            everybody = self.query.table.agg(n=count())
+            ((rows,),) = exact.evaluate(source, everybody, self.unit).values.values()
+        from_table = table_source(source, self.query, self.unit, _classes(self.estimator))
+        return answers.to_inference(self.informed.release_from(from_table, self.names, rows))
+
+    def restored(self, text: str) -> Result:
+        """The result as it was released, with the loss of a unit."""
+        return answers.read_inference(text).for_units(self.loss, self.unit.max_rows)
+
+    @property
+    def _values(self) -> list[Any]:
+        return [dict(role)["sum"].values[0] for role in self.query.roles]
+
+
+def _name(text: str) -> str:
+    """A column as people write it; an expression as it is."""
+    inner = text[1:-1].replace('""', "")
+    is_column = text.startswith('"') and text.endswith('"') and '"' not in inner
+    return text[1:-1].replace('""', '"') if is_column else text
+
+
+def _around(estimator: Any, around: tuple[float, float] | None) -> tuple[float, float] | None:
+    """Where the responses lie; None for what the schema says."""
+    classes, most = _classes(estimator), getattr(estimator, "most", None)
+    if classes is not None:
+        return beside(classes)
+    if around is None and most is not None:
+        return 0.0, float(most)
+    return around or getattr(estimator, "y_bounds", None)
+
+
+def _classes(estimator: Any) -> Any:
+    """The labels that responses can have; None for numbers."""
+    return getattr(estimator, "classes", getattr(estimator, "outcomes", None))
+
+
+def _check_rows_are_public(table: Table, unit: Unit, adjacency: Adjacency) -> None:
+    """With replace-one, the number of rows is public only if every unit has one row, and all rows count."""
+    left_out = [
+        step
+        for step in table.steps
+        if isinstance(step, FilterStep) or (isinstance(step, Join) and step.how == "inner")
+    ]
+    if adjacency is ADD_REMOVE or unit.column is not None or left_out:
+        raise InvalidParameter(
+            "an estimator with adjacency=REPLACE_ONE takes the number of rows to be public. It is so in a session with "
+            "adjacency=REPLACE_ONE and Unit.rows(), of all rows of its table. Leave the estimator's adjacency out: the "
+            "session pays for its own neighbours either way."
+        )

@@ -1,0 +1,83 @@
+"""Settings of estimators in words: what identifies an inference in a ledger.
+
+Every estimator has a tag and a word for each setting, listed here and never changed; a class or a field may be renamed.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from dalenius.calculus.guarantees import Guarantee, TradeOff
+from dalenius.core.adjacency import Adjacency, adjacency_record
+from dalenius.core.record import JSON, exact
+from dalenius.errors import InvalidParameter
+from dalenius.tables.facts.nearest import nearest
+
+_ROWS = ("guarantee", "adjacency", "intercept", "x_center", "x_scale", "bounds")
+_RESPONSES = ("scale", "y_center", "y_scale", "y_bounds")
+
+WORDS: Mapping[str, tuple[str, tuple[str, ...]]] = {
+    "linear_regression": ("LinearRegression", (*_ROWS, *_RESPONSES, "loss", "knee")),
+    "logistic_regression": ("LogisticRegression", (*_ROWS, "classes")),
+    "poisson_regression": ("PoissonRegression", (*_ROWS, "most")),
+    "multinomial_regression": ("MultinomialRegression", (*_ROWS, "classes")),
+    "m_estimate": ("MEstimate", (*_ROWS, *_RESPONSES, "slope", "outcomes")),
+}
+"""By tag: what `dalenius.infer` calls the class today, and the words for its settings."""
+
+FIELDS: Mapping[tuple[str, str], str] = {("linear_regression", "loss"): "loss_name"}
+"""(tag, word) of a setting that the class calls otherwise."""
+
+
+@cache
+def _tags() -> dict[type, str]:
+    from dalenius import infer
+
+    return {getattr(infer, name): tag for tag, (name, _) in WORDS.items()}
+
+
+def estimator_record(estimator: object) -> dict[str, JSON]:
+    """An estimator with all its settings; refused where sessions do not know it."""
+    tag = _tags().get(type(estimator))
+    if tag is None:
+        names = [name for name, _ in WORDS.values()]
+        called = estimator.__name__ if isinstance(estimator, type) else type(estimator).__name__
+        raise InvalidParameter(
+            f"{called} is not an estimator that a session can pay for, with its settings; {nearest(called, names)}: "
+            "dp.infer.LinearRegression(guarantee=dp.GDP(0.5)), for instance."
+        )
+    told = {FIELDS.get((tag, word), word) for word in WORDS[tag][1]}
+    if told != {field.name for field in fields(estimator)}:  # type: ignore[arg-type]
+        # Two estimators that differ in it would be one question.
+        raise InvalidParameter(f"{type(estimator).__name__} has a setting that a ledger has no word for.")
+    settings = {word: getattr(estimator, FIELDS.get((tag, word), word)) for word in WORDS[tag][1]}
+    return {"kind": tag, "settings": {word: _record(value) for word, value in settings.items()}}
+
+
+def _record(value: Any) -> JSON:
+    """A setting by its value and with its type."""
+    if isinstance(value, np.generic | np.ndarray):
+        value = value.tolist()
+    if value is None or isinstance(value, bool | int):
+        return value
+    if isinstance(value, float):
+        return {"number": exact(value)}
+    if isinstance(value, str):
+        return {"text": value}
+    if isinstance(value, Adjacency):
+        return {"adjacency": adjacency_record(value)}
+    if isinstance(value, Guarantee) and not isinstance(value, TradeOff):
+        return {"guarantee": value.record()}
+    if isinstance(value, Sequence):
+        return [_record(part) for part in value]
+    if callable(value):  # it may be another function tomorrow: another question every time
+        return {"like_no_other": uuid.uuid4().hex}
+    raise InvalidParameter(
+        f"a setting is a {type(value).__name__}, which a ledger cannot keep; use plain numbers."
+    )
