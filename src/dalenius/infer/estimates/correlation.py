@@ -5,9 +5,9 @@ Released are sums of x, y, x^2, y^2 and x y, each from the middle of its bounds 
 Add/remove: a row adds (1, u, v, u^2, v^2, u v), longest at |u| = |v| = 1.
 
 Replace-one: with d and s the difference and the sum of the two u, e and r those of the two v, the entries change by
-(d, e, d s, e r, (s e + d r) / 2), where |d| + |s| and |e| + |r| are at most 2. Larger |s| and |r| with the signs of d and
-e only lengthen it: the longest change has s = 2 - d and r = 2 - e, and is looked for on a grid of (d, e), with what it
-can grow by between two points added.
+(d, e, d s, e r, (s e + d r) / 2), where |d| + |s| and |e| + |r| are at most 2. Larger |s| and |r| with the signs of d
+and e only lengthen it: the longest change has s = 2 - d and r = 2 - e, and is looked for on a grid of (d, e), with
+what it can grow by between two points added.
 """
 
 from __future__ import annotations
