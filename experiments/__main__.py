@@ -5,6 +5,7 @@ what is done is kept in DIR, and a run that was stopped goes on from there.
 
 python -m experiments NAME [--data DIR] [--seeds N], for adaptive_median, infer_estimates, infer_simulation, noisy_max,
 ops_ptr, pate_ptr and privacy_reports: writes the page of that name, such as NOISY_MAX.md, and its picture.
+python -m experiments NAME [--data DIR] [--seeds N], for adaptive_median, infer_tests, noisy_max, ops_ptr, pate_ptr and
 python -m experiments NAME [--data DIR] [--seeds N], for adaptive_median, infer_simulation, noisy_max, ops_ptr,
 pate_ptr and privacy_reports: writes the page of that name, such as NOISY_MAX.md, and its picture.
 python -m experiments NAME [--data DIR] [--seeds N], for adaptive_median, infer_glm, noisy_max, ops_ptr, pate_ptr and
@@ -25,6 +26,7 @@ from experiments import (
     infer_glm,
     infer_regression,
     infer_simulation,
+    infer_tests,
     noisy_max,
     ops_ptr,
     pate_ptr,
@@ -40,6 +42,7 @@ PARTS = ("classification", "bounds", "regression", "slopes")
 ALONE = {
     "adaptive_median": adaptive_median.main,
     "infer_estimates": infer_estimates.main,
+    "infer_tests": infer_tests.main,
     "infer_regression": infer_regression.main,
     "infer_simulation": infer_simulation.main,
     "infer_glm": infer_glm.main,
