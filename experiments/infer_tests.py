@@ -33,23 +33,23 @@ TABLE = np.outer((0.3, 0.7), (0.2, 0.3, 0.5))
 
 HEAD = """# Size and power of tests
 
-Written by `python -m experiments infer_tests`: {replicates} simulated data sets a cell, {runs} where every p-value has a
-simulated reference law of its own ("runs": rows are drawn, released and judged as a user would), with the same random
-numbers in every run. Level 5 %. Monte Carlo errors: {error:.1f} points of size for {replicates} data sets, {run_error:.1f}
-for {runs}; {power_error:.1f} points of power at most.
+Written by `python -m experiments infer_tests`: {replicates} simulated data sets a cell, {runs} where every
+p-value has a simulated reference law of its own ("runs": rows are drawn, released and judged as a user would),
+with the same random numbers in every run. Level 5 %. Monte Carlo errors: {error:.1f} points of size for
+{replicates} data sets, {run_error:.1f} for {runs}; {power_error:.1f} points of power at most.
 
-**{failed} of {cells} cells are too large**: a size fails, and is bold, when its simultaneous lower limit (all cells
-together, 99.9 %) is above 5 %. Smaller sizes are the price of not knowing the number of rows (ADD_REMOVE), or of a
-variance that noise hides. "classical" is the test without noise on the same rows.
+**{failed} of {cells} cells are too large**: a size fails, and is bold, when its simultaneous lower limit (all
+cells together, 99.9 %) is above 5 %. Smaller sizes are the price of not knowing the number of rows
+(ADD_REMOVE), or of a variance that noise hides. "classical" is the test without noise on the same rows.
 """
 
 BESIDE = """## Beside published tests
 
-REPLACE_ONE and PureDP, powers in %, effects as above. Test of tests: Kazan, Shi, Groce and Bray 2023 ("The Test of Tests:
-A Framework for Differentially Private Hypothesis Testing"), with the best of 12 settings for each cell. F1: Swanberg et
-al. 2019, with the true null law as reference. Absolute ranks: Couch et al. 2019, sensitivity 8, with the true null law:
-the statistic is the one used here, which pays for the sizes of the groups as well. (The binomial test needs no
-comparison: no test with its promise has more power.)
+REPLACE_ONE and PureDP, powers in %, effects as above. Test of tests: Kazan, Shi, Groce and Bray 2023 ("The Test of
+Tests: A Framework for Differentially Private Hypothesis Testing"), with the best of 12 settings for each cell. F1:
+Swanberg et al. 2019, with the true null law as reference. Absolute ranks: Couch et al. 2019, sensitivity 8, with the
+true null law: the statistic is the one used here, which pays for the sizes of the groups as well. (The binomial test
+needs no comparison: no test with its promise has more power.)
 """
 
 
