@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ from dalenius.infer.hypotheses.hypothesis_test import HypothesisTest
 from experiments.tables import table
 
 LEVEL = 0.05
-REPLICATES, RUNS = 2000, 500
+REPLICATES, RUNS = 2000, 300
 """Simulated p-values of a cell; and whole runs, from rows to p-value, where the reference law is simulated."""
 SIZES = (100, 1000)
 PROMISES = (dp.PureDP(0.5), dp.GDP(0.5), dp.GDP(2.0))
@@ -146,6 +146,9 @@ CASES: dict[str, Case] = {
 }
 
 
+CELLS = len(CASES) * len(SIZES) * len(PROMISES) * 2
+
+
 def sizes(case: Case, test: HypothesisTest, n: int, replicates: int, runs: int) -> tuple[int, int]:
     """How many p-values are at most the level under the hypothesis, and of how many."""
     generator = Generator(Philox(key=n))
@@ -157,34 +160,45 @@ def sizes(case: Case, test: HypothesisTest, n: int, replicates: int, runs: int) 
     return int(np.count_nonzero(p <= LEVEL)), len(p)
 
 
+def measured(name: str, replicates: int, runs: int) -> tuple[list[list[str]], int]:
+    """The rows of one test, and how many of its sizes are too large."""
+    case, failed, rows = CASES[name], 0, []
+    for adjacency in (dp.ADD_REMOVE, dp.REPLACE_ONE):
+        for n in SIZES:
+            test = case.make(dp.GDP(1.0), adjacency=adjacency)
+            plain = dp.infer.power(test, n, private=False, replicates=replicates, **case.effect(n))
+            row = [name, adjacency.name, str(n)]
+            for promise in PROMISES:
+                sized = replace(test, guarantee=promise)
+                many, of = sizes(case, sized, n, replicates, runs)
+                bad = 1 - upper(of - many, of, FAILURE / CELLS) > LEVEL
+                failed += bad
+                power = dp.infer.power(sized, n, replicates=replicates, **case.effect(n))
+                size = f"{100 * many / of:.1f}"
+                row.append(f"{f'**{size}**' if bad else size} / {100 * power:.0f}")
+            rows.append([*row, f"{100 * plain:.0f}"])
+    return rows, failed
+
+
 def main(
     here: Path, data: Path | None = None, seeds: int = 20, replicates: int = REPLICATES, runs: int = RUNS
 ) -> None:
     """Write the page and the picture."""
-    cells = len(CASES) * len(SIZES) * len(PROMISES) * 2
-    failed, rows = 0, []
-    for name, case in CASES.items():
-        start = time.process_time()
-        for adjacency in (dp.ADD_REMOVE, dp.REPLACE_ONE):
-            for n in SIZES:
-                test = case.make(dp.GDP(1.0), adjacency=adjacency)
-                plain = dp.infer.power(test, n, private=False, replicates=replicates, **case.effect(n))
-                row = [name, adjacency.name, str(n)]
-                for promise in PROMISES:
-                    sized = replace(test, guarantee=promise)
-                    many, of = sizes(case, sized, n, replicates, runs)
-                    bad = 1 - upper(of - many, of, FAILURE / cells) > LEVEL
-                    failed += bad
-                    power = dp.infer.power(sized, n, replicates=replicates, **case.effect(n))
-                    size = f"{100 * many / of:.1f}"
-                    row.append(f"{f'**{size}**' if bad else size} / {100 * power:.0f}")
-                rows.append([*row, f"{100 * plain:.0f}"])
-        print(name, f"{time.process_time() - start:.0f} s", flush=True)
+    with ProcessPoolExecutor(2) as pool:
+        beside = pool.submit(published, replicates)
+        parts = {name: pool.submit(measured, name, replicates, runs) for name in CASES}
+        drawing = pool.submit(_picture, here / "infer_tests.png")
+        rows, failed = [], 0
+        for name, part in parts.items():
+            found, bad = part.result()
+            rows, failed = rows + found, failed + bad
+            print(name, flush=True)
+        drawing.result()
     head = HEAD.format(
         replicates=replicates,
         runs=runs,
         failed=failed,
-        cells=cells,
+        cells=CELLS,
         error=100 * math.sqrt(0.05 * 0.95 / replicates),
         run_error=100 * math.sqrt(0.05 * 0.95 / runs),
         power_error=100 * math.sqrt(0.25 / replicates),
@@ -196,7 +210,7 @@ def main(
         *(f"{promise}: size / power" for promise in PROMISES),
         "classical: power",
     ]
-    text = [head, table(titles, rows), "", published(replicates), "", "![Power](infer_tests.png)", ""]
+    text = [head, table(titles, rows), "", beside.result(), "", "![Power](infer_tests.png)", ""]
     (here / "INFER_TESTS.md").write_text("\n".join(text))
     _picture(here / "infer_tests.png")
 
