@@ -10,6 +10,7 @@ from dalenius.infer.estimates.quantiles import median as median
 from dalenius.infer.estimates.quantiles import quantiles as quantiles
 from dalenius.infer.estimates.spread import std as std
 from dalenius.infer.estimates.spread import variance as variance
+from dalenius.infer.from_answer import from_answer as from_answer
 from dalenius.infer.glm.logistic import LogisticRegression as LogisticRegression
 from dalenius.infer.glm.logistic import logistic_regression as logistic_regression
 from dalenius.infer.glm.m_estimate import MEstimate as MEstimate
