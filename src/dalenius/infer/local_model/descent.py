@@ -25,8 +25,6 @@ from dalenius.infer.scores.source import Standard
 
 DESCENT, BEND, STEPS = 0.25, 0.2, 0.55
 """How mu^2 is divided."""
-USUAL = 0.6
-"""Of the largest curvature: what is expected, where whether there is an interval must be known from public facts."""
 CLEAR = 6.0
 """How many times its usual noise the usual curvature must be, so that almost always it is clear."""
 NEWTON = (0.12, 0.28, 0.6)
@@ -63,6 +61,8 @@ class LocalDescent:
         Of descent.
     step
         Of descent.
+    usual
+        The curvature to expect, as a share of the largest: whether there is an interval must follow from public facts.
 
     Examples
     --------
@@ -83,6 +83,7 @@ class LocalDescent:
     straight: float
     rounds: int = 4
     step: float = 1.0
+    usual: float = 0.6
     mu: float = field(init=False)
 
     def __post_init__(self) -> None:
@@ -186,7 +187,7 @@ class LocalDescent:
     def _reason(self, curvature: Curvature, n: int) -> str:
         """Why there is no honest interval, from public numbers and the released curvature alone."""
         per_round = 2 * self.score.steepest * self.standard.reach / self._mus["descent"] / math.sqrt(n)
-        usual = np.array([[USUAL * self.score.sharpest]])
+        usual = np.array([[self.usual * self.score.sharpest]])
         far = per_round * math.sqrt(accumulated_noise(usual, self.step, self.rounds)[0, 0])
         if far * self.standard.reach > self.straight / 2:
             return "the noise reaches beyond where scores are straight lines; ask more people, or for a larger mu."
