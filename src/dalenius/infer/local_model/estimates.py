@@ -192,7 +192,7 @@ def local_logistic_regression(X: Any, y: Any, guarantee: Guarantee, *, bounds: A
         score=CurveScore(Logistic()),
         standard=_standard(bounds, table.shape[1], 0.0, 1.0),
         guarantee=guarantee,
-        straight=0.4,
+        straight=0.5,
         step=4.0,
         usual=0.35,
     )
