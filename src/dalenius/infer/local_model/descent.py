@@ -63,6 +63,10 @@ class LocalDescent:
         Of descent.
     usual
         The curvature to expect, as a share of the largest: whether there is an interval must follow from public facts.
+    skew
+        A bound on the third derivative of the loss, as a multiple of the second: 1 for the logistic loss. It takes
+        Newton steps from noisy places past the root, by half the product of skew, reach and squared distance, which is
+        allowed for. 0 for losses that are as steep on either side.
 
     Examples
     --------
@@ -84,6 +88,7 @@ class LocalDescent:
     rounds: int = 4
     step: float = 1.0
     usual: float = 0.6
+    skew: float = 0.0
     mu: float = field(init=False)
 
     def __post_init__(self) -> None:
@@ -182,7 +187,11 @@ class LocalDescent:
         away = sum(share * (place - theta) for share, place in zip(NEWTON, places, strict=True))
         size = float(np.sum(np.square(away)) + np.trace(first))
         moved = curvature.sd**2 * (size * np.eye(len(theta)) + np.outer(away, away))
-        return np.asarray(first + inverse @ moved @ inverse)
+        squares = sum(
+            share * float(np.sum((place - theta) ** 2)) for share, place in zip(NEWTON, places, strict=True)
+        )
+        past = self.skew * self.standard.reach * squares / 2
+        return np.asarray(first + inverse @ moved @ inverse + past**2 * np.eye(len(theta)))
 
     def _reason(self, curvature: Curvature, n: int) -> str:
         """Why there is no honest interval, from public numbers and the released curvature alone."""

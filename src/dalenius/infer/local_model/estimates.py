@@ -195,6 +195,7 @@ def local_logistic_regression(X: Any, y: Any, guarantee: Guarantee, *, bounds: A
         straight=0.5,
         step=4.0,
         usual=0.35,
+        skew=1.0,
     )
     return design.fit(table, labels, [*names, "intercept"], "logistic regression, local model")
 
