@@ -20,10 +20,11 @@ from dalenius.tables.engines.failure import FAILED
 from tests.noise.seeded import seeded
 
 ROWS = 6000
-SCHEMA = dp.Schema(
-    {"age": {"bounds": (18, 90)}, "hours": {"bounds": (0, 80), "nulls": "drop"}, "pay": {"bounds": (0, 60)}},
-    nulls="never",
-)
+FACTS: dict[str, Any] = {
+    "age": {"bounds": (18, 90)},
+    "hours": {"bounds": (0, 80), "nulls": "drop"},
+    "pay": {"bounds": (0, 60)},
+}
 HOW = dp.infer.LinearRegression(guarantee=dp.GDP(1.0))
 COLUMNS = ["age", "hours"]
 
@@ -39,7 +40,8 @@ def people() -> pd.DataFrame:
 
 def session(people: Any, budget: dp.Guarantee = dp.GDP(6.0), **options: Any) -> dp.Session:  # noqa: B008
     options.setdefault("unit", dp.Unit.rows())
-    return dp.Session(people, budget=budget, schema=SCHEMA, name="people", **options)
+    facts = dp.Schema({name: fact for name, fact in FACTS.items() if name in people}, nulls="never")
+    return dp.Session(people, budget=budget, schema=facts, name="people", **options)
 
 
 @pytest.mark.parametrize(
@@ -226,6 +228,13 @@ def test_odd_rows_change_nothing_but_numbers(people: pd.DataFrame) -> None:
         result = session(rows).infer(HOW, COLUMNS, "pay")
         assert result.names == ("age", "hours", "const")
         assert np.isfinite(result.params).all()
+
+
+def test_names_are_as_people_write_them(people: pd.DataFrame) -> None:
+    odd = people.rename(columns={"age": 'my "age"'})
+    features = {'"my ""age"""': (18, 90), "hours * 2": (0, 160)}
+    named = session(odd, dp.GDP(2.0)).infer(HOW, features, {"pay": (0, 60)})
+    assert named.names == ('my "age"', '"hours" * 2', "const")
 
 
 def test_settings_are_tried_on_no_rows_at_all(people: pd.DataFrame, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -81,7 +81,7 @@ class Inference:
     @property
     def names(self) -> list[str]:
         """Of the features, as they are written."""
-        return [value.text.strip('"') for value in self._values[:-1]]
+        return [_name(value.text) for value in self._values[:-1]]
 
     @property
     def informed(self) -> Any:
@@ -108,6 +108,13 @@ class Inference:
     @property
     def _values(self) -> list[Any]:
         return [dict(role)["sum"].values[0] for role in self.query.roles]
+
+
+def _name(text: str) -> str:
+    """A column as people write it; an expression as it is."""
+    inner = text[1:-1].replace('""', "")
+    is_column = text.startswith('"') and text.endswith('"') and '"' not in inner
+    return text[1:-1].replace('""', '"') if is_column else text
 
 
 def _around(estimator: Any, around: tuple[float, float] | None) -> tuple[float, float] | None:

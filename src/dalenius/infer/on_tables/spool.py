@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import tempfile
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -25,19 +27,19 @@ class Spool:
 
     def __init__(self) -> None:
         self.file = tempfile.TemporaryFile(prefix="dalenius-")  # noqa: SIM115 - it stays open as long as this is there
-        self.shapes: list[list[tuple[tuple[int, ...], np.dtype]]] = []  # type: ignore[type-arg]
+        self.shapes: list[list[tuple[tuple[int, ...], Any]]] = []
 
     def add(self, *arrays: Array) -> None:
         """One more block."""
         self.shapes.append([(array.shape, array.dtype) for array in arrays])
         for array in arrays:
-            self.file.write(np.ascontiguousarray(array))
+            self.file.write(array.tobytes())
 
     def __iter__(self) -> Iterator[Sequence[Array]]:
         self.file.seek(0)
         for shapes in self.shapes:
-            block = [np.empty(shape, dtype) for shape, dtype in shapes]
-            for array in block:
-                if self.file.readinto(array) != array.nbytes:  # type: ignore[attr-defined]
-                    raise OSError
-            yield block
+            yield [self._next(shape, dtype) for shape, dtype in shapes]
+
+    def _next(self, shape: tuple[int, ...], dtype: Any) -> Array:
+        size = math.prod(shape) * dtype.itemsize
+        return np.frombuffer(self.file.read(size), dtype).reshape(shape)

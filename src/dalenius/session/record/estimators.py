@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from functools import cache
 from typing import Any
 
@@ -51,6 +52,10 @@ def estimator_record(estimator: object) -> dict[str, JSON]:
             f"{called} is not an estimator that a session can pay for, with its settings; {nearest(called, names)}: "
             "dp.infer.LinearRegression(guarantee=dp.GDP(0.5)), for instance."
         )
+    told = {FIELDS.get((tag, word), word) for word in WORDS[tag][1]}
+    if told != {field.name for field in fields(estimator)}:  # type: ignore[arg-type]
+        # Two estimators that differ in it would be one question.
+        raise InvalidParameter(f"{type(estimator).__name__} has a setting that a ledger has no word for.")
     settings = {word: getattr(estimator, FIELDS.get((tag, word), word)) for word in WORDS[tag][1]}
     return {"kind": tag, "settings": {word: _record(value) for word, value in settings.items()}}
 

@@ -103,7 +103,7 @@ def _total(
     node: Any, listed: Mapping[type[Any], str], functions: Mapping[str, str], casts: frozenset[str]
 ) -> bool:
     if isinstance(node, ops.Limit):
-        return node.n == 2**62 and node.offset == 0  # all rows; which ones are taken would be chance
+        return bool(node.n == 2**62 and node.offset == 0)  # all rows; which ones are taken would be chance
     if not isinstance(node, ops.Value):
         return type(node) in RELATIONS
     arguments = [letter(child.dtype) for child in node.__children__ if isinstance(child, ops.Value)]
