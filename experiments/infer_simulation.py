@@ -19,9 +19,15 @@ from scipy import stats
 from tests.noise.seeded import seeded
 
 import dalenius as dp
+from dalenius.audit.clopper_pearson import upper
+from dalenius.infer.local_model.descent import LocalDescent
+from dalenius.infer.local_model.people import People
+from dalenius.infer.scores.score import CurveScore
+from dalenius.infer.scores.source import Standard
 from dalenius.infer.simulation.augmentation import Augmentation
 from dalenius.infer.simulation.gibbs import SufficientStatisticsGibbs
 from dalenius.infer.simulation.noise_laws import Noise, noise_laws
+from dalenius.sums.curves import Huber
 from experiments.tables import table
 
 SIZES, MUS = (200, 500, 2000, 10_000), (0.25, 0.5, 1.0, 2.0)
@@ -248,6 +254,39 @@ def errors(_name: str, _method: str, n: int, mu: float, replicates: int, seed: i
     return [{"what": "errors", "parameter": "", "n": n, "mu": mu} | roots]
 
 
+def transcript(_name: str, _method: str, _n: int, mu: float, replicates: int, seed: int) -> list[Cell]:
+    """Lower bounds on mu from all messages of one person: a record at the knee, or far away on the other side.
+
+    As it is; with noise for B where 2 B is needed; and with the noise of one round in every round.
+    """
+    knee, people = 1.345, replicates
+    score = CurveScore(Huber(knee))
+    unit = Standard(np.zeros(0), np.ones(0), 1.0, 1.0)
+    design = LocalDescent(score=score, standard=unit, guarantee=dp.GDP(mu), straight=knee)
+    shares = [design._mus["descent"]] * design.rounds + design._newton
+    wrong = {
+        "honest": (shares, design._mus["bend"]),
+        "B for 2 B": ([2 * each for each in shares], design._mus["bend"]),
+        "one round": ([mu] * len(shares), mu),
+    }
+    found: Cell = {"what": "audit", "parameter": "", "n": people, "mu": mu}
+    with seeded(seed + int(100 * mu)):
+        for name, (mus, bend) in wrong.items():
+            scores = []
+            for record in (knee * (1 - 1e-12), -1e6):
+                everybody = People(np.zeros((people, 0)), np.full(people, record), unit, score)
+                total = np.zeros(people)
+                for each in mus:
+                    total -= everybody.scores(np.zeros(1), each)[:, 0] * each**2 / (2 * knee)
+                flat = np.full(people, float(record > 0))
+                total += everybody.bend_message(bend).release(flat) * bend**2
+                scores.append(total)
+            middle = (scores[0].mean() + scores[1].mean()) / 2
+            missed, false = (int((scores[0] <= middle).sum()), int((scores[1] > middle).sum()))
+            found[name] = float(-sum(stats.norm.ppf(upper(k, people, 0.0125)) for k in (missed, false)))
+    return [found]
+
+
 def calibration(name: str, method: str, _n: int, _mu: float, replicates: int, seed: int) -> list[Cell]:
     """Ranks of true parameters among posterior draws, in ten classes."""
     family, mechanism, n = CALIBRATED[name]
@@ -281,33 +320,30 @@ CALIBRATED: dict[str, tuple[Any, Any, int]] = {
 
 
 def jobs(scale: float) -> Iterator[tuple[Callable[..., list[Cell]], str, str, int, float, int]]:
-    """Those of few rows first."""
+    """The quick ones first."""
 
     def times(number: int) -> int:
         return max(20, round(number * scale))
 
-    for n in SIZES:
-        for mu in MUS:
-            for name, number in (("normal", 400), ("Poisson", 1000), ("Bernoulli", 2000)):
-                yield by_posterior, name, "posterior", n, mu, times(300 if n == 10_000 else 600)
-                for method in ("bootstrap", "repro samples"):
-                    yield (
-                        by_simulation,
-                        name,
-                        method,
-                        n,
-                        mu,
-                        times(number),
-                    )
-            yield by_posterior, "Bernoulli", "posterior, normal sums", n, mu, times(2000)
-            for name in LOCAL:
-                yield locally, name, "", n, mu, times(2000 if "regression" not in name else 1000)
-            yield histogram, "four shares", "", n, mu, times(2000)
-            if mu == 1.0:
-                yield errors, "errors", "", n, mu, times(1000)
+    places = [(n, mu) for n in SIZES for mu in MUS]
+    for n, mu in places:
+        for name in LOCAL:
+            yield locally, name, "", n, mu, times(2000 if "regression" not in name else 1000)
+        yield histogram, "four shares", "", n, mu, times(2000)
+        if mu == 1.0:
+            yield errors, "errors", "", n, mu, times(1000)
+    for mu in MUS:
+        yield transcript, "audit", "", 0, mu, 200_000
     for name in CALIBRATED:
         for method in ("augmentation", "normal sums"):
             yield calibration, name, method, 0, 0.0, times(1000)
+    for name, number in (("Bernoulli", 2000), ("Poisson", 1000), ("normal", 400)):
+        for n, mu in places:
+            for method in ("bootstrap", "repro samples"):
+                yield by_simulation, name, method, n, mu, times(number)
+            yield by_posterior, name, "posterior", n, mu, times(300 if n == 10_000 else 600)
+    for n, mu in places:
+        yield by_posterior, "Bernoulli", "posterior, normal sums", n, mu, times(2000)
 
 
 def _run(job: tuple[Any, ...]) -> tuple[str, list[Cell]]:
@@ -341,10 +377,11 @@ def main(where: Path, _data: Path | None, seeds: int) -> None:
 HEAD = """# Intervals by simulation, and in the local model
 
 Written by `python -m experiments infer_simulation`. A cell is the share of nominal 95 % intervals, in %, that hold the
-population's parameter, for mu-GDP releases of {sizes} rows with replace-one neighbours. It is **bold** where its
-binomial interval, simultaneous at 99 % over all {judged} judged cells, misses 94 to 96.5 % (94 to 98 % for repro
-samples and where the noise is larger than the sampling error: these are printed with a `+` above 96.5). {verdict}
-The last row of a table has all its sizes together.
+population's parameter, for mu-GDP releases of {sizes} rows with replace-one neighbours; each table says how many
+replicates it rests on (`--seeds 20` gives 400 to 2 000). It is **bold** where its binomial interval, simultaneous at
+99 % over all {judged} judged cells, misses 94 to 96.5 % (94 to 98 % for repro samples and where the noise is larger
+than the sampling error: these are printed with a `+` above 96.5). {verdict}
+The last row of a table has all its sizes together; empty cells were not run.
 
 - Bernoulli: share {share}, the number of ones released. Poisson: rate {rate}, counts cut off at {upper} and added up.
   Normal: mean {mean}, sd {sd}, rows cut off at {low} and {high}, sum and sum of squares with half of mu^2 each.
@@ -356,6 +393,8 @@ The last row of a table has all its sizes together.
   beside a share that was given: how often there was one, if not always.
 - Widths are medians, as ratios to the interval without privacy ("width"). Beside them the coverage of the naive
   interval, which takes the released numbers for the true ones ("naive").
+
+![coverage](infer_simulation.png)
 """
 
 
@@ -369,7 +408,7 @@ def write(where: Path, cells: list[Cell]) -> None:
         upper=UPPER, mean=MEAN, sd=SD, low=BOUNDS[0], high=BOUNDS[1],
         verdict=f"Too low: {low}; too high: {high}.",
     )  # fmt: skip
-    for what in dict.fromkeys((c["what"], c["parameter"]) for c in cells if "held" in c):
+    for what in sorted({(c["what"], c["parameter"]) for c in cells if "held" in c}):
         rows = []
         of = {(c["n"], c["mu"]): c for c in cells if (c["what"], c["parameter"]) == what}
         for n in SIZES:
@@ -381,8 +420,9 @@ def write(where: Path, cells: list[Cell]) -> None:
             ["all", *(_together([of[n, mu] for n in SIZES if (n, mu) in of]) for mu in MUS), *[""] * 8]
         )
         head = [f"{word} {mu:g}" for word in ("mu", "width, mu", "naive, mu") for mu in MUS]
-        number = max(c["asked"] for c in of.values())
-        text += f"\n## {what[0]}: {what[1]}\n\n{number} replicates.\n\n{table(['n', *head], rows)}\n"
+        numbers = sorted({c["asked"] for c in of.values()})
+        of_each = f"{numbers[0]}" if len(numbers) == 1 else f"{numbers[0]} to {numbers[-1]}"
+        text += f"\n## {what[0]}: {what[1]}\n\n{of_each} replicates a cell.\n\n{table(['n', *head], rows)}\n"
     ranked = [c for c in cells if "ranks" in c]
     rows = [
         [c["what"][13:], c["parameter"], f"{c['number']}", " ".join(map(str, c["ranks"])), f"{c['p']:.3f}"]
@@ -400,8 +440,18 @@ def write(where: Path, cells: list[Cell]) -> None:
         "mu = 1: ours; 15 rounds of descent with noise of everybody's own; the same with one noise shared by all, as "
         "it has been printed: its error does not fall with n.\n\n"
         + table(["n", "ours", "descent, own noise", "descent, shared noise"], rows)
-        + "\n\n![coverage](infer_simulation.png)\n"
+        + "\n"
     )  # fmt: skip
+    audits = sorted((c for c in cells if c["what"] == "audit"), key=lambda c: c["mu"])
+    names = ("honest", "B for 2 B", "one round")
+    rows = [[f"{c['mu']:g}", f"{c['n']}", *(f"{c[k]:.3f}" for k in names)] for c in audits]
+    text += (
+        "\n## Local model: audit of all messages of one person\n\nLower bounds on mu (97.5 %) from the likelihood "
+        "ratio of a person's whole transcript: as it is, with noise for B where 2 B is needed, and with every round's "
+        "noise as if it were the only one.\n\n"
+        + table(["claimed", "transcripts", "as it is", "B for 2 B", "no square root of K"], rows)
+        + "\n"
+    )
     (where / "INFER_SIMULATION.md").write_text(text)
     picture(where / "infer_simulation.png", judged)
 

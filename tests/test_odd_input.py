@@ -70,6 +70,12 @@ CALLS: dict[str, Callable[[Any], object]] = {
     "noise": lambda odd: dp.mechanisms.AboveThreshold(sensitivity=1, epsilon=1.0, noise=odd),
     "proportions": lambda odd: dp.mechanisms.Histogram.proportions([odd, math.inf]),
     "offsets": lambda odd: dp.mechanisms.Hull.of_half_spaces([[1, 0], [0, 1]], [odd, None]),
+    "mechanism": lambda odd: dp.infer.bootstrap(5.0, odd, dp.infer.models.Bernoulli(), n=100),
+    "model": lambda odd: dp.infer.repro_samples(5.0, laplace(), odd, n=100),
+    "null": lambda odd: dp.infer.repro_test(5.0, laplace(), dp.infer.models.Bernoulli(), odd, n=100),
+    "family": lambda odd: dp.infer.posterior(5.0, laplace(), odd, n=100),
+    "answers": lambda odd: dp.infer.randomized_response([0, 1], odd),
+    "local": lambda odd: dp.infer.local_location([1.0, 2.0], odd, bounds=(0, 1), scale=1.0),
     "statistics": lambda odd: dp.audit.lower_bound(laplace(), trials=200, statistics=[odd]),
 }
 

@@ -17,6 +17,7 @@ from dalenius.adaptive.personal.ex_post import (
 from dalenius.adaptive.personal.goe import goe_quantile
 from dalenius.adaptive.personal.per_instance import statistics_loss
 from dalenius.adaptive.personal.report import PrivacyReport
+from dalenius.adaptive.principal_components import pca_ptr
 from dalenius.adaptive.ptr import (
     BestRelease,
     CalibratedRelease,
@@ -72,6 +73,7 @@ __all__ = [
     "ops_ptr",
     "pate_ptr",
     "pate_ptr_smooth",
+    "pca_ptr",
     "posterior_sample_loss",
     "statistics",
     "statistics_loss",

@@ -31,11 +31,24 @@ from dalenius.infer.hypotheses.chi_square import goodness_of_fit_from_counts as 
 from dalenius.infer.hypotheses.chi_square import goodness_of_fit_test as goodness_of_fit_test
 from dalenius.infer.hypotheses.chi_square import independence_from_counts as independence_from_counts
 from dalenius.infer.hypotheses.chi_square import independence_test as independence_test
+from dalenius.infer.hypotheses.kolmogorov_smirnov import KolmogorovSmirnovTest as KolmogorovSmirnovTest
+from dalenius.infer.hypotheses.kolmogorov_smirnov import (
+    TwoSampleKolmogorovSmirnovTest as TwoSampleKolmogorovSmirnovTest,
+)
+from dalenius.infer.hypotheses.kolmogorov_smirnov import kolmogorov_smirnov_test as kolmogorov_smirnov_test
+from dalenius.infer.hypotheses.kolmogorov_smirnov import (
+    two_sample_kolmogorov_smirnov_test as two_sample_kolmogorov_smirnov_test,
+)
 from dalenius.infer.hypotheses.means import MeanTest as MeanTest
 from dalenius.infer.hypotheses.means import TwoSampleMeanTest as TwoSampleMeanTest
 from dalenius.infer.hypotheses.means import mean_test as mean_test
 from dalenius.infer.hypotheses.means import paired_mean_test as paired_mean_test
 from dalenius.infer.hypotheses.means import two_sample_mean_test as two_sample_mean_test
+from dalenius.infer.hypotheses.planning import PowerCurve as PowerCurve
+from dalenius.infer.hypotheses.planning import budget_for_power as budget_for_power
+from dalenius.infer.hypotheses.planning import power as power
+from dalenius.infer.hypotheses.planning import power_curve as power_curve
+from dalenius.infer.hypotheses.planning import sample_size as sample_size
 from dalenius.infer.hypotheses.ranks import KruskalWallisTest as KruskalWallisTest
 from dalenius.infer.hypotheses.ranks import MannWhitneyTest as MannWhitneyTest
 from dalenius.infer.hypotheses.ranks import SignedRankTest as SignedRankTest

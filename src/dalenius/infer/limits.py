@@ -9,6 +9,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
@@ -19,10 +20,7 @@ from dalenius.core.checks import shown
 from dalenius.core.record import JSON, exact, unknown
 from dalenius.errors import InvalidParameter
 
-ALPHAS = (
-    *(0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.32, 0.25, 0.2, 0.15, 0.1, 0.075, 0.05, 0.035, 0.025, 0.02, 0.015),
-    *(0.01, 0.0075, 0.005, 0.0035, 0.0025, 0.002, 0.0015, 0.001, 5e-4, 2e-4, 1e-4),
-)
+ALPHAS = (0.9, 0.7, 0.5, 0.32, 0.2, 0.15, 0.1, 0.05, 0.025, 0.02, 0.01, 0.005, 0.002, 0.001, 1e-4)
 """The levels at which the limits of an inverted test are kept."""
 
 
@@ -114,15 +112,14 @@ class Wald(Limits):
 class Curve(Limits):
     """Limits that invert a test, at some levels alpha (falling, so that limits widen) and in between.
 
-    A test is a function, which cannot be written down: what is kept, before any writing, are its limits at `ALPHAS`.
-    So a result is the same before and after it was saved. Between two levels the limits are on a straight line in
-    the normal quantile of alpha, which is exact for normal and near for all smooth laws; at alpha = 1 they are the
-    estimate. Below the least alpha nothing is known, and asking for it is an error.
+    A test is a function, which cannot be written down: what is looked at, before any writing too, are its limits at
+    `ALPHAS`, found when they are first needed. So a result is the same before and after it was saved. Between two
+    levels limits are on a straight line in the normal quantile of alpha, which is exact for normal and near for all
+    smooth laws; at alpha = 1 they are the estimate. Below the least alpha nothing is known, and asking is an error.
     """
 
     alphas: Reals
-    low: Reals
-    high: Reals
+    table: Callable[[], tuple[Reals, Reals]]
     bse: Reals
     tag = "curve"
 
@@ -130,20 +127,26 @@ class Curve(Limits):
     def of(cls, limits: Callable[[float], object], bse: object, k: int, alphas: Sequence[float]) -> Curve:
         """From a function: limits(alpha) is k x 2."""
         levels = np.array(sorted({float(alpha) for alpha in alphas}, reverse=True))
-        ends = np.array([numbers("limits(alpha)", limits(float(alpha)), (k, 2)) for alpha in levels])
         errors = np.full(k, np.nan) if bse is None else numbers("bse", bse, (k,))
-        return cls.checked(levels, ends[..., 0], ends[..., 1], errors)
+        if not ((levels > 0) & (levels < 1)).all() or len(levels) == 0:
+            raise InvalidParameter("the levels of limits must be between 0 and 1.")
 
-    @classmethod
-    def checked(cls, alphas: Reals, low: Reals, high: Reals, bse: Reals) -> Curve:
-        """Limits never shrink as alpha falls: numerical search leaves some that do, by little."""
-        if len(alphas) == 0 or not ((alphas > 0) & (alphas < 1) & (np.diff(alphas, prepend=1.0) < 0)).all():
-            raise InvalidParameter("the levels of limits must fall, and be between 0 and 1.")
-        if np.isnan(low).any() or np.isnan(high).any() or not (low <= high).all():
-            raise InvalidParameter(
-                "the lower limits must be at or below the upper ones; infinite where nothing is known."
-            )
-        return cls(alphas, np.minimum.accumulate(low), np.maximum.accumulate(high), bse)
+        def ends(alpha: float) -> tuple[Reals, Reals]:
+            return _sound(*numbers("limits(alpha)", limits(alpha), (k, 2)).T)
+
+        ends(float(levels[np.argmin(np.abs(levels - 0.05))]))  # so that what is wrong is seen at once
+
+        def table() -> tuple[Reals, Reals]:
+            low, high = zip(*(ends(float(alpha)) for alpha in levels), strict=True)
+            return np.array(low), np.array(high)
+
+        return cls(levels, table, errors)
+
+    @cached_property
+    def ends(self) -> tuple[Reals, Reals]:
+        """Lower and upper limits (levels x k). They never shrink as alpha falls; searches leave some that do."""
+        low, high = self.table()
+        return np.minimum.accumulate(low), np.maximum.accumulate(high)
 
     def at(self, params: Reals, alpha: float) -> Reals:
         if alpha < self.alphas[-1]:
@@ -175,15 +178,15 @@ class Curve(Limits):
     def _extended(self, params: Reals) -> tuple[Reals, Reals, Reals]:
         """With the estimates at alpha = 1; limits hold them, or the nearer of the two is moved there."""
         z = np.concatenate(([0.0], -ndtri(self.alphas / 2)))
-        low, high = np.vstack((params, self.low)), np.vstack((params, self.high))
+        low, high = (np.vstack((params, end)) for end in self.ends)
         return z, np.minimum.accumulate(low), np.maximum.accumulate(high)
 
     def record(self) -> dict[str, JSON]:
         return {
             "kind": self.tag,
             "alphas": _texts(self.alphas),
-            "low": _texts(self.low),
-            "high": _texts(self.high),
+            "low": _texts(self.ends[0]),
+            "high": _texts(self.ends[1]),
             "errors": _texts(self.bse),
         }
 
@@ -191,9 +194,11 @@ class Curve(Limits):
     def from_record(cls, record: Mapping[str, JSON]) -> Curve:
         words = (np.array(record[word], dtype=float) for word in ("alphas", "low", "high", "errors"))
         alphas, low, high, errors = words
-        if low.shape != (len(alphas), len(errors)) or high.shape != low.shape:
+        falling = len(alphas) > 0 and alphas[-1] > 0 and alphas[0] < 1 and bool((np.diff(alphas) < 0).all())
+        if not falling or low.shape != (len(alphas), len(errors)) or high.shape != low.shape:
             raise ValueError
-        return cls.checked(alphas, low, high, errors)
+        ends = _sound(low, high)
+        return cls(alphas, lambda: ends, errors)
 
 
 @dataclass(frozen=True, eq=False)
@@ -233,6 +238,14 @@ def read_limits(record: Mapping[str, JSON]) -> Limits:
     if record["kind"] not in KINDS:
         raise unknown("limits", record["kind"], InvalidParameter)
     return KINDS[record["kind"]].from_record(record)
+
+
+def _sound(low: Reals, high: Reals) -> tuple[Reals, Reals]:
+    if np.isnan(low).any() or np.isnan(high).any() or not (low <= high).all():
+        raise InvalidParameter(
+            "the lower limits must be at or below the upper ones; infinite where nothing is known."
+        )
+    return low, high
 
 
 def _first_within(z: Reals, low: Reals, high: Reals) -> float:

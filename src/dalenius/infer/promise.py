@@ -37,6 +37,8 @@ def gaussian_mu(guarantee: object, method: str = "this estimate") -> float:
             f"{method} needs Gaussian noise, which no PureDP promise allows: ask for GDP(mu), ZCDP(rho) or "
             "ApproxDP(epsilon, delta)."
         )
+    if isinstance(promise, GDP) and promise.mu > 0:
+        return promise.mu * (1 - 1e-9)
     return (1 - 1e-9) / calibrate(lambda sigma: losses.gaussian(sigma), promise)
 
 

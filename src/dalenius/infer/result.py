@@ -47,7 +47,7 @@ class Result:
         Degrees of freedom to go with it: one number, or one for each estimate; the normal law if left out.
     limits
         A function from alpha to lower and upper limits (k x 2), in place of a covariance. It is called once for each of
-        `alphas`, and what lies between is interpolated.
+        `alphas`, when limits are first asked for, and what lies between is interpolated.
     bse
         Standard errors to go with `limits`.
     alphas

@@ -295,11 +295,13 @@ class _Law:
         """P(N <= -t) for t >= 0: gain takes P(N <= x) to P(N <= x + 1) for x <= -1/2, so its inverse goes back."""
         steps = np.maximum(np.ceil(t - 0.5), 0.0)
         p = self.c + (0.5 - (t - steps)) * (1 - 2 * self.c)
-        # Beyond the smallest gain, which a bounded noise has, there is nothing.
-        for step in range(int(min(steps.max(initial=0.0), 2000))):
-            back = np.where(p < self.gain[0], 0.0, np.interp(p, self.gain, self.levels))
-            p = np.where(steps > step, back, p)
-        return np.where(steps > 2000, 0.0, p)
+        for step in range(int(min(steps.max(initial=0.0), 1e6))):
+            going = (steps > step) & (p > 1e-30)
+            if not going.any():
+                break
+            # Beyond the smallest gain, which a bounded noise has, there is nothing.
+            p[going] = np.where(p[going] < self.gain[0], 0.0, np.interp(p[going], self.gain, self.levels))
+        return np.where(p > 1e-30, p, 0.0)
 
     def draw(self, wide: int, count: int) -> Array:
         """floor(wide N): |N| from a uniform number below 1/2, then a sign."""

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import dalenius as dp
+from dalenius.errors import CannotMeet
 from dalenius.learn import HuberRegression, LogisticRegression
 from dalenius.learn.data.rows import records
 from dalenius.learn.methods.objective_perturbation import ObjectivePerturbation
@@ -35,6 +36,11 @@ class TestOutputPerturbation:
             assert (
                 HuberRegression(promise, method="output").fit(x, x @ [1, 0, 0]).score(x, x @ [1, 0, 0]) > 0.4
             )
+
+    @pytest.mark.parametrize("promise", [dp.GDP(1e15), dp.PureDP(1e16)])
+    def test_a_ridge_too_small_for_a_minimiser_is_refused(self, promise: Any) -> None:
+        with pytest.raises(CannotMeet, match="stronger promise"):
+            OutputPerturbation.calibrated(promise, 1.0, 0.25)
 
     def test_audit(self) -> None:
         plan = OutputPerturbation.calibrated(dp.ApproxDP(1.0, 1e-2), 1.0, 0.25)

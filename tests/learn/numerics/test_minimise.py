@@ -15,7 +15,7 @@ import dalenius as dp
 from dalenius.learn.data.rows import Records
 from dalenius.learn.methods.objective_perturbation import ObjectivePerturbation
 from dalenius.learn.methods.pure_objective_perturbation import PureObjectivePerturbation
-from dalenius.learn.numerics.minimise import Objective, left_over, minimiser
+from dalenius.learn.numerics.minimise import Objective, careful, left_over, minimiser
 from dalenius.sums.curves import ClippedPoisson, Curve, Huber, HuberHinge, Logistic
 from tests.noise.seeded import seeded
 
@@ -115,3 +115,33 @@ def test_a_fit_of_many_rows_has_the_noise_of_its_objective() -> None:
     error = 6 * math.sqrt(2 / 199)
     assert abs(np.var(drawn) / expected**2 - 1) < error
     assert not abs(np.var(drawn) / (3 * expected**2) - 1) < error
+
+
+def test_small_ridges_and_nasty_rows_reach_the_tolerance() -> None:
+    """Rows that are alike, of sizes from 1e-30 to 1, labels all the same or far away; ridges down to 1e-14 of what one
+    row bends. Newton's steps alone miss some of these; by way of larger ridges none is missed."""
+    rng, continued = np.random.default_rng(1), 0
+    for _ in range(300):
+        rows, columns = int(rng.choice([1, 2, 3, 10, 100, 1000])), int(rng.choice([1, 2, 5, 20]))
+        x = rng.normal(size=(rows, columns))
+        x = (x, np.sign(x), np.repeat(x[:, :1], columns, 1), x * 10.0 ** rng.uniform(-30, 2, x.shape))[
+            rng.integers(4)
+        ]
+        x /= np.maximum(np.linalg.norm(x, axis=1), 1)[:, None]
+        y = (rng.random(rows) < rng.choice([0, 0.5, 1])).astype(float)
+        curve = (Logistic(), Logistic(0.5), HuberHinge(0.5), HuberHinge(0.01), Huber(1.0))[rng.integers(5)]
+        y = y * rng.choice([1, 100]) if isinstance(curve, Huber) else y
+        ridge = curve.sharpest * 10.0 ** rng.uniform(-14, -6)
+        found = Objective(Records(x, np.ones(rows), 0.5 * rng.integers(2), y), curve, ridge, np.zeros(0))
+        found.noise = np.zeros(found.records.size)
+        tolerance = 1e-6 * curve.steepest
+        assert minimiser(found, 0.5 * tolerance)[1] <= 0.75 * tolerance
+        continued += _missed_by_newton(found, 0.5 * tolerance)
+    assert continued > 0
+
+
+def _missed_by_newton(found: Objective, tolerance: float) -> bool:
+    try:
+        return careful(found, tolerance, np.zeros(len(found.noise)))[1] > tolerance
+    except np.linalg.LinAlgError:
+        return True

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import t as student
 
 import dalenius as dp
 from dalenius.core.adjacency import ADD_REMOVE, REPLACE_ONE, Adjacency
@@ -16,6 +18,34 @@ from dalenius.tables.plan.adaptive import SecretSpread
 from dalenius.tables.plan.plan import plan
 from tests.noise.seeded import seeded
 from tests.tables.aggregate_contract import PRICES, UNIT, AggregateContract, counted, large, opened
+
+
+def _largest_ratio(mechanism: Any, adjacency: Adjacency) -> float:
+    """Over all pairs of neighbours, and all answers on a grid that reaches far."""
+    statistic, z = (
+        mechanism.statistic,
+        np.concatenate((-np.geomspace(1e6, 1e-3, 400), np.geomspace(1e-3, 1e6, 400))),
+    )
+    most = 2 if adjacency is REPLACE_ONE else 3
+    one = [c for c in itertools.product(range(4), repeat=3) if sum(c) <= most]
+    laws = {c: statistic.measured(np.array(c), mechanism.beta) for c in one}
+    logs = {
+        c: student.logpdf(z, mechanism.df, float(m.value), mechanism.scale * m.sensitivity)
+        for c, m in laws.items()
+    }
+    apart = {(a, b): float(np.max(logs[a] - logs[b])) for a in one for b in one}
+    units = [u for u in itertools.product(range(3), repeat=6) if sum(u) <= 2]
+    gone = units if adjacency is REPLACE_ONE else [(0,) * 6]
+    worst = 0.0
+    for first, second in itertools.product(one, repeat=2):
+        for less in gone:
+            base = [x - y for x, y in zip(first + second, less, strict=True)]
+            for more in units if min(base) >= 0 else []:
+                there = tuple(x + y for x, y in zip(base, more, strict=True))
+                if there[:3] in logs and there[3:] in logs:
+                    a, b = (first, there[:3]), (second, there[3:])
+                    worst = max(worst, apart[a] + apart[b], apart[a[::-1]] + apart[b[::-1]])
+    return worst
 
 
 class TestSmoothQuantile(AggregateContract):
@@ -56,6 +86,22 @@ class TestSmoothQuantile(AggregateContract):
             one = noise.mechanism.loss
             of_one = {dp.PureDP: one.epsilon(0.0), dp.ZCDP: one.zcdp(), dp.GDP: one.gdp() ** 2}[type(price)]
             assert 0.98 * size <= groups * of_one <= size
+
+    @pytest.mark.parametrize("adjacency", [ADD_REMOVE, REPLACE_ONE])
+    def test_every_neighbour_in_two_groups(self, adjacency: Adjacency) -> None:
+        """Two groups of up to three rows in three bins, and all units of two rows in one group or both: the largest log
+        ratio of the densities, both groups together, is no more than is charged. Noise for one group is caught."""
+        query = opened(large()[0][:10]).table().group_by("g", keys=["a", "b"])
+        query = query.agg(r=dp.median("n", (0, 2), adaptive="smooth"))
+        worst = {}
+        for most in (2, 1):
+            unit = dp.Unit("id", max_rows=2, max_groups=most)
+            if adjacency is REPLACE_ONE and most == 1:
+                continue  # replaced, it is in two groups all the same
+            (noise,) = plan(query, unit, dp.PureDP(2.0), adjacency).noises
+            worst[most] = _largest_ratio(noise.mechanism, adjacency)
+        assert 1.0 < worst[2] <= 2.0
+        assert worst.get(1, 9.0) > 2.0
 
     def test_a_delta_makes_the_noise_gaussian(self) -> None:
         query = opened(large()[0][:10]).table().agg(r=self.asked)

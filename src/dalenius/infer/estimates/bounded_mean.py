@@ -6,20 +6,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-import numpy as np
-
 from dalenius.calculus.guarantees import Guarantee
 from dalenius.calculus.loss import Loss
 from dalenius.core.adjacency import ADD_REMOVE, Adjacency
 from dalenius.core.arrays import Reals
 from dalenius.infer.estimates.bounded import STEPS, Bounded, present, steps_of
-from dalenius.infer.estimates.powers import Powers, Released, rows_of, weights_for
+from dalenius.infer.estimates.powers import Powers, Released, weights_for
+from dalenius.infer.estimates.single import Estimated, single
 from dalenius.infer.inputs import column
 from dalenius.infer.result import Result
 from dalenius.intervals import means
-
-Estimated = tuple[Reals, Reals, Reals, Reals]
-"""Estimates, standard errors, and the ends of intervals: one of each for every data set."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +47,7 @@ class BoundedMean:
 
     def estimate(self, noisy: Released, alpha: float) -> Estimated:
         """Of every data set; limits fail with probability alpha."""
-        ratio, error, low, high = means.mean(noisy.sum, noisy.count, noisy.square, alpha, sampling=True)
+        ratio, error, low, high = means.mean(noisy.sum, noisy.rows, noisy.square, alpha, sampling=True)
         rounding = 0.0 if noisy.square is None else 0.5 / STEPS
         half = self.bounds.half
         return (
@@ -65,8 +61,9 @@ class BoundedMean:
         """One mean, with its interval."""
         values, name = column(x)
         noisy = self.noisy([values])
-        return one(
-            self, noisy, name, self.loss, "mean from a noisy count, sum and sum of squares", self.notes
+        method = "mean from a noisy count, sum and sum of squares"
+        return single(
+            lambda alpha: self.estimate(noisy, alpha), name, self.loss, method, noisy.rows, self.notes
         )
 
     @property
@@ -74,19 +71,3 @@ class BoundedMean:
         return [
             f"Values outside the public bounds [{self.bounds.low:g}, {self.bounds.high:g}] count as the nearer bound.",
         ]
-
-
-def one(
-    estimator: BoundedMean, noisy: Released, name: str, loss: Loss, method: str, notes: Sequence[str]
-) -> Result:
-    """A result for the first data set."""
-    estimate, error, _, _ = estimator.estimate(noisy, 0.05)
-
-    def limits(alpha: float) -> Reals:
-        _, _, low, high = estimator.estimate(noisy, alpha)
-        return np.array([[low[0], high[0]]])
-
-    rows = rows_of(noisy.count, estimator.adjacency)
-    return Result(
-        [name], estimate[:1], loss=loss, method=method, limits=limits, bse=error[:1], notes=notes, **rows
-    )

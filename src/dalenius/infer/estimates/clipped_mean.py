@@ -30,8 +30,9 @@ from dalenius.core.adjacency import ADD_REMOVE, Adjacency
 from dalenius.core.arrays import Reals
 from dalenius.errors import InvalidParameter
 from dalenius.infer.estimates.bounded import Bounded
-from dalenius.infer.estimates.bounded_mean import BoundedMean, Estimated
-from dalenius.infer.estimates.powers import Released, rows_of
+from dalenius.infer.estimates.bounded_mean import BoundedMean
+from dalenius.infer.estimates.powers import Released
+from dalenius.infer.estimates.single import Estimated, single
 from dalenius.infer.inputs import column
 from dalenius.infer.promise import part
 from dalenius.infer.result import Result
@@ -124,7 +125,7 @@ class ClippedMean:
             low, high = (
                 (low, high) if low < high else self.location
             )  # the pilot failed: known without its help
-            rows = max(float(noisy.count.values[0]), 1.0)
+            rows = max(float(noisy.rows.values[0]), 1.0)
             unit = BoundedMean(self.parts[k + 1], Bounded(-1.0, 1.0), self.adjacency).powers.sums
             spread = unit.law(1.0).sigma / rows
             r = self.moment.clipped_at(rows, spread, (high - low) / 2)
@@ -151,32 +152,20 @@ class ClippedMean:
         """One mean, with its interval."""
         values, name = column(x)
         mean, noisy, r, _ = self.noisy(values)
-        estimate, error, _, _ = self.widened(mean, noisy, r, 0.05)
-
-        def limits(alpha: float) -> Reals:
-            _, _, low, high = self.widened(mean, noisy, r, alpha)
-            return np.array([[low[0], high[0]]])
-
         known = f"E|X - mean|^{self.moment.power:g} is at most {self.moment.size:g}"
         notes = [
             f"Values were clipped to [{mean.bounds.low:.6g}, {mean.bounds.high:.6g}]. If {known}, and the mean is "
             f"within [{self.location[0]:g}, {self.location[1]:g}], this moves the mean by at most "
             f"{float(self.moment.bias(r)):.3g}; the interval allows for that.",
         ]
-        return Result(
-            [name],
-            estimate,
-            loss=self.loss,
-            method="mean of clipped values, with the bias of clipping in the interval",
-            limits=limits,
-            bse=error,
-            notes=notes,
-            **rows_of(noisy.count, self.adjacency),
+        method = "mean of clipped values, with the bias of clipping in the interval"
+        return single(
+            lambda alpha: self.widened(mean, noisy, r, alpha), name, self.loss, method, noisy.rows, notes
         )
 
 
 def critical(t: Reals | float, alpha: float) -> Reals:
     """The quantile of |N(t, 1)|."""
-    t = np.minimum(np.atleast_1d(np.asarray(t, dtype=float)), 1e6)
-    top = t + 1 - float(ndtri(alpha / 2))
-    return halved(lambda c: ndtr(c - t) - ndtr(-c - t) < 1 - alpha, np.zeros_like(t), top)
+    far = np.minimum(np.atleast_1d(np.asarray(t, dtype=float)), 1e6)
+    top = far + 1 - float(ndtri(alpha / 2))
+    return halved(lambda c: ndtr(c - far) - ndtr(-c - far) < 1 - alpha, np.zeros_like(far), top)

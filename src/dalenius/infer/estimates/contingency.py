@@ -20,8 +20,8 @@ from dalenius.core.adjacency import ADD_REMOVE, Adjacency
 from dalenius.core.adjacency import adjacency as checked_adjacency
 from dalenius.core.arrays import Ints, Reals
 from dalenius.errors import InvalidParameter
-from dalenius.infer.estimates.bounded_mean import Estimated
 from dalenius.infer.estimates.difference import subtracted
+from dalenius.infer.estimates.single import Estimated
 from dalenius.infer.estimates.sums import Sums
 from dalenius.infer.inputs import codes
 from dalenius.infer.promise import checked_guarantee, pure_epsilon

@@ -13,16 +13,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
-import numpy as np
-
 from dalenius.calculus.guarantees import Guarantee
 from dalenius.calculus.loss import Loss
 from dalenius.core.adjacency import ADD_REMOVE, Adjacency
 from dalenius.core.adjacency import adjacency as checked_adjacency
 from dalenius.core.arrays import Ints, Reals
 from dalenius.infer.estimates.bounded import Bounded, exact_sum, present, steps_of, up
-from dalenius.infer.estimates.bounded_mean import Estimated
-from dalenius.infer.estimates.powers import rows_of
+from dalenius.infer.estimates.single import Estimated, single
 from dalenius.infer.estimates.sums import Sums, public
 from dalenius.infer.inputs import column, same_length
 from dalenius.infer.promise import checked_guarantee, pure_epsilon
@@ -35,7 +32,7 @@ from dalenius.intervals.moments import Deviations
 class Noise(NamedTuple):
     """Noisy sums of two columns."""
 
-    count: Noisy
+    rows: Noisy
     x: Noisy
     y: Noisy
     xx: Noisy
@@ -87,9 +84,9 @@ class Correlation:
 
     def estimate(self, noisy: Noise, alpha: float) -> Estimated:
         """Of every data set; limits fail with probability alpha."""
-        xx = Deviations(noisy.count, noisy.x, noisy.x, noisy.xx, True)
-        yy = Deviations(noisy.count, noisy.y, noisy.y, noisy.yy, True)
-        xy = Deviations(noisy.count, noisy.x, noisy.y, noisy.xy, False)
+        xx = Deviations(noisy.rows, noisy.x, noisy.x, noisy.xx, True)
+        yy = Deviations(noisy.rows, noisy.y, noisy.y, noisy.yy, True)
+        xy = Deviations(noisy.rows, noisy.x, noisy.y, noisy.xy, False)
         return correlations.correlation(xx, yy, xy, alpha, sampling=True)
 
     def release(self, x: object, y: object) -> Result:
@@ -97,21 +94,13 @@ class Correlation:
         (first, one), (second, two) = column(x, "x"), column(y, "y")
         same_length(first, second, "x and y")
         noisy = self.noisy([(first, second)])
-        estimate, error, _, _ = self.estimate(noisy, 0.05)
-
-        def limits(alpha: float) -> Reals:
-            _, _, low, high = self.estimate(noisy, alpha)
-            return np.array([[low[0], high[0]]])
-
-        return Result(
-            [f"{one}, {two}"],
-            estimate,
-            loss=self.loss,
-            method="Pearson's correlation from noisy sums of squares and products",
-            limits=limits,
-            bse=error,
-            notes=["Values outside the public bounds count as the nearer bound."],
-            **rows_of(noisy.count, self.adjacency),
+        return single(
+            lambda alpha: self.estimate(noisy, alpha),
+            f"{one}, {two}",
+            self.loss,
+            "Pearson's correlation from noisy sums of squares and products",
+            noisy.rows,
+            ["Values outside the public bounds count as the nearer bound."],
         )
 
 

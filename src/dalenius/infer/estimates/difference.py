@@ -21,8 +21,9 @@ from dalenius.core.adjacency import ADD_REMOVE, Adjacency
 from dalenius.core.adjacency import adjacency as checked_adjacency
 from dalenius.core.arrays import Reals
 from dalenius.infer.estimates.bounded import Bounded
-from dalenius.infer.estimates.bounded_mean import BoundedMean, Estimated
+from dalenius.infer.estimates.bounded_mean import BoundedMean
 from dalenius.infer.estimates.powers import Released
+from dalenius.infer.estimates.single import Estimated
 from dalenius.infer.inputs import column
 from dalenius.infer.promise import checked_guarantee
 from dalenius.infer.result import Result
@@ -62,7 +63,7 @@ class MeanDifference:
             return [np.concatenate(parts) for parts in zip(subtracted(a, b), a, b, strict=True)]
 
         estimate, error, _, _ = columns(0.05)
-        sizes = [float(part.count.values[0]) for part in noisy]
+        sizes = [float(part.rows.values[0]) for part in noisy]
         kind = "released with noise" if self.adjacency is ADD_REMOVE else "public"
         notes = [
             f"Rows: {sizes[0]:.0f} and {sizes[1]:.0f} ({kind}).",

@@ -14,9 +14,10 @@ from dalenius.core.adjacency import ADD_REMOVE, Adjacency
 from dalenius.core.adjacency import adjacency as checked_adjacency
 from dalenius.errors import InvalidParameter
 from dalenius.infer.estimates.bounded import Bounded, present
-from dalenius.infer.estimates.bounded_mean import BoundedMean, one
+from dalenius.infer.estimates.bounded_mean import BoundedMean
 from dalenius.infer.estimates.clipped_mean import ClippedMean, Moment
 from dalenius.infer.estimates.found_bounds import FoundBounds
+from dalenius.infer.estimates.single import single
 from dalenius.infer.inputs import column
 from dalenius.infer.promise import checked_guarantee, part
 from dalenius.infer.result import Result
@@ -58,7 +59,10 @@ class UnboundedMean:
             "mean itself exists without a public fact: declare bounds, or a location and a bound on a moment.",
         ]
         clamped = f"{name}, clamped to [{bounds.low:g}, {bounds.high:g}]"
-        return one(mean, mean.noisy([values]), clamped, self.loss, method, notes)
+        noisy = mean.noisy([values])
+        return single(
+            lambda alpha: mean.estimate(noisy, alpha), clamped, self.loss, method, noisy.rows, notes
+        )
 
 
 def chosen(

@@ -16,8 +16,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
-import numpy as np
-
 from dalenius.calculus.guarantees import Guarantee
 from dalenius.calculus.loss import Loss
 from dalenius.core.adjacency import ADD_REMOVE, Adjacency
@@ -32,14 +30,14 @@ from dalenius.intervals.moments import Deviations
 class Released(NamedTuple):
     """Noisy sums of one column, u from -1 to 1; no squares where u is nothing but -1 and 1."""
 
-    count: Noisy
+    rows: Noisy
     sum: Noisy
     square: Noisy | None
 
     @property
     def deviations(self) -> Deviations:
         assert self.square is not None
-        return Deviations(self.count, self.sum, self.sum, self.square, True)
+        return Deviations(self.rows, self.sum, self.sum, self.square, True)
 
 
 @dataclass(frozen=True)
@@ -113,8 +111,3 @@ WEIGHTS: dict[tuple[str, bool, bool], tuple[float, float, float | None]] = {
     ("share", False, False): (1.0, 1.0, None),
     ("share", False, True): (1.0, 1.0, None),
 }
-
-
-def rows_of(count: Noisy, adjacency: Adjacency) -> dict[str, object]:
-    """The number of rows, for a `Result`."""
-    return {"nobs": float(np.maximum(count.values[0], 0.0)), "nobs_noisy": adjacency is ADD_REMOVE}

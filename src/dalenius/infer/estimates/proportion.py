@@ -13,8 +13,8 @@ from dalenius.core.adjacency import ADD_REMOVE, Adjacency
 from dalenius.core.adjacency import adjacency as checked_adjacency
 from dalenius.core.arrays import Reals
 from dalenius.infer.estimates.bounded import STEPS, Bounded, present
-from dalenius.infer.estimates.bounded_mean import Estimated
-from dalenius.infer.estimates.powers import Powers, Released, rows_of, weights_for
+from dalenius.infer.estimates.powers import Powers, Released, weights_for
+from dalenius.infer.estimates.single import Estimated, single
 from dalenius.infer.inputs import column
 from dalenius.infer.promise import checked_guarantee
 from dalenius.infer.result import Result
@@ -47,28 +47,15 @@ class Proportion:
 
     def estimate(self, noisy: Released, alpha: float) -> Estimated:
         """Of every data set; limits fail with probability alpha."""
-        ratio, error, low, high = means.mean(noisy.sum, noisy.count, None, alpha, sampling=True)
+        ratio, error, low, high = means.mean(noisy.sum, noisy.rows, None, alpha, sampling=True)
         return UNIT.values(ratio), error / 2, UNIT.values(low), UNIT.values(high)
 
     def release(self, x: object) -> Result:
         """One share, with its interval."""
         values, name = column(x)
         noisy = self.noisy([values])
-        estimate, error, _, _ = self.estimate(noisy, 0.05)
-
-        def limits(alpha: float) -> Reals:
-            _, _, low, high = self.estimate(noisy, alpha)
-            return np.array([[low[0], high[0]]])
-
-        return Result(
-            [name],
-            estimate,
-            loss=self.loss,
-            method="proportion from two noisy counts",
-            limits=limits,
-            bse=error,
-            **rows_of(noisy.count, self.adjacency),
-        )
+        method = "proportion from two noisy counts"
+        return single(lambda alpha: self.estimate(noisy, alpha), name, self.loss, method, noisy.rows)
 
 
 def proportion(x: object, guarantee: Guarantee, *, adjacency: Adjacency = ADD_REMOVE) -> Result:

@@ -23,8 +23,8 @@ from dalenius.core.adjacency import adjacency as checked_adjacency
 from dalenius.core.arrays import Ints, Reals
 from dalenius.errors import InvalidParameter
 from dalenius.infer.estimates.bounded import Bounded, present
-from dalenius.infer.estimates.bounded_mean import Estimated
 from dalenius.infer.estimates.prefixes import Prefixes
+from dalenius.infer.estimates.single import Estimated
 from dalenius.infer.inputs import column
 from dalenius.infer.promise import checked_guarantee
 from dalenius.infer.result import Result
@@ -142,7 +142,7 @@ class Quantiles:
 
 def quantiles(
     x: object,
-    levels: Sequence[float],
+    levels: Sequence[float] | Reals,
     guarantee: Guarantee,
     bounds: Sequence[float] | None = None,
     *,
@@ -184,7 +184,7 @@ def quantiles(
     >>> bool(abs(fit.params - [0.25, 0.5]).max() < 0.02)
     True
     """
-    if isinstance(levels, str) or not isinstance(levels, Sequence | np.ndarray) or len(levels) == 0:
+    if not isinstance(levels, list | tuple | np.ndarray) or len(levels) == 0:
         raise InvalidParameter.of(
             "levels", f"levels is {checks.shown(levels)}; it must be a list such as [0.25, 0.5, 0.75]."
         )

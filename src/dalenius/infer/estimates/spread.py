@@ -15,8 +15,8 @@ from dalenius.core.adjacency import ADD_REMOVE, Adjacency
 from dalenius.core.adjacency import adjacency as checked_adjacency
 from dalenius.core.arrays import Reals
 from dalenius.infer.estimates.bounded import STEPS, Bounded, present, steps_of
-from dalenius.infer.estimates.bounded_mean import Estimated
-from dalenius.infer.estimates.powers import Powers, Released, rows_of, weights_for
+from dalenius.infer.estimates.powers import Powers, Released, weights_for
+from dalenius.infer.estimates.single import Estimated, single
 from dalenius.infer.inputs import column
 from dalenius.infer.promise import checked_guarantee, part
 from dalenius.infer.result import Result
@@ -76,10 +76,10 @@ class Spread:
         """The noisy sums of each data set."""
         counted = [steps_of(self.bounds, present(self.adjacency, sample)[0]) for sample in samples]
         found = self.first.release(counted)
-        rows = np.maximum(found.count.values, max(1.0, 2 * found.count.sigma))
+        rows = np.maximum(found.rows.values, max(1.0, 2 * found.rows.sigma))
         middle = np.rint(np.clip(found.sum.values / rows, -1.0, 1.0) * STEPS)
         most = (1 + np.abs(middle) / STEPS) ** 2
-        shift = (found.sum.variance + (middle / STEPS) ** 2 * found.count.variance) / rows**2
+        shift = (found.sum.variance + (middle / STEPS) ** 2 * found.rows.variance) / rows**2
         squares = [
             UNIT.steps(((steps - centre) / STEPS) ** 2 / largest)
             for steps, centre, largest in zip(counted, middle, most, strict=True)
@@ -103,7 +103,7 @@ class Spread:
 
         def variance(t: Reals, rounding: float = 0.0) -> Reals:
             found = (1 + t + rounding) / 2 * noisy.most - noisy.shift
-            return np.clip(found * n / (n - 1), 0.0, 2.0)
+            return np.asarray(np.clip(found * n / (n - 1), 0.0, 2.0))
 
         rounding = 4 / STEPS
         estimate, ends = variance(ratio), (variance(low, -rounding), variance(high, rounding))
@@ -138,25 +138,13 @@ class Spread:
         """One spread, with its interval."""
         values, name = column(x)
         noisy = self.noisy([values])
-        estimate, error, _, _ = self.estimate(noisy, 0.05)
-
-        def limits(alpha: float) -> Reals:
-            _, _, low, high = self.estimate(noisy, alpha)
-            return np.array([[low[0], high[0]]])
-
         word = "standard deviation" if self.root else "variance"
         notes = [
             f"Values outside the public bounds [{self.bounds.low:g}, {self.bounds.high:g}] count as the nearer bound.",
         ]
-        return Result(
-            [name],
-            estimate,
-            loss=self.loss,
-            method=f"{word} from noisy squared distances from a noisy mean",
-            limits=limits,
-            bse=error,
-            notes=notes,
-            **rows_of(noisy.powers.count, self.adjacency),
+        method = f"{word} from noisy squared distances from a noisy mean"
+        return single(
+            lambda alpha: self.estimate(noisy, alpha), name, self.loss, method, noisy.powers.rows, notes
         )
 
 

@@ -20,6 +20,21 @@ from dalenius.sums.curves import Logistic
 class LogisticRegression(GeneralizedLinearModel):
     """The settings of `logistic_regression`, its cost, and its release; see there.
 
+    Parameters
+    ----------
+    guarantee
+        The promise: GDP, ZCDP, ApproxDP or RDP.
+    adjacency
+        `ADD_REMOVE`, or `REPLACE_ONE` with a public number of rows.
+    intercept
+        Whether to add a constant.
+    x_center, x_scale
+        Typical values and deviations of the columns, if public: one number for all, or one for each.
+    bounds
+        (lowest, highest) of each column, as guides to find its centre and scale.
+    classes
+        The two labels, the positive one second; public.
+
     Examples
     --------
     >>> import numpy as np, dalenius as dp

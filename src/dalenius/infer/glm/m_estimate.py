@@ -34,6 +34,29 @@ from dalenius.infer.scores.source import Standard
 class MEstimate(GeneralizedLinearModel):
     """The settings of `m_estimate`, its cost, and its release; see there.
 
+    Parameters
+    ----------
+    guarantee
+        The promise: GDP, ZCDP, ApproxDP or RDP.
+    adjacency
+        `ADD_REMOVE`, or `REPLACE_ONE` with a public number of rows.
+    intercept
+        Whether to add a constant.
+    x_center, x_scale
+        Typical values and deviations of the columns, if public: one number for all, or one for each.
+    bounds
+        (lowest, highest) of each column, as guides to find its centre and scale.
+    slope
+        The derivative of the loss: a function, or "log_cosh" or "pseudo_huber".
+    outcomes
+        The values that y can have, for slope(u, y); None for a loss of residuals.
+    scale
+        The unit of residuals, if public.
+    y_center, y_scale
+        A typical value and deviation of the response, if public.
+    y_bounds
+        (lowest, highest) of the response, as a guide to find them.
+
     Examples
     --------
     >>> import dalenius as dp
@@ -76,11 +99,11 @@ class MEstimate(GeneralizedLinearModel):
         super().__post_init__()
 
     @cached_property
-    def score(self) -> Score:  # type: ignore[override]
+    def score(self) -> Score:
         """In units of one for the responses; `scored` has it in theirs."""
+        tables: tuple[Table, ...]
         if self.outcomes is None:
-            table = Table.of(NAMED[self.slope] if isinstance(self.slope, str) else self.slope, RESIDUALS)
-            tables = (table,)
+            tables = (Table.of(NAMED[self.slope] if isinstance(self.slope, str) else self.slope, RESIDUALS),)
         else:
             tables = tuple(Table.of(lambda u, y=y: self.slope(u, y), PREDICTORS) for y in self.outcomes)  # type: ignore[operator, misc]
         if not all(bounded(table.slopes) for table in tables):
@@ -93,6 +116,10 @@ class MEstimate(GeneralizedLinearModel):
         if not isinstance(self.score, ResidualScore):
             return self.score
         return ResidualScore(self.score.table, standard.y_scale / (self.scale or standard.y_scale))
+
+    def far_score(self, standard: Standard) -> Score:
+        """In units of the responses: in smaller ones nearly all rows would be on its straight parts."""
+        return self.score
 
     @property
     def response_unit(self) -> tuple[float, float] | None:

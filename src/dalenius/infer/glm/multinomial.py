@@ -20,6 +20,21 @@ from dalenius.infer.scores.score import Score
 class MultinomialRegression(GeneralizedLinearModel):
     """The settings of `multinomial_regression`, its cost, and its release; see there.
 
+    Parameters
+    ----------
+    guarantee
+        The promise: GDP, ZCDP, ApproxDP or RDP.
+    adjacency
+        `ADD_REMOVE`, or `REPLACE_ONE` with a public number of rows.
+    intercept
+        Whether to add a constant.
+    x_center, x_scale
+        Typical values and deviations of the columns, if public: one number for all, or one for each.
+    bounds
+        (lowest, highest) of each column, as guides to find its centre and scale.
+    classes
+        Three to ten labels, the one to compare with first; public.
+
     Examples
     --------
     >>> import dalenius as dp
@@ -30,7 +45,7 @@ class MultinomialRegression(GeneralizedLinearModel):
 
     classes: Sequence[Any]
     word = "multinomial regression"
-    stands_out = 3.0
+    stands_out = 2.5
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "classes", checked_classes(self.classes, 3, 10))

@@ -20,14 +20,14 @@ class Multinomial(Score):
     g = 1/(1 + sqrt(p_0)), as (I - g v v^T)^2 = I - v v^T.
     """
 
-    outcomes: int  # type: ignore[misc]
+    outcomes: int
 
     @property
-    def steepest(self) -> float:  # type: ignore[override]
+    def steepest(self) -> float:
         return math.nextafter(math.sqrt(2), 2)
 
     @property
-    def sharpest(self) -> float:  # type: ignore[override]
+    def sharpest(self) -> float:
         return 0.25 if self.outcomes == 1 else 1 - 1 / self.outcomes
 
     def _probabilities(self, u: Reals) -> tuple[Reals, Reals]:

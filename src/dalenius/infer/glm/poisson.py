@@ -28,6 +28,21 @@ MOST = 10_000
 class PoissonRegression(GeneralizedLinearModel):
     """The settings of `poisson_regression`, its cost, and its release; see there.
 
+    Parameters
+    ----------
+    guarantee
+        The promise: GDP, ZCDP, ApproxDP or RDP.
+    adjacency
+        `ADD_REMOVE`, or `REPLACE_ONE` with a public number of rows.
+    intercept
+        Whether to add a constant.
+    x_center, x_scale
+        Typical values and deviations of the columns, if public: one number for all, or one for each.
+    bounds
+        (lowest, highest) of each column, as guides to find its centre and scale.
+    most
+        Counts beyond this are taken for it; public.
+
     Examples
     --------
     >>> import numpy as np, dalenius as dp
@@ -40,7 +55,7 @@ class PoissonRegression(GeneralizedLinearModel):
 
     most: int
     word = "Poisson regression"
-    stands_out, nearest = 3.0, 0.3
+    stands_out, nearest = 2.5, 0.3
     steps = FarSteps(scores=(0.03, 0.04, 0.06), bends=(0.04, 0.03, 0.04))
 
     def __post_init__(self) -> None:

@@ -39,6 +39,8 @@ WEIGHTED = 0.55
 """About what weights leave of the curvature in standardised coordinates: a guess, for planning alone."""
 LEAST_BEND, MOST_BEND, SQUARE = 0.12, 0.4, 0.12
 """Shares of the last steps' mu^2 for curvature and squared scores; the rest is for the steps."""
+PLENTY = 32 / 9
+"""How many times the least share the curvature gets where there is enough: 1.9 times the least precision."""
 TOO_FEW = (
     "too few rows for this promise and so many coefficients, as can be said beforehand; use more rows, fewer columns "
     "or a weaker promise, or name public centres and scales (x_center=, x_scale=)."
@@ -62,7 +64,7 @@ class GeneralizedLinearModel(ABC):
 
     word: ClassVar[str]
     """What the model is called in results."""
-    stands_out: ClassVar[float] = 2.0
+    stands_out: ClassVar[float] = 1.5
     """How many times the largest eigenvalue of the noise, 2 sd sqrt(p), the least curvature is expected to have."""
     nearest: ClassVar[float] = 0.8
     """How much noise the last steps may start with, in standardised coordinates, before the loss bends too much."""
@@ -77,11 +79,12 @@ class GeneralizedLinearModel(ABC):
         if (self.x_center is None) != (self.x_scale is None):
             raise InvalidParameter.of("x_scale", "x_center and x_scale must be given both, or neither.")
         if self.bounds is not None:
-            if isinstance(self.bounds, str) or not isinstance(self.bounds, Sequence | np.ndarray):
+            given: object = self.bounds
+            if isinstance(given, str) or not isinstance(given, Sequence | np.ndarray):
                 raise InvalidParameter.of(
                     "bounds", "bounds must be a list of (lowest, highest), one for each column."
                 )
-            pairs = tuple(checks.interval(f"bounds[{j}]", pair) for j, pair in enumerate(self.bounds))
+            pairs = tuple(checks.interval(f"bounds[{j}]", pair) for j, pair in enumerate(given))
             object.__setattr__(self, "bounds", pairs)
         _ = self.score, self.mu
 
@@ -97,6 +100,10 @@ class GeneralizedLinearModel(ABC):
     def scored(self, standard: Standard) -> Score:
         """The loss in standardised units."""
         return self.score
+
+    def far_score(self, standard: Standard) -> Score:
+        """The loss of the first steps, for rows that are still far away."""
+        return self.scored(standard)
 
     @abstractmethod
     def typical_curvature(self, score: Score, center: float) -> float:
@@ -201,15 +208,18 @@ class GeneralizedLinearModel(ABC):
         sums = NoisySums(source.rows(standard), self.adjacency)
         start = self.start(standard.size, center)
         expected = WEIGHTED * count * self.typical_curvature(score, center)
-        blurred = sums.score_sd(score, mu * math.sqrt(self.steps.scores[-1])) / expected
-        near = self.steps.taken(sums, score, start, mu * math.sqrt(self.steps.share))
+        far = self.far_score(standard)
+        blurred = sums.score_sd(far, mu * math.sqrt(self.steps.scores[-1])) / (
+            WEIGHTED * count * self.typical_curvature(far, center)
+        )
+        near = self.steps.taken(sums, far, start, mu * math.sqrt(self.steps.share))
         mu *= math.sqrt(1 - self.steps.share)
         least = (self.stands_out * 2 * math.sqrt(size) * sums.bend_sd(score, mu) / expected) ** 2
-        bend = min(MOST_BEND, max(2 * least, LEAST_BEND))
+        bend = min(MOST_BEND, max(PLENTY * least, LEAST_BEND))
         main = Shares(bend, 1 - bend - SQUARE, SQUARE)
         fit = averaged_newton(sums, score, near, mu, main, count)
         back, shift = standard.original()
-        back = np.kron(np.eye(score.outcomes), back)
+        back = np.kron(np.eye(score.outcomes), back).astype(np.float64)
         params, covariance, degrees = fit.of(back)
         reason = ""
         if least > MOST_BEND or blurred > self.nearest:
@@ -243,7 +253,8 @@ class GeneralizedLinearModel(ABC):
         """How rows are standardised, the centre of the responses, and the mu that is left."""
         columns = source.columns
         private = list(range(columns)) if public is None else []
-        limits: list[tuple[float, float] | None] = list(self.bounds or [None] * columns) if private else []
+        guides: Sequence[tuple[float, float] | None] = self.bounds or (None,) * columns
+        limits = list(guides) if private else []
         if self.response_unit is None:
             private, limits = [*private, columns], [*limits, self.response_bounds]
         found: list[tuple[float, float]] = []

@@ -1,13 +1,13 @@
 """Are the means of several groups equal? Analysis of variance from noisy counts, sums, and one sum of squares.
 
-Values become u = (x - middle) / half the width of their public bounds. A record is in one of k public groups: the counts
-n and the sums S of all groups are released, each for the price of one, and the total Q of u^2. With group means m = S / n
-and the pooled variance v = (Q - sum of S^2 / n) / (N - k), the variance of a group's mean is
+Values become u = (x - middle) / half the width of their public bounds. A record is in one of k public groups: the
+counts n and the sums S of all groups are released, each for the price of one, and the total Q of u^2. With group means
+m = S / n and the pooled variance v = (Q - sum of S^2 / n) / (N - k), the variance of a group's mean is
 
     V = (n v + (noise of S) + M^2 (noise of n)) / n^2,   M the mean of all,
 
-and the statistic is sum of (m - mean weighted by 1 / V)^2 / V over k - 1 (James 1951; Welch 1951, with pooled variances):
-F without noise in equal groups. Noise as large as a small group's sum only takes weight from that group.
+and the statistic is sum of (m - mean weighted by 1 / V)^2 / V over k - 1 (James 1951; Welch 1951, with a pooled
+variance): F without noise in equal groups. Noise as large as a small group's sum only takes weight from that group.
 
 The p-value is its rank among 4 999 statistics that were drawn under the hypothesis at the released counts, mean and
 variance: sums of rows normal, their squares chi-square, noise added as it is to the data. Swanberg, Globus-Harris,
@@ -101,10 +101,11 @@ class AnovaTest(HypothesisTest):
         rows.same_length(values, places, "values and groups")
         low, high = self.bounds
         middle = (low + high) / 2
-        if self.adjacency is REPLACE_ONE:
-            places = np.maximum(places, 0)
-        else:
-            places = np.where(np.isfinite(values), places, -1)
+        places = (
+            np.maximum(places, 0)
+            if self.adjacency is REPLACE_ONE
+            else np.where(np.isfinite(values), places, -1)
+        )
         u = rows.steps(np.where(np.isfinite(values), values, middle), middle, (high - low) / 2)
         u, places = u[places >= 0], places[places >= 0]
         k = len(self.levels)

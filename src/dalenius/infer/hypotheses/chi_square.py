@@ -491,7 +491,9 @@ def _dependence(c: Reals, law: Law, n: int | None) -> Reals:
     a, b = (np.eye(x.shape[1]) - x[:, :, None] * np.ones(x.shape[1]) for x in (u, v))
     noise = _kronecker(a @ np.swapaxes(a, 1, 2), b @ np.swapaxes(b, 1, 2))
     cov = total[:, None, None] * _kronecker(first, second) + law.variance * noise
-    return _form(d.reshape(many, r * q), cov, np.kron(helmert(r).T, helmert(q).T))
+    return _form(
+        d.reshape(many, r * q), cov, np.asarray(np.kron(helmert(r).T, helmert(q).T), dtype=np.float64)
+    )
 
 
 def _spread(u: Reals) -> Reals:
@@ -501,4 +503,4 @@ def _spread(u: Reals) -> Reals:
 
 def _kronecker(a: Reals, b: Reals) -> Reals:
     r, q = a.shape[1], b.shape[1]
-    return np.einsum("mij,mkl->mikjl", a, b).reshape(len(a), r * q, r * q)
+    return np.asarray(np.einsum("mij,mkl->mikjl", a, b).reshape(len(a), r * q, r * q))

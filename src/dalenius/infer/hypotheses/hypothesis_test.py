@@ -48,7 +48,7 @@ class HypothesisTest(ABC):
         self._check()
         _ = self.loss
 
-    def _check(self) -> None:
+    def _check(self) -> None:  # noqa: B027 - a test may have nothing of its own to check
         """Raise where a setting cannot be."""
 
     @cached_property

@@ -2,8 +2,8 @@
 
 Values lie between public bounds and are cut off there.
 
-One sample. Rows become u = (x - m0) / w, w the larger distance of m0 from a bound, so that |u| <= 1. The sums S of u and
-Q of u^2 are released. Under the hypothesis E S = 0 and Var S = E Q: the statistic
+One sample. Rows become u = (x - m0) / w, w the larger distance of m0 from a bound, so that |u| <= 1. The sums S of u
+and Q of u^2 are released. Under the hypothesis E S = 0 and Var S = E Q: the statistic
 
     T = S / sqrt(V),   V = max(Q, 0) + (variance of the noise in S),
 
@@ -11,14 +11,14 @@ needs no number of rows. Without noise it is Student's t in other words (t^2 = T
 quantiles are a little too large for it, never too small, for normal populations. The noise s_q of Q makes V uncertain:
 T is compared with Student's law of 2 V^2 / s_q^2 degrees of freedom (Satterthwaite 1946).
 
-Two samples. u = (x - middle) / half the width. Numbers of rows n (where not public), sums S and sums of squares Q of both
-samples are released; a record is in one of them. With means m = S / n, and variances v around the mean of all rows (theirs, under the
-hypothesis, and hardly moved by the noise of one sum),
+Two samples. u = (x - middle) / half the width. Numbers of rows n (where not public), sums S and sums of squares Q of
+both samples are released; a record is in one of them. With means m = S / n, and variances v around the mean of all rows
+(theirs under the hypothesis, and hardly moved by the noise of one sum),
 
     T = (m1 - m2) / sqrt(V1 + V2),   V = (n v + (noise of S) + m^2 (noise of n)) / n^2,
 
-is compared with Student's law, its degrees of freedom those of Welch (1947) with the noise of Q, S and n in the variance
-of each V. Where one of the samples has hardly more rows than its noise, nothing is rejected.
+is compared with Student's law, its degrees of freedom those of Welch (1947) with the noise of Q, S and n in the
+variance of each V. Where one of the samples has hardly more rows than its noise, nothing is rejected.
 
 Laplace noise makes the numerator longer-tailed than normal: its kurtosis is in the p-value (`intervals.laws.beyond`).
 """
@@ -200,11 +200,9 @@ class TwoSampleMeanTest(HypothesisTest):
         one = Moved(1, 1.0)
         if self.adjacency is REPLACE_ONE:
             sums, squares = sums / (sums + squares), squares / (sums + squares)
-            two = Moved(2.0, 2.0)
-            return None, *(
-                part(self.guarantee, share, moved, self.adjacency)
-                for share, moved in ((sums, two), (squares, one))
-            )
+            moved = Moved(2.0, 2.0)
+            of_sums = part(self.guarantee, sums, moved, self.adjacency)
+            return None, of_sums, part(self.guarantee, squares, one, self.adjacency)
         return (
             part(self.guarantee, rows_share, one, self.adjacency, whole=True),
             part(self.guarantee, sums, one, self.adjacency),
@@ -257,7 +255,8 @@ class TwoSampleMeanTest(HypothesisTest):
 
     def _judged(self, n: Reals, s: Reals, q: Reals) -> tuple[Reals, Reals]:
         of_rows, of_sums, of_squares = (None if one is None else one.law for one in self.parts)
-        assert of_sums is not None and of_squares is not None
+        assert of_sums is not None
+        assert of_squares is not None
         rows_noise = 0.0 if of_rows is None else of_rows.variance
         size = np.maximum(n, 2.0)
         m = np.clip(s / size, -1.0, 1.0)
@@ -419,7 +418,7 @@ def two_sample_mean_test(
     Parameters
     ----------
     x
-        One number for each row of the first sample. What is none is absent, or in the middle of the bounds (REPLACE_ONE).
+        One number for each row of the first sample. What is none is absent (ADD_REMOVE) or in the middle (REPLACE_ONE).
     y
         The same for the second sample. A record is in one of the two.
     guarantee

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 from numpy.random import Generator
-from scipy.special import ndtr
 
 from dalenius.calculus.guarantees import Guarantee
 from dalenius.core.adjacency import Adjacency
@@ -67,8 +66,8 @@ def part(guarantee: Guarantee, share: float, moved: Moved, adjacency: Adjacency,
     )
 
 
-def stretched(unit: Part, factor: int) -> Part:
-    """The part for numbers that move `factor` times as far, a whole number: more noise, the same loss."""
+def stretched(unit: Part, factor: float) -> Part:
+    """The part for numbers that move `factor` times as far: noise in proportion, at the same loss or less."""
     one = unit.mechanism
     if isinstance(one, Gaussian):
         sigma = one.sigma * factor * ROOM
@@ -117,11 +116,3 @@ def density(law: Law, points: int = 2001) -> tuple[Reals, Reals]:
         x = np.linspace(-36.0, 36.0, points) * scale
         weights = np.exp(-np.abs(x) / scale)
     return x, weights / weights.sum()
-
-
-def below(law: Law, t: Reals) -> Reals:
-    """The chance that the noise, taken for continuous, is at most t."""
-    if law.tag == Normal.tag:
-        return np.asarray(ndtr(t / law.sigma))
-    tail = np.exp(-np.abs(t) * math.sqrt(2) / law.sigma) / 2
-    return np.where(t < 0, tail, 1 - tail)

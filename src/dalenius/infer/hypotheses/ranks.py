@@ -1,23 +1,25 @@
 """Rank tests: Mann and Whitney, Wilcoxon's signed ranks, Kruskal and Wallis, from sums of signs with noise.
 
-Each statistic is a sum of signs of comparisons, a whole number, 0 on average under the hypothesis whatever the numbers of
-rows; ties count 0, which is the midrank rule.
+Each statistic is a sum of signs of comparisons, a whole number, 0 on average under the hypothesis whatever the numbers
+of rows; ties count 0, which is the midrank rule.
 
     Mann-Whitney     C = sum over i, j of sign(x_i - y_j) = 2 U - n m
     signed ranks     W = sum over i <= j of sign(x_i + x_j) = sum of sign(x_i) rank(|x_i|)
-    Kruskal-Wallis   C_g = sum over i in g, all j, of sign(z_i - z_j) = sum over g of (2 rank - N - 1)
+    Kruskal-Wallis   A = sum over g of |C_g|,   C_g = sum over i in g, all j, of sign(z_i - z_j)
 
 Sensitivity. Replacing one x changes m signs of C, each by 2 at most: 2 m, and 2 max(n, m) for either sample. Of W it
-changes n signs: 2 n. A record z added to group a changes C_a by -sum over g <> a of t_g and the others by t_g, where
-|t_g| <= n_g (within a group signs cancel): l1 at most 2 N, l2 at most sqrt(2) N; replacing one is taking it out and
-putting one in: 4 N and 2 sqrt(2) N. (Couch, Kazan, Shi, Bray and Groce 2019, "Differentially Private Nonparametric
-Hypothesis Testing", have 2 max(n, m) and 2 n too, for replacement. For Kruskal-Wallis they release a single number.)
+changes n signs: 2 n. A record z put into group a among N - 1 others changes C_a by -sum over g <> a of t_g and the
+others by t_g, where |t_g| <= n_g (within a group signs cancel): A moves by 2 (N - 1) at most, and by 4 (N - 1) for
+replacing one, which is taking one out and putting one in. (Couch, Kazan, Shi, Bray and Groce 2019, "Differentially
+Private Nonparametric Hypothesis Testing", have the same for replacement: 2 max(n, m), 2 n, and 8 for 2 (N - 1) A /
+N^2. With one number to release, A sees more than the sum of squares of Kruskal and Wallis.)
 
 Under ADD_REMOVE the numbers of rows are released first, with noise, and rounded up they are limits: of more rows than
-that, so many are used, drawn at random. Adding a record then adds it to those used, or puts it in the place of another
-(keep the order in which the others are drawn): the sensitivities of replacing hold for every data set, with the limits in
-the place of n, m and N. The p-value takes the limits for the numbers of rows used: those are no more, and the variance
-grows with them, so it is never too small. So it is with ties, of which the variance is less than without:
+that, so many are used, drawn at random. Adding a record then adds it to those used, or puts it in the place of
+another (keep the order in which the others are drawn): the sensitivities of replacing hold for every data set, with
+the limits in the place of n, m and N. The p-value takes the limits for the numbers of rows used: those are no more,
+and the variance grows with them, so it is never too small. So it is with ties, of which the variance is less than
+without:
 
     n m (n + m + 1) / 3,   n (n + 1)(2 n + 1) / 6,   (N + 1) (N diag(n) - n n') / 3.
 """
@@ -32,7 +34,6 @@ from typing import Any
 import numpy as np
 from numpy.random import Generator
 from scipy import stats
-from scipy.linalg import helmert
 
 from dalenius.calculus.guarantees import Guarantee
 from dalenius.calculus.loss import Loss
@@ -151,9 +152,10 @@ class MannWhitneyTest(_Ranked):
         found = []
         for limits in np.minimum(most, sizes).astype(int) if private else [sizes.astype(int)] * replicates:
             x, y = (sample(kind, size, generator) for kind, size in zip((first, second), limits, strict=True))
-            found.append(compared(x, y) if private else _classical_u(x, y, self.alternative))
+            found.append(compared(x, y))
         if not private:
-            return np.array(found)
+            t = np.array(found) / math.sqrt(sizes.prod() * (n + 1) / 3)
+            return normal_pvalues(t, self.alternative)
         noise = drawn(self.unit.law, generator, (replicates,)) * 2 * np.maximum(most.max(axis=1), 1)
         return self._judged(np.array(found) + noise, most)[1]
 
@@ -216,9 +218,11 @@ class SignedRankTest(_Ranked):
         found = []
         for limit in np.minimum(most[:, 0], n).astype(int) if private else [n] * replicates:
             x = sample(population, limit, generator)
-            found.append(signed_ranks(x) if private else _classical_signed(x, self.alternative))
+            found.append(signed_ranks(x))
         if not private:
-            return np.array(found)
+            return normal_pvalues(
+                np.array(found) / math.sqrt(n * (n + 1) * (2 * n + 1) / 6), self.alternative
+            )
         noise = drawn(self.unit.law, generator, (replicates,)) * 2 * np.maximum(most[:, 0], 1)
         return self._judged(np.array(found) + noise, most)[1]
 
@@ -259,8 +263,8 @@ class KruskalWallisTest(HypothesisTest):
 
     @cached_property
     def unit(self) -> Part:
-        """Noise for vectors that one record moves by 4 in l1 norm and 2 sqrt(2) in l2 norm."""
-        return part(self.guarantee, 1 - ROWS, Moved(4.0, 2 * math.sqrt(2)), self.adjacency)
+        """Noise for a number that one record moves by 4."""
+        return part(self.guarantee, 1 - ROWS, Moved(4.0, 4.0), self.adjacency)
 
     @cached_property
     def loss(self) -> Loss:
@@ -280,10 +284,10 @@ class KruskalWallisTest(HypothesisTest):
             self.of_counts.release(np.bincount(places, minlength=k).astype(np.int64)), dtype=np.float64
         )
         most = self._most(counts, len(values))
-        noise = stretched(self.unit, most)
+        noise = stretched(self.unit, max(most - 1, 1))
         used = some(np.arange(len(values)), most)
-        signs = group_signs(values[used], places[used], k)
-        return {"counts": counts, "limit": most, "signs": noise.release(signs.astype(np.float64))}
+        signs = int(np.abs(group_signs(values[used], places[used], k)).sum())
+        return {"counts": counts, "limit": most, "signs": noise.release(signs)}
 
     def _most(self, counts: Reals, rows: int) -> int:
         if self.adjacency is REPLACE_ONE:
@@ -292,9 +296,9 @@ class KruskalWallisTest(HypothesisTest):
 
     def judge(self, released: Released) -> TestResult:
         counts, most = np.asarray(released["counts"]), int(released["limit"])
-        signs = np.asarray(released["signs"])
-        statistic = float(self._statistic(signs[None], counts[None], np.array([float(most)]))[0])
-        simulated = self._null(reference.generator(counts, signs), counts, float(most), reference.REPLICATES)
+        statistic = float(released["signs"])
+        generator = reference.generator(counts, [statistic])
+        simulated = self._null(generator, counts, float(most), reference.REPLICATES)
         return TestResult(
             self.method,
             f"the {len(self.levels)} groups are from one population",
@@ -304,29 +308,16 @@ class KruskalWallisTest(HypothesisTest):
             released=released,
         )
 
-    def _cov(self, counts: Reals, total: Reals) -> Reals:
-        """Of the sums of signs: the released numbers of rows, made to add up to `total`."""
-        size = np.maximum(counts, 0.5)
-        size = size / size.sum(axis=1, keepdims=True) * total[:, None]
-        inner = total[:, None, None] * size[:, :, None] * np.eye(size.shape[1])
-        return np.asarray((total + 1)[:, None, None] / 3 * (inner - size[:, :, None] * size[:, None, :]))
-
-    def _statistic(self, signs: Reals, counts: Reals, most: Reals) -> Reals:
-        basis = helmert(signs.shape[1]).T
-        noise = self.unit.law.variance * most**2
-        cov = basis.T @ self._cov(counts, most) @ basis + noise[:, None, None] * np.eye(basis.shape[1])
-        z = signs @ basis
-        return np.asarray((z * np.linalg.solve(cov, z[..., None])[..., 0]).sum(axis=1))
-
     def _null(self, generator: Generator, counts: Reals, most: float, replicates: int) -> Reals:
-        """Sums of signs are normal, of groups of the released sizes."""
-        k = len(counts)
-        many, limit = np.tile(counts, (replicates, 1)), np.full(replicates, most)
-        values, vectors = np.linalg.eigh(self._cov(counts[None], limit[:1])[0])
+        """Sums of signs are normal, of groups of the released sizes, made to add up to the limit."""
+        size = np.maximum(counts, 0.5)
+        size = size / size.sum() * most
+        cov = (most + 1) / 3 * (most * np.diag(size) - np.outer(size, size))
+        values, vectors = np.linalg.eigh(cov)
         root = vectors * np.sqrt(np.maximum(values, 0.0))
-        signs = generator.standard_normal((replicates, k)) @ root.T
-        signs = signs + drawn(self.unit.law, generator, signs.shape) * most
-        return self._statistic(signs, many + drawn(self.of_counts.law, generator, many.shape), limit)
+        signs = generator.standard_normal((replicates, len(size))) @ root.T
+        noise = drawn(self.unit.law, generator, (replicates,)) * max(most - 1, 1.0)
+        return np.asarray(np.abs(signs).sum(axis=1) + noise)
 
     def simulated_pvalues(
         self, n: int, replicates: int, generator: Generator, private: bool, **effect: Any
@@ -347,18 +338,17 @@ class KruskalWallisTest(HypothesisTest):
         found = []
         for limit in most.astype(int):
             groups = [sample(kind, size, generator) for kind in populations]
-            if private:
-                used = generator.permutation(k * size)[:limit]
-                found.append(group_signs(np.concatenate(groups)[used], places[used], k))
-            else:
-                found.append(stats.kruskal(*groups).pvalue)
+            used = generator.permutation(k * size)[:limit] if private else slice(None)
+            found.append(group_signs(np.concatenate(groups)[used], places[used], k))
         if not private:
-            return np.array(found)
-        signs = np.array(found) + drawn(self.unit.law, generator, counts.shape) * most[:, None]
-        real = self._statistic(signs, noisy, most)
-        return reference.pvalues(
-            real, self._null(generator, counts[0], float(np.median(most)), max(replicates, 2000))
-        )
+            h = 3 / (k * size * (k * size + 1.0)) * (np.array(found) ** 2 / size).sum(axis=1)
+            return np.asarray(stats.chi2.sf(h, k - 1))
+        noise = drawn(self.unit.law, generator, (replicates,)) * np.maximum(most - 1, 1.0)
+        real, p = np.abs(np.array(found)).sum(axis=1) + noise, np.empty(replicates)
+        for limit in np.unique(most):
+            simulated = self._null(generator, counts[0], float(limit), 2000)
+            p[most == limit] = reference.pvalues(real[most == limit], simulated)
+        return p
 
 
 def mann_whitney_test(
@@ -489,14 +479,14 @@ def kruskal_wallis_test(
 def compared(x: Reals, y: Reals) -> int:
     """The sum over all pairs of sign(x - y)."""
     ordered = np.sort(y)
-    below, most = (np.searchsorted(ordered, x, side=side) for side in ("left", "right"))  # type: ignore[call-overload]
+    below, most = (np.searchsorted(ordered, x, side=side) for side in ("left", "right"))
     return int((below + most - len(y)).sum())
 
 
 def signed_ranks(x: Reals) -> int:
     """The sum over all i <= j of sign(x_i + x_j)."""
     size = np.sort(np.abs(x))
-    below, most = (np.searchsorted(size, np.abs(x), side=side) for side in ("left", "right"))  # type: ignore[call-overload]
+    below, most = (np.searchsorted(size, np.abs(x), side=side) for side in ("left", "right"))
     return (
         int((np.sign(x).astype(np.int64) * (below + most + 1)).sum()) // 2
     )  # doubled midranks add up to even numbers
@@ -505,17 +495,17 @@ def signed_ranks(x: Reals) -> int:
 def group_signs(values: Reals, places: Ints, k: int) -> Ints:
     """For each group the sum over its rows and all rows of sign(z_i - z_j)."""
     ordered = np.sort(values)
-    below, most = (np.searchsorted(ordered, values, side=side) for side in ("left", "right"))  # type: ignore[call-overload]
+    below, most = (np.searchsorted(ordered, values, side=side) for side in ("left", "right"))
     signs = np.zeros(k, dtype=np.int64)
     np.add.at(signs, places, below + most - len(values))
     return signs
 
 
-def rows_part(guarantee: Guarantee, adjacency: Adjacency) -> Part | None:
+def rows_part(guarantee: Guarantee, adjacency: Adjacency, share: float = ROWS) -> Part | None:
     """Noise for numbers of rows, of which a record changes one."""
     if adjacency is REPLACE_ONE:
         return None
-    return part(guarantee, ROWS, Moved(1, 1.0), adjacency, whole=True)
+    return part(guarantee, share, Moved(1, 1.0), adjacency, whole=True)
 
 
 def limited(number: Ints, noise: Part | None) -> tuple[Reals, Ints]:
@@ -550,6 +540,11 @@ def signs_judged(test: Any, c: Reals, variance: Reals, moved: Reals) -> tuple[Re
     return t, one_or_two_sided(t, peak, np.full(len(t), np.inf), test.alternative)
 
 
+def normal_pvalues(t: Reals, alternative: str) -> Reals:
+    """Of a classical statistic without noise."""
+    return one_or_two_sided(t, np.zeros(len(t)), np.full(len(t), np.inf), alternative)
+
+
 def sample(population: Any, n: int, generator: Generator) -> Reals:
     """Simulated rows of a scipy.stats distribution."""
     if not hasattr(population, "rvs"):
@@ -557,11 +552,3 @@ def sample(population: Any, n: int, generator: Generator) -> Reals:
             f"a population is {checks.shown(population)}; it must be a distribution such as scipy.stats.norm(0.3, 1)."
         )
     return np.asarray(population.rvs(n, random_state=generator), dtype=np.float64)
-
-
-def _classical_u(x: Reals, y: Reals, alternative: str) -> float:
-    return float(stats.mannwhitneyu(x, y, alternative=alternative, method="asymptotic").pvalue)
-
-
-def _classical_signed(x: Reals, alternative: str) -> float:
-    return float(stats.wilcoxon(x, alternative=alternative, method="asymptotic").pvalue)

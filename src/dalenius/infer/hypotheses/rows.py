@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence, Sized
 from typing import Any
 
 import numpy as np
@@ -73,7 +73,7 @@ def _place(places: dict[Hashable, int], value: Any) -> int:
         return -1
 
 
-def same_length(first: Sequence[Any] | Reals, second: Sequence[Any] | Reals, what: str) -> None:
+def same_length(first: Sized, second: Sized, what: str) -> None:
     """Raise where two columns of the same rows are not."""
     if len(first) != len(second):
         raise InvalidParameter(

@@ -213,7 +213,10 @@ def _scores(score: Score, rows: Reals, theta: Reals, single: bool) -> Reals:
 
 
 def _root(score: Score, rows: Reals, start: Reals, single: bool, weights: Reals) -> Reals:
-    solution = root(lambda theta: weights @ _scores(score, rows, theta, single), start, tol=1e-13)
+    def mean(theta: Reals) -> Reals:
+        return np.asarray(weights @ _scores(score, rows, theta, single))
+
+    solution = root(mean, start, tol=1e-13)
     scores = _scores(score, rows, solution.x, single)
     if np.abs(weights @ scores).max() > CLOSE * max(float((weights @ np.abs(scores)).max()), 1e-300):
         raise InvalidParameter.of("start", "the mean score has no root near start; give another start.")

@@ -55,10 +55,10 @@ class LocalHuberLocation(LocalNoise):
         The scale of the noise.
     bounds
         What is public about the numbers; they are clipped to it. Wide bounds cost nothing but grid.
-    c
-        Where psi bends, in the units of the data.
     adjacency
         The neighbouring relation.
+    c
+        Where psi bends, in the units of the data.
 
     Examples
     --------

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from scipy.special import ndtri, stdtrit
 
 from dalenius.adaptive.ptr import ProposeTestRelease, Refusal
 from dalenius.calculus.guarantees import ApproxDP, Guarantee
@@ -148,14 +149,19 @@ class HuberLocation:
         if near < 4 * error:
             why = "the number of rows near the estimate drowns in its noise"
             return Result([name], [estimate], loss=self.loss, method=method, reason=why)
-        # The noise of the two numbers, as if one standard error of it were there against us.
-        sampling = (max(float(squares), 0.0) + error) * self.c**2 / (float(near) - error) ** 2
+        sampling = max(float(squares), error) * self.c**2 / float(near) ** 2
         total = sampling + 2 * noise.scale**2
         peaked = np.array(3 * (2 * noise.scale**2 / total) ** 2)
         bse = math.sqrt(total)
+        # What noise and sampling of the two numbers make of the variance, as degrees of freedom (Satterthwaite 1946).
+        uncertain = (
+            (error / max(float(squares), error)) ** 2 + (2 * error / float(near)) ** 2 + 3 / float(near)
+        )
+        freedom = 2 * (total / sampling) ** 2 / uncertain
 
         def limits(alpha: float) -> list[list[float]]:
-            reach = float(multiple(peaked, alpha)) * bse
+            wider = float(stdtrit(freedom, 1 - alpha / 2) / ndtri(1 - alpha / 2))
+            reach = wider * float(multiple(peaked, alpha)) * bse
             return [[estimate - reach, estimate + reach]]
 
         return Result([name], [estimate], loss=self.loss, method=method, limits=limits, bse=[bse])

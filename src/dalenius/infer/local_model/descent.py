@@ -14,6 +14,7 @@ from dalenius.calculus.guarantees import Guarantee
 from dalenius.calculus.loss import Loss
 from dalenius.core import checks
 from dalenius.core.arrays import Reals
+from dalenius.errors import InvalidParameter
 from dalenius.infer.local_model.law import accumulated_noise
 from dalenius.infer.local_model.people import People
 from dalenius.infer.promise import gaussian_mu
@@ -26,6 +27,8 @@ DESCENT, BEND, STEPS = 0.25, 0.2, 0.55
 """How mu^2 is divided."""
 USUAL = 0.6
 """Of the largest curvature: what is expected, where whether there is an interval must be known from public facts."""
+CLEAR = 6.0
+"""How many times its usual noise the usual curvature must be, so that almost always it is clear."""
 NEWTON = (0.12, 0.28, 0.6)
 """Of the steps: the squared mu of each."""
 
@@ -120,15 +123,24 @@ class LocalDescent:
         -------
         Result
             Coefficients in the units of the table, with intervals for the population's.
+
+        Raises
+        ------
+        InvalidParameter
+            If there are fewer than two people: their number is public.
         """
-        people = People(features, responses, self.standard, self.score)
         n = len(responses)
+        if n < 2:
+            raise InvalidParameter(f"{n} people were given; there must be at least two.")
+        people = People(features, responses, self.standard, self.score)
         theta = np.zeros(self.standard.size)
         for _ in range(self.rounds):
             theta = theta - self.step * people.scores(theta, self._mus["descent"]).mean(axis=0)
         bend = people.bend_message(self._mus["bend"])
         curvature = Curvature(people.bends(theta, self._mus["bend"]), bend.sigma / math.sqrt(2 * n))
-        inverse = curvature.inverse
+        reason = self._reason(curvature, n)
+        # Where the curvature is not to be trusted, three more steps of descent do less harm.
+        inverse = self.step * np.eye(len(theta)) if reason else curvature.inverse
         proposals, messages, places = np.zeros(len(theta)), np.zeros((n, len(theta))), []
         spent = 0.0
         for share, mu in zip(NEWTON, self._newton, strict=True):
@@ -141,7 +153,6 @@ class LocalDescent:
         noise = people.score_message(self.mu * math.sqrt(STEPS)).sigma
         covariance = self._covariance(messages, noise, curvature, theta, places)
         back, shift = self.standard.original()
-        reason = self._reason(curvature, n)
         notes = ("The privacy loss is of all messages of one person.",)
         if reason:
             return Result(
@@ -179,6 +190,6 @@ class LocalDescent:
         far = per_round * math.sqrt(accumulated_noise(usual, self.step, self.rounds)[0, 0])
         if far * self.standard.reach > self.straight / 2:
             return "the noise reaches beyond where scores are straight lines; ask more people, or for a larger mu."
-        if not curvature.clear:
+        if CLEAR * curvature.floor > usual[0, 0] or not curvature.clear:
             return "the curvature does not stand out of its noise; ask more people, or for a larger mu."
         return ""

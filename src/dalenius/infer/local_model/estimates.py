@@ -9,7 +9,6 @@ import numpy as np
 
 from dalenius.calculus.guarantees import Guarantee
 from dalenius.core import checks
-from dalenius.core.arrays import Reals
 from dalenius.errors import InvalidParameter
 from dalenius.infer.inputs import column, matrix, same_length
 from dalenius.infer.local_model.descent import LocalDescent
@@ -61,7 +60,6 @@ def local_location(x: Any, guarantee: Guarantee, *, bounds: tuple[float, float],
     (True, True)
     """
     values, name = column(x)
-    _people(values)
     low, high = checks.interval("bounds", bounds)
     size = checks.positive("scale", scale)
     away = (high - low) / 2 / size
@@ -210,8 +208,3 @@ def _standard(bounds: Any, columns: int, y_center: float, y_scale: float) -> Sta
     return Standard(
         ends.mean(axis=1), np.diff(ends, axis=1)[:, 0] / 4, 1.0, math.sqrt(columns + 1), y_center, y_scale
     )
-
-
-def _people(values: Reals) -> None:
-    if len(values) < 2:
-        raise InvalidParameter.of("x", "x must hold the numbers of at least two people.")

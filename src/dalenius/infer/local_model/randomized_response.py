@@ -48,8 +48,8 @@ def randomized_response(answers: Any, mechanism: RandomizedResponse, *, simultan
     >>> coin = dp.mechanisms.RandomizedResponse(epsilon=1.0)
     >>> said = np.repeat([0, 1], [600, 400])
     >>> fit = dp.infer.randomized_response(said, coin)
-    >>> fit.params.round(3), fit.conf_int().round(3)[1]
-    (array([0.716, 0.284]), array([0.218, 0.352]))
+    >>> fit.params.round(3), fit.conf_int().round(2)[1]
+    (array([0.716, 0.284]), array([0.22, 0.35]))
     """
     if not isinstance(mechanism, RandomizedResponse):
         raise InvalidParameter.of(

@@ -28,7 +28,7 @@ class Augmentation:
         self.theta = start
         self.rows = family.rows(start, n, rng)
         self.block = min(n, 16)
-        self._sum_up()
+        self.sums, self.totals = self._summed()
 
     def run(self, steps: int, warm_up: int) -> Reals:
         """Parameters (steps x chains x p), after so many steps that are thrown away and fit the size of blocks."""
@@ -58,7 +58,7 @@ class Augmentation:
             self._keep(yes, part, new, old, sums)
             density = np.where(yes, moved, density)
             kept, blocks = kept + float(yes.mean()), blocks + 1
-        self._sum_up()  # no rounding adds up over steps
+        self.sums, self.totals = self._summed()  # no rounding adds up over steps
         return kept / blocks
 
     def _keep(self, yes: Bools, part: slice, new: Array, old: Array, sums: Reals) -> None:
@@ -66,6 +66,7 @@ class Augmentation:
         self.rows[:, part] = np.where(yes.reshape(shape), new, old)
         self.sums = np.where(yes[:, None], sums, self.sums)
 
-    def _sum_up(self) -> None:
-        self.sums = self.family.contributions(self.rows).sum(axis=1)
-        self.totals = self.family.sufficient(self.rows).sum(axis=1)
+    def _summed(self) -> tuple[Reals, Reals]:
+        """Of the released statistics and of the sufficient ones."""
+        contributions, sufficient = self.family.contributions(self.rows), self.family.sufficient(self.rows)
+        return contributions.sum(axis=1), sufficient.sum(axis=1)

@@ -27,9 +27,9 @@ def bootstrap(
     """Intervals for the parameters of a model, from statistics that were released with noise.
 
     The estimate is the parameter whose simulated statistics, noise and bounds included, are on average the released
-    ones: so what clipping and noise do to a plug-in estimate is undone (the adaptive indirect estimator of Awan and
-    Wang 2024, "Optimal debiased inference on privatized data via indirect estimation and parametric bootstrap"). The
-    interval of a parameter holds the values at which the released statistics are not in the outer tails of what the
+    ones: so what clipping and noise do to a plug-in estimate is undone (the adaptive indirect estimator of Wang, Chang
+    and Awan 2025, "Optimal debiased inference on privatized data via indirect estimation and parametric bootstrap").
+    The interval of a parameter holds the values at which the released statistics are not in the outer tails of what the
     bootstrap simulates (Ferrando, Wang and Sheldon 2022, "Parametric bootstrap for differentially private confidence
     intervals"; inverted as by Garthwaite and Buckland 1992, along the least favourable curve of Efron 1987 where there
     are other parameters). Pure post-processing: it costs nothing. Right for large n; for few rows see `repro_samples`.

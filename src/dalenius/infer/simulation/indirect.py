@@ -13,7 +13,7 @@ STEPS = 30
 
 
 def indirect_estimate(released: Reals, moments: Moments) -> Local:
-    """The adaptive indirect estimator (Awan and Wang 2024): distances are weighted by the covariance where they are.
+    """The adaptive indirect estimator (Wang, Chang and Awan 2025): distances are weighted by the covariance there.
 
     What bounds do to the statistics, they do to the simulated ones as well, so that the estimate is free of it. From
     the best of several places, by Gauss-Newton steps, each halved until it is an improvement.

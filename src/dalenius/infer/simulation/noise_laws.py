@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from scipy.special import ndtri
@@ -125,7 +126,7 @@ class DiscreteGaussianLaw(GaussianLaw):
         return float((chance * k**2).sum() / chance.sum())
 
 
-LAWS = {
+LAWS: dict[type[Mechanism], Callable[[Any], NoiseLaw]] = {
     Gaussian: lambda m: GaussianLaw(m.sigma),
     Laplace: lambda m: LaplaceLaw(m.scale),
     Geometric: lambda m: GeometricLaw(m.scale),
@@ -152,7 +153,7 @@ def release_loss(mechanism: object) -> Loss:
 
 
 def _listed(mechanism: object) -> list[Mechanism]:
-    given = (
+    given: list[Any] = (
         list(mechanism) if isinstance(mechanism, Sequence) and not isinstance(mechanism, str) else [mechanism]
     )
     if not given or not all(isinstance(each, Mechanism) for each in given):

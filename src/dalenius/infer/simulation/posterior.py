@@ -16,7 +16,10 @@ from dalenius.infer.simulation.gibbs import SufficientStatisticsGibbs
 from dalenius.infer.simulation.models.family import Family
 from dalenius.infer.simulation.released import Release, generator
 
-METHODS = {"augmentation": Augmentation, "normal sums": SufficientStatisticsGibbs}
+METHODS: dict[str, type[Augmentation] | type[SufficientStatisticsGibbs]] = {
+    "augmentation": Augmentation,
+    "normal sums": SufficientStatisticsGibbs,
+}
 LEAD = 200
 """Steps of the fast sampler before the first one."""
 LEAST_EFFECTIVE = 400

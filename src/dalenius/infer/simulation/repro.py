@@ -132,7 +132,7 @@ def repro_test(
     n
         The number of rows, public.
     replicates
-        The number of simulated releases; p-values are multiples of 1 / (replicates + 1).
+        The number of simulated releases; p-values are multiples of 1 / (replicates + 1), or of twice that.
     seed
         For the simulation, which then can be repeated.
 
@@ -151,14 +151,12 @@ def repro_test(
     >>> import dalenius as dp
     >>> noise = dp.mechanisms.Gaussian(sensitivity=1, sigma=5.0, adjacency=dp.REPLACE_ONE)
     >>> dp.infer.repro_test(290.3, noise, dp.infer.models.Bernoulli(), {"share": 0.5}, n=1000)
-    0.001
+    0.002
     """
     ranks = _Ranks.of(released, mechanism, model, n, replicates, seed)
-    if (
-        not isinstance(null, Mapping)
-        or not set(null) <= set(model.names)
-        or len(null) not in (1, len(model.names))
-    ):
+    given: object = null
+    named = isinstance(given, Mapping) and set(given) <= set(model.names)
+    if not named or len(null) not in (1, len(model.names)):
         raise InvalidParameter.of(
             "null", f"null must give a value to one of {', '.join(model.names)}, or to all of them, by name."
         )

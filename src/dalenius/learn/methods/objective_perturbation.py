@@ -148,7 +148,8 @@ def close_minimum(objective: Objective, tolerance: float) -> Reals:
     """A point within `tolerance`/ridge of the minimum (as where the gradient is shorter than that); else zeros.
 
     A quarter of the tolerance is left for what rounding does to the noise and to the gradient. Nothing is decided by
-    the number of rows.
+    the number of rows. Zeros would tell one row from none, if they came; no data are known for which they do: where
+    Newton's steps miss the minimum, larger ridges lead to it (`minimise.continued`).
     """
     try:
         theta, left = minimiser(objective, 0.5 * tolerance)

@@ -7,9 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dalenius.adaptive.regression.local_output_perturbation import LEAST_RIDGE
 from dalenius.calculus.guarantees import Guarantee
 from dalenius.calculus.loss import Loss
 from dalenius.calculus.pairs.pair import Reals
+from dalenius.errors import CannotMeet
 from dalenius.learn.data.rows import Records
 from dalenius.learn.methods.objective_perturbation import close_minimum
 from dalenius.learn.numerics.minimise import Objective
@@ -45,6 +47,11 @@ class OutputPerturbation:
         else:
             noise = KNorm.calibrated(pure, sensitivity=1.0).scale * (1 + 1e-12)
         ridge = RIDGE * smoothness * math.sqrt(noise)
+        if not ridge >= LEAST_RIDGE * smoothness:
+            raise CannotMeet(
+                f"{guarantee} needs so little noise that the ridge would be too small to find a minimiser; ask for a "
+                "stronger promise."
+            )
         moved = gradient_bound * (1 + 2 * TOLERANCE) / ridge
         if pure is None:
             return cls(ridge, gradient_bound, Gaussian(sensitivity=moved, sigma=moved * noise))
@@ -55,7 +62,7 @@ class OutputPerturbation:
         return self.mechanism.loss
 
     def fit(self, records: Records, curve: Curve) -> Reals:
-        """theta, noise included; noise alone where the solver fails (it should not)."""
+        """theta, noise included."""
         objective = Objective(records, curve, self.ridge, np.zeros(records.size))
         theta = close_minimum(objective, TOLERANCE * self.gradient_bound)
         return np.asarray(self.mechanism.release(theta))

@@ -6,14 +6,15 @@ rounding keeps that from becoming small (many rows), by the gradient and the Hes
 
 Many rows are minimised quickly, from the minimum and the Hessian of a part of them, one pass over the rows per step and
 nothing kept per row; where that fails, and for few rows, carefully: Newton directions with a line search along the
-scores, two passes per step and a few numbers per row.
+scores, two passes per step and a few numbers per row; and where that fails too, by way of larger ridges.
 """
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -35,6 +36,9 @@ SKETCH = 50
 MOST_COLUMNS = 2000
 """Beyond this many a Hessian is too large to factor: conjugate gradients instead."""
 MOST_STEPS = 400
+FASTER = 4.0
+"""From one ridge to the next, where the minimum is found by way of larger ones; a power of two, so that division ends
+exactly where multiplication began."""
 
 
 @dataclass
@@ -159,7 +163,27 @@ def minimiser(objective: Objective, tolerance: float) -> tuple[Reals, float]:
     theta, norm = quick(objective, tolerance)
     if norm < np.inf:
         theta, norm = polished(objective, tolerance, theta)
-    return (theta, norm) if norm <= tolerance else careful(objective, tolerance, theta)
+    if norm > tolerance:
+        with contextlib.suppress(
+            np.linalg.LinAlgError
+        ):  # a Hessian that rounding made singular, far from the minimum
+            theta, norm = careful(objective, tolerance, theta)
+    return (theta, norm) if norm <= tolerance else continued(objective, tolerance)
+
+
+def continued(objective: Objective, tolerance: float) -> tuple[Reals, float]:
+    """From a ridge that outweighs the rows to the one asked for, each minimum the start of the next.
+
+    Where a small ridge leaves the objective next to flat (the straight parts of a hinge), Newton's directions lead far
+    away and back. From the minimum of four times the ridge they do not.
+    """
+    theta, ridge = np.zeros(len(objective.noise)), objective.ridge
+    while ridge < objective.curve.sharpest * len(objective.records):
+        ridge *= FASTER
+    while ridge > objective.ridge:
+        theta, _ = careful(replace(objective, ridge=ridge), 0.1 * tolerance, theta)
+        ridge /= FASTER
+    return careful(objective, tolerance, theta)
 
 
 def polished(objective: Objective, tolerance: float, theta: Reals) -> tuple[Reals, float]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from dalenius.core.checks import count, positive, shown
 from dalenius.errors import InvalidParameter
@@ -140,6 +140,8 @@ def quantiles(
     return Quantiles.of(column, bounds, nulls, levels=made, bins=count("the number of bins", bins, 2))
 
 
+Way = Literal["rank", "smooth", "propose"]
+
 WAYS: Mapping[str, type[OneQuantile]] = {
     kind.way: kind for kind in (AdaptiveQuantile, SmoothQuantile, ProposedQuantile)
 }
@@ -198,7 +200,7 @@ def quantile(
     *,
     nulls: Nulls | None = None,
     bins: int = QUANTILE_BINS,
-    adaptive: bool | str = False,
+    adaptive: bool | Way = False,
     sensitivity: float | None = None,
 ) -> Quantiles | OneQuantile:
     """One quantile of a column.
@@ -255,7 +257,7 @@ def median(
     *,
     nulls: Nulls | None = None,
     bins: int = QUANTILE_BINS,
-    adaptive: bool | str = False,
+    adaptive: bool | Way = False,
     sensitivity: float | None = None,
 ) -> Quantiles | OneQuantile:
     """The median of a column.

@@ -108,7 +108,7 @@ def smooth_noise(
         ) from None
     loss = made.loss
     if isinstance(made, SmoothGaussian):
-        loss = losses.gaussian(1 / made.mu(delta), adjacency=adjacency) + losses.approx(0.0, delta, adjacency)
+        loss = losses.gdp(made.mu(delta), adjacency) + losses.approx(0.0, delta, adjacency)
     shape = float(getattr(made, "shape", getattr(made, "df", 0.0)))
     law = SecretSpread(math.nan, _NAMES[type(made)], made.beta, made.scale, shape)
     return PerGroup(measure, made, moved, law, joint=loss * moved.groups)

@@ -232,6 +232,8 @@ class Answer:
         names = [column.name for column in self.columns]
         ranks = [name for name in names if f"{name}_off" in names]
         off = "".join(f" {name}_off: how many rows the rank of {name} may be off." for name in ranks)
+        if any(f"{name}_outcome" in names for name in names):
+            off += " refused: the data do not bear the proposal, or do so barely."
         return f"{100 * self.wanted.confidence:g} % intervals ({kind}) cover the {what}; {cost}{off}"
 
 

@@ -12,6 +12,7 @@ from dalenius.core import checks
 from dalenius.core.arrays import Array, Reals
 from dalenius.errors import InvalidParameter
 from dalenius.infer.simulation.models.family import Family
+from dalenius.infer.simulation.models.priors import positive_pair
 
 
 @dataclass(frozen=True)
@@ -50,6 +51,7 @@ class LinearRegression(Family):
         bounds = tuple(checks.interval("bounds", pair) for pair in self.bounds)
         names = ("intercept", *(f"x{k + 1}" for k in range(len(bounds) - 1)), "sd")
         object.__setattr__(self, "bounds", bounds)
+        object.__setattr__(self, "prior_rows", positive_pair("prior_rows", self.prior_rows))
         object.__setattr__(self, "names", names)
 
     @property

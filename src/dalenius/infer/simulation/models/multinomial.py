@@ -48,8 +48,8 @@ class Multinomial(Model, Family):
 
     k: int
     prior_counts: tuple[float, ...] | None = None
-    names: tuple[str, ...] = field(init=False)  # type: ignore[misc]
-    space: Space = field(init=False)  # type: ignore[misc]
+    names: tuple[str, ...] = field(init=False)
+    space: Space = field(init=False)
 
     def __post_init__(self) -> None:
         k = checks.count("k", self.k, least=2)
@@ -75,10 +75,10 @@ class Multinomial(Model, Family):
 
     def rows(self, theta: Reals, size: int, rng: np.random.Generator) -> Array:
         below = np.cumsum(theta, axis=1)[:, None, :-1]
-        return (rng.random((len(theta), size))[..., None] >= below).sum(axis=2)
+        return np.asarray((rng.random((len(theta), size))[..., None] >= below).sum(axis=2))
 
     def contributions(self, rows: Array) -> Reals:
-        return (rows[..., None] == np.arange(self.k)).astype(float)
+        return np.asarray(rows[..., None] == np.arange(self.k), dtype=float)
 
     sufficient = contributions
 

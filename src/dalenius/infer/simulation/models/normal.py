@@ -12,6 +12,7 @@ from dalenius.core.arrays import Array, Reals
 from dalenius.errors import InvalidParameter
 from dalenius.infer.simulation.model import Model, Space
 from dalenius.infer.simulation.models.family import Family
+from dalenius.infer.simulation.models.priors import positive_pair
 
 APART = 100.0
 """Between one data set's sorted numbers and the next one's, so that all are searched at once."""
@@ -71,6 +72,7 @@ class Normal(Model, Family):
         if len(given) != len(names):
             raise InvalidParameter.of("space", f"space must have {len(names)} pairs (lowest, highest).")
         object.__setattr__(self, "bounds", (low, high))
+        object.__setattr__(self, "prior_rows", positive_pair("prior_rows", self.prior_rows))
         object.__setattr__(self, "names", names)
         object.__setattr__(self, "space", tuple(checks.interval("space", pair) for pair in given))
         if self.sd is None and not self.space[1][0] > 0:  # type: ignore[index]
@@ -123,7 +125,8 @@ class Normal(Model, Family):
         (m, v), (k, df) = self._centre, self.prior_rows
         mean = (k * m + totals[:, 0]) / (k + n)
         if self.sd is not None:
-            return (mean + self.sd / np.sqrt(k + n) * rng.standard_normal(len(mean)))[:, None]
+            drawn = mean + self.sd / np.sqrt(k + n) * rng.standard_normal(len(mean))
+            return np.asarray(drawn)[:, None]
         squares = df * v + totals[:, 1] + k * m**2 - (k + n) * mean**2
         variance = np.maximum(squares, 1e-12 * v) / rng.chisquare(df + n, len(mean))
         return np.column_stack(

@@ -40,7 +40,7 @@ class Poisson(Model, Family):
     prior_gamma: tuple[float, float] = (1.0, 0.1)
     largest_rate: float | None = None
     names: ClassVar[tuple[str, ...]] = ("rate",)  # type: ignore[misc]
-    space: Space = field(init=False)  # type: ignore[misc]
+    space: Space = field(init=False)
 
     def __post_init__(self) -> None:
         upper = checks.count("upper", self.upper, least=1)
@@ -60,7 +60,8 @@ class Poisson(Model, Family):
         length = next_fast_len(self.upper * n + 1, real=True)
         law = irfft(rfft(np.append(chance, max(1 - chance.sum(), 0.0)), length) ** n, length)
         below = np.cumsum(np.maximum(law, 0.0))
-        return np.searchsorted(below, seeds * below[-1]).clip(0, self.upper * n)[:, None].astype(float)
+        places = np.searchsorted(below, seeds * below[-1]).clip(0, self.upper * n)
+        return np.asarray(places, dtype=float)[:, None]
 
     def prior(self, rng: np.random.Generator, chains: int) -> Reals:
         shape, rate = self.prior_gamma

@@ -1,0 +1,54 @@
+"""The text that a result is kept as reads for ever."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import dalenius as dp
+from dalenius.errors import InvalidParameter
+
+GOLDEN = Path(__file__).parents[1] / "golden" / "test_result_1.json"
+
+
+def made() -> dp.infer.TestResult:
+    return dp.infer.TestResult(
+        "chi-square test of independence",
+        "the 2 rows and 2 columns are independent",
+        3.25,
+        0.0714,
+        loss=dp.losses.gaussian(sigma=2.0, adjacency=dp.REPLACE_ONE),
+        released={"counts": [[1.5, -2.0], [0.1, 7.0]]},
+        estimates={"rows": 7.0},
+        notes=["A note."],
+    )
+
+
+def test_golden() -> None:
+    assert made().to_json() == GOLDEN.read_text().strip()
+    found = dp.infer.TestResult.from_json(GOLDEN.read_text())
+    assert found.to_json() == made().to_json()
+    assert not found.rejects(0.05)
+    assert found.rejects(0.1)
+    assert found.released["counts"].shape == (2, 2)
+
+
+def test_what_is_no_result() -> None:
+    text = GOLDEN.read_text()
+    for wrong in (
+        text.replace('"version":1', '"version":2'),
+        text.replace('"p":"0.0714"', '"p":"1.2"'),
+        "{}",
+    ):
+        with pytest.raises(InvalidParameter):
+            dp.infer.TestResult.from_json(wrong)
+
+
+def test_summary() -> None:
+    lines = made().summary()
+    assert "0.0714" in lines
+    assert "0.5-GDP" in lines
+    assert "- A note." in lines
+    free = dp.infer.TestResult("t", "h", 1.0, 0.5)
+    assert "paid for where the numbers were released" in repr(free)
