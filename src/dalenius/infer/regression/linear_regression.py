@@ -30,7 +30,7 @@ from dalenius.infer.scores.noisy_sums import NoisySums, noisy_counts
 from dalenius.infer.scores.sandwich import Fit
 from dalenius.infer.scores.score import CurveScore
 from dalenius.infer.scores.source import Source, Standard
-from dalenius.infer.scores.standardise import standardise
+from dalenius.infer.scores.standardise import looks, standardise
 from dalenius.sums.curves import Huber, PseudoHuber
 
 Numbers = float | Sequence[float] | Reals
@@ -84,11 +84,8 @@ class LinearRegression:
     def __post_init__(self) -> None:
         checked_guarantee(self.guarantee)
         checked_adjacency(self.adjacency)
-        for name, value, known in (("loss", self.loss_name, CURVES), ("method", self.method, METHODS)):
-            if not isinstance(value, str) or value not in known:
-                raise InvalidParameter.of(
-                    name, f"{name} is {checks.shown(value)}; it must be one of {', '.join(known)}."
-                )
+        checks.one_of("loss", self.loss_name, *CURVES)
+        checks.one_of("method", self.method, *METHODS)
         for name in ("knee", "scale", "y_scale"):
             if getattr(self, name) is not None:
                 object.__setattr__(self, name, checks.positive(name, getattr(self, name)))
@@ -103,12 +100,7 @@ class LinearRegression:
         if self.y_bounds is not None:
             object.__setattr__(self, "y_bounds", checks.interval("y_bounds", self.y_bounds))
         if self.bounds is not None:
-            if isinstance(self.bounds, str) or not isinstance(self.bounds, Sequence | np.ndarray):
-                raise InvalidParameter.of(
-                    "bounds", "bounds must be a list of (lowest, highest), one for each column."
-                )
-            pairs = tuple(checks.interval(f"bounds[{j}]", pair) for j, pair in enumerate(self.bounds))
-            object.__setattr__(self, "bounds", pairs)
+            object.__setattr__(self, "bounds", _intervals(self.bounds))
 
     @cached_property
     def mu(self) -> float:
@@ -210,25 +202,29 @@ class Fitting:
         private = ([] if x_scale is not None else list(range(source.columns))) + (
             [] if model.y_scale is not None else [source.columns]
         )
+        self._limits: list[tuple[float, float] | None] = (
+            [None] * source.columns if model.bounds is None else list(model.bounds)
+        )
+        self._limits.append(model.y_bounds)
         self.plan = plan(
             self.count,
             self.mu,
             self.size,
             self.adjacency,
             columns=len(private),
+            looks=looks([self._limits[j] for j in private]),
             scale_known=model.scale is not None,
         )
         self.standard = self._standard(x_center, x_scale, private)
 
     def _standard(self, x_center: Reals | None, x_scale: Reals | None, private: list[int]) -> Standard:
         model, columns = self.model, self.source.columns
-        limits = [*(model.bounds or [None] * columns), model.y_bounds]
         pairs = dict[int, tuple[float, float]]()
         if private:
             found = standardise(
                 self.source,
                 private,
-                [limits[j] for j in private],
+                [self._limits[j] for j in private],
                 self._share(self.plan.standardise),
                 self.adjacency,
             )
@@ -293,14 +289,26 @@ def fitting(model: LinearRegression, source: Source, rows: int | None = None) ->
     return Fitting(model, source, x_center, x_scale, rows)
 
 
-def _one_each(name: str, values: Numbers, columns: int, check: Any) -> Reals:
+def _one_each(name: str, values: object, columns: int, check: checks.Check) -> Reals:
     """One number for each column, from one for all or from a list."""
-    if isinstance(values, str) or (np.ndim(values) and len(values) != columns):  # type: ignore[arg-type]
+    each = (
+        list(values)
+        if isinstance(values, list | tuple | np.ndarray) and np.ndim(values)
+        else [values] * columns
+    )
+    if len(each) != columns:
         raise InvalidParameter.of(
             name, f"{name} must be one number, or one for each of the {columns} columns."
         )
-    each = [values] * columns if not np.ndim(values) else list(values)  # type: ignore[arg-type]
     return np.array([check(name, value) for value in each], dtype=float)
+
+
+def _intervals(values: object) -> tuple[tuple[float, float], ...]:
+    if not isinstance(values, list | tuple | np.ndarray):
+        raise InvalidParameter.of(
+            "bounds", "bounds must be a list of (lowest, highest), one for each column."
+        )
+    return tuple(checks.interval(f"bounds[{j}]", pair) for j, pair in enumerate(values))
 
 
 def linear_regression(

@@ -39,16 +39,17 @@ def plan(
     adjacency: Adjacency,
     *,
     columns: int,
+    looks: int,
     scale_known: bool,
 ) -> Plan:
-    """Shares for `size` coefficients from `count` rows, of which `columns` columns have to be standardised.
+    """Shares for `size` coefficients from `count` rows, of which `columns` columns are standardised in `looks` looks.
 
     Counts need so much that their noise is a small part of the number of rows, curvature so much that its least
     eigenvalue stands out of the noise, and what is left goes to the steps, where it shortens intervals.
     """
     double = 1.0 if adjacency is ADD_REMOVE else 2.0
     power = max(count, 1.0) * mu
-    columns_share = min(0.2, double * columns * (25 / power) ** 2) if columns else 0.0
+    columns_share = min(0.2, max(double / 2 * looks * columns * (30 / power) ** 2, 0.03)) if columns else 0.0
     counts_share = min(0.15, max(double / 2 * (25 / power) ** 2, 0.004))
     left = 1 - columns_share - counts_share * (1 if scale_known else 2)
     # sd (sqrt(p) + 1)/(TYPICAL n) of a curvature released with all that is left
