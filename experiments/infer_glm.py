@@ -285,7 +285,7 @@ def section(
 
 
 def main(here: Path, data: Path | None, seeds: int) -> None:
-    """Write INFER_GLM.md."""
+    """Write INFER_GLM.md, as far as it goes after each section."""
     kept = Kept(here / "parts" / "infer_glm.json")
     asked = [
         (LOGISTIC, COLUMNS, 100 * seeds),
@@ -299,7 +299,7 @@ def main(here: Path, data: Path | None, seeds: int) -> None:
         text, words = section(kept, family, columns, replicates, cells)
         sections.append(text)
         verdicts += words
-    head = HEAD.format(
-        noisy=NOISY, judged=len(verdicts), low=verdicts.count("low"), high=verdicts.count("high")
-    )
-    (here / "INFER_GLM.md").write_text("\n".join([head, *sections]))
+        head = HEAD.format(
+            noisy=NOISY, judged=len(verdicts), low=verdicts.count("low"), high=verdicts.count("high")
+        )
+        (here / "INFER_GLM.md").write_text("\n".join([head, *sections]))
