@@ -329,8 +329,9 @@ def run(keep: Path, share: float) -> dict[str, Cell]:
 
 HEAD = """# Estimates with intervals: coverage, width, efficiency
 
-Written by `python -m experiments infer_estimates`: {replicates} simulated data sets a cell ({quantiles} for quantiles,
-{moments} for means by a moment), each drawn anew, with the same random numbers in every run. Promises are GDP(mu),
+Written by `python -m experiments infer_estimates`: {replicates} simulated data sets a cell (at least {quantiles} for
+quantiles, {moments} for means by a moment; all of them, by `--seeds 20`, are 2 000, 1 000 and 500), each drawn anew.
+One standard error of a coverage of 95 % is 1.0 for 500 data sets, 2.2 for 100 and 3.4 for 40. Promises are GDP(mu),
 whole. A cell is
 
     coverage of the 95 % interval in % (of one that ignores the noise) · width · efficiency
@@ -377,8 +378,8 @@ def page(cells: dict[str, Cell], share: float) -> str:
     coverages = [100 * cell.coverage for cell in cells.values()]
     head = HEAD.format(
         replicates=round(REPLICATES * share),
-        quantiles=round(1000 * share),
-        moments=round(FEWER * share),
+        quantiles=min(cell.number for name, cell in cells.items() if name.startswith("quantile")),
+        moments=min(cell.number for cell in cells.values()),
         noisy=NOISY,
         cells=len(cells),
         failed=sum(map(bool, verdicts)),
