@@ -215,7 +215,7 @@ def work(replicates: int) -> list[tuple[str, Callable[[], dict[str, Any]]]]:
     for known in (True, False):
         for n in PUBLISHED_ROWS:
             add(f"ours {known} {n}", n, ours, n, known)
-    for private, n, size, mu, law in product((False, True), ROWS, SIZES, MUS, LAWS):
+    for n, private, size, mu, law in product(ROWS, (False, True), SIZES, MUS, LAWS):
         if not private or law == "normal":
             add(f"cell {n} {size} {mu:g} {law} {private}", n, cell, n, size, mu, law, private=private)
     return some
