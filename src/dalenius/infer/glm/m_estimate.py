@@ -13,13 +13,13 @@ from dalenius.core.adjacency import ADD_REMOVE, Adjacency
 from dalenius.core.arrays import Reals
 from dalenius.errors import InvalidParameter
 from dalenius.infer import inputs
-from dalenius.infer.glm.far_steps import FarSteps
 from dalenius.infer.glm.responses import checked_classes, class_codes
 from dalenius.infer.glm.settings import GeneralizedLinearModel, Numbers
 from dalenius.infer.glm.tabulated_score import (
     NAMED,
     PREDICTORS,
     RESIDUALS,
+    Majorised,
     OutcomeScore,
     ResidualScore,
     Table,
@@ -73,7 +73,6 @@ class MEstimate(GeneralizedLinearModel):
     y_bounds: tuple[float, float] | None = None
     word = "M-estimate"
     shifted = True
-    steps = FarSteps(scores=(0.03, 0.04, 0.06), bends=(0.04, 0.03, 0.04))
 
     def __post_init__(self) -> None:
         if not callable(self.slope) and not checks.is_one_of(self.slope, *NAMED):
@@ -119,7 +118,7 @@ class MEstimate(GeneralizedLinearModel):
 
     def far_score(self, standard: Standard) -> Score:
         """In units of the responses: in smaller ones nearly all rows would be on its straight parts."""
-        return self.score
+        return Majorised(self.score.table) if isinstance(self.score, ResidualScore) else self.score
 
     @property
     def response_unit(self) -> tuple[float, float] | None:

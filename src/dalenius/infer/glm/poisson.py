@@ -15,7 +15,6 @@ from dalenius.core.adjacency import ADD_REMOVE, Adjacency
 from dalenius.core.arrays import Reals
 from dalenius.errors import InvalidParameter
 from dalenius.infer import inputs
-from dalenius.infer.glm.far_steps import FarSteps
 from dalenius.infer.glm.poisson_score import CutPoisson
 from dalenius.infer.glm.settings import GeneralizedLinearModel, Numbers
 from dalenius.infer.result import Result
@@ -56,7 +55,6 @@ class PoissonRegression(GeneralizedLinearModel):
     most: int
     word = "Poisson regression"
     stands_out, nearest = 2.5, 0.3
-    steps = FarSteps(scores=(0.03, 0.04, 0.06), bends=(0.04, 0.03, 0.04))
 
     def __post_init__(self) -> None:
         most = checks.count("most", self.most, least=1)

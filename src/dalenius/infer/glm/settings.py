@@ -26,15 +26,21 @@ from dalenius.infer.result import Result
 from dalenius.infer.scores.array_source import ArraySource
 from dalenius.infer.scores.averaged_newton import Shares, averaged_newton
 from dalenius.infer.scores.noisy_sums import NoisySums, noisy_counts
+from dalenius.infer.scores.sandwich import Fit
 from dalenius.infer.scores.score import Score
 from dalenius.infer.scores.source import Source, Standard
-from dalenius.infer.scores.standardise import standardise
+from dalenius.infer.scores.standardise import looks, standardise
 
 Numbers = float | Sequence[float] | Reals
 COUNT_SHARE = 0.01
 """Of mu^2, for the number of rows where that is not public."""
-LOOKS = 60.0
-"""Counts for centres and scales get so much that their noise is sqrt(2)/60 of the number of rows, if they can."""
+MANY_STEPS = FarSteps()
+FEW_STEPS = FarSteps(scores=(0.03, 0.05, 0.08), bends=(0.04, 0.02, 0.03))
+"""Where noise is larger than what a fourth step would mend."""
+BLURRED = 0.2
+"""So much noise in a coordinate, in standardised ones, after the last of many steps, and few are better."""
+LOOKS, LEAST_LOOKS, MOST_LOOKS = 30.0, 0.03, 0.2
+"""Counts for centres and scales get so much that their noise is 1/30 of the number of rows, within these shares."""
 WEIGHTED = 0.55
 """About what weights leave of the curvature in standardised coordinates: a guess, for planning alone."""
 LEAST_BEND, MOST_BEND, SQUARE = 0.12, 0.4, 0.12
@@ -44,6 +50,12 @@ PLENTY = 32 / 9
 TOO_FEW = (
     "too few rows for this promise and so many coefficients, as can be said beforehand; use more rows, fewer columns "
     "or a weaker promise, or name public centres and scales (x_center=, x_scale=)."
+)
+BENT = 2.5
+"""How many errors the squared length of the last steps may be."""
+NOT_THERE = (
+    "the steps did not arrive: the estimate was still moving, as it does where the features tell the outcomes apart "
+    "(nearly) without fail and there is no finite estimate, or where scales are far off."
 )
 NOT_CLEAR = (
     "the released curvature does not stand out of its noise, because columns nearly depend on each other, an outcome "
@@ -70,7 +82,6 @@ class GeneralizedLinearModel(ABC):
     """How much noise the last steps may start with, in standardised coordinates, before the loss bends too much."""
     shifted: ClassVar[bool] = False
     """Whether responses are brought to their centre and scale, too."""
-    steps: ClassVar[FarSteps] = FarSteps()
 
     def __post_init__(self) -> None:
         checked_guarantee(self.guarantee)
@@ -209,11 +220,15 @@ class GeneralizedLinearModel(ABC):
         start = self.start(standard.size, center)
         expected = WEIGHTED * count * self.typical_curvature(score, center)
         far = self.far_score(standard)
-        blurred = sums.score_sd(far, mu * math.sqrt(self.steps.scores[-1])) / (
-            WEIGHTED * count * self.typical_curvature(far, center)
-        )
-        near = self.steps.taken(sums, far, start, mu * math.sqrt(self.steps.share))
-        mu *= math.sqrt(1 - self.steps.share)
+        usual = WEIGHTED * count * self.typical_curvature(far, center)
+
+        def blurred(steps: FarSteps) -> float:
+            return sums.score_sd(far, mu * math.sqrt(steps.scores[-1])) / usual
+
+        steps = MANY_STEPS if blurred(MANY_STEPS) < BLURRED else FEW_STEPS
+        vague = blurred(steps) > self.nearest
+        near = steps.taken(sums, far, start, mu * math.sqrt(steps.share))
+        mu *= math.sqrt(1 - steps.share)
         least = (self.stands_out * 2 * math.sqrt(size) * sums.bend_sd(score, mu) / expected) ** 2
         bend = min(MOST_BEND, max(PLENTY * least, LEAST_BEND))
         main = Shares(bend, 1 - bend - SQUARE, SQUARE)
@@ -222,10 +237,12 @@ class GeneralizedLinearModel(ABC):
         back = np.kron(np.eye(score.outcomes), back).astype(np.float64)
         params, covariance, degrees = fit.of(back)
         reason = ""
-        if least > MOST_BEND or blurred > self.nearest:
+        if least > MOST_BEND or vague:
             reason = TOO_FEW
-        elif not fit.clear:
+        elif not fit.law.curvature.clear:
             reason = NOT_CLEAR
+        elif not arrived(near, fit):
+            reason = NOT_THERE
         return Result(
             self.labels([*names, "const"] if self.intercept else list(names)),
             params + np.tile(shift, score.outcomes),
@@ -261,7 +278,8 @@ class GeneralizedLinearModel(ABC):
         left = mu
         if private:
             double = 1.0 if self.adjacency is ADD_REMOVE else 2.0
-            share = min(0.2, double * len(private) * (LOOKS / (max(count, 1.0) * mu)) ** 2)
+            needed = double / 2 * looks(limits) * len(private) * (LOOKS / (max(count, 1.0) * mu)) ** 2
+            share = min(MOST_LOOKS, max(needed, LEAST_LOOKS))
             found = standardise(source, private, limits, mu * math.sqrt(share), self.adjacency)
             left = mu * math.sqrt(1 - share)
         center, unit = self.response_unit or found[-1]
@@ -276,6 +294,16 @@ class GeneralizedLinearModel(ABC):
             unit if self.shifted else 1.0,
         )
         return standard, center, left
+
+
+def arrived(near: Reals, fit: Fit) -> bool:
+    """Whether the last steps were so short that what the loss bends along them is small beside the error.
+
+    Along a step of length d the curvature changes by a factor e^d at most, and averaged steps from a start at distance
+    d are off by about d^2/5.
+    """
+    moved = float(np.sum((fit.theta - near) ** 2))
+    return moved <= BENT * math.sqrt(float(np.trace(fit.law.covariance)))
 
 
 def one_each(name: str, values: Any, columns: int, check: Any) -> Reals:

@@ -30,7 +30,7 @@ from dalenius.infer.scores.noisy_sums import NoisySums, noisy_counts
 from dalenius.infer.scores.sandwich import Fit
 from dalenius.infer.scores.score import CurveScore
 from dalenius.infer.scores.source import Source, Standard
-from dalenius.infer.scores.standardise import standardise
+from dalenius.infer.scores.standardise import looks, standardise
 from dalenius.sums.curves import Huber, PseudoHuber
 
 Numbers = float | Sequence[float] | Reals
@@ -48,11 +48,40 @@ NOT_CLEAR = (
     "no interval: the released curvature does not stand out of its noise, because columns nearly depend on each other "
     "or their scales are far off; use fewer columns or name better x_center= and x_scale=."
 )
+NOT_SETTLED = (
+    "no interval: the last step was longer than its noise, so the estimate is still on its way, because the errors are "
+    "tiny beside the responses; use more rows or a weaker promise, or name a public y_center= and y_scale= (or scale=)."
+)
 
 
 @dataclass(frozen=True, kw_only=True)
 class LinearRegression:
     """The settings of `linear_regression`, its cost, and its release; see there.
+
+    Parameters
+    ----------
+    guarantee
+        The promise: GDP, ZCDP, ApproxDP or RDP.
+    adjacency
+        `ADD_REMOVE`, or `REPLACE_ONE` with a public number of rows.
+    intercept
+        Whether to add a constant.
+    loss_name
+        "huber" or "pseudo_huber".
+    method
+        "averaged_newton", "descent", "newton" or "damped_newton".
+    knee
+        Where the loss becomes a straight line, in standard deviations of the errors.
+    scale
+        The errors' standard deviation, if it is public.
+    x_center, x_scale
+        Typical values and deviations of the columns, if public: one number for all, or one for each.
+    y_center, y_scale
+        The same of the response.
+    bounds
+        (lowest, highest) of each column, as guides to find its centre and scale.
+    y_bounds
+        The same of the response.
 
     Examples
     --------
@@ -84,11 +113,8 @@ class LinearRegression:
     def __post_init__(self) -> None:
         checked_guarantee(self.guarantee)
         checked_adjacency(self.adjacency)
-        for name, value, known in (("loss", self.loss_name, CURVES), ("method", self.method, METHODS)):
-            if not isinstance(value, str) or value not in known:
-                raise InvalidParameter.of(
-                    name, f"{name} is {checks.shown(value)}; it must be one of {', '.join(known)}."
-                )
+        checks.one_of("loss", self.loss_name, *CURVES)
+        checks.one_of("method", self.method, *METHODS)
         for name in ("knee", "scale", "y_scale"):
             if getattr(self, name) is not None:
                 object.__setattr__(self, name, checks.positive(name, getattr(self, name)))
@@ -103,12 +129,7 @@ class LinearRegression:
         if self.y_bounds is not None:
             object.__setattr__(self, "y_bounds", checks.interval("y_bounds", self.y_bounds))
         if self.bounds is not None:
-            if isinstance(self.bounds, str) or not isinstance(self.bounds, Sequence | np.ndarray):
-                raise InvalidParameter.of(
-                    "bounds", "bounds must be a list of (lowest, highest), one for each column."
-                )
-            pairs = tuple(checks.interval(f"bounds[{j}]", pair) for j, pair in enumerate(self.bounds))
-            object.__setattr__(self, "bounds", pairs)
+            object.__setattr__(self, "bounds", _intervals(self.bounds))
 
     @cached_property
     def mu(self) -> float:
@@ -210,25 +231,29 @@ class Fitting:
         private = ([] if x_scale is not None else list(range(source.columns))) + (
             [] if model.y_scale is not None else [source.columns]
         )
+        self._limits: list[tuple[float, float] | None] = (
+            [None] * source.columns if model.bounds is None else list(model.bounds)
+        )
+        self._limits.append(model.y_bounds)
         self.plan = plan(
             self.count,
             self.mu,
             self.size,
             self.adjacency,
             columns=len(private),
+            looks=looks([self._limits[j] for j in private]),
             scale_known=model.scale is not None,
         )
         self.standard = self._standard(x_center, x_scale, private)
 
     def _standard(self, x_center: Reals | None, x_scale: Reals | None, private: list[int]) -> Standard:
         model, columns = self.model, self.source.columns
-        limits = [*(model.bounds or [None] * columns), model.y_bounds]
         pairs = dict[int, tuple[float, float]]()
         if private:
             found = standardise(
                 self.source,
                 private,
-                [limits[j] for j in private],
+                [self._limits[j] for j in private],
                 self._share(self.plan.standardise),
                 self.adjacency,
             )
@@ -254,11 +279,13 @@ class Fitting:
     def fit(self) -> tuple[Fit, float]:
         """Far steps with the scale of the responses, the scale of residuals, then the steps that count."""
         plan, sums = self.plan, NoisySums(self.source.rows(self.standard), self.adjacency)
-        start = np.zeros(self.size)
-        far = self._curve(sums.residual_scale(start, self._share(plan.first_scale)))
-        bend = sums.release(start, self._curve(FLAT), bend_mu=self._share(plan.first_bend))
+        near = np.zeros(self.size)
+        bend = sums.release(near, self._curve(FLAT), bend_mu=self._share(plan.first_bend))
         inverse = Curvature(bend.bend, bend.bend_sd).inverse
-        near = averaged_steps(sums, far, start, inverse, self._share(plan.first_steps), EARLY_STEPS)
+        each = self._share(plan.first_steps / plan.rounds)
+        for _ in range(plan.rounds):
+            far = self._curve(sums.residual_scale(near, self._share(plan.first_scale)))
+            near = averaged_steps(sums, far, near, inverse, each, EARLY_STEPS)
         if self.model.scale is not None:
             scale = self.model.scale / self.standard.y_scale
         else:
@@ -270,7 +297,8 @@ class Fitting:
         fit, scale = self.fit()
         back, shift = self.standard.original()
         coefficients, covariance, degrees = fit.of(back)
-        reason = TOO_FEW if not self.plan.feasible else "" if fit.clear else NOT_CLEAR
+        unclear = NOT_CLEAR if fit.settled else NOT_SETTLED
+        reason = TOO_FEW if not self.plan.feasible else "" if fit.clear else unclear
         knee = self.model.knee * scale * self.standard.y_scale
         words = self.model.loss_name.replace("_", "-")
         return Result(
@@ -293,14 +321,26 @@ def fitting(model: LinearRegression, source: Source, rows: int | None = None) ->
     return Fitting(model, source, x_center, x_scale, rows)
 
 
-def _one_each(name: str, values: Numbers, columns: int, check: Any) -> Reals:
+def _one_each(name: str, values: object, columns: int, check: checks.Check) -> Reals:
     """One number for each column, from one for all or from a list."""
-    if isinstance(values, str) or (np.ndim(values) and len(values) != columns):  # type: ignore[arg-type]
+    each = (
+        list(values)
+        if isinstance(values, list | tuple | np.ndarray) and np.ndim(values)
+        else [values] * columns
+    )
+    if len(each) != columns:
         raise InvalidParameter.of(
             name, f"{name} must be one number, or one for each of the {columns} columns."
         )
-    each = [values] * columns if not np.ndim(values) else list(values)  # type: ignore[arg-type]
     return np.array([check(name, value) for value in each], dtype=float)
+
+
+def _intervals(values: object) -> tuple[tuple[float, float], ...]:
+    if not isinstance(values, list | tuple | np.ndarray):
+        raise InvalidParameter.of(
+            "bounds", "bounds must be a list of (lowest, highest), one for each column."
+        )
+    return tuple(checks.interval(f"bounds[{j}]", pair) for j, pair in enumerate(values))
 
 
 def linear_regression(

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dalenius.core.arrays import Array, Reals
+from dalenius.core.arrays import Array, Bools, Reals
 from dalenius.infer.scores.score import Score
 from dalenius.infer.scores.source import Rows, Source, Standard, Totals
 from dalenius.sums.grids import MOST, ROW_BITS
@@ -65,7 +65,7 @@ class ArrayRows(Rows):
     def __init__(self, standard: Standard, table: Array, weights: Reals, labels: Reals) -> None:
         self.standard, self.table, self.weights, self.labels = standard, table, weights, labels
         n, size = table.shape
-        self.present = table.any(axis=1)
+        self.present: Bools = np.asarray(table.any(axis=1))
         self.space = np.empty((min(n, PASS), size))
         # u = Z.theta times this: exact products first, then what is done to each row alone
         self.stretch = standard.reach / MOST / weights
@@ -126,8 +126,8 @@ class ArrayRows(Rows):
             part = slice(start, start + PASS)
             rows = self.space[: len(self.labels[part])]
             rows[...] = self.table[part]
-            away = np.abs(rows @ theta * self.stretch[part] - self.labels[part])[self.present[part]]
-            found += np.bincount(np.searchsorted(edges, away), minlength=len(edges) + 1)
+            away: Reals = np.abs(rows @ theta * self.stretch[part] - self.labels[part])
+            found += np.bincount(np.searchsorted(edges, away[self.present[part]]), minlength=len(edges) + 1)
         return found
 
     def _zeros(self, *shape: int) -> Array:

@@ -13,10 +13,13 @@ from dalenius.infer.scores.source import Source
 from dalenius.infer.scores.templates import Templates, student
 from dalenius.mechanisms import Gaussian
 
-SIDE: Reals = 2.0 ** np.arange(-10, 31)
+SIDE: Reals = np.exp2(np.arange(-10.0, 31.0))
 """Without bounds, the first look is by factors of 2, from 2^-10 to 2^30 on either side of zero."""
 BINS = 24
 """With bounds, or in the second look: equal bins between the limits, and two for what lies beyond."""
+
+SEEN, SEEN_FAR = 4.0, 6.0
+"""Bins with more than so many standard deviations of noise in them stand out, within limits and on the ladder."""
 
 Bounds = tuple[float, float]
 
@@ -30,9 +33,9 @@ def standardise(
 ) -> list[tuple[float, float]]:
     """(centre, scale) of some columns (the last one is the response), about the mean and the standard deviation.
 
-    Two looks at all of them, each for half of mu^2: the first within public bounds, or by powers of two where there
-    are none; the second closer. A row is in one bin of each column, so that the counts of c columns are sqrt(c)
-    apart, or sqrt(2 c) when one row replaces another.
+    Looks of equal price at all of them, each closer than the last: the first within public bounds, or by powers of two
+    where there are none, and then one or two more (`looks`), each up to 16 times as close. A row is in one bin of each
+    column, so that the counts of c columns are sqrt(c) apart, or sqrt(2 c) when one row replaces another.
 
     Parameters
     ----------
@@ -52,16 +55,23 @@ def standardise(
     list
         Centre and scale of each column.
     """
-    half = mu / math.sqrt(2)
-    first = [LADDER if limits is None else _even(*limits) for limits in bounds]
-    looks = _look(source, columns, first, half, adjacency)
-    rough = [
+    times = looks(bounds)
+    each = mu / math.sqrt(times)
+    counted = _look(source, columns, [LADDER if b is None else _even(*b) for b in bounds], each, adjacency)
+    found = [
         _on_ladder(*look) if limits is None else _within(*look, *limits)
-        for look, limits in zip(looks, bounds, strict=True)
+        for look, limits in zip(counted, bounds, strict=True)
     ]
-    second = [(center - 3 * scale, center + 3 * scale) for center, scale in rough]
-    looks = _look(source, columns, [_even(*limits) for limits in second], half, adjacency)
-    return [_within(*look, *limits) for look, limits in zip(looks, second, strict=True)]
+    for _ in range(times - 1):
+        near = [(center - 3 * scale, center + 3 * scale) for center, scale in found]
+        counted = _look(source, columns, [_even(*limits) for limits in near], each, adjacency)
+        found = [_within(*look, *limits) for look, limits in zip(counted, near, strict=True)]
+    return found
+
+
+def looks(bounds: Sequence[Bounds | None]) -> int:
+    """How many looks are taken: two within bounds, three where some column has none."""
+    return 3 if any(limits is None for limits in bounds) else 2
 
 
 def _even(low: float, high: float) -> Reals:
@@ -94,8 +104,8 @@ def _ladder() -> tuple[Reals, Templates]:
 
 def _between() -> tuple[Reals, Templates]:
     """On [-1, 1]: scales from a 30th of the range to half of it."""
-    centers, scales = np.meshgrid(np.linspace(-0.875, 0.875, 29), 2.0 ** (np.arange(-16, 1) / 4))
-    centers, scales = centers.ravel(), scales.ravel()
+    grid = np.meshgrid(np.linspace(-0.875, 0.875, 29), 2.0 ** (np.arange(-16, 1) / 4))
+    centers, scales = (each.ravel() for each in grid)
     return _tried(centers, scales, _even(-1.0, 1.0), np.abs(np.log2(scales / 0.3)) * 0.5 + np.abs(centers))
 
 
@@ -105,13 +115,27 @@ ON_LADDER, BETWEEN = _ladder(), _between()
 def _on_ladder(counts: Reals, sd: float) -> tuple[float, float]:
     laws, templates = ON_LADDER
     center, scale = laws[templates.best(counts, sd)]
-    return float(center), float(scale)
+    return _no_narrower(float(center), float(scale), counts, SEEN_FAR * sd, LADDER)
 
 
 def _within(counts: Reals, sd: float, low: float, high: float) -> tuple[float, float]:
     laws, templates = BETWEEN
     center, scale = laws[templates.best(counts, sd)] * (high - low) / 2
-    return float(center) + (low + high) / 2, float(scale)
+    middle = float(center) + (low + high) / 2
+    return _no_narrower(middle, float(scale), counts, SEEN * sd, _even(low, high))
+
+
+def _no_narrower(
+    center: float, scale: float, counts: Reals, least: float, edges: Reals
+) -> tuple[float, float]:
+    """The bump, unless the bins that stand out spread wider: two values of a code, say, or zeros beside amounts."""
+    seen = np.where(counts[1:-1] > least, counts[1:-1], 0.0)
+    if not seen.any():
+        return center, scale
+    middles, share = (edges[1:] + edges[:-1]) / 2, seen / seen.sum()
+    mean = float(share @ middles)
+    spread = math.sqrt(float(share @ (middles - mean) ** 2))
+    return (mean, spread) if spread > scale else (center, scale)
 
 
 def _look(
