@@ -219,7 +219,8 @@ def cell(family: Family, n: int, p: int, mu: float, replicates: int) -> dict[str
             ratio.append(np.mean((limits[:, 1] - limits[:, 0]) / family.plain(X, y, beta)))
     if len(held) < 20:
         return {"given": len(held) / replicates}
-    error = max(float(np.std(held, ddof=1)), 0.02) / math.sqrt(len(held))
+    # That of independent intervals at least: where all hold, their own deviation says nothing.
+    error = max(float(np.std(held, ddof=1)), math.sqrt(0.05 * 0.95 / len(beta))) / math.sqrt(len(held))
     return {
         "given": len(held) / replicates,
         "held": float(np.mean(held)),

@@ -336,7 +336,7 @@ def jobs(scale: float) -> Iterator[tuple[Callable[..., list[Cell]], str, str, in
         yield transcript, "audit", "", 0, mu, 200_000
     for name in CALIBRATED:
         for method in ("augmentation", "normal sums"):
-            yield calibration, name, method, 0, 0.0, times(1000)
+            yield calibration, name, method, 0, 0.0, 1000
     for name, number in (("Bernoulli", 2000), ("Poisson", 1000), ("normal", 400)):
         for n, mu in places:
             for method in ("bootstrap", "repro samples"):
@@ -389,8 +389,8 @@ The last row of a table has all its sizes together; empty cells were not run.
   steps, whose own Monte Carlo error is in the coverage. Posterior intervals promise 95 % on average over the prior
   (next to last table); at one parameter they can be off for few rows.
 - Local: Huber location from a start 0.7 off (normal and Student's t with 3 degrees of freedom), one slope of linear and
-  logistic regression, randomized response at the epsilon that mu-GDP allows. "-": no interval, for public reasons;
-  beside a share that was given: how often there was one, if not always.
+  logistic regression, randomized response at the epsilon that mu-GDP allows. "-": no interval, for public reasons
+  (logistic regression needs more people than these); in brackets: how often there was one, if not always.
 - Widths are medians, as ratios to the interval without privacy ("width"). Beside them the coverage of the naive
   interval, which takes the released numbers for the true ones ("naive").
 

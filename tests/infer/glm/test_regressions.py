@@ -106,6 +106,17 @@ def test_strong_effects_are_reached() -> None:
     assert fit.bse.max() < 0.2
 
 
+def test_a_saturated_loss_is_reached_from_far_away() -> None:
+    """Responses vary ten times as much as the errors: Newton's steps from zero would swing about the root for ever."""
+    rng = np.random.default_rng(5)
+    X = rng.normal(50, 10, size=(5000, 2))
+    y = X @ [1.0, -0.5] + rng.standard_t(3, 5000)
+    with seeded(2):
+        fit = dp.infer.m_estimate(np.tanh, X, y, dp.GDP(1.0), scale=1.5, bounds=[(0, 100), (0, 100)])
+    assert (np.abs(fit.params - [1.0, -0.5, 0.0]) < 4 * fit.bse).all()
+    assert fit.bse[:2].max() < 0.01
+
+
 def test_what_cannot_be_had_is_said_beforehand() -> None:
     X, y = logistic_data(200, 10)
     fit = dp.infer.logistic_regression(X, y, dp.GDP(0.25), **PUBLIC)

@@ -19,6 +19,7 @@ from dalenius.infer.glm.tabulated_score import (
     NAMED,
     PREDICTORS,
     RESIDUALS,
+    Majorised,
     OutcomeScore,
     ResidualScore,
     Table,
@@ -117,7 +118,7 @@ class MEstimate(GeneralizedLinearModel):
 
     def far_score(self, standard: Standard) -> Score:
         """In units of the responses: in smaller ones nearly all rows would be on its straight parts."""
-        return self.score
+        return Majorised(self.score.table) if isinstance(self.score, ResidualScore) else self.score
 
     @property
     def response_unit(self) -> tuple[float, float] | None:

@@ -29,7 +29,7 @@ from dalenius.infer.scores.noisy_sums import NoisySums, noisy_counts
 from dalenius.infer.scores.sandwich import Fit
 from dalenius.infer.scores.score import Score
 from dalenius.infer.scores.source import Source, Standard
-from dalenius.infer.scores.standardise import standardise
+from dalenius.infer.scores.standardise import looks, standardise
 
 Numbers = float | Sequence[float] | Reals
 COUNT_SHARE = 0.01
@@ -39,8 +39,8 @@ FEW_STEPS = FarSteps(scores=(0.03, 0.05, 0.08), bends=(0.04, 0.02, 0.03))
 """Where noise is larger than what a fourth step would mend."""
 BLURRED = 0.2
 """So much noise in a coordinate, in standardised ones, after the last of many steps, and few are better."""
-LOOKS = 60.0
-"""Counts for centres and scales get so much that their noise is sqrt(2)/60 of the number of rows, if they can."""
+LOOKS, LEAST_LOOKS, MOST_LOOKS = 30.0, 0.03, 0.2
+"""Counts for centres and scales get so much that their noise is 1/30 of the number of rows, within these shares."""
 WEIGHTED = 0.55
 """About what weights leave of the curvature in standardised coordinates: a guess, for planning alone."""
 LEAST_BEND, MOST_BEND, SQUARE = 0.12, 0.4, 0.12
@@ -239,7 +239,7 @@ class GeneralizedLinearModel(ABC):
         reason = ""
         if least > MOST_BEND or vague:
             reason = TOO_FEW
-        elif not fit.clear:
+        elif not fit.law.curvature.clear:
             reason = NOT_CLEAR
         elif not arrived(near, fit):
             reason = NOT_THERE
@@ -278,7 +278,8 @@ class GeneralizedLinearModel(ABC):
         left = mu
         if private:
             double = 1.0 if self.adjacency is ADD_REMOVE else 2.0
-            share = min(0.2, double * len(private) * (LOOKS / (max(count, 1.0) * mu)) ** 2)
+            needed = double / 2 * looks(limits) * len(private) * (LOOKS / (max(count, 1.0) * mu)) ** 2
+            share = min(MOST_LOOKS, max(needed, LEAST_LOOKS))
             found = standardise(source, private, limits, mu * math.sqrt(share), self.adjacency)
             left = mu * math.sqrt(1 - share)
         center, unit = self.response_unit or found[-1]

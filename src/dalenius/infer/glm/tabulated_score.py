@@ -78,6 +78,18 @@ class ResidualScore(Score):
         return np.sqrt(self.factor * bends)
 
 
+class Majorised(ResidualScore):
+    """The same slope with the largest curvature there is, for steps from far away.
+
+    Newton's steps from there can overshoot for ever: rows with large residuals have little curvature and lie on the
+    straight parts of the loss. With a curvature that is nowhere too small every step descends (Bohning and Lindsay
+    1988), and once residuals are small beside the scale, it is Newton's.
+    """
+
+    def roots(self, u: Reals, y: Reals) -> Reals:
+        return np.full(len(u), math.sqrt(self.sharpest))
+
+
 @dataclass(frozen=True, eq=False)
 class OutcomeScore(Score):
     """f'(u; y) for each of a few outcomes, y being their number."""

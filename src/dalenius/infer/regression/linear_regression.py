@@ -48,11 +48,40 @@ NOT_CLEAR = (
     "no interval: the released curvature does not stand out of its noise, because columns nearly depend on each other "
     "or their scales are far off; use fewer columns or name better x_center= and x_scale=."
 )
+NOT_SETTLED = (
+    "no interval: the last step was longer than its noise, so the estimate is still on its way, because the errors are "
+    "tiny beside the responses; use more rows or a weaker promise, or name a public y_center= and y_scale= (or scale=)."
+)
 
 
 @dataclass(frozen=True, kw_only=True)
 class LinearRegression:
     """The settings of `linear_regression`, its cost, and its release; see there.
+
+    Parameters
+    ----------
+    guarantee
+        The promise: GDP, ZCDP, ApproxDP or RDP.
+    adjacency
+        `ADD_REMOVE`, or `REPLACE_ONE` with a public number of rows.
+    intercept
+        Whether to add a constant.
+    loss_name
+        "huber" or "pseudo_huber".
+    method
+        "averaged_newton", "descent", "newton" or "damped_newton".
+    knee
+        Where the loss becomes a straight line, in standard deviations of the errors.
+    scale
+        The errors' standard deviation, if it is public.
+    x_center, x_scale
+        Typical values and deviations of the columns, if public: one number for all, or one for each.
+    y_center, y_scale
+        The same of the response.
+    bounds
+        (lowest, highest) of each column, as guides to find its centre and scale.
+    y_bounds
+        The same of the response.
 
     Examples
     --------
@@ -250,11 +279,13 @@ class Fitting:
     def fit(self) -> tuple[Fit, float]:
         """Far steps with the scale of the responses, the scale of residuals, then the steps that count."""
         plan, sums = self.plan, NoisySums(self.source.rows(self.standard), self.adjacency)
-        start = np.zeros(self.size)
-        far = self._curve(sums.residual_scale(start, self._share(plan.first_scale)))
-        bend = sums.release(start, self._curve(FLAT), bend_mu=self._share(plan.first_bend))
+        near = np.zeros(self.size)
+        bend = sums.release(near, self._curve(FLAT), bend_mu=self._share(plan.first_bend))
         inverse = Curvature(bend.bend, bend.bend_sd).inverse
-        near = averaged_steps(sums, far, start, inverse, self._share(plan.first_steps), EARLY_STEPS)
+        each = self._share(plan.first_steps / plan.rounds)
+        for _ in range(plan.rounds):
+            far = self._curve(sums.residual_scale(near, self._share(plan.first_scale)))
+            near = averaged_steps(sums, far, near, inverse, each, EARLY_STEPS)
         if self.model.scale is not None:
             scale = self.model.scale / self.standard.y_scale
         else:
@@ -266,7 +297,8 @@ class Fitting:
         fit, scale = self.fit()
         back, shift = self.standard.original()
         coefficients, covariance, degrees = fit.of(back)
-        reason = TOO_FEW if not self.plan.feasible else "" if fit.clear else NOT_CLEAR
+        unclear = NOT_CLEAR if fit.settled else NOT_SETTLED
+        reason = TOO_FEW if not self.plan.feasible else "" if fit.clear else unclear
         knee = self.model.knee * scale * self.standard.y_scale
         words = self.model.loss_name.replace("_", "-")
         return Result(

@@ -27,6 +27,7 @@ class Plan:
     first_scale: float
     first_bend: float
     first_steps: float
+    rounds: int
     scale: float
     main: Shares
     feasible: bool
@@ -51,7 +52,8 @@ def plan(
     power = max(count, 1.0) * mu
     columns_share = min(0.2, max(double / 2 * looks * columns * (30 / power) ** 2, 0.03)) if columns else 0.0
     counts_share = min(0.15, max(double / 2 * (25 / power) ** 2, 0.004))
-    left = 1 - columns_share - counts_share * (1 if scale_known else 2)
+    rounds = _rounds(power, size, double)
+    left = 1 - columns_share - counts_share * (rounds + (not scale_known))
     # sd (sqrt(p) + 1)/(TYPICAL n) of a curvature released with all that is left
     noise = size * (math.sqrt(size) + 1) * math.sqrt(double / 2) / (TYPICAL * power * math.sqrt(left))
     least = (STANDS_OUT * noise) ** 2
@@ -65,7 +67,18 @@ def plan(
         counts_share,
         early * left,
         steps * left,
+        rounds,
         0.0 if scale_known else counts_share,
         main,
         least <= 0.35,
     )
+
+
+def _rounds(power: float, size: int, double: float) -> int:
+    """How often the scale is taken anew on the way to the root: the more, the less noise there is in a step.
+
+    A round for a tenth of mu^2 ends about `noise` of the scale it began with away from the root, or a tenth of it if
+    that is more; where the errors are a thousandth of the responses, three such rounds are needed to see them.
+    """
+    noise = double * 1.345 * size / (TYPICAL * power * math.sqrt(0.1))
+    return 1 if noise > 0.2 else 2 if noise > 0.06 else 3 if noise > 0.01 else 4

@@ -65,7 +65,7 @@ class ArrayRows(Rows):
     def __init__(self, standard: Standard, table: Array, weights: Reals, labels: Reals) -> None:
         self.standard, self.table, self.weights, self.labels = standard, table, weights, labels
         n, size = table.shape
-        self.present: Array = np.asarray(table.any(axis=1))
+        self.present: Bools = np.asarray(table.any(axis=1))
         self.space = np.empty((min(n, PASS), size))
         # u = Z.theta times this: exact products first, then what is done to each row alone
         self.stretch = standard.reach / MOST / weights

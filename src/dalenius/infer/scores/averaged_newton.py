@@ -22,6 +22,7 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.special import chdtri
 
 from dalenius.core.arrays import Reals
 from dalenius.infer.scores.curvature import Curvature
@@ -46,13 +47,31 @@ def averaged_steps(
     sums: NoisySums, score: Score, start: Reals, inverse: Reals, mu: float, shares: tuple[float, ...] = STEPS
 ) -> Reals:
     """The mean of the proposals of `len(shares)` noisy Newton steps; mu-GDP in all."""
-    theta, total, weight = start, np.zeros(len(start)), 0.0
+    return _steps(sums, score, start, inverse, mu, shares)[0]
+
+
+def _steps(
+    sums: NoisySums, score: Score, start: Reals, inverse: Reals, mu: float, shares: tuple[float, ...]
+) -> tuple[Reals, Reals]:
+    """The mean of the proposals, and the last noisy sum of scores."""
+    theta, total, weight, last = start, np.zeros(len(start)), 0.0, np.zeros(len(start))
     for share in shares:
         released = sums.release(theta, score, score_mu=mu * math.sqrt(share))
-        total = total + share * (released.theta - inverse @ released.score)
+        last = released.score
+        total = total + share * (released.theta - inverse @ last)
         weight += share
         theta = total / weight
-    return theta
+    return theta, last
+
+
+def settled(last: Reals, step_sd: float) -> bool:
+    """Whether the last step was no longer than noise makes it: else the way to the root was not done.
+
+    Its sum of scores is its own noise plus, to first order, that of the steps before, of variance s^2/f_K and
+    s^2/(1 - f_K). The bound on its squared length is half as large again as chance exceeds once in 10 000 times.
+    """
+    variance = step_sd**2 * (1 / STEPS[-1] + 1 / (1 - STEPS[-1]))
+    return float(last @ last) <= 1.5 * variance * float(chdtri(len(last), 1e-4))
 
 
 def averaged_newton(
@@ -82,14 +101,15 @@ def averaged_newton(
     """
     bend = sums.release(start, score, bend_mu=mu * math.sqrt(shares.bend))
     curvature = Curvature(bend.bend, bend.bend_sd)
-    theta = averaged_steps(sums, score, start, curvature.inverse, mu * math.sqrt(shares.steps))
+    theta, last = _steps(sums, score, start, curvature.inverse, mu * math.sqrt(shares.steps), STEPS)
     square = sums.release(theta, score, square_mu=mu * math.sqrt(shares.square))
     step_sd = sums.score_sd(score, mu * math.sqrt(shares.steps))
     moved = STEPS[0] ** 2 * float(np.sum((theta - start) ** 2))
     away = moved + spread(STEPS) * step_sd**2 * float(np.sum(curvature.inverse**2))
     noise = step_sd**2 + curvature.sd**2 * away * (1 + 1 / len(theta))
     twice = noise * curvature.inverse @ curvature.inverse
-    return Fit(theta, Sandwich(curvature, square.square, square.square_sd, twice, count))
+    law = Sandwich(curvature, square.square, square.square_sd, twice, count)
+    return Fit(theta, law, settled(last, step_sd))
 
 
 def spread(shares: tuple[float, ...]) -> float:

@@ -68,11 +68,13 @@ class Fit:
 
     theta: Reals
     law: Sandwich
+    settled: bool = True
+    """Whether the last step was as short as noise alone would make it."""
 
     @property
     def clear(self) -> bool:
-        """Whether the released curvature stood out of its noise; if not, the covariance means nothing."""
-        return self.law.curvature.clear
+        """Whether the steps settled and the curvature stood out of its noise; if not, the covariance means nothing."""
+        return self.settled and self.law.curvature.clear
 
     def of(self, directions: Reals) -> tuple[Reals, Reals, Reals]:
         """Estimate, covariance and degrees of freedom of `directions` @ theta."""
