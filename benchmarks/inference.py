@@ -37,8 +37,8 @@ Parquet file of single-precision numbers, charges a durable ledger, and holds a 
 BIG = """## {rows:.0e} rows x {columns} columns, from Parquet through a session
 
 Robust linear regression with intervals. Rows are read once, and kept as they are and as rounded numbers in two files
-without a name ({kept:.1f} GB here), of which each of eleven steps reads the second. Target: memory that does not grow with
-the rows. Where there is not the room or the time for 1e8 rows, DALENIUS_ROWS=7 ends the table at 1e7.
+without a name ({kept:.1f} GB here), of which each of eleven steps reads the second. Target: memory that does not grow
+with the rows. Where there is not the room or the time for 1e8 rows, DALENIUS_ROWS=7 ends the table at 1e7.
 """
 
 
