@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import math
+import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -236,8 +237,6 @@ def cases() -> list[Case]:
         of_mean("normal", normal, FOUR),
         of_mean("heavy tails, range known", heavy, WIDE),
         of_mean("lognormal, range known", skewed, WIDE),
-        of_clipped("heavy tails, sd known", 2.0, 3),
-        of_clipped("heavy tails, fourth moment known", 4.0, 5),
         of_variance("normal", normal, FOUR),
         of_variance("heavy tails, range known", heavy, WIDE),
         of_share(0.5),
@@ -249,6 +248,8 @@ def cases() -> list[Case]:
         of_correlation(0.0),
         of_correlation(0.6),
         of_odds_ratio(),
+        of_clipped("heavy tails, sd known", 2.0, 3),
+        of_clipped("heavy tails, fourth moment known", 4.0, 5),
     ]
 
 
@@ -314,16 +315,11 @@ def settings() -> Iterator[tuple[int, float | str, str]]:
 def run(keep: Path, share: float) -> dict[str, Cell]:
     """Every cell; those in the file are not computed again."""
     done = json.loads(keep.read_text()) if keep.exists() else {}
-    for k, case in enumerate(cases()):
+    for case in cases():
         for n, mu, relation in settings():
             name = f"{case.name}|{relation}|{n}|{mu}"
             if name not in done:
-                key = (
-                    1000 * k
-                    + 100 * list(RELATIONS).index(relation)
-                    + 10 * SIZES.index(n)
-                    + MUS.index(float(mu))
-                )
+                key = zlib.crc32(name.encode())
                 cell = measured(case, n, dp.GDP(float(mu)), RELATIONS[relation], key, share)
                 done[name] = list(vars(cell).values())
                 keep.write_text(json.dumps(done))
@@ -333,8 +329,9 @@ def run(keep: Path, share: float) -> dict[str, Cell]:
 
 HEAD = """# Estimates with intervals: coverage, width, efficiency
 
-Written by `python -m experiments infer_estimates`: {replicates} simulated data sets a cell ({quantiles} for quantiles,
-{moments} for means by a moment), each drawn anew, with the same random numbers in every run. Promises are GDP(mu),
+Written by `python -m experiments infer_estimates`: {replicates} simulated data sets a cell (at least {quantiles} for
+quantiles, {moments} for means by a moment; all of them, by `--seeds 20`, are 2 000, 1 000 and 500), each drawn anew.
+One standard error of a coverage of 95 % is 1.0 for 500 data sets, 2.2 for 100 and 3.4 for 40. Promises are GDP(mu),
 whole. A cell is
 
     coverage of the 95 % interval in % (of one that ignores the noise) · width · efficiency
@@ -358,7 +355,7 @@ does not apply to them. Differences: N(0.5, 1) against half as many of N(0, 0.16
 
 def page(cells: dict[str, Cell], share: float) -> str:
     parts, verdicts = [], []
-    for case in cases():
+    for case in whole(cells):
         rows = []
         for n in SIZES:
             for relation in RELATIONS:
@@ -381,8 +378,8 @@ def page(cells: dict[str, Cell], share: float) -> str:
     coverages = [100 * cell.coverage for cell in cells.values()]
     head = HEAD.format(
         replicates=round(REPLICATES * share),
-        quantiles=round(1000 * share),
-        moments=round(FEWER * share),
+        quantiles=min(cell.number for name, cell in cells.items() if name.startswith("quantile")),
+        moments=min(cell.number for cell in cells.values()),
         noisy=NOISY,
         cells=len(cells),
         failed=sum(map(bool, verdicts)),
@@ -407,9 +404,18 @@ risk"); for k = 2 and 4 that is -0.5 and -0.75, and populations that are not the
 """
 
 
+def whole(cells: dict[str, Cell]) -> list[Case]:
+    """The cases all of whose cells are there."""
+    return [
+        case
+        for case in cases()
+        if all(f"{case.name}|{relation}|{n}|{mu}" in cells for n, mu, relation in settings())
+    ]
+
+
 def slopes(cells: dict[str, Cell]) -> str:
     rows = []
-    for case in cases():
+    for case in whole(cells):
         by_n = [cells[f"{case.name}|replace-one|{n}|1.0"].excess for n in SIZES]
         by_mu = [cells[f"{case.name}|replace-one|10000|{mu}"].excess for mu in MUS]
         expected = "-0.5" if "sd known" in case.name else "-0.75" if "fourth" in case.name else "-1"

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ from dalenius.infer.hypotheses.hypothesis_test import HypothesisTest
 from experiments.tables import table
 
 LEVEL = 0.05
-REPLICATES, RUNS = 2000, 500
+REPLICATES, RUNS = 2000, 300
 """Simulated p-values of a cell; and whole runs, from rows to p-value, where the reference law is simulated."""
 SIZES = (100, 1000)
 PROMISES = (dp.PureDP(0.5), dp.GDP(0.5), dp.GDP(2.0))
@@ -33,23 +33,23 @@ TABLE = np.outer((0.3, 0.7), (0.2, 0.3, 0.5))
 
 HEAD = """# Size and power of tests
 
-Written by `python -m experiments infer_tests`: {replicates} simulated data sets a cell, {runs} where every p-value has a
-simulated reference law of its own ("runs": rows are drawn, released and judged as a user would), with the same random
-numbers in every run. Level 5 %. Monte Carlo errors: {error:.1f} points of size for {replicates} data sets, {run_error:.1f}
-for {runs}; {power_error:.1f} points of power at most.
+Written by `python -m experiments infer_tests`: {replicates} simulated data sets a cell, {runs} where every
+p-value has a simulated reference law of its own ("runs": rows are drawn, released and judged as a user would),
+with the same random numbers in every run. Level 5 %. Monte Carlo errors: {error:.1f} points of size for
+{replicates} data sets, {run_error:.1f} for {runs}; {power_error:.1f} points of power at most.
 
-**{failed} of {cells} cells are too large**: a size fails, and is bold, when its simultaneous lower limit (all cells
-together, 99.9 %) is above 5 %. Smaller sizes are the price of not knowing the number of rows (ADD_REMOVE), or of a
-variance that noise hides. "classical" is the test without noise on the same rows.
+**{failed} of {cells} cells are too large**: a size fails, and is bold, when its simultaneous lower limit (all
+cells together, 99.9 %) is above 5 %. Smaller sizes are the price of not knowing the number of rows
+(ADD_REMOVE), or of a variance that noise hides. "classical" is the test without noise on the same rows.
 """
 
 BESIDE = """## Beside published tests
 
-REPLACE_ONE and PureDP, powers in %, effects as above. Test of tests: Kazan, Shi, Groce and Bray 2023 ("The Test of Tests:
-A Framework for Differentially Private Hypothesis Testing"), with the best of 12 settings for each cell. F1: Swanberg et
-al. 2019, with the true null law as reference. Absolute ranks: Couch et al. 2019, sensitivity 8, with the true null law:
-the statistic is the one used here, which pays for the sizes of the groups as well. (The binomial test needs no
-comparison: no test with its promise has more power.)
+REPLACE_ONE and PureDP, powers in %, effects as above. Test of tests: Kazan, Shi, Groce and Bray 2023 ("The Test of
+Tests: A Framework for Differentially Private Hypothesis Testing"), with the best of 12 settings for each cell. F1:
+Swanberg et al. 2019, with the true null law as reference. Absolute ranks: Couch et al. 2019, sensitivity 8, with the
+true null law: the statistic is the one used here, which pays for the sizes of the groups as well. (The binomial test
+needs no comparison: no test with its promise has more power.)
 """
 
 
@@ -146,9 +146,12 @@ CASES: dict[str, Case] = {
 }
 
 
+CELLS = len(CASES) * len(SIZES) * len(PROMISES) * 2
+
+
 def sizes(case: Case, test: HypothesisTest, n: int, replicates: int, runs: int) -> tuple[int, int]:
     """How many p-values are at most the level under the hypothesis, and of how many."""
-    generator = Generator(Philox(key=n))
+    generator = Generator(Philox(key=10**6 + n))  # not the bits that the noise is made of
     with seeded(n):
         if case.rows is None:
             p = test.simulated_pvalues(n, replicates, generator, True, **case.null)
@@ -157,34 +160,45 @@ def sizes(case: Case, test: HypothesisTest, n: int, replicates: int, runs: int) 
     return int(np.count_nonzero(p <= LEVEL)), len(p)
 
 
+def measured(name: str, replicates: int, runs: int) -> tuple[list[list[str]], int]:
+    """The rows of one test, and how many of its sizes are too large."""
+    case, failed, rows = CASES[name], 0, []
+    for adjacency in (dp.ADD_REMOVE, dp.REPLACE_ONE):
+        for n in SIZES:
+            test = case.make(dp.GDP(1.0), adjacency=adjacency)
+            plain = dp.infer.power(test, n, private=False, replicates=replicates, **case.effect(n))
+            row = [name, adjacency.name, str(n)]
+            for promise in PROMISES:
+                sized = replace(test, guarantee=promise)
+                many, of = sizes(case, sized, n, replicates, runs)
+                bad = 1 - upper(of - many, of, FAILURE / CELLS) > LEVEL
+                failed += bad
+                power = dp.infer.power(sized, n, replicates=replicates, **case.effect(n))
+                size = f"{100 * many / of:.1f}"
+                row.append(f"{f'**{size}**' if bad else size} / {100 * power:.0f}")
+            rows.append([*row, f"{100 * plain:.0f}"])
+    return rows, failed
+
+
 def main(
     here: Path, data: Path | None = None, seeds: int = 20, replicates: int = REPLICATES, runs: int = RUNS
 ) -> None:
     """Write the page and the picture."""
-    cells = len(CASES) * len(SIZES) * len(PROMISES) * 2
-    failed, rows = 0, []
-    for name, case in CASES.items():
-        start = time.process_time()
-        for adjacency in (dp.ADD_REMOVE, dp.REPLACE_ONE):
-            for n in SIZES:
-                test = case.make(dp.GDP(1.0), adjacency=adjacency)
-                plain = dp.infer.power(test, n, private=False, replicates=replicates, **case.effect(n))
-                row = [name, adjacency.name, str(n)]
-                for promise in PROMISES:
-                    sized = replace(test, guarantee=promise)
-                    many, of = sizes(case, sized, n, replicates, runs)
-                    bad = 1 - upper(of - many, of, FAILURE / cells) > LEVEL
-                    failed += bad
-                    power = dp.infer.power(sized, n, replicates=replicates, **case.effect(n))
-                    size = f"{100 * many / of:.1f}"
-                    row.append(f"{f'**{size}**' if bad else size} / {100 * power:.0f}")
-                rows.append([*row, f"{100 * plain:.0f}"])
-        print(name, f"{time.process_time() - start:.0f} s", flush=True)
+    with ProcessPoolExecutor(2) as pool:
+        beside = pool.submit(published, replicates)
+        parts = {name: pool.submit(measured, name, replicates, runs) for name in CASES}
+        drawing = pool.submit(_picture, here / "infer_tests.png")
+        rows, failed = [], 0
+        for name, part in parts.items():
+            found, bad = part.result()
+            rows, failed = rows + found, failed + bad
+            print(name, flush=True)
+        drawing.result()
     head = HEAD.format(
         replicates=replicates,
         runs=runs,
         failed=failed,
-        cells=cells,
+        cells=CELLS,
         error=100 * math.sqrt(0.05 * 0.95 / replicates),
         run_error=100 * math.sqrt(0.05 * 0.95 / runs),
         power_error=100 * math.sqrt(0.25 / replicates),
@@ -196,7 +210,7 @@ def main(
         *(f"{promise}: size / power" for promise in PROMISES),
         "classical: power",
     ]
-    text = [head, table(titles, rows), "", published(replicates), "", "![Power](infer_tests.png)", ""]
+    text = [head, table(titles, rows), "", beside.result(), "", "![Power](infer_tests.png)", ""]
     (here / "INFER_TESTS.md").write_text("\n".join(text))
     _picture(here / "infer_tests.png")
 

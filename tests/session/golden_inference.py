@@ -25,13 +25,15 @@ def asked(how: Any, target: Any) -> Callable[[dp.Session], Any]:
 def cases() -> dict[str, Case]:
     """By the names of their accounts."""
     infer, gdp, zcdp = dp.infer, dp.GDP(1.0), dp.ZCDP(0.5)
+    usual: dict[str, Any] = {"knee": 1.345, "method": "averaged_newton"}  # said, since defaults may change
     every = {
-        "linear": asked(infer.LinearRegression(guarantee=gdp), {"age": (18, 90)}),
+        "linear": asked(infer.LinearRegression(guarantee=gdp, **usual), {"age": (18, 90)}),
         "linear, all settings": asked(
             infer.LinearRegression(
                 guarantee=dp.ApproxDP(2.0, 1e-6),
                 intercept=False,
                 loss_name="pseudo_huber",
+                method="newton",
                 knee=1.5,
                 scale=3.0,
                 x_center=[60.0, 100.0],
@@ -48,7 +50,7 @@ def cases() -> dict[str, Case]:
         "multinomial": asked(infer.MultinomialRegression(guarantee=gdp, classes=(0, 1, 2)), "age % 3"),
         "m_estimate": asked(infer.MEstimate(slope="log_cosh", guarantee=gdp), {"age": (18, 90)}),
     }
-    public = infer.LinearRegression(guarantee=zcdp, adjacency=dp.REPLACE_ONE)
+    public = infer.LinearRegression(guarantee=zcdp, adjacency=dp.REPLACE_ONE, **usual)
     person = dp.Unit("id", max_rows=2, max_groups=1)
     return {
         "gdp": Case(dp.GDP(9.0), every),

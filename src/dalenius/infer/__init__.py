@@ -23,6 +23,7 @@ from dalenius.infer.glm.poisson import PoissonRegression as PoissonRegression
 from dalenius.infer.glm.poisson import poisson_regression as poisson_regression
 from dalenius.infer.hypotheses.anova import AnovaTest as AnovaTest
 from dalenius.infer.hypotheses.anova import anova as anova
+from dalenius.infer.hypotheses.anova import anova_from_estimates as anova_from_estimates
 from dalenius.infer.hypotheses.binomial import BinomialTest as BinomialTest
 from dalenius.infer.hypotheses.binomial import binomial_test as binomial_test
 from dalenius.infer.hypotheses.chi_square import GoodnessOfFitTest as GoodnessOfFitTest

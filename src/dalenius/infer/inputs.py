@@ -34,7 +34,7 @@ def column(values: object, what: str = "x") -> tuple[Reals, str]:
 
 def matrix(values: object, what: str = "X") -> tuple[Reals, tuple[str, ...]]:
     """Rows of numbers, from a list of lists, an array or a frame, and its columns' names (x1, x2, ... if none)."""
-    table, names = _table(values, what, "x")
+    table, names = _table(values, what, "x", copied=False)  # large, and nothing here writes into it
     if table.shape == (0,) and isinstance(values, list | tuple):
         table = table.reshape(0, 1)  # no rows: a list cannot say how many columns they would have
     if table.ndim == 1 and hasattr(values, "name"):
@@ -97,7 +97,7 @@ def same_length(first: Reals, second: Reals, what: str) -> None:
         )
 
 
-def _table(values: Any, what: str, one: str) -> tuple[Reals, tuple[str, ...]]:
+def _table(values: Any, what: str, one: str, copied: bool = True) -> tuple[Reals, tuple[str, ...]]:
     if hasattr(values, "toarray"):
         raise InvalidParameter.of(
             what, f"{what} is a sparse matrix, which is not supported; pass {what}.toarray()."
@@ -124,7 +124,7 @@ def _table(values: Any, what: str, one: str) -> tuple[Reals, tuple[str, ...]]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of a single value
         try:
-            table = np.array(given, dtype=np.float64)
+            table = np.array(given, dtype=np.float64, copy=copied or None)
         except Exception:
             # One odd value must not decide for all of them.
             table = np.array([_number(value) for value in given.ravel()], dtype=float).reshape(given.shape)

@@ -141,6 +141,11 @@ def test_what_makes_no_sense_is_refused(call) -> None:
         call()
 
 
+def test_without_bounds_a_quantile_that_noise_hides_has_infinite_limits() -> None:
+    with seeded(35):
+        assert np.isinf(infer.median([1.0, 2.0], dp.GDP(0.1)).conf_int()).all()
+
+
 def test_quantiles_say_what_to_use_for_pure_promises() -> None:
     with pytest.raises(CannotMeet, match="GDP"):
         infer.median(X, dp.PureDP(1.0), bounds=(0, 1))

@@ -163,3 +163,15 @@ def test_odd_settings_are_errors_of_ours(odd: Any) -> None:
     for call in calls:
         with pytest.raises(DaleniusError):
             call()
+
+
+def test_a_function_that_fails_on_one_row_changes_no_other() -> None:
+    def picky(x: Any) -> Any:
+        if (x == 0.5).any():
+            raise ZeroDivisionError
+        return x
+
+    test = dp.infer.KolmogorovSmirnovTest(dp.GDP(1.0), cdf=picky)
+    without, with_it = test._placed(np.array([0.2, 0.7])), test._placed(np.array([0.2, 0.5, 0.7]))
+    assert with_it[[0, 2]].tolist() == without.tolist()
+    assert with_it[1] == 0

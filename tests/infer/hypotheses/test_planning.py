@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 import dalenius as dp
-from dalenius.errors import CannotMeet
+from dalenius.errors import CannotMeet, InvalidParameter
 from dalenius.infer.hypotheses.parts import Normal
 from tests.noise.seeded import seeded
 
@@ -85,3 +85,13 @@ def test_more_noise_less_power() -> None:
     assert found.statistic == pytest.approx(
         stats.chisquare([260, 140, 100], [250, 150, 100]).statistic, rel=1e-6
     )
+
+
+def test_means_from_estimates() -> None:
+    """Two of them: the square of the z-test."""
+    found = dp.infer.anova_from_estimates([1.0, 2.0], [0.3, 0.4])
+    assert found.statistic == pytest.approx((1 / 0.5) ** 2)
+    assert found.pvalue == pytest.approx(2 * stats.norm.sf(2.0))
+    for wrong in (([1.0], [1.0]), ([1.0, 2.0], [0.0, 1.0]), ("x", None), ([1.0, math.nan], [1.0, 1.0])):
+        with pytest.raises(InvalidParameter):
+            dp.infer.anova_from_estimates(*wrong)

@@ -105,6 +105,24 @@ def test_bounds_hold_all_over_a_box(name: str) -> None:
     np.testing.assert_allclose(near.bound, exact, atol=1e-6)
 
 
+def test_four_coefficients_need_few_boxes() -> None:
+    """Bounds along the gradient, not along the axes alone, which took nine times as many."""
+    rng = np.random.default_rng(0)
+    x = rng.uniform(-1, 1, size=(200, 3))
+    y = x @ [1, -2, 0.5] + 0.5 * rng.normal(size=200)
+    looked = []
+    bounds = PinballGradient.bounds
+
+    def counted(self: PinballGradient, middle: np.ndarray, half: np.ndarray) -> np.ndarray:
+        looked.append(len(middle))
+        return bounds(self, middle, half)
+
+    with pytest.MonkeyPatch.context() as patch, seeded(1):
+        patch.setattr(PinballGradient, "bounds", counted)
+        dp.learn.GradientQuantileRegression(dp.PureDP(1.0), target_bounds=(-4, 4)).fit(x, y)
+    assert sum(looked) < 120_000
+
+
 def worst(name: str) -> tuple[Any, Any]:
     """One record pulls the coefficients back from the edge where forty others want them."""
     many = [[0.55, 0.0]] * 40, [0.5] * 40

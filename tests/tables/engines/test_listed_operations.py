@@ -78,6 +78,7 @@ def test_what_an_engine_does_not_say_is_an_error() -> None:
     class Silent(Engine):
         name, title, opened = "silent", "Silent", "a table"
         operations, functions, casts = total.COMMON, {}, total.CASTS  # type: ignore[assignment]
+        at_hand = False
 
     with pytest.raises(TypeError, match=r"abstract methods.*digest.*sum"):
         Silent()  # type: ignore[abstract]

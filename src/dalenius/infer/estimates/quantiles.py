@@ -94,6 +94,8 @@ class Quantiles:
         first = np.where(below.all(axis=1), last, (~below).argmax(axis=1))
         after = np.where(above.any(axis=1), above.argmax(axis=1), last)
         low, high = self.edges[first], self.edges[np.maximum(after, first) + 1]
+        if self.bounds is None:  # the outermost bins have no end
+            low, high = np.where(first == 0, -np.inf, low), np.where(after >= last, np.inf, high)
         best = self._crossing(climbing, level * rows)
         best = np.clip(best, low, high)
         return best, (high - low) / (2 * z), low, high

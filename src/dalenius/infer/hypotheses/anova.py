@@ -261,3 +261,59 @@ def anova(
     True
     """
     return AnovaTest(guarantee, bounds=bounds, levels=levels, adjacency=adjacency).run(values, groups)
+
+
+def anova_from_estimates(estimates: object, errors: object, *, loss: Loss | None = None) -> TestResult:
+    """Test whether several means are equal, from estimates that were released elsewhere, each with its standard error.
+
+    The weighted squares of their distances from the weighted mean are compared with the chi-square law (Cochran 1937):
+    for estimates that are about normal, with rows enough that their errors are known.
+
+    Parameters
+    ----------
+    estimates
+        The estimated means, of groups that share no record.
+    errors
+        Their standard errors, sampling and noise together: of an answer of a session, `answer.at(sampling=True)`.
+    loss
+        What the estimates cost, to go with the result.
+
+    Returns
+    -------
+    TestResult
+        The outcome.
+
+    Raises
+    ------
+    InvalidParameter
+        If there are not two estimates or more, each with an error above 0.
+
+    Examples
+    --------
+    >>> from dalenius.infer import anova_from_estimates
+    >>> anova_from_estimates([50.1, 52.3, 47.2], [0.9, 1.0, 0.8]).pvalue < 0.01
+    True
+    """
+    try:
+        m, error = np.array(estimates, dtype=np.float64), np.array(errors, dtype=np.float64)
+    except (TypeError, ValueError):
+        m = error = np.empty(0)
+    if (
+        m.ndim != 1
+        or m.shape != error.shape
+        or len(m) < 2
+        or not np.isfinite(m + error).all()
+        or not (error > 0).all()
+    ):
+        raise InvalidParameter("estimates and errors must be two numbers or more each, the errors above 0.")
+    weight = 1 / error**2
+    centre = (weight * m).sum() / weight.sum()
+    statistic = float((weight * (m - centre) ** 2).sum())
+    return TestResult(
+        "test of several means",
+        f"the {len(m)} means are equal",
+        statistic,
+        float(stats.chi2.sf(statistic, len(m) - 1)),
+        loss=loss,
+        released={"estimates": m, "errors": error},
+    )

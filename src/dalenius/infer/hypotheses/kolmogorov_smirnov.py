@@ -118,14 +118,13 @@ class KolmogorovSmirnovTest(HypothesisTest):
         return {"rows": float(number[0]), "distance": self.distance.release(farthest(u))}
 
     def _placed(self, x: Reals) -> Ints:
-        """F of each row on the grid; nothing that F does with a row can fail, or be seen in another."""
+        """F of each row on the grid; whatever F raises on one of them, the others are where they were."""
         function: Callable[[Reals], Any] = getattr(self.cdf, "cdf", self.cdf)
-        try:
-            with np.errstate(all="ignore"):
-                p = np.asarray(function(x), dtype=np.float64)
-        except Exception:  # whatever the function raises on a row, the release goes on
-            p = np.empty(0)
-        p = p if p.shape == x.shape else np.zeros(x.shape)
+        with np.errstate(all="ignore"):
+            p = _applied(function, x)
+            if p is None:
+                alone = (_applied(function, x[k : k + 1]) for k in range(len(x)))
+                p = np.array([0.0 if one is None else one[0] for one in alone])
         return np.rint(np.clip(np.nan_to_num(p, nan=0.0), 0.0, 1.0) * GRID).astype(np.int64)
 
     def judge(self, released: Released) -> TestResult:
@@ -350,6 +349,15 @@ def two_sample_kolmogorov_smirnov_test(
     True
     """
     return TwoSampleKolmogorovSmirnovTest(guarantee, adjacency=adjacency).run(x, y)
+
+
+def _applied(function: Callable[[Reals], Any], x: Reals) -> Reals | None:
+    """A probability for each row; None where the function fails."""
+    try:
+        p = np.asarray(function(x), dtype=np.float64)
+    except Exception:  # whatever it raises
+        return None
+    return p if p.shape == x.shape else None
 
 
 def farthest(u: Ints) -> float:

@@ -59,11 +59,10 @@ def codes(values: Any, known: Sequence[Hashable], what: str) -> Ints:
     """The place of each value among the levels; -1 where it is none of them."""
     if isinstance(values, str | bytes | dict) or not hasattr(values, "__len__"):
         raise InvalidParameter.of(what, f"{what} must be one value a row: a list, an array or a series.")
-    array = np.asarray(values, dtype=object)
-    if array.ndim != 1:
-        raise InvalidParameter.of(what, f"{what} has shape {array.shape}; it must be one value a row.")
+    if getattr(values, "ndim", 1) != 1:
+        raise InvalidParameter.of(what, f"{what} has shape {values.shape}; it must be one value a row.")
     places = {level: place for place, level in enumerate(known)}
-    return np.fromiter((_place(places, value) for value in array), dtype=np.int64, count=len(array))
+    return np.fromiter((_place(places, value) for value in list(values)), dtype=np.int64, count=len(values))
 
 
 def _place(places: dict[Hashable, int], value: Any) -> int:

@@ -25,8 +25,6 @@ from dalenius.infer.scores.source import Standard
 
 DESCENT, BEND, STEPS = 0.25, 0.2, 0.55
 """How mu^2 is divided."""
-USUAL = 0.6
-"""Of the largest curvature: what is expected, where whether there is an interval must be known from public facts."""
 CLEAR = 6.0
 """How many times its usual noise the usual curvature must be, so that almost always it is clear."""
 NEWTON = (0.12, 0.28, 0.6)
@@ -63,6 +61,12 @@ class LocalDescent:
         Of descent.
     step
         Of descent.
+    usual
+        The curvature to expect, as a share of the largest: whether there is an interval must follow from public facts.
+    skew
+        A bound on the third derivative of the loss, as a multiple of the second: 1 for the logistic loss. It takes
+        Newton steps from noisy places past the root, by half the product of skew, reach and squared distance, which is
+        allowed for. 0 for losses that are as steep on either side.
 
     Examples
     --------
@@ -83,6 +87,8 @@ class LocalDescent:
     straight: float
     rounds: int = 4
     step: float = 1.0
+    usual: float = 0.6
+    skew: float = 0.0
     mu: float = field(init=False)
 
     def __post_init__(self) -> None:
@@ -181,12 +187,16 @@ class LocalDescent:
         away = sum(share * (place - theta) for share, place in zip(NEWTON, places, strict=True))
         size = float(np.sum(np.square(away)) + np.trace(first))
         moved = curvature.sd**2 * (size * np.eye(len(theta)) + np.outer(away, away))
-        return np.asarray(first + inverse @ moved @ inverse)
+        squares = sum(
+            share * float(np.sum((place - theta) ** 2)) for share, place in zip(NEWTON, places, strict=True)
+        )
+        past = self.skew * self.standard.reach * squares / 2
+        return np.asarray(first + inverse @ moved @ inverse + past**2 * np.eye(len(theta)))
 
     def _reason(self, curvature: Curvature, n: int) -> str:
         """Why there is no honest interval, from public numbers and the released curvature alone."""
         per_round = 2 * self.score.steepest * self.standard.reach / self._mus["descent"] / math.sqrt(n)
-        usual = np.array([[USUAL * self.score.sharpest]])
+        usual = np.array([[self.usual * self.score.sharpest]])
         far = per_round * math.sqrt(accumulated_noise(usual, self.step, self.rounds)[0, 0])
         if far * self.standard.reach > self.straight / 2:
             return "the noise reaches beyond where scores are straight lines; ask more people, or for a larger mu."

@@ -192,8 +192,10 @@ def local_logistic_regression(X: Any, y: Any, guarantee: Guarantee, *, bounds: A
         score=CurveScore(Logistic()),
         standard=_standard(bounds, table.shape[1], 0.0, 1.0),
         guarantee=guarantee,
-        straight=2.0,
+        straight=0.5,
         step=4.0,
+        usual=0.35,
+        skew=1.0,
     )
     return design.fit(table, labels, [*names, "intercept"], "logistic regression, local model")
 

@@ -22,6 +22,7 @@ import math
 import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import ibis
@@ -69,9 +70,7 @@ class PushedSource(Source):
     def column_counts(self, edges: Reals) -> Array:
         found = np.zeros((self.columns + 1, edges.shape[1] + 1), dtype=np.int64)
         for j in range(self.columns + 1):
-            for place, rows in self.tally(
-                lambda r, j=j: r.mutate(place=_place(r[f"v{j}"], edges[j]))
-            ).items():
+            for place, rows in self.tally(partial(_placed, name=f"v{j}", edges=edges[j])).items():
                 found[j, place] += rows
         return found
 
@@ -195,6 +194,10 @@ def _scaled(x: Any, center: float, scale: float) -> Any:
 def _tame(x: float) -> float:
     """A coefficient that no product with a row takes out of the range of doubles."""
     return 0.0 if abs(x) < 2.0**-300 else min(max(x, -(2.0**300)), 2.0**300)
+
+
+def _placed(rows: Any, name: str, edges: Reals) -> Any:
+    return rows.mutate(place=_place(rows[name], edges))
 
 
 def _place(x: Any, edges: Reals) -> Any:

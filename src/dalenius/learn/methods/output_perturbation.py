@@ -7,11 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dalenius.adaptive.regression.local_output_perturbation import LEAST_RIDGE
 from dalenius.calculus.guarantees import Guarantee
 from dalenius.calculus.loss import Loss
 from dalenius.calculus.pairs.pair import Reals
-from dalenius.errors import CannotMeet
 from dalenius.learn.data.rows import Records
 from dalenius.learn.methods.objective_perturbation import close_minimum
 from dalenius.learn.numerics.minimise import Objective
@@ -31,7 +29,9 @@ class OutputPerturbation:
 
     Add/remove adjacency. The objective is ridge-strongly convex and one record moves its gradient by gradient_bound
     at most, so the minimiser moves by gradient_bound/ridge (Chaudhuri, Monteleoni and Sarwate 2011); the solver's
-    tolerance adds twice tolerance/ridge. Simple, and noisier than objective perturbation: kept for comparison.
+    tolerance adds twice tolerance/ridge. The ridge is 0.16 smoothness at least, noise below 1e-4 of the sensitivity
+    being refused: far above those with which a minimiser is hard to find (`minimise.continued`). Simple, and noisier
+    than objective perturbation: kept for comparison.
     """
 
     ridge: float
@@ -47,11 +47,6 @@ class OutputPerturbation:
         else:
             noise = KNorm.calibrated(pure, sensitivity=1.0).scale * (1 + 1e-12)
         ridge = RIDGE * smoothness * math.sqrt(noise)
-        if not ridge >= LEAST_RIDGE * smoothness:
-            raise CannotMeet(
-                f"{guarantee} needs so little noise that the ridge would be too small to find a minimiser; ask for a "
-                "stronger promise."
-            )
         moved = gradient_bound * (1 + 2 * TOLERANCE) / ridge
         if pure is None:
             return cls(ridge, gradient_bound, Gaussian(sensitivity=moved, sigma=moved * noise))

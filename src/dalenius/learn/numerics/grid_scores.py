@@ -33,6 +33,15 @@ LEVEL = 20
 RAMP = 6
 """The gradient of a quantile's risk is smoothed over 2^-6 of coef_bound, in the units of the targets."""
 SLACK = 1 + 1e-9
+SHORT = 1 - 1e-14
+"""What is taken for a unit vector may be longer than 1 by rounding."""
+
+
+def directed(gradients: Reals) -> tuple[Reals, Reals]:
+    """The lengths and directions of gradients in the middle of boxes. Over a box a gradient is nowhere shorter than its
+    part along any direction: this one, or (coordinate by coordinate) the axes."""
+    norm = np.sqrt((gradients * gradients).sum(axis=1))
+    return norm, gradients / np.maximum(norm, 1e-300)[:, None]
 
 
 @dataclass
@@ -104,8 +113,11 @@ class SquaresGradient(_Squares):
         return self.long * self.far * SLACK
 
     def bounds(self, middle: Reals, half: Reals) -> Reals:
-        left = np.maximum(np.abs(self.gradient(middle)) - half @ np.abs(self.doubles[0]), 0)
-        return np.asarray(self.error - np.sqrt((left * left).sum(axis=1)))
+        gradient, gram = self.gradient(middle), self.doubles[0]
+        left = np.maximum(np.abs(gradient) - half @ np.abs(gram), 0)
+        norm, along = directed(gradient)
+        shortest = norm - (half * np.abs(along @ gram)).sum(axis=1)
+        return np.asarray(self.error - np.maximum(np.sqrt((left * left).sum(axis=1)), shortest * SHORT))
 
     def at(self, whole: Ints) -> Fraction:
         gram, product = self.sums
@@ -206,9 +218,11 @@ class PinballGradient(_Pinball):
         def bound(middle: Reals, half: Reals) -> Reals:
             least, most = rest.ramps(middle, half)
             # Give or take half of what r varies by over the box.
-            gradient = start + ((least + most) / 2 - level) @ heavy
-            left = np.maximum(np.abs(gradient) - ((most - least) / 2) @ np.abs(heavy), 0) * 2.0**-FINE
-            return np.asarray(-np.sqrt((left * left).sum(axis=1)))
+            gradient, half_varied = start + ((least + most) / 2 - level) @ heavy, (most - least) / 2
+            left = np.maximum(np.abs(gradient) - half_varied @ np.abs(heavy), 0)
+            norm, along = directed(gradient)
+            shortest = norm - (half_varied * np.abs(along @ heavy.T)).sum(axis=1)
+            return np.asarray(-np.maximum(np.sqrt((left * left).sum(axis=1)), shortest * SHORT) * 2.0**-FINE)
 
         return len(heavy), bound
 

@@ -23,7 +23,7 @@ _ROWS = ("guarantee", "adjacency", "intercept", "x_center", "x_scale", "bounds")
 _RESPONSES = ("scale", "y_center", "y_scale", "y_bounds")
 
 WORDS: Mapping[str, tuple[str, tuple[str, ...]]] = {
-    "linear_regression": ("LinearRegression", (*_ROWS, *_RESPONSES, "loss", "knee")),
+    "linear_regression": ("LinearRegression", (*_ROWS, *_RESPONSES, "loss", "method", "knee")),
     "logistic_regression": ("LogisticRegression", (*_ROWS, "classes")),
     "poisson_regression": ("PoissonRegression", (*_ROWS, "most")),
     "multinomial_regression": ("MultinomialRegression", (*_ROWS, "classes")),

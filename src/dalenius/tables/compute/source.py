@@ -38,7 +38,7 @@ from dalenius.tables.facts.kinds import Field
 from dalenius.tables.facts.public import PublicTable
 from dalenius.tables.facts.schema import Schema
 
-BLOCK = 2**16
+BLOCK = 2**14
 """Rows that are in memory at a time."""
 
 

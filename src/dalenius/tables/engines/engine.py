@@ -40,7 +40,7 @@ not exhaust.
 
 LIMIT = 2**62
 LIMB = 23
-FACTS = ("name", "opened", "at_hand", "operations", "functions", "casts")
+FACTS = ("name", "opened", "operations", "functions", "casts", "at_hand")
 
 
 class Engine(ABC):

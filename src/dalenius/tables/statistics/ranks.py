@@ -4,7 +4,9 @@ The isotonic regression of the noisy prefixes is a distribution function; a quan
 level * total, and the interval is where it reaches that rank less, and plus, what the noise does to it. The variance
 of a noisy prefix is known exactly (`tree.variances`). The regression averages the noise of blocks that hold too few
 rows to be told apart, so that each resolution counts with the share u / (u + BLUR) of its variance, where u is the
-number of rows in a block over sigma, told from the interval itself. BLUR was chosen by simulation.
+number of rows in a block over sigma, told from the interval itself. What it averages of the finest noise it also takes
+from the step of a single row, where that can be seen: the quantile of a table, which is at a step, is then that much
+further away in rank. BLUR and BLURRED were chosen by simulation.
 """
 
 from __future__ import annotations
@@ -20,6 +22,8 @@ from dalenius.tables.measures.bins import Bins
 from dalenius.tables.measures.tree import Reals
 
 BLUR = 0.1
+BLURRED = 0.3
+"""Of the step of a row, where rows are far apart and noise is small."""
 
 SIDE = 48
 """So many ranks are kept on each side of a quantile, further and further away."""
@@ -80,16 +84,26 @@ def quantile(
     best = ranks.best[:, k]
     drawn = np.maximum(ranks.total, 0.0) * level * (1 - level) if sampling else np.zeros(len(best))
     shares, spread = _shares(ranks, kept, bins.size, best, level, drawn)
-    ends = []
-    for side in (-1, 1):
+    blurred = 0.0 if sampling else (1 - shares[0])[:, None] * BLURRED / (1 + ranks.law.variance)
+
+    def end(side: int, failure: float) -> tuple[Reals, Reals]:
+        """Where the interval ends on one side, in bins, and whether noise has no say there."""
         offsets, reached = kept.side(side)
         variance, fourth = _variance(ranks, bins.size, level, reached + (side < 0), shares)
         variance = np.maximum(variance + drawn[:, None], 1e-300)
-        away = np.sqrt(variance) * multiple(fourth / variance**2, failure)
+        away = np.sqrt(variance) * multiple(fourth / variance**2, failure) + blurred
         # Cornish and Fisher: a binomial count leans to one side.
         lean = drawn[:, None] * (1 - 2 * level) / variance * (ndtri(failure / 2) ** 2 - 1) / 6
-        ends.append(_passed(offsets, reached, away + side * lean))
-    low, high = np.minimum(ends[0], best), np.maximum(ends[1], best)
+        passed = _passed(offsets, reached, away + side * lean)
+        return passed, passed == (0 if side < 0 else bins.size - 1)
+
+    (low, lowest), (high, highest) = end(-1, failure), end(1, failure)
+    if sampling:
+        # On a side where an interval ends with the range it cannot miss: the other may do so as often as both. (Those
+        # of tables would then miss too often on both, where most rows are near one end.)
+        low = np.where(highest & ~lowest, end(-1, 2 * failure)[0], low)
+        high = np.where(lowest & ~highest, end(1, 2 * failure)[0], high)
+    low, high = np.minimum(low, best), np.maximum(high, best)
     if bins.whole:  # whole bins, and the last whole number in the upper one
         low, high = np.floor(low), np.ceil(high)
     places = np.arange(len(edges))
