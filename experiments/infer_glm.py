@@ -29,9 +29,9 @@ NOISY = 1.5
 HEAD = """# Intervals of generalized linear models
 
 Written by `python -m experiments infer_glm --seeds N`, with 100 N replicates a cell of logistic regression and 25 N of
-the others (50 N for the location), the same random numbers in every run. Cells of one row share their data, and are high
-or low together. Standard normal features with public centres and scales unless said otherwise, ADD_REMOVE unless said
-otherwise; mu is the whole of the promise, the count of the rows included.
+the others (50 N for the location), the same random numbers in every run. Cells of one row share their data, and are
+high or low together. Standard normal features with public centres and scales unless said otherwise, ADD_REMOVE unless
+said otherwise; mu is the whole of the promise, the count of the rows included.
 
 A cell is the share of 95 % intervals that hold, in %, over all coefficients and over the replicates that gave an
 interval, then the mean width over that without privacy (maximum likelihood with its information matrix; the robust
