@@ -328,7 +328,8 @@ def power_curve(
     ['GDP(mu=0.5)', 'GDP(mu=2.0)', 'without noise']
     """
     test = _checked(test)
-    if not isinstance(rows, Iterable) or not isinstance(guarantees, Iterable):
+    lists: tuple[object, ...] = (rows, guarantees)
+    if not all(isinstance(given, Iterable) for given in lists):
         raise InvalidParameter("rows and guarantees must be lists: of numbers of rows, and of promises.")
     numbers = [checks.count("rows", n, least=2) for n in rows]
     powers = {"without noise": np.array([_Power(test, level, False, replicates, effect)(n) for n in numbers])}
