@@ -146,7 +146,7 @@ class GeneralizedLinearModel(ABC):
     @cached_property
     def mu(self) -> float:
         """What may be spent, as for GDP."""
-        return gaussian_mu(self.guarantee, f"a {self.word}")
+        return gaussian_mu(self.guarantee, f"the {self.word}")
 
     @property
     def loss(self) -> Loss:
