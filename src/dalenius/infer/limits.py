@@ -32,6 +32,8 @@ class Limits(ABC):
     reason: str = ""
     """Why there are none."""
     bse: Reals
+    least: float = 0.0
+    """The least alpha for which they are known."""
 
     @property
     def size(self) -> int:
@@ -147,6 +149,10 @@ class Curve(Limits):
 
         return cls(levels, table, errors)
 
+    @property
+    def least(self) -> float:  # type: ignore[override]
+        return float(self.alphas[-1])
+
     @cached_property
     def ends(self) -> tuple[Reals, Reals]:
         """Lower and upper limits (levels x k). They never shrink as alpha falls; searches leave some that do."""
@@ -176,9 +182,7 @@ class Curve(Limits):
         return np.asarray(np.maximum(2 * ndtr(-least), self.alphas[-1]))
 
     def of_alike(self, rows: int) -> NoLimits:
-        return NoLimits(
-            len(self.bse), f"no interval: up to {rows} rows may be alike, and the test takes none to be."
-        )
+        return NoLimits(len(self.bse), f"up to {rows} rows may be alike, and the test takes none to be.")
 
     def _extended(self, params: Reals) -> tuple[Reals, Reals, Reals]:
         """With the estimates at alpha = 1; limits hold them, or the nearer of the two is moved there."""

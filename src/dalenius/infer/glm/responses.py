@@ -15,6 +15,7 @@ from dalenius.errors import InvalidParameter
 def class_codes(y: Any, classes: Sequence[Any]) -> Reals:
     """0 for the first class, 1 for the second, and so on."""
     values = _listed(y)
+    _one_kind(y, values, classes)
     codes = np.full(len(values), np.nan)
     for code, label in enumerate(classes):
         codes[_same(values, label)] = code
@@ -57,6 +58,19 @@ def _listed(y: Any) -> Any:
     if values.ndim != 1:
         raise InvalidParameter.of("y", "y must be a list of labels, one for each row.")
     return values
+
+
+def _one_kind(y: Any, values: Any, classes: Sequence[Any]) -> None:
+    """Raise where a column's type, which is public, says that no row can be of a class."""
+    named = str(getattr(y, "dtype", "")).lower().startswith(("str", "string", "<u"))
+    text = named or values.dtype.kind == "U"
+    texts = [isinstance(label, str) for label in classes]
+    if (text and not any(texts)) or (values.dtype.kind in "biuf" and all(texts)):
+        raise InvalidParameter.of(
+            "y",
+            f"y is a column of {'text' if text else 'numbers'} and classes are {checks.shown(tuple(classes))}, so that "
+            "no row would count; name the labels of y in classes=, the positive one last.",
+        )
 
 
 def _same(values: Any, label: object) -> Bools:
