@@ -50,7 +50,9 @@ def repro_samples(
 
     A single parameter is ranked by its estimate from the statistics, studentized, whose law hardly depends on the other
     parameters; these range over a confidence set of their own, found by Mahalanobis depth, which takes a tenth of alpha
-    (Berger and Boos 1994). Ends are searched for outward and reported on their outer side. Pure post-processing.
+    (Berger and Boos 1994). Of that set the likeliest values and those along its axes are tried, not all: with several
+    parameters coverage rests on this search. Ends are searched for outward and reported on their outer side. Pure
+    post-processing.
 
     Parameters
     ----------
@@ -140,7 +142,8 @@ def repro_test(
     Returns
     -------
     float
-        The p-value: if the hypothesis is true, it is at most alpha with probability alpha at most.
+        The p-value: if the hypothesis is true, it is at most alpha with probability alpha at most. (For one parameter
+        of several, as far as the search for the worst values of the others goes.)
 
     Raises
     ------
