@@ -198,3 +198,11 @@ def test_odd_settings_are_errors_of_ours() -> None:
 @pytest.mark.parametrize("guarantee", [dp.GDP(0.5), dp.ZCDP(0.2), dp.ApproxDP(1.0, 1e-6)])
 def test_the_loss_keeps_the_promise(guarantee: Any) -> None:
     assert guarantee.holds(dp.infer.LogisticRegression(guarantee=guarantee).loss)
+
+
+@pytest.mark.parametrize(
+    ("y", "classes"), [(np.array(["no", "yes"] * 50), (0, 1)), (np.array([0, 1] * 50), ("no", "yes"))]
+)
+def test_labels_of_another_type_than_the_classes_are_refused(y: Any, classes: Any) -> None:
+    with pytest.raises(InvalidParameter, match="classes="):
+        dp.infer.logistic_regression(np.ones((100, 1)), y, dp.GDP(1.0), classes=classes, **PUBLIC)

@@ -15,6 +15,7 @@ from dalenius.errors import InvalidParameter
 def class_codes(y: Any, classes: Sequence[Any]) -> Reals:
     """0 for the first class, 1 for the second, and so on."""
     values = _listed(y)
+    _one_kind(y, values, classes)
     codes = np.full(len(values), np.nan)
     for code, label in enumerate(classes):
         codes[_same(values, label)] = code
@@ -42,7 +43,9 @@ def _listed(y: Any) -> Any:
     if y is None or isinstance(y, str | bytes | dict):
         raise InvalidParameter.of("y", "y must be a list of labels, one for each row.")
     try:
-        if hasattr(y, "__array__"):
+        if isinstance(y, np.ma.MaskedArray):
+            values = y.astype(object).filled(None)
+        elif hasattr(y, "__array__"):
             values = np.asarray(y)
         else:
             items = list(y)
@@ -57,13 +60,27 @@ def _listed(y: Any) -> Any:
     return values
 
 
+def _one_kind(y: Any, values: Any, classes: Sequence[Any]) -> None:
+    """Raise where a column's type, which is public, says that no row can be of a class."""
+    named = str(getattr(y, "dtype", "")).lower().startswith(("str", "string", "<u"))
+    text = named or values.dtype.kind == "U"
+    texts = [isinstance(label, str) for label in classes]
+    if (text and not any(texts)) or (values.dtype.kind in "biuf" and all(texts)):
+        raise InvalidParameter.of(
+            "y",
+            f"y is a column of {'text' if text else 'numbers'} and classes are {checks.shown(tuple(classes))}, so that "
+            "no row would count; name the labels of y in classes=, the positive one last.",
+        )
+
+
 def _same(values: Any, label: object) -> Bools:
-    if values.dtype != object:
-        numeric = values.dtype.kind in "biuf"
-        if numeric == isinstance(label, str):
-            return np.zeros(len(values), dtype=bool)
-        return np.asarray(np.broadcast_to(values == label, values.shape), dtype=bool)
-    return np.array([_is(value, label) for value in values], dtype=bool)
+    kind = values.dtype.kind
+    if kind not in "biufU":
+        return np.array([_is(value, label) for value in values.tolist()], dtype=bool)
+    if (kind == "U") != isinstance(label, str):
+        return np.zeros(len(values), dtype=bool)
+    numbers = values.astype(np.int64) if kind == "b" else values  # flags cannot be compared with all integers
+    return np.asarray(numbers == label, dtype=bool)
 
 
 def _is(value: object, label: object) -> bool:
