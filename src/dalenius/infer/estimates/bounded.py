@@ -30,7 +30,8 @@ class Bounded:
     def of(cls, bounds: object, name: str = "bounds") -> Bounded:
         """From what a user gave."""
         low, high = checks.interval(name, bounds)
-        if not max(abs(low), abs(high)) < 1e150 or not (high - low) > 1e-12 * max(abs(low), abs(high)):
+        most = max(abs(low), abs(high))
+        if not most < 1e150 or not high - low > max(1e-12 * most, 1e-150):
             raise InvalidParameter.of(
                 name, f"{name} is ({low:g}, {high:g}), beyond what doubles hold well; rescale the data."
             )
