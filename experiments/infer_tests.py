@@ -20,7 +20,7 @@ from dalenius.infer.hypotheses.hypothesis_test import HypothesisTest
 from experiments.tables import table
 
 LEVEL = 0.05
-REPLICATES, RUNS = 2000, 300
+REPLICATES, RUNS = 2000, 200
 """Simulated p-values of a cell; and whole runs, from rows to p-value, where the reference law is simulated."""
 SIZES = (100, 1000)
 PROMISES = (dp.PureDP(0.5), dp.GDP(0.5), dp.GDP(2.0))

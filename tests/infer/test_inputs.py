@@ -5,11 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 
 import dalenius as dp
 from dalenius.errors import CannotMeet, InvalidParameter
-from dalenius.infer.inputs import column, finite, matrix
+from dalenius.infer.glm.responses import class_codes as coded
+from dalenius.infer.hypotheses.rows import codes as level_codes
+from dalenius.infer.inputs import codes, column, finite, matrix
 from dalenius.infer.promise import gaussian_mu, pure_epsilon
 
 
@@ -81,3 +84,40 @@ def test_pure_promises_have_an_epsilon_and_no_mu() -> None:
         gaussian_mu(dp.PureDP(0.5))
     with pytest.raises(InvalidParameter):
         gaussian_mu(1.0)
+
+
+def test_names_are_never_data() -> None:
+    """Attributes called `name` or `columns` may be the values: names are published with a result."""
+    secret = [1.5, 777.0]
+    assert matrix(pa.table({"a": secret, "b": secret}))[1] == ("a", "b")
+    assert column(pa.table({"a": secret}))[1] == "a"
+    for name in ("name", "column_names"):
+        assert column(pd.DataFrame({name: secret}))[1] == name
+        assert matrix(pd.DataFrame({name: secret}))[1] == (name,)
+        assert codes(pd.DataFrame({name: secret}), [1, 2])[2] == "x"
+    assert matrix(pd.Series(secret))[1] == ("x1",)
+
+
+def test_what_is_masked_is_missing() -> None:
+    hidden = np.ma.array([1, 0, 1], mask=[False, True, False])
+    np.testing.assert_array_equal(column(hidden)[0], [1, np.nan, 1])
+    np.testing.assert_array_equal(matrix(hidden[:, None])[0], [[1], [np.nan], [1]])
+    assert codes(hidden, [0, 1])[0].tolist() == [1, -1, 1]
+    assert level_codes(hidden, [0, 1], "x").tolist() == [1, -1, 1]
+    assert coded(hidden, [0, 1]).tolist() == pytest.approx([1, np.nan, 1], nan_ok=True)
+
+
+def test_levels_of_arrow_arrays_are_their_values() -> None:
+    assert level_codes(pa.array(["a", "b", None]), ["a", "b"], "x").tolist() == [0, 1, -1]
+
+
+def test_rows_of_different_shapes_are_refused() -> None:
+    with pytest.raises(InvalidParameter, match="rows of the same length"):
+        codes([np.zeros(2), np.zeros((2, 3))], [0, 1])
+
+
+@pytest.mark.parametrize(
+    "y", [np.zeros(2, dtype=[("a", int)]), np.array([True, False])], ids=["record", "flag"]
+)
+def test_any_labels_can_be_compared_with_any_classes(y) -> None:
+    assert np.isnan(coded(y, ["a", 2**70])).all()

@@ -26,10 +26,7 @@ def column(values: object, what: str = "x") -> tuple[Reals, str]:
         table = table[:, 0]
     if table.ndim != 1:
         raise InvalidParameter.of(what, f"{what} has shape {table.shape}; it must be one column of numbers.")
-    name = getattr(values, "name", None)
-    return table, str(name) if name is not None and not callable(name) else names[0] if len(
-        names
-    ) == 1 else what
+    return table, _name(values) or (names[0] if len(names) == 1 else what)
 
 
 def matrix(values: object, what: str = "X") -> tuple[Reals, tuple[str, ...]]:
@@ -38,7 +35,7 @@ def matrix(values: object, what: str = "X") -> tuple[Reals, tuple[str, ...]]:
     if table.shape == (0,) and isinstance(values, list | tuple):
         table = table.reshape(0, 1)  # no rows: a list cannot say how many columns they would have
     if table.ndim == 1 and hasattr(values, "name"):
-        table, names = table[:, None], (str(values.name),)
+        table, names = table[:, None], (_name(values) or "x1",)
     if table.ndim != 2 or table.shape[1] == 0:
         raise InvalidParameter.of(
             what,
@@ -63,7 +60,7 @@ def codes(values: object, levels: object, what: str = "x") -> tuple[Ints, tuple[
         ) from None
     if len(places) != len(levels):
         raise InvalidParameter.of(f"{what}_levels", f"{what}_levels names a value twice.")
-    given = np.asarray(values) if hasattr(values, "__array__") else np.asarray(values, dtype=object)
+    given = _array(values, what)
     if given.ndim == 2 and given.shape[1] == 1:
         given = given[:, 0]
     if given.ndim != 1:
@@ -76,8 +73,7 @@ def codes(values: object, levels: object, what: str = "x") -> tuple[Ints, tuple[
             return -1
 
     found = np.fromiter((place(value) for value in given.tolist()), dtype=np.int64, count=len(given))
-    name = getattr(values, "name", None)
-    return found, tuple(str(level) for level in levels), what if name is None or callable(name) else str(name)
+    return found, tuple(str(level) for level in levels), _name(values) or what
 
 
 def finite(*columns: Reals) -> Bools:
@@ -106,8 +102,7 @@ def _table(values: Any, what: str, one: str, copied: bool = True) -> tuple[Reals
         raise InvalidParameter.of(
             what, f"{what} must be numbers: a list, an array, a series or a data frame."
         )
-    columns = getattr(values, "columns", None)
-    kinds = list(values.dtypes) if columns is not None and hasattr(values, "dtypes") else []
+    kinds = list(values.dtypes) if hasattr(values, "columns") and hasattr(values, "dtypes") else []
     kinds = [str(kind).lower() for kind in [*kinds, getattr(values, "dtype", "")]]
     if any(kind.startswith(NOT_NUMBERS) or kind.startswith(("<u", "<m", "|s")) for kind in kinds):
         raise InvalidParameter.of(
@@ -115,10 +110,7 @@ def _table(values: Any, what: str, one: str, copied: bool = True) -> tuple[Reals
             f"{what} has a column of text, categories, dates or times; make numbers of it with fixed, public codes or "
             "units first.",
         )
-    try:
-        given = np.asarray(values) if hasattr(values, "__array__") else np.asarray(values, dtype=object)
-    except Exception:
-        raise InvalidParameter.of(what, f"{what} must be a table: rows of the same length.") from None
+    given = _array(values, what)
     if given.dtype.kind in "USMmcV":
         raise InvalidParameter.of(what, f"{what} must hold real numbers; its type is {given.dtype}.")
     with warnings.catch_warnings():
@@ -128,8 +120,37 @@ def _table(values: Any, what: str, one: str, copied: bool = True) -> tuple[Reals
         except Exception:
             # One odd value must not decide for all of them.
             table = np.array([_number(value) for value in given.ravel()], dtype=float).reshape(given.shape)
-    names = tuple(str(name) for name in columns) if columns is not None else ()
-    return table, names
+    return table, _names(values)
+
+
+def _array(values: Any, what: str) -> Any:
+    """As an array; what is masked is missing."""
+    try:
+        if isinstance(values, np.ma.MaskedArray):
+            return values.astype(object).filled(None)
+        return np.asarray(values) if hasattr(values, "__array__") else np.asarray(values, dtype=object)
+    except Exception:
+        raise InvalidParameter.of(what, f"{what} must be a table: rows of the same length.") from None
+
+
+def _name(values: object) -> str | None:
+    """Of a series."""
+    name = None if hasattr(values, "columns") else getattr(values, "name", None)
+    return str(name) if name is not None and _is_label(name) else None
+
+
+def _names(values: object) -> tuple[str, ...]:
+    """Of a frame's columns."""
+    for word in ("columns", "column_names"):  # pyarrow's `columns` are the data
+        names = getattr(values, word, None)
+        if names is not None and all(map(_is_label, names)):
+            return tuple(map(str, names))
+    return ()
+
+
+def _is_label(name: object) -> bool:
+    """Whether it is a name: attributes of a frame may also be its columns, and results are published."""
+    return not callable(name) and (isinstance(name, tuple) or np.ndim(name) == 0)  # type: ignore[arg-type]
 
 
 def _number(value: object) -> float:

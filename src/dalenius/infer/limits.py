@@ -35,6 +35,11 @@ class Limits(ABC):
     least: float = 0.0
     """The least alpha for which they are known."""
 
+    @property
+    def size(self) -> int:
+        """Of how many estimates."""
+        return len(self.bse)
+
     @abstractmethod
     def at(self, params: Reals, alpha: float) -> Reals:
         """Lower and upper limits (k x 2) that fail with probability alpha."""
@@ -201,8 +206,15 @@ class Curve(Limits):
         falling = len(alphas) > 0 and alphas[-1] > 0 and alphas[0] < 1 and bool((np.diff(alphas) < 0).all())
         if not falling or low.shape != (len(alphas), len(errors)) or high.shape != low.shape:
             raise ValueError
-        ends = _sound(low, high)
-        return cls(alphas, lambda: ends, errors)
+        return cls._kept(alphas, *_sound(low, high), errors)
+
+    @classmethod
+    def _kept(cls, alphas: Reals, low: Reals, high: Reals, errors: Reals) -> Curve:
+        return cls(alphas, lambda: (low, high), errors)
+
+    def __reduce__(self) -> tuple[Callable[..., Curve], tuple[Reals, ...]]:
+        """Copied and sent to other processes as it is written down: without the function."""
+        return self._kept, (self.alphas, *self.ends, self.bse)
 
 
 @dataclass(frozen=True, eq=False)
@@ -212,6 +224,10 @@ class NoLimits(Limits):
     k: int
     reason: str
     tag = "none"
+
+    @property
+    def size(self) -> int:
+        return self.k
 
     @property
     def bse(self) -> Reals:  # type: ignore[override]

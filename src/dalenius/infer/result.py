@@ -125,10 +125,10 @@ class Result:
         self.nobs_noisy = bool(nobs_noisy)
         self.notes = tuple(str(note) for note in notes)
         self._limits = limits
-        if params.shape != (len(self.names),) or limits.bse.shape != params.shape:
+        if params.shape != (len(self.names),) or limits.size != len(params):
             raise InvalidParameter(
                 f"{len(self.names)} names were given for estimates of shape {params.shape} and limits for "
-                f"{len(limits.bse)}; there must be one of each."
+                f"{limits.size}; there must be one of each."
             )
 
     @property

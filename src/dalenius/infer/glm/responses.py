@@ -43,7 +43,9 @@ def _listed(y: Any) -> Any:
     if y is None or isinstance(y, str | bytes | dict):
         raise InvalidParameter.of("y", "y must be a list of labels, one for each row.")
     try:
-        if hasattr(y, "__array__"):
+        if isinstance(y, np.ma.MaskedArray):
+            values = y.astype(object).filled(None)
+        elif hasattr(y, "__array__"):
             values = np.asarray(y)
         else:
             items = list(y)
@@ -72,12 +74,13 @@ def _one_kind(y: Any, values: Any, classes: Sequence[Any]) -> None:
 
 
 def _same(values: Any, label: object) -> Bools:
-    if values.dtype != object:
-        numeric = values.dtype.kind in "biuf"
-        if numeric == isinstance(label, str):
-            return np.zeros(len(values), dtype=bool)
-        return np.asarray(np.broadcast_to(values == label, values.shape), dtype=bool)
-    return np.array([_is(value, label) for value in values], dtype=bool)
+    kind = values.dtype.kind
+    if kind not in "biufU":
+        return np.array([_is(value, label) for value in values.tolist()], dtype=bool)
+    if (kind == "U") != isinstance(label, str):
+        return np.zeros(len(values), dtype=bool)
+    numbers = values.astype(np.int64) if kind == "b" else values  # flags cannot be compared with all integers
+    return np.asarray(numbers == label, dtype=bool)
 
 
 def _is(value: object, label: object) -> bool:

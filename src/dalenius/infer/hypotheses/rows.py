@@ -62,7 +62,10 @@ def codes(values: Any, known: Sequence[Hashable], what: str) -> Ints:
     if getattr(values, "ndim", 1) != 1:
         raise InvalidParameter.of(what, f"{what} has shape {values.shape}; it must be one value a row.")
     places = {level: place for place, level in enumerate(known)}
-    return np.fromiter((_place(places, value) for value in list(values)), dtype=np.int64, count=len(values))
+    listed = (
+        values.to_pylist() if hasattr(values, "to_pylist") else list(values)
+    )  # pyarrow's, of Python's values
+    return np.fromiter((_place(places, value) for value in listed), dtype=np.int64, count=len(listed))
 
 
 def _place(places: dict[Hashable, int], value: Any) -> int:
