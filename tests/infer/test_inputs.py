@@ -121,3 +121,10 @@ def test_rows_of_different_shapes_are_refused() -> None:
 )
 def test_any_labels_can_be_compared_with_any_classes(y) -> None:
     assert np.isnan(coded(y, ["a", 2**70])).all()
+
+
+def test_what_is_masked_is_none_of_the_levels() -> None:
+    """Not even "?", which is what numpy writes for it unless told otherwise."""
+    masked = np.ma.masked_array(["a", "?", "b"], [False, False, True])
+    assert codes(masked, ("a", "?"))[0].tolist() == [0, 1, -1]
+    assert np.isnan(coded(masked, ("a", "?"))).tolist() == [False, False, True]
