@@ -51,6 +51,15 @@ def test_ranks_are_uniform_at_the_truth_and_wrong_noise_is_caught() -> None:
     assert outer[0] < stats.binom.isf(1e-7, TRIALS, 0.2) < outer[1]
 
 
+def test_each_release_is_ranked_among_simulated_ones_of_its_own() -> None:
+    """One set of simulated releases for all would make coverage a constant that is off by its Monte Carlo error."""
+    one, again, other = (
+        _Ranks.of(released, gaussian(1, 5.0), M.Bernoulli(), 50, 19, 0) for released in (20.5, 20.5, 20.75)
+    )
+    assert (one.noise == again.noise).all()
+    assert (one.noise != other.noise).any()
+
+
 def test_an_interval_is_where_ranks_are_not_extreme() -> None:
     mechanism = gaussian(1, 5.0)
     fit = dp.infer.repro_samples(290.3, mechanism, M.Bernoulli(), n=1000, alphas=(0.05,), replicates=199)

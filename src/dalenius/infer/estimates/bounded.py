@@ -45,6 +45,11 @@ class Bounded:
     def half(self) -> float:
         return (self.high - self.low) / 2
 
+    def note(self, adjacency: Adjacency) -> str:
+        """What becomes of values that are not between the bounds, or not there."""
+        text = f"Values outside the public bounds [{self.low:g}, {self.high:g}] count as the nearer bound"
+        return f"{text}." if adjacency is ADD_REMOVE else f"{text}, missing ones as their middle."
+
     def steps(self, values: Reals) -> Ints:
         """Whole numbers from -2^20 to 2^20, each from its own value alone; values are finite."""
         inside = (np.clip(values, self.low, self.high) - self.middle) / self.half

@@ -157,7 +157,9 @@ class AnovaTest(HypothesisTest):
         each = size * variance[:, None] + of_sums.variance + mean[:, None] ** 2 * of_counts.variance
         weight = size**2 / each
         centre = (weight * means).sum(axis=1) / weight.sum(axis=1)
-        statistic = (weight * (means - centre[:, None]) ** 2).sum(axis=1) / (k - 1)
+        # A group with hardly a row has no mean to compare; its sum less n times the centre is noise all the same.
+        away = np.where(n < 1, s - n * centre[:, None], size * (means - centre[:, None]))
+        statistic = (away**2 / each).sum(axis=1) / (k - 1)
         return statistic, _Facts(means, mean, variance)
 
     def _null(

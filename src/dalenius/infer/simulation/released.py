@@ -56,6 +56,11 @@ def checked_model(model: object, release: Release) -> Model:
     return model
 
 
-def generator(seed: Any) -> np.random.Generator:
-    """Randomness for post-processing: the same seed gives the same intervals."""
-    return np.random.default_rng(checks.count("seed", seed))
+def generator(seed: Any, released: Reals | None = None) -> np.random.Generator:
+    """Randomness for post-processing: the same seed gives the same intervals.
+
+    With `released`, of the same numbers: a statement about simulated releases drawn anew with each release would not
+    hold if all releases were compared with one fixed set of them.
+    """
+    key = [] if released is None else np.ascontiguousarray(released, dtype=float).view(np.uint32).tolist()
+    return np.random.default_rng([checks.count("seed", seed), *key])

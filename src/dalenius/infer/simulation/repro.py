@@ -45,11 +45,14 @@ def repro_samples(
     release ranks among the most extreme of them (Xie and Wang 2022; Awan and Wang 2023, "Simulation-based,
     finite-sample inference for privatized data"). At the truth all of them are exchangeable, so that the set
     of values kept holds the truth with probability 1 - alpha at least, whatever n, the noise, the bounds and the number
-    of simulated releases.
+    of simulated releases. Their randomness is that of `seed` and the released numbers: with one set of simulated
+    releases for all, coverage would be off for good, by about sqrt(alpha / replicates).
 
     A single parameter is ranked by its estimate from the statistics, studentized, whose law hardly depends on the other
     parameters; these range over a confidence set of their own, found by Mahalanobis depth, which takes a tenth of alpha
-    (Berger and Boos 1994). Ends are searched for outward and reported on their outer side. Pure post-processing.
+    (Berger and Boos 1994). Of that set the likeliest values and those along its axes are tried, not all: with several
+    parameters coverage rests on this search. Ends are searched for outward and reported on their outer side. Pure
+    post-processing.
 
     Parameters
     ----------
@@ -139,7 +142,8 @@ def repro_test(
     Returns
     -------
     float
-        The p-value: if the hypothesis is true, it is at most alpha with probability alpha at most.
+        The p-value: if the hypothesis is true, it is at most alpha with probability alpha at most. (For one parameter
+        of several, as far as the search for the worst values of the others goes.)
 
     Raises
     ------
@@ -198,7 +202,8 @@ class _Ranks:
     def of(cls, released: Any, mechanism: Any, model: Any, n: Any, replicates: Any, seed: Any) -> _Ranks:
         release = Release.checked(released, mechanism, n)
         model = checked_model(model, release)
-        return cls(release, model, checks.count("replicates", replicates, 19), generator(seed))
+        size = checks.count("replicates", replicates, 19)
+        return cls(release, model, size, generator(seed, release.values))
 
     def most_extreme(self, alpha: float) -> int:
         """How many of the ranks on each side are refused."""
