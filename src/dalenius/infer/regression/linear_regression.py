@@ -90,7 +90,7 @@ class LinearRegression:
     >>> from dalenius.infer import LinearRegression
     >>> model = LinearRegression(guarantee=dp.GDP(1.0), x_center=0.0, x_scale=1.0)
     >>> round(model.loss.epsilon(delta=1e-6), 2)
-    5.22
+    4.89
     >>> X = np.random.default_rng(0).normal(size=(2000, 2))
     >>> model.release(X, X @ [1.0, -1.0]).names
     ('x1', 'x2', 'const')
