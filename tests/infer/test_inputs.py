@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -9,6 +11,7 @@ import pytest
 
 import dalenius as dp
 from dalenius.errors import CannotMeet, InvalidParameter
+from dalenius.infer import inputs
 from dalenius.infer.inputs import column, finite, matrix
 from dalenius.infer.promise import gaussian_mu, pure_epsilon
 
@@ -57,6 +60,45 @@ def test_a_table_has_the_names_of_its_columns(frame) -> None:
 def test_what_is_not_a_column_of_numbers_is_refused(given) -> None:
     with pytest.raises(InvalidParameter):
         column(given)
+
+
+class Odd:
+    def __hash__(self) -> int:
+        raise RuntimeError
+
+    def __eq__(self, other: object) -> bool:
+        raise RuntimeError
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        ["b", "a", None, [1], Odd(), "c"],
+        np.array(["b", "a", None, [1], Odd(), "c"], dtype=object),
+        np.array(["b", "a", "", "x", "y", "c"]),
+        pd.Series(["b", "a", None, "x", "y", "c"], dtype="category"),
+        pd.DataFrame({"x": ["b", "a", None, "x", "y", "c"]}),
+    ],
+    ids=["list", "objects", "text", "categories", "frame"],
+)
+def test_a_value_that_is_no_level_has_no_code_and_changes_no_other(given) -> None:
+    assert inputs.codes(given, ("a", "b", "c")).tolist() == [1, 0, -1, -1, -1, 2]
+    assert inputs.labels(given, ("a", "b"))[:2].tolist() == [1.0, 0.0]
+
+
+def test_rows_that_are_lists_are_no_levels() -> None:
+    assert inputs.codes([[0], [1]], (0, 1)).tolist() == [-1, -1]
+
+
+def test_numbers_and_flags_are_levels_of_any_type() -> None:
+    for given in ([1, 0, 2, math.nan], np.array([1, 0, 2, math.nan]), pd.Series([True, False, None, None])):
+        assert inputs.codes(given, (0, 1)).tolist() == [1, 0, -1, -1]
+
+
+@pytest.mark.parametrize("given", [5, "ab", {0, 1}, [0], [0, 0], [[0], [1]], range(1001)], ids=str)
+def test_levels_are_listed_each_once(given) -> None:
+    with pytest.raises(InvalidParameter, match="outcomes"):
+        inputs.levels("outcomes", given)
 
 
 def test_inputs_are_not_changed() -> None:

@@ -13,7 +13,6 @@ from dalenius.core.adjacency import ADD_REMOVE, Adjacency
 from dalenius.core.arrays import Reals
 from dalenius.errors import InvalidParameter
 from dalenius.infer import inputs
-from dalenius.infer.glm.responses import checked_classes, class_codes
 from dalenius.infer.glm.settings import GeneralizedLinearModel, Numbers
 from dalenius.infer.glm.tabulated_score import (
     NAMED,
@@ -94,7 +93,7 @@ class MEstimate(GeneralizedLinearModel):
                 raise InvalidParameter.of(
                     "outcomes", f"{self.slope} is a loss of residuals: leave outcomes out."
                 )
-            object.__setattr__(self, "outcomes", checked_classes(self.outcomes, 2, 100))
+            object.__setattr__(self, "outcomes", inputs.levels("outcomes", self.outcomes, 2, 100))
         super().__post_init__()
 
     @cached_property
@@ -135,7 +134,7 @@ class MEstimate(GeneralizedLinearModel):
 
     def responses(self, y: Any) -> Reals:
         if self.outcomes is not None:
-            return class_codes(y, self.outcomes)
+            return inputs.labels(y, self.outcomes)
         return inputs.column(y, "y")[0]
 
     @property

@@ -74,7 +74,7 @@ class AnovaTest(HypothesisTest):
 
     def _check(self) -> None:
         object.__setattr__(self, "bounds", checks.interval("bounds", self.bounds))
-        object.__setattr__(self, "levels", rows.levels("levels", self.levels))
+        object.__setattr__(self, "levels", inputs.levels("levels", self.levels))
 
     @cached_property
     def parts(self) -> tuple[Part, Part, Part]:
@@ -97,8 +97,8 @@ class AnovaTest(HypothesisTest):
 
     def release(self, *data: Any) -> Released:
         values = inputs.column(data[0], "values")[0]
-        places = rows.codes(data[1], self.levels, "groups")
-        rows.same_length(values, places, "values and groups")
+        places = inputs.codes(data[1], self.levels, "groups")
+        inputs.same_length(values, places, "values and groups")
         low, high = self.bounds
         middle = (low + high) / 2
         places = (

@@ -40,7 +40,8 @@ from dalenius.core import checks
 from dalenius.core.adjacency import ADD_REMOVE, REPLACE_ONE, Adjacency
 from dalenius.core.arrays import Reals
 from dalenius.errors import InvalidParameter
-from dalenius.infer.hypotheses import reference, rows
+from dalenius.infer import inputs
+from dalenius.infer.hypotheses import reference
 from dalenius.infer.hypotheses.hypothesis_test import HypothesisTest, Released, needed
 from dalenius.infer.hypotheses.parts import Moved, Part, drawn, part
 from dalenius.infer.hypotheses.result import TestResult
@@ -85,7 +86,7 @@ class GoodnessOfFitTest(HypothesisTest):
     method = "chi-square test of goodness of fit"
 
     def _check(self) -> None:
-        object.__setattr__(self, "categories", rows.levels("categories", self.categories))
+        object.__setattr__(self, "categories", inputs.levels("categories", self.categories))
         k = len(self.categories)
         given = (1 / k,) * k if self.shares is None else checked_shares("shares", self.shares, (k,))
         object.__setattr__(self, "shares", tuple(float(p) for p in given))
@@ -99,7 +100,7 @@ class GoodnessOfFitTest(HypothesisTest):
         return self.counts.mechanism.loss
 
     def release(self, *data: Any) -> Released:
-        places = rows.codes(data[0], self.categories, "x")
+        places = inputs.codes(data[0], self.categories, "x")
         fixed = self.adjacency is REPLACE_ONE
         places = np.maximum(places, 0) if fixed else places[places >= 0]
         counts = np.bincount(places, minlength=len(self.categories)).astype(np.int64)
@@ -160,7 +161,7 @@ class IndependenceTest(HypothesisTest):
 
     def _check(self) -> None:
         for name in ("row_levels", "column_levels"):
-            object.__setattr__(self, name, rows.levels(name, getattr(self, name)))
+            object.__setattr__(self, name, inputs.levels(name, getattr(self, name)))
 
     @cached_property
     def counts(self) -> Part:
@@ -171,9 +172,9 @@ class IndependenceTest(HypothesisTest):
         return self.counts.mechanism.loss
 
     def release(self, *data: Any) -> Released:
-        first = rows.codes(data[0], self.row_levels, "x")
-        second = rows.codes(data[1], self.column_levels, "y")
-        rows.same_length(first, second, "x and y")
+        first = inputs.codes(data[0], self.row_levels, "x")
+        second = inputs.codes(data[1], self.column_levels, "y")
+        inputs.same_length(first, second, "x and y")
         fixed = self.adjacency is REPLACE_ONE
         if fixed:
             first, second = np.maximum(first, 0), np.maximum(second, 0)

@@ -253,7 +253,7 @@ class KruskalWallisTest(HypothesisTest):
     method = "Kruskal-Wallis test"
 
     def _check(self) -> None:
-        object.__setattr__(self, "levels", rows.levels("levels", self.levels))
+        object.__setattr__(self, "levels", inputs.levels("levels", self.levels))
 
     @cached_property
     def of_counts(self) -> Part:
@@ -272,8 +272,8 @@ class KruskalWallisTest(HypothesisTest):
 
     def release(self, *data: Any) -> Released:
         values = inputs.column(data[0], "values")[0]
-        places = rows.codes(data[1], self.levels, "groups")
-        rows.same_length(values, places, "values and groups")
+        places = inputs.codes(data[1], self.levels, "groups")
+        inputs.same_length(values, places, "values and groups")
         if self.adjacency is REPLACE_ONE:
             values, places = np.where(np.isfinite(values), values, 0.0), np.maximum(places, 0)
         else:
