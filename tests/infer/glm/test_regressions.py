@@ -198,3 +198,20 @@ def test_odd_settings_are_errors_of_ours() -> None:
 @pytest.mark.parametrize("guarantee", [dp.GDP(0.5), dp.ZCDP(0.2), dp.ApproxDP(1.0, 1e-6)])
 def test_the_loss_keeps_the_promise(guarantee: Any) -> None:
     assert guarantee.holds(dp.infer.LogisticRegression(guarantee=guarantee).loss)
+
+
+@pytest.mark.parametrize("public", [{}, {"x_center": 5.0, "x_scale": 1.0}], ids=["private", "public"])
+def test_without_a_constant_nothing_is_shifted(public) -> None:
+    """The noise is small: an interval fails once in a thousand times."""
+    random, gdp, known = np.random.default_rng(7), dp.GDP(20.0), {"intercept": False, **public}
+    X = random.normal(5.0, 1.0, size=(5000, 1))
+    u = 0.3 * X[:, 0]
+    fits = (
+        dp.infer.logistic_regression(X, random.random(5000) < 1 / (1 + np.exp(-u)), gdp, **known),
+        dp.infer.poisson_regression(X, random.poisson(np.exp(u)), gdp, most=40, **known),
+        dp.infer.m_estimate("log_cosh", X, u + random.normal(size=5000), gdp, **known),
+    )
+    for fit in fits:
+        ((low, high),) = fit.conf_int(0.001)
+        assert low < 0.3 < high
+        assert high - low < 0.2

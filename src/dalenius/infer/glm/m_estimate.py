@@ -13,7 +13,7 @@ from dalenius.core.adjacency import ADD_REMOVE, Adjacency
 from dalenius.core.arrays import Reals
 from dalenius.errors import InvalidParameter
 from dalenius.infer import inputs
-from dalenius.infer.glm.settings import GeneralizedLinearModel, Numbers
+from dalenius.infer.glm.model import GeneralizedLinearModel
 from dalenius.infer.glm.tabulated_score import (
     NAMED,
     PREDICTORS,
@@ -24,6 +24,7 @@ from dalenius.infer.glm.tabulated_score import (
     Table,
     bounded,
 )
+from dalenius.infer.regression.settings import Numbers
 from dalenius.infer.result import Result
 from dalenius.infer.scores.score import Score
 from dalenius.infer.scores.source import Standard
@@ -79,15 +80,7 @@ class MEstimate(GeneralizedLinearModel):
                 "slope",
                 f"slope must be a function, or one of {', '.join(NAMED)}; it is {checks.shown(self.slope)}.",
             )
-        for name in ("scale", "y_scale"):
-            if getattr(self, name) is not None:
-                object.__setattr__(self, name, checks.positive(name, getattr(self, name)))
-        if self.y_center is not None:
-            object.__setattr__(self, "y_center", checks.number("y_center", self.y_center))
-        if (self.y_center is None) != (self.y_scale is None):
-            raise InvalidParameter.of("y_scale", "y_center and y_scale must be given both, or neither.")
-        if self.y_bounds is not None:
-            object.__setattr__(self, "y_bounds", checks.interval("y_bounds", self.y_bounds))
+        self._check_response()
         if self.outcomes is not None:
             if isinstance(self.slope, str):
                 raise InvalidParameter.of(
@@ -135,7 +128,7 @@ class MEstimate(GeneralizedLinearModel):
     def responses(self, y: Any) -> Reals:
         if self.outcomes is not None:
             return inputs.labels(y, self.outcomes)
-        return inputs.column(y, "y")[0]
+        return super().responses(y)
 
     @property
     def notes(self) -> list[str]:

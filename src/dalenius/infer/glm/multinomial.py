@@ -10,8 +10,9 @@ from dalenius.calculus.guarantees import Guarantee
 from dalenius.core.adjacency import ADD_REMOVE, Adjacency
 from dalenius.core.arrays import Reals
 from dalenius.infer import inputs
+from dalenius.infer.glm.model import GeneralizedLinearModel
 from dalenius.infer.glm.multinomial_score import Multinomial
-from dalenius.infer.glm.settings import GeneralizedLinearModel, Numbers
+from dalenius.infer.regression.settings import Numbers
 from dalenius.infer.result import Result
 from dalenius.infer.scores.score import Score
 
