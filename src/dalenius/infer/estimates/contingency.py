@@ -154,9 +154,9 @@ def contingency(
     x: object,
     y: object,
     guarantee: Guarantee,
+    *,
     x_levels: Sequence[object],
     y_levels: Sequence[object],
-    *,
     adjacency: Adjacency = ADD_REMOVE,
 ) -> Result:
     """The shares of the cells of a table, and for two by two: risk difference, relative risk and odds ratio.
@@ -188,7 +188,7 @@ def contingency(
     --------
     >>> import numpy as np, dalenius as dp
     >>> treated, healed = np.arange(6000) % 2, np.arange(6000) % 3 == 0
-    >>> fit = dp.infer.contingency(treated, healed, dp.GDP(1.0), (0, 1), (False, True))
+    >>> fit = dp.infer.contingency(treated, healed, dp.GDP(1.0), x_levels=(0, 1), y_levels=(False, True))
     >>> fit.names[-1], bool(abs(fit.params[-1]) < 0.3)
     ('log odds ratio', True)
     """

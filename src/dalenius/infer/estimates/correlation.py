@@ -132,9 +132,9 @@ def correlation(
     x: object,
     y: object,
     guarantee: Guarantee,
+    *,
     x_bounds: Sequence[float],
     y_bounds: Sequence[float],
-    *,
     adjacency: Adjacency = ADD_REMOVE,
 ) -> Result:
     """Pearson's correlation in the population that rows were drawn from.
@@ -165,7 +165,7 @@ def correlation(
     --------
     >>> import numpy as np, dalenius as dp
     >>> x = np.linspace(0, 1, 5000)
-    >>> fit = dp.infer.correlation(x, x**2, dp.GDP(1.0), (0, 1), (0, 1))
+    >>> fit = dp.infer.correlation(x, x**2, dp.GDP(1.0), x_bounds=(0, 1), y_bounds=(0, 1))
     >>> bool(fit.params[0] > 0.9)
     True
     """

@@ -92,8 +92,8 @@ def difference_of_means(
     x: object,
     y: object,
     guarantee: Guarantee,
-    bounds: Sequence[float],
     *,
+    bounds: Sequence[float],
     adjacency: Adjacency = ADD_REMOVE,
 ) -> Result:
     """The difference of the means of two populations, from a sample of each.

@@ -99,8 +99,8 @@ def chosen(
 def mean(
     x: object,
     guarantee: Guarantee,
-    bounds: Sequence[float] | None = None,
     *,
+    bounds: Sequence[float] | None = None,
     location: Sequence[float] | None = None,
     moment: Sequence[float] | None = None,
     sd_at_most: float | None = None,

@@ -149,7 +149,7 @@ class Spread:
 
 
 def variance(
-    x: object, guarantee: Guarantee, bounds: Sequence[float], *, adjacency: Adjacency = ADD_REMOVE
+    x: object, guarantee: Guarantee, *, bounds: Sequence[float], adjacency: Adjacency = ADD_REMOVE
 ) -> Result:
     """The variance of the population that rows were drawn from.
 
@@ -185,7 +185,7 @@ def variance(
 
 
 def std(
-    x: object, guarantee: Guarantee, bounds: Sequence[float], *, adjacency: Adjacency = ADD_REMOVE
+    x: object, guarantee: Guarantee, *, bounds: Sequence[float], adjacency: Adjacency = ADD_REMOVE
 ) -> Result:
     """The standard deviation of the population that rows were drawn from.
 

@@ -143,11 +143,11 @@ class MEstimate(GeneralizedLinearModel):
 
 
 def m_estimate(
-    slope: str | Callable[..., Any],
     X: Any,
     y: Any,
     guarantee: Guarantee,
     *,
+    slope: str | Callable[..., Any],
     outcomes: Sequence[Any] | None = None,
     scale: float | None = None,
     adjacency: Adjacency = ADD_REMOVE,
@@ -167,14 +167,14 @@ def m_estimate(
 
     Parameters
     ----------
-    slope
-        A function from an array to an array, rising and bounded; or "log_cosh" or "pseudo_huber", for residuals.
     X
         Features: a matrix or a data frame of numbers. Rows with a missing value add nothing.
     y
         The response, one for each row.
     guarantee
         The promise: GDP, ZCDP, ApproxDP or RDP.
+    slope
+        A function from an array to an array, rising and bounded; or "log_cosh" or "pseudo_huber", for residuals.
     outcomes
         The values that y can have, for slope(u, y); public. Left out for a loss of residuals.
     scale
@@ -211,7 +211,7 @@ def m_estimate(
     >>> X = random.normal(size=(5000, 2))
     >>> y = X @ [1.0, -0.5] + random.standard_t(3, 5000)
     >>> fit = dp.infer.m_estimate(
-    ...     lambda r: np.arctan(r), X, y, dp.GDP(1.0), x_center=0.0, x_scale=1.0, y_center=0.0, y_scale=2.0)
+    ...     X, y, dp.GDP(1.0), slope=np.arctan, x_center=0.0, x_scale=1.0, y_center=0.0, y_scale=2.0)
     >>> bool(abs(fit.params[0] - 1) < 0.3)
     True
     """

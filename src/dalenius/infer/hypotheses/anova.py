@@ -45,7 +45,7 @@ SHARES = (0.15, 0.75, 0.1)
 
 @dataclass(frozen=True)
 class AnovaTest(HypothesisTest):
-    """The analysis of variance as an object: what sessions run, and `power` plans.
+    """The analysis of variance as an object, with its cost: what `power` plans.
 
     Parameters
     ----------

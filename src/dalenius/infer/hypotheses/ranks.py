@@ -80,7 +80,7 @@ class _Ranked(HypothesisTest):
 
 @dataclass(frozen=True)
 class MannWhitneyTest(_Ranked):
-    """The Mann-Whitney test as an object: what sessions run, and `power` plans.
+    """The Mann-Whitney test as an object, with its cost: what `power` plans.
 
     Parameters
     ----------
@@ -162,7 +162,7 @@ class MannWhitneyTest(_Ranked):
 
 @dataclass(frozen=True)
 class SignedRankTest(_Ranked):
-    """Wilcoxon's signed-rank test as an object: what sessions run, and `power` plans.
+    """Wilcoxon's signed-rank test as an object, with its cost: what `power` plans.
 
     Parameters
     ----------
@@ -229,7 +229,7 @@ class SignedRankTest(_Ranked):
 
 @dataclass(frozen=True)
 class KruskalWallisTest(HypothesisTest):
-    """The Kruskal-Wallis test as an object: what sessions run, and `power` plans.
+    """The Kruskal-Wallis test as an object, with its cost: what `power` plans.
 
     Parameters
     ----------
