@@ -7,7 +7,6 @@ from their intervals, on the scale of their logarithms or log odds (Zou and Donn
 
 from __future__ import annotations
 
-import math
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -23,7 +22,7 @@ from dalenius.infer import inputs
 from dalenius.infer.estimates.difference import subtracted
 from dalenius.infer.estimates.single import Estimated
 from dalenius.infer.estimates.sums import Sums
-from dalenius.infer.promise import checked_guarantee, pure_epsilon
+from dalenius.infer.promise import checked_guarantee
 from dalenius.infer.result import Result
 from dalenius.intervals.laws import Noisy
 from dalenius.intervals.ratios import interval
@@ -39,10 +38,7 @@ class Contingency:
 
     @cached_property
     def sums(self) -> Sums:
-        cells = self.shape[0] * self.shape[1]
-        pure = pure_epsilon(self.guarantee) is not None
-        reach = 1.0 if self.adjacency is ADD_REMOVE else 2.0 if pure else math.sqrt(2) * (1 + 1e-12)
-        return Sums(self.guarantee, self.adjacency, (1.0,) * cells, (0,) * cells, reach)
+        return Sums.of_cells(self.guarantee, self.adjacency, self.shape[0] * self.shape[1])
 
     @property
     def loss(self) -> Loss:

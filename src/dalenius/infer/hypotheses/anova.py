@@ -17,7 +17,6 @@ over all groups instead; see experiments/INFER_TESTS.md for the difference.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -36,7 +35,7 @@ from dalenius.infer import inputs
 from dalenius.infer.hypotheses import reference, rows
 from dalenius.infer.hypotheses.hypothesis_test import HypothesisTest, Released, needed
 from dalenius.infer.hypotheses.means import Population
-from dalenius.infer.hypotheses.parts import Moved, Part, drawn, part
+from dalenius.infer.hypotheses.parts import Moved, Part, cell_counts, drawn, part
 from dalenius.infer.hypotheses.result import TestResult
 
 SHARES = (0.15, 0.75, 0.1)
@@ -80,14 +79,12 @@ class AnovaTest(HypothesisTest):
     def parts(self) -> tuple[Part, Part, Part]:
         """Counts, sums, and the sum of squares. Replacing a record takes it from one group to another (l1 2, l2
         sqrt 2), or a value from one bound to the other within a group (2 and 2)."""
-        counts = sums = square = Moved(1, 1.0)
-        if self.adjacency is REPLACE_ONE:
-            counts, sums = Moved(2, math.sqrt(2)), Moved(2.0, 2.0)
+        one = Moved(1.0, 1.0)
         promise, adjacency = self.guarantee, self.adjacency
         return (
-            part(promise, SHARES[0], counts, adjacency, whole=True),
-            part(promise, SHARES[1], sums, adjacency),
-            part(promise, SHARES[2], square, adjacency),
+            cell_counts(promise, SHARES[0], adjacency),
+            part(promise, SHARES[1], Moved(2.0, 2.0) if adjacency is REPLACE_ONE else one, adjacency),
+            part(promise, SHARES[2], one, adjacency),
         )
 
     @cached_property

@@ -24,7 +24,6 @@ n public). The noise may be geometric and as large as the counts.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -43,18 +42,12 @@ from dalenius.errors import InvalidParameter
 from dalenius.infer import inputs
 from dalenius.infer.hypotheses import reference
 from dalenius.infer.hypotheses.hypothesis_test import HypothesisTest, Released, needed
-from dalenius.infer.hypotheses.parts import Moved, Part, drawn, part
+from dalenius.infer.hypotheses.parts import Part, cell_counts, drawn
 from dalenius.infer.hypotheses.result import TestResult
 from dalenius.intervals.laws import Law
 
 MOST_ROWS = 10**15
 """A released number of rows beyond this is taken for this."""
-
-
-def cell_counts(guarantee: Guarantee, adjacency: Adjacency) -> Part:
-    """Noise for counts of disjoint cells: a record is in one of them, and replacing it moves two."""
-    moved = Moved(2, math.sqrt(2)) if adjacency is REPLACE_ONE else Moved(1, 1.0)
-    return part(guarantee, 1.0, moved, adjacency, whole=True)
 
 
 @dataclass(frozen=True)
@@ -93,7 +86,7 @@ class GoodnessOfFitTest(HypothesisTest):
 
     @cached_property
     def counts(self) -> Part:
-        return cell_counts(self.guarantee, self.adjacency)
+        return cell_counts(self.guarantee, 1.0, self.adjacency)
 
     @cached_property
     def loss(self) -> Loss:
@@ -165,7 +158,7 @@ class IndependenceTest(HypothesisTest):
 
     @cached_property
     def counts(self) -> Part:
-        return cell_counts(self.guarantee, self.adjacency)
+        return cell_counts(self.guarantee, 1.0, self.adjacency)
 
     @cached_property
     def loss(self) -> Loss:

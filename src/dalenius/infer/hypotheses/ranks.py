@@ -50,7 +50,7 @@ from dalenius.infer.hypotheses.hypothesis_test import (
     needed,
 )
 from dalenius.infer.hypotheses.means import one_or_two_sided
-from dalenius.infer.hypotheses.parts import Moved, Part, drawn, part, stretched
+from dalenius.infer.hypotheses.parts import Moved, Part, cell_counts, drawn, part, stretched
 from dalenius.infer.hypotheses.result import TestResult
 from dalenius.noise import uniform_integers
 
@@ -258,8 +258,7 @@ class KruskalWallisTest(HypothesisTest):
     @cached_property
     def of_counts(self) -> Part:
         """Noise for the numbers of rows of all groups."""
-        moved = Moved(2, math.sqrt(2)) if self.adjacency is REPLACE_ONE else Moved(1, 1.0)
-        return part(self.guarantee, ROWS, moved, self.adjacency, whole=True)
+        return cell_counts(self.guarantee, ROWS, self.adjacency)
 
     @cached_property
     def unit(self) -> Part:
