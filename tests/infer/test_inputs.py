@@ -7,12 +7,12 @@ import math
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 
 import dalenius as dp
 from dalenius.errors import CannotMeet, InvalidParameter
-from dalenius.infer import inputs
-from dalenius.infer.inputs import column, finite, matrix
+from dalenius.infer.inputs import codes, column, finite, labels, levels, matrix, name_of
 from dalenius.infer.promise import gaussian_mu, pure_epsilon
 
 
@@ -82,23 +82,23 @@ class Odd:
     ids=["list", "objects", "text", "categories", "frame"],
 )
 def test_a_value_that_is_no_level_has_no_code_and_changes_no_other(given) -> None:
-    assert inputs.codes(given, ("a", "b", "c")).tolist() == [1, 0, -1, -1, -1, 2]
-    assert inputs.labels(given, ("a", "b"))[:2].tolist() == [1.0, 0.0]
+    assert codes(given, ("a", "b", "c")).tolist() == [1, 0, -1, -1, -1, 2]
+    assert labels(given, ("a", "b"))[:2].tolist() == [1.0, 0.0]
 
 
 def test_rows_that_are_lists_are_no_levels() -> None:
-    assert inputs.codes([[0], [1]], (0, 1)).tolist() == [-1, -1]
+    assert codes([[0], [1]], (0, 1)).tolist() == [-1, -1]
 
 
 def test_numbers_and_flags_are_levels_of_any_type() -> None:
     for given in ([1, 0, 2, math.nan], np.array([1, 0, 2, math.nan]), pd.Series([True, False, None, None])):
-        assert inputs.codes(given, (0, 1)).tolist() == [1, 0, -1, -1]
+        assert codes(given, (0, 1)).tolist() == [1, 0, -1, -1]
 
 
 @pytest.mark.parametrize("given", [5, "ab", {0, 1}, [0], [0, 0], [[0], [1]], range(1001)], ids=str)
 def test_levels_are_listed_each_once(given) -> None:
     with pytest.raises(InvalidParameter, match="outcomes"):
-        inputs.levels("outcomes", given)
+        levels("outcomes", given)
 
 
 def test_inputs_are_not_changed() -> None:
@@ -123,3 +123,40 @@ def test_pure_promises_have_an_epsilon_and_no_mu() -> None:
         gaussian_mu(dp.PureDP(0.5))
     with pytest.raises(InvalidParameter):
         gaussian_mu(1.0)
+
+
+def test_names_are_never_data() -> None:
+    """Attributes called `name` or `columns` may be the values: names are published with a result."""
+    secret = [1.5, 777.0]
+    assert matrix(pa.table({"a": secret, "b": secret}))[1] == ("a", "b")
+    assert column(pa.table({"a": secret}))[1] == "a"
+    for name in ("name", "column_names"):
+        assert column(pd.DataFrame({name: secret}))[1] == name
+        assert matrix(pd.DataFrame({name: secret}))[1] == (name,)
+        assert name_of(pd.DataFrame({name: secret}), "x") == "x"
+    assert matrix(pd.Series(secret))[1] == ("x1",)
+
+
+def test_what_is_masked_is_missing() -> None:
+    hidden = np.ma.array([1, 0, 1], mask=[False, True, False])
+    np.testing.assert_array_equal(column(hidden)[0], [1, np.nan, 1])
+    np.testing.assert_array_equal(matrix(hidden[:, None])[0], [[1], [np.nan], [1]])
+    assert codes(hidden, [0, 1]).tolist() == [1, -1, 1]
+    assert labels(hidden, [0, 1]).tolist() == pytest.approx([1, np.nan, 1], nan_ok=True)
+
+
+def test_levels_of_arrow_arrays_are_their_values() -> None:
+    assert codes(pa.array(["a", "b", None]), ["a", "b"]).tolist() == [0, 1, -1]
+
+
+def test_rows_of_different_shapes_are_refused() -> None:
+    with pytest.raises(InvalidParameter, match="rows of the same length"):
+        column([np.zeros(2), np.zeros((2, 3))])
+    assert codes([np.zeros(2), np.zeros((2, 3))], [0, 1]).tolist() == [-1, -1]
+
+
+@pytest.mark.parametrize(
+    "y", [np.zeros(2, dtype=[("a", int)]), np.array([True, False])], ids=["record", "flag"]
+)
+def test_any_labels_can_be_compared_with_any_classes(y) -> None:
+    assert np.isnan(labels(y, ["a", 2**70])).all()

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import json
+import pickle
 from pathlib import Path
 
 import numpy as np
@@ -125,6 +127,13 @@ def test_a_result_is_the_same_after_it_was_saved(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", RESULTS)
+def test_a_result_is_the_same_in_another_process(name: str) -> None:
+    fit = RESULTS[name]()
+    for again in (pickle.loads(pickle.dumps(fit)), copy.deepcopy(fit)):
+        assert again.to_json() == fit.to_json()
+
+
+@pytest.mark.parametrize("name", RESULTS)
 def test_the_golden_file_reads_for_ever(name: str) -> None:
     written = json.loads(GOLDEN.read_text())[name]
     assert Result.from_json(json.dumps(written)).summary() == RESULTS[name]().summary()
@@ -140,6 +149,7 @@ def test_what_is_not_a_saved_result_is_refused() -> None:
         record | {"names": ["one"]},
         record | {"limits": {"kind": "later"}},
         record | {"limits": {"kind": "wald", "covariance": [["-1"]], "degrees": [None]}},
+        record | {"limits": {"kind": "none", "number": 10**18, "reason": "It takes all memory."}},
         record | {"rows": "many"},
     ):
         with pytest.raises(InvalidParameter):

@@ -150,3 +150,10 @@ def test_no_noise_keeps_nothing_at_all(coordinates: int) -> None:
             Tulap.calibrated(promise, sensitivity=1, coordinates=coordinates)
     promise = dp.ApproxDP(0.0, 0.1)  # a total variation
     assert promise.holds(Tulap.calibrated(promise, sensitivity=1, coordinates=coordinates).loss)
+
+
+def test_an_epsilon_whose_cut_no_double_holds() -> None:
+    """exp(-epsilon) is 0 beyond 745: nothing is cut off, which promises more."""
+    m = Tulap(sensitivity=1, epsilon=1000.0, delta=0.5)
+    assert m.width == math.inf
+    assert abs(m.release(5) - 5) < 2

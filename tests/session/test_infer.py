@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import errno
+import gc
+import tempfile
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +14,7 @@ import pandas as pd
 import pytest
 
 import dalenius as dp
-from dalenius.errors import BudgetExceeded, EngineFailed, InvalidParameter
+from dalenius.errors import BudgetExceeded, EngineFailed, InvalidParameter, SourceError
 from dalenius.infer.on_tables.block_source import BlockSource
 from dalenius.infer.on_tables.spool import Spool
 from dalenius.session.inference import Inference
@@ -243,3 +247,34 @@ def test_settings_are_tried_on_no_rows_at_all(people: pd.DataFrame, monkeypatch:
     monkeypatch.setattr(BlockSource, "count", lambda self: seen.append(read(self)) or seen[-1])
     session(people).infer(HOW, COLUMNS, "pay")
     assert seen == [0, ROWS - ROWS // 50]
+
+
+def test_files_are_closed_and_refused_before_the_charge(
+    people: pd.DataFrame, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = session(people)
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always", ResourceWarning)
+        spool = Spool()
+        del spool
+        gc.collect()
+    assert not [each for each in told if each.category is ResourceWarning]
+
+    def full(**_: Any) -> Any:
+        raise FileNotFoundError("no usable temporary directory")
+
+    monkeypatch.setattr(tempfile, "TemporaryFile", full)
+    with pytest.raises(SourceError, match="TMPDIR"):
+        asked.infer(HOW, COLUMNS, "pay")
+    assert asked.remaining == dp.GDP(6.0)
+
+
+def test_a_full_disk_is_one_constant_error(people: pd.DataFrame, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: Any) -> None:
+        raise OSError(errno.ENOSPC, "secret")
+
+    asked = session(people)
+    monkeypatch.setattr(Spool, "add", full)
+    with pytest.raises(EngineFailed) as caught:
+        asked.infer(HOW, COLUMNS, "pay")
+    assert str(caught.value) == FAILED

@@ -35,7 +35,7 @@ def matrix(values: object, what: str = "X") -> tuple[Reals, tuple[str, ...]]:
     if table.shape == (0,) and isinstance(values, list | tuple):
         table = table.reshape(0, 1)  # no rows: a list cannot say how many columns they would have
     if table.ndim == 1 and hasattr(values, "name"):
-        table, names = table[:, None], (str(values.name),)
+        table, names = table[:, None], (name_of(values, "x1"),)
     if table.ndim != 2 or table.shape[1] == 0:
         raise InvalidParameter.of(
             what,
@@ -66,7 +66,7 @@ def codes(values: Any, known: Sequence[Hashable], what: str = "x") -> Ints:
     if not hasattr(values, "__array__"):
         # Not by way of an array: its shape would depend on whether all the values are lists.
         return np.array([_place(places, value) for value in values], dtype=np.int64)
-    given = np.asarray(values)
+    given = _array(values, what)
     if given.ndim == 2 and given.shape[1] == 1:
         given = given[:, 0]
     if given.ndim != 1:
@@ -78,8 +78,18 @@ def codes(values: Any, known: Sequence[Hashable], what: str = "x") -> Ints:
 
 
 def labels(y: Any, known: Sequence[Hashable]) -> Reals:
-    """The places of responses among public levels, as numbers; NaN where one is none of them."""
+    """The places of responses among public classes, as numbers; NaN where one is none of them."""
     places = codes(y, known, "y")
+    kind = str(getattr(y, "dtype", "")).lower()
+    texts = [isinstance(level, str) for level in known]
+    numbers = kind.startswith(("bool", "int", "uint", "float"))
+    if (kind.startswith(("str", "<u")) and not any(texts)) or (numbers and all(texts)):
+        # The type of a column is public.
+        raise InvalidParameter.of(
+            "y",
+            f"y is a column of {'numbers' if numbers else 'text'} and classes are {shown(tuple(known))}, so that no "
+            "row would count; name the labels of y in classes=, the positive one last.",
+        )
     return np.where(places < 0, np.nan, places)
 
 
@@ -91,9 +101,9 @@ def _place(places: dict[Hashable, int], value: Any) -> int:
 
 
 def name_of(values: object, what: str) -> str:
-    """What a series calls itself."""
-    name = getattr(values, "name", None)
-    return what if name is None or callable(name) else str(name)
+    """What a series calls itself; `what` where it has no name."""
+    name = None if hasattr(values, "columns") else getattr(values, "name", None)
+    return str(name) if name is not None and _is_label(name) else what
 
 
 def finite(*columns: Reals) -> Bools:
@@ -122,8 +132,7 @@ def _table(values: Any, what: str, one: str, copied: bool = True) -> tuple[Reals
         raise InvalidParameter.of(
             what, f"{what} must be numbers: a list, an array, a series or a data frame."
         )
-    columns = getattr(values, "columns", None)
-    kinds = list(values.dtypes) if columns is not None and hasattr(values, "dtypes") else []
+    kinds = list(values.dtypes) if hasattr(values, "columns") and hasattr(values, "dtypes") else []
     kinds = [str(kind).lower() for kind in [*kinds, getattr(values, "dtype", "")]]
     if any(kind.startswith(NOT_NUMBERS) or kind.startswith(("<u", "<m", "|s")) for kind in kinds):
         raise InvalidParameter.of(
@@ -131,10 +140,7 @@ def _table(values: Any, what: str, one: str, copied: bool = True) -> tuple[Reals
             f"{what} has a column of text, categories, dates or times; make numbers of it with fixed, public codes or "
             "units first.",
         )
-    try:
-        given = np.asarray(values) if hasattr(values, "__array__") else np.asarray(values, dtype=object)
-    except Exception:
-        raise InvalidParameter.of(what, f"{what} must be a table: rows of the same length.") from None
+    given = _array(values, what)
     if given.dtype.kind in "USMmcV":
         raise InvalidParameter.of(what, f"{what} must hold real numbers; its type is {given.dtype}.")
     with warnings.catch_warnings():
@@ -144,8 +150,31 @@ def _table(values: Any, what: str, one: str, copied: bool = True) -> tuple[Reals
         except Exception:
             # One odd value must not decide for all of them.
             table = np.array([_number(value) for value in given.ravel()], dtype=float).reshape(given.shape)
-    names = tuple(str(name) for name in columns) if columns is not None else ()
-    return table, names
+    return table, _names(values)
+
+
+def _array(values: Any, what: str) -> Any:
+    """As an array; what is masked is missing."""
+    try:
+        if isinstance(values, np.ma.MaskedArray):
+            return values.astype(object).filled(None)
+        return np.asarray(values) if hasattr(values, "__array__") else np.asarray(values, dtype=object)
+    except Exception:
+        raise InvalidParameter.of(what, f"{what} must be a table: rows of the same length.") from None
+
+
+def _names(values: object) -> tuple[str, ...]:
+    """Of a frame's columns."""
+    for word in ("columns", "column_names"):  # pyarrow's `columns` are the data
+        names = getattr(values, word, None)
+        if names is not None and all(map(_is_label, names)):
+            return tuple(map(str, names))
+    return ()
+
+
+def _is_label(name: object) -> bool:
+    """Whether it is a name: attributes of a frame may also be its columns, and results are published."""
+    return not callable(name) and (isinstance(name, tuple) or np.ndim(name) == 0)  # type: ignore[arg-type]
 
 
 def _number(value: object) -> float:

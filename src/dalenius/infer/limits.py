@@ -32,6 +32,13 @@ class Limits(ABC):
     reason: str = ""
     """Why there are none."""
     bse: Reals
+    least: float = 0.0
+    """The least alpha for which they are known."""
+
+    @property
+    def size(self) -> int:
+        """Of how many estimates."""
+        return len(self.bse)
 
     @abstractmethod
     def at(self, params: Reals, alpha: float) -> Reals:
@@ -142,6 +149,10 @@ class Curve(Limits):
 
         return cls(levels, table, errors)
 
+    @property
+    def least(self) -> float:  # type: ignore[override]
+        return float(self.alphas[-1])
+
     @cached_property
     def ends(self) -> tuple[Reals, Reals]:
         """Lower and upper limits (levels x k). They never shrink as alpha falls; searches leave some that do."""
@@ -171,9 +182,7 @@ class Curve(Limits):
         return np.asarray(np.maximum(2 * ndtr(-least), self.alphas[-1]))
 
     def of_alike(self, rows: int) -> NoLimits:
-        return NoLimits(
-            len(self.bse), f"no interval: up to {rows} rows may be alike, and the test takes none to be."
-        )
+        return NoLimits(len(self.bse), f"up to {rows} rows may be alike, and the test takes none to be.")
 
     def _extended(self, params: Reals) -> tuple[Reals, Reals, Reals]:
         """With the estimates at alpha = 1; limits hold them, or the nearer of the two is moved there."""
@@ -197,8 +206,15 @@ class Curve(Limits):
         falling = len(alphas) > 0 and alphas[-1] > 0 and alphas[0] < 1 and bool((np.diff(alphas) < 0).all())
         if not falling or low.shape != (len(alphas), len(errors)) or high.shape != low.shape:
             raise ValueError
-        ends = _sound(low, high)
-        return cls(alphas, lambda: ends, errors)
+        return cls._kept(alphas, *_sound(low, high), errors)
+
+    @classmethod
+    def _kept(cls, alphas: Reals, low: Reals, high: Reals, errors: Reals) -> Curve:
+        return cls(alphas, lambda: (low, high), errors)
+
+    def __reduce__(self) -> tuple[Callable[..., Curve], tuple[Reals, ...]]:
+        """Copied and sent to other processes as it is written down: without the function."""
+        return self._kept, (self.alphas, *self.ends, self.bse)
 
 
 @dataclass(frozen=True, eq=False)
@@ -208,6 +224,10 @@ class NoLimits(Limits):
     k: int
     reason: str
     tag = "none"
+
+    @property
+    def size(self) -> int:
+        return self.k
 
     @property
     def bse(self) -> Reals:  # type: ignore[override]

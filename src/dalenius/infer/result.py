@@ -125,10 +125,10 @@ class Result:
         self.nobs_noisy = bool(nobs_noisy)
         self.notes = tuple(str(note) for note in notes)
         self._limits = limits
-        if params.shape != (len(self.names),) or limits.bse.shape != params.shape:
+        if params.shape != (len(self.names),) or limits.size != len(params):
             raise InvalidParameter(
                 f"{len(self.names)} names were given for estimates of shape {params.shape} and limits for "
-                f"{len(limits.bse)}; there must be one of each."
+                f"{limits.size}; there must be one of each."
             )
 
     @property
@@ -162,7 +162,7 @@ class Result:
         Raises
         ------
         InvalidParameter
-            If alpha is not between 0 and 1, or below what the result has kept (1e-4, for inverted tests).
+            If alpha is not between 0 and 1, or below what the result has kept (`least_pvalue`).
         """
         return self._limits.at(self.params, checks.open_probability("alpha", alpha))
 
@@ -170,9 +170,14 @@ class Result:
     def pvalues(self) -> Reals:
         """Against 0, two-sided: the alpha at which 0 comes to lie on a limit of `conf_int(alpha)`.
 
-        Those of inverted tests are never below the least alpha that was kept, 1e-4.
+        Those of inverted tests are never below the least alpha that was kept: 1e-4, or more where it was simulated.
         """
         return self._limits.pvalues(self.params)
+
+    @property
+    def least_pvalue(self) -> float:
+        """The least that a p-value of this result can be: where one is equal to it, it may be smaller."""
+        return self._limits.least
 
     def summary(self, alpha: float = 0.05) -> str:
         """A table to print.

@@ -68,7 +68,7 @@ def _rows(result: Result, alpha: float) -> list[list[str]]:
     titles = ["", "coef", "std err", "p value", f"[{_short(alpha / 2)}", f"{_short(1 - alpha / 2)}]"]
     limits, bse, pvalues = result.conf_int(alpha), result.bse, result.pvalues
     return [titles] + [
-        [name, _number(value), _number(error), _chance(p), _number(low), _number(high)]
+        [name, _number(value), _number(error), _chance(p, result.least_pvalue), _number(low), _number(high)]
         for name, value, error, p, (low, high) in zip(
             result.names, result.params, bse, pvalues, limits, strict=True
         )
@@ -107,5 +107,8 @@ def _number(x: float) -> str:
     )
 
 
-def _chance(p: float) -> str:
-    return "none" if math.isnan(p) else f"{p:.4f}" if p > 1e-4 else "< 0.0001" if p < 1e-4 else "<= 0.0001"
+def _chance(p: float, least: float) -> str:
+    """Four digits; at the least that can be known, or can be shown, a bound."""
+    if math.isnan(p):
+        return "none"
+    return "< 0.0001" if p < 1e-4 else f"<= {p:.4f}" if p <= least else f"{p:.4f}"

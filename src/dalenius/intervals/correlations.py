@@ -122,8 +122,10 @@ def _end(
     for _ in range(HALVINGS):
         middle = (inside + outside) / 2
         r = near + middle * (side - near)
-        away, s, t = made.distance(drawn.added(weights, r), r, s, t)
+        away, s1, t1 = made.distance(drawn.added(weights, r), r, s, t)
         passes = away <= limit
+        # Go on from within: far outside the nearest spread may be 0, from where no step leads back.
+        s, t = np.where(passes, s1, s), np.where(passes, t1, t)
         inside, outside = np.where(passes, middle, inside), np.where(passes, outside, middle)
     return np.asarray(near + outside * (side - near))
 

@@ -85,8 +85,9 @@ class Tulap(RoundedNoise):
 
     @property
     def width(self) -> float:
-        """L: noise never exceeds this many sensitivities (inf for delta = 0), rounded up."""
-        return self._beyond(self._cut / 2) if self.delta > 0 else math.inf
+        """L: noise never exceeds this many sensitivities, rounded up; inf for delta = 0, and for an epsilon so large
+        that doubles hold no mass to cut off: what is not cut off promises more."""
+        return self._beyond(self._cut / 2) if self._cut / 2 > 0 else math.inf
 
     def accuracy(self, confidence: float = 0.95, size: int = 1) -> float:
         """The error that, with probability `confidence`, every one of `size` coordinates stays within: exact.
@@ -251,7 +252,7 @@ class Tulap(RoundedNoise):
         return max(0.0, n - 0.5 + max(0.0, 1 - p / edge) / gap) * (1 + 1e-9) + 1e-12
 
     def _cells(self, count: int) -> Array:
-        if self.delta == 0:
+        if self.width == math.inf:
             return self._attempt(count)
         last = math.ceil(self._wide * Fraction(self.width))
 

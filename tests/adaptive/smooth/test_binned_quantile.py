@@ -175,6 +175,16 @@ def test_every_pair_keeps_the_loss_of_a_proposal(own: int, adjacency: Adjacency)
     assert worst(jumps, 1.0) > allowed[1.0]
 
 
+@BOTH
+def test_distances_that_are_not_told_are_no_longer_than_the_last(adjacency: Adjacency) -> None:
+    """Neighbours' distances differ by 1 at most, wherever counting stops."""
+    q = BinnedQuantile(level=0.5, size=4, adjacency=adjacency)
+    m = LocalBinnedQuantile(statistic=q, sensitivity=1, sigma=1.0, furthest=2)
+    found = {c: m.distance(c) for c in vectors(4, 6)}
+    assert set(found.values()) == {0, 1, 2}
+    assert all(abs(found[a] - found[b]) <= 1 for a, b in pairs(4, 6, 1, adjacency))
+
+
 def test_draws_of_a_proposal() -> None:
     """Of 4000, the share that passes and the spread of those that do: wrong ones at a rate below 1e-6."""
     m = local(2, ADD_REMOVE, 1e-3)

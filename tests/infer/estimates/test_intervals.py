@@ -161,3 +161,16 @@ def test_critical_values_are_quantiles_of_a_shifted_normal_law() -> None:
     c = critical(t, 0.05)
     np.testing.assert_allclose(norm.cdf(c - t) - norm.cdf(-c - t), 0.95, atol=1e-9)
     assert c[0] == pytest.approx(1.959964)
+
+
+def test_limits_of_a_correlation_are_on_both_sides_of_it() -> None:
+    """Far from the middle of the bounds, a search that began too far away ended at the estimate itself."""
+    rng, unit = np.random.default_rng(0), Bounded(-1.0, 1.0)
+    x = rng.normal(0, 0.12, 3000)
+    y = 0.57 * x + rng.normal(0, 0.24, 3000) - 0.67
+    made = Correlation(dp.GDP(0.5), unit, unit)
+    with seeded(1):
+        noisy = made.noisy([(x - 0.58, y)] * 60)
+    estimate, error, low, high = made.estimate(noisy, 0.05)
+    assert (high - estimate > error).all()
+    assert (estimate - low > error).all()

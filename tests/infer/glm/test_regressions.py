@@ -215,3 +215,11 @@ def test_without_a_constant_nothing_is_shifted(public) -> None:
         ((low, high),) = fit.conf_int(0.001)
         assert low < 0.3 < high
         assert high - low < 0.2
+
+
+@pytest.mark.parametrize(
+    ("y", "classes"), [(np.array(["no", "yes"] * 50), (0, 1)), (np.array([0, 1] * 50), ("no", "yes"))]
+)
+def test_labels_of_another_type_than_the_classes_are_refused(y: Any, classes: Any) -> None:
+    with pytest.raises(InvalidParameter, match="classes="):
+        dp.infer.logistic_regression(np.ones((100, 1)), y, dp.GDP(1.0), classes=classes, **PUBLIC)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from typing import Any
 
 import numpy as np
@@ -113,3 +114,11 @@ def test_limits_are_inverted_tests(adjacency: Any) -> None:
     assert 0.2 < low < 0.31 < high < 0.45
     assert law.pvalue(low, "greater") == pytest.approx(0.05, abs=1e-3)
     assert law.pvalue(high, "less") == pytest.approx(0.05, abs=1e-3)
+
+
+def test_the_smallest_promise_takes_no_longer() -> None:
+    """Canonical noise takes time as 1/mu: GDP(0.001) took a minute."""
+    assert np.isclose(dp.infer.BinomialTest(dp.GDP(1e-4)).loss.gdp(), 1e-4)
+    started = time.process_time()
+    assert 0 <= dp.infer.binomial_test([1, 0], dp.GDP(1e-4)).pvalue <= 1
+    assert time.process_time() - started < 5

@@ -52,3 +52,18 @@ def test_summary() -> None:
     assert "- A note." in lines
     free = dp.infer.TestResult("t", "h", 1.0, 0.5)
     assert "paid for where the numbers were released" in repr(free)
+
+
+def test_summary_lines_up_and_keeps_the_case_of_names() -> None:
+    means = {"mean of 'Prof-school'": 47.4, "P(x > y) - P(x < y)": 0.1}
+    text = dp.infer.TestResult("t", "h", 1.0, 0.5, estimates=means).summary()
+    assert "Mean of 'Prof-school': 47.4" in text
+    assert "P(x > y) - P(x < y):   0.1" in text
+
+
+def test_a_paired_test_says_that_it_is_one() -> None:
+    found = dp.infer.paired_mean_test([1.0, 2.0], [2.0, 1.0], dp.GDP(1.0), bounds=(-5, 5), alternative="less")
+    assert (found.method, found.hypothesis) == (
+        "paired test of means",
+        "the mean difference is 0 or more than 0",
+    )

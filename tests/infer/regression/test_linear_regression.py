@@ -124,6 +124,7 @@ def test_no_interval_where_none_is_honest():
         fit = dp.infer.linear_regression(X, X[:, 0], dp.GDP(1.0), adjacency=dp.REPLACE_ONE, **PUBLIC)
     assert not fit.interval_available
     assert "does not stand out" in fit.reason
+    assert "no interval" not in fit.summary()  # once is enough: "No interval: ..."
 
 
 def test_no_interval_while_the_steps_are_on_their_way():

@@ -75,3 +75,20 @@ def test_what_does_not_fit_together(change: dict[str, object]) -> None:
     given = {"released": 29.0, "mechanism": gaussian(1, 5.0), "model": M.Bernoulli(), "n": 100} | change
     with pytest.raises(InvalidParameter):
         dp.infer.bootstrap(**given)  # type: ignore[arg-type]
+
+
+def test_no_interval_where_no_parameter_gives_what_was_released() -> None:
+    """7841 of 1000: n is wrong. A share of 0 or 1 whose noise went beyond is not."""
+    fit = dp.infer.bootstrap(7841.0, gaussian(1, 5.0), M.Bernoulli(), n=1000, replicates=199)
+    assert not fit.interval_available
+    assert "n do not fit" in fit.reason
+    for value in (-20.0, 1020.0):
+        assert dp.infer.bootstrap(
+            value, gaussian(1, 5.0), M.Bernoulli(), n=1000, replicates=199
+        ).interval_available
+
+
+def test_a_p_value_that_ends_with_the_replicates_is_shown_as_a_bound() -> None:
+    fit = dp.infer.bootstrap(290.3, gaussian(1, 5.0), M.Bernoulli(), n=1000, replicates=199)
+    assert fit.pvalues[0] == fit.least_pvalue == 0.05
+    assert "<= 0.0500" in fit.summary()

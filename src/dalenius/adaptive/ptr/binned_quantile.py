@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from dalenius.adaptive.ptr.distance_test import FAR
 from dalenius.adaptive.ptr.parts import Stable, checked_part
 from dalenius.adaptive.statistics import BinnedQuantile
 from dalenius.calculus.loss import Loss
@@ -23,8 +22,8 @@ class LocalBinnedQuantile(Stable):
 
     `distance` is the least k with A_k > sensitivity, A_k being the bound of `BinnedQuantile` on the sensitivity at
     distance k. It is above 0 only where the local sensitivity is at most `sensitivity`, and A_k(X) <= A_(k+1)(X') for
-    neighbours makes it differ by at most 1 between them: that is all a test needs, exact or not. Distances are told
-    apart up to `furthest`.
+    neighbours makes it differ by at most 1 between them: that is all a test needs, exact or not. Longer distances count
+    as `furthest`, which keeps both true.
 
     Parameters
     ----------
@@ -35,7 +34,7 @@ class LocalBinnedQuantile(Stable):
     sigma
         The standard deviation of the noise, in half bins.
     furthest
-        The largest distance that matters to the test.
+        The largest distance that is told: at least that of the test, which else may never pass.
 
     Examples
     --------
@@ -78,7 +77,7 @@ class LocalBinnedQuantile(Stable):
     def distance(self, data: Any) -> int:
         widths = self.statistic.at_distances(self.statistic.prepared(data), self.furthest)
         wide = np.flatnonzero(widths > self.sensitivity)
-        return int(wide[0]) if len(wide) else FAR
+        return int(wide[0]) if len(wide) else self.furthest
 
     def release(self, data: Any) -> float:
         return float(self.releases(data, 1)[0])

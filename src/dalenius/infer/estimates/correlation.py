@@ -124,7 +124,11 @@ class Correlation:
             self.loss,
             "Pearson's correlation from noisy sums of squares and products",
             noisy.rows,
-            ["Values outside the public bounds count as the nearer bound."],
+            [
+                "Values outside the public bounds count as the nearer bound.",
+                "The interval takes the relation to be linear, with the same spread everywhere; where it is not, the "
+                "interval is too short or too long, as Fisher's is.",
+            ],
         )
 
 
@@ -154,7 +158,8 @@ def correlation(
     Returns
     -------
     Result
-        One estimate. The interval inverts a likelihood ratio and stays within -1 and 1.
+        One estimate. The interval inverts a likelihood ratio and stays within -1 and 1. It takes the relation to be
+        linear, with the same spread everywhere, and allows for heavy tails of each column.
 
     Raises
     ------

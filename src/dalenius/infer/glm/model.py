@@ -104,7 +104,10 @@ class GeneralizedLinearModel(Regression):
     @property
     def notes(self) -> list[str]:
         """What a reader must know."""
-        return ["Rows far from the centre weigh less, which does not change what is estimated."]
+        return [
+            "Rows far from the centre weigh less. If the model holds, that does not change what is estimated; if it is "
+            "an approximation, it is the best one for rows near the centre. A larger x_scale= weighs rows more evenly."
+        ]
 
     def release_from(self, source: Source, names: Sequence[str], rows: int | None = None) -> Result:
         public = self.public_columns(source.columns)

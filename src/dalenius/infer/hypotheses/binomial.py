@@ -53,6 +53,9 @@ from dalenius.mechanisms.canonical_noise import CanonicalNoise
 from dalenius.mechanisms.gaussian import Gaussian
 from dalenius.mechanisms.tulap import Tulap
 
+NARROW = 0.1
+"""The least mu for which noise is canonical; the Gaussian noise of a smaller one has a standard deviation above 10."""
+
 FAR = 12.0
 """Standard deviations of a count that are summed over; and 60 rows."""
 
@@ -240,10 +243,14 @@ def outcomes(values: object, adjacency: Adjacency) -> Ints:
 
 
 def canonical(guarantee: Guarantee, adjacency: Adjacency) -> Tulap | CanonicalNoise | Gaussian:
-    """The noise for counts that one record changes in one place, by 1."""
+    """The noise for counts that one record changes in one place, by 1.
+
+    Gaussian where it is so wide that canonical noise, which takes time in proportion, would have its law: rounding to
+    whole numbers, by which they differ, adds a thousandth to its variance.
+    """
     if isinstance(guarantee, PureDP | ApproxDP):
         return Tulap.calibrated(guarantee, sensitivity=1.0, adjacency=adjacency)
-    if isinstance(guarantee, GDP | TradeOff):
+    if isinstance(guarantee, TradeOff) or (isinstance(guarantee, GDP) and guarantee.mu >= NARROW):
         return CanonicalNoise(sensitivity=1.0, guarantee=guarantee, adjacency=adjacency)
     return Gaussian(sensitivity=1.0, sigma=1 / gaussian_mu(guarantee), adjacency=adjacency)
 

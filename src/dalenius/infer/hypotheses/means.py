@@ -401,7 +401,10 @@ def paired_mean_test(
     inputs.same_length(first, second, "x and y")
     test = MeanTest(guarantee, bounds=bounds, mean=0.0, alternative=alternative, adjacency=adjacency)
     with np.errstate(over="ignore", invalid="ignore"):
-        return test.run(first - second)
+        found = test.run(first - second)
+    found.method = "paired test of means"
+    found.hypothesis = found.hypothesis.replace("the mean", "the mean difference", 1)
+    return found
 
 
 def two_sample_mean_test(

@@ -111,9 +111,11 @@ class TestResult:
         str
             Several lines.
         """
+        found = self._lines()
+        wide = max(20, *(len(name) + 2 for name, _ in found))
         lines = [
-            textwrap.fill(f"{name + ':':<20}{text}", WIDTH, subsequent_indent=" " * 20)
-            for name, text in self._lines()
+            textwrap.fill(f"{name + ':':<{wide}}{text}", max(WIDTH, wide + 20), subsequent_indent=" " * wide)
+            for name, text in found
         ]
         notes = [textwrap.fill(f"- {note}", WIDTH, subsequent_indent="  ") for note in self.notes]
         return "\n".join(["=" * WIDTH, *lines, "=" * WIDTH, *notes, *(["=" * WIDTH] if notes else [])])
@@ -137,7 +139,7 @@ class TestResult:
             ("Privacy", paid),
             ("Statistic", f"{self.statistic:.5g}"),
             ("p value", f"{self.pvalue:.4f}" if self.pvalue >= 1e-4 else f"{self.pvalue:.1e}"),
-            *((name.capitalize(), f"{value:.5g}") for name, value in self.estimates.items()),
+            *((name[:1].upper() + name[1:], f"{value:.5g}") for name, value in self.estimates.items()),
         ]
 
     def to_json(self) -> str:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 import tempfile
+import weakref
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from dalenius.core.arrays import Array
+from dalenius.errors import SourceError
 
 
 class Spool:
@@ -26,8 +28,15 @@ class Spool:
     """
 
     def __init__(self) -> None:
-        self.file = tempfile.TemporaryFile(prefix="dalenius-")  # noqa: SIM115 - it stays open as long as this is there
         self.shapes: list[list[tuple[tuple[int, ...], Any]]] = []
+        try:
+            self.file = tempfile.TemporaryFile(prefix="dalenius-")  # noqa: SIM115 - open as long as this is there
+        except OSError:
+            raise SourceError(
+                "no temporary file can be made, which a fit keeps its rows in; set TMPDIR to a folder with room for "
+                "them that others cannot read."
+            ) from None
+        weakref.finalize(self, self.file.close)
 
     def add(self, *arrays: Array) -> None:
         """One more block."""

@@ -31,15 +31,15 @@ EARLY_STEPS = (0.2, 0.3, 0.5)
 FLAT = 1e9
 """A scale at which all residuals count in full: far from the root, rows with large ones are those that matter."""
 TOO_FEW = (
-    "no interval: too few rows for this promise and so many coefficients, as can be said beforehand; use more rows, "
+    "too few rows for this promise and so many coefficients, as can be said beforehand; use more rows, "
     "fewer columns or a weaker promise, or name public scales (x_scale=, y_scale=, scale=)."
 )
 NOT_CLEAR = (
-    "no interval: the released curvature does not stand out of its noise, because columns nearly depend on each other "
+    "the released curvature does not stand out of its noise, because columns nearly depend on each other "
     "or their scales are far off; use fewer columns or name better x_center= and x_scale=."
 )
 NOT_SETTLED = (
-    "no interval: the last step was longer than its noise, so the estimate is still on its way, because the errors are "
+    "the last step was longer than its noise, so the estimate is still on its way, because the errors are "
     "tiny beside the responses; use more rows or a weaker promise, or name a public y_center= and y_scale= (or scale=)."
 )
 
@@ -192,7 +192,10 @@ class Fitting:
             reason=reason,
             nobs=self.count,
             nobs_noisy=self.adjacency is ADD_REMOVE,
-            notes=[f"Residuals beyond {knee:.4g} and rows far from the centre weigh less."],
+            notes=[
+                f"Residuals beyond {knee:.4g} and rows far from the centre weigh less. Where the relation is not a "
+                "straight line, or errors are skewed, the coefficients are not those of least squares."
+            ],
         )
 
 

@@ -11,7 +11,7 @@ from dalenius.core import checks
 from dalenius.core.arrays import Reals
 from dalenius.infer.limits import ALPHAS
 from dalenius.infer.result import Result
-from dalenius.infer.simulation.indirect import indirect_estimate
+from dalenius.infer.simulation.indirect import indirect_estimate, misfit
 from dalenius.infer.simulation.model import Model
 from dalenius.infer.simulation.moments import Local, Moments
 from dalenius.infer.simulation.released import Release, checked_model, generator
@@ -19,6 +19,8 @@ from dalenius.infer.simulation.released import Release, checked_model, generator
 PLACES = 41
 FAR = 6.0
 """Standard errors from the estimate, at most, at which the bootstrap is run."""
+MISFIT = 10.0
+"""Standard deviations between released and simulated statistics at which the model is not believed."""
 
 
 def bootstrap(
@@ -76,6 +78,18 @@ def bootstrap(
     moments = Moments(model, release.n, release.noise, rng, size)
     noise = release.noise.draw(rng, size)
     estimate = indirect_estimate(release.values, moments)
+    if misfit(release.values, estimate, moments) > MISFIT:
+        return Result(
+            model.names,
+            estimate.theta,
+            loss=release.loss,
+            method="parametric bootstrap",
+            reason=(
+                "the released statistics are further from any that the model gives than chance or noise can take them; "
+                "the model, its bounds, the mechanism or n do not fit."
+            ),
+            nobs=release.n,
+        )
     curves = [_Curve(release.values, estimate, moments, noise, j) for j in range(len(model.names))]
     alphas = [alpha for alpha in ALPHAS if alpha * (size + 1) >= 10]
     return Result(

@@ -43,10 +43,21 @@ def indirect_estimate(released: Reals, moments: Moments) -> Local:
     return here
 
 
+def misfit(released: Reals, at: Local, moments: Moments) -> float:
+    """The distance of the released statistics from those at an estimate, in standard deviations."""
+    gap, covariance = _gap(released, moments, at.theta)
+    return float(np.sqrt(max(gap @ np.linalg.solve(covariance, gap), 0.0)))
+
+
 def _distance(released: Reals, moments: Moments, theta: Reals) -> float:
     """Minus twice the normal log-likelihood of the released statistics: far away, a wide law must not look near."""
-    simulated = moments.statistics(theta)
-    covariance = np.atleast_2d(np.cov(simulated, rowvar=False)) + np.diag(moments.noise.variance)
-    gap = released - simulated.mean(axis=0)
+    gap, covariance = _gap(released, moments, theta)
     sign, size = np.linalg.slogdet(covariance)
     return float(gap @ np.linalg.solve(covariance, gap) + size) if sign > 0 else np.inf
+
+
+def _gap(released: Reals, moments: Moments, theta: Reals) -> tuple[Reals, Reals]:
+    """Between the released and the mean of the simulated statistics, and its covariance."""
+    simulated = moments.statistics(theta)
+    covariance = np.atleast_2d(np.cov(simulated, rowvar=False)) + np.diag(moments.noise.variance)
+    return released - simulated.mean(axis=0), covariance
