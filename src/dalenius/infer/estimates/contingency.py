@@ -157,6 +157,9 @@ def contingency(
 ) -> Result:
     """The shares of the cells of a table, and for two by two: risk difference, relative risk and odds ratio.
 
+    Released is the count of every cell, with Gaussian noise (Laplace noise for PureDP) for one row in one cell or,
+    under REPLACE_ONE, for one that goes from one cell to another.
+
     Parameters
     ----------
     x, y : arrays or series

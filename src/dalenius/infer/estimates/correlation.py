@@ -143,6 +143,10 @@ def correlation(
 ) -> Result:
     """Pearson's correlation in the population that rows were drawn from.
 
+    Released are the count, both sums, both sums of squares and the sum of products of columns brought from their bounds
+    to [-1, 1], with Gaussian noise (Laplace noise for PureDP) for what one row moves all six by, weighted; under
+    REPLACE_ONE the count is public, and has none.
+
     Parameters
     ----------
     x, y : arrays, series or frames of one column

@@ -98,6 +98,9 @@ def difference_of_means(
 ) -> Result:
     """The difference of the means of two populations, from a sample of each.
 
+    Released is of either sample what `mean` releases with `bounds`. A record is in one of the samples, so that both
+    together cost what one mean does; under REPLACE_ONE it stays there, and both numbers of rows are public.
+
     Parameters
     ----------
     x, y : arrays, series or frames of one column

@@ -153,6 +153,10 @@ def quantiles(
 ) -> Result:
     """Quantiles of the population that rows were drawn from, any number of them for the price of one.
 
+    Released are the counts of all bins, multiplied by the square root of the matrix of prefix sums, with Gaussian noise
+    for what one row moves them by; so the number of rows below every edge is known with noise that grows with the
+    logarithm of `bins` alone (Fichtenberger, Henzinger and Upadhyay 2023, "Constant matters").
+
     Parameters
     ----------
     x : array, series or frame of one column

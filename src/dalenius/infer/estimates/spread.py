@@ -153,6 +153,9 @@ def variance(
 ) -> Result:
     """The variance of the population that rows were drawn from.
 
+    Released are a mean, for 15 % of the promise, then count, sum and sum of squares of the squared distances from it,
+    with Gaussian noise (Laplace noise for PureDP); under REPLACE_ONE the count is public, and has none.
+
     Parameters
     ----------
     x : array, series or frame of one column
@@ -188,6 +191,9 @@ def std(
     x: object, guarantee: Guarantee, *, bounds: Sequence[float], adjacency: Adjacency = ADD_REMOVE
 ) -> Result:
     """The standard deviation of the population that rows were drawn from.
+
+    Released are a mean, for 15 % of the promise, then count, sum and sum of squares of the squared distances from it,
+    with Gaussian noise (Laplace noise for PureDP); under REPLACE_ONE the count is public, and has none.
 
     Parameters
     ----------
