@@ -111,8 +111,8 @@ def mean(
     What is public decides how. With `bounds` a count, a sum and a sum of squares are released, with Gaussian noise
     (Laplace noise for PureDP) for what one row moves all three by; under REPLACE_ONE the count is public. With a bound
     on a central moment and a `location` values are clipped where noise and bias are least, and the interval holds the
-    bias, too. With nothing, bounds are found privately and the estimand is the mean of values clamped to them: for the mean
-    itself no honest interval exists.
+    bias, too. With nothing, bounds are found privately and the estimand is the mean of values clamped to them: for the
+    mean itself no honest interval exists.
 
     Parameters
     ----------
