@@ -121,3 +121,18 @@ def test_rows_of_different_shapes_are_refused() -> None:
 )
 def test_any_labels_can_be_compared_with_any_classes(y) -> None:
     assert np.isnan(coded(y, ["a", 2**70])).all()
+
+
+@pytest.mark.parametrize(
+    "promise", [dp.GDP(1e-300), dp.GDP(1e9), dp.ZCDP(0.0), dp.ZCDP(1e9), dp.ApproxDP(1e-20, 1e-20)], ids=str
+)
+def test_promises_that_no_useful_noise_keeps_are_named(promise) -> None:
+    with pytest.raises(CannotMeet, match=r"this estimate cannot keep .* with a mu from 1e-09 to 10000"):
+        gaussian_mu(promise)
+
+
+def test_what_is_masked_is_none_of_the_levels() -> None:
+    """Not even "?", which is what numpy writes for it unless told otherwise."""
+    masked = np.ma.masked_array(["a", "?", "b"], [False, False, True])
+    assert codes(masked, ("a", "?"))[0].tolist() == [0, 1, -1]
+    assert np.isnan(coded(masked, ("a", "?"))).tolist() == [False, False, True]

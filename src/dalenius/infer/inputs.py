@@ -127,7 +127,7 @@ def _array(values: Any, what: str) -> Any:
     """As an array; what is masked is missing."""
     try:
         if isinstance(values, np.ma.MaskedArray):
-            return values.astype(object).filled(None)
+            return np.ma.filled(values.astype(object), None)
         return np.asarray(values) if hasattr(values, "__array__") else np.asarray(values, dtype=object)
     except Exception:
         raise InvalidParameter.of(what, f"{what} must be a table: rows of the same length.") from None

@@ -9,6 +9,9 @@ from dalenius.calculus.calibrate import calibrate
 from dalenius.calculus.guarantees import GDP, Guarantee, PureDP
 from dalenius.errors import CannotMeet, InvalidParameter
 
+LEAST, MOST = 1e-9, 1e4
+"""Of the mu of a release."""
+
 
 def checked_guarantee(guarantee: object) -> Guarantee:
     """The argument, if it is a promise."""
@@ -37,9 +40,16 @@ def gaussian_mu(guarantee: object, method: str = "this estimate") -> float:
             f"{method} needs Gaussian noise, which no PureDP promise allows: ask for GDP(mu), ZCDP(rho) or "
             "ApproxDP(epsilon, delta)."
         )
-    if isinstance(promise, GDP) and promise.mu > 0:
-        return promise.mu * (1 - 1e-9)
-    return (1 - 1e-9) / calibrate(lambda sigma: losses.gaussian(sigma), promise)
+    try:
+        mu = promise.mu if isinstance(promise, GDP) else 1 / calibrate(losses.gaussian, promise)
+    except CannotMeet:
+        mu = math.nan
+    if not LEAST <= mu <= MOST:
+        raise CannotMeet(
+            f"{method} cannot keep {promise}: that must be kept by GDP(mu) with a mu from {LEAST:g} to {MOST:g}. With "
+            "less nothing is left of an answer, and more promises nothing."
+        )
+    return mu * (1 - 1e-9)
 
 
 def part(guarantee: object, share: float) -> Guarantee:

@@ -30,7 +30,8 @@ class Bounded:
     def of(cls, bounds: object, name: str = "bounds") -> Bounded:
         """From what a user gave."""
         low, high = checks.interval(name, bounds)
-        if not max(abs(low), abs(high)) < 1e150 or not (high - low) > 1e-12 * max(abs(low), abs(high)):
+        most = max(abs(low), abs(high))
+        if not most < 1e150 or not high - low > max(1e-12 * most, 1e-150):
             raise InvalidParameter.of(
                 name, f"{name} is ({low:g}, {high:g}), beyond what doubles hold well; rescale the data."
             )
@@ -43,6 +44,11 @@ class Bounded:
     @property
     def half(self) -> float:
         return (self.high - self.low) / 2
+
+    def note(self, adjacency: Adjacency) -> str:
+        """What becomes of values that are not between the bounds, or not there."""
+        text = f"Values outside the public bounds [{self.low:g}, {self.high:g}] count as the nearer bound"
+        return f"{text}." if adjacency is ADD_REMOVE else f"{text}, missing ones as their middle."
 
     def steps(self, values: Reals) -> Ints:
         """Whole numbers from -2^20 to 2^20, each from its own value alone; values are finite."""

@@ -68,6 +68,4 @@ class BoundedMean:
 
     @property
     def notes(self) -> list[str]:
-        return [
-            f"Values outside the public bounds [{self.bounds.low:g}, {self.bounds.high:g}] count as the nearer bound.",
-        ]
+        return [self.bounds.note(self.adjacency)]

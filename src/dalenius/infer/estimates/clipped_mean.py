@@ -29,6 +29,7 @@ from dalenius.core import checks
 from dalenius.core.adjacency import ADD_REMOVE, Adjacency
 from dalenius.core.arrays import Reals
 from dalenius.errors import InvalidParameter
+from dalenius.infer import magnitudes
 from dalenius.infer.estimates.bounded import Bounded
 from dalenius.infer.estimates.bounded_mean import BoundedMean
 from dalenius.infer.estimates.powers import Released
@@ -58,7 +59,7 @@ class Moment:
         if (moment is None) == (sd_at_most is None):
             raise InvalidParameter("give moment=(k, M) or sd_at_most=s, one of them.")
         if sd_at_most is not None:
-            return cls(2.0, checks.positive("sd_at_most", sd_at_most) ** 2)
+            return cls(2.0, magnitudes.scale("sd_at_most", sd_at_most) ** 2)
         if not isinstance(moment, Sequence | np.ndarray) or isinstance(moment, str) or len(moment) != 2:
             raise InvalidParameter.of(
                 "moment", f"moment is {checks.shown(moment)}; it must be (k, M): E|X - mean|^k is at most M."

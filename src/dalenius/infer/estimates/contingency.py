@@ -106,6 +106,10 @@ class Contingency:
 
         estimate, error, _, _ = columns_of(0.05)
         notes = ["Shares are of all rows whose values are among the levels."]
+        if known is not None:
+            notes = [
+                f"Rows whose values are not among the levels count as {one}={rows[0]}, {two}={columns[0]}."
+            ]
         if self.shape == (2, 2):
             notes.append(
                 f"Compared is the share of {two}={columns[1]}: where {one}={rows[1]} against where {one}={rows[0]}."

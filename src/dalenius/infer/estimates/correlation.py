@@ -22,7 +22,7 @@ import numpy as np
 
 from dalenius.calculus.guarantees import Guarantee
 from dalenius.calculus.loss import Loss
-from dalenius.core.adjacency import ADD_REMOVE, Adjacency
+from dalenius.core.adjacency import ADD_REMOVE, REPLACE_ONE, Adjacency
 from dalenius.core.adjacency import adjacency as checked_adjacency
 from dalenius.core.arrays import Ints, Reals
 from dalenius.infer.estimates.bounded import Bounded, exact_sum, present, steps_of, up
@@ -125,7 +125,8 @@ class Correlation:
             "Pearson's correlation from noisy sums of squares and products",
             noisy.rows,
             [
-                "Values outside the public bounds count as the nearer bound.",
+                "Values outside the public bounds count as the nearer bound"
+                + (", missing ones as their middle." if self.adjacency is REPLACE_ONE else "."),
                 "The interval takes the relation to be linear, with the same spread everywhere; where it is not, the "
                 "interval is too short or too long, as Fisher's is.",
             ],

@@ -67,7 +67,7 @@ class MeanDifference:
         kind = "released with noise" if self.adjacency is ADD_REMOVE else "public"
         notes = [
             f"Rows: {sizes[0]:.0f} and {sizes[1]:.0f} ({kind}).",
-            f"Values outside the public bounds [{self.bounds.low:g}, {self.bounds.high:g}] count as the nearer bound.",
+            self.bounds.note(self.adjacency),
         ]
         return Result(
             [f"{one} - {two}", one, two],

@@ -9,7 +9,7 @@ import numpy as np
 
 from dalenius.calculus.guarantees import Guarantee
 from dalenius.calculus.loss import Loss
-from dalenius.core.adjacency import ADD_REMOVE, Adjacency
+from dalenius.core.adjacency import ADD_REMOVE, REPLACE_ONE, Adjacency
 from dalenius.core.adjacency import adjacency as checked_adjacency
 from dalenius.core.arrays import Reals
 from dalenius.infer.estimates.bounded import STEPS, Bounded, present
@@ -55,7 +55,8 @@ class Proportion:
         values, name = column(x)
         noisy = self.noisy([values])
         method = "proportion from two noisy counts"
-        return single(lambda alpha: self.estimate(noisy, alpha), name, self.loss, method, noisy.rows)
+        notes = ["Missing values count as false."] if self.adjacency is REPLACE_ONE else []
+        return single(lambda alpha: self.estimate(noisy, alpha), name, self.loss, method, noisy.rows, notes)
 
 
 def proportion(x: object, guarantee: Guarantee, *, adjacency: Adjacency = ADD_REMOVE) -> Result:

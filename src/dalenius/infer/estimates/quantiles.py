@@ -18,7 +18,7 @@ from scipy.special import ndtri
 from dalenius.calculus.guarantees import Guarantee
 from dalenius.calculus.loss import Loss
 from dalenius.core import checks
-from dalenius.core.adjacency import ADD_REMOVE, Adjacency
+from dalenius.core.adjacency import ADD_REMOVE, REPLACE_ONE, Adjacency
 from dalenius.core.adjacency import adjacency as checked_adjacency
 from dalenius.core.arrays import Ints, Reals
 from dalenius.errors import InvalidParameter
@@ -128,8 +128,13 @@ class Quantiles:
         ends = (
             f"within the public bounds [{self.bounds.low:g}, {self.bounds.high:g}]"
             if self.bounds
-            else "without bounds; limits are between powers of two, 1/16 apart"
+            else "without bounds; limits are on a grid of 16 steps from each power of two to the next"
         )
+        notes = []
+        if self.bounds is None:
+            notes.append("Estimates are interpolated between steps of the grid; public bounds make it finer.")
+        if self.adjacency is REPLACE_ONE:
+            notes.append(f"Missing values count as {self.bounds.middle if self.bounds else 0:g}.")
         return Result(
             names,
             estimate,
@@ -139,6 +144,7 @@ class Quantiles:
             bse=error,
             nobs=float(max(noisy[1][0], 0.0)),
             nobs_noisy=self.adjacency is ADD_REMOVE,
+            notes=notes,
         )
 
 

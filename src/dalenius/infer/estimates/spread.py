@@ -139,9 +139,7 @@ class Spread:
         values, name = column(x)
         noisy = self.noisy([values])
         word = "standard deviation" if self.root else "variance"
-        notes = [
-            f"Values outside the public bounds [{self.bounds.low:g}, {self.bounds.high:g}] count as the nearer bound.",
-        ]
+        notes = [self.bounds.note(self.adjacency)]
         method = f"{word} from noisy squared distances from a noisy mean"
         return single(
             lambda alpha: self.estimate(noisy, alpha), name, self.loss, method, noisy.powers.rows, notes

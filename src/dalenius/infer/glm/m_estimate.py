@@ -12,7 +12,7 @@ from dalenius.core import checks
 from dalenius.core.adjacency import ADD_REMOVE, Adjacency
 from dalenius.core.arrays import Reals
 from dalenius.errors import InvalidParameter
-from dalenius.infer import inputs
+from dalenius.infer import inputs, magnitudes
 from dalenius.infer.glm.responses import checked_classes, class_codes
 from dalenius.infer.glm.settings import GeneralizedLinearModel, Numbers
 from dalenius.infer.glm.tabulated_score import (
@@ -82,13 +82,13 @@ class MEstimate(GeneralizedLinearModel):
             )
         for name in ("scale", "y_scale"):
             if getattr(self, name) is not None:
-                object.__setattr__(self, name, checks.positive(name, getattr(self, name)))
+                object.__setattr__(self, name, magnitudes.scale(name, getattr(self, name)))
         if self.y_center is not None:
-            object.__setattr__(self, "y_center", checks.number("y_center", self.y_center))
+            object.__setattr__(self, "y_center", magnitudes.center("y_center", self.y_center))
         if (self.y_center is None) != (self.y_scale is None):
             raise InvalidParameter.of("y_scale", "y_center and y_scale must be given both, or neither.")
         if self.y_bounds is not None:
-            object.__setattr__(self, "y_bounds", checks.interval("y_bounds", self.y_bounds))
+            object.__setattr__(self, "y_bounds", magnitudes.interval("y_bounds", self.y_bounds))
         if self.outcomes is not None:
             if isinstance(self.slope, str):
                 raise InvalidParameter.of(

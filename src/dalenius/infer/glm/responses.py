@@ -44,7 +44,7 @@ def _listed(y: Any) -> Any:
         raise InvalidParameter.of("y", "y must be a list of labels, one for each row.")
     try:
         if isinstance(y, np.ma.MaskedArray):
-            values = y.astype(object).filled(None)
+            values = np.ma.filled(y.astype(object), None)
         elif hasattr(y, "__array__"):
             values = np.asarray(y)
         else:

@@ -19,7 +19,7 @@ from dalenius.core.adjacency import ADD_REMOVE, Adjacency
 from dalenius.core.adjacency import adjacency as checked_adjacency
 from dalenius.core.arrays import Reals
 from dalenius.errors import InvalidParameter
-from dalenius.infer import inputs
+from dalenius.infer import inputs, magnitudes
 from dalenius.infer.glm.far_steps import FarSteps
 from dalenius.infer.promise import checked_guarantee, gaussian_mu
 from dalenius.infer.result import Result
@@ -95,7 +95,7 @@ class GeneralizedLinearModel(ABC):
                 raise InvalidParameter.of(
                     "bounds", "bounds must be a list of (lowest, highest), one for each column."
                 )
-            pairs = tuple(checks.interval(f"bounds[{j}]", pair) for j, pair in enumerate(given))
+            pairs = tuple(magnitudes.interval(f"bounds[{j}]", pair) for j, pair in enumerate(given))
             object.__setattr__(self, "bounds", pairs)
         _ = self.score, self.mu
 
@@ -149,7 +149,7 @@ class GeneralizedLinearModel(ABC):
     @cached_property
     def mu(self) -> float:
         """What may be spent, as for GDP."""
-        return gaussian_mu(self.guarantee, f"a {self.word}")
+        return gaussian_mu(self.guarantee, f"the {self.word}")
 
     @property
     def loss(self) -> Loss:
@@ -263,8 +263,8 @@ class GeneralizedLinearModel(ABC):
         if self.x_scale is None or self.x_center is None:
             return None
         return (
-            one_each("x_center", self.x_center, columns, checks.number),
-            one_each("x_scale", self.x_scale, columns, checks.positive),
+            one_each("x_center", self.x_center, columns, magnitudes.center),
+            one_each("x_scale", self.x_scale, columns, magnitudes.scale),
         )
 
     def _standard(

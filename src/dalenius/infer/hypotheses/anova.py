@@ -298,7 +298,7 @@ def anova_from_estimates(estimates: object, errors: object, *, loss: Loss | None
     """
     try:
         m, error = np.array(estimates, dtype=np.float64), np.array(errors, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         m = error = np.empty(0)
     if (
         m.ndim != 1

@@ -337,7 +337,7 @@ def goodness_of_fit_from_counts(
     >>> goodness_of_fit_from_counts([120.3, 78.9, 99.2], Normal(4.0)).rejects(0.05)
     True
     """
-    c = finite_counts(counts, 1)
+    c, law = finite_counts(counts, 1), _checked_law(law)
     p = np.full(len(c), 1 / len(c)) if shares is None else checked_shares("shares", shares, (len(c),))
     n = None if rows is None else checks.count("rows", rows)
     statistic = float(_fit(c[None], p, law, n)[0])
@@ -387,7 +387,7 @@ def independence_from_counts(
     >>> independence_from_counts([[310.2, 190.5], [205.1, 298.8]], Normal(4.0)).pvalue < 0.01
     True
     """
-    c = finite_counts(counts, 2)
+    c, law = finite_counts(counts, 2), _checked_law(law)
     n = None if rows is None else checks.count("rows", rows)
     statistic = float(_dependence(c[None], law, n)[0])
     size = _rows(c, n)
@@ -423,7 +423,7 @@ def checked_shares(name: str, value: object, shape: tuple[int, ...]) -> Reals:
     """Shares of this shape, above 0, that add up to 1."""
     try:
         p = np.array(value, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         p = np.empty(0)
     if p.shape != shape or not (p > 0).all() or not abs(p.sum() - 1) < 1e-6:
         raise InvalidParameter.of(
@@ -438,7 +438,7 @@ def finite_counts(value: object, dimensions: int) -> Reals:
     """Released counts: finite, of this many dimensions, two or more along each."""
     try:
         c = np.array(value, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         c = np.empty(0)
     if c.ndim != dimensions or not np.isfinite(c).all() or min(c.shape) < 2:
         raise InvalidParameter.of(
@@ -447,6 +447,15 @@ def finite_counts(value: object, dimensions: int) -> Reals:
             "along each side.",
         )
     return c
+
+
+def _checked_law(law: object) -> Law:
+    if not isinstance(law, Law):
+        raise InvalidParameter.of(
+            "law",
+            f"law is {checks.shown(law)}; it must be that of the noise, such as dalenius.intervals.laws.Normal(4.0).",
+        )
+    return law
 
 
 def _rows(c: Reals, n: int | None) -> int:

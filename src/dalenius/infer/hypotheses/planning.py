@@ -6,7 +6,7 @@ the same random numbers, so that they are the same whenever they are asked for.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -328,6 +328,9 @@ def power_curve(
     ['GDP(mu=0.5)', 'GDP(mu=2.0)', 'without noise']
     """
     test = _checked(test)
+    lists: tuple[object, ...] = (rows, guarantees)
+    if not all(isinstance(given, Iterable) for given in lists):
+        raise InvalidParameter("rows and guarantees must be lists: of numbers of rows, and of promises.")
     numbers = [checks.count("rows", n, least=2) for n in rows]
     powers = {"without noise": np.array([_Power(test, level, False, replicates, effect)(n) for n in numbers])}
     for promise in guarantees:

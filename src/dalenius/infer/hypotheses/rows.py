@@ -30,7 +30,7 @@ def column(values: object, what: str, adjacency: Adjacency, place: float = 0.0) 
 
 def steps(values: Reals, centre: float, reach: float) -> Ints:
     """Values as whole numbers of 1 / STEPS of `reach` on either side of a centre, cut off there."""
-    with np.errstate(over="ignore", invalid="ignore"):
+    with np.errstate(all="ignore"):
         u = np.clip((values - centre) / reach, -1.0, 1.0)
     return np.rint(np.nan_to_num(u) * STEPS).astype(np.int64)
 

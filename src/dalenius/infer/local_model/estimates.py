@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from dalenius.calculus.guarantees import Guarantee
-from dalenius.core import checks
 from dalenius.errors import InvalidParameter
+from dalenius.infer import magnitudes
 from dalenius.infer.inputs import column, matrix, same_length
 from dalenius.infer.local_model.descent import LocalDescent
 from dalenius.infer.result import Result
@@ -60,8 +60,8 @@ def local_location(x: Any, guarantee: Guarantee, *, bounds: tuple[float, float],
     (True, True)
     """
     values, name = column(x)
-    low, high = checks.interval("bounds", bounds)
-    size = checks.positive("scale", scale)
+    low, high = magnitudes.interval("bounds", bounds)
+    size = magnitudes.scale("scale", scale)
     away = (high - low) / 2 / size
     standard = Standard(np.zeros(0), np.ones(0), 1.0, 1.0, (low + high) / 2, size)
     # From the farthest start the score is KNEE, and so is each step.
@@ -130,8 +130,8 @@ def local_linear_regression(
     table, names = matrix(X)
     responses, _ = column(y, "y")
     same_length(table, responses, "X and y")
-    size = checks.positive("scale", scale)
-    low, high = checks.interval("y_bounds", y_bounds)
+    size = magnitudes.scale("scale", scale)
+    low, high = magnitudes.interval("y_bounds", y_bounds)
     standard = _standard(bounds, table.shape[1], (low + high) / 2, size)
     # A message moves theta by KNEE at most; the curvature of weighted rows is about 1/2.
     away = (high - low) / 2 / size / KNEE
@@ -206,7 +206,7 @@ def _standard(bounds: Any, columns: int, y_center: float, y_scale: float) -> Sta
         raise InvalidParameter.of(
             "bounds", f"bounds must list (lowest, highest) of each of the {columns} columns of X."
         )
-    ends = np.array([checks.interval("bounds", pair) for pair in bounds])
+    ends = np.array([magnitudes.interval("bounds", pair) for pair in bounds])
     return Standard(
         ends.mean(axis=1), np.diff(ends, axis=1)[:, 0] / 4, 1.0, math.sqrt(columns + 1), y_center, y_scale
     )

@@ -18,7 +18,7 @@ from dalenius.core.adjacency import ADD_REMOVE, Adjacency
 from dalenius.core.adjacency import adjacency as checked_adjacency
 from dalenius.core.arrays import Reals
 from dalenius.errors import InvalidParameter
-from dalenius.infer import inputs
+from dalenius.infer import inputs, magnitudes
 from dalenius.infer.promise import checked_guarantee, gaussian_mu
 from dalenius.infer.regression.methods import METHODS
 from dalenius.infer.regression.plan import plan
@@ -115,11 +115,13 @@ class LinearRegression:
         checked_adjacency(self.adjacency)
         checks.one_of("loss", self.loss_name, *CURVES)
         checks.one_of("method", self.method, *METHODS)
-        for name in ("knee", "scale", "y_scale"):
+        checks.flag("intercept", self.intercept)
+        object.__setattr__(self, "knee", magnitudes.scale("knee", self.knee))
+        for name in ("scale", "y_scale"):
             if getattr(self, name) is not None:
-                object.__setattr__(self, name, checks.positive(name, getattr(self, name)))
+                object.__setattr__(self, name, magnitudes.scale(name, getattr(self, name)))
         if self.y_center is not None:
-            object.__setattr__(self, "y_center", checks.number("y_center", self.y_center))
+            object.__setattr__(self, "y_center", magnitudes.center("y_center", self.y_center))
         for axis in "xy":
             given = (getattr(self, f"{axis}_center") is None, getattr(self, f"{axis}_scale") is None)
             if given[0] != given[1]:
@@ -127,7 +129,7 @@ class LinearRegression:
                     f"{axis}_scale", f"{axis}_center and {axis}_scale must be given both, or neither."
                 )
         if self.y_bounds is not None:
-            object.__setattr__(self, "y_bounds", checks.interval("y_bounds", self.y_bounds))
+            object.__setattr__(self, "y_bounds", magnitudes.interval("y_bounds", self.y_bounds))
         if self.bounds is not None:
             object.__setattr__(self, "bounds", _intervals(self.bounds))
 
@@ -196,8 +198,8 @@ class LinearRegression:
         if self.x_scale is None or self.x_center is None:
             return None, None
         return (
-            _one_each("x_center", self.x_center, columns, checks.number),
-            _one_each("x_scale", self.x_scale, columns, checks.positive),
+            _one_each("x_center", self.x_center, columns, magnitudes.center),
+            _one_each("x_scale", self.x_scale, columns, magnitudes.scale),
         )
 
 
@@ -343,7 +345,7 @@ def _intervals(values: object) -> tuple[tuple[float, float], ...]:
         raise InvalidParameter.of(
             "bounds", "bounds must be a list of (lowest, highest), one for each column."
         )
-    return tuple(checks.interval(f"bounds[{j}]", pair) for j, pair in enumerate(values))
+    return tuple(magnitudes.interval(f"bounds[{j}]", pair) for j, pair in enumerate(values))
 
 
 def linear_regression(

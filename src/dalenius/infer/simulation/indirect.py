@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from scipy.stats import qmc
 
@@ -46,7 +48,7 @@ def indirect_estimate(released: Reals, moments: Moments) -> Local:
 def misfit(released: Reals, at: Local, moments: Moments) -> float:
     """The distance of the released statistics from those at an estimate, in standard deviations."""
     gap, covariance = _gap(released, moments, at.theta)
-    return float(np.sqrt(max(gap @ np.linalg.solve(covariance, gap), 0.0)))
+    return math.sqrt(max(float(gap @ np.linalg.solve(covariance, gap)), 0.0))
 
 
 def _distance(released: Reals, moments: Moments, theta: Reals) -> float:
