@@ -146,7 +146,7 @@ FAMILIES = (
         "log-cosh with errors of Student's law with 3 degrees of freedom",
         _heavy,
         lambda X, y, mu: dp.infer.m_estimate(
-            "log_cosh", X, y, dp.GDP(mu), scale=1.5, y_center=0.0, y_scale=2.0, **PUBLIC
+            X, y, dp.GDP(mu), slope="log_cosh", scale=1.5, y_center=0.0, y_scale=2.0, **PUBLIC
         ),
         _plain_heavy,
     ),

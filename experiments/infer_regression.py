@@ -26,7 +26,7 @@ from scipy import stats
 from tests.noise.seeded import seeded
 
 import dalenius as dp
-from dalenius.infer.regression.linear_regression import LinearRegression, fitting
+from dalenius.infer.regression.linear_regression import Fitting, LinearRegression
 from dalenius.infer.scores import ArraySource, CurveScore, NoisySums, Standard
 from dalenius.infer.scores.curvature import Curvature
 from dalenius.infer.scores.noisy_descent import descent_noise, newton_noise, noisy_descent, noisy_newton
@@ -90,7 +90,7 @@ def cell(n: int, size: int, mu: float, law: str, replicates: int, private: bool)
     with seeded(zlib.crc32(key.encode()) + 1):
         for _ in range(replicates):
             X, y = data(random, n, size, law)
-            one = fitting(model, ArraySource(X, y), n)
+            one = Fitting(model, ArraySource(X, y), n)
             if not one.plan.feasible:
                 return {"given": 0.0, "replicates": replicates, "reason": "public"}
             fit, _ = one.fit()

@@ -100,13 +100,13 @@ CASES: dict[str, Case] = {
         lambda n: {"difference": 0.4 * _shifted(n), "deviation": 0.2},
     ),
     "goodness of fit": Case(
-        lambda g, **k: dp.infer.GoodnessOfFitTest(g, categories=range(4), shares=tuple(SHARES), **k),
+        lambda g, **k: dp.infer.GoodnessOfFitTest(g, levels=range(4), shares=tuple(SHARES), **k),
         {"shares": SHARES},
         lambda n: {"shares": SHARES + np.array([1.0, 0.0, 0.0, -1.0]) / math.sqrt(n)},
         lambda generator, n: (generator.choice(4, n, p=SHARES),),
     ),
     "independence": Case(
-        lambda g, **k: dp.infer.IndependenceTest(g, row_levels=range(2), column_levels=range(3), **k),
+        lambda g, **k: dp.infer.IndependenceTest(g, x_levels=range(2), y_levels=range(3), **k),
         {"shares": TABLE},
         lambda n: {"shares": _table(n)},
         lambda generator, n: tuple(np.divmod(generator.choice(6, n, p=TABLE.ravel()), 3)),

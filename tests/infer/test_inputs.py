@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -10,9 +12,7 @@ import pytest
 
 import dalenius as dp
 from dalenius.errors import CannotMeet, InvalidParameter
-from dalenius.infer.glm.responses import class_codes as coded
-from dalenius.infer.hypotheses.rows import codes as level_codes
-from dalenius.infer.inputs import codes, column, finite, matrix
+from dalenius.infer.inputs import codes, column, finite, labels, levels, matrix, name_of
 from dalenius.infer.promise import gaussian_mu, pure_epsilon
 
 
@@ -62,6 +62,45 @@ def test_what_is_not_a_column_of_numbers_is_refused(given) -> None:
         column(given)
 
 
+class Odd:
+    def __hash__(self) -> int:
+        raise RuntimeError
+
+    def __eq__(self, other: object) -> bool:
+        raise RuntimeError
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        ["b", "a", None, [1], Odd(), "c"],
+        np.array(["b", "a", None, [1], Odd(), "c"], dtype=object),
+        np.array(["b", "a", "", "x", "y", "c"]),
+        pd.Series(["b", "a", None, "x", "y", "c"], dtype="category"),
+        pd.DataFrame({"x": ["b", "a", None, "x", "y", "c"]}),
+    ],
+    ids=["list", "objects", "text", "categories", "frame"],
+)
+def test_a_value_that_is_no_level_has_no_code_and_changes_no_other(given) -> None:
+    assert codes(given, ("a", "b", "c")).tolist() == [1, 0, -1, -1, -1, 2]
+    assert labels(given, ("a", "b"))[:2].tolist() == [1.0, 0.0]
+
+
+def test_rows_that_are_lists_are_no_levels() -> None:
+    assert codes([[0], [1]], (0, 1)).tolist() == [-1, -1]
+
+
+def test_numbers_and_flags_are_levels_of_any_type() -> None:
+    for given in ([1, 0, 2, math.nan], np.array([1, 0, 2, math.nan]), pd.Series([True, False, None, None])):
+        assert codes(given, (0, 1)).tolist() == [1, 0, -1, -1]
+
+
+@pytest.mark.parametrize("given", [5, "ab", {0, 1}, [0], [0, 0], [[0], [1]], range(1001)], ids=str)
+def test_levels_are_listed_each_once(given) -> None:
+    with pytest.raises(InvalidParameter, match="outcomes"):
+        levels("outcomes", given)
+
+
 def test_inputs_are_not_changed() -> None:
     given = np.array([1.0, 2.0])
     column(given)[0][:] = 0.0
@@ -94,7 +133,7 @@ def test_names_are_never_data() -> None:
     for name in ("name", "column_names"):
         assert column(pd.DataFrame({name: secret}))[1] == name
         assert matrix(pd.DataFrame({name: secret}))[1] == (name,)
-        assert codes(pd.DataFrame({name: secret}), [1, 2])[2] == "x"
+        assert name_of(pd.DataFrame({name: secret}), "x") == "x"
     assert matrix(pd.Series(secret))[1] == ("x1",)
 
 
@@ -102,25 +141,25 @@ def test_what_is_masked_is_missing() -> None:
     hidden = np.ma.array([1, 0, 1], mask=[False, True, False])
     np.testing.assert_array_equal(column(hidden)[0], [1, np.nan, 1])
     np.testing.assert_array_equal(matrix(hidden[:, None])[0], [[1], [np.nan], [1]])
-    assert codes(hidden, [0, 1])[0].tolist() == [1, -1, 1]
-    assert level_codes(hidden, [0, 1], "x").tolist() == [1, -1, 1]
-    assert coded(hidden, [0, 1]).tolist() == pytest.approx([1, np.nan, 1], nan_ok=True)
+    assert codes(hidden, [0, 1]).tolist() == [1, -1, 1]
+    assert labels(hidden, [0, 1]).tolist() == pytest.approx([1, np.nan, 1], nan_ok=True)
 
 
 def test_levels_of_arrow_arrays_are_their_values() -> None:
-    assert level_codes(pa.array(["a", "b", None]), ["a", "b"], "x").tolist() == [0, 1, -1]
+    assert codes(pa.array(["a", "b", None]), ["a", "b"]).tolist() == [0, 1, -1]
 
 
 def test_rows_of_different_shapes_are_refused() -> None:
     with pytest.raises(InvalidParameter, match="rows of the same length"):
-        codes([np.zeros(2), np.zeros((2, 3))], [0, 1])
+        column([np.zeros(2), np.zeros((2, 3))])
+    assert codes([np.zeros(2), np.zeros((2, 3))], [0, 1]).tolist() == [-1, -1]
 
 
 @pytest.mark.parametrize(
     "y", [np.zeros(2, dtype=[("a", int)]), np.array([True, False])], ids=["record", "flag"]
 )
 def test_any_labels_can_be_compared_with_any_classes(y) -> None:
-    assert np.isnan(coded(y, ["a", 2**70])).all()
+    assert np.isnan(labels(y, ["a", 2**70])).all()
 
 
 @pytest.mark.parametrize(
@@ -135,4 +174,4 @@ def test_what_is_masked_is_none_of_the_levels() -> None:
     """Not even "?", which is what numpy writes for it unless told otherwise."""
     masked = np.ma.masked_array(["a", "?", "b"], [False, False, True])
     assert codes(masked, ("a", "?"))[0].tolist() == [0, 1, -1]
-    assert np.isnan(coded(masked, ("a", "?"))).tolist() == [False, False, True]
+    assert np.isnan(labels(masked, ("a", "?"))).tolist() == [False, False, True]

@@ -1,4 +1,8 @@
-"""Statistics on private data: estimates with intervals, and tests, that allow for the noise they were given."""
+"""Statistics on private data: estimates with intervals, and tests, that allow for the noise they were given.
+
+Functions take the data, then the promise, then settings by name. The class behind a function is public where something
+takes it: regressions for `Session.infer`, tests for `power` and `sample_size`.
+"""
 
 from dalenius.core.exports import exported
 from dalenius.infer.estimates.contingency import contingency as contingency
@@ -15,7 +19,6 @@ from dalenius.infer.glm.logistic import LogisticRegression as LogisticRegression
 from dalenius.infer.glm.logistic import logistic_regression as logistic_regression
 from dalenius.infer.glm.m_estimate import MEstimate as MEstimate
 from dalenius.infer.glm.m_estimate import m_estimate as m_estimate
-from dalenius.infer.glm.model_coefficients import ModelCoefficients as ModelCoefficients
 from dalenius.infer.glm.model_coefficients import coefficients as coefficients
 from dalenius.infer.glm.multinomial import MultinomialRegression as MultinomialRegression
 from dalenius.infer.glm.multinomial import multinomial_regression as multinomial_regression
@@ -60,8 +63,6 @@ from dalenius.infer.hypotheses.result import TestResult as TestResult
 from dalenius.infer.influence.functions import gross_error_sensitivity as gross_error_sensitivity
 from dalenius.infer.influence.functions import influence_function as influence_function
 from dalenius.infer.influence.functions import sensitivity_curve as sensitivity_curve
-from dalenius.infer.influence.huber_location import LocalHuberLocation as LocalHuberLocation
-from dalenius.infer.influence.location import HuberLocation as HuberLocation
 from dalenius.infer.influence.location import huber_location as huber_location
 from dalenius.infer.local_model.estimates import local_linear_regression as local_linear_regression
 from dalenius.infer.local_model.estimates import local_location as local_location

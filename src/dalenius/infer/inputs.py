@@ -6,7 +6,7 @@ What is not a number is NaN: each estimator says what becomes of such rows, row 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Hashable, Iterable, Sequence, Sized
 from typing import Any
 
 import numpy as np
@@ -26,7 +26,7 @@ def column(values: object, what: str = "x") -> tuple[Reals, str]:
         table = table[:, 0]
     if table.ndim != 1:
         raise InvalidParameter.of(what, f"{what} has shape {table.shape}; it must be one column of numbers.")
-    return table, _name(values) or (names[0] if len(names) == 1 else what)
+    return table, name_of(values, names[0] if len(names) == 1 else what)
 
 
 def matrix(values: object, what: str = "X") -> tuple[Reals, tuple[str, ...]]:
@@ -35,7 +35,7 @@ def matrix(values: object, what: str = "X") -> tuple[Reals, tuple[str, ...]]:
     if table.shape == (0,) and isinstance(values, list | tuple):
         table = table.reshape(0, 1)  # no rows: a list cannot say how many columns they would have
     if table.ndim == 1 and hasattr(values, "name"):
-        table, names = table[:, None], (_name(values) or "x1",)
+        table, names = table[:, None], (name_of(values, "x1"),)
     if table.ndim != 2 or table.shape[1] == 0:
         raise InvalidParameter.of(
             what,
@@ -44,36 +44,66 @@ def matrix(values: object, what: str = "X") -> tuple[Reals, tuple[str, ...]]:
     return table, names or tuple(f"x{k + 1}" for k in range(table.shape[1]))
 
 
-def codes(values: object, levels: object, what: str = "x") -> tuple[Ints, tuple[str, ...], str]:
-    """The place of each row's value among public levels, -1 for others; the levels as text; and a name."""
-    if isinstance(levels, str | bytes) or not isinstance(levels, Sequence | np.ndarray) or len(levels) < 2:
+def levels(name: str, given: object, least: int = 2, most: int = 1000) -> tuple[Hashable, ...]:
+    """Public values, which are never read off the data: between so many, each once."""
+    if isinstance(given, str | bytes | dict | set | frozenset) or not isinstance(given, Iterable):
         raise InvalidParameter.of(
-            f"{what}_levels", f"{what}_levels is {shown(levels)}; it must list two or more public values."
+            name, f"{name} is {shown(given)}; it must list all the values there can be, which are public."
         )
-    if isinstance(values, str | bytes | dict) or values is None or not hasattr(values, "__len__"):
-        raise InvalidParameter.of(what, f"{what} must be a list, an array or a series.")
-    try:
-        places = {level: k for k, level in enumerate(levels)}
-    except TypeError:
-        raise InvalidParameter.of(
-            f"{what}_levels", f"{what}_levels must be numbers, text or flags."
-        ) from None
-    if len(places) != len(levels):
-        raise InvalidParameter.of(f"{what}_levels", f"{what}_levels names a value twice.")
+    found = tuple(level.item() if isinstance(level, np.generic) else level for level in given)
+    plain = all(isinstance(level, Hashable) for level in found)
+    if not plain or not least <= len(found) <= most or len(set(found)) < len(found):
+        many = f"{least}" if least == most else f"{least} to {most}"
+        raise InvalidParameter.of(name, f"{name} is {shown(given)}; it must list {many} values, each once.")
+    return found
+
+
+def codes(values: Any, known: Sequence[Hashable], what: str = "x") -> Ints:
+    """The place of each row's value among public levels; -1 where it is none of them."""
+    if isinstance(values, str | bytes | dict) or not hasattr(values, "__len__"):
+        raise InvalidParameter.of(what, f"{what} must be one value a row: a list, an array or a series.")
+    places = {level: place for place, level in enumerate(known)}
+    if not hasattr(values, "__array__"):
+        # Not by way of an array: its shape would depend on whether all the values are lists.
+        return np.array([_place(places, value) for value in values], dtype=np.int64)
     given = _array(values, what)
     if given.ndim == 2 and given.shape[1] == 1:
         given = given[:, 0]
     if given.ndim != 1:
-        raise InvalidParameter.of(what, f"{what} has shape {given.shape}; it must be one column.")
+        raise InvalidParameter.of(what, f"{what} has shape {given.shape}; it must be one value a row.")
+    if given.dtype == object:
+        return np.array([_place(places, value) for value in given], dtype=np.int64)
+    different, which = np.unique(given, return_inverse=True)
+    return np.array([_place(places, value) for value in different], dtype=np.int64)[which]
 
-    def place(value: object) -> int:
-        try:
-            return places.get(value, -1)
-        except Exception:  # a value that cannot be looked up is none of the levels
-            return -1
 
-    found = np.fromiter((place(value) for value in given.tolist()), dtype=np.int64, count=len(given))
-    return found, tuple(str(level) for level in levels), _name(values) or what
+def labels(y: Any, known: Sequence[Hashable]) -> Reals:
+    """The places of responses among public classes, as numbers; NaN where one is none of them."""
+    places = codes(y, known, "y")
+    kind = str(getattr(y, "dtype", "")).lower()
+    texts = [isinstance(level, str) for level in known]
+    numbers = kind.startswith(("bool", "int", "uint", "float"))
+    if (kind.startswith(("str", "<u")) and not any(texts)) or (numbers and all(texts)):
+        # The type of a column is public.
+        raise InvalidParameter.of(
+            "y",
+            f"y is a column of {'numbers' if numbers else 'text'} and classes are {shown(tuple(known))}, so that no "
+            "row would count; name the labels of y in classes=, the positive one last.",
+        )
+    return np.where(places < 0, np.nan, places)
+
+
+def _place(places: dict[Hashable, int], value: Any) -> int:
+    try:
+        return places.get(value.item() if isinstance(value, np.generic) else value, -1)
+    except Exception:  # whatever a value raises, it is no level
+        return -1
+
+
+def name_of(values: object, what: str) -> str:
+    """What a series calls itself; `what` where it has no name."""
+    name = None if hasattr(values, "columns") else getattr(values, "name", None)
+    return str(name) if name is not None and _is_label(name) else what
 
 
 def finite(*columns: Reals) -> Bools:
@@ -85,7 +115,7 @@ def finite(*columns: Reals) -> Bools:
     )
 
 
-def same_length(first: Reals, second: Reals, what: str) -> None:
+def same_length(first: Sized, second: Sized, what: str) -> None:
     """Raise where two columns that belong together have different numbers of rows."""
     if len(first) != len(second):
         raise InvalidParameter(
@@ -131,12 +161,6 @@ def _array(values: Any, what: str) -> Any:
         return np.asarray(values) if hasattr(values, "__array__") else np.asarray(values, dtype=object)
     except Exception:
         raise InvalidParameter.of(what, f"{what} must be a table: rows of the same length.") from None
-
-
-def _name(values: object) -> str | None:
-    """Of a series."""
-    name = None if hasattr(values, "columns") else getattr(values, "name", None)
-    return str(name) if name is not None and _is_label(name) else None
 
 
 def _names(values: object) -> tuple[str, ...]:

@@ -28,11 +28,13 @@ CALLS = {
     "std": lambda x, **k: infer.std(x, MU, bounds=(-1, 1), **k),
     "proportion": lambda x, **k: infer.proportion(x, MU, **k),
     "difference": lambda x, **k: infer.difference_of_means(x, Y, MU, bounds=(-1, 1), **k),
-    "correlation": lambda x, **k: infer.correlation(x, Y[: len(x)], MU, (-1, 1), (0, 1), **k),
+    "correlation": lambda x, **k: infer.correlation(
+        x, Y[: len(x)], MU, x_bounds=(-1, 1), y_bounds=(0, 1), **k
+    ),
     "median": lambda x, **k: infer.median(x, MU, bounds=(-1, 1), bins=64, **k),
-    "quantiles": lambda x, **k: infer.quantiles(x, [0.1, 0.9], MU, **k),
+    "quantiles": lambda x, **k: infer.quantiles(x, MU, levels=[0.1, 0.9], **k),
     "contingency": lambda x, **k: infer.contingency(
-        np.sign(x), Y[: len(x)] > 0.5, MU, (-1, 1), (False, True), **k
+        np.sign(x), Y[: len(x)] > 0.5, MU, x_levels=(-1, 1), y_levels=(False, True), **k
     ),
 }
 
@@ -72,8 +74,12 @@ def test_missing_rows_are_absent_or_in_the_middle() -> None:
 def test_names_come_from_frames() -> None:
     frame = pd.DataFrame({"pay": X, "age": Y})
     assert infer.mean(frame["pay"], MU, bounds=(-1, 1)).names == ("pay",)
-    assert infer.correlation(frame["pay"], frame["age"], MU, (-1, 1), (0, 1)).names == ("pay, age",)
-    fit = infer.contingency(frame["pay"] > 0, frame["age"] > 0.5, MU, (False, True), (False, True))
+    assert infer.correlation(frame["pay"], frame["age"], MU, x_bounds=(-1, 1), y_bounds=(0, 1)).names == (
+        "pay, age",
+    )
+    fit = infer.contingency(
+        frame["pay"] > 0, frame["age"] > 0.5, MU, x_levels=(False, True), y_levels=(False, True)
+    )
     assert fit.names[:2] == ("pay=False, age=False", "pay=False, age=True")
     assert fit.names[4:] == ("risk difference", "log relative risk", "log odds ratio")
 
@@ -81,7 +87,7 @@ def test_names_come_from_frames() -> None:
 def test_text_can_be_counted() -> None:
     x, y = ["a", "b", "c", None] * 50, ["u", "v"] * 100
     with seeded(32):
-        fit = infer.contingency(x, y, dp.GDP(100.0), ("a", "b"), ("u", "v"))
+        fit = infer.contingency(x, y, dp.GDP(100.0), x_levels=("a", "b"), y_levels=("u", "v"))
     assert fit.nobs == pytest.approx(100, abs=1)
     np.testing.assert_allclose(fit.params[:4], [0.5, 0.0, 0.0, 0.5], atol=0.02)
 
@@ -125,15 +131,15 @@ def test_found_bounds_hold_the_values() -> None:
         lambda: infer.mean(X, MU, bounds=(0, 1), adjacency="add"),
         lambda: infer.mean("text", MU, bounds=(0, 1)),
         lambda: infer.variance(X, MU, bounds=None),
-        lambda: infer.correlation(X, Y[:5], MU, (0, 1), (0, 1)),
-        lambda: infer.quantiles(X, [], MU, bounds=(0, 1)),
-        lambda: infer.quantiles(X, [0.5, 0.5], MU, bounds=(0, 1)),
-        lambda: infer.quantiles(X, [1.0], MU, bounds=(0, 1)),
+        lambda: infer.correlation(X, Y[:5], MU, x_bounds=(0, 1), y_bounds=(0, 1)),
+        lambda: infer.quantiles(X, MU, levels=[], bounds=(0, 1)),
+        lambda: infer.quantiles(X, MU, levels=[0.5, 0.5], bounds=(0, 1)),
+        lambda: infer.quantiles(X, MU, levels=[1.0], bounds=(0, 1)),
         lambda: infer.median(X, MU, bounds=(0, 1), bins=1),
-        lambda: infer.contingency(X, Y, MU, (1,), (0, 1)),
-        lambda: infer.contingency(X, Y, MU, (1, 1), (0, 1)),
-        lambda: infer.contingency(X, Y[:5], MU, (1, 2), (0, 1)),
-        lambda: infer.contingency(X, Y, MU, ([], 2), (0, 1)),
+        lambda: infer.contingency(X, Y, MU, x_levels=(1,), y_levels=(0, 1)),
+        lambda: infer.contingency(X, Y, MU, x_levels=(1, 1), y_levels=(0, 1)),
+        lambda: infer.contingency(X, Y[:5], MU, x_levels=(1, 2), y_levels=(0, 1)),
+        lambda: infer.contingency(X, Y, MU, x_levels=([], 2), y_levels=(0, 1)),
     ],
 )
 def test_what_makes_no_sense_is_refused(call) -> None:

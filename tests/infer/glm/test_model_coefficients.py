@@ -41,7 +41,7 @@ def test_the_ridge_is_taken_back() -> None:
     X, y = data(20_000)
     model = fitted(X, y, dp.ApproxDP(1.0, 1e-5))
     fit = dp.infer.coefficients(model, X, y, dp.GDP(1.0))
-    assert fit.names == ("x1", "x2", "intercept")
+    assert fit.names == ("x1", "x2", "const")
     assert abs(fit.params[0]) > abs(model.coef_[0, 0])
     assert fit.bse.max() < 0.2
     assert dp.GDP(1.0).holds(fit.loss)

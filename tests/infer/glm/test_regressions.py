@@ -45,7 +45,7 @@ def test_with_hardly_any_noise_the_estimates_are_the_weighted_roots() -> None:
     assert np.abs((fit.params - root) / fit.bse).max() < 0.2
 
     fit = dp.infer.m_estimate(
-        "log_cosh", X, X[:, 0] + y, dp.GDP(80.0), scale=0.5, y_center=0.0, y_scale=1.0, **PUBLIC
+        X, X[:, 0] + y, dp.GDP(80.0), slope="log_cosh", scale=0.5, y_center=0.0, y_scale=1.0, **PUBLIC
     )
     root = weighted_root(X, lambda u: np.tanh((u - X[:, 0] - y) / 0.5))
     assert np.abs((fit.params - root) / fit.bse).max() < 0.2
@@ -112,7 +112,7 @@ def test_a_saturated_loss_is_reached_from_far_away() -> None:
     X = rng.normal(50, 10, size=(5000, 2))
     y = X @ [1.0, -0.5] + rng.standard_t(3, 5000)
     with seeded(2):
-        fit = dp.infer.m_estimate(np.tanh, X, y, dp.GDP(1.0), scale=1.5, bounds=[(0, 100), (0, 100)])
+        fit = dp.infer.m_estimate(X, y, dp.GDP(1.0), slope=np.tanh, scale=1.5, bounds=[(0, 100), (0, 100)])
     assert (np.abs(fit.params - [1.0, -0.5, 0.0]) < 4 * fit.bse).all()
     assert fit.bse[:2].max() < 0.01
 
@@ -151,7 +151,7 @@ def test_no_value_makes_a_fit_fail(value: float) -> None:
             assert len(dp.infer.logistic_regression(X, y, dp.GDP(1.0), **options).params) == 3
             counts = np.where(np.arange(300) == 9, value, y)
             assert len(dp.infer.poisson_regression(X, counts, dp.GDP(1.0), most=3, **options).params) == 3
-            assert len(dp.infer.m_estimate("log_cosh", X, counts, dp.GDP(1.0), **options).params) == 3
+            assert len(dp.infer.m_estimate(X, counts, dp.GDP(1.0), slope="log_cosh", **options).params) == 3
 
 
 def test_labels_of_any_kind_are_read_one_by_one() -> None:
@@ -185,9 +185,9 @@ def test_odd_settings_are_errors_of_ours() -> None:
         lambda: dp.infer.poisson_regression(X, y, gdp, most=0),
         lambda: dp.infer.poisson_regression(X, y, gdp, most=10**9),
         lambda: dp.infer.multinomial_regression(X, y, gdp, classes=(0, 1)),
-        lambda: dp.infer.m_estimate("hubert", X, y, gdp),
-        lambda: dp.infer.m_estimate("log_cosh", X, y, gdp, outcomes=(0, 1)),
-        lambda: dp.infer.m_estimate("log_cosh", X, y, gdp, y_scale=1.0),
+        lambda: dp.infer.m_estimate(X, y, gdp, slope="hubert"),
+        lambda: dp.infer.m_estimate(X, y, gdp, slope="log_cosh", outcomes=(0, 1)),
+        lambda: dp.infer.m_estimate(X, y, gdp, slope="log_cosh", y_scale=1.0),
     ):
         with pytest.raises(InvalidParameter):
             call()
@@ -198,6 +198,23 @@ def test_odd_settings_are_errors_of_ours() -> None:
 @pytest.mark.parametrize("guarantee", [dp.GDP(0.5), dp.ZCDP(0.2), dp.ApproxDP(1.0, 1e-6)])
 def test_the_loss_keeps_the_promise(guarantee: Any) -> None:
     assert guarantee.holds(dp.infer.LogisticRegression(guarantee=guarantee).loss)
+
+
+@pytest.mark.parametrize("public", [{}, {"x_center": 5.0, "x_scale": 1.0}], ids=["private", "public"])
+def test_without_a_constant_nothing_is_shifted(public) -> None:
+    """The noise is small: an interval fails once in a thousand times."""
+    random, gdp, known = np.random.default_rng(7), dp.GDP(20.0), {"intercept": False, **public}
+    X = random.normal(5.0, 1.0, size=(5000, 1))
+    u = 0.3 * X[:, 0]
+    fits = (
+        dp.infer.logistic_regression(X, random.random(5000) < 1 / (1 + np.exp(-u)), gdp, **known),
+        dp.infer.poisson_regression(X, random.poisson(np.exp(u)), gdp, most=40, **known),
+        dp.infer.m_estimate(X, u + random.normal(size=5000), gdp, slope="log_cosh", **known),
+    )
+    for fit in fits:
+        ((low, high),) = fit.conf_int(0.001)
+        assert low < 0.3 < high
+        assert high - low < 0.2
 
 
 @pytest.mark.parametrize(

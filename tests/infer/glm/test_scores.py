@@ -141,6 +141,6 @@ def test_a_slope_of_somebody_never_meets_the_data() -> None:
         return np.tanh(r)  # type: ignore[call-overload]
 
     X, y = RNG.normal(size=(300, 2)), RNG.normal(size=300)
-    dp.infer.m_estimate(slope, X, y, dp.GDP(1.0), x_center=0.0, x_scale=1.0, y_center=0.0, y_scale=1.0)
+    dp.infer.m_estimate(X, y, dp.GDP(1.0), slope=slope, x_center=0.0, x_scale=1.0, y_center=0.0, y_scale=1.0)
     assert len(seen) == 1
     np.testing.assert_array_equal(seen[0], RESIDUALS)

@@ -32,12 +32,12 @@ EVERY: dict[str, tuple[Make, tuple[Any, ...], dict[str, Any]]] = {
         {"difference": 0.0, "deviation": 0.2},
     ),
     "fit": (
-        lambda g, **k: dp.infer.GoodnessOfFitTest(g, categories=LEVELS, shares=(0.2, 0.3, 0.5), **k),
+        lambda g, **k: dp.infer.GoodnessOfFitTest(g, levels=LEVELS, shares=(0.2, 0.3, 0.5), **k),
         (WORDS,),
         {"shares": (0.2, 0.3, 0.5)},
     ),
     "independence": (
-        lambda g, **k: dp.infer.IndependenceTest(g, row_levels=LEVELS, column_levels=(0, 1), **k),
+        lambda g, **k: dp.infer.IndependenceTest(g, x_levels=LEVELS, y_levels=(0, 1), **k),
         (WORDS, [0, 1, 1, 0, 1, 0, 0, 1]),
         {"shares": np.outer((0.2, 0.3, 0.5), (0.4, 0.6))},
     ),

@@ -134,14 +134,12 @@ def test_sums_and_counts_move_no_more_than_their_mechanisms_say(
             lambda d: ([v for v, _ in d], [g for _, g in d]),
         ),
         (
-            infer.IndependenceTest(
-                promise, row_levels=(0.0, 1.0), column_levels=("a", "b"), adjacency=adjacency
-            ),
+            infer.IndependenceTest(promise, x_levels=(0.0, 1.0), y_levels=("a", "b"), adjacency=adjacency),
             pairs,
             lambda d: ([v for v, _ in d], [g for _, g in d]),
         ),
         (
-            infer.GoodnessOfFitTest(promise, categories=(0.0, 1.0), adjacency=adjacency),
+            infer.GoodnessOfFitTest(promise, levels=(0.0, 1.0), adjacency=adjacency),
             values,
             lambda d: (list(d),),
         ),

@@ -10,6 +10,7 @@ import pytest
 
 import dalenius as dp
 from dalenius.errors import CannotMeet, InvalidParameter
+from dalenius.infer.influence.location import HuberLocation
 from tests.noise.seeded import seeded
 
 SETTINGS: dict[str, Any] = {"bounds": (-1e9, 1e9), "c": 1.5}
@@ -18,7 +19,7 @@ SETTINGS: dict[str, Any] = {"bounds": (-1e9, 1e9), "c": 1.5}
 @pytest.mark.parametrize("adjacency", [dp.ADD_REMOVE, dp.REPLACE_ONE])
 @pytest.mark.parametrize("promise", [dp.ApproxDP(1.0, 1e-6), dp.ApproxDP(3.0, 1e-9)])
 def test_the_loss_keeps_the_promise(promise: dp.ApproxDP, adjacency: dp.Adjacency) -> None:
-    model = dp.infer.HuberLocation(guarantee=promise, size=5000, adjacency=adjacency, **SETTINGS)
+    model = HuberLocation(guarantee=promise, size=5000, adjacency=adjacency, **SETTINGS)
     assert promise.holds(model.loss)
     assert model.loss.epsilon(promise.delta) > 0.9 * promise.epsilon
 

@@ -7,8 +7,7 @@ from their intervals, on the scale of their logarithms or log odds (Zou and Donn
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -19,12 +18,11 @@ from dalenius.calculus.loss import Loss
 from dalenius.core.adjacency import ADD_REMOVE, Adjacency
 from dalenius.core.adjacency import adjacency as checked_adjacency
 from dalenius.core.arrays import Ints, Reals
-from dalenius.errors import InvalidParameter
+from dalenius.infer import inputs
 from dalenius.infer.estimates.difference import subtracted
 from dalenius.infer.estimates.single import Estimated
 from dalenius.infer.estimates.sums import Sums
-from dalenius.infer.inputs import codes
-from dalenius.infer.promise import checked_guarantee, pure_epsilon
+from dalenius.infer.promise import checked_guarantee
 from dalenius.infer.result import Result
 from dalenius.intervals.laws import Noisy
 from dalenius.intervals.ratios import interval
@@ -40,10 +38,7 @@ class Contingency:
 
     @cached_property
     def sums(self) -> Sums:
-        cells = self.shape[0] * self.shape[1]
-        pure = pure_epsilon(self.guarantee) is not None
-        reach = 1.0 if self.adjacency is ADD_REMOVE else 2.0 if pure else math.sqrt(2) * (1 + 1e-12)
-        return Sums(self.guarantee, self.adjacency, (1.0,) * cells, (0,) * cells, reach)
+        return Sums.of_cells(self.guarantee, self.adjacency, self.shape[0] * self.shape[1])
 
     @property
     def loss(self) -> Loss:
@@ -88,11 +83,11 @@ class Contingency:
             "log odds ratio": subtracted(_log_odds(second), _log_odds(first)),
         }
 
-    def release(self, x: object, y: object, x_levels: object, y_levels: object) -> Result:
-        """Shares of cells, and what compares rows of a table of two by two."""
-        (a, rows, one), (b, columns, two) = codes(x, x_levels, "x"), codes(y, y_levels, "y")
-        if len(a) != len(b):
-            raise InvalidParameter("x and y must be of the same rows.")
+    def release(self, x: object, y: object, rows: Sequence[Hashable], columns: Sequence[Hashable]) -> Result:
+        """Shares of cells, and what compares rows of a table of two by two; rows, columns: the levels of x and y."""
+        a, b = inputs.codes(x, rows, "x"), inputs.codes(y, columns, "y")
+        inputs.same_length(a, b, "x and y")
+        one, two = inputs.name_of(x, "x"), inputs.name_of(y, "y")
         noisy = self.noisy([(a, b)])
         known = None if self.adjacency is ADD_REMOVE else [len(a)]
 
@@ -159,12 +154,15 @@ def contingency(
     x: object,
     y: object,
     guarantee: Guarantee,
+    *,
     x_levels: Sequence[object],
     y_levels: Sequence[object],
-    *,
     adjacency: Adjacency = ADD_REMOVE,
 ) -> Result:
     """The shares of the cells of a table, and for two by two: risk difference, relative risk and odds ratio.
+
+    Released is the count of every cell, with Gaussian noise (Laplace noise for PureDP) for one row in one cell or,
+    under REPLACE_ONE, for one that goes from one cell to another.
 
     Parameters
     ----------
@@ -193,14 +191,11 @@ def contingency(
     --------
     >>> import numpy as np, dalenius as dp
     >>> treated, healed = np.arange(6000) % 2, np.arange(6000) % 3 == 0
-    >>> fit = dp.infer.contingency(treated, healed, dp.GDP(1.0), (0, 1), (False, True))
+    >>> fit = dp.infer.contingency(treated, healed, dp.GDP(1.0), x_levels=(0, 1), y_levels=(False, True))
     >>> fit.names[-1], bool(abs(fit.params[-1]) < 0.3)
     ('log odds ratio', True)
     """
-    sizes = []
-    for name, levels in (("x_levels", x_levels), ("y_levels", y_levels)):
-        if isinstance(levels, str | bytes) or not hasattr(levels, "__len__") or not 2 <= len(levels) <= 1000:
-            raise InvalidParameter.of(name, f"{name} must list two or more public values (1000 at most).")
-        sizes.append(len(levels))
-    made = Contingency(checked_guarantee(guarantee), (sizes[0], sizes[1]), checked_adjacency(adjacency))
-    return made.release(x, y, x_levels, y_levels)
+    rows, columns = inputs.levels("x_levels", x_levels), inputs.levels("y_levels", y_levels)
+    shape = len(rows), len(columns)
+    made = Contingency(checked_guarantee(guarantee), shape, checked_adjacency(adjacency))
+    return made.release(x, y, rows, columns)

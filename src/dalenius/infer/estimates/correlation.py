@@ -137,12 +137,16 @@ def correlation(
     x: object,
     y: object,
     guarantee: Guarantee,
+    *,
     x_bounds: Sequence[float],
     y_bounds: Sequence[float],
-    *,
     adjacency: Adjacency = ADD_REMOVE,
 ) -> Result:
     """Pearson's correlation in the population that rows were drawn from.
+
+    Released are the count, both sums, both sums of squares and the sum of products of columns brought from their bounds
+    to [-1, 1], with Gaussian noise (Laplace noise for PureDP) for what one row moves all six by, weighted; under
+    REPLACE_ONE the count is public, and has none.
 
     Parameters
     ----------
@@ -171,7 +175,7 @@ def correlation(
     --------
     >>> import numpy as np, dalenius as dp
     >>> x = np.linspace(0, 1, 5000)
-    >>> fit = dp.infer.correlation(x, x**2, dp.GDP(1.0), (0, 1), (0, 1))
+    >>> fit = dp.infer.correlation(x, x**2, dp.GDP(1.0), x_bounds=(0, 1), y_bounds=(0, 1))
     >>> bool(fit.params[0] > 0.9)
     True
     """

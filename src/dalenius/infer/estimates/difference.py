@@ -92,11 +92,14 @@ def difference_of_means(
     x: object,
     y: object,
     guarantee: Guarantee,
-    bounds: Sequence[float],
     *,
+    bounds: Sequence[float],
     adjacency: Adjacency = ADD_REMOVE,
 ) -> Result:
     """The difference of the means of two populations, from a sample of each.
+
+    Released is of either sample what `mean` releases with `bounds`. A record is in one of the samples, so that both
+    together cost what one mean does; under REPLACE_ONE it stays there, and both numbers of rows are public.
 
     Parameters
     ----------

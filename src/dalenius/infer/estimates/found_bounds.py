@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -14,7 +13,6 @@ from dalenius.core.adjacency import ADD_REMOVE, Adjacency
 from dalenius.core.arrays import Reals
 from dalenius.infer.estimates.bounded import Bounded
 from dalenius.infer.estimates.sums import Sums
-from dalenius.infer.promise import pure_epsilon
 
 POWERS = np.ldexp(1.0, np.arange(-40, 61))
 EDGES = np.concatenate((-POWERS[::-1], POWERS))
@@ -33,10 +31,7 @@ class FoundBounds:
 
     @cached_property
     def sums(self) -> Sums:
-        bins = len(EDGES) - 1
-        pure = pure_epsilon(self.guarantee) is not None
-        reach = 1.0 if self.adjacency is ADD_REMOVE else 2.0 if pure else math.sqrt(2) * (1 + 1e-12)
-        return Sums(self.guarantee, self.adjacency, (1.0,) * bins, (0,) * bins, reach)
+        return Sums.of_cells(self.guarantee, self.adjacency, len(EDGES) - 1)
 
     @property
     def loss(self) -> Loss:

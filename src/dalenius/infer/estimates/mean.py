@@ -99,8 +99,8 @@ def chosen(
 def mean(
     x: object,
     guarantee: Guarantee,
-    bounds: Sequence[float] | None = None,
     *,
+    bounds: Sequence[float] | None = None,
     location: Sequence[float] | None = None,
     moment: Sequence[float] | None = None,
     sd_at_most: float | None = None,
@@ -108,10 +108,11 @@ def mean(
 ) -> Result:
     """The mean of the population that rows were drawn from, with an interval for sampling and noise.
 
-    What is public decides how. With `bounds` a count, a sum and a sum of squares are released. With a bound on a
-    central moment and a `location` values are clipped where noise and bias are least, and the interval holds the bias,
-    too. With nothing, bounds are found privately and the estimand is the mean of values clamped to them: for the mean
-    itself no honest interval exists.
+    What is public decides how. With `bounds` a count, a sum and a sum of squares are released, with Gaussian noise
+    (Laplace noise for PureDP) for what one row moves all three by; under REPLACE_ONE the count is public. With a bound
+    on a central moment and a `location` values are clipped where noise and bias are least, and the interval holds the
+    bias, too. With nothing, bounds are found privately and the estimand is the mean of values clamped to them: for the
+    mean itself no honest interval exists.
 
     Parameters
     ----------

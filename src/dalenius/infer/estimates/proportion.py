@@ -62,6 +62,9 @@ class Proportion:
 def proportion(x: object, guarantee: Guarantee, *, adjacency: Adjacency = ADD_REMOVE) -> Result:
     """The share of the population that rows were drawn from for which a condition is true.
 
+    Released are the number of rows, and that of the true less that of the false ones, with Gaussian noise (Laplace
+    noise for PureDP) for what one row moves both by; under REPLACE_ONE the number of rows is public, and has none.
+
     Parameters
     ----------
     x : array, series or frame of one column

@@ -150,24 +150,28 @@ class Quantiles:
 
 def quantiles(
     x: object,
-    levels: Sequence[float] | Reals,
     guarantee: Guarantee,
-    bounds: Sequence[float] | None = None,
     *,
+    levels: Sequence[float] | Reals,
+    bounds: Sequence[float] | None = None,
     adjacency: Adjacency = ADD_REMOVE,
     bins: int = BINS,
 ) -> Result:
     """Quantiles of the population that rows were drawn from, any number of them for the price of one.
+
+    Released are the counts of all bins, multiplied by the square root of the matrix of prefix sums, with Gaussian noise
+    for what one row moves them by; so the number of rows below every edge is known with noise that grows with the
+    logarithm of `bins` alone (Fichtenberger, Henzinger and Upadhyay 2023, "Constant matters").
 
     Parameters
     ----------
     x : array, series or frame of one column
         One number a row. Missing values are left out under ADD_REMOVE, and count as the middle of the bounds (0 without
         any) under REPLACE_ONE.
-    levels : sequence of float
-        Increasing numbers above 0 and below 1.
     guarantee : Guarantee
         The promise to keep: GDP, ZCDP, ApproxDP or RDP. (For PureDP use dp.mechanisms.Quantile, without an interval.)
+    levels : sequence of float
+        Increasing numbers above 0 and below 1.
     bounds : pair of float, optional
         (low, high), from public knowledge. Without any, limits are between powers of two, 1/16 of one apart.
     adjacency : Adjacency, optional
@@ -188,7 +192,7 @@ def quantiles(
     Examples
     --------
     >>> import numpy as np, dalenius as dp
-    >>> fit = dp.infer.quantiles(np.linspace(0, 1, 5000), [0.25, 0.5], dp.GDP(1.0), bounds=(0, 1))
+    >>> fit = dp.infer.quantiles(np.linspace(0, 1, 5000), dp.GDP(1.0), levels=[0.25, 0.5], bounds=(0, 1))
     >>> bool(abs(fit.params - [0.25, 0.5]).max() < 0.02)
     True
     """
@@ -210,8 +214,8 @@ def quantiles(
 def median(
     x: object,
     guarantee: Guarantee,
-    bounds: Sequence[float] | None = None,
     *,
+    bounds: Sequence[float] | None = None,
     adjacency: Adjacency = ADD_REMOVE,
     bins: int = BINS,
 ) -> Result:
@@ -247,4 +251,4 @@ def median(
     >>> bool(abs(fit.params[0] - 0.5) < 0.02)
     True
     """
-    return quantiles(x, (0.5,), guarantee, bounds, adjacency=adjacency, bins=bins)
+    return quantiles(x, guarantee, levels=(0.5,), bounds=bounds, adjacency=adjacency, bins=bins)

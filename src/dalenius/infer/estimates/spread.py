@@ -147,9 +147,12 @@ class Spread:
 
 
 def variance(
-    x: object, guarantee: Guarantee, bounds: Sequence[float], *, adjacency: Adjacency = ADD_REMOVE
+    x: object, guarantee: Guarantee, *, bounds: Sequence[float], adjacency: Adjacency = ADD_REMOVE
 ) -> Result:
     """The variance of the population that rows were drawn from.
+
+    Released are a mean, for 15 % of the promise, then count, sum and sum of squares of the squared distances from it,
+    with Gaussian noise (Laplace noise for PureDP); under REPLACE_ONE the count is public, and has none.
 
     Parameters
     ----------
@@ -183,9 +186,12 @@ def variance(
 
 
 def std(
-    x: object, guarantee: Guarantee, bounds: Sequence[float], *, adjacency: Adjacency = ADD_REMOVE
+    x: object, guarantee: Guarantee, *, bounds: Sequence[float], adjacency: Adjacency = ADD_REMOVE
 ) -> Result:
     """The standard deviation of the population that rows were drawn from.
+
+    Released are a mean, for 15 % of the promise, then count, sum and sum of squares of the squared distances from it,
+    with Gaussian noise (Laplace noise for PureDP); under REPLACE_ONE the count is public, and has none.
 
     Parameters
     ----------

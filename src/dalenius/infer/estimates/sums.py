@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -10,7 +11,7 @@ import numpy as np
 
 from dalenius.calculus.guarantees import Guarantee
 from dalenius.calculus.loss import Loss
-from dalenius.core.adjacency import Adjacency
+from dalenius.core.adjacency import ADD_REMOVE, Adjacency
 from dalenius.core.arrays import Array
 from dalenius.infer.promise import gaussian_mu, pure_epsilon
 from dalenius.intervals.laws import Noisy, Normal, TwoSidedExponential
@@ -36,6 +37,13 @@ class Sums:
     weights: tuple[float, ...]
     digits: tuple[int, ...]
     reach: float
+
+    @classmethod
+    def of_cells(cls, guarantee: Guarantee, adjacency: Adjacency, cells: int) -> Sums:
+        """Counts of cells: a row is in one of them, and replacing it moves two."""
+        pure = pure_epsilon(guarantee) is not None
+        reach = 1.0 if adjacency is ADD_REMOVE else 2.0 if pure else math.sqrt(2) * (1 + 1e-12)
+        return cls(guarantee, adjacency, (1.0,) * cells, (0,) * cells, reach)
 
     @cached_property
     def mechanism(self) -> Gaussian | Laplace:

@@ -9,8 +9,9 @@ from typing import Any
 from dalenius.calculus.guarantees import Guarantee
 from dalenius.core.adjacency import ADD_REMOVE, Adjacency
 from dalenius.core.arrays import Reals
-from dalenius.infer.glm.responses import checked_classes, class_codes
-from dalenius.infer.glm.settings import GeneralizedLinearModel, Numbers
+from dalenius.infer import inputs
+from dalenius.infer.glm.model import GeneralizedLinearModel
+from dalenius.infer.regression.settings import Numbers
 from dalenius.infer.result import Result
 from dalenius.infer.scores.score import CurveScore, Score
 from dalenius.sums.curves import Logistic
@@ -50,7 +51,7 @@ class LogisticRegression(GeneralizedLinearModel):
     word = "logistic regression"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "classes", checked_classes(self.classes, 2, 2))
+        object.__setattr__(self, "classes", inputs.levels("classes", self.classes, 2, 2))
         super().__post_init__()
 
     @property
@@ -62,7 +63,7 @@ class LogisticRegression(GeneralizedLinearModel):
         return 0.15
 
     def responses(self, y: Any) -> Reals:
-        return class_codes(y, self.classes)
+        return inputs.labels(y, self.classes)
 
 
 def logistic_regression(

@@ -12,9 +12,8 @@ from dalenius.core import checks
 from dalenius.core.adjacency import ADD_REMOVE, Adjacency
 from dalenius.core.arrays import Reals
 from dalenius.errors import InvalidParameter
-from dalenius.infer import inputs, magnitudes
-from dalenius.infer.glm.responses import checked_classes, class_codes
-from dalenius.infer.glm.settings import GeneralizedLinearModel, Numbers
+from dalenius.infer import inputs
+from dalenius.infer.glm.model import GeneralizedLinearModel
 from dalenius.infer.glm.tabulated_score import (
     NAMED,
     PREDICTORS,
@@ -25,6 +24,7 @@ from dalenius.infer.glm.tabulated_score import (
     Table,
     bounded,
 )
+from dalenius.infer.regression.settings import Numbers
 from dalenius.infer.result import Result
 from dalenius.infer.scores.score import Score
 from dalenius.infer.scores.source import Standard
@@ -80,21 +80,13 @@ class MEstimate(GeneralizedLinearModel):
                 "slope",
                 f"slope must be a function, or one of {', '.join(NAMED)}; it is {checks.shown(self.slope)}.",
             )
-        for name in ("scale", "y_scale"):
-            if getattr(self, name) is not None:
-                object.__setattr__(self, name, magnitudes.scale(name, getattr(self, name)))
-        if self.y_center is not None:
-            object.__setattr__(self, "y_center", magnitudes.center("y_center", self.y_center))
-        if (self.y_center is None) != (self.y_scale is None):
-            raise InvalidParameter.of("y_scale", "y_center and y_scale must be given both, or neither.")
-        if self.y_bounds is not None:
-            object.__setattr__(self, "y_bounds", magnitudes.interval("y_bounds", self.y_bounds))
+        self._check_response()
         if self.outcomes is not None:
             if isinstance(self.slope, str):
                 raise InvalidParameter.of(
                     "outcomes", f"{self.slope} is a loss of residuals: leave outcomes out."
                 )
-            object.__setattr__(self, "outcomes", checked_classes(self.outcomes, 2, 100))
+            object.__setattr__(self, "outcomes", inputs.levels("outcomes", self.outcomes, 2, 100))
         super().__post_init__()
 
     @cached_property
@@ -135,8 +127,8 @@ class MEstimate(GeneralizedLinearModel):
 
     def responses(self, y: Any) -> Reals:
         if self.outcomes is not None:
-            return class_codes(y, self.outcomes)
-        return inputs.column(y, "y")[0]
+            return inputs.labels(y, self.outcomes)
+        return super().responses(y)
 
     @property
     def notes(self) -> list[str]:
@@ -151,11 +143,11 @@ class MEstimate(GeneralizedLinearModel):
 
 
 def m_estimate(
-    slope: str | Callable[..., Any],
     X: Any,
     y: Any,
     guarantee: Guarantee,
     *,
+    slope: str | Callable[..., Any],
     outcomes: Sequence[Any] | None = None,
     scale: float | None = None,
     adjacency: Adjacency = ADD_REMOVE,
@@ -175,14 +167,14 @@ def m_estimate(
 
     Parameters
     ----------
-    slope
-        A function from an array to an array, rising and bounded; or "log_cosh" or "pseudo_huber", for residuals.
     X
         Features: a matrix or a data frame of numbers. Rows with a missing value add nothing.
     y
         The response, one for each row.
     guarantee
         The promise: GDP, ZCDP, ApproxDP or RDP.
+    slope
+        A function from an array to an array, rising and bounded; or "log_cosh" or "pseudo_huber", for residuals.
     outcomes
         The values that y can have, for slope(u, y); public. Left out for a loss of residuals.
     scale
@@ -219,7 +211,7 @@ def m_estimate(
     >>> X = random.normal(size=(5000, 2))
     >>> y = X @ [1.0, -0.5] + random.standard_t(3, 5000)
     >>> fit = dp.infer.m_estimate(
-    ...     lambda r: np.arctan(r), X, y, dp.GDP(1.0), x_center=0.0, x_scale=1.0, y_center=0.0, y_scale=2.0)
+    ...     X, y, dp.GDP(1.0), slope=np.arctan, x_center=0.0, x_scale=1.0, y_center=0.0, y_scale=2.0)
     >>> bool(abs(fit.params[0] - 1) < 0.3)
     True
     """

@@ -41,10 +41,11 @@ class ModelCoefficients:
     Examples
     --------
     >>> import numpy as np, dalenius as dp
+    >>> from dalenius.infer.glm.model_coefficients import ModelCoefficients
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(5000, 2)); y = (rng.random(5000) < 1/(1 + np.exp(-X[:, 0]))).astype(int)
     >>> model = dp.learn.LogisticRegression(dp.ApproxDP(1.0, 1e-5), row_norm=4.0, knee=1.0).fit(X, y)
-    >>> m = dp.infer.ModelCoefficients(model, dp.GDP(0.5))
+    >>> m = ModelCoefficients(model, dp.GDP(0.5))
     >>> bool(dp.GDP(0.5).holds(m.loss))
     True
     """
@@ -77,7 +78,7 @@ class ModelCoefficients:
         Returns
         -------
         Result
-            One estimate for each feature, and the intercept last.
+            One estimate for each feature, and the constant last.
 
         Raises
         ------
@@ -98,7 +99,7 @@ class ModelCoefficients:
             bend_mu=self._mu * math.sqrt(CURVATURE),
             square_mu=self._mu * math.sqrt(1 - CURVATURE) * (1 - 1e-12),
         )
-        names = [*fit.fields.features, *(["intercept"] if fit.fields.constant else [])]
+        names = [*fit.fields.features, *(["const"] if fit.fields.constant else [])]
         back, shift = self._units()
         method = "objective perturbation, freed from its ridge"
         notes = [
@@ -177,7 +178,7 @@ def coefficients(model: Any, X: Any, y: Any, guarantee: Guarantee) -> Result:
     Returns
     -------
     Result
-        One estimate for each feature, and the intercept last. Its notes say what is estimated: a clipped slope
+        One estimate for each feature, and the constant last. Its notes say what is estimated: a clipped slope
         (`knee` below 1) estimates something else than the logistic model's coefficients.
 
     Raises
@@ -193,7 +194,7 @@ def coefficients(model: Any, X: Any, y: Any, guarantee: Guarantee) -> Result:
     >>> model = dp.learn.LogisticRegression(dp.ApproxDP(1.0, 1e-5), row_norm=4.0, knee=1.0).fit(X, y)
     >>> fit = dp.infer.coefficients(model, X, y, dp.GDP(0.5))
     >>> fit.names, bool(abs(fit.params[0] - 1) < 0.3), fit.interval_available
-    (('x1', 'x2', 'intercept'), True, True)
+    (('x1', 'x2', 'const'), True, True)
     """
     return ModelCoefficients(model, guarantee).release(X, y)
 

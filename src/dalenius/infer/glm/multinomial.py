@@ -9,9 +9,10 @@ from typing import Any
 from dalenius.calculus.guarantees import Guarantee
 from dalenius.core.adjacency import ADD_REMOVE, Adjacency
 from dalenius.core.arrays import Reals
+from dalenius.infer import inputs
+from dalenius.infer.glm.model import GeneralizedLinearModel
 from dalenius.infer.glm.multinomial_score import Multinomial
-from dalenius.infer.glm.responses import checked_classes, class_codes
-from dalenius.infer.glm.settings import GeneralizedLinearModel, Numbers
+from dalenius.infer.regression.settings import Numbers
 from dalenius.infer.result import Result
 from dalenius.infer.scores.score import Score
 
@@ -48,7 +49,7 @@ class MultinomialRegression(GeneralizedLinearModel):
     stands_out = 2.5
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "classes", checked_classes(self.classes, 3, 10))
+        object.__setattr__(self, "classes", inputs.levels("classes", self.classes, 3, 10))
         super().__post_init__()
 
     @property
@@ -60,7 +61,7 @@ class MultinomialRegression(GeneralizedLinearModel):
         return 0.08
 
     def responses(self, y: Any) -> Reals:
-        return class_codes(y, self.classes)
+        return inputs.labels(y, self.classes)
 
     def labels(self, names: Sequence[str]) -> list[str]:
         return [f"{label}: {name}" for label in self.classes[1:] for name in names]

@@ -15,8 +15,9 @@ from dalenius.core.adjacency import ADD_REMOVE, Adjacency
 from dalenius.core.arrays import Reals
 from dalenius.errors import InvalidParameter
 from dalenius.infer import inputs
+from dalenius.infer.glm.model import GeneralizedLinearModel
 from dalenius.infer.glm.poisson_score import CutPoisson
-from dalenius.infer.glm.settings import GeneralizedLinearModel, Numbers
+from dalenius.infer.regression.settings import Numbers
 from dalenius.infer.result import Result
 from dalenius.infer.scores.score import Score
 

@@ -17,7 +17,6 @@ over all groups instead; see experiments/INFER_TESTS.md for the difference.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -36,7 +35,7 @@ from dalenius.infer import inputs
 from dalenius.infer.hypotheses import reference, rows
 from dalenius.infer.hypotheses.hypothesis_test import HypothesisTest, Released, needed
 from dalenius.infer.hypotheses.means import Population
-from dalenius.infer.hypotheses.parts import Moved, Part, drawn, part
+from dalenius.infer.hypotheses.parts import Moved, Part, cell_counts, drawn, part
 from dalenius.infer.hypotheses.result import TestResult
 
 SHARES = (0.15, 0.75, 0.1)
@@ -45,7 +44,7 @@ SHARES = (0.15, 0.75, 0.1)
 
 @dataclass(frozen=True)
 class AnovaTest(HypothesisTest):
-    """The analysis of variance as an object: what sessions run, and `power` plans.
+    """The analysis of variance as an object, with its cost: what `power` plans.
 
     Parameters
     ----------
@@ -74,20 +73,18 @@ class AnovaTest(HypothesisTest):
 
     def _check(self) -> None:
         object.__setattr__(self, "bounds", checks.interval("bounds", self.bounds))
-        object.__setattr__(self, "levels", rows.levels("levels", self.levels))
+        object.__setattr__(self, "levels", inputs.levels("levels", self.levels))
 
     @cached_property
     def parts(self) -> tuple[Part, Part, Part]:
         """Counts, sums, and the sum of squares. Replacing a record takes it from one group to another (l1 2, l2
         sqrt 2), or a value from one bound to the other within a group (2 and 2)."""
-        counts = sums = square = Moved(1, 1.0)
-        if self.adjacency is REPLACE_ONE:
-            counts, sums = Moved(2, math.sqrt(2)), Moved(2.0, 2.0)
+        one = Moved(1.0, 1.0)
         promise, adjacency = self.guarantee, self.adjacency
         return (
-            part(promise, SHARES[0], counts, adjacency, whole=True),
-            part(promise, SHARES[1], sums, adjacency),
-            part(promise, SHARES[2], square, adjacency),
+            cell_counts(promise, SHARES[0], adjacency),
+            part(promise, SHARES[1], Moved(2.0, 2.0) if adjacency is REPLACE_ONE else one, adjacency),
+            part(promise, SHARES[2], one, adjacency),
         )
 
     @cached_property
@@ -97,8 +94,8 @@ class AnovaTest(HypothesisTest):
 
     def release(self, *data: Any) -> Released:
         values = inputs.column(data[0], "values")[0]
-        places = rows.codes(data[1], self.levels, "groups")
-        rows.same_length(values, places, "values and groups")
+        places = inputs.codes(data[1], self.levels, "groups")
+        inputs.same_length(values, places, "values and groups")
         low, high = self.bounds
         middle = (low + high) / 2
         places = (

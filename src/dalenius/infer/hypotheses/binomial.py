@@ -65,7 +65,7 @@ PLACES = 9
 
 @dataclass(frozen=True)
 class BinomialTest(HypothesisTest):
-    """The binomial test as an object: what sessions run, and `power` plans.
+    """The binomial test as an object, with its cost: what `power` plans.
 
     Parameters
     ----------

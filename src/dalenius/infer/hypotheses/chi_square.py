@@ -24,7 +24,6 @@ n public). The noise may be geometric and as large as the counts.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -40,9 +39,10 @@ from dalenius.core import checks
 from dalenius.core.adjacency import ADD_REMOVE, REPLACE_ONE, Adjacency
 from dalenius.core.arrays import Reals
 from dalenius.errors import InvalidParameter
-from dalenius.infer.hypotheses import reference, rows
+from dalenius.infer import inputs
+from dalenius.infer.hypotheses import reference
 from dalenius.infer.hypotheses.hypothesis_test import HypothesisTest, Released, needed
-from dalenius.infer.hypotheses.parts import Moved, Part, drawn, part
+from dalenius.infer.hypotheses.parts import Part, cell_counts, drawn
 from dalenius.infer.hypotheses.result import TestResult
 from dalenius.intervals.laws import Law
 
@@ -50,22 +50,16 @@ MOST_ROWS = 10**15
 """A released number of rows beyond this is taken for this."""
 
 
-def cell_counts(guarantee: Guarantee, adjacency: Adjacency) -> Part:
-    """Noise for counts of disjoint cells: a record is in one of them, and replacing it moves two."""
-    moved = Moved(2, math.sqrt(2)) if adjacency is REPLACE_ONE else Moved(1, 1.0)
-    return part(guarantee, 1.0, moved, adjacency, whole=True)
-
-
 @dataclass(frozen=True)
 class GoodnessOfFitTest(HypothesisTest):
-    """The chi-square test of given shares as an object: what sessions run, and `power` plans.
+    """The chi-square test of given shares as an object, with its cost: what `power` plans.
 
     Parameters
     ----------
     guarantee
         What the release promises: PureDP (geometric noise), or others (Gaussian noise).
-    categories
-        All the values there can be; public. Rows with others are absent (ADD_REMOVE) or of the first category.
+    levels
+        All the values there can be; public. Rows with others are absent (ADD_REMOVE) or of the first level.
     shares
         Their shares under the hypothesis; equal ones for None.
     adjacency
@@ -74,35 +68,35 @@ class GoodnessOfFitTest(HypothesisTest):
     Examples
     --------
     >>> import dalenius as dp
-    >>> test = dp.infer.GoodnessOfFitTest(dp.GDP(1.0), categories=("a", "b", "c"))
+    >>> test = dp.infer.GoodnessOfFitTest(dp.GDP(1.0), levels=("a", "b", "c"))
     >>> round(test.loss.gdp(), 6), test.run(["a"] * 500 + ["b"] * 100).pvalue < 0.01
     (1.0, True)
     """
 
-    categories: tuple[Any, ...] = ()
+    levels: tuple[Any, ...] = ()
     shares: tuple[float, ...] | None = None
 
     method = "chi-square test of goodness of fit"
 
     def _check(self) -> None:
-        object.__setattr__(self, "categories", rows.levels("categories", self.categories))
-        k = len(self.categories)
+        object.__setattr__(self, "levels", inputs.levels("levels", self.levels))
+        k = len(self.levels)
         given = (1 / k,) * k if self.shares is None else checked_shares("shares", self.shares, (k,))
         object.__setattr__(self, "shares", tuple(float(p) for p in given))
 
     @cached_property
     def counts(self) -> Part:
-        return cell_counts(self.guarantee, self.adjacency)
+        return cell_counts(self.guarantee, 1.0, self.adjacency)
 
     @cached_property
     def loss(self) -> Loss:
         return self.counts.mechanism.loss
 
     def release(self, *data: Any) -> Released:
-        places = rows.codes(data[0], self.categories, "x")
+        places = inputs.codes(data[0], self.levels, "x")
         fixed = self.adjacency is REPLACE_ONE
         places = np.maximum(places, 0) if fixed else places[places >= 0]
-        counts = np.bincount(places, minlength=len(self.categories)).astype(np.int64)
+        counts = np.bincount(places, minlength=len(self.levels)).astype(np.int64)
         released = {"counts": np.asarray(self.counts.release(counts), dtype=np.float64)}
         return {**released, "rows": len(places)} if fixed else released
 
@@ -115,8 +109,8 @@ class GoodnessOfFitTest(HypothesisTest):
     def simulated_pvalues(
         self, n: int, replicates: int, generator: Generator, private: bool, **effect: Any
     ) -> Reals:
-        (shares,) = needed(effect, self.method, shares="the true shares of the categories")
-        truth = checked_shares("shares", shares, (len(self.categories),))
+        (shares,) = needed(effect, self.method, shares="the true shares of the levels")
+        truth = checked_shares("shares", shares, (len(self.levels),))
         null = np.array(self.shares)
         if not private:
             counts = generator.multinomial(n, truth, replicates)
@@ -132,15 +126,15 @@ class GoodnessOfFitTest(HypothesisTest):
 
 @dataclass(frozen=True)
 class IndependenceTest(HypothesisTest):
-    """The chi-square test of independence as an object: what sessions run, and `power` plans.
+    """The chi-square test of independence as an object, with its cost: what `power` plans.
 
     Parameters
     ----------
     guarantee
         What the release promises: PureDP (geometric noise), or others (Gaussian noise).
-    row_levels
+    x_levels
         All the values of the first column; public. Rows with others are absent (ADD_REMOVE) or of the first level.
-    column_levels
+    y_levels
         All the values of the second column.
     adjacency
         ADD_REMOVE, or REPLACE_ONE: then the number of rows is public.
@@ -148,39 +142,39 @@ class IndependenceTest(HypothesisTest):
     Examples
     --------
     >>> import dalenius as dp
-    >>> test = dp.infer.IndependenceTest(dp.PureDP(1.0), row_levels=("a", "b"), column_levels=(0, 1))
+    >>> test = dp.infer.IndependenceTest(dp.PureDP(1.0), x_levels=("a", "b"), y_levels=(0, 1))
     >>> test.run(["a"] * 300 + ["b"] * 300, [0] * 250 + [1] * 100 + [0] * 50 + [1] * 200).pvalue < 0.01
     True
     """
 
-    row_levels: tuple[Any, ...] = ()
-    column_levels: tuple[Any, ...] = ()
+    x_levels: tuple[Any, ...] = ()
+    y_levels: tuple[Any, ...] = ()
 
     method = "chi-square test of independence"
 
     def _check(self) -> None:
-        for name in ("row_levels", "column_levels"):
-            object.__setattr__(self, name, rows.levels(name, getattr(self, name)))
+        for name in ("x_levels", "y_levels"):
+            object.__setattr__(self, name, inputs.levels(name, getattr(self, name)))
 
     @cached_property
     def counts(self) -> Part:
-        return cell_counts(self.guarantee, self.adjacency)
+        return cell_counts(self.guarantee, 1.0, self.adjacency)
 
     @cached_property
     def loss(self) -> Loss:
         return self.counts.mechanism.loss
 
     def release(self, *data: Any) -> Released:
-        first = rows.codes(data[0], self.row_levels, "x")
-        second = rows.codes(data[1], self.column_levels, "y")
-        rows.same_length(first, second, "x and y")
+        first = inputs.codes(data[0], self.x_levels, "x")
+        second = inputs.codes(data[1], self.y_levels, "y")
+        inputs.same_length(first, second, "x and y")
         fixed = self.adjacency is REPLACE_ONE
         if fixed:
             first, second = np.maximum(first, 0), np.maximum(second, 0)
         else:
             known = (first >= 0) & (second >= 0)
             first, second = first[known], second[known]
-        shape = len(self.row_levels), len(self.column_levels)
+        shape = len(self.x_levels), len(self.y_levels)
         cells = np.bincount(first * shape[1] + second, minlength=shape[0] * shape[1]).astype(np.int64)
         noisy = np.asarray(self.counts.release(cells), dtype=np.float64).reshape(shape)
         return {"counts": noisy, "rows": len(first)} if fixed else {"counts": noisy}
@@ -194,7 +188,7 @@ class IndependenceTest(HypothesisTest):
         self, n: int, replicates: int, generator: Generator, private: bool, **effect: Any
     ) -> Reals:
         (shares,) = needed(effect, self.method, shares="the true shares of all cells, rows x columns")
-        shape = len(self.row_levels), len(self.column_levels)
+        shape = len(self.x_levels), len(self.y_levels)
         truth = checked_shares("shares", shares, shape)
         null = truth.sum(axis=1, keepdims=True) * truth.sum(axis=0, keepdims=True)
         law = self.counts.law if private else Silent(0.0)
@@ -214,7 +208,7 @@ def goodness_of_fit_test(
     x: object,
     guarantee: Guarantee,
     *,
-    categories: Any,
+    levels: Any,
     shares: Any = None,
     adjacency: Adjacency = ADD_REMOVE,
 ) -> TestResult:
@@ -223,10 +217,10 @@ def goodness_of_fit_test(
     Parameters
     ----------
     x
-        One category a row. Rows with others are absent (ADD_REMOVE) or counted as the first category (REPLACE_ONE).
+        One value a row. Rows with others are absent (ADD_REMOVE) or counted as the first level (REPLACE_ONE).
     guarantee
         What the release promises: PureDP (geometric noise), or others (Gaussian noise).
-    categories
+    levels
         All the values there can be; public.
     shares
         Their shares under the hypothesis; equal ones if left out.
@@ -247,10 +241,10 @@ def goodness_of_fit_test(
     --------
     >>> import dalenius as dp
     >>> dice = [1, 2, 3, 4, 5, 6] * 100 + [6] * 200
-    >>> dp.infer.goodness_of_fit_test(dice, dp.PureDP(1.0), categories=range(1, 7)).pvalue < 0.01
+    >>> dp.infer.goodness_of_fit_test(dice, dp.PureDP(1.0), levels=range(1, 7)).pvalue < 0.01
     True
     """
-    return GoodnessOfFitTest(guarantee, categories=categories, shares=shares, adjacency=adjacency).run(x)
+    return GoodnessOfFitTest(guarantee, levels=levels, shares=shares, adjacency=adjacency).run(x)
 
 
 def independence_test(
@@ -258,8 +252,8 @@ def independence_test(
     y: object,
     guarantee: Guarantee,
     *,
-    row_levels: Any,
-    column_levels: Any,
+    x_levels: Any,
+    y_levels: Any,
     adjacency: Adjacency = ADD_REMOVE,
 ) -> TestResult:
     """Test whether two categorical columns are independent: the chi-square test with the noise in its reference law.
@@ -272,9 +266,9 @@ def independence_test(
         The second column, of the same rows.
     guarantee
         What the release promises: PureDP (geometric noise), or others (Gaussian noise).
-    row_levels
+    x_levels
         All the values of `x`; public. Rows with others are absent (ADD_REMOVE) or of the first level (REPLACE_ONE).
-    column_levels
+    y_levels
         All the values of `y`.
     adjacency
         ADD_REMOVE or REPLACE_ONE.
@@ -293,12 +287,10 @@ def independence_test(
     --------
     >>> import dalenius as dp
     >>> x, y = ["a"] * 400 + ["b"] * 400, [0, 1] * 200 + [0] * 300 + [1] * 100
-    >>> dp.infer.independence_test(x, y, dp.GDP(1.0), row_levels=("a", "b"), column_levels=(0, 1)).rejects()
+    >>> dp.infer.independence_test(x, y, dp.GDP(1.0), x_levels=("a", "b"), y_levels=(0, 1)).rejects()
     True
     """
-    test = IndependenceTest(
-        guarantee, row_levels=row_levels, column_levels=column_levels, adjacency=adjacency
-    )
+    test = IndependenceTest(guarantee, x_levels=x_levels, y_levels=y_levels, adjacency=adjacency)
     return test.run(x, y)
 
 

@@ -63,7 +63,7 @@ GRID = 1 << 30
 
 @dataclass(frozen=True)
 class KolmogorovSmirnovTest(HypothesisTest):
-    """The Kolmogorov-Smirnov test of a distribution as an object: what sessions run, and `power` plans.
+    """The Kolmogorov-Smirnov test of a distribution as an object, with its cost: what `power` plans.
 
     Parameters
     ----------
@@ -188,7 +188,7 @@ class KolmogorovSmirnovTest(HypothesisTest):
 
 @dataclass(frozen=True)
 class TwoSampleKolmogorovSmirnovTest(HypothesisTest):
-    """The Kolmogorov-Smirnov test of two samples as an object: what sessions run, and `power` plans.
+    """The Kolmogorov-Smirnov test of two samples as an object, with its cost: what `power` plans.
 
     Parameters
     ----------

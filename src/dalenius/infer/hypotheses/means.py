@@ -62,7 +62,7 @@ FEW = 4.0
 
 @dataclass(frozen=True)
 class MeanTest(HypothesisTest):
-    """The test of one mean as an object: what sessions run, and `power` plans.
+    """The test of one mean as an object, with its cost: what `power` plans.
 
     Parameters
     ----------
@@ -163,7 +163,7 @@ class MeanTest(HypothesisTest):
 
 @dataclass(frozen=True)
 class TwoSampleMeanTest(HypothesisTest):
-    """The test of two means as an object: what sessions run, and `power` plans.
+    """The test of two means as an object, with its cost: what `power` plans.
 
     Parameters
     ----------

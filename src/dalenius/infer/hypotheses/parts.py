@@ -10,7 +10,7 @@ import numpy as np
 from numpy.random import Generator
 
 from dalenius.calculus.guarantees import Guarantee
-from dalenius.core.adjacency import Adjacency
+from dalenius.core.adjacency import REPLACE_ONE, Adjacency
 from dalenius.core.arrays import Reals
 from dalenius.errors import InvalidParameter
 from dalenius.infer.promise import gaussian_mu, pure_epsilon
@@ -64,6 +64,12 @@ def part(guarantee: Guarantee, share: float, moved: Moved, adjacency: Adjacency,
         Laplace(sensitivity=moved.l1, scale=scale, adjacency=adjacency),
         TwoSidedExponential(scale * math.sqrt(2)),
     )
+
+
+def cell_counts(guarantee: Guarantee, share: float, adjacency: Adjacency) -> Part:
+    """Noise for counts of disjoint cells: a record is in one of them, and replacing it moves two."""
+    moved = Moved(2, math.sqrt(2)) if adjacency is REPLACE_ONE else Moved(1, 1.0)
+    return part(guarantee, share, moved, adjacency, whole=True)
 
 
 def stretched(unit: Part, factor: float) -> Part:

@@ -50,7 +50,7 @@ from dalenius.infer.hypotheses.hypothesis_test import (
     needed,
 )
 from dalenius.infer.hypotheses.means import one_or_two_sided
-from dalenius.infer.hypotheses.parts import Moved, Part, drawn, part, stretched
+from dalenius.infer.hypotheses.parts import Moved, Part, cell_counts, drawn, part, stretched
 from dalenius.infer.hypotheses.result import TestResult
 from dalenius.noise import uniform_integers
 
@@ -80,7 +80,7 @@ class _Ranked(HypothesisTest):
 
 @dataclass(frozen=True)
 class MannWhitneyTest(_Ranked):
-    """The Mann-Whitney test as an object: what sessions run, and `power` plans.
+    """The Mann-Whitney test as an object, with its cost: what `power` plans.
 
     Parameters
     ----------
@@ -162,7 +162,7 @@ class MannWhitneyTest(_Ranked):
 
 @dataclass(frozen=True)
 class SignedRankTest(_Ranked):
-    """Wilcoxon's signed-rank test as an object: what sessions run, and `power` plans.
+    """Wilcoxon's signed-rank test as an object, with its cost: what `power` plans.
 
     Parameters
     ----------
@@ -229,7 +229,7 @@ class SignedRankTest(_Ranked):
 
 @dataclass(frozen=True)
 class KruskalWallisTest(HypothesisTest):
-    """The Kruskal-Wallis test as an object: what sessions run, and `power` plans.
+    """The Kruskal-Wallis test as an object, with its cost: what `power` plans.
 
     Parameters
     ----------
@@ -253,13 +253,12 @@ class KruskalWallisTest(HypothesisTest):
     method = "Kruskal-Wallis test"
 
     def _check(self) -> None:
-        object.__setattr__(self, "levels", rows.levels("levels", self.levels))
+        object.__setattr__(self, "levels", inputs.levels("levels", self.levels))
 
     @cached_property
     def of_counts(self) -> Part:
         """Noise for the numbers of rows of all groups."""
-        moved = Moved(2, math.sqrt(2)) if self.adjacency is REPLACE_ONE else Moved(1, 1.0)
-        return part(self.guarantee, ROWS, moved, self.adjacency, whole=True)
+        return cell_counts(self.guarantee, ROWS, self.adjacency)
 
     @cached_property
     def unit(self) -> Part:
@@ -272,8 +271,8 @@ class KruskalWallisTest(HypothesisTest):
 
     def release(self, *data: Any) -> Released:
         values = inputs.column(data[0], "values")[0]
-        places = rows.codes(data[1], self.levels, "groups")
-        rows.same_length(values, places, "values and groups")
+        places = inputs.codes(data[1], self.levels, "groups")
+        inputs.same_length(values, places, "values and groups")
         if self.adjacency is REPLACE_ONE:
             values, places = np.where(np.isfinite(values), values, 0.0), np.maximum(places, 0)
         else:

@@ -64,7 +64,7 @@ class LocalHuberLocation(LocalNoise):
     --------
     >>> import numpy as np
     >>> from dalenius.adaptive.ptr import ProposeTestRelease
-    >>> from dalenius.infer import LocalHuberLocation
+    >>> from dalenius.infer.influence.huber_location import LocalHuberLocation
     >>> huber = LocalHuberLocation(sensitivity=0.05, scale=0.1, bounds=(-1e4, 1e4), c=1.345)
     >>> m = ProposeTestRelease.by_distance(huber, epsilon=0.5, wrong_pass=1e-6)
     >>> x = np.append(np.random.default_rng(0).normal(size=1000), [9e3] * 20)

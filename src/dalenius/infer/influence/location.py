@@ -54,7 +54,7 @@ class HuberLocation:
     Examples
     --------
     >>> import dalenius as dp
-    >>> from dalenius.infer import HuberLocation
+    >>> from dalenius.infer.influence.location import HuberLocation
     >>> m = HuberLocation(guarantee=dp.ApproxDP(1.0, 1e-6), bounds=(-1e6, 1e6), c=1.5, size=5000)
     >>> m.loss.epsilon(1e-6) <= 1.0
     True

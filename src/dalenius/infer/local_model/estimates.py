@@ -107,7 +107,7 @@ def local_linear_regression(
     Returns
     -------
     Result
-        Coefficients, the intercept last, with intervals that hold sampling and all noise.
+        Coefficients, the constant last, with intervals that hold sampling and all noise.
 
     Raises
     ------
@@ -125,7 +125,7 @@ def local_linear_regression(
     >>> y = 1 + 0.5 * X[:, 0] + rng.normal(size=50_000)
     >>> fit = dp.infer.local_linear_regression(X, y, dp.GDP(2.0), bounds=[(-2, 2)], y_bounds=(-2, 2), scale=1.0)
     >>> fit.names, bool(abs(fit.params[0] - 0.5) < 0.3)
-    (('x1', 'intercept'), True)
+    (('x1', 'const'), True)
     """
     table, names = matrix(X)
     responses, _ = column(y, "y")
@@ -142,7 +142,7 @@ def local_linear_regression(
         straight=KNEE,
         rounds=3 + math.ceil(min(away, 100)),
     )
-    return design.fit(table, responses, [*names, "intercept"], "Huber regression, local model")
+    return design.fit(table, responses, [*names, "const"], "Huber regression, local model")
 
 
 def local_logistic_regression(X: Any, y: Any, guarantee: Guarantee, *, bounds: Any) -> Result:
@@ -164,7 +164,7 @@ def local_logistic_regression(X: Any, y: Any, guarantee: Guarantee, *, bounds: A
     Returns
     -------
     Result
-        Coefficients, the intercept last, with intervals that hold sampling and all noise.
+        Coefficients, the constant last, with intervals that hold sampling and all noise.
 
     Raises
     ------
@@ -182,7 +182,7 @@ def local_logistic_regression(X: Any, y: Any, guarantee: Guarantee, *, bounds: A
     >>> y = rng.random(100_000) < 1 / (1 + np.exp(-X[:, 0]))
     >>> fit = dp.infer.local_logistic_regression(X, y, dp.GDP(2.0), bounds=[(-2, 2)])
     >>> fit.names, bool(abs(fit.params[0] - 1.0) < 0.5)
-    (('x1', 'intercept'), True)
+    (('x1', 'const'), True)
     """
     table, names = matrix(X)
     responses, _ = column(y, "y")
@@ -197,7 +197,7 @@ def local_logistic_regression(X: Any, y: Any, guarantee: Guarantee, *, bounds: A
         usual=0.35,
         skew=1.0,
     )
-    return design.fit(table, labels, [*names, "intercept"], "logistic regression, local model")
+    return design.fit(table, labels, [*names, "const"], "logistic regression, local model")
 
 
 def _standard(bounds: Any, columns: int, y_center: float, y_scale: float) -> Standard:

@@ -15,6 +15,9 @@ from dalenius.mechanisms.gaussian import Gaussian
 ROOM = 1 + 1e-9
 """Norms are worked out in doubles: they are taken to be larger by this."""
 
+QUIET = np.errstate(all="ignore")
+"""A warning that numbers were too large would tell of one person; what comes of them is clipped."""
+
 
 class People:
     """One standardised row each. Nothing but `scores` and `bends` leaves them.
@@ -41,12 +44,14 @@ class People:
         farthest = math.sqrt(2) if self.rows.shape[1] > 1 else 1.0
         return _mechanism(farthest * self.score.sharpest * self.reach**2, mu)
 
+    @QUIET
     def scores(self, theta: Reals, mu: float) -> Reals:
         """Everybody's score at theta, with noise: n x p."""
         slopes = _bounded(self.score.slopes(self._predictors(theta), self.responses), self.score.steepest)
         clean = (slopes * self.weights)[:, None] * self.rows
         return np.asarray(self.score_message(mu).release(clean))
 
+    @QUIET
     def bends(self, theta: Reals, mu: float) -> Reals:
         """The mean of everybody's noisy curvature at theta: p x p."""
         roots = self.score.roots(self._predictors(theta), self.responses)

@@ -5,38 +5,29 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
 
-from dalenius.calculus import losses
 from dalenius.calculus.guarantees import Guarantee
-from dalenius.calculus.loss import Loss
 from dalenius.core import checks
 from dalenius.core.adjacency import ADD_REMOVE, Adjacency
-from dalenius.core.adjacency import adjacency as checked_adjacency
 from dalenius.core.arrays import Reals
-from dalenius.errors import InvalidParameter
-from dalenius.infer import inputs, magnitudes
-from dalenius.infer.promise import checked_guarantee, gaussian_mu
+from dalenius.infer import magnitudes
 from dalenius.infer.regression.methods import METHODS
 from dalenius.infer.regression.plan import plan
+from dalenius.infer.regression.settings import Numbers, Regression
 from dalenius.infer.result import Result
-from dalenius.infer.scores.array_source import ArraySource
 from dalenius.infer.scores.averaged_newton import averaged_steps
 from dalenius.infer.scores.curvature import Curvature
-from dalenius.infer.scores.noisy_sums import NoisySums, noisy_counts
+from dalenius.infer.scores.noisy_sums import NoisySums
 from dalenius.infer.scores.sandwich import Fit
 from dalenius.infer.scores.score import CurveScore
 from dalenius.infer.scores.source import Source, Standard
 from dalenius.infer.scores.standardise import looks, standardise
 from dalenius.sums.curves import Huber, PseudoHuber
 
-Numbers = float | Sequence[float] | Reals
 CURVES: dict[str, type[Huber] | type[PseudoHuber]] = {"huber": Huber, "pseudo_huber": PseudoHuber}
-COUNT_SHARE = 0.01
-"""Of mu^2, for the number of rows where that is not public."""
 EARLY_STEPS = (0.2, 0.3, 0.5)
 FLAT = 1e9
 """A scale at which all residuals count in full: far from the root, rows with large ones are those that matter."""
@@ -55,7 +46,7 @@ NOT_SETTLED = (
 
 
 @dataclass(frozen=True, kw_only=True)
-class LinearRegression:
+class LinearRegression(Regression):
     """The settings of `linear_regression`, its cost, and its release; see there.
 
     Parameters
@@ -66,6 +57,10 @@ class LinearRegression:
         `ADD_REMOVE`, or `REPLACE_ONE` with a public number of rows.
     intercept
         Whether to add a constant.
+    x_center, x_scale
+        Typical values and deviations of the columns, if public: one number for all, or one for each.
+    bounds
+        (lowest, highest) of each column, as guides to find its centre and scale.
     loss_name
         "huber" or "pseudo_huber".
     method
@@ -74,14 +69,10 @@ class LinearRegression:
         Where the loss becomes a straight line, in standard deviations of the errors.
     scale
         The errors' standard deviation, if it is public.
-    x_center, x_scale
-        Typical values and deviations of the columns, if public: one number for all, or one for each.
     y_center, y_scale
-        The same of the response.
-    bounds
-        (lowest, highest) of each column, as guides to find its centre and scale.
+        A typical value and deviation of the response, if public.
     y_bounds
-        The same of the response.
+        (lowest, highest) of the response, as a guide to find them.
 
     Examples
     --------
@@ -96,141 +87,35 @@ class LinearRegression:
     ('x1', 'x2', 'const')
     """
 
-    guarantee: Guarantee
-    adjacency: Adjacency = ADD_REMOVE
-    intercept: bool = True
     loss_name: Literal["huber", "pseudo_huber"] = "huber"
     method: str = "averaged_newton"
     knee: float = 1.345
     scale: float | None = None
-    x_center: Numbers | None = None
-    x_scale: Numbers | None = None
     y_center: float | None = None
     y_scale: float | None = None
-    bounds: Sequence[tuple[float, float]] | None = None
     y_bounds: tuple[float, float] | None = None
+    word = "robust linear regression"
 
     def __post_init__(self) -> None:
-        checked_guarantee(self.guarantee)
-        checked_adjacency(self.adjacency)
         checks.one_of("loss", self.loss_name, *CURVES)
         checks.one_of("method", self.method, *METHODS)
-        checks.flag("intercept", self.intercept)
         object.__setattr__(self, "knee", magnitudes.scale("knee", self.knee))
-        for name in ("scale", "y_scale"):
-            if getattr(self, name) is not None:
-                object.__setattr__(self, name, magnitudes.scale(name, getattr(self, name)))
-        if self.y_center is not None:
-            object.__setattr__(self, "y_center", magnitudes.center("y_center", self.y_center))
-        for axis in "xy":
-            given = (getattr(self, f"{axis}_center") is None, getattr(self, f"{axis}_scale") is None)
-            if given[0] != given[1]:
-                raise InvalidParameter.of(
-                    f"{axis}_scale", f"{axis}_center and {axis}_scale must be given both, or neither."
-                )
-        if self.y_bounds is not None:
-            object.__setattr__(self, "y_bounds", magnitudes.interval("y_bounds", self.y_bounds))
-        if self.bounds is not None:
-            object.__setattr__(self, "bounds", _intervals(self.bounds))
-
-    @cached_property
-    def mu(self) -> float:
-        """What may be spent, as for GDP."""
-        return gaussian_mu(self.guarantee, "a regression")
-
-    @cached_property
-    def loss(self) -> Loss:
-        """What a release costs, whatever the data: at most this."""
-        return losses.gaussian(1 / self.mu, adjacency=self.adjacency)
-
-    def release(self, X: Any, y: Any) -> Result:
-        """Fit once, to arrays or a data frame.
-
-        Parameters
-        ----------
-        X
-            Features: a matrix or a data frame of numbers.
-        y
-            The response, one number for each row.
-
-        Returns
-        -------
-        Result
-            Coefficients with intervals.
-
-        Raises
-        ------
-        InvalidParameter
-            If shapes, types or settings do not fit together; never for a value.
-        """
-        features, names = inputs.matrix(X)
-        response, _ = inputs.column(y, "y")
-        inputs.same_length(features, response, "X and y")
-        return self.release_from(ArraySource(features, response), names, len(response))
+        self._check_response()
+        super().__post_init__()
 
     def release_from(self, source: Source, names: Sequence[str], rows: int | None = None) -> Result:
-        """Fit once, to any source of rows.
-
-        Parameters
-        ----------
-        source
-            The table.
-        names
-            Of its features.
-        rows
-            The number of rows, with `REPLACE_ONE`, where it is public.
-
-        Returns
-        -------
-        Result
-            Coefficients with intervals.
-
-        Raises
-        ------
-        InvalidParameter
-            If settings do not fit the number of columns.
-        """
-        return fitting(self, source, rows).result(names)
-
-    def _public_columns(self, columns: int) -> tuple[Reals | None, Reals | None]:
-        if self.bounds is not None and len(self.bounds) != columns:
-            raise InvalidParameter.of("bounds", f"bounds has {len(self.bounds)} pairs for {columns} columns.")
-        if self.x_scale is None or self.x_center is None:
-            return None, None
-        return (
-            _one_each("x_center", self.x_center, columns, magnitudes.center),
-            _one_each("x_scale", self.x_scale, columns, magnitudes.scale),
-        )
+        return Fitting(self, source, rows).result(names)
 
 
 class Fitting:
     """One release, stage by stage; each stage sees what earlier ones released and nothing else."""
 
-    def __init__(
-        self,
-        model: LinearRegression,
-        source: Source,
-        x_center: Reals | None,
-        x_scale: Reals | None,
-        rows: int | None,
-    ) -> None:
-        self.model, self.source = model, source
-        self.adjacency, self.mu = model.adjacency, model.mu
+    def __init__(self, model: LinearRegression, source: Source, rows: int | None = None) -> None:
+        self.model, self.source, self.adjacency = model, source, model.adjacency
+        public = model.public_columns(source.columns)
         self.size = source.columns + bool(model.intercept)
-        self.noisy = self.adjacency is ADD_REMOVE
-        if self.noisy:
-            counted = noisy_counts(
-                np.array([source.count()]), self.mu * math.sqrt(COUNT_SHARE), self.adjacency
-            )
-            self.count = max(float(counted[0]), 1.0)
-            self.mu *= math.sqrt(1 - COUNT_SHARE)
-        else:
-            if rows is None:
-                raise InvalidParameter.of(
-                    "rows", "rows must be given with REPLACE_ONE, where they are public."
-                )
-            self.count = float(max(rows, 1))
-        private = ([] if x_scale is not None else list(range(source.columns))) + (
+        self.count, self.mu = model.counted(source, rows)
+        private = ([] if public is not None else list(range(source.columns))) + (
             [] if model.y_scale is not None else [source.columns]
         )
         self._limits: list[tuple[float, float] | None] = (
@@ -246,9 +131,9 @@ class Fitting:
             looks=looks([self._limits[j] for j in private]),
             scale_known=model.scale is not None,
         )
-        self.standard = self._standard(x_center, x_scale, private)
+        self.standard = self._standard(public, private)
 
-    def _standard(self, x_center: Reals | None, x_scale: Reals | None, private: list[int]) -> Standard:
+    def _standard(self, public: tuple[Reals, Reals] | None, private: list[int]) -> Standard:
         model, columns = self.model, self.source.columns
         pairs = dict[int, tuple[float, float]]()
         if private:
@@ -260,17 +145,12 @@ class Fitting:
                 self.adjacency,
             )
             pairs = dict(zip(private, found, strict=True))
-        if x_center is None or x_scale is None:
-            x_center = np.array([pairs[j][0] for j in range(columns)])
-            x_scale = np.array([pairs[j][1] for j in range(columns)])
-        y_center, y_scale = pairs.get(columns, (model.y_center or 0.0, model.y_scale or 1.0))
-        reach = math.sqrt(self.size)
-        if model.intercept:
-            return Standard(x_center, x_scale, 1.0, reach, y_center, y_scale)
-        # Without a constant nothing may be shifted: the size of values takes the place of their deviation.
-        return Standard(
-            np.zeros(columns), np.hypot(x_center, x_scale), 0.0, reach, 0.0, math.hypot(y_center, y_scale)
-        )
+        if public is None:
+            public = (
+                np.array([pairs[j][0] for j in range(columns)]),
+                np.array([pairs[j][1] for j in range(columns)]),
+            )
+        return model.standard(*public, *pairs.get(columns, (model.y_center or 0.0, model.y_scale or 1.0)))
 
     def _share(self, share: float) -> float:
         return self.mu * math.sqrt(share)
@@ -307,45 +187,17 @@ class Fitting:
             [*names, "const"] if self.model.intercept else list(names),
             coefficients + shift,
             loss=self.model.loss,
-            method=f"robust linear regression ({words}), {METHODS[self.model.method][1]}",
+            method=f"{self.model.word} ({words}), {METHODS[self.model.method][1]}",
             covariance=None if reason else covariance,
             df=None if reason else degrees,
             reason=reason,
             nobs=self.count,
-            nobs_noisy=self.noisy,
+            nobs_noisy=self.adjacency is ADD_REMOVE,
             notes=[
                 f"Residuals beyond {knee:.4g} and rows far from the centre weigh less. Where the relation is not a "
                 "straight line, or errors are skewed, the coefficients are not those of least squares."
             ],
         )
-
-
-def fitting(model: LinearRegression, source: Source, rows: int | None = None) -> Fitting:
-    """A release that has begun: number of rows, plan and standardisation."""
-    x_center, x_scale = model._public_columns(source.columns)
-    return Fitting(model, source, x_center, x_scale, rows)
-
-
-def _one_each(name: str, values: object, columns: int, check: checks.Check) -> Reals:
-    """One number for each column, from one for all or from a list."""
-    each = (
-        list(values)
-        if isinstance(values, list | tuple | np.ndarray) and np.ndim(values)
-        else [values] * columns
-    )
-    if len(each) != columns:
-        raise InvalidParameter.of(
-            name, f"{name} must be one number, or one for each of the {columns} columns."
-        )
-    return np.array([check(name, value) for value in each], dtype=float)
-
-
-def _intervals(values: object) -> tuple[tuple[float, float], ...]:
-    if not isinstance(values, list | tuple | np.ndarray):
-        raise InvalidParameter.of(
-            "bounds", "bounds must be a list of (lowest, highest), one for each column."
-        )
-    return tuple(magnitudes.interval(f"bounds[{j}]", pair) for j, pair in enumerate(values))
 
 
 def linear_regression(

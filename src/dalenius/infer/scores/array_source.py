@@ -14,6 +14,9 @@ from dalenius.sums.grids import MOST, ROW_BITS
 PASS = 1 << 12
 """Rows taken together, small enough for the cache; any number up to `grids.TOGETHER` gives the same sums."""
 
+QUIET = np.errstate(all="ignore")
+"""A warning that numbers were too large would tell of one row; what comes of them is clipped."""
+
 
 @dataclass(frozen=True)
 class ArraySource(Source):
@@ -90,6 +93,7 @@ class ArrayRows(Rows):
             table[part] = rows
         return cls(standard, table, weights, labels)
 
+    @QUIET
     def totals(
         self, theta: Reals, score: Score, *, want_score: bool, want_bend: bool, want_square: bool
     ) -> Totals:
@@ -120,6 +124,7 @@ class ArrayRows(Rows):
                     sums += _whole(np.ravel(slopes.T @ rows), self.integers)
         return Totals(sums, bends, squares)
 
+    @QUIET
     def residual_counts(self, theta: Reals, edges: Reals) -> Array:
         found = np.zeros(len(edges) + 1, dtype=np.int64)
         for start in range(0, len(self.labels), PASS):

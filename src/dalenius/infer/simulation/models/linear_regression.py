@@ -35,7 +35,7 @@ class LinearRegression(Family):
     --------
     >>> from dalenius.infer import models
     >>> models.LinearRegression(bounds=[(-3, 3), (-10, 10)]).names
-    ('intercept', 'x1', 'sd')
+    ('const', 'x1', 'sd')
     """
 
     bounds: Sequence[tuple[float, float]]
@@ -49,7 +49,7 @@ class LinearRegression(Family):
                 "bounds", "bounds must list (lowest, highest) of every predictor, then of y."
             )
         bounds = tuple(checks.interval("bounds", pair) for pair in self.bounds)
-        names = ("intercept", *(f"x{k + 1}" for k in range(len(bounds) - 1)), "sd")
+        names = ("const", *(f"x{k + 1}" for k in range(len(bounds) - 1)), "sd")
         object.__setattr__(self, "bounds", bounds)
         object.__setattr__(self, "prior_rows", positive_pair("prior_rows", self.prior_rows))
         object.__setattr__(self, "names", names)

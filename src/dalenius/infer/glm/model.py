@@ -1,39 +1,27 @@
-"""What the generalized linear models share: settings, stages and result."""
+"""What the generalized linear models share: stages and result."""
 
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
-from dalenius.calculus import losses
-from dalenius.calculus.guarantees import Guarantee
-from dalenius.calculus.loss import Loss
-from dalenius.core import checks
-from dalenius.core.adjacency import ADD_REMOVE, Adjacency
-from dalenius.core.adjacency import adjacency as checked_adjacency
+from dalenius.core.adjacency import ADD_REMOVE
 from dalenius.core.arrays import Reals
-from dalenius.errors import InvalidParameter
-from dalenius.infer import inputs, magnitudes
 from dalenius.infer.glm.far_steps import FarSteps
-from dalenius.infer.promise import checked_guarantee, gaussian_mu
+from dalenius.infer.regression.settings import Regression
 from dalenius.infer.result import Result
-from dalenius.infer.scores.array_source import ArraySource
 from dalenius.infer.scores.averaged_newton import Shares, averaged_newton
-from dalenius.infer.scores.noisy_sums import NoisySums, noisy_counts
+from dalenius.infer.scores.noisy_sums import NoisySums
 from dalenius.infer.scores.sandwich import Fit
 from dalenius.infer.scores.score import Score
 from dalenius.infer.scores.source import Source, Standard
 from dalenius.infer.scores.standardise import looks, standardise
 
-Numbers = float | Sequence[float] | Reals
-COUNT_SHARE = 0.01
-"""Of mu^2, for the number of rows where that is not public."""
 MANY_STEPS = FarSteps()
 FEW_STEPS = FarSteps(scores=(0.03, 0.05, 0.08), bends=(0.04, 0.02, 0.03))
 """Where noise is larger than what a fourth step would mend."""
@@ -64,18 +52,9 @@ NOT_CLEAR = (
 
 
 @dataclass(frozen=True, kw_only=True)
-class GeneralizedLinearModel(ABC):
+class GeneralizedLinearModel(Regression):
     """Settings of a generalized linear model, its cost and its release; subclasses know score and responses."""
 
-    guarantee: Guarantee
-    adjacency: Adjacency = ADD_REMOVE
-    intercept: bool = True
-    x_center: Numbers | None = None
-    x_scale: Numbers | None = None
-    bounds: Sequence[tuple[float, float]] | None = None
-
-    word: ClassVar[str]
-    """What the model is called in results."""
     stands_out: ClassVar[float] = 1.5
     """How many times the largest eigenvalue of the noise, 2 sd sqrt(p), the least curvature is expected to have."""
     nearest: ClassVar[float] = 0.8
@@ -84,29 +63,13 @@ class GeneralizedLinearModel(ABC):
     """Whether responses are brought to their centre and scale, too."""
 
     def __post_init__(self) -> None:
-        checked_guarantee(self.guarantee)
-        checked_adjacency(self.adjacency)
-        checks.flag("intercept", self.intercept)
-        if (self.x_center is None) != (self.x_scale is None):
-            raise InvalidParameter.of("x_scale", "x_center and x_scale must be given both, or neither.")
-        if self.bounds is not None:
-            given: object = self.bounds
-            if isinstance(given, str) or not isinstance(given, Sequence | np.ndarray):
-                raise InvalidParameter.of(
-                    "bounds", "bounds must be a list of (lowest, highest), one for each column."
-                )
-            pairs = tuple(magnitudes.interval(f"bounds[{j}]", pair) for j, pair in enumerate(given))
-            object.__setattr__(self, "bounds", pairs)
-        _ = self.score, self.mu
+        super().__post_init__()
+        _ = self.score
 
     @property
     @abstractmethod
     def score(self) -> Score:
         """The loss."""
-
-    @abstractmethod
-    def responses(self, y: Any) -> Reals:
-        """Responses as numbers; NaN for what is no response."""
 
     def scored(self, standard: Standard) -> Score:
         """The loss in standardised units."""
@@ -146,76 +109,9 @@ class GeneralizedLinearModel(ABC):
             "an approximation, it is the best one for rows near the centre. A larger x_scale= weighs rows more evenly."
         ]
 
-    @cached_property
-    def mu(self) -> float:
-        """What may be spent, as for GDP."""
-        return gaussian_mu(self.guarantee, f"the {self.word}")
-
-    @property
-    def loss(self) -> Loss:
-        """What a release costs, whatever the data: at most this."""
-        return losses.gaussian(1 / self.mu, adjacency=self.adjacency)
-
-    def release(self, X: Any, y: Any) -> Result:
-        """Fit once, to arrays or a data frame.
-
-        Parameters
-        ----------
-        X
-            Features: a matrix or a data frame of numbers.
-        y
-            The response, one for each row.
-
-        Returns
-        -------
-        Result
-            Coefficients with intervals.
-
-        Raises
-        ------
-        InvalidParameter
-            If shapes, types or settings do not fit together; never for a value.
-        """
-        features, names = inputs.matrix(X)
-        response = self.responses(y)
-        inputs.same_length(features, response, "X and y")
-        return self.release_from(ArraySource(features, response), names, len(response))
-
     def release_from(self, source: Source, names: Sequence[str], rows: int | None = None) -> Result:
-        """Fit once, to any source of rows, whose responses are coded as `responses` does.
-
-        Parameters
-        ----------
-        source
-            The table.
-        names
-            Of its features.
-        rows
-            The number of rows, with `REPLACE_ONE`, where it is public.
-
-        Returns
-        -------
-        Result
-            Coefficients with intervals.
-
-        Raises
-        ------
-        InvalidParameter
-            If settings do not fit the number of columns.
-        """
-        columns = source.columns
-        if self.bounds is not None and len(self.bounds) != columns:
-            raise InvalidParameter.of("bounds", f"bounds has {len(self.bounds)} pairs for {columns} columns.")
-        public = self._public(columns)
-        mu = self.mu
-        if self.adjacency is ADD_REMOVE:
-            counted = noisy_counts(np.array([source.count()]), mu * math.sqrt(COUNT_SHARE), self.adjacency)
-            count = max(float(counted[0]), 1.0)
-            mu *= math.sqrt(1 - COUNT_SHARE)
-        elif rows is None:
-            raise InvalidParameter.of("rows", "rows must be given with REPLACE_ONE, where they are public.")
-        else:
-            count = float(max(rows, 1))
+        public = self.public_columns(source.columns)
+        count, mu = self.counted(source, rows)
         standard, center, mu = self._standard(source, public, mu, count)
         score = self.scored(standard)
         size = standard.size * score.outcomes
@@ -259,14 +155,6 @@ class GeneralizedLinearModel(ABC):
             notes=self.notes,
         )
 
-    def _public(self, columns: int) -> tuple[Reals, Reals] | None:
-        if self.x_scale is None or self.x_center is None:
-            return None
-        return (
-            one_each("x_center", self.x_center, columns, magnitudes.center),
-            one_each("x_scale", self.x_scale, columns, magnitudes.scale),
-        )
-
     def _standard(
         self, source: Source, public: tuple[Reals, Reals] | None, mu: float, count: float
     ) -> tuple[Standard, float, float]:
@@ -288,15 +176,7 @@ class GeneralizedLinearModel(ABC):
         center, unit = self.response_unit or found[-1]
         if public is None:
             public = np.array([c for c, _ in found[:columns]]), np.array([s for _, s in found[:columns]])
-        size = columns + bool(self.intercept)
-        standard = Standard(
-            *public,
-            1.0 if self.intercept else 0.0,
-            math.sqrt(size),
-            center if self.shifted and self.intercept else 0.0,
-            unit if self.shifted else 1.0,
-        )
-        return standard, center, left
+        return self.standard(*public, *((center, unit) if self.shifted else (0.0, 1.0))), center, left
 
 
 def arrived(near: Reals, fit: Fit) -> bool:
@@ -307,13 +187,3 @@ def arrived(near: Reals, fit: Fit) -> bool:
     """
     moved = float(np.sum((fit.theta - near) ** 2))
     return moved <= BENT * math.sqrt(float(np.trace(fit.law.covariance)))
-
-
-def one_each(name: str, values: Any, columns: int, check: Any) -> Reals:
-    """One number for each column, from one for all or from a list."""
-    if isinstance(values, str) or (np.ndim(values) and len(values) != columns):
-        raise InvalidParameter.of(
-            name, f"{name} must be one number, or one for each of the {columns} columns."
-        )
-    each = [values] * columns if not np.ndim(values) else list(values)
-    return np.array([check(name, value) for value in each], dtype=float)
