@@ -173,5 +173,5 @@ def test_promises_that_no_useful_noise_keeps_are_named(promise) -> None:
 def test_what_is_masked_is_none_of_the_levels() -> None:
     """Not even "?", which is what numpy writes for it unless told otherwise."""
     masked = np.ma.masked_array(["a", "?", "b"], [False, False, True])
-    assert codes(masked, ("a", "?"))[0].tolist() == [0, 1, -1]
+    assert codes(masked, ("a", "?")).tolist() == [0, 1, -1]
     assert np.isnan(labels(masked, ("a", "?"))).tolist() == [False, False, True]

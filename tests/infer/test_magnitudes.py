@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -30,7 +31,7 @@ X, Y = np.arange(20.0).reshape(10, 2), np.arange(10.0)
     ids=str,
 )
 def test_sizes_that_doubles_do_not_hold_well(settings: dict[str, Any]) -> None:
-    for make in (dp.infer.linear_regression, lambda *a, **k: dp.infer.m_estimate("log_cosh", *a, **k)):
+    for make in (dp.infer.linear_regression, partial(dp.infer.m_estimate, slope="log_cosh")):
         with pytest.raises(InvalidParameter, match="rescale"):
             make(X, Y, G, **settings)
 
