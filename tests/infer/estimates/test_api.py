@@ -160,11 +160,16 @@ def test_quantiles_say_what_to_use_for_pure_promises() -> None:
 def test_results_say_what_missing_values_count_as() -> None:
     relation = {"adjacency": dp.REPLACE_ONE}
     for fit, words in (
-        (dp.infer.mean([1.0, float("nan")], dp.GDP(1.0), (0, 2), **relation), "missing ones as their middle"),
-        (dp.infer.proportion([True, None], dp.GDP(1.0), **relation), "Missing values count as false"),
-        (dp.infer.median([1.0, 2.0], dp.GDP(1.0), (0, 4), **relation), "Missing values count as 2."),
         (
-            dp.infer.contingency(["a", "c"], [0, 1], dp.GDP(1.0), ("a", "b"), (0, 1), **relation),
+            dp.infer.mean([1.0, float("nan")], dp.GDP(1.0), bounds=(0, 2), **relation),
+            "missing ones as their middle",
+        ),
+        (dp.infer.proportion([True, None], dp.GDP(1.0), **relation), "Missing values count as false"),
+        (dp.infer.median([1.0, 2.0], dp.GDP(1.0), bounds=(0, 4), **relation), "Missing values count as 2."),
+        (
+            dp.infer.contingency(
+                ["a", "c"], [0, 1], dp.GDP(1.0), x_levels=("a", "b"), y_levels=(0, 1), **relation
+            ),
             "Rows whose values are not among the levels count as x=a, y=0.",
         ),
     ):
