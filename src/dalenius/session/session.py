@@ -435,10 +435,10 @@ class Session:
         Examples
         --------
         >>> import dalenius as dp, pandas as pd
-        >>> people = pd.DataFrame({"age": [20, 30, 40, 50] * 500, "pay": [1.0, 2.0, 3.0, 4.5] * 500})
+        >>> people = pd.DataFrame({"age": [20, 30, 40, 50] * 500, "pay": [10, 22, 31, 45] * 500})
         >>> s = dp.Session(people, unit=dp.Unit.rows(), budget=dp.ZCDP(1.0))
         >>> how = dp.infer.LinearRegression(guarantee=dp.ZCDP(0.5))
-        >>> s.infer(how, {"age": (18, 90)}, {"pay": (0, 10)}).names
+        >>> s.infer(how, {"age": (18, 90)}, {"pay": (0, 100)}).names
         ('age', 'const')
         """
         from dalenius.session.inference import Inference

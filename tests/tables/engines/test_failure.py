@@ -68,7 +68,7 @@ def test_engines_and_what_they_send_fail_alike(
         assert caught.value.__context__ is None
         # No frame of the engine, or of the place where it went wrong, is held.
         assert not [name for name in frames(caught.value.__traceback__) if "site-packages" in name]
-        assert frames(caught.value.__traceback__)[-1].endswith("failure.py")
+        assert frames(caught.value.__traceback__)[-1].endswith("sealed.py")
 
 
 def test_bins_beyond_the_last_one_count_in_it(monkeypatch: pytest.MonkeyPatch) -> None:
