@@ -70,8 +70,8 @@ class BinomialTest(HypothesisTest):
     Parameters
     ----------
     guarantee
-        What the release promises. PureDP and ApproxDP have Tulap noise, GDP and TradeOff the canonical noise of their
-        curve, others Gaussian noise.
+        What the release promises. PureDP and ApproxDP have Tulap noise, GDP from a mu of 0.1 on and TradeOff the
+        canonical noise of their curve, others Gaussian noise.
     share
         The share under the hypothesis, strictly between 0 and 1.
     alternative
