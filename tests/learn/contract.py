@@ -21,6 +21,7 @@ from sklearn.utils.estimator_checks import check_estimator
 import dalenius as dp
 from dalenius.errors import InvalidParameter
 from tests.noise.seeded import seeded
+from tests.sample import fewer
 
 CONFIDENCE = 1 - 1e-9
 
@@ -108,7 +109,7 @@ class EstimatorContract:
                 found = dp.audit.lower_bound(
                     release,
                     pair=pair,
-                    trials=self.trials,
+                    trials=fewer(self.trials),
                     delta=getattr(promise, "delta", 0.0),
                     confidence=CONFIDENCE,
                 )

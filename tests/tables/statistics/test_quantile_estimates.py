@@ -24,9 +24,11 @@ from dalenius.tables.release.estimates import Column, Wanted, columns
 from dalenius.tables.release.record import answer_record, read_answer
 from dalenius.tables.release.released import Released, release
 from tests.noise.seeded import seeded
+from tests.sample import sampled
 
 GROUPS = 300
 PRICES = [dp.PureDP(1.0), dp.ZCDP(0.5)]
+SHAPES = [(16, 1.0), (16, 2.0), (2**10, 2.0), (2**10, 1.0), (2**14, 1.0), (2**14, 2.0)]
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")  # Ibis about its own engines
 
@@ -48,8 +50,7 @@ def told(made: Plan, found: Released, confidence: float = 0.95) -> list[Column]:
 
 
 @pytest.mark.parametrize("price", PRICES, ids=repr)
-@pytest.mark.parametrize("bins", [16, 2**10, 2**14])
-@pytest.mark.parametrize("power", [1.0, 2.0])
+@pytest.mark.parametrize(("bins", "power"), sampled(SHAPES))
 def test_neither_too_low_nor_too_high(price: Any, bins: int, power: float) -> None:
     """The mean of 300 estimates is off by less than a third of one standard error, or half a bin."""
     x = 10 * ((np.arange(300) + 0.5) / 300) ** power
