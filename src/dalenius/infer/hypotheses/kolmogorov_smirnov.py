@@ -312,6 +312,8 @@ def kolmogorov_smirnov_test(
     cdf
         The distribution function under the hypothesis, of an array, row by row; or a scipy.stats distribution. It must
         be chosen without looking at the data: one that reckons with the mean of what it is given is refused.
+        It must not fail on any number: a row on which it does counts as 0, but the rows are then asked one by one,
+        and that shows in the time.
     adjacency
         ADD_REMOVE or REPLACE_ONE.
 
