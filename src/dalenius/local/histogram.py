@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Sequence
 from typing import Any
 
@@ -83,7 +84,7 @@ def _oracle(
 ) -> FrequencyOracle:
     if mechanism is None:
         return best(k, guarantee, people).mechanism
-    if not (isinstance(mechanism, type) and issubclass(mechanism, FrequencyOracle)):
+    if not (inspect.isclass(mechanism) and issubclass(mechanism, FrequencyOracle)):
         raise InvalidParameter.of(
             "mechanism",
             f"mechanism is {checks.shown(mechanism)}; it must be a randomizer of answers, such as LocalHashing.",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
 from dalenius.calculus.calibrate import calibrate
@@ -58,7 +59,7 @@ def mean(
     >>> bool(abs(found.estimate - 40) < 6 * found.standard_error), bool(found.standard_error < 1)
     (True, True)
     """
-    if not (isinstance(mechanism, type) and issubclass(mechanism, MeanRandomizer)):
+    if not (inspect.isclass(mechanism) and issubclass(mechanism, MeanRandomizer)):
         raise InvalidParameter.of(
             "mechanism",
             f"mechanism is {checks.shown(mechanism)}; it must be a randomizer of numbers, such as dp.local.Hybrid.",
