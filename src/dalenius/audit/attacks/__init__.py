@@ -16,6 +16,10 @@ from dalenius.audit.attacks.linear import linear_reconstruction as linear_recons
 from dalenius.audit.attacks.linkage import Linkage as Linkage
 from dalenius.audit.attacks.linkage import linkage as linkage
 from dalenius.audit.attacks.membership import Membership as Membership
+from dalenius.audit.attacks.published_counts import Budget as Budget
+from dalenius.audit.attacks.published_counts import PublishedCounts as PublishedCounts
+from dalenius.audit.attacks.published_counts import published_counts as published_counts
+from dalenius.audit.attacks.published_table import PublishedTable as PublishedTable
 from dalenius.audit.attacks.queries import hadamard_subsets as hadamard_subsets
 from dalenius.audit.attacks.queries import random_bits as random_bits
 from dalenius.audit.attacks.queries import random_subsets as random_subsets

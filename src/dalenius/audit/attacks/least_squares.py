@@ -31,8 +31,8 @@ def least_squares(queries: Bools, answers: Reals) -> Reals:
     # The longest direction, with a margin; a power method comes near it from below.
     probe: Array = np.random.default_rng(0).normal(size=n).astype(np.float32)
     for _ in range(8):
-        probe = back(ahead(probe / np.linalg.norm(probe)))
-    step = 1.0 / (1.1 * float(np.linalg.norm(probe)) + 1e-30)
+        probe = back(ahead(probe / max(1e-30, float(np.linalg.norm(probe)))))
+    step = 1.0 / max(1e-30, 1.1 * float(np.linalg.norm(probe)))
     x: Array = np.full(n, 0.5, dtype=np.float32)
     before = x
     momentum = 1.0

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from dalenius.audit.attacks.guesses import Guesses
     from dalenius.audit.attacks.membership import Membership
+    from dalenius.audit.attacks.published_counts import PublishedCounts
 
 
 def guesses(found: Guesses, path: str | None, claim: Claim | None) -> Figure:
@@ -105,3 +106,35 @@ def _saved(figure: Figure, path: str | None) -> Figure:
     if path is not None:
         figure.savefig(path, dpi=150)
     return figure
+
+
+def published_counts(found: PublishedCounts, path: str | None) -> Figure:
+    """How closely combinations are known; how sure somebody becomes at each epsilon."""
+    figure = _figure((8.6, 3.8))
+    known, certainty = figure.subplots(1, 2)
+    width = found.high - found.low
+    kinds = {
+        "known exactly": int((width == 0).sum()),
+        "within 1": int((width == 1).sum()),
+        "within 2 to 5": int(((width >= 2) & (width <= 5)).sum()),
+        "more open": int((width > 5).sum()),
+    }
+    bars = known.barh(list(kinds)[::-1], list(kinds.values())[::-1], color=[GREY, GREY, BLUE, RED])
+    known.bar_label(bars, padding=3)
+    known.set(
+        xlabel="combinations of values", title=f"Today: {found.rebuilt:,} rows rebuilt ({found.share:.0%})"
+    )
+    epsilon = np.linspace(0.0, 6.0, 200)
+    certainty.plot(epsilon, 1 / (1 + np.exp(-epsilon)), color=BLUE, linewidth=2)
+    certainty.axhline(1.0, color=RED, linewidth=1.2, label="exact tables")
+    certainty.axhline(0.5, color=GREY, linestyle="--", linewidth=1.2, label="no tables")
+    certainty.set(
+        xlabel="epsilon for all tables together",
+        ylabel="certainty that a row is there, at most",
+        ylim=(0.48, 1.02),
+        title="With a budget",
+    )
+    certainty.legend(frameon=False, loc="center right")
+    for axes in (known, certainty):
+        axes.spines[["top", "right"]].set_visible(False)
+    return _saved(figure, path)
