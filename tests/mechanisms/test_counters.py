@@ -108,6 +108,8 @@ def test_errors_are_as_said(counter: Any) -> None:
         ratio = np.mean(sums**2, axis=1) / counter.standard_errors(since) ** 2
         assert np.all(np.abs(ratio - 1) <= 7 * math.sqrt(5 / trials))
     assert 7 * math.sqrt(5 / trials) < 1.15**2 - 1
+    steps = [counter.standard_errors(since)[0] for since in range(9)]
+    assert np.allclose(counter.step_errors(), steps, rtol=1e-9)
 
 
 def test_error_of_a_year() -> None:

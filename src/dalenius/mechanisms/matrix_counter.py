@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
-from scipy.signal import oaconvolve
+from scipy.signal import lfilter
 
 from dalenius.calculus import losses
 from dalenius.calculus.calibrate import calibrate
@@ -106,7 +106,8 @@ class MatrixCounter(Counter):
     def _entries(self) -> Ints:
         """c_0, c_1, ... in whole numbers."""
         k = np.arange(1, self.horizon)
-        return np.rint(ENTRY * np.cumprod(np.concatenate(([1.0], (2 * k - 1) / (2 * k))))).astype(np.int64)
+        roots = np.cumprod(np.concatenate(([1.0], (2 * k - 1) / (2 * k))))
+        return np.asarray(np.rint(ENTRY * roots), dtype=np.int64)
 
     @cached_property
     def _squares(self) -> Ints:
@@ -149,7 +150,7 @@ class MatrixCounter(Counter):
         inverse[0] = 1.0
         for k in range(1, self.horizon):
             inverse[k] = -entries[1 : k + 1] @ inverse[k - 1 :: -1]
-        return inverse / self._entries[0]
+        return np.asarray(inverse / self._entries[0])
 
     def totals(self, measured: Sequence[Ints]) -> Reals:
         steps = len(measured)
@@ -158,8 +159,9 @@ class MatrixCounter(Counter):
         if steps == 0:
             return np.zeros(0)
         y = np.concatenate([np.asarray(one, dtype=float) for one in measured])
-        column = self._inverse[:steps].reshape(-1, *[1] * (y.ndim - 1))
-        back = oaconvolve(y, column, axes=0)[:steps] / self._weights[:steps].reshape(column.shape)
+        # C u = y, solved from the first step on: later steps change no earlier total, not even in its last digit.
+        u = lfilter([1.0], self._entries[:steps].astype(float), y, axis=0)
+        back = u / self._weights[:steps].reshape(-1, *[1] * (y.ndim - 1))
         return np.asarray(np.cumsum(back, axis=0))
 
     def standard_errors(self, since: int = 0) -> Reals:
@@ -172,3 +174,7 @@ class MatrixCounter(Counter):
             moved = np.cumsum(self._inverse[first - j : self.horizon - j] / self._weights[first:])
             variances[first - since :] += moved**2
         return np.asarray(self._noise * np.sqrt(variances))
+
+    def step_errors(self) -> Reals:
+        spread = np.sqrt(np.cumsum(self._inverse**2))
+        return np.asarray(self._noise * spread / self._weights)

@@ -159,10 +159,17 @@ class TreeCounter(Counter):
 
     def standard_errors(self, since: int = 0) -> Reals:
         since = self._since(since)
-        fading = math.exp(-1 / self.scale)
-        one = math.sqrt(2 * fading) / -math.expm1(-1 / self.scale)
         spread = [self._spread(since, t) for t in range(since + 1, self.horizon + 1)]
-        return np.asarray(one * np.sqrt(spread))
+        return np.asarray(self._error * np.sqrt(spread))
+
+    def step_errors(self) -> Reals:
+        spread = [self._spread(t - 1, t) for t in range(1, self.horizon + 1)]
+        return np.asarray(self._error * np.sqrt(spread))
+
+    @property
+    def _error(self) -> float:
+        """The standard deviation of one measurement."""
+        return math.sqrt(2 * math.exp(-1 / self.scale)) / -math.expm1(-1 / self.scale)
 
     def _spread(self, since: int, until: int) -> float:
         """The variance of a difference of two totals, in multiples of that of one measurement.
@@ -187,7 +194,7 @@ def best_branches(horizon: int) -> int:
 
     def error(b: int) -> float:
         levels = _levels(horizon, b)
-        # Of each level a total takes as many nodes as the digit of its length says, in base b; of the highest, the rest.
+        # Of a level a total takes as many nodes as the digit of its length says, in base b; of the highest, the rest.
         sizes = b ** np.arange(levels)[:, None]
         nodes = (steps // sizes % np.where(sizes < sizes[-1], b, horizon + 1)).sum(axis=1)
         return levels**2 * float(nodes @ np.array(_variances(b, levels)))

@@ -180,6 +180,16 @@ class Counter(Mechanism):
             If there are no steps after so many.
         """
 
+    @abstractmethod
+    def step_errors(self) -> Reals:
+        """Of the number of each step by itself: the difference of two totals.
+
+        Returns
+        -------
+        ndarray
+            Standard deviations of the noise, `horizon` of them.
+        """
+
     def _since(self, since: object) -> int:
         count = checks.count("since", since)
         if count >= self.horizon:
