@@ -107,7 +107,8 @@ class MatrixCounter(Counter):
         """c_0, c_1, ... in whole numbers."""
         k = np.arange(1, self.horizon)
         roots = np.cumprod(np.concatenate(([1.0], (2 * k - 1) / (2 * k))))
-        return np.asarray(np.rint(ENTRY * roots), dtype=np.int64)
+        rounded: Ints = np.rint(ENTRY * roots).astype(np.int64)
+        return rounded
 
     @cached_property
     def _squares(self) -> Ints:

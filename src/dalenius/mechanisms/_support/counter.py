@@ -75,7 +75,7 @@ class Counter(Mechanism):
         """
         return self.totals(self.measured(value))
 
-    def releases(self, value: Any, times: int) -> Reals:
+    def releases(self, value: Any, times: int) -> Any:
         """Independent releases of one stream, along the first axis.
 
         Parameters
