@@ -118,7 +118,8 @@ class MatrixCounter(Counter):
     @cached_property
     def _weights(self) -> Ints:
         """The diagonal of D in whole numbers, rounded down: no column becomes longer than the first."""
-        return np.floor(WEIGHT * np.sqrt(self._squares[0] / self._squares)).astype(np.int64)
+        weights: Ints = np.floor(WEIGHT * np.sqrt(self._squares[0] / self._squares)).astype(np.int64)
+        return weights
 
     @cached_property
     def _squared(self) -> int:
