@@ -34,6 +34,7 @@ from dalenius.errors import AdjacencyMismatch, InvalidParameter
 from dalenius.mechanisms import Gaussian, Laplace
 from tests.adaptive.ptr.laws import geometric_tail, law
 from tests.mechanisms.contract import bits, follows, frequency
+from tests.sample import sampled
 
 NUMBERS = (0.0, 1.0, 1.0, 2.0, 2.0)
 COUNTS = (5, 2)
