@@ -36,7 +36,7 @@ from scipy.special import bdtrc, expit
 from dalenius.calculus.loss import Loss
 from dalenius.core.arrays import Reals
 
-DELTAS = tuple(10.0**-k for k in range(1, 16))
+DELTAS = (0.1, 0.01, 1e-3, 1e-4, 1e-6, 1e-8, 1e-10, 1e-12, 1e-15)
 SLACK = 1e-9
 """Relative error granted to a binomial tail, taken outward."""
 

@@ -71,8 +71,8 @@ class JointCounts:
             places = [columns.index(column) for column in table.columns]
             bounds = dict(zip(table.keys, zip(table.low, table.high, strict=True), strict=True))
             if table.absent:
-                for key in itertools.product(*(values[place] for place in places)):
-                    bounds.setdefault(key, (0, 0.0))
+                for finest in itertools.product(*(values[place] for place in places)):
+                    bounds.setdefault(finest, (0, 0.0))
             for key, (low, high) in bounds.items():
                 inside: Bools = np.ones(cells, dtype=np.bool_)
                 for place, value in zip(places, key, strict=True):
@@ -162,7 +162,7 @@ class JointCounts:
             limits = [LinearConstraint(part[used], (self.least - shift)[used], (self.most - shift)[used])]
         solved = milp(
             cost,
-            integrality=np.ones(len(free)),
+            integrality=np.ones(len(free), dtype=np.int64),
             bounds=Bounds(self.low[free], self.high[free]),
             constraints=limits,
             options={"time_limit": SOLVE_SECONDS},

@@ -18,7 +18,7 @@ STEPS, NEAR = 300, 1e-4
 def least_squares(queries: Bools, answers: Reals) -> Reals:
     """The minimiser, to three or four digits."""
     a = queries.astype(np.float32)
-    middle: Array = np.mean(a, axis=0, dtype=np.float64).astype(np.float32)
+    middle: Array = (queries.sum(axis=0) / len(queries)).astype(np.float32)
     b = (answers - answers.mean()).astype(np.float32)
     n = a.shape[1]
 
@@ -29,7 +29,7 @@ def least_squares(queries: Bools, answers: Reals) -> Reals:
         return np.asarray(residual @ a - middle * residual.sum())
 
     # The longest direction, with a margin; a power method comes near it from below.
-    probe: Array = np.random.default_rng(0).normal(size=n).astype(np.float32)
+    probe: Array = np.asarray(np.random.default_rng(0).normal(size=n), dtype=np.float32)
     for _ in range(8):
         probe = back(ahead(probe / max(1e-30, float(np.linalg.norm(probe)))))
     step = 1.0 / max(1e-30, 1.1 * float(np.linalg.norm(probe)))
