@@ -38,10 +38,11 @@ def shuffled(loss: Loss, n: int) -> Loss:
 
     where N0 and N1 count how many of n people fall into classes of probability delta0(epsilon)/(e^epsilon0 - a)
     and (delta0(epsilon) + a - 1)/(a e^epsilon0 - 1). For the worst delta0, that of `pure`, both are
-    1/(e^epsilon0 + 1), and this is the bound of Feldman, McMillan and Talwar 2023 ("Stronger privacy
-    amplification by shuffling"); it is proved in docs/shuffling.md from the privacy blanket of Balle, Bell,
-    Gascon and Nissim 2019. The upper bound is kept as a table of about 250 epsilons. The lower bound
-    is that of one statistic of the reports, and 0 for more than 1e7 people.
+    1/(e^epsilon0 + 1), and this is the pair of clones of Feldman, McMillan and Talwar 2023 ("Stronger privacy
+    amplification by shuffling"), whose erratum keeps it for some randomizers only. For all of them it is proved in
+    docs/shuffling.md, from the privacy blanket of Balle, Bell, Gascon and Nissim 2019. The upper bound is kept as a
+    table of about 250 epsilons. The lower bound is that of one statistic of the reports; for more than 1e7 people it
+    is 0.
 
     Parameters
     ----------
@@ -72,7 +73,9 @@ def shuffled(loss: Loss, n: int) -> Loss:
     loss = checked(loss, "shuffled")
     n = checks.count("n", n, least=1)
     if n > MOST_PEOPLE:
-        raise InvalidParameter.of("n", f"n is {n}; it must be at most 1e12. For more, give 1e12: it only helps.")
+        raise InvalidParameter.of(
+            "n", f"n is {n}; it must be at most 1e12. For more, give 1e12: it only helps."
+        )
     if loss.adjacency is not REPLACE_ONE:
         raise AdjacencyMismatch(
             "shuffling is analysed for replace-one neighbours, because the number of reports is public, and this loss "

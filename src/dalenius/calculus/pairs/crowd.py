@@ -54,7 +54,7 @@ def _blocks(n: int, q: float) -> Reals:
     mean, spread = (n - 1) * q, math.sqrt((n - 1) * q * (1 - q))
     blocks = int(np.clip(18 * spread / (8e-5 * mean + 1e-300), 40, 200))
     deviations = np.concatenate((np.arange(-38.0, -10.0, 2.0), np.linspace(-10.0, 8.0, blocks)))
-    return np.unique(np.clip(np.floor(1 + mean + spread * deviations), 1.0, n).tolist() + [1.0])
+    return np.unique(np.append(np.clip(np.floor(1 + mean + spread * deviations), 1.0, n), 1.0))
 
 
 def _mean_gain(c: Reals, chance: float, up: float, down: float, drift: float) -> Reals:
