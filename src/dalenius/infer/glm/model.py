@@ -13,6 +13,7 @@ import numpy as np
 from dalenius.core.adjacency import ADD_REMOVE
 from dalenius.core.arrays import Reals
 from dalenius.infer.glm.plan import Loss, Plan
+from dalenius.infer.regression.reach import PROBE, Probe
 from dalenius.infer.regression.settings import Regression
 from dalenius.infer.result import Result
 from dalenius.infer.scores.averaged_newton import averaged_newton
@@ -116,11 +117,13 @@ class GeneralizedLinearModel(Regression):
             self.nearest,
             self.reach or 1.0,
         )
-        plan = plan.reaching() if self.reach is None else plan
+        if self.reach is None and plan.reaching().reach > 1:
+            probe = Probe.of(source, standard, mu * math.sqrt(PROBE), self.adjacency, count)
+            plan = replace(plan, mu=mu * math.sqrt(1 - PROBE), probe=probe).reaching()
         standard = replace(standard, reach=plan.reach * standard.reach)
         sums, score = NoisySums(source.rows(standard), self.adjacency), loss.score
         start = self.start(standard.size, center)
-        near = plan.steps.taken(sums, far.score, start, mu * math.sqrt(plan.steps.share))
+        near = plan.steps.taken(sums, far.score, start, plan.mu * math.sqrt(plan.steps.share))
         fit = averaged_newton(sums, score, near, plan.left, plan.shares, count)
         back, shift = standard.original()
         back = np.kron(np.eye(score.outcomes), back).astype(np.float64)
@@ -166,11 +169,8 @@ class GeneralizedLinearModel(Regression):
         center, unit = self.response_unit or found[-1]
         if public is None:
             public = np.array([c for c, _ in found[:columns]]), np.array([s for _, s in found[:columns]])
-        return (
-            self.standard(*public, *((center, unit) if self.shifted else (0.0, 1.0)), reach=1.0),
-            center,
-            left,
-        )
+        response = (center, unit) if self.shifted else (0.0, 1.0)
+        return self.standard(*public, *response), center, left
 
 
 def arrived(near: Reals, fit: Fit) -> bool:

@@ -8,7 +8,7 @@ from functools import cached_property
 
 from dalenius.core.adjacency import ADD_REMOVE, Adjacency
 from dalenius.infer.glm.far_steps import FarSteps
-from dalenius.infer.regression.reach import Weights, longest_reach
+from dalenius.infer.regression.reach import Probe, Weights, longest_reach
 from dalenius.infer.scores.averaged_newton import Shares
 from dalenius.infer.scores.score import Score
 
@@ -25,6 +25,9 @@ PLENTY = 32 / 9
 """How many times the least share the curvature gets where there is enough: 1.9 times the least precision."""
 ROOM = 9.0
 """The same for a reach beyond 1: far rows may have less curvature than usual ones, and columns depend on each other."""
+
+SEEN = 3.0
+"""The same, for what was seen of the rows."""
 
 
 @dataclass(frozen=True)
@@ -48,6 +51,7 @@ class Plan:
     stands_out: float
     nearest: float
     reach: float = 1.0
+    probe: Probe | None = None
 
     def reaching(self) -> Plan:
         """The same, as far out as can be paid for."""
@@ -70,7 +74,7 @@ class Plan:
     @property
     def shares(self) -> Shares:
         """How their mu^2 is divided."""
-        bend = min(MOST_BEND, max((PLENTY if self.reach <= 1 else ROOM) * self._least, LEAST_BEND))
+        bend = min(MOST_BEND, max(self._wanted, LEAST_BEND))
         return Shares(bend, 1 - bend - SQUARE, SQUARE)
 
     @property
@@ -81,7 +85,7 @@ class Plan:
     @property
     def roomy(self) -> bool:
         """Whether it can be expected by far, with columns that depend on each other, too."""
-        return ROOM * self._least <= MOST_BEND and self.steps is MANY_STEPS
+        return max(ROOM * self._least, self._wanted) <= MOST_BEND and self.steps is MANY_STEPS
 
     @property
     def standard_error(self) -> float:
@@ -90,13 +94,19 @@ class Plan:
         noise = self._score_sd(self.loss, self.left * math.sqrt(self.shares.steps))
         return math.sqrt(sampling + noise**2) / self._curvature(self.loss)
 
+    @property
+    def _wanted(self) -> float:
+        """The share that curvature is to get."""
+        seen = 1.0 if self.probe is None else self.probe.least(self._weights)
+        return self._least * max(PLENTY if self.reach <= 1 else ROOM, SEEN / seen**2)
+
     @cached_property
     def _weights(self) -> Weights:
         return Weights.of(self.reach, self.size)
 
     def _curvature(self, loss: Loss) -> float:
         """Of all rows together, in a direction."""
-        return WEIGHTED * self._weights.gain(self.size) * max(self.count, 1.0) * loss.curvature
+        return WEIGHTED * self._weights.gain * max(self.count, 1.0) * loss.curvature
 
     def _score_sd(self, loss: Loss, mu: float) -> float:
         double = 1 if self.adjacency is ADD_REMOVE else 2

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -16,7 +16,7 @@ from dalenius.core.arrays import Reals
 from dalenius.infer import magnitudes
 from dalenius.infer.regression.methods import METHODS
 from dalenius.infer.regression.plan import Facts, plan
-from dalenius.infer.regression.reach import Weights
+from dalenius.infer.regression.reach import FLAT, PROBE, Probe, Weights
 from dalenius.infer.regression.settings import Numbers, Regression
 from dalenius.infer.result import Result
 from dalenius.infer.scores.averaged_newton import averaged_steps
@@ -31,8 +31,6 @@ from dalenius.sums.curves import Huber, PseudoHuber
 
 CURVES: dict[str, type[Huber] | type[PseudoHuber]] = {"huber": Huber, "pseudo_huber": PseudoHuber}
 EARLY_STEPS = (0.2, 0.3, 0.5)
-FLAT = 1e9
-"""A scale at which all residuals count in full: far from the root, rows with large ones are those that matter."""
 HEAVY = 0.01
 """The share of far residuals from which on tails are called heavy."""
 TOO_FEW = (
@@ -142,6 +140,12 @@ class Fitting:
         self.reach = model.reach or (facts.reach() if model.method == "averaged_newton" else 1.0)
         self.plan = plan(facts, Weights.of(self.reach, self.size))
         self.standard = self._standard(public, private)
+        if self.reach > 1 and model.reach is None:
+            probe = Probe.of(source, self.standard, self._share(PROBE), self.adjacency, self.count)
+            facts = replace(facts, probe=probe)
+            self.reach = facts.reach()
+            self.plan = plan(facts, Weights.of(self.reach, self.size))
+        self.standard = replace(self.standard, reach=self.reach * self.standard.reach)
 
     def _standard(self, public: tuple[Reals, Reals] | None, private: list[int]) -> Standard:
         model, columns = self.model, self.source.columns
@@ -161,7 +165,7 @@ class Fitting:
                 np.array([pairs[j][1] for j in range(columns)]),
             )
         response = pairs.get(columns, (model.y_center or 0.0, model.y_scale or 1.0))
-        return model.standard(*public, *response, self.reach)
+        return model.standard(*public, *response)
 
     def _share(self, share: float) -> float:
         return self.mu * math.sqrt(share)
@@ -173,7 +177,7 @@ class Fitting:
         """Far steps with the scale of the responses, the scale of residuals, then the steps that count."""
         plan, sums = self.plan, NoisySums(self.source.rows(self.standard), self.adjacency)
         near = np.zeros(self.size)
-        bend = sums.release(near, self._curve(FLAT), bend_mu=self._share(plan.first_bend))
+        bend = sums.release(near, FLAT, bend_mu=self._share(plan.first_bend))
         inverse = Curvature(bend.bend, bend.bend_sd).inverse
         each = self._share(plan.first_steps / plan.rounds)
         for _ in range(plan.rounds):

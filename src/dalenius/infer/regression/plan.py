@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from scipy.special import ndtr
 
 from dalenius.core.adjacency import ADD_REMOVE, Adjacency
-from dalenius.infer.regression.reach import Weights, longest_reach
+from dalenius.infer.regression.reach import PROBE, Probe, Weights, longest_reach
 from dalenius.infer.scores.averaged_newton import Shares
 
 TYPICAL = 0.55
@@ -22,6 +22,8 @@ STANDS_OUT = 3.0
 """How many times sd (sqrt(p) + 1) the least eigenvalue must be expected to have for an interval to be tried."""
 ROOM = 8
 """How many times the least share the curvature must be able to get for a reach beyond 1."""
+SEEN = 2
+"""The same, for what was seen of the rows."""
 
 
 @dataclass(frozen=True)
@@ -53,6 +55,8 @@ class Facts:
     looks: int
     scale_known: bool
     knee: float = 1.345
+    probe: Probe | None = None
+    """What was released about the rows, for a share of `PROBE`."""
 
     @property
     def double(self) -> float:
@@ -84,18 +88,21 @@ def plan(facts: Facts, weights: Weights) -> Plan:
     eigenvalue stands out of the noise, and what is left goes to the steps, where it shortens intervals.
     """
     size, double, power = facts.size, facts.double, facts.power
-    typical = TYPICAL * weights.gain(size)
+    typical = TYPICAL * weights.gain
     columns_share = 0.0
     if facts.columns:
         columns_share = min(0.2, max(double / 2 * facts.looks * facts.columns * (30 / power) ** 2, 0.03))
     counts_share = min(0.15, max(double / 2 * (25 / power) ** 2, 0.004))
     rounds = _rounds(double * weights.reach * size / (typical * power))
     left = 1 - columns_share - counts_share * (rounds + (not facts.scale_known))
+    left -= 0.0 if facts.probe is None else PROBE
     # sd (sqrt(p) + 1)/(typical n) of a curvature released with all that is left
     row = weights.reach**2 * size
     noise = row * (math.sqrt(size) + 1) * math.sqrt(double / 2) / (typical * power * math.sqrt(left))
     least = (STANDS_OUT * noise) ** 2
-    bend = min(0.3, max((6 if weights.reach <= 1 else ROOM) * least, 0.08))
+    seen = 1.0 if facts.probe is None else facts.probe.least(weights)
+    wanted = max((6 if weights.reach <= 1 else ROOM) * least, SEEN * least / seen**2)
+    bend = min(0.3, max(wanted, 0.08))
     early = min(0.06, max(0.2 * bend, 0.03))
     steps = min(0.2, max(0.1, 0.6 * bend))
     square = min(0.1, max(bend / 2, 0.04))
@@ -109,7 +116,7 @@ def plan(facts: Facts, weights: Weights) -> Plan:
         0.0 if facts.scale_known else counts_share,
         main,
         feasible=least <= 0.35,
-        roomy=ROOM * least <= 0.3,
+        roomy=max(ROOM * least, wanted) <= 0.3,
     )
 
 

@@ -9,19 +9,29 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from scipy.special import chdtri
 
 from dalenius.core import checks
+from dalenius.core.adjacency import Adjacency
 from dalenius.core.arrays import Reals
 from dalenius.errors import InvalidParameter
+from dalenius.infer.scores.noisy_sums import NoisySums
+from dalenius.infer.scores.score import CurveScore
+from dalenius.infer.scores.source import Source, Standard
+from dalenius.sums.curves import Huber
 
 REACHES = (1.0, 1.25, 1.5, 1.75, 2.0, 2.5, 3.0)
 """What is chosen from. Beyond 3 hardly a row of usual data would gain by it."""
 WIDER = 1.1
 """How much wider than the shortest an interval may be expected to become."""
 LEAST, MOST = 1e-3, 1e3
+PROBE = 0.02
+"""Of mu^2, for a look at the rows where more than 1 can be paid for: at a reach of 1 there is little noise."""
+FLAT = CurveScore(Huber(1e9))
+"""A loss that weighs all residuals alike."""
 TAILS: Reals = (np.arange(400) + 0.5) / 400
 
 
@@ -30,19 +40,52 @@ class Weights:
     """What weights leave of rows: E w |x|^2/p and E w^2 |x|^2/p of normal ones; a guess, for planning alone."""
 
     reach: float
+    size: int
     curvature: float
     square: float
 
     @classmethod
+    @lru_cache(maxsize=256)
     def of(cls, reach: float, size: int) -> Weights:
         """For `size` coefficients of an outcome."""
         lengths = np.asarray(chdtri(size, TAILS)) / size
         weights = np.minimum(1.0, reach**2 / lengths)
-        return cls(reach, float(np.mean(weights * lengths)), float(np.mean(weights**2 * lengths)))
+        return cls(reach, size, float(np.mean(weights * lengths)), float(np.mean(weights**2 * lengths)))
 
-    def gain(self, size: int) -> float:
+    @property
+    def gain(self) -> float:
         """The curvature over that of reach 1."""
-        return self.curvature / Weights.of(1.0, size).curvature
+        return self.curvature / Weights.of(1.0, self.size).curvature
+
+
+@dataclass(frozen=True)
+class Probe:
+    """The sum of w x x^T with a reach of 1 and noise of `sd`, over the number of rows.
+
+    Where columns nearly depend on each other, or are rarely far from their centre, the curvature is less in some
+    direction than that of independent normal ones, and a shorter reach is all that can be paid for.
+    """
+
+    matrix: Reals
+    sd: float
+
+    @classmethod
+    def of(cls, source: Source, standard: Standard, mu: float, adjacency: Adjacency, count: float) -> Probe:
+        """A release for mu."""
+        sums = NoisySums(source.rows(standard), adjacency)
+        released = sums.release(np.zeros(standard.size), FLAT, bend_mu=mu)
+        return cls(released.bend / count, released.bend_sd / count)
+
+    def least(self, weights: Weights) -> float:
+        """The least eigenvalue to be expected with these weights, over that of independent normal columns; 1 at most.
+
+        With a longer reach what far rows add grows with its square, up to the whole of a column.
+        """
+        diagonal = np.maximum(np.diag(self.matrix) - self.sd, self.sd)
+        grown = np.minimum(diagonal * weights.reach**2, np.maximum(diagonal, weights.curvature))
+        scale = np.sqrt(grown / diagonal)
+        expected = (self.matrix - self.sd * np.eye(len(self.matrix))) * scale[:, None] * scale
+        return min(1.0, max(float(np.linalg.eigvalsh(expected)[0]) / weights.curvature, 1e-9))
 
 
 def checked_reach(value: object) -> float | None:

@@ -157,11 +157,9 @@ class Regression(ABC):
             raise InvalidParameter.of("rows", "rows must be given with REPLACE_ONE, where they are public.")
         return float(max(rows, 1)), self.mu
 
-    def standard(
-        self, x_center: Reals, x_scale: Reals, y_center: float, y_scale: float, reach: float
-    ) -> Standard:
-        """How rows and responses are standardised."""
-        reach *= math.sqrt(len(x_center) + bool(self.intercept))
+    def standard(self, x_center: Reals, x_scale: Reals, y_center: float, y_scale: float) -> Standard:
+        """How rows and responses are standardised, with a reach of 1."""
+        reach = math.sqrt(len(x_center) + bool(self.intercept))
         if self.intercept:
             return Standard(x_center, x_scale, 1.0, reach, y_center, y_scale)
         # Without a constant nothing may be shifted: the size of values takes the place of their deviation.
