@@ -89,16 +89,20 @@ class Plan:
 
     @property
     def standard_error(self) -> float:
-        """What can be expected of a coefficient, in standardised coordinates; slopes vary as they curve."""
+        """What can be expected where it is largest, in standardised coordinates; slopes vary as they curve."""
         sampling = self.loss.curvature * self._weights.square * max(self.count, 1.0)
         noise = self._score_sd(self.loss, self.left * math.sqrt(self.shares.steps))
-        return math.sqrt(sampling + noise**2) / self._curvature(self.loss)
+        return math.sqrt(self._seen * sampling + noise**2) / (self._seen * self._curvature(self.loss))
 
     @property
     def _wanted(self) -> float:
         """The share that curvature is to get."""
-        seen = 1.0 if self.probe is None else self.probe.least(self._weights)
-        return self._least * max(PLENTY if self.reach <= 1 else ROOM, SEEN / seen**2)
+        return self._least * max(PLENTY if self.reach <= 1 else ROOM, SEEN / self._seen**2)
+
+    @cached_property
+    def _seen(self) -> float:
+        """The least curvature over that of independent columns, as far as it is known."""
+        return 1.0 if self.probe is None else self.probe.least(self._weights)
 
     @cached_property
     def _weights(self) -> Weights:

@@ -22,7 +22,7 @@ STANDS_OUT = 3.0
 """How many times sd (sqrt(p) + 1) the least eigenvalue must be expected to have for an interval to be tried."""
 ROOM = 8
 """How many times the least share the curvature must be able to get for a reach beyond 1."""
-SEEN = 2
+SEEN = 3
 """The same, for what was seen of the rows."""
 
 
@@ -71,14 +71,19 @@ class Facts:
         return longest_reach(self.size, lambda weights: plan(self, weights).roomy, self.standard_error)
 
     def standard_error(self, weights: Weights) -> float:
-        """What can be expected of a coefficient, in standardised coordinates with normal errors of scale 1."""
+        """What can be expected, in standardised coordinates with normal errors of scale 1, where it is largest."""
         inside = max(2 * float(ndtr(self.knee)) - 1, 1e-12)
         tail = (1 - inside) * self.knee**2
         squares = inside - 2 * self.knee * math.exp(-(self.knee**2) / 2) / math.sqrt(2 * math.pi) + tail
         sampling = squares * weights.square / max(self.count, 1.0)
         steps = plan(self, weights).main.steps
         noise = self.double * self.knee * weights.reach * math.sqrt(self.size / steps) / self.power
-        return math.sqrt(sampling + noise**2) / (inside * weights.curvature)
+        seen = self.seen(weights)
+        return math.sqrt(seen * sampling + noise**2) / (seen * inside * weights.curvature)
+
+    def seen(self, weights: Weights) -> float:
+        """The least curvature over that of independent columns, as far as it is known."""
+        return 1.0 if self.probe is None else self.probe.least(weights)
 
 
 def plan(facts: Facts, weights: Weights) -> Plan:
@@ -100,8 +105,7 @@ def plan(facts: Facts, weights: Weights) -> Plan:
     row = weights.reach**2 * size
     noise = row * (math.sqrt(size) + 1) * math.sqrt(double / 2) / (typical * power * math.sqrt(left))
     least = (STANDS_OUT * noise) ** 2
-    seen = 1.0 if facts.probe is None else facts.probe.least(weights)
-    wanted = max((6 if weights.reach <= 1 else ROOM) * least, SEEN * least / seen**2)
+    wanted = least * max(6 if weights.reach <= 1 else ROOM, SEEN / facts.seen(weights) ** 2)
     bend = min(0.3, max(wanted, 0.08))
     early = min(0.06, max(0.2 * bend, 0.03))
     steps = min(0.2, max(0.1, 0.6 * bend))

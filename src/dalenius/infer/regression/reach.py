@@ -1,4 +1,4 @@
-"""How far out rows weigh in full: as far as the number of rows, the promise and the number of coefficients can pay for.
+"""How far out rows weigh in full: as far as the promise can pay for.
 
 Rows are weighted by min(1, (reach sqrt(p)/||x||)^2), x being standardised, so that ||x|| is sqrt(p) for a usual row.
 With a longer reach fewer rows weigh less, and where the model is only an approximation, what is estimated is nearer to
