@@ -1,7 +1,7 @@
 """Coverage and width of robust linear regression under Gaussian differential privacy, replace-one, nominal 95 %.
 
 Rows x ~ N(0, I) or Student's t with 3 degrees of freedom, errors alike, all coefficients (the constant included) equal
-to 1/2; p = 1 is one column without a constant. Rows reach as far out as is chosen by default. "Plug-in" leaves the noise
+to 1/2; p = 1 is one column without a constant. Rows reach as far out as is chosen by default. "Plug-in" leaves noise
 out of the interval, as one would who forgets it; "without privacy" is the same weighted Huber estimate and sandwich of
 the same rows, without noise.
 
