@@ -7,7 +7,7 @@ table by `shares(codes, sizes)`, or whatever a release says.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from functools import lru_cache
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -24,7 +24,7 @@ RANGES = 200
 def shares(codes: Codes, sizes: Sequence[int]) -> Share:
     """The marginal distributions of a table of codes."""
 
-    @lru_cache(maxsize=None)
+    @cache
     def share(columns: tuple[int, ...]) -> NDArray[np.float64]:
         shape = [sizes[c] for c in columns]
         flat = np.ravel_multi_index([codes[:, c] for c in columns], shape)
