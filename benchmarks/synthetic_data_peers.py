@@ -49,7 +49,7 @@ def smartnoise(
     columns = []
     for size in sizes.values():
         label = LabelTransformer(nullable=False)
-        label.fit([str(code) for code in range(size)])
+        label.fit(list(range(size)))
         columns.append(ChainTransformer([label]))
     transformer = TableTransformer(columns)
     transformer._fit_finish()
@@ -67,7 +67,7 @@ def smartnoise(
         settings = {"split_factor": 2}
     np.random.seed(repetition)
     synthesizer = Synthesizer(epsilon=epsilon, **settings)
-    synthesizer.fit(frame.astype(str), transformer=transformer, categorical_columns=list(sizes))
+    synthesizer.fit(frame, transformer=transformer, categorical_columns=list(sizes))
     return synthesizer.sample(len(frame)).astype(int)
 
 
