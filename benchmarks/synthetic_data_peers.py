@@ -26,7 +26,9 @@ MODEL_SIZE = 80
 """Megabytes that a graphical model may have, where a method takes a limit."""
 
 
-def dpmm(method: str, epsilon: float, delta: float, repetition: int, frame: Any, sizes: dict[str, int]) -> Any:
+def dpmm(
+    method: str, epsilon: float, delta: float, repetition: int, frame: Any, sizes: dict[str, int]
+) -> Any:
     from dpmm.models.aim import AIMGM
     from dpmm.models.mst import MSTGM
     from dpmm.models.priv_bayes import PrivBayesGM
@@ -82,9 +84,7 @@ def main() -> None:
     sizes = question["sizes"]
     frame = pd.DataFrame(np.load(question["codes"]), columns=list(sizes))
     wall, cpu = time.perf_counter(), time.process_time()
-    made = PEERS[peer](
-        method, question["epsilon"], question["delta"], question["repetition"], frame, sizes
-    )
+    made = PEERS[peer](method, question["epsilon"], question["delta"], question["repetition"], frame, sizes)
     found = {"seconds": time.perf_counter() - wall, "cpu": time.process_time() - cpu}
     children = resource.getrusage(resource.RUSAGE_CHILDREN)
     found["cpu"] += children.ru_utime + children.ru_stime

@@ -189,7 +189,9 @@ class Days(CodedColumn):
 
     def _values(self, codes: Ints, draw: np.random.Generator) -> list[Any]:
         days = np.array([edge.toordinal() for edge in self.edges])
-        return [datetime.date.fromordinal(day) for day in draw.integers(days[codes], days[codes + 1]).tolist()]
+        return [
+            datetime.date.fromordinal(day) for day in draw.integers(days[codes], days[codes + 1]).tolist()
+        ]
 
     def _conditions(self, x: str) -> tuple[list[str], int]:
         return [f"{x} < DATE '{edge.isoformat()}'" for edge in self.edges[1:-1]], self.sizes - 1
@@ -283,7 +285,9 @@ def asked_columns(
     if len(resolved) < len(given):
         raise InvalidParameter("columns names a column twice.")
     if unit in resolved:
-        raise QueryRefused(f"column {unit!r} tells people apart; synthetic people have no such ids. Leave it out.")
+        raise QueryRefused(
+            f"column {unit!r} tells people apart; synthetic people have no such ids. Leave it out."
+        )
     hidden = {scope.resolve(name) for name in ([private] if isinstance(private, str) else private)}
     if not hidden <= set(resolved):
         raise InvalidParameter(f"private_bins names {sorted(hidden - set(resolved))}, not among the columns.")
@@ -329,7 +333,9 @@ def _listed(name: str, missing: bool, given: Iterable[Any], kind: Kind | None) -
         if kind is None or not fits(value, kind) or kind == "number":
             raise InvalidParameter(f"column {name!r} is of type {kind}, and has the category {value!r}.")
     if len(categories) > MOST:
-        raise InvalidParameter(f"column {name!r} has {len(categories)} categories; at most {MOST} are allowed.")
+        raise InvalidParameter(
+            f"column {name!r} has {len(categories)} categories; at most {MOST} are allowed."
+        )
     return Listed(name, missing, categories)
 
 
@@ -341,9 +347,13 @@ def _days(name: str, missing: bool, given: Any, bins: int) -> Days:
             f"columns={{{name!r}: (datetime.date(2024, 1, 1), datetime.date(2024, 12, 31))}}."
         )
     first, end = ends[0].toordinal(), ends[1].toordinal() + 1
-    days = sorted({first + (end - first) * n // min(bins, end - first) for n in range(min(bins, end - first) + 1)})
+    days = sorted(
+        {first + (end - first) * n // min(bins, end - first) for n in range(min(bins, end - first) + 1)}
+    )
     # The day after the last of all has no name.
-    return Days(name, missing, tuple(datetime.date.fromordinal(min(d, datetime.date.max.toordinal())) for d in days))
+    return Days(
+        name, missing, tuple(datetime.date.fromordinal(min(d, datetime.date.max.toordinal())) for d in days)
+    )
 
 
 def _numeric_edges(lower: float, upper: float, bins: int, whole: bool) -> tuple[float, ...]:
@@ -359,7 +369,7 @@ def _numeric_edges(lower: float, upper: float, bins: int, whole: bool) -> tuple[
         return tuple(float(first + (end - first) * n // bins) for n in range(bins + 1))
     if max(abs(lower), abs(upper)) > 2.0**500:
         raise InvalidParameter("bounds are beyond 2^500; rescale the column.")
-    edges = tuple(lower + (upper - lower) * (n / bins) for n in range(bins)) + (upper,)
+    edges = (*(lower + (upper - lower) * (n / bins) for n in range(bins)), upper)
     if any(a >= b for a, b in itertools.pairwise(edges)):
         raise InvalidParameter(f"{bins} bins between {lower:g} and {upper:g} are too narrow for doubles.")
     return edges
