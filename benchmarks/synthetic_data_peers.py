@@ -67,7 +67,7 @@ def smartnoise(
         from snsynth.mwem import MWEMSynthesizer as Synthesizer
 
         settings = {"split_factor": 2}
-    np.random.seed(repetition)
+    np.random.seed(repetition)  # noqa: NPY002  (what the peer draws from)
     synthesizer = Synthesizer(epsilon=epsilon, **settings)
     synthesizer.fit(frame, transformer=transformer, categorical_columns=list(sizes))
     return synthesizer.sample(len(frame)).astype(int)

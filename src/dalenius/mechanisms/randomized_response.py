@@ -16,7 +16,7 @@ from dalenius.calculus.guarantees import Guarantee, PureDP
 from dalenius.calculus.loss import Loss
 from dalenius.core import checks
 from dalenius.core.adjacency import REPLACE_ONE, Adjacency
-from dalenius.core.arrays import Reals
+from dalenius.core.arrays import Ints, Reals
 from dalenius.core.bisection import last_true
 from dalenius.errors import CannotMeet, InvalidParameter
 from dalenius.mechanisms._support.answers import as_answers
