@@ -68,12 +68,14 @@ def _ends(draw: np.random.Generator, size: int) -> NDArray[np.int64]:
 def accuracy(codes: Codes, test: Codes, names: Sequence[str]) -> float:
     """Of gradient boosting on the test part, trained on this table; a table with one class predicts that."""
     from sklearn.ensemble import HistGradientBoostingClassifier
+    from threadpoolctl import threadpool_limits
 
     label = list(names).index(LABEL)
     x, y = np.delete(codes, label, axis=1), codes[:, label]
     if len(set(y.tolist())) < 2:
         return float(np.mean(test[:, label] == y[0]))
-    model = HistGradientBoostingClassifier(random_state=0).fit(x, y)
+    with threadpool_limits(1):  # several threads wait for each other on a machine that others use
+        model = HistGradientBoostingClassifier(random_state=0).fit(x, y)
     return float(model.score(np.delete(test, label, axis=1), test[:, label]))
 
 
