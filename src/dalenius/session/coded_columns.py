@@ -23,13 +23,18 @@ from sqlglot import exp
 
 from dalenius.core.arrays import Ints
 from dalenius.core.checks import count, shown
-from dalenius.core.record import JSON, exact, unknown
+from dalenius.core.record import JSON, unknown
+from dalenius.core.record import exact as exact_text
 from dalenius.errors import InvalidParameter, LedgerError, QueryRefused
 from dalenius.queries.domain import Bins
-from dalenius.tables.ask.query import Table
+from dalenius.tables.aggregates import sum as sum_of
+from dalenius.tables.ask.query import Query, Table
+from dalenius.tables.compute import exact
+from dalenius.tables.compute.source import Source
 from dalenius.tables.facts.forms import CONSTANTS
 from dalenius.tables.facts.kinds import NUMERIC, Kind, fits
 from dalenius.tables.facts.schema import bounds_of, categories_of
+from dalenius.tables.facts.unit import Unit
 from dalenius.tables.rows.expressions import DIALECT, LONGEST, quoted
 
 MOST = 4096
@@ -166,7 +171,7 @@ class Binned(CodedColumn):
             "kind": self.tag,
             "name": self.name,
             "missing": self.missing,
-            "edges": [exact(edge) for edge in self.edges],
+            "edges": [exact_text(edge) for edge in self.edges],
             "whole": self.whole,
         }
 
@@ -240,8 +245,8 @@ class PrivatelyBinned:
             "kind": self.tag,
             "name": self.name,
             "missing": self.missing,
-            "lower": exact(self.lower),
-            "upper": exact(self.upper),
+            "lower": exact_text(self.lower),
+            "upper": exact_text(self.upper),
             "bins": self.bins,
             "whole": self.whole,
         }
@@ -260,6 +265,22 @@ def read_coded(record: Mapping[str, JSON]) -> CodedColumn:
     if kind == Days.tag:
         return Days(name, missing, tuple(map(datetime.date.fromisoformat, record["edges"])))
     raise unknown("a column of synthetic data", kind, LedgerError)
+
+
+def coded(table: Table, columns: Sequence[CodedColumn]) -> Query:
+    """The codes of a row as sums of a question, whose rows are then bounded, and on integer grids."""
+    wanted = {f"c{n}": sum_of(c.expression, (-1, c.size - 1)) for n, c in enumerate(columns)}
+    return table.agg(**wanted)
+
+
+def codes(source: Source, table: Table, columns: Sequence[CodedColumn], unit: Unit) -> Ints:
+    """The codes of all rows that have one in every column, a block at a time from the engine; they are private."""
+    most = max(column.size for column in columns)
+    blocks = [np.zeros((0, len(columns)), dtype=np.min_scalar_type(-most))]
+    for block in exact.blocks(source, coded(table, columns), unit):
+        kept = block[(block >= 0).all(axis=1)]
+        blocks.append(kept.astype(blocks[0].dtype))
+    return np.concatenate(blocks)
 
 
 def asked_columns(

@@ -21,15 +21,20 @@ import numpy as np
 from dalenius.calculus.guarantees import Filter, Guarantee
 from dalenius.calculus.loss import Loss
 from dalenius.core.adjacency import Adjacency
-from dalenius.core.arrays import Ints
 from dalenius.core.checks import shown
 from dalenius.errors import InvalidParameter, QueryRefused
 from dalenius.queries import AdaptiveMarginals, Domain, Workload
-from dalenius.session.coded_columns import Asked, CodedColumn, PrivatelyBinned, asked_columns
+from dalenius.session.coded_columns import (
+    Asked,
+    CodedColumn,
+    PrivatelyBinned,
+    asked_columns,
+    coded,
+    codes,
+)
 from dalenius.session.record import answers, questions
 from dalenius.tables.aggregates import quantiles
-from dalenius.tables.aggregates import sum as sum_of
-from dalenius.tables.ask.query import Query, Table
+from dalenius.tables.ask.query import Table
 from dalenius.tables.compute import exact
 from dalenius.tables.compute.source import Source
 from dalenius.tables.facts.unit import Unit
@@ -84,7 +89,7 @@ class Synthesis:
             edges = plan(query, unit, price.divided(1 / SHARE), pays.adjacency, rare)
             guarantee = price.divided(1 / (1 - SHARE))
         made = cls(asked, sets, table, unit, pays.adjacency, budget, guarantee, edges)
-        exact.check(made.coded(made.widest), unit)
+        exact.check(coded(table, made.widest), unit)
         _ = made.loss
         return made
 
@@ -125,15 +130,10 @@ class Synthesis:
             self.adjacency,
         )
 
-    def coded(self, columns: tuple[CodedColumn, ...]) -> Query:
-        """The codes as something to sum: what hands out bounded rows on integer grids."""
-        wanted = {f"c{n}": sum_of(c.expression, (-1, c.size - 1)) for n, c in enumerate(columns)}
-        return self.table.agg(**wanted)
-
     def compute(self, source: Source) -> str:
         """Read, measure, fit, and write down what is released and nothing else."""
         columns = self._settled(source)
-        released = self.mechanism(columns).release(self._codes(source, columns))
+        released = self.mechanism(columns).release(codes(source, self.table, columns, self.unit))
         return answers.to_synthesis([column.record() for column in columns], released)
 
     def _settled(self, source: Source) -> tuple[CodedColumn, ...]:
@@ -148,15 +148,6 @@ class Synthesis:
             else:
                 settled.append(asked)
         return tuple(settled)
-
-    def _codes(self, source: Source, columns: tuple[CodedColumn, ...]) -> Ints:
-        """The codes of all rows that have one in every column."""
-        most = max(column.size for column in columns)
-        blocks = [np.zeros((0, len(columns)), dtype=np.min_scalar_type(-most))]
-        for block in exact.blocks(source, self.coded(columns), self.unit):
-            kept = block[(block >= 0).all(axis=1)]
-            blocks.append(kept.astype(blocks[0].dtype))
-        return np.concatenate(blocks)
 
 
 def _quantiles(column: PrivatelyBinned) -> Any:
