@@ -12,7 +12,7 @@ the two together cost what was charged before either looked at the data.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -22,7 +22,7 @@ from dalenius.calculus.guarantees import Filter, Guarantee
 from dalenius.calculus.loss import Loss
 from dalenius.core.adjacency import Adjacency
 from dalenius.core.checks import shown
-from dalenius.errors import InvalidParameter, QueryRefused
+from dalenius.errors import CannotMeet, InvalidParameter, QueryRefused
 from dalenius.queries import AdaptiveMarginals, Domain, Workload
 from dalenius.session.coded_columns import (
     Asked,
@@ -45,6 +45,9 @@ from dalenius.tables.rows.expressions import quoted
 
 SHARE = 0.1
 """The part of the price that finds the edges of private bins."""
+
+ROUNDS = 40
+"""Tries to meet the budget in its own currency; two or three are enough."""
 
 
 @dataclass(frozen=True)
@@ -90,8 +93,22 @@ class Synthesis:
             guarantee = price.divided(1 / (1 - SHARE))
         made = cls(asked, sets, table, unit, pays.adjacency, budget, guarantee, edges)
         exact.check(coded(table, made.widest), unit)
-        _ = made.loss
-        return made
+        return made._within(pays)
+
+    def _within(self, pays: Filter) -> Synthesis:
+        """The same with a little less for the marginals, where what they cost in this currency is above the budget.
+
+        A guarantee that holds of all measurements together may be less than the sum of what each of them costs.
+        """
+        if self.budget.as_pure() is not None and pays.pays_for_rare_events:
+            return self  # epsilon, paid by what the loss comes to
+        made, limit = self, self.budget.filter(self.adjacency).limit.amount
+        for _ in range(ROUNDS):
+            ratio = pays.cost(made.loss).amount / limit
+            if ratio <= 1:
+                return made
+            made = replace(made, guarantee=made.guarantee.divided(float(ratio) * (1 + 1e-12)))
+        raise CannotMeet(f"no noise makes this synthesis cost {self.budget!r}; give a larger budget.")
 
     @property
     def widest(self) -> tuple[CodedColumn, ...]:
