@@ -160,7 +160,7 @@ class Binned(CodedColumn):
             found: list[Any] = draw.integers(low.astype(np.int64), high.astype(np.int64)).tolist()
             return found
         inside = low + (high - low) * draw.random(len(codes))
-        return np.minimum(inside, np.nextafter(high, low)).tolist()
+        return list(np.minimum(inside, np.nextafter(high, low)).tolist())
 
     def _conditions(self, x: str) -> tuple[list[str], int]:
         inner = self.edges[1:-1]

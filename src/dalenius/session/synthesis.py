@@ -158,7 +158,7 @@ class Synthesis:
             return self.widest
         found = release(self.edges, exact.evaluate(source, self.edges.query, self.unit))
         columns = iter(Answer(self.edges, found, "").columns)
-        settled = []
+        settled: list[CodedColumn] = []
         for asked in self.columns:
             if isinstance(asked, PrivatelyBinned):
                 settled.append(asked.settled(float(next(columns).estimate[0]) for _ in asked.levels))
