@@ -58,6 +58,13 @@ def test_every_value_has_its_code() -> None:
     assert found.tolist() == EXPECTED
 
 
+def test_a_broken_promise_of_no_nulls_is_the_lower_bound() -> None:
+    source = Source.open(people(), schema=dp.Schema(FACTS, nulls="never"))
+    assert read(source).tolist() == [
+        [5, 0, 0, 1, 1] if row[1] == 4 else row for row in EXPECTED if row[2] < 3
+    ]
+
+
 HOSTILE: list[dict[str, Any]] = [
     {"age": 2**63 - 1, "pay": np.inf, "town": "ash", "grade": 2, "member": True},
     {"age": -(2**63), "pay": -np.inf, "town": None, "grade": 7, "member": False},

@@ -2,8 +2,9 @@
 
 A column is listed categories, bins of numbers, or bins of days; a cell without a value is a code of its own, the last
 one, where the column can have such cells. The code of a row is an expression of our own language of expressions, so it
-exists for every row, and is the same in every engine. Numbers and days beyond the outer bins belong to these. A row
-with a category that is not listed has no code (-1), and is left out.
+exists for every row, and is the same in every engine. Numbers and days beyond the outer bins belong to these; a missing
+one that was declared never to be is read as the lower bound, as ever. A row with a category that is not listed has
+no code (-1), and is left out.
 
 Which value of its bin a synthetic number has is drawn evenly: the data were not asked.
 """
@@ -70,8 +71,8 @@ class CodedColumn(ABC):
         """A value for every code, none of which is that of a missing cell."""
 
     @abstractmethod
-    def _conditions(self, x: str) -> tuple[list[str], int]:
-        """When a row has the codes 0, 1, ..., the first that holds counts; and the code when none does."""
+    def _conditions(self, x: str) -> tuple[dict[int, str], int]:
+        """When a row has which code, the first that holds counts; and the code when none does."""
 
     @abstractmethod
     def record(self) -> dict[str, JSON]:
@@ -90,9 +91,10 @@ class CodedColumn(ABC):
         x = quoted(self.name)
         conditions, otherwise = self._conditions(x)
         first = f"WHEN {x} IS NULL THEN {self.sizes} " if self.missing else ""
-        rest = " ".join(f"WHEN {condition} THEN {code}" for code, condition in enumerate(conditions))
+        rest = " ".join(f"WHEN {condition} THEN {code}" for code, condition in conditions.items())
         # COALESCE says that nothing is left undeclared; there is a value for every row without it.
-        text = f"COALESCE(CASE {first}{rest} ELSE {otherwise} END, -1)"
+        cases = f"{first}{rest}".strip()
+        text = f"COALESCE(CASE {cases} ELSE {otherwise} END, -1)" if cases else str(otherwise)
         if len(text) > LONGEST:
             raise InvalidParameter(
                 f"column {self.name!r} has {self.size} codes, more than one expression can hold; use fewer bins, or "
@@ -120,8 +122,8 @@ class Listed(CodedColumn):
     def _values(self, codes: Ints, draw: np.random.Generator) -> list[Any]:
         return [self.categories[code] for code in codes.tolist()]
 
-    def _conditions(self, x: str) -> tuple[list[str], int]:
-        return [f"{x} = {_constant(value)}" for value in self.categories], -1
+    def _conditions(self, x: str) -> tuple[dict[int, str], int]:
+        return {code: f"{x} = {_constant(value)}" for code, value in enumerate(self.categories)}, -1
 
     def record(self) -> dict[str, JSON]:
         return {
@@ -162,9 +164,9 @@ class Binned(CodedColumn):
         inside = low + (high - low) * draw.random(len(codes))
         return list(np.minimum(inside, np.nextafter(high, low)).tolist())
 
-    def _conditions(self, x: str) -> tuple[list[str], int]:
-        inner = self.edges[1:-1]
-        return [f"{x} < {int(e) if self.whole else repr(e)}" for e in inner], self.sizes - 1
+    def _conditions(self, x: str) -> tuple[dict[int, str], int]:
+        edges = [str(int(e)) if self.whole else repr(e) for e in self.edges]
+        return {code: f"{x} >= {edges[code]}" for code in range(self.sizes - 1, 0, -1)}, 0
 
     def record(self) -> dict[str, JSON]:
         return {
@@ -198,8 +200,9 @@ class Days(CodedColumn):
             datetime.date.fromordinal(day) for day in draw.integers(days[codes], days[codes + 1]).tolist()
         ]
 
-    def _conditions(self, x: str) -> tuple[list[str], int]:
-        return [f"{x} < DATE '{edge.isoformat()}'" for edge in self.edges[1:-1]], self.sizes - 1
+    def _conditions(self, x: str) -> tuple[dict[int, str], int]:
+        days = [f"DATE '{edge.isoformat()}'" for edge in self.edges]
+        return {code: f"{x} >= {days[code]}" for code in range(self.sizes - 1, 0, -1)}, 0
 
     def record(self) -> dict[str, JSON]:
         return {
