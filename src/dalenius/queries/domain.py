@@ -285,8 +285,8 @@ class Domain:
     def _checked_codes(self, data: Array) -> Codes:
         if data.ndim != 2 or data.shape[1] != len(self) or data.dtype.kind not in "iu":
             raise InvalidParameter(
-                f"an array of codes must hold whole numbers, one column for each of the {len(self)} of the domain; this "
-                f"one has {data.ndim} dimensions and type {data.dtype}. Give values as a mapping of columns."
+                f"an array of codes must hold whole numbers, one column for each of the {len(self)} of the domain; "
+                f"this one has {data.ndim} dimensions and type {data.dtype}. Give values as a mapping of columns."
             )
         sizes = np.array(self.shape)
         coded = np.where((data >= 0) & (data < sizes), data, -1).astype(np.int64)
@@ -367,8 +367,8 @@ def too_large(cells: int, what: str) -> None:
     """An error for an array of more cells than memory holds."""
     if cells > MOST_CELLS:
         raise InvalidParameter(
-            f"{what} has {cells:.3g} cells; at most 2^28 are held in memory. Ask about fewer columns at once, or in wider "
-            "bins."
+            f"{what} has {cells:.3g} cells; at most 2^28 are held in memory. Ask about fewer columns at once, or "
+            "in wider bins."
         )
 
 

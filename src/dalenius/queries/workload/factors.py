@@ -52,8 +52,12 @@ class Factor(ABC):
         """The largest, over two values, of the sum over the questions of |difference of coefficients|^power."""
 
     def sensitivity(self, power: int, adjacency: Adjacency) -> float:
-        """The most one record changes the answers: the l1 norm, or the square of the l2 norm for power 2."""
-        return _plain(self.column_norms(power).max()) if adjacency is ADD_REMOVE else self.farthest(power)
+        """The most one record changes the answers: the l1 norm, or the square of the l2 norm for power 2.
+
+        A record that is replaced may leave the domain, or come into it, so that replacing is no less than removing.
+        """
+        one = _plain(self.column_norms(power).max())
+        return one if adjacency is ADD_REMOVE else max(one, self.farthest(power))
 
     @property
     def disjoint(self) -> bool:
