@@ -11,7 +11,7 @@ import numpy as np
 from dalenius.core.adjacency import ADD_REMOVE
 from dalenius.core.arrays import Array, Reals
 from dalenius.queries.domain import too_large
-from dalenius.queries.linear_mechanism import LinearMechanism, LinearRelease
+from dalenius.queries.linear_mechanism import LinearMechanism, LinearRelease, better_law
 from dalenius.queries.noise_plan import Group, NoisePlan
 from dalenius.queries.rows import Rows
 from dalenius.queries.workload.choice import candidate
@@ -21,8 +21,8 @@ from dalenius.queries.workload.choice import candidate
 class HistogramNoise(LinearMechanism):
     """Releases the count of every cell with noise of its own, and adds these up for each question.
 
-    One record changes one cell, whatever the number of questions; but a question about c cells has the noise of c cells.
-    ("Laplace, release data", in the usual table of methods; Dwork, McSherry, Nissim and Smith 2006.)
+    One record changes one cell, whatever the number of questions; but a question about c cells has the noise of c
+    cells. (Dwork, McSherry, Nissim and Smith 2006, section 3.)
 
     Parameters
     ----------
@@ -136,4 +136,6 @@ class NoisyHistogram(LinearRelease):
         )
 
 
-candidate("noisy histogram", "noise on every cell once, added up for each question", HistogramNoise)
+candidate(
+    "noisy histogram", "noise on every cell once, added up for each question", better_law(HistogramNoise)
+)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -11,7 +12,7 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtri
 
-from dalenius.calculus.guarantees import Guarantee
+from dalenius.calculus.guarantees import ApproxDP, Guarantee
 from dalenius.calculus.loss import Loss
 from dalenius.core import checks
 from dalenius.core.adjacency import ADD_REMOVE, REPLACE_ONE, Adjacency
@@ -242,6 +243,17 @@ class LinearRelease(Release):
             The answers. No interval is known for them; use those of `conf_int`, cut at 0.
         """
         return np.maximum(self.answers(), 0)
+
+
+def better_law(kind: type[LinearMechanism]) -> Callable[..., LinearMechanism]:
+    """A way to make a mechanism with the law of noise that has the smaller error: few answers suit Laplace's."""
+
+    def build(workload: Workload, guarantee: Guarantee, **options: Any) -> LinearMechanism:
+        laws: tuple[Law | None, ...] = (None, "laplace") if isinstance(guarantee, ApproxDP) else (None,)
+        made = [kind(workload, guarantee, noise=law, **options) for law in laws]
+        return min(made, key=lambda mechanism: mechanism.predicted_error())
+
+    return build
 
 
 def quantile(confidence: float, law: Law) -> float:

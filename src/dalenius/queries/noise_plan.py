@@ -184,7 +184,9 @@ def _one_step(sigma: float) -> float:
 
 
 def _gaussian_loss(groups: Sequence[Group], sigmas: Sequence[float], adjacency: Adjacency) -> Loss:
-    rho = float_up(sum(g.squared / (2 * Fraction(s) ** 2) for g, s in zip(groups, sigmas, strict=True)))
+    rho = float_up(
+        sum((g.squared / (2 * Fraction(s) ** 2) for g, s in zip(groups, sigmas, strict=True)), Fraction(0))
+    )
     mu = _mu(groups, sigmas)
     checks.moderate("the loss of one release", max(rho, mu))
     # From below: the group that costs most, in one coordinate.

@@ -6,11 +6,12 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from dalenius.core.arrays import Array, Reals
-from dalenius.queries.linear_mechanism import LinearMechanism, LinearRelease
+from dalenius.queries.linear_mechanism import LinearMechanism, LinearRelease, better_law
 from dalenius.queries.noise_plan import Group, NoisePlan
 from dalenius.queries.rows import Rows
 from dalenius.queries.workload.choice import candidate
@@ -27,7 +28,7 @@ class PerQuery(LinearMechanism):
 
     The noise of a part of the workload (one marginal, say) is in proportion to how much one record changes its answers,
     and the promise is divided between the parts so that the total squared error is least. Coefficients that are not
-    whole numbers are rounded to nine digits first. ("Laplace, release queries", in the usual table of methods.)
+    whole numbers are rounded to nine digits first. (Dwork, McSherry, Nissim and Smith 2006.)
 
     Parameters
     ----------
@@ -65,7 +66,7 @@ class PerQuery(LinearMechanism):
                 max(1, math.ceil(Fraction(whole.sensitivity(power, self.adjacency)))) for power in (1, 2)
             )
             groups.append(Group(l1, squared).times(self.rows_per_unit))
-            # The scale b in units, error (weight step b)^2 rows: by Lagrange's rule for the two costs l1/b and squared/b^2.
+            # Lagrange's rule for the error (weight step b)^2 rows at the cost l1/b, or squared/b^2.
             error = (weight * step) ** 2 * part.rows
             relative.append((l1 / error) ** (1 / 3) if self.noise == "laplace" else (squared / error) ** 0.25)
         return NoisePlan.calibrated(self.guarantee, self.noise, groups, relative, self.adjacency)
@@ -133,15 +134,16 @@ def _whole(part: Part) -> tuple[float, Part]:
         step, factor = _rounded(part.factor)
         return step, Cells(part.positions, part.sizes, factor)
     assert isinstance(part, Product | Conjunctions)
-    step, factors = 1.0, []
+    step = 1.0
+    factors: list[Any] = []
     for one in part.factors:
         if isinstance(one, Matrix) and not one.whole:
             here, rounded = _rounded(one)
             step *= here
             factors.append(rounded)
         else:
-            factors.append(one)  # type: ignore[arg-type]
-    return step, type(part)(part.positions, tuple(factors))  # type: ignore[arg-type]
+            factors.append(one)
+    return step, type(part)(part.positions, tuple(factors))
 
 
 def _rounded(factor: Matrix) -> tuple[float, Matrix]:
@@ -149,4 +151,8 @@ def _rounded(factor: Matrix) -> tuple[float, Matrix]:
     return step, Matrix(factor.n, np.rint(factor.values / step).astype(np.int64))
 
 
-candidate("noise per question", "noise on each answer, in proportion to what one record changes", PerQuery)
+candidate(
+    "noise per question",
+    "noise on each answer, in proportion to what one record changes",
+    better_law(PerQuery),
+)

@@ -13,7 +13,7 @@ import numpy as np
 from dalenius.core.arrays import Array, Reals
 from dalenius.errors import InvalidParameter
 from dalenius.queries.domain import too_large
-from dalenius.queries.linear_mechanism import LinearMechanism, LinearRelease
+from dalenius.queries.linear_mechanism import LinearMechanism, LinearRelease, better_law
 from dalenius.queries.matrix.plan import energies, in_all_columns, planned, summed_over
 from dalenius.queries.matrix.strategy import Levels, Strategy
 from dalenius.queries.matrix.trees import repeated
@@ -250,5 +250,5 @@ def _down(left: dict[Levels, Array], axis: int, radices: tuple[int, ...]) -> dic
 candidate(
     "matrix mechanism",
     "measures blocks chosen for these questions, and answers by least squares",
-    MatrixMechanism,
+    better_law(MatrixMechanism),
 )

@@ -3,12 +3,13 @@
 With `energy(e)` = sum over the questions of weight^2 |q on E(e)|^2 the total squared error of a strategy is
 sum over e of energy(e) / precision(e) (Li, Miklau, Hay, McGregor and Rastogi 2015 for the general trace formula).
 
-Gaussian noise. Measuring the contrasts of every E(e) with variance s(e)^2 costs sum of |column|^2 / s(e)^2. By Cauchy and
-Schwarz the least error for a cost has precision(e) proportional to sqrt(energy(e) / dimension(e)). Among all strategies
-whose Gram matrix is a number on each E(e) none is better: every cell has the same share of the cost, which is
-sum of dimension(e) precision(e) / cells. If the workload is one of marginals, permuting the values of a column changes
-nothing, the best Gram matrix of all may be averaged over permutations, and then it is one of these: the plan is the
-best matrix mechanism there is for it (Xiao, He, Zhang and Kifer 2023, who measure such residuals with correlated noise).
+Gaussian noise. Measuring the contrasts of every E(e) with variance s(e)^2 costs sum of |column|^2 / s(e)^2. By Cauchy
+and Schwarz the least error for a cost has precision(e) proportional to sqrt(energy(e) / dimension(e)). Among all
+strategies whose Gram matrix is a number on each E(e) none is better: every cell has the same share of the cost, which
+is sum of dimension(e) precision(e) / cells. If the workload is one of marginals, permuting the values of a column
+changes nothing, the best Gram matrix of all may be averaged over permutations, and then it is one of these: the plan is
+the best matrix mechanism there is for it (docs/proofs/matrix-mechanism.md; Xiao, He, Zhang and Kifer 2023 measure such
+residuals with correlated noise).
 
 Laplace noise. The cost is the sum of l1 norms / scales, and which measurements are best is found numerically: counts at
 all levels, and contrasts of pairs (Haar wavelets: Xiao, Wang and Gehrke 2010), their scales by quasi-Newton steps from
@@ -122,7 +123,9 @@ def _score(
         for level, block in enumerate(tree.blocks):
             table[level] += weight**2 * _energy(part, place, block)
     spectrum = np.maximum(np.diff(table, prepend=0.0), 0.0)
-    energy = {(level,): float(x) for level, x in enumerate(spectrum) if x > 1e-13 * spectrum.max()}
+    energy: dict[Levels, float] = {
+        (level,): float(x) for level, x in enumerate(spectrum) if x > 1e-13 * spectrum.max()
+    }
     _, _, error = _solved((tree,), energy, law, adjacency, starts=1)
     return error
 

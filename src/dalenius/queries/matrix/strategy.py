@@ -1,7 +1,7 @@
 """What the matrix mechanism measures: counts of blocks, or contrasts between them, over products of trees.
 
-Write E(e), e = (e1, ..., ed), for the vectors over the cells that are, in column i, what the blocks of level ei differ by
-(`trees.py`); these spaces are orthogonal and make up everything. The counts of all blocks of levels l = (l1, ..., ld) have
+Write E(e), e = (e1, ..., ed), for the vectors over the cells that are, in column i, what the blocks of level ei differ
+by (`trees.py`); these spaces are orthogonal and make up everything. The counts of all blocks of levels l have
 a Gram matrix that is a number on each E(e): the cells of a block if e <= l in every column, and 0 elsewhere. The
 contrasts at levels l have one that is not 0 on E(l) alone. So for independent noise the Gram matrix of all
 measurements, each divided by its variance, is a number `precision` on each E(e), least squares is a division by it,
@@ -56,11 +56,11 @@ class Measurement:
     def group(self, trees: tuple[Tree, ...], adjacency: Adjacency) -> Group:
         """How much one record changes it.
 
-        A count: 1 in one block; for a replaced record 1 in two. A contrast between two blocks: 1; between b > 2 blocks: b
-        - 1 in one place and 1 in b - 1 others, of l1 norm 2 (b - 1) and squared length b (b - 1). In several columns the
-        norms multiply. Two records differ by most in squared length, 2 |u|^2 - 2 <u, v>, if they are in sibling blocks
-        (<u, v> = -1, or -b, in that column) of the column where that costs least, and alike elsewhere. A record that is
-        replaced may also leave the domain.
+        A count: 1 in one block; for a replaced record 1 in two. A contrast between two blocks: 1; between b > 2
+        blocks: b - 1 in one place and 1 in b - 1 others, of l1 norm 2 (b - 1) and squared length b (b - 1). In several
+        columns the norms multiply. Two records differ by most in squared length, 2 |u|^2 - 2 <u, v>, if they are in
+        sibling blocks (<u, v> = -1, or -b, in that column) of the column where that is most, and alike elsewhere. A
+        record that is replaced may also leave the domain.
         """
         radices = [_radix(trees[i], self.levels[i]) for i in self.columns] if self.contrast else []
         l1 = math.prod(1 if b == 2 else 2 * (b - 1) for b in radices)

@@ -57,7 +57,7 @@ def padded(values: Array, axis: int, size: int) -> Array:
 
 def summed(values: Array, axis: int, radix: int) -> Array:
     """Blocks of `radix` neighbours along an axis, added up."""
-    return _cut(values, axis, radix).sum(axis=axis + 1)
+    return np.asarray(_cut(values, axis, radix).sum(axis=axis + 1))
 
 
 def repeated(values: Array, axis: int, radix: int) -> Array:
@@ -68,7 +68,7 @@ def repeated(values: Array, axis: int, radix: int) -> Array:
 def residuals(values: Array, axis: int, radix: int) -> Array:
     """What numbers differ by from the mean of the `radix` that they belong to."""
     cut = _cut(values, axis, radix)
-    return (cut - cut.mean(axis=axis + 1, keepdims=True)).reshape(values.shape)
+    return np.asarray(cut - cut.mean(axis=axis + 1, keepdims=True)).reshape(values.shape)
 
 
 def contrasts(values: Array, axis: int, radix: int) -> Array:
@@ -77,7 +77,7 @@ def contrasts(values: Array, axis: int, radix: int) -> Array:
     if radix == 2:
         first, second = np.moveaxis(cut, axis + 1, 0)
         return np.asarray(first - second)
-    return (radix * cut - cut.sum(axis=axis + 1, keepdims=True)).reshape(values.shape)
+    return np.asarray(radix * cut - cut.sum(axis=axis + 1, keepdims=True)).reshape(values.shape)
 
 
 def from_contrasts(values: Array, axis: int, radix: int) -> Array:

@@ -82,7 +82,7 @@ class Factor(ABC):
         return (self.n,)
 
     def __eq__(self, other: object) -> bool:
-        return type(other) is type(self) and self._key() == other._key()  # type: ignore[attr-defined]
+        return type(other) is type(self) and self._key() == other._key()
 
     def __hash__(self) -> int:
         return hash((type(self).__name__, self._key()))
@@ -126,7 +126,7 @@ class Total(Factor):
         return 1
 
     def apply(self, values: Array, axis: int) -> Array:
-        return values.sum(axis=axis, keepdims=True)
+        return np.asarray(values.sum(axis=axis, keepdims=True))
 
     def energies(self, block: int) -> Reals:
         full, rest = divmod(self.n, block)
@@ -272,7 +272,7 @@ class Matrix(Factor):
         return np.asarray((sums**2).sum(axis=1) / block)
 
     def column_norms(self, power: int) -> Array:
-        return (np.abs(self.values) ** power).sum(axis=0)
+        return np.asarray((np.abs(self.values) ** power).sum(axis=0))
 
     def farthest(self, power: int) -> float:
         found: Any = 0

@@ -192,7 +192,7 @@ class Conjunctions(Part):
         if self.rows * self.cells <= MOST_ENUMERATED:
             return Matrix(self.cells, self.matrix()).sensitivity(power, adjacency)
         largest = [_largest(factor) ** power for factor in self.factors]
-        one = min(
+        one: float = min(
             factor.sensitivity(power, ADD_REMOVE) * math.prod(largest[:i] + largest[i + 1 :])
             for i, factor in enumerate(self.factors)
         )
