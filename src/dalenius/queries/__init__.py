@@ -3,6 +3,9 @@
 from dalenius.core.exports import exported
 from dalenius.queries.domain import Bins as Bins
 from dalenius.queries.domain import Domain as Domain
+from dalenius.queries.histogram_noise import HistogramNoise as HistogramNoise
+from dalenius.queries.matrix.mechanism import MatrixMechanism as MatrixMechanism
+from dalenius.queries.per_query import PerQuery as PerQuery
 from dalenius.queries.release import Release as Release
 from dalenius.queries.workload.choice import Choice as Choice
 from dalenius.queries.workload.workload import Workload as Workload
