@@ -9,7 +9,6 @@ import numpy as np
 from dalenius.core.arrays import Ints
 from dalenius.errors import InvalidParameter
 from dalenius.queries.domain import Domain
-from dalenius.queries.online.linear_query import RESOLUTION
 
 MOST_CELLS = 1 << 24
 """Weights are kept for every cell of the domain, as doubles."""
@@ -21,17 +20,17 @@ def checked_domain(domain: object, method: str) -> Domain:
         raise InvalidParameter("domain must be a dalenius.queries.Domain.")
     if domain.cells > MOST_CELLS:
         raise InvalidParameter(
-            f"the domain has {domain.cells:.3g} cells; {method} keeps a weight for each and takes at most 2^24. Use fewer "
-            "columns or wider bins, or marginals with a graphical model."
+            f"the domain has {domain.cells:.3g} cells; {method} keeps a weight for each and takes at most 2^24. Use "
+            "fewer columns or wider bins, or marginals with a graphical model."
         )
     return domain
 
 
-def counts(domain: Domain, data: Any) -> Ints:
+def counts(domain: Domain, data: Any, most: int) -> Ints:
     """How many rows each cell has, from 0 to a public limit: clamping drives no two data sets apart.
 
-    With counts up to 2^62 / (RESOLUTION cells) every sum of them times a query's weights fits 64 bits.
+    No sum of counts is above `most`.
     """
     given = domain.histogram(data)
     found = domain.counts(data) if given is None else given
-    return np.clip(found, 0, (1 << 62) // (RESOLUTION * domain.cells)).astype(np.int64)
+    return np.clip(found, 0, most // domain.cells).astype(np.int64)

@@ -34,8 +34,8 @@ class OnlineAnswer(NamedTuple):
     --------
     >>> import dalenius as dp
     >>> domain = dp.queries.Domain({"age": 4})
-    >>> curator = dp.queries.PrivateMultiplicativeWeights(domain, dp.PureDP(1.0), n=100).open({"age": [0, 1, 2, 3] * 25})
-    >>> curator.ask({"age": [0, 1]}).measured
+    >>> pmw = dp.queries.PrivateMultiplicativeWeights(domain, dp.PureDP(1.0), n=100)
+    >>> pmw.open({"age": [0, 1, 2, 3] * 25}).ask({"age": [0, 1]}).measured
     False
     """
 
@@ -188,8 +188,8 @@ class Curator:
         """The answers up to the first that is measured."""
         if self._watch.forked:  # before the lock, which nobody here may ever give back
             raise Stopped(
-                "this curator was opened in another process, which may still ask it; open another one here, which costs "
-                "as much again."
+                "this curator was opened in another process, which may still ask it; open another one here, which "
+                "costs as much again."
             )
         with self._lock:
             if self.stopped:

@@ -20,10 +20,10 @@ from dalenius.queries.online.counts import checked_domain, counts
 from dalenius.queries.online.curator import Curator
 from dalenius.queries.online.linear_query import RESOLUTION
 from dalenius.queries.online.split import (
-    TOTAL_SHARE,
     Budget,
     checked_guarantee,
     count_noise,
+    count_shares,
     fitted,
     number_noise,
 )
@@ -70,7 +70,7 @@ class PrivateMultiplicativeWeights:
        answer and moves the hypothesis by multiplicative weights. After `updates` of these it ends.
 
     The hypothesis is scaled to the number of rows: `n` where `n_is_public`, else a count with noise for
-    `TOTAL_SHARE` of the budget.
+    a small part of the budget.
 
     Loss: the sparse vector's with `updates` positives, that of `updates` numbers, and that of the count. Given what
     was said before, the hypothesis and the query are fixed, so one unit moves the difference by at most
@@ -160,16 +160,16 @@ class PrivateMultiplicativeWeights:
         tries = np.unique(np.geomspace(1, MOST_UPDATES, 65).round().astype(int)).tolist()
         updates = tries if self.updates is None else [self.updates]
         plans = [
-            self._planned(budget, count, share)
+            self._planned(budget, count, share, counting)
             for budget in Budget.ways(self.guarantee)
             for count in updates
             for share in NUMBER_SHARES
+            for counting in count_shares(self.n_is_public)
         ]
         return min(plans, key=lambda plan: plan.error)
 
-    def _planned(self, budget: Budget, updates: int, share: float) -> _Plan:
+    def _planned(self, budget: Budget, updates: int, share: float, counting: float) -> _Plan:
         unit, failure = self.rows_per_unit, self._failure
-        counting = 0.0 if self.n_is_public else TOTAL_SHARE
         runs = 1 if budget.pure else updates
         epsilon = budget.epsilon(1 - share - counting, runs)
         moves = 2 * updates // runs
@@ -180,8 +180,9 @@ class PrivateMultiplicativeWeights:
         )
         noise = budget.noise(share, updates, unit)
         count_noise = budget.noise(counting, 1, unit) if counting else 0.0
-        off = budget.tail(noise, updates, failure) + (budget.tail(count_noise, 1, failure) if counting else 0.0)
-        error = 2 * gap + math.hypot(self.n * math.sqrt(math.log(self.domain.cells) / (2 * updates)), off)
+        counted = budget.tail(count_noise, 1, failure) if counting else 0.0
+        worst = self.n * math.sqrt(math.log(self.domain.cells) / (2 * updates))
+        error = 2 * gap + counted + math.hypot(worst, budget.tail(noise, updates, failure) + counted)
         # The sparse vector counts its whole run: with one threshold for each update its epsilon is their sum.
         return _Plan(budget.pure, updates, epsilon * runs, noise, count_noise, error)
 
@@ -275,7 +276,7 @@ class PrivateMultiplicativeWeights:
         InvalidParameter
             If the data are not of such a kind.
         """
-        cells = counts(self.domain, data)
+        cells = counts(self.domain, data, (1 << 62) // RESOLUTION)
         parts = self._parts
         total = self.n if parts.counter is None else int(parts.counter.release(int(cells.sum())))
         assert self.threshold is not None

@@ -15,8 +15,13 @@ from dalenius.core.checks import shown
 from dalenius.errors import CannotMeet, InvalidParameter
 from dalenius.mechanisms import DiscreteGaussian, Gaussian, Geometric, Laplace
 
-TOTAL_SHARE = 0.02
-"""The part of the budget that measures the number of rows, where that is not public."""
+COUNT_SHARES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3)
+"""Parts of the budget that may pay for the number of rows, where that is not public; the best is taken."""
+
+
+def count_shares(n_is_public: bool) -> tuple[float, ...]:
+    """The parts of the budget to try."""
+    return (0.0,) if n_is_public else COUNT_SHARES
 
 
 def checked_guarantee(guarantee: object) -> Guarantee:
@@ -63,6 +68,10 @@ class Budget:
             return sensitivity * times / (share * self.amount)
         return sensitivity * math.sqrt(times / (2 * share * self.amount))
 
+    def deviation(self, noise: float) -> float:
+        """The standard deviation of this noise."""
+        return math.sqrt(2) * noise if self.pure else noise
+
     def tail(self, noise: float, numbers: int, failure: float) -> float:
         """What `numbers` draws of this noise all stay within, but for this probability of failure."""
         if self.pure:
@@ -77,7 +86,9 @@ def number_noise(pure: bool, sensitivity: float, noise: float, adjacency: Adjace
     return Gaussian(sensitivity=sensitivity, sigma=noise, adjacency=adjacency)
 
 
-def count_noise(pure: bool, sensitivity: int, noise: float, adjacency: Adjacency) -> Geometric | DiscreteGaussian:
+def count_noise(
+    pure: bool, sensitivity: int, noise: float, adjacency: Adjacency
+) -> Geometric | DiscreteGaussian:
     """Noise for a whole number."""
     if pure:
         return Geometric(sensitivity=sensitivity, scale=noise, adjacency=adjacency)
@@ -87,3 +98,8 @@ def count_noise(pure: bool, sensitivity: int, noise: float, adjacency: Adjacency
 def fitted(family: Callable[[float], Loss], guarantee: Guarantee, pure: bool) -> float:
     """The factor on all noise, near 1, with which a plan keeps its promise; a plan in epsilons has it as it is."""
     return 1.0 if pure and guarantee.holds(family(1.0)) else calibrate(family, guarantee)
+
+
+def deviation(mechanism: Geometric | DiscreteGaussian) -> float:
+    """The standard deviation of the noise, or a little more."""
+    return math.sqrt(2) * mechanism.scale if isinstance(mechanism, Geometric) else mechanism.sigma
