@@ -5,6 +5,7 @@ from dalenius import audit as audit
 from dalenius import errors as errors
 from dalenius import infer as infer
 from dalenius import learn as learn
+from dalenius import local as local
 from dalenius import losses as losses
 from dalenius import mechanisms as mechanisms
 from dalenius import queries as queries

@@ -26,6 +26,7 @@ from dalenius.errors import CannotMeet, InvalidParameter, QueryRefused, TooLittl
 from dalenius.infer.result import Result
 from dalenius.session.account import Account
 from dalenius.session.accuracy import Within
+from dalenius.session.continual import Feed, Periods, counter_for, counter_record, read_counter
 from dalenius.session.entries import digest
 from dalenius.session.explain import Explanation
 from dalenius.session.ledger import Ledger
@@ -343,6 +344,58 @@ class Session:
             text, self.table, public={} if public is None else public, keys=keys, unit=self.unit.column
         )
         return self.release(query, budget, confidence=confidence)
+
+    def continual(self, query: Query, budget: Budget) -> Feed:
+        """A count by period that keeps being published as periods come in, for one charge.
+
+        Charged is the whole feed, all its periods together, when it is opened; no data is read then. The identical call
+        opens the same feed again, for nothing: tomorrow, in another process, by another analyst.
+
+        Parameters
+        ----------
+        query
+            A count by public keys, all known beforehand, the first column being time and its keys in order:
+            `table.group_by("day", keys=days).agg(n=dp.count())`. There are 8192 periods at most.
+        budget
+            What all periods together may cost; as in `release`.
+
+        Returns
+        -------
+        Feed
+            `publish(until)` gives counts and running totals up to a period.
+
+        Raises
+        ------
+        InvalidParameter
+            If the question or the budget is refused; nothing is charged.
+        BudgetExceeded
+            If there is not so much left; nothing is charged.
+
+        Examples
+        --------
+        >>> import dalenius as dp, pandas as pd
+        >>> visits = pd.DataFrame({"day": [1, 1, 2, 2, 2, 3] * 100})
+        >>> s = dp.Session(visits, unit=dp.Unit.rows(), budget=dp.ZCDP(0.5))
+        >>> feed = s.continual(s.table.group_by("day", keys=range(1, 366)).agg(n=dp.count()), dp.ZCDP(0.1))
+        >>> len(feed.publish(until=2)), len(feed.publish(until=3)), s.remaining
+        (2, 3, ZCDP(rho=0.4))
+        """
+        periods, budget = Periods.of(query), _paid(budget)
+        exact.check(query, self.unit)
+        counter = counter_for(periods, self.unit, self.account.filter.price(budget), self.adjacency)
+        question = questions.of_feed(query, budget, self.unit, self.adjacency)
+        cost = self._cost(counter.loss, budget)
+        reply = self.account.ask(question, cost, lambda: answers.to_feed(counter_record(counter)))
+        counter = read_counter(answers.read_feed(reply.answer), self.adjacency)
+        return Feed(
+            periods,
+            self.unit,
+            self.adjacency,
+            question,
+            self.account,
+            counter,
+            lambda asked: exact.evaluate(self.source, asked, self.unit, in_order=True),
+        )
 
     def fit(self, model: Any, features: Any, target: Any, *, table: Table | None = None) -> Any:
         """A model of `dp.learn`, fitted to the table and paid from the budget.

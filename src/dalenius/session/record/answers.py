@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
 
 from dalenius.core.record import JSON, headed, opened
 from dalenius.errors import LedgerDamaged, LedgerError
@@ -43,6 +46,16 @@ def to_inference(result: Result) -> str:
     return _written("infer", {"result": result.to_json()})
 
 
+def to_feed(counter: Mapping[str, JSON]) -> str:
+    """The counter of a feed, with its settings."""
+    return _written("continual", {"counter": counter})
+
+
+def to_periods(measured: Iterable[Any]) -> str:
+    """What was measured in further periods of a feed: whole numbers."""
+    return _written("continual periods", {"measured": [one.tolist() for one in measured]})
+
+
 def read_release(text: str, query: Query) -> tuple[Query, Released]:
     """The question with the measures that were released for it, and what was released."""
     return _read(_opened(text, "release")["answer"], query)
@@ -74,6 +87,17 @@ def read_fit(text: str) -> dict[str, JSON]:
 def read_inference(text: str) -> Result:
     """What was estimated."""
     return Result.from_json(_opened(text, "infer")["result"])
+
+
+def read_feed(text: str) -> dict[str, JSON]:
+    """The counter of a feed, with its settings."""
+    counter: dict[str, JSON] = _opened(text, "continual")["counter"]
+    return counter
+
+
+def read_periods(text: str) -> list[Any]:
+    """What was measured in further periods of a feed, as arrays."""
+    return [np.array(one, dtype=np.int64) for one in _opened(text, "continual periods")["measured"]]
 
 
 def _written(kind: str, content: Mapping[str, JSON]) -> str:

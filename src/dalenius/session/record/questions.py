@@ -34,6 +34,16 @@ def of_inference(estimator: Mapping[str, JSON], query: Query, unit: Unit, adjace
     return _written("infer", unit, adjacency, {"estimator": estimator, "query": query.record()})
 
 
+def of_feed(query: Query, price: Guarantee, unit: Unit, adjacency: Adjacency) -> str:
+    """A question that is answered for one period after another, at one price for all."""
+    return _written("continual", unit, adjacency, {"query": query.record(), "price": price.record()})
+
+
+def of_periods(feed: str, done: int, unit: Unit, adjacency: Adjacency) -> str:
+    """What is measured next in a feed, by its digest, after so many periods: at no further price."""
+    return _written("continual periods", unit, adjacency, {"feed": feed, "after": done})
+
+
 def _written(kind: str, unit: Unit, adjacency: Adjacency, content: Mapping[str, JSON]) -> str:
     return headed(
         FORMAT,
