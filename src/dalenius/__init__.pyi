@@ -8,6 +8,7 @@ from dalenius import learn as learn
 from dalenius import local as local
 from dalenius import losses as losses
 from dalenius import mechanisms as mechanisms
+from dalenius import queries as queries
 from dalenius.calculus import theorems as theorems
 from dalenius.calculus.calibrate import calibrate as calibrate
 from dalenius.calculus.guarantees import GDP as GDP

@@ -25,5 +25,9 @@ from dalenius.local.subset_selection import SubsetSelection as SubsetSelection
 from dalenius.local.unary_encoding import OptimizedUnaryEncoding as OptimizedUnaryEncoding
 from dalenius.local.unary_encoding import SymmetricUnaryEncoding as SymmetricUnaryEncoding
 from dalenius.local.unary_encoding import UnaryEncoding as UnaryEncoding
+from dalenius.local.wire.aggregator import Aggregator as Aggregator
+from dalenius.local.wire.client import Client as Client
+from dalenius.local.wire.page import survey_page as survey_page
+from dalenius.local.wire.parameters import Parameters as Parameters
 
 __all__ = exported(globals())

@@ -1,0 +1,1 @@
+"""Workloads: many linear questions, kept in a form that is never written out."""

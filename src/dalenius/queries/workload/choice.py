@@ -1,0 +1,138 @@
+"""Which way of release answers a workload best: by the predicted errors of all that are registered."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from dalenius.calculus.guarantees import Guarantee
+from dalenius.core import checks
+from dalenius.core.adjacency import Adjacency
+from dalenius.core.adjacency import adjacency as checked_adjacency
+from dalenius.errors import InvalidParameter
+from dalenius.queries.workload.workload import Workload
+
+
+class Planned(Protocol):
+    """A mechanism that knows its error before it sees data."""
+
+    def predicted_error(self, n: int) -> float:
+        """The root mean square error of an answer, in rows."""
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A way of release as `Workload.best` sees it."""
+
+    name: str
+    about: str
+    """What it does, for a sentence that begins with its name."""
+    build: Callable[..., Any]
+    """From (workload, guarantee, adjacency=, rows_per_unit=) to a mechanism; InvalidParameter where it cannot."""
+    bound: bool = False
+    """Whether its predicted error is an upper bound from theory and not the error itself."""
+    takes_n: bool = False
+    """Whether `build` also takes the number of rows, as n=."""
+
+
+CANDIDATES: dict[str, Candidate] = {}
+
+
+def candidate(
+    name: str, about: str, build: Callable[..., Any], bound: bool = False, takes_n: bool = False
+) -> None:
+    """Let `Workload.best` consider a way of release."""
+    CANDIDATES[name] = Candidate(name, about, build, bound, takes_n)
+
+
+@dataclass(frozen=True)
+class Line:
+    """A candidate's line in the table of a choice."""
+
+    name: str
+    error: float
+    """The predicted root mean square error of an answer, in rows; inf where there is none."""
+    note: str
+    mechanism: Any = None
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What `Workload.best` found.
+
+    Parameters
+    ----------
+    mechanism
+        The mechanism with the least predicted error.
+    why
+        Why, in words.
+    table
+        Every candidate with its predicted error, the best first.
+
+    Examples
+    --------
+    >>> import dalenius as dp
+    >>> domain = dp.queries.Domain({"age": 64})
+    >>> choice = dp.queries.Workload.ranges(domain).best(dp.PureDP(1.0), n=10_000)
+    >>> print(choice.table[0].name)
+    matrix mechanism
+    """
+
+    mechanism: Any
+    why: str
+    table: tuple[Line, ...]
+
+    def __str__(self) -> str:
+        width = max(len(line.name) for line in self.table)
+        lines = [f"{line.name:{width}}  {_shown(line.error):>10}  {line.note}" for line in self.table]
+        return "\n".join([self.why, "", *lines])
+
+
+def choose(
+    workload: Workload, guarantee: Guarantee, n: int, adjacency: Adjacency, rows_per_unit: int
+) -> Choice:
+    """See `Workload.best`."""
+    if not isinstance(guarantee, Guarantee):
+        raise InvalidParameter.of(
+            "guarantee", f"guarantee is {checks.shown(guarantee)}; it must be a guarantee."
+        )
+    rows = checks.count("n", n, least=1)
+    checked_adjacency(adjacency)
+    units = checks.count("rows_per_unit", rows_per_unit, least=1)
+    lines = [_line(one, workload, guarantee, rows, adjacency, units) for one in CANDIDATES.values()]
+    table = tuple(sorted(lines, key=lambda line: line.error))
+    if not math.isfinite(table[0].error):
+        reasons = " ".join(f"{line.name}: {line.note}" for line in table)
+        raise InvalidParameter(f"no way of release can answer this workload. {reasons}")
+    return Choice(table[0].mechanism, _why(table, rows), table)
+
+
+def _line(
+    one: Candidate, workload: Workload, guarantee: Guarantee, n: int, adjacency: Adjacency, units: int
+) -> Line:
+    try:
+        known = {"n": n} if one.takes_n else {}
+        mechanism = one.build(workload, guarantee, adjacency=adjacency, rows_per_unit=units, **known)
+        error = float(mechanism.predicted_error(n))
+    except InvalidParameter as refused:
+        return Line(one.name, math.inf, str(refused))
+    note = f"{one.about}; at most, by theory" if one.bound else one.about
+    return Line(one.name, error, note, mechanism)
+
+
+def _why(table: Iterable[Line], n: int) -> str:
+    first, *others = table
+    error = _shown(first.error)
+    said = f"The {first.name} has the least predicted error: about {error} rows for an answer ({first.note})."
+    others = [line for line in others if math.isfinite(line.error)]
+    if others:
+        said += f" Next is the {others[0].name} with {_shown(others[0].error)}."
+    if first.error > n / 2:
+        said += f" With {n} rows that tells next to nothing: ask fewer questions, or promise less."
+    return said
+
+
+def _shown(error: float) -> str:
+    return f"{error:.4g}" if math.isfinite(error) else "-"
