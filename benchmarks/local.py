@@ -7,7 +7,7 @@ import math
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -82,11 +82,10 @@ def run(
     if peers is not None:
         peers = replace(peers, worker=WORKER, timeout=600.0)
         about |= {f"{name} (peers)": found for name, found in peers.versions().items()}
-        for epsilon in EPSILONS:
-            for task, names in TASKS.items():
-                for name in names:
-                    rows.append(compared(peers, task, epsilon, name, repeats))
-                    say(f"   {rows[-1]}")
+        for name in METHOD:
+            for row in compared(peers, name, repeats):
+                rows.append(row)
+                say(f"   {row}")
     large = [scaled(task, 100 if quick else 1000, 10**5 if quick else 10**6) for task in (*TASKS, "best")]
     for one in large:
         say(f"   {one}")
@@ -104,7 +103,24 @@ def counts() -> Any:
     return found
 
 
-def compared(peers: Peers, task: str, epsilon: float, peer: str, repeats: int) -> Measured:
+def compared(peers: Peers, peer: str, repeats: int) -> Iterator[Measured]:
+    """Every randomizer that a peer has, at every epsilon."""
+    cases = [
+        {"mechanism": task, "epsilon": e} for e in EPSILONS for task, names in TASKS.items() if peer in names
+    ]
+    question = {
+        "peer": peer,
+        "task": "collect",
+        "counts": counts().tolist(),
+        "repeats": repeats,
+        "cases": cases,
+    }
+    for case, reply in zip(cases, peers._send(question, peers.timeout)["answers"], strict=True):
+        yield measured(str(case["mechanism"]), float(str(case["epsilon"])), peer, reply)
+
+
+def measured(task: str, epsilon: float, peer: str, reply: dict[str, list[float]]) -> Measured:
+    """Ours, beside a peer's reply."""
     people = counts()
     values, truth = np.repeat(np.arange(ANSWERS), people), people / people.sum()
     mechanism = getattr(local, task)(epsilon=epsilon, k=ANSWERS)
@@ -117,8 +133,6 @@ def compared(peers: Peers, task: str, epsilon: float, peer: str, repeats: int) -
         seconds.append(time.process_time() - start)
         errors.append(float(np.mean((shares - truth) ** 2)))
         near.append(float(np.mean((found.consistent() - truth) ** 2)))
-    question = {"peer": peer, "task": task, "epsilon": epsilon, "counts": people.tolist(), "repeats": repeats}
-    reply = peers._send(question, peers.timeout)
     theirs = np.array(reply["errors"])
     return Measured(
         task,
