@@ -172,6 +172,8 @@ Written by `python -m experiments local_model`; {REPEATS} collections for each l
 {__doc__.split(chr(10), 2)[2]}
 ![risk in the local model](local_model.png)
 
+Dashed in the last picture: the rates, whose constants are not known.
+
 ## Shares: the number of answers varies (epsilon {EPSILON:g}, {PEOPLE} people)
 
 {pages[0]}

@@ -226,9 +226,7 @@ def test_mean_of_everybody() -> None:
 def test_heavy_hitters() -> None:
     rng = np.random.default_rng(1)
     common = np.array([7, 923_456, 99_999, 2**19 + 5])
-    people = np.concatenate(
-        [np.repeat(common, [6_000, 5_000, 4_000, 3_000]), rng.integers(0, 2**20, 2_000)]
-    )
+    people = np.concatenate([np.repeat(common, [6_000, 5_000, 4_000, 3_000]), rng.integers(0, 2**20, 2_000)])
     with bits("heavy"):
         found = dp.local.heavy_hitters(people, dp.PureDP(5.0), bits=20)
     share = dict(zip(common.tolist(), (0.3, 0.25, 0.2, 0.15), strict=True))
