@@ -138,6 +138,8 @@ def test_tampered_parameters_and_bad_values_are_refused(page: Any, tmp_path: Pat
             worse += [{**public, "other": "0"}, {**public, "other": "-1"}]
         if "block_size" in public:
             worse += [{**public, "k": 1000}, {**public, "block_size": 6}]
+        if "prime" in public:
+            worse += [{**public, "prime": wrong} for wrong in (2**53 - 1, 6.5, -7)]
         if "d" in public:
             worse += [{**public, "d": wrong} for wrong in (0, 2.5, public["k"])]
         if survey.kind.tag == "randomized_response":

@@ -71,7 +71,9 @@ def test_tampered_parameters_are_refused(name: str) -> None:
 def test_a_threshold_may_be_more_private_by_a_little() -> None:
     public = json.loads(SURVEYS["five"].to_json())
     nearby = json.dumps({**public, "fits": str(int(public["fits"]) - 5)})
-    assert Parameters.from_json(nearby).constants["fits"] == int(public["fits"]) - 5
+    found = Parameters.from_json(nearby)
+    assert found.constants["fits"] == int(public["fits"]) - 5
+    assert json.loads(found.to_json()) == json.loads(nearby)
 
 
 BAD = [

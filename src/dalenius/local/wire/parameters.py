@@ -120,7 +120,7 @@ class Parameters:
     def record(self) -> dict[str, JSON]:
         """The message without its heading."""
         numbers = self.kind.numbers(self.mechanism)
-        coins = {name: str(count) for name, count in self.kind.thresholds(self.mechanism).items()}
+        coins = {name: str(self.constants[name]) for name in self.kind.thresholds(self.mechanism)}
         bounds = {}
         if self.is_for_numbers:
             low, high = self.mechanism.bounds
