@@ -3,7 +3,7 @@
 // All chances are whole numbers out of 2^64, and all random decisions are comparisons of whole numbers.
 // The format is described in docs/local-wire-format.md of dalenius.
 const daleniusLocal = (() => {
-  const WORDS = 1n << 64n, GRID = 2 ** 32, MOST = 2 ** 27; // products of two numbers below MOST are exact, or nearly
+  const WORDS = 1n << 64n, GRID = 2 ** 32, MOST = 2 ** 27; // no quotient is rounded up to a whole number
   const word = () => crypto.getRandomValues(new BigUint64Array(1))[0];
   const coin = (threshold) => word() < BigInt(threshold);
   const below = (m) => {
