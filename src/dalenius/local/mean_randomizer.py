@@ -198,4 +198,4 @@ def rounded(units: Reals, steps: int) -> Ints:
     place = (units + 1) / 2 * steps
     whole = np.floor(place)
     up = np.asarray(bernoulli(place - whole))
-    return whole.astype(np.int64) + up
+    return np.asarray(whole.astype(np.int64) + up)
