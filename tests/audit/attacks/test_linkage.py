@@ -65,7 +65,7 @@ def test_sparse_matrices_are_the_same(film: tuple[Array, ...]) -> None:
 
 
 def test_the_printed_scores_find_nobody(film: tuple[Array, ...]) -> None:
-    """Largest weighted distance (Avella Medina 2025), and exponents without a minus (Narayanan and Shmatikov 2008)."""
+    """The largest weighted distance (Avella Medina 2025), and exponents that lack their minus sign."""
     table, _, some, _, truth = film
     raters = (table > 0).sum(axis=0)
     for similarity in (lambda gap: gap, lambda gap: np.exp(gap / 1.5)):

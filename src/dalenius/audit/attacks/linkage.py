@@ -126,8 +126,8 @@ def linkage(
     rare film says more than a famous one. The record with the best score is the match if its lead over the second
     exceeds `threshold` standard deviations of all scores.
 
-    The printed formulas are not to be used as they are: in the paper the exponents lack their minus signs, in lecture
-    notes the best score is the largest sum of *distances*, and an item that one person rated has weight 1/log 1.
+    Not to be used as printed: in lecture slides (Avella Medina 2025) the match is the record with the largest sum of
+    *distances*, and an item that one person rated has the weight 1/log 1.
 
     Parameters
     ----------

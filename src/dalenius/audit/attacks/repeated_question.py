@@ -95,8 +95,8 @@ def repeated_question(release: Callable[[], Any], times: int = 1000) -> Repeated
     Examples
     --------
     >>> import dalenius as dp
-    >>> count = dp.mechanisms.Geometric(sensitivity=1, scale=10.0)
-    >>> fresh = dp.audit.attacks.repeated_question(lambda: count.release(41), times=40_000)
+    >>> count = dp.mechanisms.Geometric(sensitivity=1, scale=2.0)
+    >>> fresh = dp.audit.attacks.repeated_question(lambda: count.release(41), times=4000)
     >>> round(float(fresh.average[0])), fresh.distinct > 1
     (41, True)
     """
