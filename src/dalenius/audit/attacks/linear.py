@@ -28,7 +28,7 @@ def linear_reconstruction(
     faster (5 000 bits from 20 000 sums in seconds).
 
     With O(n) random subsets and errors of o(sqrt(n)) all but o(n) of the bits are found, whatever they are: no
-    release may answer so many questions so well (Dinur and Nissim 2003, Theorem 3).
+    release may answer so many questions so well (Dinur and Nissim 2003).
 
     Parameters
     ----------
