@@ -17,7 +17,8 @@ from typing import Any, NoReturn
 
 import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, milp
-from scipy.sparse import csr_matrix
+from scipy.sparse import block_array, csr_matrix
+from scipy.sparse.csgraph import connected_components
 
 from dalenius.audit.attacks.published_table import PublishedTable
 from dalenius.core.arrays import Array, Ints, Reals
@@ -78,32 +79,36 @@ class JointCounts:
         end = time.monotonic() + seconds
         self._propagate()
         free = np.flatnonzero(self.low < self.high)
-        part = self.groups[:, free]
-        used = np.diff(part.indptr) > 0
         fixed = self.low.copy()
         fixed[free] = 0.0
         shift = self.groups @ fixed
-        part, least, most = part[used], (self.least - shift)[used], (self.most - shift)[used]
-        below, above = np.full(len(free), np.inf), np.full(len(free), -np.inf)
-        for k, cell in enumerate(free):
+        least, most = self.least - shift, self.most - shift
+        for lines, places in _components(self.groups[:, free]):
+            cells = free[places]
+            if not self._settle(cells, self.groups[lines][:, cells], least[lines], most[lines], end):
+                self.settled = False
+
+    def _settle(self, cells: Ints, part: csr_matrix, least: Reals, most: Reals, end: float) -> bool:
+        """Tighten combinations that share groups with each other and with no other; False where time ran out."""
+        below, above, settled = np.full(len(cells), np.inf), np.full(len(cells), -np.inf), True
+        for k, cell in enumerate(cells):
             for sign in (1.0, -1.0) if self.high[cell] < math.inf else (1.0,):
                 if (below[k] <= self.low[cell]) if sign > 0 else (above[k] >= self.high[cell]):
                     continue
                 if time.monotonic() > end:
-                    self.settled = False
-                    return
-                cost = np.zeros(len(free))
+                    return False
+                cost = np.zeros(len(cells))
                 cost[k] = sign
-                bounds = Bounds(self.low[free], self.high[free])
-                bound, found = _solved(cost, bounds, part, least, most)
+                bound, found = _solved(cost, Bounds(self.low[cells], self.high[cells]), part, least, most)
                 if sign > 0:
                     self.low[cell] = max(self.low[cell], bound)
                 else:
                     self.high[cell] = min(self.high[cell], -bound)
                 if found is None:
-                    self.settled = False
+                    settled = False
                 else:
                     below, above = np.minimum(below, found), np.maximum(above, found)
+        return settled
 
     def rows(self) -> tuple[float, float]:
         """The least and the most rows that there can be."""
@@ -158,10 +163,9 @@ def _groups(
         for key, (low, high) in bounds.items():
             kept = tuple(place for place, value in zip(places, key, strict=True) if value is not None)
             if kept not in members:
-                shape = [sizes[place] for place in kept]
-                group = (
-                    np.ravel_multi_index(grid[list(kept)], shape) if kept else np.zeros(grid.shape[1], int)
-                )
+                group = np.zeros(grid.shape[1], dtype=np.int64)
+                for place in kept:
+                    group = group * sizes[place] + grid[place]
                 order = np.argsort(group, kind="stable")
                 members[kept] = np.split(order, np.flatnonzero(np.diff(group[order])) + 1)
             own = 0
@@ -174,6 +178,19 @@ def _groups(
     inside = np.concatenate(lines)
     groups = csr_matrix((np.ones(len(inside)), inside, starts), shape=(len(lines), grid.shape[1]))
     return groups, np.array(least), np.array(most)
+
+
+def _components(part: csr_matrix) -> list[tuple[Ints, Ints]]:
+    """Lines and columns that hang together, the smallest parts first."""
+    m, n = part.shape
+    if n == 0:
+        return []
+    both: Any = [[None, part], [part.T, None]]
+    count, label = connected_components(block_array(both), directed=False)
+    order = np.argsort(label, kind="stable")
+    parts = np.split(order, np.cumsum(np.bincount(label, minlength=count))[:-1])
+    found = [(nodes[nodes < m], nodes[nodes >= m] - m) for nodes in parts]
+    return sorted((pair for pair in found if len(pair[1])), key=lambda pair: len(pair[1]))
 
 
 def _solved(
