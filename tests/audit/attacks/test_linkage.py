@@ -116,5 +116,9 @@ def test_odd_input() -> None:
         linkage(np.ones((3, 4)), np.ones((1, 5)))
     with pytest.raises(InvalidParameter, match="two records"):
         linkage(np.ones((1, 4)), np.ones((1, 4)))
+    with pytest.raises(InvalidParameter, match="finite"):
+        linkage(np.full((2, 4), np.nan), np.ones((1, 4)))
+    with pytest.raises(InvalidParameter, match="days"):
+        linkage(np.ones((2, 4)), np.ones((1, 4)), days=(np.ones((2, 4)), np.ones((1, 5))))
     with pytest.raises(InvalidParameter, match="truth"):
         _ = linkage(np.ones((2, 4)), np.ones((1, 4))).success

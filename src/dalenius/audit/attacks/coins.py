@@ -62,7 +62,7 @@ def chance_by_coins(loss: Loss, coins: int, made: int, right: int) -> float:
     k = np.unique(np.geomspace(1, right, 40).astype(np.int64)).astype(np.float64)
     best = 1.0
     for epsilon, delta in _profile(loss):
-        binomial = _tail(made, float(expit(epsilon)) * (1 + 1e-15), right - k + 1)
+        binomial = _tail(made, min(1.0, float(expit(epsilon)) * (1 + 1e-15)), right - k + 1)
         best = min(best, float(np.min(binomial + coins * delta * float(expit(-epsilon)) / k)))
     return best
 

@@ -101,8 +101,9 @@ def repeated_question(release: Callable[[], Any], times: int = 1000) -> Repeated
     (41, True)
     """
     times = checks.count("times", times, 2)
+    given = [release() for _ in range(times)]
     try:
-        answers = np.array([np.ravel(np.asarray(release(), dtype=np.float64)) for _ in range(times)])
+        answers = np.array([np.ravel(np.asarray(answer, dtype=np.float64)) for answer in given])
     except (TypeError, ValueError):
         answers = np.empty((0, 0))
     if answers.size == 0 or not np.isfinite(answers).all():
