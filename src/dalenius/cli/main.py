@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import typer
 
-from dalenius.cli import demo, ledger, show, tables
+from dalenius.cli import demo, infer, ledger, show, tables
 from dalenius.cli.commands import AS_JSON, EXIT_CODES, UNEXPECTED, command
 from dalenius.cli.loss_expressions import Expression, evaluate, free_names, known, parse, read_loss
 from dalenius.cli.problems import GrammarError, quoted, single_number
@@ -45,6 +45,7 @@ app = typer.Typer(
 )
 app.add_typer(ledger.app, name="ledger")
 tables.add_to(app)
+infer.add_to(app)
 demo.add_to(app)
 
 EXPRESSION = typer.Argument(metavar="EXPR", help="A loss; `dalenius --help` shows how to write one.")

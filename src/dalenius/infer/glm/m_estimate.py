@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 from dalenius.calculus.guarantees import Guarantee
 from dalenius.core import checks
@@ -124,6 +124,14 @@ class MEstimate(GeneralizedLinearModel):
     @property
     def response_bounds(self) -> tuple[float, float] | None:
         return self.y_bounds
+
+    def informed(self, bounds: Sequence[tuple[float, float]], y_bounds: tuple[float, float]) -> Self:
+        told = super().informed(bounds, y_bounds)
+        return replace(told, y_bounds=y_bounds) if self.y_bounds is None else told
+
+    @property
+    def response_levels(self) -> Sequence[Any] | None:
+        return self.outcomes
 
     def typical_curvature(self, score: Score, center: float) -> float:
         return 0.4 * score.sharpest
