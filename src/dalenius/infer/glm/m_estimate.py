@@ -198,13 +198,13 @@ def m_estimate(
         Typical values and deviations of the columns, if public: one number for all, or one for each.
     bounds
         (lowest, highest) of each column, as guides to find its centre and scale.
-    reach
-        How far from the centre rows weigh in full, in multiples of the usual distance; the longest up to 3 that the
-        number of rows and the promise can pay for, if left out.
     y_center, y_scale
         A typical value and deviation of the response, if public.
     y_bounds
         (lowest, highest) of the response, as a guide to find them.
+    reach
+        How far from the centre rows weigh in full, in multiples of the usual distance; the longest up to 3 that the
+        number of rows and the promise can pay for, if left out.
 
     Returns
     -------
