@@ -167,7 +167,8 @@ def test_files_and_words(people: pd.DataFrame, tmp_path: Path) -> None:
     for text in (made.summary(), str(made), made._repr_html_()):
         assert "carries no promise" in text
     assert "50 rows" in repr(made)
-    assert 0 < made.error < 1
+    assert {("age",), ("pay",), ("town",)} <= set(made.error)
+    assert all(0 < error < 1 for error in made.error.values())
     assert len(made.plot("town", "pay").axes) == 2
     with pytest.raises(InvalidParameter, match="no column"):
         made.marginal("colour")
