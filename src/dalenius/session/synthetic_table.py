@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from dalenius.calculus.loss import Loss
 from dalenius.core import checks
-from dalenius.core.arrays import Ints
+from dalenius.core.arrays import Ints, Reals
 from dalenius.core.checks import path as checked_path
 from dalenius.errors import InvalidParameter
 from dalenius.queries.marginals.marginals_release import MarginalsRelease

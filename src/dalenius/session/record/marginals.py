@@ -40,8 +40,8 @@ def check_cells(mechanism: AdaptiveMarginals) -> None:
     cells = sum(math.prod(shape[v] for v in scope) for scope in mechanism.candidates)
     if cells > MOST_CELLS:
         raise InvalidParameter(
-            f"the marginals of these columns have {cells} cells in all, and a ledger keeps up to {MOST_CELLS}; use fewer "
-            "bins, marginals of fewer columns, or a list of those that matter."
+            f"the marginals of these columns have {cells} cells in all, and a ledger keeps up to {MOST_CELLS}; use "
+            "fewer bins, marginals of fewer columns, or a list of those that matter."
         )
 
 
