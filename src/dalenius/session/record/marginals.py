@@ -109,7 +109,7 @@ def _read_noise(record: Mapping[str, JSON]) -> DiscreteGaussian | Geometric:
     sensitivity, adjacency = float(record["sensitivity"]), read_adjacency(record["adjacency"])
     if record["kind"] == "discrete_gaussian":
         sigma, places = float(record["sigma"]), record["coordinates"]
-        return DiscreteGaussian(sensitivity, sigma, coordinates=places, adjacency=adjacency)
+        return DiscreteGaussian(sensitivity=sensitivity, sigma=sigma, coordinates=places, adjacency=adjacency)
     if record["kind"] == "geometric":
-        return Geometric(int(sensitivity), float(record["scale"]), adjacency=adjacency)
+        return Geometric(sensitivity=int(sensitivity), scale=float(record["scale"]), adjacency=adjacency)
     raise unknown("noise", record["kind"], LedgerError)
