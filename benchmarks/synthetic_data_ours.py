@@ -19,7 +19,7 @@ from benchmarks.synthetic_data_measures import Share, of_marginals, shares
 
 def ours(question: dict[str, Any], train: Codes, sizes: dict[str, int]) -> Codes:
     domain = dp.queries.Domain(sizes)
-    workload = dp.queries.Workload.marginals(domain, 2) + dp.queries.Workload.marginals(domain, 3)
+    workload = dp.queries.Workload.marginals(domain, 2)  # what the peers' AIM is fitted to, too
     promise = dp.ApproxDP(question["epsilon"], question["delta"])
     return dp.queries.AdaptiveMarginals(workload, promise).release(train).codes(len(train))
 
