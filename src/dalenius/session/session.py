@@ -606,7 +606,7 @@ class Session:
         wanted = None if rows is None else count("rows", rows, 1)
         cost = self._cost(asked.loss, budget)
         reply = self.account.ask(asked.question, cost, lambda: asked.compute(self.source))
-        coded, released = answers.read_synthesis(reply.answer)
+        coded, released = asked.restored(reply.answer)
         return SyntheticTable(coded, released, asked.loss, wanted, repr(budget), reply.is_free, reply.time)
 
     def _asked(self, estimator: Any, features: Any, target: Any, table: Table | None) -> Inference | Testing:

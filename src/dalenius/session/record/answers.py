@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -16,10 +16,6 @@ from dalenius.tables.facts.forms import key_records, read_keys
 from dalenius.tables.facts.keys import Key
 from dalenius.tables.release.record import answer_record, read_answer
 from dalenius.tables.release.released import Released
-
-if TYPE_CHECKING:
-    from dalenius.queries.marginals.release import MarginalsRelease
-    from dalenius.session.coded_columns import CodedColumn
 
 FORMAT, VERSION = "dalenius answer", 2
 
@@ -51,9 +47,9 @@ def to_inference(result: Result) -> str:
     return _written("infer", {"result": result.to_json()})
 
 
-def to_synthesis(columns: Sequence[Mapping[str, JSON]], released: MarginalsRelease) -> str:
-    """The columns as they were coded in the end, and what was measured and fitted: a saved release."""
-    return _written("synthesize", {"columns": list(columns), "release": released.to_json()})
+def to_synthesis(columns: Sequence[Mapping[str, JSON]], released: Mapping[str, JSON]) -> str:
+    """The columns as they were coded in the end, and the marginals that were measured."""
+    return _written("synthesize", {"columns": list(columns), "marginals": released})
 
 
 def to_feed(counter: Mapping[str, JSON]) -> str:
@@ -104,17 +100,10 @@ def read_inference(text: str) -> Result:
     return Result.from_json(_opened(text, "infer")["result"])
 
 
-def read_synthesis(text: str) -> tuple[list[CodedColumn], MarginalsRelease]:
-    """How columns were coded, and what was measured and fitted."""
-    from dalenius.queries.marginals.release import MarginalsRelease
-    from dalenius.session.coded_columns import read_coded
-
+def read_synthesis(text: str) -> tuple[list[JSON], JSON]:
+    """The records of the columns, as they were coded in the end, and of what was measured."""
     content = _opened(text, "synthesize")
-    try:
-        columns = [read_coded(record) for record in content["columns"]]
-    except (KeyError, TypeError, ValueError):
-        raise LedgerDamaged("an answer of the ledger is not written as we write them.") from None
-    return columns, MarginalsRelease.from_json(content["release"])
+    return content["columns"], content["marginals"]
 
 
 def read_feed(text: str) -> dict[str, JSON]:
