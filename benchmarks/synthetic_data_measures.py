@@ -7,7 +7,7 @@ table by `shares(codes, sizes)`, or whatever a release says.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from functools import lru_cache
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -24,7 +24,7 @@ RANGES = 200
 def shares(codes: Codes, sizes: Sequence[int]) -> Share:
     """The marginal distributions of a table of codes."""
 
-    @lru_cache(maxsize=None)
+    @cache
     def share(columns: tuple[int, ...]) -> NDArray[np.float64]:
         shape = [sizes[c] for c in columns]
         flat = np.ravel_multi_index([codes[:, c] for c in columns], shape)
@@ -68,12 +68,14 @@ def _ends(draw: np.random.Generator, size: int) -> NDArray[np.int64]:
 def accuracy(codes: Codes, test: Codes, names: Sequence[str]) -> float:
     """Of gradient boosting on the test part, trained on this table; a table with one class predicts that."""
     from sklearn.ensemble import HistGradientBoostingClassifier
+    from threadpoolctl import threadpool_limits
 
     label = list(names).index(LABEL)
     x, y = np.delete(codes, label, axis=1), codes[:, label]
     if len(set(y.tolist())) < 2:
         return float(np.mean(test[:, label] == y[0]))
-    model = HistGradientBoostingClassifier(random_state=0).fit(x, y)
+    with threadpool_limits(1):  # several threads wait for each other on a machine that others use
+        model = HistGradientBoostingClassifier(random_state=0).fit(x, y)
     return float(model.score(np.delete(test, label, axis=1), test[:, label]))
 
 

@@ -5,6 +5,7 @@ from dalenius import audit as audit
 from dalenius import errors as errors
 from dalenius import infer as infer
 from dalenius import learn as learn
+from dalenius import local as local
 from dalenius import losses as losses
 from dalenius import mechanisms as mechanisms
 from dalenius import queries as queries
@@ -21,6 +22,7 @@ from dalenius.calculus.loss import Loss as Loss
 from dalenius.core.adjacency import ADD_REMOVE as ADD_REMOVE
 from dalenius.core.adjacency import REPLACE_ONE as REPLACE_ONE
 from dalenius.core.adjacency import Adjacency as Adjacency
+from dalenius.local import Local as Local
 from dalenius.session.accuracy import within as within
 from dalenius.session.ledger import Ledger as Ledger
 from dalenius.session.session import Session as Session

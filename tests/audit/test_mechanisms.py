@@ -82,6 +82,9 @@ LISTED = [
     Listed("Histogram", {"sigma": 1.0, **REPLACE}, 0.6, 1e-3),
     # The claim of a stability histogram adds two losses of which a pair of neighbours meets one.
     Listed("StabilityHistogram", {"scale": 1.0, "threshold": 5}, 0.6, 0.02, 8000),
+    Listed("MatrixCounter", {"horizon": 4, "sigma": 1.0}, 0.5, 1e-3, 40_000),
+    Listed("MatrixCounter", {"horizon": 3, "sigma": 1.0, **REPLACE}, 0.3, 1e-3, 40_000),
+    Listed("TreeCounter", {"horizon": 4, "scale": 2.0, "branches": 2}, 0.6, 0.0, 40_000),
     Listed("Exponential", ONE, 0.7),
     Listed("Exponential", {**ONE, "monotone": True}, 0.7),
     Listed("IntervalExponential", {**ONE, "bounds": (0, 10)}, 0.7),
@@ -115,6 +118,7 @@ PLANTED: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "IntervalExponential": ({**ONE, **BOUNDS}, {"epsilon": 2.0}),
     "KNorm": ({"sensitivity": 1, "scale": 2.0}, {"scale": 1.0}),
     "Laplace": ({"sensitivity": 1, "scale": 2.0}, {"scale": 1.0}),
+    "MatrixCounter": ({"horizon": 3, "sigma": 2.0}, {"sigma": 1.0}),
     "PermuteAndFlip": (ONE, {"epsilon": 2.0}),
     "Quantile": ({**BOUNDS, "epsilon": 1.0}, {"epsilon": 2.0}),
     # A quarter of the noise: see above.
@@ -124,6 +128,7 @@ PLANTED: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "SparseVector": ({**ONE, "count": 2}, {"epsilon": 2.0}),
     "StabilityHistogram": ({"scale": 2.0, "threshold": 12}, {"scale": 1.0}),
     "Staircase": ({"sensitivity": 1, "epsilon": 0.5}, {"epsilon": 1.0}),
+    "TreeCounter": ({"horizon": 3, "scale": 4.0}, {"scale": 2.0}),
     "Tulap": ({"sensitivity": 1, "epsilon": 0.5}, {"epsilon": 1.0}),
 }
 """What is claimed, and what is done instead: half the noise."""

@@ -15,6 +15,7 @@ from dalenius.mechanisms.histogram import Histogram as Histogram
 from dalenius.mechanisms.interval_exponential import IntervalExponential as IntervalExponential
 from dalenius.mechanisms.k_norm import KNorm as KNorm
 from dalenius.mechanisms.laplace import Laplace as Laplace
+from dalenius.mechanisms.matrix_counter import MatrixCounter as MatrixCounter
 from dalenius.mechanisms.mechanism import Mechanism as Mechanism
 from dalenius.mechanisms.mechanism import Neighbours as Neighbours
 from dalenius.mechanisms.permute_and_flip import PermuteAndFlip as PermuteAndFlip
@@ -26,6 +27,7 @@ from dalenius.mechanisms.report_noisy_max import ReportNoisyMax as ReportNoisyMa
 from dalenius.mechanisms.sparse_vector import SparseVector as SparseVector
 from dalenius.mechanisms.stability_histogram import StabilityHistogram as StabilityHistogram
 from dalenius.mechanisms.staircase import Staircase as Staircase
+from dalenius.mechanisms.tree_counter import TreeCounter as TreeCounter
 from dalenius.mechanisms.tulap import Tulap as Tulap
 
 __all__ = exported(globals())

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -16,14 +16,14 @@ from dalenius.calculus.guarantees import Guarantee, PureDP
 from dalenius.calculus.loss import Loss
 from dalenius.core import checks
 from dalenius.core.adjacency import REPLACE_ONE, Adjacency
-from dalenius.core.arrays import Ints, Reals
+from dalenius.core.arrays import Reals
 from dalenius.core.bisection import last_true
 from dalenius.errors import CannotMeet, InvalidParameter
-from dalenius.mechanisms._support.exact_arrays import whole_numbers
+from dalenius.mechanisms._support.answers import as_answers
+from dalenius.mechanisms._support.exact_coin import exp_minus
 from dalenius.mechanisms._support.neighbouring_vectors import at_the_end
 from dalenius.mechanisms.mechanism import Mechanism, Neighbours
 from dalenius.noise import bernoulli, uniform_integers
-from dalenius.noise.enclosure import exp_bounds
 
 MAX_ANSWERS = 1 << 62
 MAX_ESTIMATED = 1 << 26
@@ -106,15 +106,8 @@ class RandomizedResponse(Mechanism):
 
     @cached_property
     def _chance(self) -> Fraction:
-        """The probability of a lie: x/(1 + x), x = (k-1) exp(-epsilon), exp rounded up but never above 1.
-
-        With more digits than epsilon has zeros after the point, and than exp(-epsilon) has, it is raised by a
-        relative 2^-60 of itself and of its distance from (k-1)/k at most.
-        """
-        epsilon = Fraction(self.epsilon)
-        zeros = max(0, epsilon.denominator.bit_length() - epsilon.numerator.bit_length())
-        precision = 64 + zeros + math.ceil(self.epsilon * 1.5)
-        x = (self.k - 1) * min(Fraction(1), Fraction(exp_bounds(epsilon, precision)[1], 1 << precision))
+        """The probability of a lie: x/(1 + x), x = (k-1) exp(-epsilon), exp rounded up but never above 1."""
+        x = (self.k - 1) * exp_minus(Fraction(self.epsilon))
         return x / (1 + x)
 
     @property
@@ -145,7 +138,7 @@ class RandomizedResponse(Mechanism):
         InvalidParameter
             If the value is not of the kind described.
         """
-        truth = self._answers(value)
+        truth = as_answers(value, self.k)
         other = (truth + np.asarray(uniform_integers(1, self.k, truth.shape))) % self.k
         released = np.where(np.asarray(bernoulli(self._chance, truth.shape)), other, truth)
         return released if truth.ndim else int(released.item())
@@ -170,8 +163,8 @@ class RandomizedResponse(Mechanism):
         InvalidParameter
             If the value is not of the kind described.
         """
-        answers, times = self._answers(value), checks.count("times", times)
-        return self.release(np.broadcast_to(answers, (times, *answers.shape)))
+        truth, times = as_answers(value, self.k), checks.count("times", times)
+        return self.release(np.broadcast_to(truth, (times, *truth.shape)))
 
     def estimate(self, answers: Any) -> Proportions:
         """Unbiased proportions of each true answer among the people asked, from their released answers.
@@ -199,7 +192,7 @@ class RandomizedResponse(Mechanism):
             raise InvalidParameter(
                 f"k is {self.k}; proportions are estimated for up to 2^26 different answers."
             )
-        given = self._answers(answers).ravel()
+        given = as_answers(answers, self.k).ravel()
         if len(given) < 2:
             raise InvalidParameter("answers has 1 entry; a variance needs at least 2.")
         share = np.bincount(given, minlength=self.k) / len(given)
@@ -305,7 +298,7 @@ class RandomizedResponse(Mechanism):
         return cls(epsilon=1 / last_true(enough, 1 / 600, 1e6, relative=1e-12)[0], k=k)
 
     @classmethod
-    def calibrated(cls, guarantee: Guarantee, *, k: int = 2) -> RandomizedResponse:
+    def calibrated(cls, guarantee: Guarantee, *, k: int = 2) -> Self:
         """The fewest lies that keep a guarantee.
 
         Parameters
@@ -348,23 +341,6 @@ class RandomizedResponse(Mechanism):
         """The probability of the truth less that of any one lie: expm1(epsilon)/(e^epsilon + k - 1)."""
         gain = -math.expm1(-self.epsilon) / (1 + (self.k - 1) * math.exp(-self.epsilon))
         return max(gain, 5e-324)
-
-    def _answers(self, value: Any) -> Ints:
-        numbers = whole_numbers(_as_integers(value) if self.k == 2 else value)
-        if not all(0 <= x < self.k for x in (numbers.min(), numbers.max())):
-            raise InvalidParameter(f"value holds an answer that is not one of 0 .. {self.k - 1}.")
-        return numbers.astype(np.int64)
-
-
-def _as_integers(value: Any) -> Any:
-    """Yes and no as 1 and 0."""
-    if isinstance(value, bool | np.bool_):
-        return int(value)
-    if isinstance(value, np.ndarray) and value.dtype == np.bool_ and not isinstance(value, np.ma.MaskedArray):
-        return value.astype(np.int64)
-    if isinstance(value, list | tuple) and all(isinstance(x, bool | np.bool_) for x in value):
-        return [int(x) for x in value]
-    return value
 
 
 def _factor(p: float) -> float:

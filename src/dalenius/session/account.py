@@ -158,6 +158,24 @@ class Account:
             raise EngineFailed(FAILED)
         return Reply(answer, charged, self.record(charged, answer))
 
+    def keep(self, question: str, answer: str) -> str:
+        """The answer on record; if there is none, this one, from now on, at no cost: an earlier charge covers it.
+
+        One transaction looks and writes, so that of several answers only one is ever handed over.
+        """
+        key, checked = digest(_checked_text("the question", question)), _checked_answer(answer)
+        with self.ledger.writing() as rows:
+            known = self._recorded(rows, key)
+            if known is not None:
+                return str(known.content()["answer"])
+            nothing = self.filter.nothing
+            charge = self._append(
+                rows, key, question, nothing, self._balance(rows).plus(self.analyst, nothing)
+            )
+            body = {"charge": charge.seq, "answer": checked, "time": now()}
+            self.ledger.append(rows, "answer", self.seq, key, body)
+        return checked
+
     def charge(self, question: str, cost: Cost | Loss) -> Ticket:
         """Take the cost from the budget; when this returns, the charge is durable and data may be touched.
 

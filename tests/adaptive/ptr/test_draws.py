@@ -34,6 +34,7 @@ from dalenius.errors import AdjacencyMismatch, InvalidParameter
 from dalenius.mechanisms import Gaussian, Laplace
 from tests.adaptive.ptr.laws import geometric_tail, law
 from tests.mechanisms.contract import bits, follows, frequency
+from tests.sample import sampled
 
 NUMBERS = (0.0, 1.0, 1.0, 2.0, 2.0)
 COUNTS = (5, 2)
@@ -85,7 +86,7 @@ def test_draws_follow_the_law(mechanism: Stable, data: Any) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("mechanism", "data"), MECHANISMS, ids=lambda x: type(x).__name__)
+@pytest.mark.parametrize(("mechanism", "data"), sampled(MECHANISMS), ids=lambda x: type(x).__name__)
 def test_another_scale_is_noticed(mechanism: Stable, data: Any) -> None:
     """15 % more or less noise in the test; and in the release, where there is noise."""
     m, trials = released(mechanism), 400_000 if isinstance(mechanism, NoisyMax) else 120_000

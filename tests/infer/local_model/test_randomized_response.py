@@ -8,7 +8,7 @@ from scipy import stats
 
 import dalenius as dp
 from dalenius.errors import InvalidParameter
-from dalenius.infer.local_model.randomized_response import binomial_limits
+from dalenius.intervals.binomial import binomial_limits
 
 
 @pytest.mark.parametrize("epsilon", [0.5, 2.0])

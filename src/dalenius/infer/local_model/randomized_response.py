@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.special import betaincinv
 
 from dalenius.core import checks
 from dalenius.core.arrays import Reals
 from dalenius.errors import InvalidParameter
 from dalenius.infer.result import Result
+from dalenius.intervals.binomial import binomial_limits
 from dalenius.mechanisms.randomized_response import RandomizedResponse
 
 
@@ -82,12 +82,3 @@ def randomized_response(answers: Any, mechanism: RandomizedResponse, *, simultan
             "The privacy loss is that of one person's answer.",
         ),
     )
-
-
-def binomial_limits(successes: Reals, n: int, alpha: float) -> Reals:
-    """The limits of Clopper and Pearson (1934): k x 2."""
-    k = np.asarray(successes, dtype=float)
-    inner_low, inner_high = k > 0, k < n
-    low = np.where(inner_low, betaincinv(np.where(inner_low, k, 1.0), n - k + 1, alpha / 2), 0.0)
-    high = np.where(inner_high, betaincinv(k + 1, np.where(inner_high, n - k, 1.0), 1 - alpha / 2), 1.0)
-    return np.column_stack((low, high))

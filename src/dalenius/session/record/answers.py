@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from dalenius.core.record import JSON, headed, opened
 from dalenius.errors import LedgerDamaged, LedgerError
@@ -12,6 +15,10 @@ from dalenius.tables.facts.forms import key_records, read_keys
 from dalenius.tables.facts.keys import Key
 from dalenius.tables.release.record import answer_record, read_answer
 from dalenius.tables.release.released import Released
+
+if TYPE_CHECKING:
+    from dalenius.queries.marginals.release import MarginalsRelease
+    from dalenius.session.coded_columns import CodedColumn
 
 FORMAT, VERSION = "dalenius answer", 2
 
@@ -41,6 +48,21 @@ def to_fit(released: Mapping[str, JSON]) -> str:
 def to_inference(result: Result) -> str:
     """What was estimated: a saved result."""
     return _written("infer", {"result": result.to_json()})
+
+
+def to_synthesis(columns: Sequence[Mapping[str, JSON]], released: MarginalsRelease) -> str:
+    """The columns as they were coded in the end, and what was measured and fitted: a saved release."""
+    return _written("synthesize", {"columns": list(columns), "release": released.to_json()})
+
+
+def to_feed(counter: Mapping[str, JSON]) -> str:
+    """The counter of a feed, with its settings."""
+    return _written("continual", {"counter": counter})
+
+
+def to_periods(measured: Iterable[Any]) -> str:
+    """What was measured in further periods of a feed: whole numbers."""
+    return _written("continual periods", {"measured": [one.tolist() for one in measured]})
 
 
 def read_release(text: str, query: Query) -> tuple[Query, Released]:
@@ -74,6 +96,30 @@ def read_fit(text: str) -> dict[str, JSON]:
 def read_inference(text: str) -> Result:
     """What was estimated."""
     return Result.from_json(_opened(text, "infer")["result"])
+
+
+def read_synthesis(text: str) -> tuple[list[CodedColumn], MarginalsRelease]:
+    """How columns were coded, and what was measured and fitted."""
+    from dalenius.queries.marginals.release import MarginalsRelease
+    from dalenius.session.coded_columns import read_coded
+
+    content = _opened(text, "synthesize")
+    try:
+        columns = [read_coded(record) for record in content["columns"]]
+    except (KeyError, TypeError, ValueError):
+        raise LedgerDamaged("an answer of the ledger is not written as we write them.") from None
+    return columns, MarginalsRelease.from_json(content["release"])
+
+
+def read_feed(text: str) -> dict[str, JSON]:
+    """The counter of a feed, with its settings."""
+    counter: dict[str, JSON] = _opened(text, "continual")["counter"]
+    return counter
+
+
+def read_periods(text: str) -> list[Any]:
+    """What was measured in further periods of a feed, as arrays."""
+    return [np.array(one, dtype=np.int64) for one in _opened(text, "continual periods")["measured"]]
 
 
 def _written(kind: str, content: Mapping[str, JSON]) -> str:

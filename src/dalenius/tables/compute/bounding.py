@@ -11,6 +11,9 @@ its public key), and the value or bin of every argument. Each row gets a rank am
 `mix` is a fixed public function of integers (below), which stands in for a random order: without it the least
 values would be kept and every sum pulled down.
 
+`in_order` takes the groups in the order of their keys instead, and rows by group first: the first of a unit are kept.
+Where groups are days, what is kept of one day does not depend on later ones.
+
 WHY IT IS PRIVATE. Which rows of a unit are kept depends on the multiset of rows of that unit alone. Ranks are
 taken within the unit; the order is by the contents of rows, never by where or when they are stored; and rows
 that still tie are equal in everything the measures look at, so it does not matter which of them is kept. Write
@@ -62,6 +65,7 @@ def bounded(
     mixed: Sequence[str],
     group: Sequence[str],
     values: Sequence[str],
+    in_order: bool = False,
 ) -> Any:
     """The rows that are kept.
 
@@ -70,12 +74,13 @@ def bounded(
     missing. Together with the group they are all that measures look at.
     """
     if group and max_groups < max_rows:
-        rows = rows.mutate(__g=mix(_mixable(rows, [SEED, *mixed])))
+        rows = rows.mutate(__g=integer(0) if in_order else mix(_mixable(rows, [SEED, *mixed])))
         order = ibis.window(group_by=UNIT, order_by=[rows["__g"], *_ordered(rows, group)])
         rows = rows.mutate(__rank=ibis.dense_rank().over(order))
         rows = rows.filter(rows["__rank"] < max_groups).drop("__rank", "__g")
     rows = rows.mutate(__h=mix(_mixable(rows, [SEED, *mixed, *values])))
-    order = ibis.window(group_by=UNIT, order_by=[rows["__h"], *_ordered(rows, [*group, *values])])
+    first = _ordered(rows, group) if in_order else []
+    order = ibis.window(group_by=UNIT, order_by=[*first, rows["__h"], *_ordered(rows, [*group, *values])])
     rows = rows.mutate(__rank=ibis.row_number().over(order))
     return rows.filter(rows["__rank"] < max_rows).drop("__rank", "__h")
 

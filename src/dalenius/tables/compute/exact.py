@@ -127,9 +127,12 @@ def check(query: Query, unit: Unit) -> None:
         )
 
 
-def evaluate(source: Source, query: Query, unit: Unit) -> ExactTable:
-    """Exact integers for every measure and group. The result is private: it must go through a mechanism."""
-    return sealed(prepared(source, query, unit).run)
+def evaluate(source: Source, query: Query, unit: Unit, in_order: bool = False) -> ExactTable:
+    """Exact integers for every measure and group. The result is private: it must go through a mechanism.
+
+    in_order: of each unit, the rows of the first groups are kept (`bounding`).
+    """
+    return sealed(prepared(source, query, unit, in_order).run)
 
 
 def rows(source: Source, query: Query, unit: Unit) -> NDArray[np.float64]:
@@ -145,19 +148,19 @@ def blocks(source: Source, query: Query, unit: Unit, size: int = BLOCK) -> Itera
     return prepared(source, query, unit).blocks(size)
 
 
-def prepared(source: Source, query: Query, unit: Unit) -> Evaluation:
+def prepared(source: Source, query: Query, unit: Unit, in_order: bool = False) -> Evaluation:
     """What can be refused is refused here; it depends on the question alone. `run` may be called again and again."""
     check(query, unit)
     if tuple(f.name for f in query.table.fields) != tuple(f.name for f in source.fields):
         raise InvalidParameter(
             "the question was built for another table than this source; use source.table(...)."
         )
-    return Evaluation(source, query, unit)
+    return Evaluation(source, query, unit, in_order)
 
 
 class Evaluation:
-    def __init__(self, source: Source, query: Query, unit: Unit) -> None:
-        self.source, self.query, self.unit = source, query, unit
+    def __init__(self, source: Source, query: Query, unit: Unit, in_order: bool = False) -> None:
+        self.source, self.query, self.unit, self.in_order = source, query, unit, in_order
         self.engine = source.engine
         wanted = dict.fromkeys(query.measures)
         if isinstance(query.keys, Discover):
@@ -316,8 +319,10 @@ class Evaluation:
         if all(measure.once for measure in self.measures):
             # Only who is where matters: one row for each group a unit is in, and all of max_groups groups can be kept.
             rows = rows.distinct()
-            return bounded(rows, self.unit.max_groups, self.unit.max_groups, self.mixed, self.ordered, [])
-        return bounded(rows, self.unit.max_rows, self.unit.max_groups, self.mixed, self.ordered, content)
+            most, content = self.unit.max_groups, list[str]()
+        else:
+            most = self.unit.max_rows
+        return bounded(rows, most, self.unit.max_groups, self.mixed, self.ordered, content, self.in_order)
 
     # Sums
 
