@@ -14,7 +14,7 @@ from dalenius.calculus.loss import Loss
 from dalenius.core import checks
 from dalenius.core.adjacency import ADD_REMOVE, Adjacency
 from dalenius.core.adjacency import adjacency as checked_adjacency
-from dalenius.mechanisms import DiscreteGaussian, Gaussian, Geometric, Laplace, SparseVector
+from dalenius.mechanisms import DiscreteGaussian, Gaussian, Geometric, Laplace, Mechanism, SparseVector
 from dalenius.queries.domain import Domain
 from dalenius.queries.online.counts import checked_domain, counts
 from dalenius.queries.online.curator import Curator
@@ -26,6 +26,7 @@ from dalenius.queries.online.split import (
     count_shares,
     fitted,
     number_noise,
+    total_loss,
 )
 
 NUMBER_SHARES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.35)
@@ -51,10 +52,9 @@ class _Parts:
     measure: Laplace | Gaussian
     counter: Geometric | DiscreteGaussian | None
 
-    @property
-    def loss(self) -> Loss:
-        loss = self.comparer.loss + self.measure.loss * self.comparer.count
-        return loss if self.counter is None else loss + self.counter.loss
+    def losses(self) -> list[tuple[Mechanism, int]]:
+        each: list[tuple[Mechanism, int]] = [(self.comparer, 1), (self.measure, self.comparer.count)]
+        return each if self.counter is None else [*each, (self.counter, 1)]
 
 
 @dataclass(frozen=True)
@@ -142,8 +142,7 @@ class PrivateMultiplicativeWeights:
         if self.threshold is not None:
             set_(self, "threshold", checks.nonnegative("threshold", self.threshold))
         plan = self._plan()
-        factor = fitted(lambda x: self._made(plan, x).loss, self.guarantee, plan.pure)
-        set_(self, "_parts", self._made(plan, factor))
+        set_(self, "_parts", fitted(lambda factor: self._made(plan, factor), self.guarantee, plan.pure))
         set_(self, "updates", plan.updates)
         if self.threshold is None:
             set_(self, "threshold", self._safe_threshold())
@@ -201,7 +200,7 @@ class PrivateMultiplicativeWeights:
     @cached_property
     def loss(self) -> Loss:
         """The worst-case privacy loss of everything one curator says."""
-        return self._parts.loss
+        return total_loss(self._parts)
 
     # -- how far off the answers are -----------------------------------------------------------------
 
