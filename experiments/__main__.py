@@ -3,9 +3,9 @@
 python -m experiments coverage [--replicates N] [--jobs N] [--keep DIR]: writes experiments/COVERAGE.md; with --keep,
 what is done is kept in DIR, and a run that was stopped goes on from there.
 
-python -m experiments NAME [--data DIR] [--seeds N], for adaptive_median, infer_estimates, infer_glm, infer_regression,
-infer_simulation, infer_tests, noisy_max, ops_ptr, pate_ptr and privacy_reports: writes the page of that name, such as
-NOISY_MAX.md, and its picture.
+python -m experiments NAME [--data DIR] [--seeds N], for adaptive_median, attacks, infer_estimates, infer_glm,
+infer_regression, infer_simulation, infer_tests, noisy_max, ops_ptr, pate_ptr and privacy_reports: writes the page of that
+name, such as NOISY_MAX.md, and its picture.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from pathlib import Path
 
 from experiments import (
     adaptive_median,
+    attacks,
     bounds,
     classification,
     coverage,
@@ -37,6 +38,7 @@ USUAL = HERE.parent.parent / "shared" / "data"
 PARTS = ("classification", "bounds", "regression", "slopes")
 ALONE = {
     "adaptive_median": adaptive_median.main,
+    "attacks": attacks.main,
     "infer_estimates": infer_estimates.main,
     "infer_tests": infer_tests.main,
     "infer_regression": infer_regression.main,

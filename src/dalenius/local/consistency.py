@@ -17,7 +17,7 @@ def simplex(shares: Reals) -> Reals:
     # With the j largest kept, t is (their sum - 1)/j; the last j for which the smallest of them stays above t.
     cut = (np.cumsum(ordered) - 1) / np.arange(1, len(ordered) + 1)
     kept = int(np.flatnonzero(ordered > cut)[-1])
-    return np.maximum(shares - cut[kept], 0.0)
+    return np.asarray(np.maximum(shares - cut[kept], 0.0))
 
 
 def base_cut(shares: Reals, sd: float, failure: float) -> Reals:

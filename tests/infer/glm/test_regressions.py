@@ -14,6 +14,8 @@ from dalenius.errors import CannotMeet, InvalidParameter
 from tests.noise.seeded import seeded
 
 PUBLIC: dict[str, Any] = {"x_center": 0.0, "x_scale": 1.0}
+REACH = 1.3
+NEAR: dict[str, Any] = {**PUBLIC, "reach": REACH}
 
 
 def logistic_data(n: int, p: int, key: int = 0) -> tuple[Any, Any]:
@@ -23,29 +25,33 @@ def logistic_data(n: int, p: int, key: int = 0) -> tuple[Any, Any]:
 
 
 def weighted_root(X: Any, slope: Any) -> Any:
-    """The root of sum w x slope(x.theta), w = min(1, p/|x|^2)."""
-    design = np.column_stack([X, np.ones(len(X))])
-    size = design.shape[1]
-    weights = np.minimum(1.0, size / (design**2).sum(axis=1))
+    """The root of sum w x slope(x.theta)."""
+    design, weights = weighted(X)
     return optimize.root(
-        lambda t: (design * weights[:, None]).T @ slope(design @ t), np.zeros(size), tol=1e-12
+        lambda t: (design * weights[:, None]).T @ slope(design @ t), np.zeros(design.shape[1]), tol=1e-12
     ).x
+
+
+def weighted(X: Any) -> tuple[Any, Any]:
+    """Rows with a constant, and w = min(1, REACH^2 p/|x|^2)."""
+    design = np.column_stack([X, np.ones(len(X))])
+    return design, np.minimum(1.0, REACH**2 * design.shape[1] / (design**2).sum(axis=1))
 
 
 def test_with_hardly_any_noise_the_estimates_are_the_weighted_roots() -> None:
     X, y = logistic_data(3000, 3)
-    fit = dp.infer.logistic_regression(X, y, dp.GDP(80.0), **PUBLIC)
+    fit = dp.infer.logistic_regression(X, y, dp.GDP(80.0), **NEAR)
     root = weighted_root(X, lambda u: 1 / (1 + np.exp(-u)) - y)
     assert np.abs((fit.params - root) / fit.bse).max() < 0.2
 
     counts = np.random.default_rng(1).poisson(np.exp(0.3 * X[:, 0] + 0.2))
-    poisson = dp.infer.PoissonRegression(guarantee=dp.GDP(80.0), most=6, **PUBLIC)
+    poisson = dp.infer.PoissonRegression(guarantee=dp.GDP(80.0), most=6, **NEAR)
     fit = poisson.release(X, counts)
     root = weighted_root(X, lambda u: poisson.score.slopes(u, counts))
     assert np.abs((fit.params - root) / fit.bse).max() < 0.2
 
     fit = dp.infer.m_estimate(
-        X, X[:, 0] + y, dp.GDP(80.0), slope="log_cosh", scale=0.5, y_center=0.0, y_scale=1.0, **PUBLIC
+        X, X[:, 0] + y, dp.GDP(80.0), slope="log_cosh", scale=0.5, y_center=0.0, y_scale=1.0, **NEAR
     )
     root = weighted_root(X, lambda u: np.tanh((u - X[:, 0] - y) / 0.5))
     assert np.abs((fit.params - root) / fit.bse).max() < 0.2
@@ -56,13 +62,13 @@ def test_several_classes_have_the_root_of_their_score() -> None:
     X = rng.normal(size=(4000, 1))
     utility = np.column_stack([np.zeros(4000), X[:, 0], 0.5 - X[:, 0]]) + rng.gumbel(size=(4000, 3))
     labels = np.array(["a", "b", "c"])[utility.argmax(axis=1)]
-    model = dp.infer.MultinomialRegression(guarantee=dp.GDP(80.0), classes=("a", "b", "c"), **PUBLIC)
+    model = dp.infer.MultinomialRegression(guarantee=dp.GDP(80.0), classes=("a", "b", "c"), **NEAR)
     fit, codes = model.release(X, labels), model.responses(labels)
-    design = np.column_stack([X, np.ones(4000)])
-    weights = np.minimum(1.0, 2 / (design**2).sum(axis=1))[:, None]
+    design, weights = weighted(X)
 
     def gradient(theta: Any) -> Any:
-        return np.ravel((model.score.slopes(design @ theta.reshape(2, 2).T, codes) * weights).T @ design)
+        slopes = model.score.slopes(design @ theta.reshape(2, 2).T, codes)
+        return np.ravel((slopes * weights[:, None]).T @ design)
 
     root = optimize.root(gradient, np.zeros(4), tol=1e-12).x
     assert fit.names == ("b: x1", "b: const", "c: x1", "c: const")
@@ -72,10 +78,9 @@ def test_several_classes_have_the_root_of_their_score() -> None:
 def test_the_noise_has_the_claimed_law() -> None:
     """On one table the noise alone moves the estimate: 250 fits, whose deviation is known to 4.5 %."""
     X, y = logistic_data(6000, 1)
-    model = dp.infer.LogisticRegression(guarantee=dp.GDP(0.15), **PUBLIC)
+    model = dp.infer.LogisticRegression(guarantee=dp.GDP(0.15), **NEAR)
     root = weighted_root(X, lambda u: 1 / (1 + np.exp(-u)) - y)
-    design = np.column_stack([X, np.ones(len(X))])
-    weights = np.minimum(1.0, 2 / (design**2).sum(axis=1))
+    design, weights = weighted(X)
     p = 1 / (1 + np.exp(-design @ root))
     bread = np.linalg.inv((design * (weights * p * (1 - p))[:, None]).T @ design)
     slopes = design * (weights * (p - y))[:, None]

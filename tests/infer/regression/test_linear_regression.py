@@ -25,16 +25,15 @@ def data(n: int, seed: int = 0, shift: float = 0.0, stretch: float = 1.0):
     return X * stretch + shift, y
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize(("method", "reach"), [*((method, 1.0) for method in METHODS), (METHODS[0], 1.4)])
 @pytest.mark.parametrize("loss", ["huber", "pseudo_huber"])
-def test_with_next_to_no_noise_it_is_the_weighted_estimate(method, loss):
+def test_with_next_to_no_noise_it_is_the_weighted_estimate(method, reach, loss):
     X, y = data(3000)
-    fit = dp.infer.linear_regression(
-        X, y, dp.GDP(1000.0), adjacency=dp.REPLACE_ONE, method=method, loss=loss, scale=1.0, **PUBLIC
-    )
+    known = {**PUBLIC, "adjacency": dp.REPLACE_ONE, "scale": 1.0}
+    fit = dp.infer.linear_regression(X, y, dp.GDP(1000.0), method=method, reach=reach, loss=loss, **known)
     rows = np.column_stack([X, np.ones(len(X))])
     norm = np.linalg.norm(rows, axis=1)
-    weights = np.minimum(1, (2 / norm) ** 2)
+    weights = np.minimum(1, (2 * reach / norm) ** 2)
     theta = np.zeros(4)
     for _ in range(200):
         r = rows @ theta - y

@@ -9,7 +9,7 @@ import pytest
 
 import dalenius as dp
 from dalenius.infer.scores import ArraySource
-from dalenius.infer.scores.residual_scale import EDGES, residual_scale
+from dalenius.infer.scores.residual_scale import EDGES, ResidualScale
 from dalenius.infer.scores.standardise import standardise
 from dalenius.mechanisms import Gaussian
 from tests.noise.seeded import seeded
@@ -47,7 +47,7 @@ def test_the_scale_of_residuals(scale, law):
     residuals = np.abs(drawn.normal(size=2000) if law == "normal" else drawn.standard_t(3, 2000)) * scale
     counts = np.bincount(np.searchsorted(EDGES, residuals), minlength=len(EDGES) + 1)
     noisy = counts + drawn.normal(0, 20, len(counts))
-    assert residual_scale(noisy, 20.0) == pytest.approx(1.4826 * np.median(residuals), rel=0.25)
+    assert ResidualScale.of(noisy, 20.0).scale == pytest.approx(1.4826 * np.median(residuals), rel=0.25)
 
 
 def test_the_price_of_looking(monkeypatch):

@@ -33,6 +33,9 @@ class LogisticRegression(GeneralizedLinearModel):
         Typical values and deviations of the columns, if public: one number for all, or one for each.
     bounds
         (lowest, highest) of each column, as guides to find its centre and scale.
+    reach
+        How far from the centre rows weigh in full, in multiples of the usual distance; the longest up to 3 that the
+        number of rows and the promise can pay for, if left out.
     classes
         The two labels, the positive one second; public.
 
@@ -77,6 +80,7 @@ def logistic_regression(
     x_center: Numbers | None = None,
     x_scale: Numbers | None = None,
     bounds: Sequence[tuple[float, float]] | None = None,
+    reach: float | None = None,
 ) -> Result:
     """Logistic regression with confidence intervals that hold sampling and noise.
 
@@ -103,6 +107,9 @@ def logistic_regression(
         Typical values and deviations of the columns, if public: one number for all, or one for each.
     bounds
         (lowest, highest) of each column, as guides to find its centre and scale.
+    reach
+        How far from the centre rows weigh in full, in multiples of the usual distance; the longest up to 3 that the
+        number of rows and the promise can pay for, if left out.
 
     Returns
     -------
@@ -134,4 +141,5 @@ def logistic_regression(
         x_center=x_center,
         x_scale=x_scale,
         bounds=bounds,
+        reach=reach,
     ).release(X, y)

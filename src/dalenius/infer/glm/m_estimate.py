@@ -46,6 +46,9 @@ class MEstimate(GeneralizedLinearModel):
         Typical values and deviations of the columns, if public: one number for all, or one for each.
     bounds
         (lowest, highest) of each column, as guides to find its centre and scale.
+    reach
+        How far from the centre rows weigh in full, in multiples of the usual distance; the longest up to 3 that the
+        number of rows and the promise can pay for, if left out.
     slope
         The derivative of the loss: a function, or "log_cosh" or "pseudo_huber".
     outcomes
@@ -130,10 +133,9 @@ class MEstimate(GeneralizedLinearModel):
             return inputs.labels(y, self.outcomes)
         return super().responses(y)
 
-    @property
-    def notes(self) -> list[str]:
+    def notes(self, reach: float) -> list[str]:
         return [
-            *super().notes,
+            *super().notes(reach),
             "Estimated is where the expected slope of the loss is 0. For a loss of residuals that is the regression "
             "line if errors are symmetric about it; if not, its constant belongs to this loss."
             if self.outcomes is None
@@ -158,6 +160,7 @@ def m_estimate(
     y_center: float | None = None,
     y_scale: float | None = None,
     y_bounds: tuple[float, float] | None = None,
+    reach: float | None = None,
 ) -> Result:
     """Linear coefficients that minimise any convex loss with a bounded slope, with confidence intervals.
 
@@ -187,6 +190,9 @@ def m_estimate(
         Typical values and deviations of the columns, if public: one number for all, or one for each.
     bounds
         (lowest, highest) of each column, as guides to find its centre and scale.
+    reach
+        How far from the centre rows weigh in full, in multiples of the usual distance; the longest up to 3 that the
+        number of rows and the promise can pay for, if left out.
     y_center, y_scale
         A typical value and deviation of the response, if public.
     y_bounds
@@ -225,6 +231,7 @@ def m_estimate(
         x_center=x_center,
         x_scale=x_scale,
         bounds=bounds,
+        reach=reach,
         y_center=y_center,
         y_scale=y_scale,
         y_bounds=y_bounds,

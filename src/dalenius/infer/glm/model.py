@@ -5,39 +5,29 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
 
 from dalenius.core.adjacency import ADD_REMOVE
 from dalenius.core.arrays import Reals
-from dalenius.infer.glm.far_steps import FarSteps
+from dalenius.infer.glm.plan import Loss, Plan
+from dalenius.infer.regression.reach import PROBE, Probe
 from dalenius.infer.regression.settings import Regression
 from dalenius.infer.result import Result
-from dalenius.infer.scores.averaged_newton import Shares, averaged_newton
+from dalenius.infer.scores.averaged_newton import averaged_newton
 from dalenius.infer.scores.noisy_sums import NoisySums
 from dalenius.infer.scores.sandwich import Fit
 from dalenius.infer.scores.score import Score
 from dalenius.infer.scores.source import Source, Standard
 from dalenius.infer.scores.standardise import looks, standardise
 
-MANY_STEPS = FarSteps()
-FEW_STEPS = FarSteps(scores=(0.03, 0.05, 0.08), bends=(0.04, 0.02, 0.03))
-"""Where noise is larger than what a fourth step would mend."""
-BLURRED = 0.2
-"""So much noise in a coordinate, in standardised ones, after the last of many steps, and few are better."""
 LOOKS, LEAST_LOOKS, MOST_LOOKS = 30.0, 0.03, 0.2
 """Counts for centres and scales get so much that their noise is 1/30 of the number of rows, within these shares."""
-WEIGHTED = 0.55
-"""About what weights leave of the curvature in standardised coordinates: a guess, for planning alone."""
-LEAST_BEND, MOST_BEND, SQUARE = 0.12, 0.4, 0.12
-"""Shares of the last steps' mu^2 for curvature and squared scores; the rest is for the steps."""
-PLENTY = 32 / 9
-"""How many times the least share the curvature gets where there is enough: 1.9 times the least precision."""
 TOO_FEW = (
-    "too few rows for this promise and so many coefficients, as can be said beforehand; use more rows, fewer columns "
-    "or a weaker promise, or name public centres and scales (x_center=, x_scale=)."
+    "too few rows for this promise and so many coefficients, as can be said beforehand; use more rows, fewer columns, "
+    "a weaker promise or a shorter reach=, or name public centres and scales (x_center=, x_scale=)."
 )
 BENT = 2.5
 """How many errors the squared length of the last steps may be."""
@@ -47,7 +37,7 @@ NOT_THERE = (
 )
 NOT_CLEAR = (
     "the released curvature does not stand out of its noise, because columns nearly depend on each other, an outcome "
-    "is rare, or scales are far off; use fewer columns or name better x_center= and x_scale=."
+    "is rare, or scales are far off; use fewer columns, a shorter reach= or better x_center= and x_scale=."
 )
 
 
@@ -101,42 +91,45 @@ class GeneralizedLinearModel(Regression):
         """The names of the coefficients."""
         return list(names)
 
-    @property
-    def notes(self) -> list[str]:
+    def notes(self, reach: float) -> list[str]:
         """What a reader must know."""
         return [
-            "Rows far from the centre weigh less. If the model holds, that does not change what is estimated; if it is "
-            "an approximation, it is the best one for rows near the centre. A larger x_scale= weighs rows more evenly."
+            f"Rows more than {reach:g} times as far from the centre as usual ones weigh less. If the model holds, that "
+            "does not change what is estimated; if it is an approximation, it is the best one for the other rows."
         ]
 
     def release_from(self, source: Source, names: Sequence[str], rows: int | None = None) -> Result:
         public = self.public_columns(source.columns)
         count, mu = self.counted(source, rows)
         standard, center, mu = self._standard(source, public, mu, count)
-        score = self.scored(standard)
-        size = standard.size * score.outcomes
-        sums = NoisySums(source.rows(standard), self.adjacency)
+        loss, far = (
+            Loss(score, self.typical_curvature(score, center))
+            for score in (self.scored(standard), self.far_score(standard))
+        )
+        plan = Plan(
+            count,
+            mu,
+            standard.size,
+            self.adjacency,
+            loss,
+            far,
+            self.stands_out,
+            self.nearest,
+            self.reach or 1.0,
+        )
+        if self.reach is None and plan.reaching().reach > 1:
+            probe = Probe.of(source, standard, mu * math.sqrt(PROBE), self.adjacency, count)
+            plan = replace(plan, mu=mu * math.sqrt(1 - PROBE), probe=probe).reaching()
+        standard = replace(standard, reach=plan.reach * standard.reach)
+        sums, score = NoisySums(source.rows(standard), self.adjacency), loss.score
         start = self.start(standard.size, center)
-        expected = WEIGHTED * count * self.typical_curvature(score, center)
-        far = self.far_score(standard)
-        usual = WEIGHTED * count * self.typical_curvature(far, center)
-
-        def blurred(steps: FarSteps) -> float:
-            return sums.score_sd(far, mu * math.sqrt(steps.scores[-1])) / usual
-
-        steps = MANY_STEPS if blurred(MANY_STEPS) < BLURRED else FEW_STEPS
-        vague = blurred(steps) > self.nearest
-        near = steps.taken(sums, far, start, mu * math.sqrt(steps.share))
-        mu *= math.sqrt(1 - steps.share)
-        least = (self.stands_out * 2 * math.sqrt(size) * sums.bend_sd(score, mu) / expected) ** 2
-        bend = min(MOST_BEND, max(PLENTY * least, LEAST_BEND))
-        main = Shares(bend, 1 - bend - SQUARE, SQUARE)
-        fit = averaged_newton(sums, score, near, mu, main, count)
+        near = plan.steps.taken(sums, far.score, start, plan.mu * math.sqrt(plan.steps.share))
+        fit = averaged_newton(sums, score, near, plan.left, plan.shares, count)
         back, shift = standard.original()
         back = np.kron(np.eye(score.outcomes), back).astype(np.float64)
         params, covariance, degrees = fit.of(back)
         reason = ""
-        if least > MOST_BEND or vague:
+        if not plan.feasible:
             reason = TOO_FEW
         elif not fit.law.curvature.clear:
             reason = NOT_CLEAR
@@ -152,13 +145,13 @@ class GeneralizedLinearModel(Regression):
             reason=reason,
             nobs=count,
             nobs_noisy=self.adjacency is ADD_REMOVE,
-            notes=self.notes,
+            notes=self.notes(plan.reach),
         )
 
     def _standard(
         self, source: Source, public: tuple[Reals, Reals] | None, mu: float, count: float
     ) -> tuple[Standard, float, float]:
-        """How rows are standardised, the centre of the responses, and the mu that is left."""
+        """How rows are standardised with a reach of 1, the centre of the responses, and the mu that is left."""
         columns = source.columns
         private = list(range(columns)) if public is None else []
         guides: Sequence[tuple[float, float] | None] = self.bounds or (None,) * columns
@@ -176,7 +169,8 @@ class GeneralizedLinearModel(Regression):
         center, unit = self.response_unit or found[-1]
         if public is None:
             public = np.array([c for c, _ in found[:columns]]), np.array([s for _, s in found[:columns]])
-        return self.standard(*public, *((center, unit) if self.shifted else (0.0, 1.0))), center, left
+        response = (center, unit) if self.shifted else (0.0, 1.0)
+        return self.standard(*public, *response), center, left
 
 
 def arrived(near: Reals, fit: Fit) -> bool:

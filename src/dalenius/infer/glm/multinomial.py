@@ -33,6 +33,9 @@ class MultinomialRegression(GeneralizedLinearModel):
         Typical values and deviations of the columns, if public: one number for all, or one for each.
     bounds
         (lowest, highest) of each column, as guides to find its centre and scale.
+    reach
+        How far from the centre rows weigh in full, in multiples of the usual distance; the longest up to 3 that the
+        number of rows and the promise can pay for, if left out.
     classes
         Three to ten labels, the one to compare with first; public.
 
@@ -78,6 +81,7 @@ def multinomial_regression(
     x_center: Numbers | None = None,
     x_scale: Numbers | None = None,
     bounds: Sequence[tuple[float, float]] | None = None,
+    reach: float | None = None,
 ) -> Result:
     """Multinomial logistic regression with confidence intervals that hold sampling and noise.
 
@@ -102,6 +106,9 @@ def multinomial_regression(
         Typical values and deviations of the columns, if public: one number for all, or one for each.
     bounds
         (lowest, highest) of each column, as guides to find its centre and scale.
+    reach
+        How far from the centre rows weigh in full, in multiples of the usual distance; the longest up to 3 that the
+        number of rows and the promise can pay for, if left out.
 
     Returns
     -------
@@ -134,4 +141,5 @@ def multinomial_regression(
         x_center=x_center,
         x_scale=x_scale,
         bounds=bounds,
+        reach=reach,
     ).release(X, y)

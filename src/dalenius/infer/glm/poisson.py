@@ -40,6 +40,9 @@ class PoissonRegression(GeneralizedLinearModel):
         Typical values and deviations of the columns, if public: one number for all, or one for each.
     bounds
         (lowest, highest) of each column, as guides to find its centre and scale.
+    reach
+        How far from the centre rows weigh in full, in multiples of the usual distance; the longest up to 3 that the
+        number of rows and the promise can pay for, if left out.
     most
         Counts beyond this are taken for it; public.
 
@@ -94,10 +97,9 @@ class PoissonRegression(GeneralizedLinearModel):
     def _log(self, center: float) -> float:
         return math.log(min(max(center, 0.1), float(self.most)))
 
-    @property
-    def notes(self) -> list[str]:
+    def notes(self, reach: float) -> list[str]:
         return [
-            *super().notes,
+            *super().notes(reach),
             f"Counts beyond {self.most} are taken for {self.most}, and the score for what that is on average: exact "
             "for Poisson counts, an approximation for others.",
         ]
@@ -114,6 +116,7 @@ def poisson_regression(
     x_center: Numbers | None = None,
     x_scale: Numbers | None = None,
     bounds: Sequence[tuple[float, float]] | None = None,
+    reach: float | None = None,
 ) -> Result:
     """Poisson regression (log link) with confidence intervals that hold sampling and noise.
 
@@ -140,6 +143,9 @@ def poisson_regression(
         Typical values and deviations of the columns, if public: one number for all, or one for each.
     bounds
         (lowest, highest) of each column, as guides to find its centre and scale.
+    reach
+        How far from the centre rows weigh in full, in multiples of the usual distance; the longest up to 3 that the
+        number of rows and the promise can pay for, if left out.
 
     Returns
     -------
@@ -171,4 +177,5 @@ def poisson_regression(
         x_center=x_center,
         x_scale=x_scale,
         bounds=bounds,
+        reach=reach,
     ).release(X, y)

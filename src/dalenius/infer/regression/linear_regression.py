@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -15,12 +15,14 @@ from dalenius.core.adjacency import ADD_REMOVE, Adjacency
 from dalenius.core.arrays import Reals
 from dalenius.infer import magnitudes
 from dalenius.infer.regression.methods import METHODS
-from dalenius.infer.regression.plan import plan
+from dalenius.infer.regression.plan import Facts, plan
+from dalenius.infer.regression.reach import FLAT, PROBE, Probe, Weights
 from dalenius.infer.regression.settings import Numbers, Regression
 from dalenius.infer.result import Result
 from dalenius.infer.scores.averaged_newton import averaged_steps
 from dalenius.infer.scores.curvature import Curvature
 from dalenius.infer.scores.noisy_sums import NoisySums
+from dalenius.infer.scores.residual_scale import FAR, ResidualScale
 from dalenius.infer.scores.sandwich import Fit
 from dalenius.infer.scores.score import CurveScore
 from dalenius.infer.scores.source import Source, Standard
@@ -29,15 +31,15 @@ from dalenius.sums.curves import Huber, PseudoHuber
 
 CURVES: dict[str, type[Huber] | type[PseudoHuber]] = {"huber": Huber, "pseudo_huber": PseudoHuber}
 EARLY_STEPS = (0.2, 0.3, 0.5)
-FLAT = 1e9
-"""A scale at which all residuals count in full: far from the root, rows with large ones are those that matter."""
+HEAVY = 0.01
+"""The share of far residuals from which on tails are called heavy."""
 TOO_FEW = (
     "too few rows for this promise and so many coefficients, as can be said beforehand; use more rows, "
-    "fewer columns or a weaker promise, or name public scales (x_scale=, y_scale=, scale=)."
+    "fewer columns, a weaker promise or a shorter reach=, or name public scales (x_scale=, y_scale=, scale=)."
 )
 NOT_CLEAR = (
     "the released curvature does not stand out of its noise, because columns nearly depend on each other "
-    "or their scales are far off; use fewer columns or name better x_center= and x_scale=."
+    "or their scales are far off; use fewer columns, a shorter reach= or better x_center= and x_scale=."
 )
 NOT_SETTLED = (
     "the last step was longer than its noise, so the estimate is still on its way, because the errors are "
@@ -61,6 +63,9 @@ class LinearRegression(Regression):
         Typical values and deviations of the columns, if public: one number for all, or one for each.
     bounds
         (lowest, highest) of each column, as guides to find its centre and scale.
+    reach
+        How far from the centre rows weigh in full, in multiples of the usual distance; the longest up to 3 that the
+        number of rows and the promise can pay for, if left out; with the published methods 1.
     loss_name
         "huber" or "pseudo_huber".
     method
@@ -122,7 +127,7 @@ class Fitting:
             [None] * source.columns if model.bounds is None else list(model.bounds)
         )
         self._limits.append(model.y_bounds)
-        self.plan = plan(
+        facts = Facts(
             self.count,
             self.mu,
             self.size,
@@ -130,8 +135,17 @@ class Fitting:
             columns=len(private),
             looks=looks([self._limits[j] for j in private]),
             scale_known=model.scale is not None,
+            knee=model.knee,
         )
+        self.reach = model.reach or (facts.reach() if model.method == "averaged_newton" else 1.0)
+        self.plan = plan(facts, Weights.of(self.reach, self.size))
         self.standard = self._standard(public, private)
+        if self.reach > 1 and model.reach is None:
+            probe = Probe.of(source, self.standard, self._share(PROBE), self.adjacency, self.count)
+            facts = replace(facts, probe=probe)
+            self.reach = facts.reach()
+            self.plan = plan(facts, Weights.of(self.reach, self.size))
+        self.standard = replace(self.standard, reach=self.reach * self.standard.reach)
 
     def _standard(self, public: tuple[Reals, Reals] | None, private: list[int]) -> Standard:
         model, columns = self.model, self.source.columns
@@ -150,7 +164,8 @@ class Fitting:
                 np.array([pairs[j][0] for j in range(columns)]),
                 np.array([pairs[j][1] for j in range(columns)]),
             )
-        return model.standard(*public, *pairs.get(columns, (model.y_center or 0.0, model.y_scale or 1.0)))
+        response = pairs.get(columns, (model.y_center or 0.0, model.y_scale or 1.0))
+        return model.standard(*public, *response)
 
     def _share(self, share: float) -> float:
         return self.mu * math.sqrt(share)
@@ -158,30 +173,29 @@ class Fitting:
     def _curve(self, scale: float) -> CurveScore:
         return CurveScore(CURVES[self.model.loss_name](self.model.knee * scale))
 
-    def fit(self) -> tuple[Fit, float]:
+    def fit(self) -> tuple[Fit, ResidualScale]:
         """Far steps with the scale of the responses, the scale of residuals, then the steps that count."""
         plan, sums = self.plan, NoisySums(self.source.rows(self.standard), self.adjacency)
         near = np.zeros(self.size)
-        bend = sums.release(near, self._curve(FLAT), bend_mu=self._share(plan.first_bend))
+        bend = sums.release(near, FLAT, bend_mu=self._share(plan.first_bend))
         inverse = Curvature(bend.bend, bend.bend_sd).inverse
         each = self._share(plan.first_steps / plan.rounds)
         for _ in range(plan.rounds):
-            far = self._curve(sums.residual_scale(near, self._share(plan.first_scale)))
-            near = averaged_steps(sums, far, near, inverse, each, EARLY_STEPS)
+            residuals = sums.residual_scale(near, self._share(plan.first_scale))
+            near = averaged_steps(sums, self._curve(residuals.scale), near, inverse, each, EARLY_STEPS)
         if self.model.scale is not None:
-            scale = self.model.scale / self.standard.y_scale
+            residuals = ResidualScale(self.model.scale / self.standard.y_scale, 0.0)
         else:
-            scale = sums.residual_scale(near, self._share(plan.scale))
+            residuals = sums.residual_scale(near, self._share(plan.scale))
         method, _ = METHODS[self.model.method]
-        return method(sums, self._curve(scale), near, self.mu, plan.main, self.count), scale
+        return method(sums, self._curve(residuals.scale), near, self.mu, plan.main, self.count), residuals
 
     def result(self, names: Sequence[str]) -> Result:
-        fit, scale = self.fit()
+        fit, residuals = self.fit()
         back, shift = self.standard.original()
         coefficients, covariance, degrees = fit.of(back)
         unclear = NOT_CLEAR if fit.settled else NOT_SETTLED
         reason = TOO_FEW if not self.plan.feasible else "" if fit.clear else unclear
-        knee = self.model.knee * scale * self.standard.y_scale
         words = self.model.loss_name.replace("_", "-")
         return Result(
             [*names, "const"] if self.model.intercept else list(names),
@@ -193,11 +207,23 @@ class Fitting:
             reason=reason,
             nobs=self.count,
             nobs_noisy=self.adjacency is ADD_REMOVE,
-            notes=[
-                f"Residuals beyond {knee:.4g} and rows far from the centre weigh less. Where the relation is not a "
-                "straight line, or errors are skewed, the coefficients are not those of least squares."
-            ],
+            notes=self._notes(residuals),
         )
+
+    def _notes(self, residuals: ResidualScale) -> list[str]:
+        """What is estimated, in words."""
+        knee = self.model.knee * residuals.scale * self.standard.y_scale
+        notes = [
+            f"Residuals beyond {knee:.4g} and rows more than {self.reach:g} times as far from the centre as usual ones "
+            "weigh less. Where the relation is not a straight line, or errors are skewed, the coefficients are not "
+            "those of least squares; a larger knee= comes nearer to them."
+        ]
+        if residuals.far > HEAVY:
+            notes.append(
+                f"At least {100 * residuals.far:.0f} % of the residuals are longer than {FAR:g} times their scale, "
+                "as 0.3 % of normal ones are: least squares would hang on these, and may well give another line."
+            )
+        return notes
 
 
 def linear_regression(
@@ -217,6 +243,7 @@ def linear_regression(
     y_scale: float | None = None,
     bounds: Sequence[tuple[float, float]] | None = None,
     y_bounds: tuple[float, float] | None = None,
+    reach: float | None = None,
 ) -> Result:
     """Robust linear regression with confidence intervals that hold sampling and noise.
 
@@ -259,6 +286,10 @@ def linear_regression(
         (lowest, highest) of each column, as guides to find its centre and scale.
     y_bounds
         The same of the response.
+    reach
+        How far from the centre rows weigh in full, in multiples of the usual distance; the longest up to 3 that the
+        number of rows and the promise can pay for, if left out; with the
+        published methods 1.
 
     Returns
     -------
@@ -296,6 +327,7 @@ def linear_regression(
         y_center=y_center,
         y_scale=y_scale,
         bounds=bounds,
+        reach=reach,
         y_bounds=y_bounds,
     )
     return model.release(X, y)

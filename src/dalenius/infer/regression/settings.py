@@ -21,6 +21,7 @@ from dalenius.core.arrays import Reals
 from dalenius.errors import InvalidParameter
 from dalenius.infer import inputs, magnitudes
 from dalenius.infer.promise import checked_guarantee, gaussian_mu
+from dalenius.infer.regression.reach import checked_reach
 from dalenius.infer.result import Result
 from dalenius.infer.scores.array_source import ArraySource
 from dalenius.infer.scores.noisy_sums import noisy_counts
@@ -41,6 +42,7 @@ class Regression(ABC):
     x_center: Numbers | None = None
     x_scale: Numbers | None = None
     bounds: Sequence[tuple[float, float]] | None = None
+    reach: float | None = None
 
     word: ClassVar[str]
     """What the model is called in results."""
@@ -50,6 +52,7 @@ class Regression(ABC):
         checked_adjacency(self.adjacency)
         checks.flag("intercept", self.intercept)
         self._check_pair("x")
+        object.__setattr__(self, "reach", checked_reach(self.reach))
         if self.bounds is not None:
             object.__setattr__(self, "bounds", _intervals(self.bounds))
         _ = self.mu
@@ -155,7 +158,7 @@ class Regression(ABC):
         return float(max(rows, 1)), self.mu
 
     def standard(self, x_center: Reals, x_scale: Reals, y_center: float, y_scale: float) -> Standard:
-        """How rows and responses are standardised."""
+        """How rows and responses are standardised, with a reach of 1."""
         reach = math.sqrt(len(x_center) + bool(self.intercept))
         if self.intercept:
             return Standard(x_center, x_scale, 1.0, reach, y_center, y_scale)

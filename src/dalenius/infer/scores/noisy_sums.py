@@ -11,7 +11,7 @@ from dalenius.calculus import losses
 from dalenius.calculus.loss import Loss
 from dalenius.core.adjacency import ADD_REMOVE, Adjacency
 from dalenius.core.arrays import Reals
-from dalenius.infer.scores.residual_scale import EDGES, residual_scale
+from dalenius.infer.scores.residual_scale import EDGES, ResidualScale
 from dalenius.infer.scores.score import Score
 from dalenius.infer.scores.source import Rows, bend_unit, longest, score_unit, square_unit
 from dalenius.mechanisms import AnalyzeGauss, Gaussian
@@ -126,11 +126,11 @@ class NoisySums:
             return 0.0
         return self._matrix(score, mu).sigma * square_unit(score, self.rows.standard.reach)
 
-    def residual_scale(self, theta: Reals, mu: float) -> float:
-        """The scale of y - x.theta from noisy counts, for mu: 1.4826 times its median size, to within a tenth."""
+    def residual_scale(self, theta: Reals, mu: float) -> ResidualScale:
+        """The scale of y - x.theta from noisy counts, for mu."""
         self.spent.append(mu)
         counts = self.rows.residual_counts(on_grid(theta), EDGES)
-        return residual_scale(noisy_counts(counts, mu, self.adjacency), counts_apart(self.adjacency) / mu)
+        return ResidualScale.of(noisy_counts(counts, mu, self.adjacency), counts_apart(self.adjacency) / mu)
 
     @property
     def loss(self) -> Loss:

@@ -124,7 +124,8 @@ def _line(
 
 def _why(table: Iterable[Line], n: int) -> str:
     first, *others = table
-    said = f"The {first.name} has the least predicted error: about {_shown(first.error)} rows for an answer ({first.note})."
+    error = _shown(first.error)
+    said = f"The {first.name} has the least predicted error: about {error} rows for an answer ({first.note})."
     others = [line for line in others if math.isfinite(line.error)]
     if others:
         said += f" Next is the {others[0].name} with {_shown(others[0].error)}."

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,6 +15,10 @@ from dalenius.tables.facts.forms import key_records, read_keys
 from dalenius.tables.facts.keys import Key
 from dalenius.tables.release.record import answer_record, read_answer
 from dalenius.tables.release.released import Released
+
+if TYPE_CHECKING:
+    from dalenius.queries.marginals.release import MarginalsRelease
+    from dalenius.session.coded_columns import CodedColumn
 
 FORMAT, VERSION = "dalenius answer", 2
 
@@ -44,6 +48,11 @@ def to_fit(released: Mapping[str, JSON]) -> str:
 def to_inference(result: Result) -> str:
     """What was estimated: a saved result."""
     return _written("infer", {"result": result.to_json()})
+
+
+def to_synthesis(columns: Sequence[Mapping[str, JSON]], released: MarginalsRelease) -> str:
+    """The columns as they were coded in the end, and what was measured and fitted: a saved release."""
+    return _written("synthesize", {"columns": list(columns), "release": released.to_json()})
 
 
 def to_feed(counter: Mapping[str, JSON]) -> str:
@@ -87,6 +96,19 @@ def read_fit(text: str) -> dict[str, JSON]:
 def read_inference(text: str) -> Result:
     """What was estimated."""
     return Result.from_json(_opened(text, "infer")["result"])
+
+
+def read_synthesis(text: str) -> tuple[list[CodedColumn], MarginalsRelease]:
+    """How columns were coded, and what was measured and fitted."""
+    from dalenius.queries.marginals.release import MarginalsRelease
+    from dalenius.session.coded_columns import read_coded
+
+    content = _opened(text, "synthesize")
+    try:
+        columns = [read_coded(record) for record in content["columns"]]
+    except (KeyError, TypeError, ValueError):
+        raise LedgerDamaged("an answer of the ledger is not written as we write them.") from None
+    return columns, MarginalsRelease.from_json(content["release"])
 
 
 def read_feed(text: str) -> dict[str, JSON]:

@@ -19,7 +19,7 @@ from dalenius.core.record import JSON, exact
 from dalenius.errors import InvalidParameter
 from dalenius.tables.facts.nearest import nearest
 
-_ROWS = ("guarantee", "adjacency", "intercept", "x_center", "x_scale", "bounds")
+_ROWS = ("guarantee", "adjacency", "intercept", "x_center", "x_scale", "bounds", "reach")
 _RESPONSES = ("scale", "y_center", "y_scale", "y_bounds")
 
 WORDS: Mapping[str, tuple[str, tuple[str, ...]]] = {
@@ -33,6 +33,9 @@ WORDS: Mapping[str, tuple[str, tuple[str, ...]]] = {
 
 FIELDS: Mapping[tuple[str, str], str] = {("linear_regression", "loss"): "loss_name"}
 """(tag, word) of a setting that the class calls otherwise."""
+
+BEFORE: Mapping[str, object] = {"reach": 1.0}
+"""Words that came later, and what estimators without them did: then they are left out, as in records of that time."""
 
 
 @cache
@@ -57,7 +60,8 @@ def estimator_record(estimator: object) -> dict[str, JSON]:
         # Two estimators that differ in it would be one question.
         raise InvalidParameter(f"{type(estimator).__name__} has a setting that a ledger has no word for.")
     settings = {word: getattr(estimator, FIELDS.get((tag, word), word)) for word in WORDS[tag][1]}
-    return {"kind": tag, "settings": {word: _record(value) for word, value in settings.items()}}
+    said = {word: value for word, value in settings.items() if word not in BEFORE or value != BEFORE[word]}
+    return {"kind": tag, "settings": {word: _record(value) for word, value in said.items()}}
 
 
 def _record(value: Any) -> JSON:
