@@ -134,8 +134,7 @@ def test_cut_short_it_stays_closed() -> None:
 
     curator._measure = Interrupted()  # type: ignore[assignment]
     with pytest.raises(KeyboardInterrupt):
-        for _ in range(50):
-            curator.ask({"sex": "F"})
+        curator.ask_many([{"sex": "F"}] * 50)
     assert curator.stopped
     with pytest.raises(Stopped):
         curator.ask(ALL)

@@ -205,13 +205,13 @@ def test_answers_stay_within_the_bound() -> None:
     domain = Domain({f"c{i}": 2 for i in range(10)})
     n, rng = 10**6, np.random.default_rng(0)
     cells = rng.multinomial(n, rng.dirichlet(np.full(1024, 0.02))).reshape(domain.shape)
-    m = PrivateMultiplicativeWeights(domain, dp.ZCDP(0.5), n=n, queries=2000)
+    m = PrivateMultiplicativeWeights(domain, dp.ZCDP(0.5), n=n, queries=50_000)
     masks = rng.random((2000, 1024)) < 0.5
     with seeded(6):
         answers = m.open(cells.reshape(-1)).ask_many(masks)
     assert len(answers) == 2000
     errors = np.array([a.value for a in answers]) - masks @ cells.reshape(-1)
-    assert np.abs(errors).max() < m.predicted_error(n)
+    assert np.abs(errors).max() < m.predicted_error(n) < 0.2 * n
     assert m.predicted_error(100 * n) == math.inf
 
 
