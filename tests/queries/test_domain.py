@@ -24,9 +24,9 @@ def test_shape() -> None:
     assert PEOPLE.cells == 640
     assert Domain(dict.fromkeys("abcdefghij", 100)).cells == 10**20
     assert PEOPLE.project(["pay", "sex"]).shape == (20, 2)
-    assert PEOPLE == pickle.loads(pickle.dumps(PEOPLE))
+    assert pickle.loads(pickle.dumps(PEOPLE)) == PEOPLE
     assert len({PEOPLE, PEOPLE.project(PEOPLE.names)}) == 1
-    assert PEOPLE != PEOPLE.project(["age", "sex", "pay"])
+    assert PEOPLE.project(["age", "sex", "pay"]) != PEOPLE
 
 
 def test_values_outside_drop_their_row_alone() -> None:
