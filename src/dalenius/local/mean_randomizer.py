@@ -51,7 +51,7 @@ class MeanRandomizer(Mechanism):
 
     def _units(self, value: Any) -> Reals:
         """Numbers as shares of the way from -1 to 1."""
-        numbers = np.clip(real_numbers(value).astype(np.float64), *self.bounds)
+        numbers = np.clip(real_numbers(value), *self.bounds).astype(np.float64)  # no integer is too large then
         return np.asarray(np.clip((numbers - self._middle) / self._half, -1.0, 1.0))
 
     @abstractmethod
