@@ -3,9 +3,11 @@
 python -m experiments coverage [--replicates N] [--jobs N] [--keep DIR]: writes experiments/COVERAGE.md; with --keep,
 what is done is kept in DIR, and a run that was stopped goes on from there.
 
-python -m experiments NAME [--data DIR] [--seeds N], for adaptive_median, infer_estimates, infer_glm, infer_regression,
-infer_simulation, infer_tests, noisy_max, ops_ptr, pate_ptr and privacy_reports: writes the page of that name, such as
-NOISY_MAX.md, and its picture.
+python -m experiments NAME [--data DIR] [--seeds N], for adaptive_median, attacks, infer_estimates, infer_glm,
+infer_regression, infer_simulation, infer_tests, local_model, noisy_max, ops_ptr, pate_ptr and privacy_reports: writes
+the page of that name, such as NOISY_MAX.md, and its picture.
+infer_regression, infer_simulation, infer_tests, noisy_max, ops_ptr, pate_ptr and privacy_reports: writes the page of
+that name, such as NOISY_MAX.md, and its picture.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ from pathlib import Path
 
 from experiments import (
     adaptive_median,
+    attacks,
     bounds,
     classification,
     coverage,
@@ -23,6 +26,7 @@ from experiments import (
     infer_regression,
     infer_simulation,
     infer_tests,
+    local_model,
     noisy_max,
     ops_ptr,
     pate_ptr,
@@ -37,11 +41,13 @@ USUAL = HERE.parent.parent / "shared" / "data"
 PARTS = ("classification", "bounds", "regression", "slopes")
 ALONE = {
     "adaptive_median": adaptive_median.main,
+    "attacks": attacks.main,
     "infer_estimates": infer_estimates.main,
     "infer_tests": infer_tests.main,
     "infer_regression": infer_regression.main,
     "infer_simulation": infer_simulation.main,
     "infer_glm": infer_glm.main,
+    "local_model": local_model.main,
     "noisy_max": noisy_max.main,
     "ops_ptr": ops_ptr.main,
     "pate_ptr": pate_ptr.main,

@@ -33,7 +33,7 @@ WORDS = st.sampled_from(
     ]
 )
 # Names that tabulate a whole profile are parsed but not evaluated: slow, and no concern of the grammar.
-SLOW = ("parallel", "group", "to_", "cp", "subset", "sampled", "discrete")
+SLOW = ("parallel", "group", "to_", "cp", "subset", "sampled", "shuffled", "discrete")
 
 
 def check_error(text: str, problem: InvalidParameter) -> None:

@@ -152,7 +152,7 @@ def test_the_demo(tmp_path: Path) -> None:
     assert found.exit_code == 0, found.output
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert "<table" in page
-    assert page.count("<svg") == 3
+    assert page.count("<svg") == 5
     assert "Right about" in page
     assert "http" not in page  # self-contained
     again = run("demo", "--to", tmp_path, "--rows", 3000)

@@ -27,6 +27,7 @@ import dalenius as dp
 from dalenius.errors import EngineFailed, QueryRefused
 from dalenius.infer.on_tables.table_source import table_source
 from dalenius.infer.scores import ArraySource, CurveScore, Standard
+from dalenius.session.coded_columns import asked_columns, codes
 from dalenius.session.ledger import Ledger
 from dalenius.sums.curves import Logistic
 from dalenius.sums.grids import on_grid
@@ -322,6 +323,26 @@ class EngineContract:
         self.engine.check(statement, extremes.rows)
         found = extremes.fetch(statement).to_pylist()
         assert all(0 <= n <= EXTREMES.num_rows for n in found[0].values())
+
+    def test_codes_of_synthetic_data(self, extremes: Source) -> None:
+        """One for every value there can be, the same in every engine; a category that is not listed has none."""
+        listed, first, last = ["a", "é", "o'b\"\\", "%"], datetime.date(2000, 1, 1), datetime.date(2040, 1, 1)
+        how = {"i": (-4, 11), "x": (-2, 2), "s": listed, "b": None, "d": (first, last)}
+        columns = asked_columns(how, extremes.table(SCHEMA), 4, (), None)
+        found = codes(extremes, extremes.table(SCHEMA), columns, Unit.rows())  # type: ignore[arg-type]
+        expected = []
+        for row in EXTREMES.to_pylist():
+            x = None if row["x"] is None or math.isnan(row["x"]) else row["x"]
+            code = [
+                4 if row["i"] is None else min(max((row["i"] + 4) // 4, 0), 3),
+                4 if x is None else int(x >= -1) + int(x >= 0) + int(x >= 1),
+                4 if row["s"] is None else listed.index(row["s"]) if row["s"] in listed else -1,
+                2 if row["b"] is None else int(row["b"]),
+                4 if row["d"] is None else min(max((row["d"].year - 2000) // 10, 0), 3),
+            ]
+            expected += [code] if -1 not in code else []
+        assert len(expected) == 5
+        assert sorted(found.tolist()) == sorted(expected)
 
     def test_what_is_not_listed_is_refused(self, extremes: Source) -> None:
         rows = extremes.rows

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import typer
 
-from dalenius.cli import demo, infer, ledger, show, tables
+from dalenius.cli import attack, demo, infer, ledger, local, show, synthesize, tables
 from dalenius.cli.commands import AS_JSON, EXIT_CODES, UNEXPECTED, command
 from dalenius.cli.loss_expressions import Expression, evaluate, free_names, known, parse, read_loss
 from dalenius.cli.problems import GrammarError, quoted, single_number
@@ -43,8 +43,11 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     no_args_is_help=True,
 )
+app.add_typer(attack.app, name="attack")
 app.add_typer(ledger.app, name="ledger")
+app.add_typer(local.app, name="local")
 tables.add_to(app)
+synthesize.add_to(app)
 infer.add_to(app)
 demo.add_to(app)
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import betaincinv
 
-from dalenius.core.arrays import Reals
+from dalenius.core.arrays import Ints, Reals
 
 
-def binomial_limits(successes: Reals, n: int | Reals, alpha: float) -> Reals:
+def binomial_limits(successes: Reals | Ints, n: int | Reals | Ints, alpha: float) -> Reals:
     """The limits of Clopper and Pearson (1934): k x 2."""
     k = np.asarray(successes, dtype=float)
     inner_low, inner_high = k > 0, k < n

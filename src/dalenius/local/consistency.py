@@ -17,7 +17,14 @@ def simplex(shares: Reals) -> Reals:
     # With the j largest kept, t is (their sum - 1)/j; the last j for which the smallest of them stays above t.
     cut = (np.cumsum(ordered) - 1) / np.arange(1, len(ordered) + 1)
     kept = int(np.flatnonzero(ordered > cut)[-1])
-    return np.maximum(shares - cut[kept], 0.0)
+    return np.asarray(np.maximum(shares - cut[kept], 0.0))
+
+
+def norm_mul(shares: Reals) -> Reals:
+    """Negative shares are 0, and what is left is scaled to add up to 1; all equal if nothing is left."""
+    kept = np.maximum(shares, 0.0)
+    total = float(kept.sum())
+    return np.asarray(kept / total if total > 0 else np.full(len(shares), 1 / len(shares)))
 
 
 def base_cut(shares: Reals, sd: float, failure: float) -> Reals:

@@ -9,11 +9,14 @@ from numpy.typing import NDArray
 
 from dalenius.core.arrays import Bools, Ints
 from dalenius.errors import InvalidParameter
+from dalenius.mechanisms._support.exact_arrays import array_of
 
 Bytes = NDArray[np.uint8]
 
 ROWS = 255
 """Reports whose bits can be added up in bytes."""
+ONES = np.array([value.bit_count() for value in range(256)], dtype=np.uint8)
+"""Of each byte."""
 
 
 def width(k: int) -> int:
@@ -36,7 +39,7 @@ def put(reports: Bytes, answers: Ints, bits: Bools) -> None:
 
 def checked(reports: Any, k: int) -> Bytes:
     """Reports as a matrix, or InvalidParameter."""
-    array = np.asarray(reports)
+    array = array_of(reports, "reports")
     if array.dtype != np.uint8 or array.ndim < 1 or array.shape[-1] != width(k) or array.size == 0:
         raise InvalidParameter.of(
             "reports",
@@ -48,6 +51,15 @@ def checked(reports: Any, k: int) -> Bytes:
     return rows
 
 
+def ones(reports: Bytes) -> Ints:
+    """How many bits of each report are set."""
+    counts = np.zeros(len(reports), dtype=np.int64)
+    for start in range(0, len(reports), 1 << 14):
+        part = reports[start : start + (1 << 14)]
+        counts[start : start + len(part)] = ONES[part].sum(axis=1, dtype=np.int64)
+    return counts
+
+
 def column_sums(reports: Bytes, k: int) -> Ints:
     """How many reports have each bit set."""
     sums = np.zeros((width(k), 8), dtype=np.int64)
@@ -57,6 +69,6 @@ def column_sums(reports: Bytes, k: int) -> Ints:
         whole = len(part) // ROWS * ROWS
         for block in (part[:whole].reshape(-1, ROWS, width(k)), part[whole:][None]):
             for bit in range(8):
-                ones = (block >> np.uint8(bit)) & np.uint8(1)
-                sums[:, bit] += ones.sum(axis=1, dtype=np.uint8).sum(axis=0, dtype=np.int64)
+                of_bit = (block >> np.uint8(bit)) & np.uint8(1)
+                sums[:, bit] += of_bit.sum(axis=1, dtype=np.uint8).sum(axis=0, dtype=np.int64)
     return sums.ravel()[:k]

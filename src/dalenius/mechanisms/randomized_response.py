@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from dalenius.calculus.guarantees import Guarantee, PureDP
 from dalenius.calculus.loss import Loss
 from dalenius.core import checks
 from dalenius.core.adjacency import REPLACE_ONE, Adjacency
-from dalenius.core.arrays import Ints, Reals
+from dalenius.core.arrays import Reals
 from dalenius.core.bisection import last_true
 from dalenius.errors import CannotMeet, InvalidParameter
 from dalenius.mechanisms._support.answers import as_answers
@@ -298,7 +298,7 @@ class RandomizedResponse(Mechanism):
         return cls(epsilon=1 / last_true(enough, 1 / 600, 1e6, relative=1e-12)[0], k=k)
 
     @classmethod
-    def calibrated(cls, guarantee: Guarantee, *, k: int = 2) -> RandomizedResponse:
+    def calibrated(cls, guarantee: Guarantee, *, k: int = 2) -> Self:
         """The fewest lies that keep a guarantee.
 
         Parameters

@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 
 from dalenius.core import checks
-from dalenius.core.arrays import Array, Bools, Ints
+from dalenius.core.arrays import Array, Ints
 from dalenius.errors import InvalidParameter
 
 MOST_CELLS = 2**28
 """A histogram with more cells than this (2 GiB of counts) is not made."""
 
 
-class Codes(np.ndarray):  # type: ignore[type-arg]
+class Codes(np.ndarray):
     """Rows of a table as whole numbers, one column for each of a domain's: what `Domain.codes` gives."""
 
 
@@ -153,12 +153,13 @@ class Domain:
     """
 
     def __init__(self, columns: Mapping[str, Any]) -> None:
-        if not isinstance(columns, Mapping) or not columns:
+        given: Any = columns
+        if not isinstance(given, Mapping) or not given:
             raise InvalidParameter.of(
                 "columns",
                 'columns must be a mapping such as {"sex": ["F", "M"], "age": 16}, with one column or more.',
             )
-        for name in columns:
+        for name in given:
             if not isinstance(name, str) or not name:
                 raise InvalidParameter.of(
                     "columns", f"a column's name is {checks.shown(name)}; it must be text."
@@ -285,8 +286,8 @@ class Domain:
     def _checked_codes(self, data: Array) -> Codes:
         if data.ndim != 2 or data.shape[1] != len(self) or data.dtype.kind not in "iu":
             raise InvalidParameter(
-                f"an array of codes must hold whole numbers, one column for each of the {len(self)} of the domain; this "
-                f"one has {data.ndim} dimensions and type {data.dtype}. Give values as a mapping of columns."
+                f"an array of codes must hold whole numbers, one column for each of the {len(self)} of the domain; "
+                f"this one has {data.ndim} dimensions and type {data.dtype}. Give values as a mapping of columns."
             )
         sizes = np.array(self.shape)
         coded = np.where((data >= 0) & (data < sizes), data, -1).astype(np.int64)
@@ -360,15 +361,15 @@ class Domain:
             )
         if data.dtype.kind == "u" and data.dtype.itemsize == 8:
             data = np.minimum(data, np.uint64(2**63 - 1))
-        return data.astype(np.int64).reshape(self.shape)
+        return np.asarray(data.astype(np.int64).reshape(self.shape))
 
 
 def too_large(cells: int, what: str) -> None:
     """An error for an array of more cells than memory holds."""
     if cells > MOST_CELLS:
         raise InvalidParameter(
-            f"{what} has {cells:.3g} cells; at most 2^28 are held in memory. Ask about fewer columns at once, or in wider "
-            "bins."
+            f"{what} has {cells:.3g} cells; at most 2^28 are held in memory. Ask about fewer columns at once, or "
+            "in wider bins."
         )
 
 
@@ -424,5 +425,4 @@ def _floats(values: Array) -> Array:
 
 
 def _inside(coded: Ints) -> Ints:
-    kept: Bools = (coded >= 0).all(axis=1)
-    return coded[kept]
+    return np.asarray(coded[(coded >= 0).all(axis=1)])

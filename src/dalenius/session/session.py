@@ -7,7 +7,7 @@ import os
 import shutil
 import tempfile
 import weakref
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
@@ -21,7 +21,7 @@ from dalenius.calculus.losses import total
 from dalenius.core.adjacency import ADD_REMOVE, Adjacency
 from dalenius.core.bisection import last_true
 from dalenius.core.checks import confidence as _confidence
-from dalenius.core.checks import flag, shown
+from dalenius.core.checks import count, flag, shown
 from dalenius.errors import CannotMeet, InvalidParameter, QueryRefused, TooLittleNoise, TooMuchNoise
 from dalenius.infer.result import Result
 from dalenius.session.account import Account
@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from dalenius.infer.hypotheses.result import TestResult
     from dalenius.infer.regression.settings import Regression
     from dalenius.session.inference import Inference
+    from dalenius.session.synthetic_table import SyntheticTable
     from dalenius.session.testing import Testing
 
 
@@ -524,6 +525,89 @@ class Session:
         return asked.restored(
             self.account.ask(asked.question, cost, lambda: asked.compute(self.source)).answer
         )
+
+    def synthesize(
+        self,
+        columns: Any,
+        budget: Budget,
+        *,
+        rows: int | None = None,
+        bins: int = 32,
+        private_bins: Iterable[str] = (),
+        marginals: Any = 2,
+        table: Table | None = None,
+    ) -> SyntheticTable:
+        """A table of made-up rows whose marginals are close to those of the data.
+
+        Every column becomes a few public codes: its categories, or bins between its bounds. Some marginals of the codes
+        are measured with noise, chosen one after the other for what they add; a distribution is fitted to them, and
+        rows are drawn from it. It is charged before any data is read. The identical question is answered from the
+        record, for nothing, whatever number of rows is asked for. Rows with a category that is not listed are left out;
+        numbers beyond the bounds count in the outer bins. A cell without a value is a category of its own, unless the
+        schema imputes one or says that there are none.
+
+        Parameters
+        ----------
+        columns
+            Columns, as a list where the schema has their bounds or categories. Or a mapping, from columns to None (what
+            the schema says), a list of categories, bounds (lower, upper) of numbers or days, a number of bins, or
+            `dp.queries.Bins(low, high, count)`.
+        budget
+            What it may cost; as in `release`.
+        rows
+            How many rows to make; about as many as the table has, if not said.
+        bins
+            Of numbers and days that say nothing else, in equal widths.
+        private_bins
+            Numeric columns whose bins have about equally many rows each instead: a tenth of the budget finds the edges.
+        marginals
+            What is to be accurate: all sets of so many columns, or a list of sets of columns.
+        table
+            Other than all of it: `session.table.filter(...)`, for instance.
+
+        Returns
+        -------
+        SyntheticTable
+            `to_pandas()`, `to_parquet(path)`, `marginal("age", "town")`, `error`, `summary()`.
+
+        Raises
+        ------
+        InvalidParameter
+            If the columns or the budget are refused; nothing is charged.
+        BudgetExceeded
+            If there is not so much left; nothing is charged.
+        EngineFailed
+            If the engine could not carry it out; the charge stays.
+
+        Examples
+        --------
+        >>> import dalenius as dp, pandas as pd
+        >>> people = pd.DataFrame({"age": [20, 30, 40] * 1000, "town": ["a", "b", "b"] * 1000})
+        >>> s = dp.Session(people, unit=dp.Unit.rows(), budget=dp.ZCDP(0.5))
+        >>> made = s.synthesize({"age": (18, 65), "town": ["a", "b"]}, budget=dp.ZCDP(0.1))
+        >>> sorted(made.to_pandas()["town"].unique()), s.remaining
+        (['a', 'b'], ZCDP(rho=0.4))
+        """
+        from dalenius.session.synthesis import Synthesis
+        from dalenius.session.synthetic_table import SyntheticTable
+
+        whole, budget = self.table if table is None else table, _paid(budget)
+        asked = Synthesis.of(
+            columns,
+            whole,
+            self.unit,
+            self.account.filter,
+            budget,
+            self._rare(),
+            bins=bins,
+            private_bins=private_bins,
+            marginals=marginals,
+        )
+        wanted = None if rows is None else count("rows", rows, 1)
+        cost = self._cost(asked.loss, budget)
+        reply = self.account.ask(asked.question, cost, lambda: asked.compute(self.source))
+        coded, released = asked.restored(reply.answer)
+        return SyntheticTable(coded, released, asked.loss, wanted, repr(budget), reply.is_free, reply.time)
 
     def _asked(self, estimator: Any, features: Any, target: Any, table: Table | None) -> Inference | Testing:
         from dalenius.infer.hypotheses.hypothesis_test import HypothesisTest

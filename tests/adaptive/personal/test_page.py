@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
-import shutil
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,44 +12,10 @@ import pytest
 import dalenius as dp
 from dalenius.adaptive.personal.worst_case import WorstCase
 from tests.adaptive.personal.golden_reports import records, reports, targets
-
-playwright = pytest.importorskip("playwright.sync_api")
+from tests.browser import browser as browser
+from tests.browser import page as page
 
 COUNT = 200
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    """Chromium as the system has it (tests/servers/install.sh), or as Playwright installed it."""
-    found = (
-        os.environ.get("DALENIUS_TEST_CHROMIUM")
-        or shutil.which("chromium")
-        or shutil.which("chromium-browser")
-    )
-    with playwright.sync_playwright() as running:
-        quiet = [
-            "--no-sandbox",
-            "--disable-gpu",
-            "--disable-background-networking",
-            "--disable-component-update",
-        ]
-        try:
-            opened = running.chromium.launch(executable_path=found, args=quiet)
-        except playwright.Error as problem:
-            pytest.skip(f"there is no Chromium to be started: {str(problem)[:200]}")
-        yield opened
-        opened.close()
-
-
-@pytest.fixture
-def page(browser: Any) -> Iterator[Any]:
-    shown = browser.new_page()
-    shown.problems, shown.fetched = [], []
-    shown.on("pageerror", lambda error: shown.problems.append(str(error)))
-    shown.on("console", lambda message: shown.problems.append(message.text))
-    shown.on("request", lambda request: shown.fetched.append(request.url))
-    yield shown
-    shown.close()
 
 
 def numbered(name: str, labels: np.ndarray) -> list[float]:

@@ -16,6 +16,7 @@ from dalenius.calculus.losses.neighbours import group, parallel, to_adjacency, t
 from dalenius.calculus.losses.objective_perturbation import approximate_minima, objective_perturbation
 from dalenius.calculus.losses.renyi import rdp, zcdp
 from dalenius.calculus.losses.sampling import cp, poisson_sampled, sampled_without_replacement
+from dalenius.calculus.losses.shuffled import shuffled
 from dalenius.calculus.losses.staircase import staircase
 from dalenius.calculus.losses.tradeoff import from_tradeoff
 
@@ -40,6 +41,7 @@ __all__ = [
     "randomized_response",
     "rdp",
     "sampled_without_replacement",
+    "shuffled",
     "staircase",
     "to_adjacency",
     "to_replace_one",

@@ -7,6 +7,9 @@ import threading
 from collections.abc import Callable
 from typing import Any, NoReturn
 
+import numpy as np
+
+from dalenius.core.arrays import Reals
 from dalenius.mechanisms._support.float_arrays import reals
 from dalenius.mechanisms._support.noisy_comparison import Comparison
 
@@ -93,10 +96,11 @@ class Watch:
     @property
     def stopped(self) -> bool:
         """Whether the last yes has been said."""
-        return self._left <= 0 or self._forked
+        return self._left <= 0 or self.forked
 
     @property
-    def _forked(self) -> bool:
+    def forked(self) -> bool:
+        """Whether this is another process than the one it was started in."""
         return self._home is not _home or self._process != os.getpid()
 
     @property
@@ -124,7 +128,33 @@ class Watch:
         InvalidParameter
             If the value is not a finite number.
         """
-        if self._forked:  # before the lock, which nobody here may ever give back
+        given, _ = self._compared(reals("value", [value]), number=True)
+        return given
+
+    def first_above(self, values: Any) -> int | None:
+        """Ask for one value after the other until one is above; those after it are not asked.
+
+        Parameters
+        ----------
+        values
+            A sequence of finite numbers.
+
+        Returns
+        -------
+        int or None
+            The index of the first value found above, or None if all of them are below.
+
+        Raises
+        ------
+        Stopped
+            If the last yes has been said, or in another process.
+        InvalidParameter
+            If the values are not finite numbers.
+        """
+        return self._compared(reals("values", values), number=False)[1]
+
+    def _compared(self, given: Reals, number: bool) -> tuple[Any, int | None]:
+        if self.forked:  # before the lock, which nobody here may ever give back
             raise Stopped(
                 "this watch was started in another process, which may still ask it; start another one here, "
                 "which costs as much again."
@@ -132,16 +162,16 @@ class Watch:
         with self._lock:
             if self._left <= 0:
                 raise Stopped("this watch has stopped; start another one, which costs as much again.")
-            given = reals("value", [value])
-            unit = int(self._comparison.units(given)[0])
+            units = self._comparison.units(given)
             left, self._left = self._left, 0
-            above = unit + int(self._comparison.noisy(1)[0]) >= self._noisy
-            if above and self._fresh and left > 1:
+            above = np.flatnonzero(units + self._comparison.noisy(len(units)) >= self._noisy)
+            first = int(above[0]) if len(above) else None
+            if first is not None and self._fresh and left > 1:
                 self._renew()
-            answer = self._answer(above, float(given[0]))
-            self._asked += 1
-            self._left = left - above
-        return answer
+            answer = self._answer(first is not None, float(given[0])) if number else None
+            self._asked += len(units) if first is None else first + 1
+            self._left = left - (first is not None)
+        return answer, first
 
     def _answer(self, above: bool, value: float) -> Any:
         if self._number is None:

@@ -33,14 +33,18 @@ class Candidate:
     """From (workload, guarantee, adjacency=, rows_per_unit=) to a mechanism; InvalidParameter where it cannot."""
     bound: bool = False
     """Whether its predicted error is an upper bound from theory and not the error itself."""
+    takes_n: bool = False
+    """Whether `build` also takes the number of rows, as n=."""
 
 
 CANDIDATES: dict[str, Candidate] = {}
 
 
-def candidate(name: str, about: str, build: Callable[..., Any], bound: bool = False) -> None:
+def candidate(
+    name: str, about: str, build: Callable[..., Any], bound: bool = False, takes_n: bool = False
+) -> None:
     """Let `Workload.best` consider a way of release."""
-    CANDIDATES[name] = Candidate(name, about, build, bound)
+    CANDIDATES[name] = Candidate(name, about, build, bound, takes_n)
 
 
 @dataclass(frozen=True)
@@ -109,7 +113,8 @@ def _line(
     one: Candidate, workload: Workload, guarantee: Guarantee, n: int, adjacency: Adjacency, units: int
 ) -> Line:
     try:
-        mechanism = one.build(workload, guarantee, adjacency=adjacency, rows_per_unit=units)
+        known = {"n": n} if one.takes_n else {}
+        mechanism = one.build(workload, guarantee, adjacency=adjacency, rows_per_unit=units, **known)
         error = float(mechanism.predicted_error(n))
     except InvalidParameter as refused:
         return Line(one.name, math.inf, str(refused))
@@ -119,7 +124,8 @@ def _line(
 
 def _why(table: Iterable[Line], n: int) -> str:
     first, *others = table
-    said = f"The {first.name} has the least predicted error: about {_shown(first.error)} rows for an answer ({first.note})."
+    error = _shown(first.error)
+    said = f"The {first.name} has the least predicted error: about {error} rows for an answer ({first.note})."
     others = [line for line in others if math.isfinite(line.error)]
     if others:
         said += f" Next is the {others[0].name} with {_shown(others[0].error)}."

@@ -52,8 +52,12 @@ class Factor(ABC):
         """The largest, over two values, of the sum over the questions of |difference of coefficients|^power."""
 
     def sensitivity(self, power: int, adjacency: Adjacency) -> float:
-        """The most one record changes the answers: the l1 norm, or the square of the l2 norm for power 2."""
-        return _plain(self.column_norms(power).max()) if adjacency is ADD_REMOVE else self.farthest(power)
+        """The most one record changes the answers: the l1 norm, or the square of the l2 norm for power 2.
+
+        A record that is replaced may leave the domain, or come into it, so that replacing is no less than removing.
+        """
+        one = _plain(self.column_norms(power).max())
+        return one if adjacency is ADD_REMOVE else max(one, self.farthest(power))
 
     @property
     def disjoint(self) -> bool:
@@ -78,7 +82,7 @@ class Factor(ABC):
         return (self.n,)
 
     def __eq__(self, other: object) -> bool:
-        return type(other) is type(self) and self._key() == other._key()  # type: ignore[attr-defined]
+        return type(other) is type(self) and self._key() == other._key()
 
     def __hash__(self) -> int:
         return hash((type(self).__name__, self._key()))
@@ -122,7 +126,7 @@ class Total(Factor):
         return 1
 
     def apply(self, values: Array, axis: int) -> Array:
-        return values.sum(axis=axis, keepdims=True)
+        return np.asarray(values.sum(axis=axis, keepdims=True))
 
     def energies(self, block: int) -> Reals:
         full, rest = divmod(self.n, block)
@@ -268,7 +272,7 @@ class Matrix(Factor):
         return np.asarray((sums**2).sum(axis=1) / block)
 
     def column_norms(self, power: int) -> Array:
-        return (np.abs(self.values) ** power).sum(axis=0)
+        return np.asarray((np.abs(self.values) ** power).sum(axis=0))
 
     def farthest(self, power: int) -> float:
         found: Any = 0

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
 from typing import Any
 
 import numpy as np
 
-from dalenius.core.adjacency import ADD_REMOVE, Adjacency
+from dalenius.core.adjacency import ADD_REMOVE, REPLACE_ONE, Adjacency
 from dalenius.core.arrays import Array, Reals
 from dalenius.queries.workload.factors import Factor, Intervals, Matrix, _plain
 
@@ -47,6 +47,26 @@ class Part(ABC):
     def energy(self, blocks: Sequence[int]) -> float:
         """The sum of the energies over all questions."""
 
+    def spectrum(self, ladders: Sequence[Sequence[int]]) -> Reals:
+        """The energy between one size of blocks and the next coarser, for every combination of sizes.
+
+        `ladders` has for each column its sizes of blocks, the coarsest first.
+        """
+        grid = [len(ladder) for ladder in ladders]
+        table = np.empty(grid)
+        for place in np.ndindex(*grid):
+            table[place] = self.energy([ladder[i] for ladder, i in zip(ladders, place, strict=True)])
+        return _steps(table, range(len(grid)))
+
+    def spectra(self, ladders: Sequence[Sequence[int]]) -> Iterator[tuple[tuple[int, ...], Reals]]:
+        """The same for every question by itself: combinations of sizes, each with the questions' energies there."""
+        grid = [len(ladder) for ladder in ladders]
+        table = np.empty((*grid, self.rows))
+        for place in np.ndindex(*grid):
+            table[place] = self.energies([ladder[i] for ladder, i in zip(ladders, place, strict=True)])
+        table = _steps(table, range(len(grid)))
+        return ((place, table[place]) for place in np.ndindex(*grid))
+
     @abstractmethod
     def sensitivity(self, power: int, adjacency: Adjacency) -> float:
         """The most one record changes the answers: the l1 norm, or the square of the l2 norm for power 2."""
@@ -65,11 +85,11 @@ class Part(ABC):
         """The number of cells of the columns."""
         return math.prod(self.shape)
 
-    def _farthest(self, power: int, bound: float) -> float:
-        """Over pairs of cells where the matrix is small; else twice the norm, which is no less."""
+    def _replaced(self, power: int, bound: float) -> float:
+        """For a replaced record: over pairs of cells where the matrix is small, else a bound."""
         if self.rows * self.cells**2 > 64 * MOST_ENUMERATED or self.rows * self.cells > MOST_ENUMERATED:
             return bound
-        return Matrix(self.cells, self.matrix()).farthest(power)
+        return Matrix(self.cells, self.matrix()).sensitivity(power, REPLACE_ONE)
 
 
 @dataclass(frozen=True)
@@ -98,19 +118,33 @@ class Product(Part):
     def energy(self, blocks: Sequence[int]) -> float:
         return math.prod(factor.energy(block) for factor, block in zip(self.factors, blocks, strict=True))
 
+    def spectrum(self, ladders: Sequence[Sequence[int]]) -> Reals:
+        each = [
+            _steps(np.array([factor.energy(block) for block in ladder]), [0])
+            for factor, ladder in zip(self.factors, ladders, strict=True)
+        ]
+        return reduce(np.multiply.outer, each, np.ones(()))
+
+    def spectra(self, ladders: Sequence[Sequence[int]]) -> Iterator[tuple[tuple[int, ...], Reals]]:
+        each = [
+            _steps(np.array([factor.energies(block) for block in ladder]), [0])
+            for factor, ladder in zip(self.factors, ladders, strict=True)
+        ]
+        for place in np.ndindex(*[len(ladder) for ladder in ladders]):
+            rows = [found[i] for found, i in zip(each, place, strict=True)]
+            yield place, reduce(lambda a, b: np.multiply.outer(a, b).reshape(-1), rows, np.ones(1))
+
     def sensitivity(self, power: int, adjacency: Adjacency) -> float:
         """Exact, but for replaced records where several columns have other questions than their values."""
         one = math.prod(factor.sensitivity(power, ADD_REMOVE) for factor in self.factors)
         if adjacency is ADD_REMOVE:
             return one
-        if not self.factors:
-            return 0
-        if len(self.factors) == 1:
-            return self.factors[0].farthest(power)
+        if len(self.factors) < 2:
+            return self.factors[0].sensitivity(power, adjacency) if self.factors else one
         if any(factor.signed for factor in self.factors):
-            return self._farthest(power, 2**power * one)
+            return self._replaced(power, 2**power * one)
         # Two records that differ in a column where no question holds both share none at all.
-        return 2 * one if any(factor.disjoint for factor in self.factors) else self._farthest(power, 2 * one)
+        return 2 * one if any(factor.disjoint for factor in self.factors) else self._replaced(power, 2 * one)
 
     @property
     def whole(self) -> bool:
@@ -158,14 +192,14 @@ class Conjunctions(Part):
         if self.rows * self.cells <= MOST_ENUMERATED:
             return Matrix(self.cells, self.matrix()).sensitivity(power, adjacency)
         largest = [_largest(factor) ** power for factor in self.factors]
-        one = min(
+        one: float = min(
             factor.sensitivity(power, ADD_REMOVE) * math.prod(largest[:i] + largest[i + 1 :])
             for i, factor in enumerate(self.factors)
         )
         if adjacency is ADD_REMOVE:
             return one
         signed = any(factor.signed for factor in self.factors)
-        return self._farthest(power, one * (2**power if signed else 2))
+        return self._replaced(power, one * (2**power if signed else 2))
 
     @property
     def whole(self) -> bool:
@@ -204,9 +238,8 @@ class Cells(Part):
         return float(self.energies(blocks).sum())
 
     def sensitivity(self, power: int, adjacency: Adjacency) -> float:
-        if adjacency is ADD_REMOVE:
-            return self.factor.sensitivity(power, adjacency)
-        return self._farthest(power, 2**power * self.factor.sensitivity(power, ADD_REMOVE))
+        one = self.factor.sensitivity(power, ADD_REMOVE)
+        return one if adjacency is ADD_REMOVE else self._replaced(power, 2**power * one)
 
     @cached_property
     def whole(self) -> bool:
@@ -214,6 +247,13 @@ class Cells(Part):
 
     def matrix(self) -> Array:
         return self.factor.values
+
+
+def _steps(table: Reals, axes: Iterable[int]) -> Reals:
+    """Differences to the next coarser blocks; what rounding makes negative is 0."""
+    for axis in axes:
+        table = np.diff(table, axis=axis, prepend=0.0)
+    return np.maximum(table, 0.0)
 
 
 def _largest(factor: Intervals | Matrix) -> Any:

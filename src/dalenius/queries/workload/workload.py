@@ -193,7 +193,8 @@ class Workload:
             If a condition is neither, or names a value outside the domain.
         """
         _checked_domain(domain)
-        given = list(masks) if isinstance(masks, Iterable) and not isinstance(masks, str | Mapping) else []
+        listed: Any = masks
+        given = list(listed) if isinstance(listed, Iterable) and not isinstance(listed, str | Mapping) else []
         if given and all(isinstance(mask, Mapping) for mask in given):
             return cls(domain, [(1.0, _conjunctions(domain, given))])
         if not given or any(

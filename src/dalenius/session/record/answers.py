@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -45,6 +45,11 @@ def to_fit(released: Mapping[str, JSON]) -> str:
 def to_inference(result: Result) -> str:
     """What was estimated: a saved result."""
     return _written("infer", {"result": result.to_json()})
+
+
+def to_synthesis(columns: Sequence[Mapping[str, JSON]], released: Mapping[str, JSON]) -> str:
+    """The columns as they were coded in the end, and the marginals that were measured."""
+    return _written("synthesize", {"columns": list(columns), "marginals": released})
 
 
 def to_feed(counter: Mapping[str, JSON]) -> str:
@@ -93,6 +98,12 @@ def read_fit(text: str) -> dict[str, JSON]:
 def read_inference(text: str) -> Result:
     """What was estimated."""
     return Result.from_json(_opened(text, "infer")["result"])
+
+
+def read_synthesis(text: str) -> tuple[list[JSON], JSON]:
+    """The records of the columns, as they were coded in the end, and of what was measured."""
+    content = _opened(text, "synthesize")
+    return content["columns"], content["marginals"]
 
 
 def read_feed(text: str) -> dict[str, JSON]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from dalenius.calculus.guarantees import Guarantee
 from dalenius.core.adjacency import Adjacency, adjacency_record
 from dalenius.core.record import JSON, headed
-from dalenius.tables.ask.query import Query
+from dalenius.tables.ask.query import Query, Table
 from dalenius.tables.facts.unit import Unit
 
 FORMAT, VERSION = "dalenius question", 2
@@ -32,6 +32,24 @@ def of_fit(model: Mapping[str, JSON], query: Query, unit: Unit, adjacency: Adjac
 def of_inference(estimator: Mapping[str, JSON], query: Query, unit: Unit, adjacency: Adjacency) -> str:
     """An estimator, whose promise is its price, and the sums that stand for its columns."""
     return _written("infer", unit, adjacency, {"estimator": estimator, "query": query.record()})
+
+
+def of_synthesis(
+    columns: Sequence[Mapping[str, JSON]],
+    marginals: JSON,
+    table: Table,
+    price: Guarantee,
+    unit: Unit,
+    adjacency: Adjacency,
+) -> str:
+    """Columns in their codes, the marginals that matter, and the price; not how many rows are made, which is free."""
+    content = {
+        "columns": list(columns),
+        "marginals": marginals,
+        "table": table.record(),
+        "price": price.record(),
+    }
+    return _written("synthesize", unit, adjacency, content)
 
 
 def of_feed(query: Query, price: Guarantee, unit: Unit, adjacency: Adjacency) -> str:

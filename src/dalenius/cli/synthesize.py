@@ -1,0 +1,93 @@
+"""`dalenius synthesize`: a synthetic table in a file, paid from a ledger."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import typer
+
+from dalenius.cli.commands import AS_JSON, command
+from dalenius.cli.promises import read_promise
+from dalenius.cli.show import print_json, working
+from dalenius.cli.tables import BUDGET, Opened
+from dalenius.errors import InvalidParameter
+
+
+def synthesize(
+    opened: Opened,
+    columns: str = typer.Option(metavar="COLUMNS", help="Columns, separated by commas; the schema says how."),
+    out: Path = typer.Option(
+        metavar="FILE", help="Where to write: a .parquet or .csv file that is not there."
+    ),
+    budget: str = BUDGET,
+    rows: int | None = typer.Option(None, help="How many rows to make. [default: about as many as the data]"),
+    bins: int = typer.Option(32, help="Of each numeric column."),
+    private_bins: str | None = typer.Option(
+        None, metavar="COLUMNS", help="Columns whose bins are found privately, for a tenth of the price."
+    ),
+    marginals: int = typer.Option(2, help="Sets of so many columns are to be accurate."),
+    where: str | None = typer.Option(None, metavar="CONDITION", help="Only rows that satisfy this."),
+    as_json: bool = AS_JSON,
+) -> None:
+    """Made-up rows whose marginals are close to those of the data.
+
+    Bounds and categories of the columns come from the schema. The same command at the same price is answered
+    from the ledger for nothing, whatever number of rows it asks for.
+
+    \b
+    JSON keys: file, rows, columns, error, cost, free, given, remaining.
+    """
+    _check(out)
+    session = opened.session(budget)
+    table = session.table if where is None else session.table.filter(where)
+    with working(f"Synthesizing {opened.data}"):
+        made = session.synthesize(
+            _names(columns),
+            read_promise(budget),
+            rows=rows,
+            bins=bins,
+            private_bins=_names(private_bins or ""),
+            marginals=marginals,
+            table=table,
+        )
+    try:
+        (made.to_csv if out.suffix == ".csv" else made.to_parquet)(out)
+    except OSError as problem:
+        raise InvalidParameter(
+            f"{out} could not be written ({problem.strerror}). The answer is in the ledger: the same command again "
+            "costs nothing."
+        ) from None
+    if as_json:
+        content = {
+            "file": str(out),
+            "rows": made.rows,
+            "columns": list(made.columns),
+            "error": [{"columns": list(names), "at_most": error} for names, error in made.error.items()],
+            "cost": made.cost,
+            "free": made.free,
+            "given": made.given,
+            "remaining": repr(session.remaining),
+        }
+        print_json(content, indent=None)
+        return
+    on_record = f"From the ledger, given {made.given}, at no cost now. " if made.free else ""
+    print(f"{made.summary()}\nWritten: {out}\n{on_record}Left: {session.remaining!r}")
+
+
+def _names(text: str) -> list[str]:
+    return [name.strip() for name in text.split(",") if name.strip()]
+
+
+def _check(out: Path) -> None:
+    """Say before anything is paid that the file cannot be written."""
+    if out.suffix not in (".parquet", ".csv"):
+        raise InvalidParameter(f"--out is {str(out)!r}; it must end in .parquet or .csv.")
+    if out.exists():
+        raise InvalidParameter(f"{out} is there already, and is not written over; name another file.")
+    if not out.absolute().parent.is_dir():
+        raise InvalidParameter(f"{out} cannot be written: its folder is not there; name another file.")
+
+
+def add_to(app: typer.Typer) -> None:
+    """Put the command into the program."""
+    command(app)(synthesize)

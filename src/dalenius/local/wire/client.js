@@ -1,0 +1,104 @@
+"use strict";
+// A client of a dalenius local survey: a person's answer in, a report out, and nothing else leaves. No dependencies.
+// All chances are whole numbers out of 2^64, and all random decisions are comparisons of whole numbers.
+// The format is described in docs/local-wire-format.md of dalenius.
+const daleniusLocal = (() => {
+  const WORDS = 1n << 64n, GRID = 2 ** 32, MOST = 2 ** 27; // no quotient is rounded up to a whole number
+  const word = () => crypto.getRandomValues(new BigUint64Array(1))[0];
+  const coin = (threshold) => word() < BigInt(threshold);
+  const below = (m) => {
+    const size = BigInt(m), limit = WORDS - (WORDS % size);
+    let drawn = word();
+    while (drawn >= limit) drawn = word();
+    return Number(drawn % size);
+  };
+  const respond = (truth, k, fits) => {
+    if (coin(fits)) return truth;
+    const other = below(k - 1);
+    return other >= truth ? other + 1 : other;
+  };
+  const hexadecimal = (bits) => {
+    const row = new Uint8Array(Math.ceil(bits.length / 8));
+    bits.forEach((bit, n) => { if (bit) row[n >> 3] |= 1 << (n & 7); });
+    return Array.from(row, (byte) => byte.toString(16).padStart(2, "0")).join("");
+  };
+  const odd = (n) => { let bit = 0; for (; n > 0; n &= n - 1) bit ^= 1; return bit === 1; };
+  const unary = (p, v) => hexadecimal(Array.from({ length: p.k }, (_, n) => coin(n === v ? p.own : p.other)));
+  // For each kind how a report is drawn, and how many places fit an answer and do not, where places weigh one of two.
+  const kinds = {
+    randomized_response: { draw: (p, v) => respond(v, p.k, p.fits), sizes: (p) => [1, p.k - 1] },
+    optimized_unary_encoding: { draw: unary },
+    symmetric_unary_encoding: { draw: unary },
+    hadamard_response: {
+      draw: (p, v) => {
+        const size = p.block_size, start = Math.floor(v / (size - 1)) * size, row = (v % (size - 1)) + 1;
+        const fits = coin(p.fits), elsewhere = fits ? -1 : below(p.blocks * size - size / 2) - size / 2;
+        if (elsewhere >= 0) return elsewhere < start ? elsewhere : elsewhere + size;
+        const column = below(size);
+        return start + (odd(column & row) === fits ? column ^ (row & -row) : column);
+      },
+      sizes: ({ k, blocks, block_size: size }) =>
+        (size & (size - 1)) === 0 && k <= blocks * (size - 1) ? [size / 2, blocks * size - size / 2] : [0, 0],
+    },
+    local_hashing: {
+      draw: (p, v) => {
+        const a = 1 + below(p.prime - 1), b = below(p.prime);
+        const hashed = Math.floor((((a * v + b) % p.prime) * p.g) / p.prime);
+        return [a, b, respond(hashed, p.g, p.fits)];
+      },
+      sizes: (p) => [1, p.g - 1],
+    },
+    subset_selection: {
+      draw: (p, v) => {
+        const chosen = new Array(p.k).fill(false);
+        chosen[v] = coin(p.fits);
+        let missing = p.d - (chosen[v] ? 1 : 0), left = p.k - 1;
+        for (let n = 0; n < p.k && missing > 0; n++) {
+          if (n === v) continue;
+          if ((chosen[n] = below(left) < missing)) missing--;
+          left--;
+        }
+        return hexadecimal(chosen);
+      },
+      sizes: (p) => [p.d, p.k - p.d],
+    },
+    one_bit_mean: { draw: (p, v) => respond(below(GRID) < v ? 1 : 0, 2, p.fits), sizes: () => [1, 1] },
+    piecewise_mean: {
+      draw: (p, v) => {
+        const place = BigInt(v) * BigInt(p.steps), part = Number(place % BigInt(GRID));
+        const start = Number(place / BigInt(GRID)) + (below(GRID) < part ? 1 : 0);
+        if (coin(p.fits)) return start + below(p.window);
+        const other = below(p.steps);
+        return other < start ? other : other + p.window;
+      },
+      sizes: (p) => [p.window, p.steps],
+    },
+  };
+  // The largest ratio of chances, from the numbers that reports are drawn with, must be what the message says.
+  const keeps = (p) => {
+    const odds = (threshold) => Number(BigInt(threshold)) / Number(WORDS - BigInt(threshold));
+    const { sizes } = kinds[p.kind], [inside, outside] = sizes ? sizes(p) : [1, 1];
+    const ratio = sizes ? (odds(p.fits) * outside) / inside : odds(p.own) / odds(p.other);
+    const whole = Object.values(p).every((n) => typeof n !== "number" || (Number.isInteger(n) && n >= 0 && n <= MOST));
+    return whole && Math.abs(Math.log(ratio)) <= Number(p.epsilon) + 1e-9;
+  };
+  const place = (p, value) => {
+    if ("lowest" in p) {
+      const low = Number(p.lowest), high = Number(p.highest);
+      if (typeof value !== "number" || !Number.isFinite(value)) throw new RangeError("value must be a finite number");
+      return Math.floor(((Math.min(Math.max(value, low), high) - low) / (high - low)) * GRID);
+    }
+    const answer = p.categories ? p.categories.indexOf(value) : value;
+    if (!Number.isInteger(answer) || answer < 0 || answer >= p.k) throw new RangeError("value is not an answer");
+    return answer;
+  };
+  // parameters: the public message, parsed; value: a category, a whole number from 0 to k - 1, or a number.
+  const report = (parameters, value) => {
+    const p = parameters;
+    if (p.format !== "dalenius local parameters" || p.version !== 1 || !Object.hasOwn(kinds, p.kind))
+      throw new RangeError("these parameters are of another version: a newer client is needed");
+    if (!keeps(p)) throw new RangeError("these parameters do not keep the epsilon they state");
+    return { format: "dalenius local report", version: 1, survey: p.survey, report: kinds[p.kind].draw(p, place(p, value)) };
+  };
+  return { report };
+})();

@@ -1,0 +1,93 @@
+"""The distribution that fits noisy marginals: of those that fit about as well, the one of largest entropy."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import minimize
+
+from dalenius.core.arrays import Reals
+from dalenius.queries.marginals.graphical_model import GraphicalModel
+from dalenius.queries.marginals.junction_tree import JunctionTree, Scope
+
+
+@dataclass(frozen=True)
+class Target:
+    """A noisy marginal: counts, and the standard deviation of each."""
+
+    scope: Scope
+    counts: Reals
+    sigma: float
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """A model of a table of `total` rows, with the potentials that it came from."""
+
+    model: GraphicalModel
+    potentials: Mapping[Scope, Reals]
+    total: float
+
+    def counts(self, scope: Scope) -> Reals:
+        """The expected counts of a marginal."""
+        return self.model.marginal(scope) * self.total
+
+
+def fit(
+    tree: JunctionTree,
+    targets: Sequence[Target],
+    total: float,
+    start: Mapping[Scope, Reals],
+    steps: int,
+    ridge: float,
+) -> Fitted:
+    """Minimise KL(p || uniform) + sum over targets of |total M p - y|^2 / (2 ridge total sigma^2), by its dual.
+
+    The optimum is p proportional to exp(sum theta_r), where theta_r minimises the convex
+
+        total log Z(theta) - sum <theta_r, y_r> + ridge/2 sum sigma_r^2 |theta_r|^2,
+
+    a smooth function whose value and gradient take one calibration of the tree (L-BFGS). `start` has potentials to
+    begin with; those of a scope that is left out begin at 0.
+    """
+    shapes = [tuple(tree.shape[v] for v in t.scope) for t in targets]
+    ends = np.cumsum([0, *(int(np.prod(shape)) for shape in shapes)])
+    wanted = [t.counts + (total - t.counts.sum()) / t.counts.size for t in targets]
+    weight = np.concatenate([np.full(t.counts.size, ridge(t)) for t in targets])
+    scale = [max(t.sigma, 1.0) for t in targets]  # the variables are theta sigma, which makes the ridge round
+
+    def split(x: Reals) -> dict[Scope, Reals]:
+        found: dict[Scope, Reals] = {}
+        for k, target in enumerate(targets):
+            theta = x[ends[k] : ends[k + 1]].reshape(shapes[k]) / scale[k]
+            found[target.scope] = found[target.scope] + theta if target.scope in found else theta
+        return found
+
+    def value(x: Reals) -> tuple[float, Reals]:
+        model = GraphicalModel.of(tree, split(x))
+        height = total * model.log_partition + float(weight * x @ x) / 2
+        slopes = np.empty_like(x)
+        for k, target in enumerate(targets):
+            part = slice(ends[k], ends[k + 1])
+            residual = (total * model.marginal(target.scope) - wanted[k]).ravel()
+            height -= float(x[part] @ wanted[k].ravel()) / scale[k]
+            slopes[part] = residual / scale[k] + weight[part] * x[part]
+        return height / total, slopes / total
+
+    first = np.zeros(ends[-1])
+    seen: set[Scope] = set()
+    for k, target in enumerate(targets):
+        if target.scope in start and target.scope not in seen:
+            first[ends[k] : ends[k + 1]] = (start[target.scope] * scale[k]).ravel()
+        seen.add(target.scope)
+    found = minimize(
+        value,
+        first,
+        jac=True,
+        method="L-BFGS-B",
+        options={"maxiter": steps, "maxcor": 20, "ftol": 1e-12, "gtol": 1e-9},
+    )
+    potentials = split(found.x)
+    return Fitted(GraphicalModel.of(tree, potentials), potentials, total)

@@ -1,0 +1,156 @@
+"""Domains: rows become codes, and what is outside is left out, one row at a time."""
+
+from __future__ import annotations
+
+import math
+import pickle
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import dalenius as dp
+from dalenius.errors import InvalidParameter
+from dalenius.queries import Bins, Domain
+from dalenius.queries.domain import Codes
+
+PEOPLE = Domain({"sex": ["F", "M"], "age": 16, "pay": Bins(0, 100, 20)})
+
+
+def test_shape() -> None:
+    assert PEOPLE.names == ("sex", "age", "pay")
+    assert PEOPLE.shape == (2, 16, 20)
+    assert PEOPLE.cells == 640
+    assert Domain(dict.fromkeys("abcdefghij", 100)).cells == 10**20
+    assert PEOPLE.project(["pay", "sex"]).shape == (20, 2)
+    assert pickle.loads(pickle.dumps(PEOPLE)) == PEOPLE
+    assert len({PEOPLE, PEOPLE.project(PEOPLE.names)}) == 1
+    assert PEOPLE.project(["age", "sex", "pay"]) != PEOPLE
+
+
+def test_values_outside_drop_their_row_alone() -> None:
+    table = {
+        "sex": ["F", "M", "?", None, "F", "M", "F", "F"],
+        "age": [3, 15, 3, 3, 16, -1, 2.5, 0],
+        "pay": [7.5, 100.0, 1, 1, 1, 1, 1, math.nan],
+    }
+    assert PEOPLE.codes(table).tolist() == [[0, 3, 1], [1, 15, 19]]
+    frame = pd.DataFrame(table)
+    assert PEOPLE.codes(frame).tolist() == [[0, 3, 1], [1, 15, 19]]
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "1",
+        None,
+        object(),
+        math.inf,
+        -math.inf,
+        math.nan,
+        10**400,
+        1 + 1j,
+        [1],
+        {},
+        "\ud800",
+        np.datetime64("NaT"),
+    ],
+)
+def test_no_value_makes_it_fail(value: Any) -> None:
+    column = np.empty(2, dtype=object)
+    column[:] = [value, 1]
+    for kind in (3, Bins(0, 2, 3), [1, 2]):
+        assert len(Domain({"x": kind}).codes({"x": column})) == 1
+
+
+def test_ends_of_bins() -> None:
+    rng = np.random.default_rng(1)
+    bins = Bins(-3.0, 7.0, 7)
+    values = np.concatenate([rng.uniform(-4, 8, 500), bins.edges])
+    inside = values[(values >= -3) & (values <= 7)]
+    codes = np.asarray(Domain({"x": bins}).codes({"x": values}))[:, 0]
+    assert np.array_equal(np.bincount(codes, minlength=7), np.histogram(inside, bins.edges)[0])
+
+
+def test_counts_are_those_of_numpy() -> None:
+    rng = np.random.default_rng(2)
+    codes = np.stack([rng.integers(0, n, 300) for n in PEOPLE.shape], axis=1)
+    full = np.histogramdd(codes, bins=[np.arange(n + 1) for n in PEOPLE.shape])[0]
+    assert np.array_equal(PEOPLE.counts(codes), full)
+    assert np.array_equal(PEOPLE.counts(codes, ["pay", "sex"]), full.sum(axis=1).T)
+    assert PEOPLE.counts(codes, []) == 300
+
+
+def test_an_array_is_a_histogram_or_codes_by_its_public_shape() -> None:
+    assert PEOPLE.histogram(np.zeros((2, 16, 20), dtype=int)) is not None
+    assert PEOPLE.histogram(np.zeros(640, dtype=int)) is not None
+    assert PEOPLE.histogram(np.zeros((5, 3), dtype=int)) is None
+    two = Domain({"a": 5, "b": 2})
+    assert two.histogram(np.zeros(10, dtype=int)) is not None
+    assert two.histogram(two.codes(np.zeros((5, 2), dtype=int))) is None
+    for rows in (4, 5, 6):  # whatever the number of rows
+        with pytest.raises(InvalidParameter, match="ravel"):
+            two.histogram(np.zeros((rows, 2), dtype=int))
+    assert isinstance(two.codes(np.zeros((5, 2), dtype=int)), Codes)
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [
+        None,
+        {},
+        [],
+        {"a": 0},
+        {"a": -1},
+        {"a": 2.5},
+        {"a": []},
+        {"a": ["x", "x"]},
+        {"a": [[1], [2]]},
+        {"a": None},
+        {1: 3},
+        {"": 3},
+        {"a": "text"},
+        {"a": 10**400},
+        {"a": object()},
+    ],
+)
+def test_what_is_no_domain_is_refused(columns: Any) -> None:
+    with pytest.raises(InvalidParameter):
+        Domain(columns)
+
+
+@pytest.mark.parametrize(
+    "bins", [(0, 0, 1), (1, 0, 1), (0, math.inf, 1), (0, 1, 0), (0, 1, 2.5), ("a", 1, 1), (0, math.nan, 2)]
+)
+def test_what_are_no_bins_is_refused(bins: Any) -> None:
+    with pytest.raises(InvalidParameter):
+        Bins(*bins)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        None,
+        5,
+        "text",
+        [1, 2],
+        {"sex": ["F"]},
+        {"sex": ["F"], "age": [1, 2], "pay": [1]},
+        np.zeros((2, 3)),
+        np.zeros((2, 4), int),
+        np.zeros(3),
+        {"sex": 1, "age": 1, "pay": 1},
+    ],
+)
+def test_what_are_no_rows_is_refused(data: Any) -> None:
+    with pytest.raises(InvalidParameter):
+        dp.queries.HistogramNoise(dp.queries.Workload.marginals(PEOPLE, 1), dp.PureDP(1.0)).release(data)
+
+
+def test_a_histogram_that_is_too_large_is_refused() -> None:
+    wide = Domain(dict.fromkeys("abcdefgh", 100))
+    with pytest.raises(InvalidParameter, match="cells"):
+        wide.counts(np.zeros((1, 8), dtype=int))
+    with pytest.raises(InvalidParameter, match="no column"):
+        wide.project(["z"])
