@@ -14,6 +14,19 @@ from dalenius.queries import Domain, Workload
 from dalenius.queries.workload.choice import CANDIDATES, Candidate
 
 
+LINEAR = {name: CANDIDATES[name] for name in ("noise per question", "noisy histogram", "matrix mechanism")}
+
+
+@pytest.fixture(autouse=True)
+def linear(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ways with exact errors alone: the calibration of the others takes seconds."""
+    monkeypatch.setattr("dalenius.queries.workload.choice.CANDIDATES", dict(LINEAR))
+
+
+def test_every_way_is_registered() -> None:
+    assert set(LINEAR) | {"MWEM", "SmallDB"} <= set(CANDIDATES)
+
+
 def test_the_least_error_is_chosen_and_the_table_says_so() -> None:
     workload = Workload.ranges(Domain({"x": 100}))
     choice = workload.best(dp.PureDP(1.0), n=100_000)
@@ -54,8 +67,7 @@ def test_no_data_are_needed_and_hopeless_promises_are_said() -> None:
 def test_where_noise_hides_the_cells_few_measurements_win(monkeypatch: pytest.MonkeyPatch) -> None:
     """At a small epsilon a way that fits a model to few marginals is taken, at a large one everything is measured."""
     few = Candidate("few", "fits a model", lambda workload, promise, **options: Unpredicted(), few=True)
-    known = {name: CANDIDATES[name] for name in ("noise per question", "noisy histogram", "matrix mechanism")}
-    monkeypatch.setattr("dalenius.queries.workload.choice.CANDIDATES", known | {"few": few})
+    monkeypatch.setattr("dalenius.queries.workload.choice.CANDIDATES", LINEAR | {"few": few})
     workload = Workload.marginals(Domain(dict.fromkeys("abcdefgh", 10)), 2)
     small, large = (workload.best(dp.ApproxDP(epsilon, 1e-9), n=5000) for epsilon in (0.05, 10.0))
     assert isinstance(small.mechanism, Unpredicted)

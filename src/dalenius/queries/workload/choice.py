@@ -38,8 +38,8 @@ class Candidate:
     takes_n: bool = False
     """Whether `build` also takes the number of rows, as n=."""
     few: bool = False
-    """Whether it measures few marginals and fits a model to them: its error depends on the data and is not predicted, but
-    it is the one to take where the noise of measuring everything hides what is asked for."""
+    """Whether it measures few marginals and fits a model to them: its error depends on the data and is not predicted,
+    but it is the one to take where the noise of measuring everything hides what is asked for."""
 
 
 CANDIDATES: dict[str, Candidate] = {}
@@ -133,9 +133,9 @@ def _typical_answer(workload: Workload, n: int) -> float | None:
 
 def _why_few(fitted: Line, first: Line, typical: float) -> str:
     return (
-        f"A cell holds {_shown(typical)} rows on average, and with the {first.name}, the best of those that measure every "
-        f"cell, the noise would be {_shown(first.error)}. {fitted.name} {fitted.note}: its error depends on the data, and "
-        "is usually below what a cell holds."
+        f"A cell holds {_shown(typical)} rows on average, and with the {first.name}, the best of those that measure "
+        f"every cell, the noise would be {_shown(first.error)}. {fitted.name} {fitted.note}; how large its error is "
+        "depends on the data."
     )
 
 
