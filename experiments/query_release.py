@@ -32,7 +32,7 @@ TABLES = 3
 SWEEPS: dict[str, tuple[int, ...]] = {
     "k": (16, 64, 256, 1024, 4096),
     "n": (1_000, 10_000, 100_000, 1_000_000),
-    "|X|": (16, 64, 256, 1024, 4096),
+    "cells": (16, 64, 256, 1024, 4096, 16384),
 }
 STYLES = {
     "Laplace on queries": "C0",
@@ -99,8 +99,8 @@ def main(here: Path, data: Path | None, seeds: int) -> None:
     for axis, (what, values) in zip(panels, SWEEPS.items(), strict=True):
         rows, theory, seen = [], [], []
         for value in values:
-            setting = {"k": QUERIES, "n": ROWS, "|X|": CELLS} | {what: value}
-            k, n, cells = setting["k"], setting["n"], setting["|X|"]
+            setting = {"k": QUERIES, "n": ROWS, "cells": CELLS} | {what: value}
+            k, n, cells = setting["k"], setting["n"], setting["cells"]
             errors = measured(k, n, cells, min(seeds, TABLES))
             curve = bounds(k, n, cells) | {"PMW": errors.pop("PMW bound")[0]}
             theory.append(curve)
@@ -122,7 +122,8 @@ def main(here: Path, data: Path | None, seeds: int) -> None:
 
 
 def _pair(seen: float | None, bound: float) -> str:
-    return f"{'' if seen is None else f'{seen:.4f} of '}{bound:.3g}"
+    stated = f"{bound:.2g}" if math.isfinite(bound) else "-"
+    return stated if seen is None else f"{seen:.2g} of {stated}"
 
 
 TEXT = f"""# Query release: bounds and measured errors
@@ -131,7 +132,8 @@ Written by `python -m experiments query_release`. The largest error over k count
 cells), as a share of n: measured, mean of {TABLES} tables, "of" the bound that holds with probability {1 - BETA:g}.
 Settings that are not varied: k = {QUERIES}, n = {ROWS:,}, |X| = {CELLS}; epsilon = {EPSILON:g}, and delta = {DELTA:g}
 for Gaussian noise, pure otherwise. Queries that multiplicative weights no longer answered, because all updates were
-spent, have the last hypothesis' answer. An error above 1 (the grey line) says nothing: any guess is better.
+spent, have the last hypothesis' answer; "-": no bound holds with that probability. An error above 1 (the grey line)
+says nothing: any guess is better.
 
 ![bounds dashed, measured solid](query_release.png)
 

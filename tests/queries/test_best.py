@@ -13,7 +13,6 @@ from dalenius.errors import InvalidParameter
 from dalenius.queries import Domain, Workload
 from dalenius.queries.workload.choice import CANDIDATES, Candidate
 
-
 LINEAR = {name: CANDIDATES[name] for name in ("noise per question", "noisy histogram", "matrix mechanism")}
 
 
