@@ -136,7 +136,18 @@ class TestGuesses:
 
     @pytest.mark.parametrize(
         ("guess", "truth"),
-        [([], []), ([2], [1]), ([0.5], [1]), ([1, 0], [1]), (["a"], [1]), ([1], [-1]), (None, None), (1, 1)],
+        [
+            ([np.nan], [1]),
+            ([257], [1]),
+            ([], []),
+            ([2], [1]),
+            ([0.5], [1]),
+            ([1, 0], [1]),
+            (["a"], [1]),
+            ([1], [-1]),
+            (None, None),
+            (1, 1),
+        ],
     )
     def test_odd_input(self, guess: object, truth: object) -> None:
         with pytest.raises(InvalidParameter):

@@ -38,7 +38,9 @@ class JunctionTree:
     def of(cls, shape: Sequence[int], scopes: Iterable[Scope]) -> JunctionTree:
         """The tree in which every scope has a clique: the better of two greedy orders of elimination."""
         neighbours = _graph(len(shape), scopes)
-        found = min((_cliques(shape, neighbours, fill) for fill in (False, True)), key=lambda c: _cells(shape, c))
+        found = min(
+            (_cliques(shape, neighbours, fill) for fill in (False, True)), key=lambda c: _cells(shape, c)
+        )
         return cls(tuple(shape), tuple(found), _spanning(found))
 
     @cached_property

@@ -9,6 +9,7 @@ import numpy as np
 
 from dalenius.core.record import JSON, headed, opened
 from dalenius.errors import LedgerDamaged, LedgerError
+from dalenius.infer.hypotheses.result import TestResult
 from dalenius.infer.result import Result
 from dalenius.tables.ask.query import Query
 from dalenius.tables.facts.forms import key_records, read_keys
@@ -61,6 +62,11 @@ def to_periods(measured: Iterable[Any]) -> str:
     return _written("continual periods", {"measured": [one.tolist() for one in measured]})
 
 
+def to_test(result: TestResult) -> str:
+    """What was tested: a saved result."""
+    return _written("test", {"result": result.to_json()})
+
+
 def read_release(text: str, query: Query) -> tuple[Query, Released]:
     """The question with the measures that were released for it, and what was released."""
     return _read(_opened(text, "release")["answer"], query)
@@ -109,6 +115,11 @@ def read_feed(text: str) -> dict[str, JSON]:
 def read_periods(text: str) -> list[Any]:
     """What was measured in further periods of a feed, as arrays."""
     return [np.array(one, dtype=np.int64) for one in _opened(text, "continual periods")["measured"]]
+
+
+def read_test(text: str) -> TestResult:
+    """What was tested."""
+    return TestResult.from_json(_opened(text, "test")["result"])
 
 
 def _written(kind: str, content: Mapping[str, JSON]) -> str:
