@@ -183,6 +183,15 @@ def test_whole_numbers_that_can_be_missing_stay_whole() -> None:
     assert frame["n"].isna().any()
 
 
+@pytest.mark.parametrize("rows", [0, 1, 2, 3])
+def test_rows_are_never_taken_for_a_histogram(rows: int) -> None:
+    """Two columns of two values, and as many rows as there are values."""
+    flags = pd.DataFrame({"a": [True, False, True][:rows], "b": [False, False, True][:rows]}, dtype=bool)
+    for columns in (["a", "b"], ["b"]):
+        made = dp.Session(flags, unit=dp.Unit.rows(), budget=dp.ZCDP(9.0)).synthesize(columns, dp.ZCDP(9.0))
+        assert list(made.to_pandas()) == columns
+
+
 def test_the_loss_does_not_depend_on_where_private_edges_fall(people: pd.DataFrame) -> None:
     asked = session(people)
     pays, table = asked.account.filter, asked.table

@@ -154,7 +154,9 @@ class Synthesis:
     def compute(self, source: Source) -> str:
         """Read, measure, fit, and write down what is released and nothing else."""
         columns = self._settled(source)
-        released = self.mechanism(columns).release(codes(source, self.table, columns, self.unit))
+        mechanism = self.mechanism(columns)
+        rows = mechanism.domain.codes(codes(source, self.table, columns, self.unit))
+        released = mechanism.release(rows)
         return answers.to_synthesis([column.record() for column in columns], marginals_record(released))
 
     def restored(self, text: str) -> tuple[tuple[CodedColumn, ...], MarginalsRelease]:
