@@ -313,7 +313,7 @@ def asked_columns(
             f"column {unit!r} tells people apart; synthetic people have no such ids. Leave it out."
         )
     given_private: Any = [private] if isinstance(private, str) else private
-    named = list(given_private) if isinstance(given_private, Iterable) else [None]
+    named: list[Any] = list(given_private) if isinstance(given_private, Iterable) else [None]
     if not all(isinstance(name, str) for name in named):
         raise InvalidParameter(f"private_bins is {shown(private)}; it must list numeric columns.")
     hidden = {scope.resolve(name) for name in named}
