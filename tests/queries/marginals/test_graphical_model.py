@@ -77,7 +77,10 @@ def test_the_fit_satisfies_the_optimality_conditions(
     shape, scopes = graph
     draw = np.random.default_rng(number)
     table = draw.integers(0, 50, size=shape)
-    targets = [Target(scope, summed(table, scope) + draw.normal(0, 2, [shape[v] for v in scope]), 2.0) for scope in scopes]
+    targets = [
+        Target(scope, summed(table, scope) + draw.normal(0, 2, [shape[v] for v in scope]), 2.0)
+        for scope in scopes
+    ]
     total = max(1.0, float(table.sum()))
     found = fit(JunctionTree.of(shape, scopes), targets, total, {}, 2000, lambda _: 0.05)
     for target in targets:

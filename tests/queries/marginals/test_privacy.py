@@ -156,7 +156,9 @@ def test_scores_move_by_their_sensitivity_and_no_more(
 ) -> None:
     mechanism = AdaptiveMarginals(WORKLOAD, dp.ZCDP(0.5), adjacency=adjacency)
     moved, sensitivity = score_moves(mechanism, monkeypatch)
-    assert moved == sensitivity  # so that half the sensitivity, or that of the other relation, would be too little
+    assert (
+        moved == sensitivity
+    )  # so that half the sensitivity, or that of the other relation, would be too little
     assert sensitivity == (1 if adjacency is ADD_REMOVE else 2)
 
 

@@ -35,7 +35,7 @@ SELECTION_SHARE = 0.1
 """The part of a round's budget that chooses what is measured with the rest."""
 ROUND_STEPS, FINAL_STEPS = 60, 400
 """Steps of the fit in each round, and at the end."""
-SINGLE_RIDGE, JOINT_RIDGE = 0.1, 0.1
+SINGLE_RIDGE, JOINT_RIDGE = 0.03, 0.1
 """How much entropy counts against the fit, in units of the noise, for single columns and for several together."""
 MOST_CANDIDATE_CELLS = 2**20
 CROWDED_CELLS = 2**13
@@ -63,9 +63,9 @@ class AdaptiveMarginals(Mechanism):
     removed and by 2 where it is replaced.
 
     Privacy: counts get discrete Gaussian noise (geometric noise for PureDP) and the choice is the exponential
-    mechanism, all drawn exactly. Which rounds follow, and what each may cost, depends on what was released before; the filter of
-    the guarantee (`PureDP`: epsilons add; `ZCDP`: rhos; `GDP`: mu^2; `ApproxDP` by the largest GDP that implies it)
-    makes the whole release keep the promise, whatever path it takes. `loss` is that promise.
+    mechanism, all drawn exactly. Which rounds follow, and what each may cost, depends on what was released before; the
+    filter of the guarantee (`PureDP`: epsilons add; `ZCDP`: rhos; `GDP`: mu^2; `ApproxDP` by the largest GDP that
+    implies it) makes the whole release keep the promise, whatever path it takes. `loss` is that promise.
 
     A row with a value outside the domain is left out.
 
