@@ -26,7 +26,9 @@ between levels from the workload. "±" is one standard error of the measurement.
 """
 
 
-def run(peers: Peers | None, quick: bool, about: dict[str, str], out: Path, say: Callable[[str], None]) -> None:
+def run(
+    peers: Peers | None, quick: bool, about: dict[str, str], out: Path, say: Callable[[str], None]
+) -> None:
     lines = [TEXT, ", ".join(f"{key} {value}" for key, value in about.items()), ""]
     for cells, repetitions in ((1024, 40), (65536, 6)) if quick else ((1024, 400), (65536, 40), (2**20, 6)):
         lines += [

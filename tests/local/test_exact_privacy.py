@@ -26,7 +26,7 @@ ORACLES: list[Any] = [
         local.HadamardResponse(epsilon=e, k=k, blocks=b)
         for e, k, b in ((1.0, 6, 2), (3.0, 8, 4), (3.0, 5, 4))
     ),
-    *(local.LocalHashing(epsilon=e, k=k) for e, k in ((0.3, 2), (1.0, 4), (2.0, 9))),
+    *(local.LocalHashing(epsilon=e, k=k) for e, k in ((0.3, 2), (1.0, 4), (2.0, 5))),
     *(local.LocalHashing(epsilon=1.0, k=k, g=g) for k, g in ((5, 2), (7, 3), (3, 6))),
     *(local.SubsetSelection(epsilon=e, k=k) for e, k in ((0.3, 2), (0.5, 5), (1.0, 4))),
     *(local.SubsetSelection(epsilon=1.0, k=5, d=d) for d in (1, 3, 4)),

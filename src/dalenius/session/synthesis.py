@@ -24,6 +24,7 @@ from dalenius.core.adjacency import Adjacency
 from dalenius.core.checks import shown
 from dalenius.errors import CannotMeet, InvalidParameter, QueryRefused
 from dalenius.queries import AdaptiveMarginals, Domain, Workload
+from dalenius.queries.marginals.marginals_release import MarginalsRelease
 from dalenius.session.coded_columns import (
     Asked,
     CodedColumn,
@@ -31,8 +32,10 @@ from dalenius.session.coded_columns import (
     asked_columns,
     coded,
     codes,
+    read_coded,
 )
 from dalenius.session.record import answers, questions
+from dalenius.session.record.marginals import check_cells, marginals_record, read_marginals
 from dalenius.tables.aggregates import quantiles
 from dalenius.tables.ask.query import Table
 from dalenius.tables.compute import exact
@@ -93,6 +96,7 @@ class Synthesis:
             guarantee = price.divided(1 / (1 - SHARE))
         made = cls(asked, sets, table, unit, pays.adjacency, budget, guarantee, edges)
         exact.check(coded(table, made.widest), unit)
+        check_cells(made.mechanism(made.widest))
         return made._within(pays)
 
     def _within(self, pays: Filter) -> Synthesis:
@@ -151,7 +155,13 @@ class Synthesis:
         """Read, measure, fit, and write down what is released and nothing else."""
         columns = self._settled(source)
         released = self.mechanism(columns).release(codes(source, self.table, columns, self.unit))
-        return answers.to_synthesis([column.record() for column in columns], released)
+        return answers.to_synthesis([column.record() for column in columns], marginals_record(released))
+
+    def restored(self, text: str) -> tuple[tuple[CodedColumn, ...], MarginalsRelease]:
+        """The columns as they were coded in the end, and what was released."""
+        written, marginals = answers.read_synthesis(text)
+        columns = tuple(map(read_coded, written))
+        return columns, read_marginals(marginals, self.mechanism(columns).workload, self.loss)
 
     def _settled(self, source: Source) -> tuple[CodedColumn, ...]:
         if self.edges is None:

@@ -40,6 +40,7 @@ from dalenius.core import checks
 from dalenius.core.adjacency import ADD_REMOVE, REPLACE_ONE, Adjacency
 from dalenius.core.arrays import Ints, Reals
 from dalenius.infer import inputs
+from dalenius.infer.hypotheses.columns import OUTCOMES, Column
 from dalenius.infer.hypotheses.hypothesis_test import (
     NUISANCE,
     HypothesisTest,
@@ -104,6 +105,10 @@ class BinomialTest(HypothesisTest):
     @cached_property
     def loss(self) -> Loss:
         return self.mechanism.loss
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        return (OUTCOMES,)
 
     def release(self, *data: Any) -> Released:
         x = outcomes(data[0], self.adjacency)

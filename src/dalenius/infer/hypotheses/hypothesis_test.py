@@ -18,6 +18,7 @@ from dalenius.core.adjacency import ADD_REMOVE, Adjacency
 from dalenius.core.adjacency import adjacency as checked_adjacency
 from dalenius.core.arrays import Reals
 from dalenius.errors import InvalidParameter
+from dalenius.infer.hypotheses.columns import Column
 from dalenius.infer.hypotheses.result import TestResult
 from dalenius.infer.promise import checked_guarantee
 
@@ -55,6 +56,15 @@ class HypothesisTest(ABC):
     @abstractmethod
     def loss(self) -> Loss:
         """What one run costs."""
+
+    @property
+    @abstractmethod
+    def columns(self) -> tuple[Column, ...]:
+        """What it is about, in a table: the features and then, where there is one, the target."""
+
+    def data(self, *columns: Any) -> tuple[Any, ...]:
+        """What `release` takes, from these columns of a table."""
+        return columns
 
     @abstractmethod
     def release(self, *data: Any) -> Released:

@@ -43,6 +43,7 @@ from dalenius.core.adjacency import ADD_REMOVE, Adjacency
 from dalenius.core.arrays import Ints, Reals
 from dalenius.errors import InvalidParameter
 from dalenius.infer.hypotheses import reference, rows
+from dalenius.infer.hypotheses.columns import OUTCOMES, Column, Numbers
 from dalenius.infer.hypotheses.hypothesis_test import NUISANCE, HypothesisTest, Released, needed
 from dalenius.infer.hypotheses.parts import Moved, Part, density, drawn, part, stretched
 from dalenius.infer.hypotheses.ranks import rows_part, sample
@@ -132,6 +133,10 @@ class KolmogorovSmirnovTest(HypothesisTest):
             if first is None
             else first.mechanism.loss + self.distance.mechanism.loss
         )
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        return (Numbers(),)
 
     def release(self, *data: Any) -> Released:
         u = self._placed(rows.column(data[0], "x", self.adjacency))
@@ -224,6 +229,14 @@ class TwoSampleKolmogorovSmirnovTest(HypothesisTest):
             if first is None
             else first.mechanism.loss + self.distance.mechanism.loss
         )
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        return OUTCOMES, Numbers()
+
+    def data(self, *columns: Any) -> tuple[Any, ...]:
+        """The first sample is of rows with 1."""
+        return rows.two_samples(*columns)
 
     def release(self, *data: Any) -> Released:
         x, y = (

@@ -47,6 +47,8 @@ class MarginalsRelease(Release):
         The graphical model.
     outside
         The measured marginals that the model's limit on size left out: rows are moved to meet them, too.
+    mark
+        What rows are drawn from: the same number of rows of one release is the same rows. Drawn, if it is left out.
 
     Examples
     --------
@@ -67,8 +69,10 @@ class MarginalsRelease(Release):
         measurements: Sequence[Measurement],
         fitted: Fitted,
         outside: Sequence[Measurement] = (),
+        mark: int | None = None,
     ) -> None:
         super().__init__(workload, loss)
+        self.mark = word() if mark is None else mark
         self.measurements, self.fitted, self.outside = tuple(measurements), fitted, tuple(outside)
 
     @property
@@ -228,7 +232,7 @@ class MarginalsRelease(Release):
             If n is not a whole number, 1 or more.
         """
         count = self.rows if n is None else checks.count("n", n, least=1)
-        draw = np.random.default_rng(word())
+        draw = np.random.default_rng([self.mark, count])
         found = sample(self.fitted.model, count, draw)
         if not self.outside:
             return found

@@ -69,7 +69,7 @@ class Curator:
     >>> import dalenius as dp
     >>> domain = dp.queries.Domain({"sex": ["F", "M"], "age": 8})
     >>> people = {"sex": ["F"] * 70_000 + ["M"] * 30_000, "age": [5] * 100_000}
-    >>> pmw = dp.queries.PrivateMultiplicativeWeights(domain, dp.PureDP(1.0), n=100_000, queries=100)
+    >>> pmw = dp.queries.PrivateMultiplicativeWeights(domain, dp.PureDP(1.0), n=100_000)
     >>> curator = pmw.open(people)
     >>> answer = curator.ask({"sex": "F", "age": [4, 5, 6]})
     >>> abs(answer.value - 70_000) < pmw.predicted_error(100_000)

@@ -29,6 +29,7 @@ from dalenius.queries.online.split import (
     count_shares,
     deviation,
     fitted,
+    total_loss,
 )
 from dalenius.queries.workload.choice import candidate
 from dalenius.queries.workload.workload import Workload
@@ -59,10 +60,9 @@ class _Parts:
     measure: Geometric | DiscreteGaussian
     counter: Geometric | DiscreteGaussian | None
 
-    @property
-    def loss(self) -> Loss:
-        loss = (self.choose.loss + self.measure.loss) * self.rounds
-        return loss if self.counter is None else loss + self.counter.loss
+    def losses(self) -> list[tuple[Mechanism, int]]:
+        each: list[tuple[Mechanism, int]] = [(self.choose, self.rounds), (self.measure, self.rounds)]
+        return each if self.counter is None else [*each, (self.counter, 1)]
 
 
 @dataclass(frozen=True)
@@ -146,8 +146,7 @@ class MWEM(Mechanism):
         if self.rounds is not None:
             set_(self, "rounds", checks.count("rounds", self.rounds, least=1))
         plan = self._plan()
-        factor = fitted(lambda x: self._made(plan, x).loss, self.guarantee, plan.pure)
-        set_(self, "_parts", self._made(plan, factor))
+        set_(self, "_parts", fitted(lambda factor: self._made(plan, factor), self.guarantee, plan.pure))
         set_(self, "rounds", plan.rounds)
 
     @cached_property
@@ -193,7 +192,7 @@ class MWEM(Mechanism):
     @cached_property
     def loss(self) -> Loss:
         """The worst-case privacy loss of one release."""
-        return self._parts.loss
+        return total_loss(self._parts)
 
     # -- how far off the answers are -----------------------------------------------------------------
 

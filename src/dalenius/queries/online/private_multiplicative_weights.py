@@ -14,7 +14,7 @@ from dalenius.calculus.loss import Loss
 from dalenius.core import checks
 from dalenius.core.adjacency import ADD_REMOVE, Adjacency
 from dalenius.core.adjacency import adjacency as checked_adjacency
-from dalenius.mechanisms import DiscreteGaussian, Gaussian, Geometric, Laplace, SparseVector
+from dalenius.mechanisms import DiscreteGaussian, Gaussian, Geometric, Laplace, Mechanism, SparseVector
 from dalenius.queries.domain import Domain
 from dalenius.queries.online.counts import checked_domain, counts
 from dalenius.queries.online.curator import Curator
@@ -26,6 +26,7 @@ from dalenius.queries.online.split import (
     count_shares,
     fitted,
     number_noise,
+    total_loss,
 )
 
 NUMBER_SHARES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.35)
@@ -51,10 +52,9 @@ class _Parts:
     measure: Laplace | Gaussian
     counter: Geometric | DiscreteGaussian | None
 
-    @property
-    def loss(self) -> Loss:
-        loss = self.comparer.loss + self.measure.loss * self.comparer.count
-        return loss if self.counter is None else loss + self.counter.loss
+    def losses(self) -> list[tuple[Mechanism, int]]:
+        each: list[tuple[Mechanism, int]] = [(self.comparer, 1), (self.measure, self.comparer.count)]
+        return each if self.counter is None else [*each, (self.counter, 1)]
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,8 @@ class PrivateMultiplicativeWeights:
     n_is_public
         Whether the data have exactly `n` rows in the domain and everybody may know; else they are counted with noise.
     queries
-        How many queries are expected, for the threshold; more may be asked.
+        How many queries are expected, for updates and threshold; more may be asked. For few of them it may be best
+        to measure all: then there are as many updates as queries, and the threshold is 0.
     updates
         How many queries may be measured; by default what makes `predicted_error` least.
     threshold
@@ -106,7 +107,7 @@ class PrivateMultiplicativeWeights:
     --------
     >>> import dalenius as dp
     >>> domain = dp.queries.Domain({"sex": ["F", "M"], "age": 8})
-    >>> pmw = dp.queries.PrivateMultiplicativeWeights(domain, dp.PureDP(1.0), n=100_000, queries=100)
+    >>> pmw = dp.queries.PrivateMultiplicativeWeights(domain, dp.PureDP(1.0), n=100_000)
     >>> curator = pmw.open({"sex": ["F"] * 70_000 + ["M"] * 30_000, "age": [5] * 100_000})
     >>> [answer.measured for answer in curator.ask_many([{"sex": "F", "age": 5}, {"sex": "F"}])]
     [True, False]
@@ -142,8 +143,7 @@ class PrivateMultiplicativeWeights:
         if self.threshold is not None:
             set_(self, "threshold", checks.nonnegative("threshold", self.threshold))
         plan = self._plan()
-        factor = fitted(lambda x: self._made(plan, x).loss, self.guarantee, plan.pure)
-        set_(self, "_parts", self._made(plan, factor))
+        set_(self, "_parts", fitted(lambda factor: self._made(plan, factor), self.guarantee, plan.pure))
         set_(self, "updates", plan.updates)
         if self.threshold is None:
             set_(self, "threshold", self._safe_threshold())
@@ -157,7 +157,8 @@ class PrivateMultiplicativeWeights:
 
     def _plan(self) -> _Plan:
         """The number of updates and the split with the least error, by tails of the noise without the grid."""
-        tries = np.unique(np.geomspace(1, MOST_UPDATES, 65).round().astype(int)).tolist()
+        most = min(MOST_UPDATES, self.queries)
+        tries = np.unique(np.geomspace(1, most, 65).round().astype(int)).tolist()
         updates = tries if self.updates is None else [self.updates]
         plans = [
             self._planned(budget, count, share, counting)
@@ -181,8 +182,11 @@ class PrivateMultiplicativeWeights:
         noise = budget.noise(share, updates, unit)
         count_noise = budget.noise(counting, 1, unit) if counting else 0.0
         counted = budget.tail(count_noise, 1, failure) if counting else 0.0
+        off = budget.tail(noise, updates, failure)
         worst = self.n * math.sqrt(math.log(self.domain.cells) / (2 * updates))
-        error = 2 * gap + counted + math.hypot(worst, budget.tail(noise, updates, failure) + counted)
+        error = (
+            max(gap, off) if updates >= self.queries else 2 * gap + counted + math.hypot(worst, off + counted)
+        )
         # The sparse vector counts its whole run: with one threshold for each update its epsilon is their sum.
         return _Plan(budget.pure, updates, epsilon * runs, noise, count_noise, error)
 
@@ -201,7 +205,7 @@ class PrivateMultiplicativeWeights:
     @cached_property
     def loss(self) -> Loss:
         """The worst-case privacy loss of everything one curator says."""
-        return self._parts.loss
+        return total_loss(self._parts)
 
     # -- how far off the answers are -----------------------------------------------------------------
 
@@ -217,14 +221,16 @@ class PrivateMultiplicativeWeights:
 
     def _needed(self, n: float) -> float:
         """The least error of a measured query, in rows, with which the updates cannot run out."""
+        if self._parts.comparer.count >= self.queries:
+            return 0.0
         _, measured, counted = self._gaps
         off = (measured + counted) * n / (n - counted) if n > counted else math.inf
         worst = n * math.sqrt(math.log(self.domain.cells) / (2 * self._parts.comparer.count))
         return math.hypot(worst, off) * (1 + 1e-9) + counted
 
     def _safe_threshold(self) -> float:
-        least = self._gaps[0] + self._needed(self.n)
-        return min(least, float(self.n) + self._gaps[0])  # no query is off by more than all rows
+        needed = min(self._needed(self.n), self.n + self._gaps[2])  # no query is off by more than all rows
+        return (self._gaps[0] + needed) * (1 + 1e-9) if needed else 0.0
 
     def predicted_error(self, n: int) -> float:
         """The error, in rows, that all answers stay within with probability `confidence`.
@@ -232,7 +238,7 @@ class PrivateMultiplicativeWeights:
         threshold + G, where the comparisons are right to within G for `queries` queries. Measured queries are off by
         noise alone. It holds if the updates cannot run out: every measured query was off by at least threshold - G, and
         multiplicative weights allow `updates` of these only while n sqrt(log |X| / (2 updates)), together with the
-        noise of numbers and count, is above that.
+        noise of numbers and count, is above that. With as many updates as queries they cannot run out at all.
 
         Parameters
         ----------
@@ -250,9 +256,10 @@ class PrivateMultiplicativeWeights:
             If n is not a whole number above 0.
         """
         n = checks.count("n", n, least=1)
-        compared, measured, _ = self._gaps
+        compared, measured, counted = self._gaps
         assert self.threshold is not None
-        if self.threshold - compared < self._needed(n) and self.threshold - compared < n:
+        least = self.threshold - compared  # a query that is measured is off by this much
+        if self._needed(n) > 0 and least < min(self._needed(n), n + counted):
             return math.inf
         return max(self.threshold + compared, measured)
 

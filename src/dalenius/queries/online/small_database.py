@@ -29,6 +29,7 @@ from dalenius.queries.online.split import (
     count_shares,
     deviation,
     fitted,
+    total_loss,
 )
 from dalenius.queries.workload.choice import candidate
 from dalenius.queries.workload.workload import Workload
@@ -60,9 +61,8 @@ class _Parts:
     choose: Exponential
     counter: Geometric | DiscreteGaussian | None
 
-    @property
-    def loss(self) -> Loss:
-        return self.choose.loss if self.counter is None else self.choose.loss + self.counter.loss
+    def losses(self) -> list[tuple[Mechanism, int]]:
+        return [(self.choose, 1)] if self.counter is None else [(self.choose, 1), (self.counter, 1)]
 
 
 @dataclass(frozen=True)
@@ -136,8 +136,7 @@ class SmallDB(Mechanism):
             self._planned(size, counting) for size in sizes for counting in count_shares(self.n_is_public)
         ]
         plan = min(plans, key=lambda plan: plan.error)
-        factor = fitted(lambda x: self._made(plan, x).loss, self.guarantee, plan.pure)
-        set_(self, "_parts", self._made(plan, factor))
+        set_(self, "_parts", fitted(lambda factor: self._made(plan, factor), self.guarantee, plan.pure))
         set_(self, "size", plan.size)
 
     @cached_property
@@ -187,10 +186,10 @@ class SmallDB(Mechanism):
             counter = count_noise(plan.pure, self.rows_per_unit, plan.counting * factor, self.adjacency)
         return _Parts(choose, counter)
 
-    @property
+    @cached_property
     def loss(self) -> Loss:
         """The worst-case privacy loss of one release."""
-        return self._parts.loss
+        return total_loss(self._parts)
 
     # -- how far off the answers are -----------------------------------------------------------------
 
@@ -264,14 +263,17 @@ class SmallDB(Mechanism):
         flat = np.fromiter((cell for rows in every for cell in rows), np.int64)
         return flat.reshape(-1, self.size)
 
+    @cached_property
+    def _questions(self) -> Array:
+        return self.workload.dense()
+
     def _scores(self, cells: Ints, total: int) -> Reals:
         """Minus the largest error of each database, in rows, computed in whole multiples of 1/size."""
         assert self.size is not None
         true = answers(self.workload, Marginals(cells)) * self.size
-        questions = self.workload.dense()
         worst = np.zeros(len(self._listed), dtype=np.int64)
         scale = min(total, MOST_ANSWER // (self._width * self.size))
-        for answer, coefficients in zip(true.tolist(), questions, strict=True):
+        for answer, coefficients in zip(true.tolist(), self._questions, strict=True):
             said = _sums(coefficients, self._listed) * scale
             np.maximum(worst, np.abs(answer - said), out=worst)
         scores: Reals = -np.minimum(worst, MOST_ANSWER).astype(np.float64)

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+import operator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import reduce
+from typing import Protocol, TypeVar
 
 from dalenius.calculus.calibrate import calibrate
 from dalenius.calculus.guarantees import Guarantee
@@ -13,7 +16,9 @@ from dalenius.calculus.losses import gaussian, pure
 from dalenius.core.adjacency import Adjacency
 from dalenius.core.checks import shown
 from dalenius.errors import CannotMeet, InvalidParameter
-from dalenius.mechanisms import DiscreteGaussian, Gaussian, Geometric, Laplace
+from dalenius.mechanisms import DiscreteGaussian, Gaussian, Geometric, Laplace, Mechanism
+
+Parts = TypeVar("Parts", bound="Composed")
 
 COUNT_SHARES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3)
 """Parts of the budget that may pay for the number of rows, where that is not public; the best is taken."""
@@ -95,9 +100,41 @@ def count_noise(
     return DiscreteGaussian(sensitivity=sensitivity, sigma=noise, adjacency=adjacency)
 
 
-def fitted(family: Callable[[float], Loss], guarantee: Guarantee, pure: bool) -> float:
-    """The factor on all noise, near 1, with which a plan keeps its promise; a plan in epsilons has it as it is."""
-    return 1.0 if pure and guarantee.holds(family(1.0)) else calibrate(family, guarantee)
+class Composed(Protocol):
+    """The mechanisms that a release is made of."""
+
+    def losses(self) -> Iterable[tuple[Mechanism, int]]:
+        """Each with the number of times it is used."""
+
+
+def total_loss(parts: Composed) -> Loss:
+    """The loss of all mechanisms together."""
+    return reduce(operator.add, (mechanism.loss * times for mechanism, times in parts.losses()))
+
+
+def fitted(made: Callable[[float], Parts], guarantee: Guarantee, pure: bool) -> Parts:
+    """The mechanisms with all noise times a factor near 1 with which they keep a promise.
+
+    A plan in epsilons keeps it as it is. Else the factor is looked for with continuous noise in place of discrete
+    noise, which is as good for the eye and quick; what is returned has been checked as it is.
+    """
+    if pure and guarantee.holds(total_loss(made(1.0))):
+        return made(1.0)
+    factor = calibrate(lambda x: _smooth_loss(made(x)), guarantee)
+    for more in (1.0, 1 + 1e-6, 1 + 1e-3, 1.02):
+        parts = made(factor * more)
+        if guarantee.holds(total_loss(parts)):
+            return parts
+    return made(calibrate(lambda x: total_loss(made(x)), guarantee))
+
+
+def _smooth_loss(parts: Composed) -> Loss:
+    def of(mechanism: Mechanism) -> Loss:
+        if isinstance(mechanism, DiscreteGaussian):
+            return gaussian(mechanism.sigma, mechanism.sensitivity, mechanism.adjacency)
+        return mechanism.loss
+
+    return reduce(operator.add, (of(mechanism) * times for mechanism, times in parts.losses()))
 
 
 def deviation(mechanism: Geometric | DiscreteGaussian) -> float:
