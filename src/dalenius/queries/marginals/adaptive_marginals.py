@@ -324,7 +324,7 @@ def _ridge(target: Target) -> float:
 
 def single_share(signal: float) -> float:
     """The part of the budget for single columns: most of it where there is little, hardly any where there is much."""
-    return min(0.65, max(0.03, 0.65 * (650 / signal) ** 0.8))
+    return float(min(0.65, max(0.03, 0.65 * (650 / signal) ** 0.8)))
 
 
 def rounds_for(signal: float) -> int:
