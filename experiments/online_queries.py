@@ -40,10 +40,17 @@ LISTED = 32
 PROMISES = {"1-DP": dp.PureDP(1.0), "(1, 1e-9)-DP": dp.ApproxDP(1.0, 1e-9)}
 METHODS = ("per query", "histogram", "PMW", "PMW, 3 n/100", "MWEM", "SmallDB")
 ROWS, CELLS, QUERIES = 10**5, 2**10, 10**3
-AXES: dict[str, list[tuple[int, int, int]]] = {
-    "k": [(ROWS, CELLS, k) for k in (10, 100, 1000, 5000)],
-    "n": [(n, CELLS, QUERIES) for n in (10**3, 10**4, 10**5, 10**6)],
-    "|X|": [(ROWS, cells, QUERIES) for cells in (4, 8, 32, 2**8, 2**10, 2**12)],
+AXES: dict[str, dict[str, list[tuple[int, int, int]]]] = {
+    "1-DP": {
+        "k": [(ROWS, CELLS, k) for k in (10, 100, 1000, 5000)],
+        "n": [(n, CELLS, QUERIES) for n in (10**3, 10**4, 10**5, 10**6)],
+        "|X|": [(ROWS, cells, QUERIES) for cells in (4, 8, 32, 2**8, 2**10, 2**12)],
+    },
+    "(1, 1e-9)-DP": {
+        "k": [(ROWS, CELLS, k) for k in (10, 100, 1000)],
+        "n": [(n, CELLS, QUERIES) for n in (10**3, 10**4, 10**5)],
+        "|X|": [(ROWS, cells, QUERIES) for cells in (4, 8, 32, 2**10)],
+    },
 }
 
 
@@ -125,7 +132,7 @@ def main(here: Path, data: Path | None, seeds: int) -> None:
     panels = figure.subplots(2, 3)
     pages = []
     for row, (promise, guarantee) in enumerate(PROMISES.items()):
-        for column, (axis, settings) in enumerate(AXES.items()):
+        for column, (axis, settings) in enumerate(AXES[promise].items()):
             results = [measured(*setting, guarantee) for setting in settings]
             x = [dict(zip(("n", "|X|", "k"), setting, strict=True))[axis] for setting in settings]
             lines = [
