@@ -1,7 +1,7 @@
 """`python -m benchmarks`: every case, ours and the peers' in one run.
 
-The accounting goes to RESULTS.md, the noise to NOISE.md, the tables to TABLES.md, the learning to LEARNING.md, and
-inference to INFERENCE.md, and workloads of queries to QUERIES.md; `--only` chooses one.
+The accounting goes to RESULTS.md, the noise to NOISE.md, the tables to TABLES.md, the learning to LEARNING.md,
+inference to INFERENCE.md, the local model to LOCAL.md, and workloads of queries to QUERIES.md; `--only` chooses one.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import time
 from importlib.metadata import version
 from pathlib import Path
 
-from benchmarks import inference, learning, noise, queries, tables
+from benchmarks import inference, learning, local, noise, queries, tables
 from benchmarks.ask import Peers
 from benchmarks.cases import Case, Row, all_cases
 from benchmarks.picture import draw
@@ -49,6 +49,8 @@ def main() -> int:
         learning.run(peers, options.quick, about, out, say)
     if options.only in (None, "inference"):
         inference.run(peers, options.quick, about, out, say)
+    if options.only in (None, "local"):
+        local.run(peers, options.quick, about, out, say)
     if options.only in (None, "queries"):
         queries.run(peers, options.quick, about, out, say)
     return 0
@@ -78,7 +80,7 @@ def arguments() -> argparse.Namespace:
     )
     parser.add_argument(
         "--only",
-        choices=["accounting", "noise", "tables", "learning", "inference", "queries"],
+        choices=["accounting", "noise", "tables", "learning", "inference", "local", "queries"],
         help="one part (default: all)",
     )
     parser.add_argument("--quick", action="store_true", help="a reduced set, written to build/benchmarks")

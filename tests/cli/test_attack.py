@@ -63,6 +63,19 @@ def test_two_tables(published: Path) -> None:
     assert 1.0986 < found["budget"]["epsilon"] < 1.0987
 
 
+def test_long_and_wide_tables_together(published: Path) -> None:
+    files = [str(published / name) for name in ("ill.md", "ages.csv", "sex.csv")]
+    found = run_json("attack", "reconstruct", *files, "--across", "health")
+    assert found["columns"] == ["town", "age", "health", "sex"]
+    assert found["rows"] == {"at_least": 1021, "at_most": 1021}
+
+
+def test_groups_that_are_numbers(published: Path) -> None:
+    path = published / "years.csv"
+    path.write_text("year,f,m\n1999,3,1\n2000,<2,5\n")
+    assert run_json("attack", "reconstruct", str(path), "--across", "sex")["columns"] == ["year", "sex"]
+
+
 def test_rounded_and_hidden(published: Path) -> None:
     path = published / "rounded.csv"
     path.write_text("town,n\nAby,10\nBro,*\n")
@@ -99,7 +112,7 @@ def test_picture(published: Path) -> None:
         ("a,n\nx,1\n", ("--missing", "maybe"), "zero or unknown"),
         ("a,n\nx,1\n", ("--certainty", "0.4"), "certainty"),
         ("a,n\nx,1\n", ("--plot", "x.exe"), ".png"),
-        ("a,n\nx,1\n", ("--across", "a"), "already"),
+        ("a,b\nx,1\n", ("--across", "a"), "already"),
         ('a,n\n"x,1\n', (), "CSV"),
         ("town,n\nx,5\ntotal,4\n", (), "contradict"),
     ],

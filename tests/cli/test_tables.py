@@ -1,4 +1,4 @@
-"""`dalenius query | price | demo` as a person runs them."""
+"""`dalenius query | price | infer | demo` as a person runs them."""
 
 from __future__ import annotations
 
@@ -152,7 +152,7 @@ def test_the_demo(tmp_path: Path) -> None:
     assert found.exit_code == 0, found.output
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert "<table" in page
-    assert page.count("<svg") == 3
+    assert page.count("<svg") == 5
     assert "Right about" in page
     assert "http" not in page  # self-contained
     again = run("demo", "--to", tmp_path, "--rows", 3000)
@@ -263,3 +263,46 @@ def test_pictures_hold_what_they_are_given() -> None:
     for line, low, high in ((first, 8, 12), (second, -6, -4)):
         assert float(line.attrib["x1"]) == pytest.approx(zero + low * unit, abs=0.2)
         assert float(line.attrib["x2"]) == pytest.approx(zero + high * unit, abs=0.2)
+
+
+INFER = ("--budget", "gdp:0.5", "--total", "gdp:3")
+
+
+def test_a_regression_and_a_test_from_the_shell(data: Path, tmp_path: Path) -> None:
+    words = ("infer", data, "linear_regression", "--feature", "id, 0, 900", "--target", "income, 0, 250000")
+    to = (*INFER, "--ledger", tmp_path / "L")
+    price = run(*words, *to, "--price", "--json")
+    assert json.loads(price.output) == {"budget": "GDP(mu=0.49999999950000007)", "affordable": True}
+    first = run(*words, *to)
+    assert first.exit_code == 0, first.output
+    assert "robust linear regression" in first.output
+    assert "Left: GDP(mu=2.95803989" in first.output
+    told = json.loads(run(*words, *to, "--json").output)
+    assert told["names"] == ["id", "const"]
+    assert told["low"][1] < told["estimates"][1] < told["high"][1]
+    assert told["remaining"].startswith("GDP(mu=2.95803989")  # from the ledger
+    test = run(
+        *("infer", data, "anova", "--feature", "state", "--target", "income", "--where", "id < 500"),
+        *("--set", "levels=CA, NY", "--set", "bounds=0, 250000", *to, "--json"),
+    )
+    told = json.loads(test.output)
+    assert 0 < told["p"] <= 1
+    assert list(told["estimates"]) == ["mean of 'CA'", "mean of 'NY'"]
+    assert told["cost"] == "0.5-GDP, add/remove one record"
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("anov", "--feature", "state"), "did you mean 'anova'?"),
+        (("anova", "--feature", "state", "--set", "level=a,b"), "did you mean 'levels'?"),
+        (("poisson_regression", "--feature", "id"), "needs a setting that has no default"),
+        (("mean_test", "--feature", "income", "--set", "mean=-1"), "between the bounds"),
+    ],
+)
+def test_what_cannot_be_inferred_is_said(
+    words: tuple[str, ...], said: str, data: Path, tmp_path: Path
+) -> None:
+    result = run("infer", data, *words, *INFER, "--ledger", tmp_path / "L")
+    assert result.exit_code == 2
+    assert said in result.output

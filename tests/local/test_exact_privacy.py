@@ -26,7 +26,7 @@ ORACLES: list[Any] = [
         local.HadamardResponse(epsilon=e, k=k, blocks=b)
         for e, k, b in ((1.0, 6, 2), (3.0, 8, 4), (3.0, 5, 4))
     ),
-    *(local.LocalHashing(epsilon=e, k=k) for e, k in ((0.3, 2), (1.0, 4), (2.0, 9))),
+    *(local.LocalHashing(epsilon=e, k=k) for e, k in ((0.3, 2), (1.0, 4), (2.0, 5))),
     *(local.LocalHashing(epsilon=1.0, k=k, g=g) for k, g in ((5, 2), (7, 3), (3, 6))),
     *(local.SubsetSelection(epsilon=e, k=k) for e, k in ((0.3, 2), (0.5, 5), (1.0, 4))),
     *(local.SubsetSelection(epsilon=1.0, k=5, d=d) for d in (1, 3, 4)),
@@ -99,7 +99,7 @@ NUMBERS = [cls(epsilon=e) for cls in (local.Duchi, local.Piecewise, local.Hybrid
 
 @pytest.mark.parametrize("m", NUMBERS, ids=repr)
 def test_numbers(m: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(piecewise, "STEPS", 8)
+    monkeypatch.setattr(piecewise, "STEPS", 5)
     m = type(m)(epsilon=m.epsilon)  # nothing cached of another grid
     units = (-1.0, -0.8125, -0.3, 0.0, 0.25, 0.7, 1.0)
     laws = [law(monkeypatch, m, u) for u in units]

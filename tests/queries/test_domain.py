@@ -24,9 +24,9 @@ def test_shape() -> None:
     assert PEOPLE.cells == 640
     assert Domain(dict.fromkeys("abcdefghij", 100)).cells == 10**20
     assert PEOPLE.project(["pay", "sex"]).shape == (20, 2)
-    assert PEOPLE == pickle.loads(pickle.dumps(PEOPLE))
+    assert pickle.loads(pickle.dumps(PEOPLE)) == PEOPLE
     assert len({PEOPLE, PEOPLE.project(PEOPLE.names)}) == 1
-    assert PEOPLE != PEOPLE.project(["age", "sex", "pay"])
+    assert PEOPLE.project(["age", "sex", "pay"]) != PEOPLE
 
 
 def test_values_outside_drop_their_row_alone() -> None:
@@ -41,7 +41,21 @@ def test_values_outside_drop_their_row_alone() -> None:
 
 
 @pytest.mark.parametrize(
-    "value", ["1", None, object(), math.inf, -math.inf, math.nan, 10**400, 1 + 1j, [1], {}, "\ud800", np.datetime64("NaT")]
+    "value",
+    [
+        "1",
+        None,
+        object(),
+        math.inf,
+        -math.inf,
+        math.nan,
+        10**400,
+        1 + 1j,
+        [1],
+        {},
+        "\ud800",
+        np.datetime64("NaT"),
+    ],
 )
 def test_no_value_makes_it_fail(value: Any) -> None:
     column = np.empty(2, dtype=object)
@@ -83,15 +97,32 @@ def test_an_array_is_a_histogram_or_codes_by_its_public_shape() -> None:
 
 @pytest.mark.parametrize(
     "columns",
-    [None, {}, [], {"a": 0}, {"a": -1}, {"a": 2.5}, {"a": []}, {"a": ["x", "x"]}, {"a": [[1], [2]]}, {"a": None}, {1: 3}, {"": 3},
-     {"a": "text"}, {"a": 10**400}, {"a": object()}],
+    [
+        None,
+        {},
+        [],
+        {"a": 0},
+        {"a": -1},
+        {"a": 2.5},
+        {"a": []},
+        {"a": ["x", "x"]},
+        {"a": [[1], [2]]},
+        {"a": None},
+        {1: 3},
+        {"": 3},
+        {"a": "text"},
+        {"a": 10**400},
+        {"a": object()},
+    ],
 )
 def test_what_is_no_domain_is_refused(columns: Any) -> None:
     with pytest.raises(InvalidParameter):
         Domain(columns)
 
 
-@pytest.mark.parametrize("bins", [(0, 0, 1), (1, 0, 1), (0, math.inf, 1), (0, 1, 0), (0, 1, 2.5), ("a", 1, 1), (0, math.nan, 2)])
+@pytest.mark.parametrize(
+    "bins", [(0, 0, 1), (1, 0, 1), (0, math.inf, 1), (0, 1, 0), (0, 1, 2.5), ("a", 1, 1), (0, math.nan, 2)]
+)
 def test_what_are_no_bins_is_refused(bins: Any) -> None:
     with pytest.raises(InvalidParameter):
         Bins(*bins)
@@ -99,8 +130,18 @@ def test_what_are_no_bins_is_refused(bins: Any) -> None:
 
 @pytest.mark.parametrize(
     "data",
-    [None, 5, "text", [1, 2], {"sex": ["F"]}, {"sex": ["F"], "age": [1, 2], "pay": [1]}, np.zeros((2, 3)), np.zeros((2, 4), int),
-     np.zeros(3), {"sex": 1, "age": 1, "pay": 1}],
+    [
+        None,
+        5,
+        "text",
+        [1, 2],
+        {"sex": ["F"]},
+        {"sex": ["F"], "age": [1, 2], "pay": [1]},
+        np.zeros((2, 3)),
+        np.zeros((2, 4), int),
+        np.zeros(3),
+        {"sex": 1, "age": 1, "pay": 1},
+    ],
 )
 def test_what_are_no_rows_is_refused(data: Any) -> None:
     with pytest.raises(InvalidParameter):

@@ -26,7 +26,9 @@ def test_implicit_answers_are_those_of_the_matrix(workload: Workload) -> None:
     domain, dense = workload.domain, workload.dense()
     histogram = rng.integers(0, 30, domain.shape)
     truth = dense @ histogram.reshape(-1)
-    rows = np.repeat(np.stack(np.unravel_index(np.arange(domain.cells), domain.shape), 1), histogram.reshape(-1), axis=0)
+    rows = np.repeat(
+        np.stack(np.unravel_index(np.arange(domain.cells), domain.shape), 1), histogram.reshape(-1), axis=0
+    )
     assert len(workload) == len(dense) == len(workload.weights())
     assert np.allclose(workload.answers(histogram.reshape(-1)), truth)
     assert np.allclose(workload.answers(domain.codes(rows)), truth)

@@ -42,12 +42,16 @@ def parts(draw: Any, domain: Domain, whole: bool) -> Workload:
                 asked[some[0]] = rng.integers(-2, 3, (3, n)) if whole else rng.normal(size=(3, n))
             return Workload.product(domain, asked)
         case "intervals":
-            return Workload.ranges(domain, [{name: _range(rng, domain, name) for name in some} for _ in range(4)])
+            return Workload.ranges(
+                domain, [{name: _range(rng, domain, name) for name in some} for _ in range(4)]
+            )
         case "predicates":
             masks = []
             for _ in range(3):
                 sizes = {name: domain.shape[domain.names.index(name)] for name in some}
-                masks.append({name: np.flatnonzero(rng.random(n) < 0.5).tolist() or [0] for name, n in sizes.items()})
+                masks.append(
+                    {name: np.flatnonzero(rng.random(n) < 0.5).tolist() or [0] for name, n in sizes.items()}
+                )
             return Workload.predicates(domain, masks)
         case "masks":
             return Workload.predicates(domain, [rng.random(domain.shape) < 0.5 for _ in range(3)])

@@ -1,4 +1,4 @@
-"""A ledger of inference that was written once: every question is answered from the record, to the last bit."""
+"""Ledgers of inference that were written once: every question is answered from the record, to the last bit."""
 
 from __future__ import annotations
 
@@ -13,23 +13,29 @@ from dalenius import infer
 from dalenius.session.ledger import Ledger
 from dalenius.session.record.estimators import FIELDS, WORDS
 from dalenius.session.verify import verify
-from tests.session.golden_inference import cases, numbers
+from tests.session import golden_inference, golden_testing
 from tests.session.golden_ledger import HERE
 
+GOLDEN = {"inference": golden_inference, "testing": golden_testing}
 
-@pytest.mark.parametrize("name", cases())
-def test_every_question_is_answered_from_the_record(name: str, tmp_path: Path) -> None:
-    told = json.loads((HERE / "inference.json").read_text())
-    with Ledger.open(shutil.copy(HERE / "inference.ledger", tmp_path / "copy.ledger")) as ledger:
-        session = cases()[name].session(name, ledger)
+
+@pytest.mark.parametrize(
+    ("ledger", "name"), [(key, name) for key, made in GOLDEN.items() for name in made.cases()]
+)
+def test_every_question_is_answered_from_the_record(ledger: str, name: str, tmp_path: Path) -> None:
+    told = json.loads((HERE / f"{ledger}.json").read_text())
+    case, numbers = GOLDEN[ledger].cases()[name], GOLDEN[ledger].numbers
+    with Ledger.open(shutil.copy(HERE / f"{ledger}.ledger", tmp_path / "copy.ledger")) as kept:
+        session = case.session(name, kept)
         before = session.account.balance()
-        for word, ask in cases()[name].questions.items():
+        for word, ask in case.questions.items():
             assert numbers(ask(session)) == told[name][word]
         assert session.account.balance() == before
 
 
-def test_it_verifies(tmp_path: Path) -> None:
-    assert verify(shutil.copy(HERE / "inference.ledger", tmp_path / "copy.ledger")).ok
+@pytest.mark.parametrize("ledger", GOLDEN)
+def test_it_verifies(ledger: str, tmp_path: Path) -> None:
+    assert verify(shutil.copy(HERE / f"{ledger}.ledger", tmp_path / "copy.ledger")).ok
 
 
 @pytest.mark.parametrize("tag", WORDS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -107,14 +108,18 @@ def _print_json(found: PublishedCounts, certainty: float) -> None:
             "columns": found.columns,
             "tables": found.tables,
             "settled": found.settled,
-            "rows": {"at_least": found.rows[0], "at_most": found.rows[1]},
+            "rows": {"at_least": _whole(found.rows[0]), "at_most": _whole(found.rows[1])},
             "combinations": len(found.cells),
             "exact": found.exact,
             "unique": found.unique,
             "rebuilt": found.rebuilt,
             "share": found.share,
             "records": [
-                {"values": dict(zip(found.columns, cell, strict=True)), "at_least": int(low), "at_most": high}
+                {
+                    "values": dict(zip(found.columns, cell, strict=True)),
+                    "at_least": _whole(low),
+                    "at_most": _whole(high),
+                }
                 for cell, low, high in cells
                 if low > 0
             ],
@@ -127,6 +132,11 @@ def _print_json(found: PublishedCounts, certainty: float) -> None:
             },
         }
     )
+
+
+def _whole(count: float) -> float:
+    """A count as JSON has it: a whole number, or infinity where nothing bounds it."""
+    return int(count) if math.isfinite(count) else count
 
 
 def _print_alone(found: PublishedCounts) -> None:

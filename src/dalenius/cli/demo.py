@@ -25,6 +25,9 @@ QUESTIONS = {
     "FROM {people} WHERE age >= 18",
 }
 
+PEOPLE = 400
+"""In the attack on sums of secret bits."""
+
 STYLE = (
     "body{font:15px/1.5 system-ui,sans-serif;max-width:62em;margin:2em auto;padding:0 1em;color:#1c2733}"
     "h1{font-size:1.5em}h2{font-size:1.15em;margin-top:2em}"
@@ -76,11 +79,12 @@ def run(folder: Path, rows: int) -> Path:
         print(f"{title}\n{answer}\n", flush=True)
         parts.append((title, text, answer))
     model = _model(table, session)
-    print(f"{model[0]}\n\nSpent: {session.spent!r}\nLeft:  {session.remaining!r}")
+    attack = _attack()
+    print(f"{model[0]}\n\n{attack[0]}\n\nSpent: {session.spent!r}\nLeft:  {session.remaining!r}")
     session.privacy_report.save(folder / "my-cost.html")
     print(f"\nWhat it cost one person, to be asked with one's own record: {folder / 'my-cost.html'}")
     report = folder / "report.html"
-    report.write_text(_page(parts, model, session, budget), encoding="utf-8")
+    report.write_text(_page(parts, model, attack, session, budget), encoding="utf-8")
     return report
 
 
@@ -134,7 +138,40 @@ def _picture(answer: Answer) -> str:
     return pictures.ranges([c.name for c in columns], middle, low, high, "Estimates", bars=False)
 
 
-def _page(parts: list[tuple[str, str, Answer]], model: tuple[str, str], session: Any, budget: Any) -> str:
+def _attack() -> tuple[str, str]:
+    """Secret bits of people, from sums that are published exactly and privately: text, pair of pictures."""
+    import numpy as np
+
+    import dalenius as dp
+    from dalenius.audit.attacks import linear_reconstruction, random_bits, random_subsets
+
+    secret, who = random_bits(PEOPLE), random_subsets(4 * PEOPLE, PEOPLE)
+    sums = who.astype(np.int64) @ secret
+    moved = float(who.sum(axis=0).max()) ** 0.5  # what one bit moves, in l2 norm
+    noise = dp.mechanisms.DiscreteGaussian(sensitivity=moved, sigma=moved, adjacency=dp.REPLACE_ONE)
+    exact, private = (
+        linear_reconstruction(answers, who, secret, "squares") for answers in (sums, noise.release(sums))
+    )
+    text = (
+        f"Why noise: {PEOPLE} people with one secret bit each, {4 * PEOPLE} sums over random groups of them\n"
+        f"    exact sums:    an attacker rebuilds {exact.success:.1%} of the secrets\n"
+        f"    private sums:  {private.success:.1%}, where any attacker can expect {private.allowed(noise):.1%} at most "
+        "and a coin gets half"
+    )
+    shown = [
+        pictures.squares(found.correct, f"{name}: {found.success:.1%} rebuilt")
+        for name, found in (("Exact sums", exact), ("Private sums", private))
+    ]
+    return text, " ".join(shown)
+
+
+def _page(
+    parts: list[tuple[str, str, Answer]],
+    model: tuple[str, str],
+    attack: tuple[str, str],
+    session: Any,
+    budget: Any,
+) -> str:
     body = [
         "<h1>People who do not exist: a private report</h1>",
         f"<p>Everything below, together, keeps <b>{html.escape(repr(budget))}</b> for every person, whatever "
@@ -144,6 +181,9 @@ def _page(parts: list[tuple[str, str, Answer]], model: tuple[str, str], session:
         shown = _picture(answer) if title != "School" else ""
         body.append(f"<h2>{html.escape(title)}</h2><pre>{html.escape(code)}</pre>{shown}{answer.to_html()}")
     body.append(f"<h2>A private model</h2>{model[1]}<pre>{html.escape(model[0])}</pre>")
+    body.append(
+        f"<h2>What an attacker makes of exact answers</h2>{attack[1]}<pre>{html.escape(attack[0])}</pre>"
+    )
     spent, left = html.escape(repr(session.spent)), html.escape(repr(session.remaining))
     body.append(f"<h2>Budget</h2><p>Spent: {spent}<br>Left: {left}</p>")
     body.append(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import typer
 
-from dalenius.cli import attack, demo, ledger, local, show, synthesize, tables
+from dalenius.cli import attack, demo, infer, ledger, local, show, synthesize, tables
 from dalenius.cli.commands import AS_JSON, EXIT_CODES, UNEXPECTED, command
 from dalenius.cli.loss_expressions import Expression, evaluate, free_names, known, parse, read_loss
 from dalenius.cli.problems import GrammarError, quoted, single_number
@@ -48,6 +48,7 @@ app.add_typer(ledger.app, name="ledger")
 app.add_typer(local.app, name="local")
 tables.add_to(app)
 synthesize.add_to(app)
+infer.add_to(app)
 demo.add_to(app)
 
 EXPRESSION = typer.Argument(metavar="EXPR", help="A loss; `dalenius --help` shows how to write one.")

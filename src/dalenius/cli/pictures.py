@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Sequence
+import math
+from collections.abc import Iterable, Sequence
 
 WIDTH, LEFT, RIGHT, LINE = 720, 150, 60, 26
-INK, BAR, EDGE = "#1c2733", "#8fb8de", "#dde3ea"
+INK, BAR, EDGE, WRONG = "#1c2733", "#8fb8de", "#dde3ea", "#cf222e"
+SQUARE, TITLE = 14, 22
 
 
 def ranges(
@@ -50,6 +52,23 @@ def ranges(
     return (
         f'<svg role="img" aria-label="{name}" {size} '
         f'font-family="system-ui,sans-serif" font-size="12" fill="{INK}"><title>{name}</title>{"".join(parts)}</svg>'
+    )
+
+
+def squares(flags: Iterable[bool], title: str) -> str:
+    """A square for each flag, light where it is true and red where it is not."""
+    flags = list(flags)
+    width = math.ceil(math.sqrt(len(flags)))
+    parts = [
+        f'<rect x="{SQUARE * (k % width)}" y="{TITLE + SQUARE * (k // width)}" width="{SQUARE - 1}" '
+        f'height="{SQUARE - 1}" fill="{BAR if flag else WRONG}"/>'
+        for k, flag in enumerate(flags)
+    ]
+    name, side = html.escape(title), SQUARE * width
+    return (
+        f'<svg role="img" aria-label="{name}" width="{side}" height="{side + TITLE}" '
+        f'font-family="system-ui,sans-serif" font-size="13" fill="{INK}"><title>{name}</title>'
+        f'<text x="0" y="14">{name}</text>{"".join(parts)}</svg>'
     )
 
 

@@ -65,55 +65,62 @@ def read_table(path: Path, how: Reading) -> PublishedTable:
 
 def _table(path: Path, header: list[str], lines: list[list[str]], how: Reading) -> PublishedTable:
     """The counts stand in one column, or across several whose names are values of a further one."""
-    places = _count_places(path, header, lines, how)
-    groups = [place for place in range(len(header)) if place not in places]
-    if not groups and how.across is None:
-        raise InvalidParameter(f"{path} has counts and no groups.")
-    columns = [header[place] for place in groups]
-    if how.across is not None:
+    place = _count_place(path, header, how)
+    places = [place] if place is not None else _wide_places(path, header, lines, how)
+    groups = [k for k in range(len(header)) if k not in places]
+    columns = [header[k] for k in groups]
+    if place is None:
         if how.across in columns:
             raise InvalidParameter(
                 f"{path} has a column {quoted(how.across)} already; name --across otherwise."
             )
-        columns.append(how.across)
+        columns.append(how.across or "")
     keys: list[Key] = []
     low: list[int] = []
     high: list[float] = []
     for line in lines:
-        group = tuple(_value(line[place]) for place in groups)
-        for place in places:
-            keys.append(group if how.across is None else (*group, _value(header[place])))
-            least, most = _bounds(path, line[place], how)
+        group = tuple(_value(line[k]) for k in groups)
+        for k in places:
+            keys.append(group if place is not None else (*group, _value(header[k])))
+            least, most = _bounds(path, line[k], how)
             low.append(least)
             high.append(most)
-    return PublishedTable(tuple(columns), tuple(keys), tuple(low), tuple(high), how.missing == "zero")
+    try:
+        return PublishedTable(tuple(columns), tuple(keys), tuple(low), tuple(high), how.missing == "zero")
+    except InvalidParameter as problem:
+        raise InvalidParameter(f"{path}: {problem}") from None
 
 
-def _count_places(path: Path, header: list[str], lines: list[list[str]], how: Reading) -> list[int]:
-    if how.across is not None:
-        places = [
-            place
-            for place in range(len(header))
-            if any(_stated(line[place], how) is not None for line in lines)
-            and all(_stated(line[place], how) or _is_hidden(line[place]) for line in lines)
-        ]
-        if not places:
-            raise InvalidParameter(f"{path} has no columns of counts.")
-        # Ages and years look like counts: leading columns of numbers that never repeat name groups.
-        return places[1:] if places[0] == 0 and len(places) > 1 else places
-    if how.count is not None:
-        if how.count not in header:
-            raise InvalidParameter(
-                f"{path} has no column {quoted(how.count)}; its columns: {', '.join(map(quoted, header))}."
-            )
-        return [header.index(how.count)]
+def _count_place(path: Path, header: list[str], how: Reading) -> int | None:
+    """The column of counts; None where they stand across several."""
+    if how.count is not None and how.count in header:
+        return header.index(how.count)
     named = [place for place, name in enumerate(header) if name.lower() in COUNTS]
-    if len(named) == 1:
-        return named
+    if how.count is None and len(named) == 1:
+        return named[0]
+    if how.across is not None:
+        return None
+    columns = ", ".join(map(quoted, header))
+    if how.count is not None:
+        raise InvalidParameter(f"{path} has no column {quoted(how.count)}; its columns: {columns}.")
     raise InvalidParameter(
-        f"{path} does not say which of its columns holds the counts ({', '.join(map(quoted, header))}); name it with "
-        "--count, or, if the counts stand in several columns, what these are with --across."
+        f"{path} does not say which of its columns holds the counts ({columns}); name it with --count, or, if the "
+        "counts stand in several columns, what these are with --across."
     )
+
+
+def _wide_places(path: Path, header: list[str], lines: list[list[str]], how: Reading) -> list[int]:
+    """The columns that hold counts, or hidden ones, and nothing else."""
+    places = [
+        place
+        for place in range(len(header))
+        if any(_stated(line[place], how) is not None for line in lines)
+        and all(_stated(line[place], how) or _is_hidden(line[place]) for line in lines)
+    ]
+    if not places:
+        raise InvalidParameter(f"{path} has no columns of counts.")
+    # Ages and years look like counts, too: where all columns do, the first names groups.
+    return places[1:] if len(places) == len(header) else places
 
 
 def _bounds(path: Path, cell: str, how: Reading) -> tuple[int, float]:

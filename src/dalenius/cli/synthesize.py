@@ -62,7 +62,7 @@ def synthesize(
             "file": str(out),
             "rows": made.rows,
             "columns": list(made.columns),
-            "error": made.error,
+            "error": [{"columns": list(names), "at_most": error} for names, error in made.error.items()],
             "cost": made.cost,
             "free": made.free,
             "given": made.given,

@@ -58,8 +58,20 @@ def levels(name: str, given: object, least: int = 2, most: int = 1000) -> tuple[
     return found
 
 
+class Places:
+    """Rows that are places among levels already, as an engine told them; what is none is -1."""
+
+    def __init__(self, places: Reals) -> None:
+        self.places: Ints = np.where(np.isfinite(places), places, -1.0).astype(np.int64)
+
+    def __len__(self) -> int:
+        return len(self.places)
+
+
 def codes(values: Any, known: Sequence[Hashable], what: str = "x") -> Ints:
     """The place of each row's value among public levels; -1 where it is none of them."""
+    if isinstance(values, Places):
+        return values.places
     if isinstance(values, str | bytes | dict) or not hasattr(values, "__len__"):
         raise InvalidParameter.of(what, f"{what} must be one value a row: a list, an array or a series.")
     places = {level: place for place, level in enumerate(known)}

@@ -20,6 +20,13 @@ def simplex(shares: Reals) -> Reals:
     return np.asarray(np.maximum(shares - cut[kept], 0.0))
 
 
+def norm_mul(shares: Reals) -> Reals:
+    """Negative shares are 0, and what is left is scaled to add up to 1; all equal if nothing is left."""
+    kept = np.maximum(shares, 0.0)
+    total = float(kept.sum())
+    return np.asarray(kept / total if total > 0 else np.full(len(shares), 1 / len(shares)))
+
+
 def base_cut(shares: Reals, sd: float, failure: float) -> Reals:
     """Shares above the noise of an answer that nobody gave, which reaches there with this chance in all of them."""
     reach = -float(ndtri(failure / len(shares))) * sd

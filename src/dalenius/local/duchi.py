@@ -67,7 +67,7 @@ class Duchi(MeanRandomizer):
         return np.asarray(self._response.release(rounded(units, 1)))
 
     def _decode(self, reports: Any) -> Reals:
-        return self._height * (2.0 * as_answers(reports, 2, "reports") - 1.0)
+        return np.asarray(self._height * (2.0 * as_answers(reports, 2, "reports") - 1.0))
 
     def _variance(self, unit: float) -> float:
         return self._height**2 - unit**2

@@ -13,7 +13,7 @@ from dalenius.calculus.loss import Loss
 from dalenius.core import checks
 from dalenius.core.arrays import Ints, Reals
 from dalenius.errors import InvalidParameter
-from dalenius.local.consistency import base_cut, simplex
+from dalenius.local.consistency import base_cut, norm_mul, simplex
 
 if TYPE_CHECKING:
     from dalenius.local.frequency_oracle import FrequencyOracle
@@ -130,14 +130,14 @@ class Frequencies:
         """Shares that look like shares. They are biased: use `conf_int` for intervals, which knows nothing of them.
 
         "simplex" is the distribution nearest to the estimates, and the same as "norm-sub", which takes one number off
-        all that stay above 0 (Wang et al. 2020). Rare answers come out too common, and common ones too rare. Its
-        squared error is never larger than that of the estimates. "base-cut" keeps estimates that stand out of the
+        all that stay above 0 (Wang et al. 2020). Its squared error is never larger than that of the estimates.
+        "norm-mul" makes negative shares 0 and scales the others down. "base-cut" keeps estimates that stand out of the
         noise and makes all others 0; they need not add up to 1.
 
         Parameters
         ----------
         method
-            "simplex", "norm-sub" or "base-cut".
+            "simplex", "norm-sub", "norm-mul" or "base-cut".
         failure
             For "base-cut": the probability that an answer which nobody gave stays, among all of them.
 
@@ -151,11 +151,11 @@ class Frequencies:
         InvalidParameter
             If a parameter is out of range.
         """
-        method = checks.one_of("method", method, "simplex", "norm-sub", "base-cut")
+        method = checks.one_of("method", method, "simplex", "norm-sub", "norm-mul", "base-cut")
         if method == "base-cut":
             sd = self.mechanism.noise_variance(0.0, self.people) ** 0.5
             return base_cut(self.estimate, sd, checks.open_probability("failure", failure))
-        return simplex(self.estimate)
+        return norm_mul(self.estimate) if method == "norm-mul" else simplex(self.estimate)
 
     def __str__(self) -> str:
         low, high = self.conf_int().T

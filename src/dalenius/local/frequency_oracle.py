@@ -14,6 +14,7 @@ from dalenius.core.adjacency import Adjacency
 from dalenius.core.arrays import Array, Ints, Reals
 from dalenius.errors import InvalidParameter
 from dalenius.local.frequencies import Frequencies
+from dalenius.local.two_level import report_epsilon
 from dalenius.mechanisms._support.answers import as_answers
 from dalenius.mechanisms._support.neighbouring_vectors import at_the_end
 from dalenius.mechanisms.mechanism import Mechanism, Neighbours
@@ -50,8 +51,7 @@ class FrequencyOracle(Mechanism):
 
     def _check(self) -> None:
         """Called when an instance has been made."""
-        epsilon = checks.moderate("epsilon", checks.positive("epsilon", self.epsilon))
-        object.__setattr__(self, "epsilon", epsilon)
+        object.__setattr__(self, "epsilon", report_epsilon(self.epsilon))
         object.__setattr__(self, "k", checks.count("k", self.k, least=2))
         if self.k > self.most:
             raise InvalidParameter.of("k", f"k is {self.k}; it must be at most {self.most}.")
@@ -82,7 +82,7 @@ class FrequencyOracle(Mechanism):
         """
         truth = as_answers(value, self.k)
         drawn = self._draw(truth.ravel())
-        reports = drawn.reshape(*truth.shape, *drawn.shape[1:])
+        reports = drawn.reshape(truth.shape + drawn.shape[1:])
         return reports if reports.ndim else int(reports.item())
 
     def releases(self, value: Any, times: int) -> Any:

@@ -193,11 +193,8 @@ class _Texts:
     alphabet: str
 
     def __post_init__(self) -> None:
-        if (
-            not isinstance(self.alphabet, str)
-            or not self.alphabet
-            or len(set(self.alphabet)) < len(self.alphabet)
-        ):
+        letters: object = self.alphabet
+        if not isinstance(letters, str) or not letters or len(set(letters)) < len(letters):
             raise InvalidParameter.of("alphabet", "alphabet must be text, no letter of which is there twice.")
         if self.length > 64:
             raise InvalidParameter.of("length", f"length is {self.length}; it must be at most 64.")

@@ -83,7 +83,8 @@ def _oracle(
 ) -> FrequencyOracle:
     if mechanism is None:
         return best(k, guarantee, people).mechanism
-    if not (isinstance(mechanism, type) and issubclass(mechanism, FrequencyOracle)):
+    given: object = mechanism
+    if not (isinstance(given, type) and issubclass(given, FrequencyOracle)):
         raise InvalidParameter.of(
             "mechanism",
             f"mechanism is {checks.shown(mechanism)}; it must be a randomizer of answers, such as LocalHashing.",

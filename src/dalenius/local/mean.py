@@ -58,7 +58,8 @@ def mean(
     >>> bool(abs(found.estimate - 40) < 6 * found.standard_error), bool(found.standard_error < 1)
     (True, True)
     """
-    if not (isinstance(mechanism, type) and issubclass(mechanism, MeanRandomizer)):
+    given: object = mechanism
+    if not (isinstance(given, type) and issubclass(given, MeanRandomizer)):
         raise InvalidParameter.of(
             "mechanism",
             f"mechanism is {checks.shown(mechanism)}; it must be a randomizer of numbers, such as dp.local.Hybrid.",

@@ -11,6 +11,7 @@ from dalenius.core import checks
 from dalenius.core.adjacency import Adjacency
 from dalenius.core.arrays import Array, Ints, Reals
 from dalenius.local.mean_estimate import MeanEstimate
+from dalenius.local.two_level import report_epsilon
 from dalenius.mechanisms._support.exact_arrays import real_numbers
 from dalenius.mechanisms._support.neighbouring_vectors import LENGTH
 from dalenius.mechanisms.mechanism import Mechanism, Neighbours
@@ -37,8 +38,7 @@ class MeanRandomizer(Mechanism):
 
     def _check(self) -> None:
         """Called when an instance has been made."""
-        epsilon = checks.moderate("epsilon", checks.positive("epsilon", self.epsilon))
-        object.__setattr__(self, "epsilon", epsilon)
+        object.__setattr__(self, "epsilon", report_epsilon(self.epsilon))
         object.__setattr__(self, "bounds", checks.interval("bounds", self.bounds))
 
     @property
@@ -198,4 +198,4 @@ def rounded(units: Reals, steps: int) -> Ints:
     place = (units + 1) / 2 * steps
     whole = np.floor(place)
     up = np.asarray(bernoulli(place - whole))
-    return whole.astype(np.int64) + up
+    return np.asarray(whole.astype(np.int64) + up)

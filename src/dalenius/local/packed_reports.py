@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from dalenius.core.arrays import Bools, Ints
 from dalenius.errors import InvalidParameter
+from dalenius.mechanisms._support.exact_arrays import array_of
 
 Bytes = NDArray[np.uint8]
 
@@ -38,7 +39,7 @@ def put(reports: Bytes, answers: Ints, bits: Bools) -> None:
 
 def checked(reports: Any, k: int) -> Bytes:
     """Reports as a matrix, or InvalidParameter."""
-    array = np.asarray(reports)
+    array = array_of(reports, "reports")
     if array.dtype != np.uint8 or array.ndim < 1 or array.shape[-1] != width(k) or array.size == 0:
         raise InvalidParameter.of(
             "reports",

@@ -96,7 +96,7 @@ class Piecewise(MeanRandomizer):
         return np.where(np.asarray(bernoulli(self._fits, n)), inside, outside)
 
     def _decode(self, reports: Any) -> Reals:
-        return self._slope * (as_answers(reports, self.places, "reports") - (self.places - 1) / 2)
+        return np.asarray(self._slope * (as_answers(reports, self.places, "reports") - (self.places - 1) / 2))
 
     def _variance(self, unit: float) -> float:
         w, m, other = self.window, self.places, float(self._other)

@@ -8,8 +8,23 @@ import numpy as np
 
 from dalenius.calculus.loss import Loss
 from dalenius.calculus.pairs.atoms import lattice_atoms
+from dalenius.core import checks
 from dalenius.core.adjacency import REPLACE_ONE
+from dalenius.errors import InvalidParameter
 from dalenius.mechanisms._support.exact_coin import exp_minus
+
+LEAST, MOST = 1e-9, 100.0
+"""Below, reports say nothing that floats could estimate from; above, they say everything."""
+
+
+def report_epsilon(value: object) -> float:
+    """The epsilon of a report."""
+    epsilon = checks.positive("epsilon", value)
+    if epsilon < LEAST:
+        raise InvalidParameter.of(
+            "epsilon", f"epsilon is {epsilon:g}; it must be at least {LEAST:g}: less says nothing."
+        )
+    return checks.moderate("epsilon", epsilon, MOST)
 
 
 def two_level_loss(epsilon: float, telling: Fraction, expression: str) -> Loss:

@@ -4,6 +4,8 @@ from dalenius.core.exports import exported
 from dalenius.queries.domain import Bins as Bins
 from dalenius.queries.domain import Domain as Domain
 from dalenius.queries.histogram_noise import HistogramNoise as HistogramNoise
+from dalenius.queries.marginals.adaptive_marginals import AdaptiveMarginals as AdaptiveMarginals
+from dalenius.queries.marginals.marginals_release import MarginalsRelease as MarginalsRelease
 from dalenius.queries.matrix.mechanism import MatrixMechanism as MatrixMechanism
 from dalenius.queries.online.curator import Curator as Curator
 from dalenius.queries.online.curator import OnlineAnswer as OnlineAnswer

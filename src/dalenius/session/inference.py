@@ -12,7 +12,7 @@ rows, variances are taken m times, which is enough however alike they are, and m
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass
 from typing import Any
 
 from dalenius.calculus.guarantees import Filter
@@ -22,6 +22,7 @@ from dalenius.core.record import JSON
 from dalenius.errors import InvalidParameter
 from dalenius.infer.on_tables.block_source import BlockSource
 from dalenius.infer.on_tables.table_source import table_source
+from dalenius.infer.regression.settings import Regression
 from dalenius.infer.result import Result
 from dalenius.session.columns import Columns, beside, named_columns, of_a_unit
 from dalenius.session.record import answers, questions
@@ -40,7 +41,7 @@ from dalenius.tables.rows.steps import Join
 class Inference:
     """What will be estimated, of which columns, and at what price: settled before any data is read."""
 
-    estimator: Any
+    estimator: Regression
     record: Mapping[str, JSON]
     query: Query
     unit: Unit
@@ -49,7 +50,7 @@ class Inference:
     @classmethod
     def of(
         cls,
-        estimator: Any,
+        estimator: Regression,
         features: Columns,
         target: Columns,
         table: Table,
@@ -84,13 +85,10 @@ class Inference:
         return [_name(value.text) for value in self._values[:-1]]
 
     @property
-    def informed(self) -> Any:
+    def informed(self) -> Regression:
         """The estimator, told the public bounds of the columns where it was not told any."""
         *features, target = [(value.lower, value.upper) for value in self._values]
-        known = {field.name for field in fields(self.estimator)}
-        told: dict[str, Any] = {"bounds": features, "y_bounds": target}
-        new = {k: v for k, v in told.items() if k in known and getattr(self.estimator, k) is None}
-        return replace(self.estimator, **new)
+        return self.estimator.informed(features, target)
 
     def compute(self, source: Source) -> str:
         """Read, estimate, and write down the result and nothing else."""
@@ -98,7 +96,7 @@ class Inference:
         if self.estimator.adjacency is not ADD_REMOVE:
             everybody = self.query.table.agg(n=count())
             ((rows,),) = exact.evaluate(source, everybody, self.unit).values.values()
-        from_table = table_source(source, self.query, self.unit, _classes(self.estimator))
+        from_table = table_source(source, self.query, self.unit, self.estimator.response_levels)
         return answers.to_inference(self.informed.release_from(from_table, self.names, rows))
 
     def restored(self, text: str) -> Result:
@@ -117,19 +115,11 @@ def _name(text: str) -> str:
     return text[1:-1].replace('""', '"') if is_column else text
 
 
-def _around(estimator: Any, around: tuple[float, float] | None) -> tuple[float, float] | None:
+def _around(estimator: Regression, around: tuple[float, float] | None) -> tuple[float, float] | None:
     """Where the responses lie; None for what the schema says."""
-    classes, most = _classes(estimator), getattr(estimator, "most", None)
-    if classes is not None:
-        return beside(classes)
-    if around is None and most is not None:
-        return 0.0, float(most)
-    return around or getattr(estimator, "y_bounds", None)
-
-
-def _classes(estimator: Any) -> Any:
-    """The labels that responses can have; None for numbers."""
-    return getattr(estimator, "classes", getattr(estimator, "outcomes", None))
+    if estimator.response_levels is not None:
+        return beside(estimator.response_levels)
+    return around or estimator.response_bounds
 
 
 def _check_rows_are_public(table: Table, unit: Unit, adjacency: Adjacency) -> None:

@@ -10,7 +10,7 @@ import weakref
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 from dalenius.adaptive import PrivacyReport
 from dalenius.adaptive.personal.release import Release
@@ -48,7 +48,12 @@ from dalenius.tables.release.estimates import Wanted
 from dalenius.tables.release.released import Released, release
 
 if TYPE_CHECKING:
+    from dalenius.infer.hypotheses.hypothesis_test import HypothesisTest
+    from dalenius.infer.hypotheses.result import TestResult
+    from dalenius.infer.regression.settings import Regression
+    from dalenius.session.inference import Inference
     from dalenius.session.synthetic_table import SyntheticTable
+    from dalenius.session.testing import Testing
 
 
 @dataclass(frozen=True)
@@ -455,29 +460,44 @@ class Session:
             self._fits[digest(question)] = own
         return fitted
 
-    def infer(self, estimator: Any, features: Any, target: Any, *, table: Table | None = None) -> Result:
-        """Coefficients of a regression with intervals, estimated from the table and paid from the budget.
+    @overload
+    def infer(
+        self, estimator: Regression, features: Any, target: Any, *, table: Table | None = None
+    ) -> Result: ...
+
+    @overload
+    def infer(
+        self, estimator: HypothesisTest, features: Any, target: Any = None, *, table: Table | None = None
+    ) -> TestResult: ...
+
+    def infer(
+        self, estimator: Any, features: Any, target: Any = None, *, table: Table | None = None
+    ) -> Result | TestResult:
+        """A regression with intervals, or a test, of the table and paid from the budget.
 
         The price is the estimator's own, `estimator.loss`, for all rows of a unit and the session's neighbours, in the
         session's currency; the result's `loss` is what was charged. The identical question is answered from the record,
-        for nothing. However many rows there are, a few blocks of them are in memory at a time; a server or a cluster
-        sends nothing but sums.
+        for nothing. However many rows there are, a few blocks of them are in memory at a time for a regression, and a
+        server or a cluster sends nothing but sums; tests hold their columns in memory.
 
         Parameters
         ----------
         estimator
-            A regression of `dp.infer` with its settings, as LinearRegression(guarantee=dp.GDP(0.5)).
+            A regression or a test of `dp.infer` with its settings, as LinearRegression(guarantee=dp.GDP(0.5)) or
+            MeanTest(dp.GDP(0.5), bounds=(0, 100), mean=40).
         features
-            Columns or expressions, as a list where the schema has their bounds, or with them: {"age": (18, 90)}.
+            Columns or expressions, as a list where the schema has their bounds, or with them: {"age": (18, 90)}. For a
+            test of one column that column; else the groups, or a condition for two samples, the first where it holds.
         target
-            A column or an expression, likewise; for classes, numbers or a condition (1 or 0).
+            A column or an expression, likewise; for classes, numbers or a condition (1 or 0). The values of a test that
+            compares groups.
         table
             Other than all of it: `session.table.filter(...)`, for instance.
 
         Returns
         -------
-        Result
-            `summary()`, `params`, `conf_int()`, `pvalues`.
+        Result or TestResult
+            `summary()`, and `params`, `conf_int()`, `pvalues` or `pvalue`.
 
         Raises
         ------
@@ -496,12 +516,11 @@ class Session:
         >>> how = dp.infer.LinearRegression(guarantee=dp.ZCDP(0.5))
         >>> s.infer(how, {"age": (18, 90)}, {"pay": (0, 100)}).names
         ('age', 'const')
+        >>> test = dp.infer.TwoSampleMeanTest(dp.ZCDP(0.1), bounds=(0, 100))
+        >>> s.infer(test, "age >= 40", "pay").pvalue < 0.01
+        True
         """
-        from dalenius.session.inference import Inference
-
-        whole = self.table if table is None else table
-        budget = self.account.filter
-        asked = Inference.of(estimator, features, target, whole, self.unit, self.adjacency, budget)
+        asked = self._asked(estimator, features, target, table)
         cost = self._cost_of_fit(asked.loss)
         return asked.restored(
             self.account.ask(asked.question, cost, lambda: asked.compute(self.source)).answer
@@ -587,8 +606,17 @@ class Session:
         wanted = None if rows is None else count("rows", rows, 1)
         cost = self._cost(asked.loss, budget)
         reply = self.account.ask(asked.question, cost, lambda: asked.compute(self.source))
-        coded, released = answers.read_synthesis(reply.answer)
+        coded, released = asked.restored(reply.answer)
         return SyntheticTable(coded, released, asked.loss, wanted, repr(budget), reply.is_free, reply.time)
+
+    def _asked(self, estimator: Any, features: Any, target: Any, table: Table | None) -> Inference | Testing:
+        from dalenius.infer.hypotheses.hypothesis_test import HypothesisTest
+        from dalenius.session.inference import Inference
+        from dalenius.session.testing import Testing
+
+        kind = Testing if isinstance(estimator, HypothesisTest) else Inference
+        whole = self.table if table is None else table
+        return kind.of(estimator, features, target, whole, self.unit, self.adjacency, self.account.filter)
 
     @property
     def privacy_report(self) -> PrivacyReport:
@@ -635,15 +663,40 @@ class Session:
             return Explanation(discovery.rest, discovery.threshold)
         return Explanation(self._plan(query, self.account.filter.price(budget)))
 
-    def price(self, query: Query, accuracy: Within) -> Price:
+    @overload
+    def price(self, query: Query, accuracy: Within) -> Price: ...
+
+    @overload
+    def price(
+        self,
+        query: Regression | HypothesisTest,
+        *,
+        features: Any,
+        target: Any = None,
+        table: Table | None = None,
+    ) -> Price: ...
+
+    def price(
+        self,
+        query: Any,
+        accuracy: Within | None = None,
+        *,
+        features: Any = None,
+        target: Any = None,
+        table: Table | None = None,
+    ) -> Price:
         """The cheapest budget, of the session's kind, with which the answer is accurate enough. It is free.
+
+        Of a regression or a test, which has its own promise: what `infer` would charge for it.
 
         Parameters
         ----------
         query
-            A question, as for `release`.
+            A question, as for `release`; or a regression or a test, as for `infer`.
         accuracy
-            `dp.within(error, confidence)`.
+            `dp.within(error, confidence)`, for a question.
+        features, target, table
+            As for `infer`.
 
         Returns
         -------
@@ -665,7 +718,12 @@ class Session:
         >>> price = s.price(q, dp.within(10, confidence=0.95))
         >>> price.affordable, s.release(q, price).free
         (True, False)
+        >>> s.price(dp.infer.BinomialTest(dp.ZCDP(0.2)), features="age >= 40").affordable
+        True
         """
+        if features is not None:
+            cost = self._cost_of_fit(self._asked(query, features, target, table).loss)
+            return Price(self.account.filter.spent(cost), cost.fits(self.account.left()))
         if not isinstance(accuracy, Within):
             raise InvalidParameter(f"accuracy is {accuracy!r}; say dp.within(100, confidence=0.95).")
         low, high = 1e-12, 1e-12

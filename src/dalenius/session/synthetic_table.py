@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import html
+import textwrap
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
@@ -14,21 +15,24 @@ import pyarrow as pa
 
 from dalenius.calculus.loss import Loss
 from dalenius.core import checks
-from dalenius.core.arrays import Ints
+from dalenius.core.arrays import Ints, Reals
 from dalenius.core.checks import path as checked_path
 from dalenius.errors import InvalidParameter
-from dalenius.queries.marginals.release import MarginalsRelease
+from dalenius.queries.marginals.marginals_release import MarginalsRelease
 from dalenius.session.coded_columns import Binned, CodedColumn, Days, Listed
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 NO_PROMISE = (
-    "Rows are made up: none is a person's. The marginals it was fitted to are as accurate as `error` says; any other "
+    "Rows are made up: none is a person's. Marginals that were measured are as accurate as `error` says; any other "
     "statistic of these rows, such as a relation of more columns at once, carries no promise. Where in its bin a "
     "number lies was drawn evenly. Analyses that take the rows for data will find intervals that are too short."
 )
 """What every reader of synthetic data must know."""
+
+CONFIDENCE = 0.95
+"""Of `error`."""
 
 ARROW = {"text": pa.string(), "integer": pa.int64(), "bool": pa.bool_(), "date": pa.date32()}
 
@@ -88,7 +92,7 @@ class SyntheticTable:
     @property
     def rows(self) -> int:
         """How many rows there are: those asked for, or as many as the noisy marginals say."""
-        return max(round(self.release.total), 1) if self._rows is None else self._rows
+        return self.release.rows if self._rows is None else self._rows
 
     def __len__(self) -> int:
         return self.rows
@@ -102,7 +106,7 @@ class SyntheticTable:
     @cached_property
     def codes(self) -> Ints:
         """The rows as codes, one column for each column; the same every time the release is read."""
-        return self.release.codes(self.rows, self._draw("rows"))
+        return self.release.codes(self.rows)
 
     def to_arrow(self) -> pa.Table:
         """The rows as an Arrow table.
@@ -162,10 +166,13 @@ class SyntheticTable:
 
     # -- what is known --------------------------------------------------------------------------------
 
-    @property
-    def error(self) -> float:
-        """The error to expect of a marginal it was fitted to: total variation, between 0 and 1, on average."""
-        return self.release.error
+    @cached_property
+    def error(self) -> dict[tuple[str, ...], float]:
+        """By columns, for each marginal that was measured: how far its fitted counts are from the real ones, at most.
+
+        A share of the rows (total variation); each holds with probability 0.95. Above 1 the noise is too large to tell.
+        """
+        return {names: self.release.error(names, CONFIDENCE) for names in self.release.measured if names}
 
     def marginal(self, *names: str, confidence: float = 0.95) -> Any:
         """The counts over some columns together, with intervals from the noise of what was measured.
@@ -198,7 +205,7 @@ class SyntheticTable:
         if not names:
             raise InvalidParameter("name at least one column.")
         counts = self.release.marginal(names)
-        low, high = self.release.interval(names, checks.confidence(confidence))
+        low, high = self._limits(names, checks.confidence(confidence), counts.shape)
         labels = pd.MultiIndex.from_product([self._columns[name].labels for name in names], names=names)
         frame = pd.DataFrame(
             {"count": counts.ravel(), "low": low.ravel(), "high": high.ravel()}, index=labels
@@ -213,19 +220,31 @@ class SyntheticTable:
         str
             Columns and codes, error, cost, and what carries no promise.
         """
-        lines = [f"Synthetic table: {self.rows} rows", f"Cost: {self.cost or 'unknown'}"]
-        lines.append(f"Error to expect of a marginal it was fitted to (total variation): {self.error:.3g}")
+        lines = [f"Synthetic table: {self.rows} rows", f"Cost: {self.cost or 'unknown'}", self._measured]
         width = max(map(len, self.columns))
         lines += [f"  {name.ljust(width)}  {_words(column)}" for name, column in self._columns.items()]
-        return "\n".join([*lines, NO_PROMISE])
+        return "\n".join([*lines, textwrap.fill(NO_PROMISE, 100)])
 
     __str__ = summary
 
+    @property
+    def _measured(self) -> str:
+        """How many marginals were measured, and how well, in a sentence."""
+        parts = []
+        for what, errors in (
+            ("of single columns", [e for names, e in self.error.items() if len(names) == 1]),
+            ("of several columns", [e for names, e in self.error.items() if len(names) > 1]),
+        ):
+            if errors:
+                off = f"off by at most {np.mean(errors):.2g}, worst {max(errors):.2g}"
+                parts.append(f"{len(errors)} {what} ({off})")
+        return (
+            f"Marginals measured: {' and '.join(parts)}, as a share of the rows, each with 95 % confidence."
+        )
+
     def _repr_html_(self) -> str:
         head = self.to_pandas().head(8).to_html(index=False, na_rep="")
-        about = html.escape(
-            f"{self.rows} rows; error to expect {self.error:.3g}; cost {self.cost}. {NO_PROMISE}"
-        )
+        about = html.escape(f"{self.rows} rows; cost {self.cost}. {self._measured} {NO_PROMISE}")
         return f"{head}<p>{about}</p>"
 
     def plot(self, *names: str) -> Figure:
@@ -261,9 +280,18 @@ class SyntheticTable:
             panel.set_visible(False)
         return figure
 
+    def _limits(
+        self, names: tuple[str, ...], confidence: float, shape: tuple[int, ...]
+    ) -> tuple[Reals, Reals]:
+        """Of the counts of a marginal; NaN where it was not measured."""
+        if set(names) not in map(set, self.release.measured):
+            return np.full(shape, np.nan), np.full(shape, np.nan)
+        limits = self.release.conf_int(confidence, names)
+        return np.maximum(limits[..., 0], 0.0), limits[..., 1]
+
     def _draw(self, what: str) -> np.random.Generator:
         """Numbers for one purpose: the same for the same release. Nothing here touches the data."""
-        mark = hashlib.sha256(f"{what}\n{self.release.to_json()}".encode()).digest()
+        mark = hashlib.sha256(f"{self.release.mark} {self.rows} {what}".encode()).digest()
         return np.random.default_rng(np.frombuffer(mark, dtype=np.uint32))
 
 

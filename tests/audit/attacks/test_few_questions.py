@@ -10,7 +10,7 @@ import pytest
 
 import dalenius as dp
 from dalenius.audit.attacks import Guesses, differencing, differencing_subsets, random_bits, repeated_question
-from dalenius.errors import InvalidParameter
+from dalenius.errors import BudgetExceeded, InvalidParameter
 from tests.audit.attacks.releases import exact, mechanism, private
 
 SURE = 1e-9
@@ -63,6 +63,13 @@ class TestRepeatedQuestion:
         asked = repeated_question(lambda: recorded, 50)
         assert asked.distinct == 1
         assert not asked.guesses(0, bits).contradicts(noise.loss, SURE)
+
+    def test_errors_of_the_release_are_its_own(self) -> None:
+        def spent() -> float:
+            raise BudgetExceeded("nothing is left")
+
+        with pytest.raises(BudgetExceeded, match="nothing is left"):
+            repeated_question(spent, 3)
 
     @pytest.mark.parametrize("release", [lambda: "a", lambda: [], lambda: float("nan")])
     def test_odd_answers(self, release: object) -> None:

@@ -78,7 +78,7 @@ class TestTheorem:
 class TestHistogram:
     """Each bit in a cell of its own, geometric noise: rounding is the best attack, and as good as the loss allows."""
 
-    N = 20_000
+    N = 60_000
 
     def guesses(self, scale: float) -> Guesses:
         bits = random_bits(self.N)
@@ -136,7 +136,18 @@ class TestGuesses:
 
     @pytest.mark.parametrize(
         ("guess", "truth"),
-        [([], []), ([2], [1]), ([0.5], [1]), ([1, 0], [1]), (["a"], [1]), ([1], [-1]), (None, None), (1, 1)],
+        [
+            ([np.nan], [1]),
+            ([257], [1]),
+            ([], []),
+            ([2], [1]),
+            ([0.5], [1]),
+            ([1, 0], [1]),
+            (["a"], [1]),
+            ([1], [-1]),
+            (None, None),
+            (1, 1),
+        ],
     )
     def test_odd_input(self, guess: object, truth: object) -> None:
         with pytest.raises(InvalidParameter):

@@ -65,7 +65,7 @@ def test_sparse_matrices_are_the_same(film: tuple[Array, ...]) -> None:
 
 
 def test_the_printed_scores_find_nobody(film: tuple[Array, ...]) -> None:
-    """Largest weighted distance (Avella Medina 2025), and exponents without a minus (Narayanan and Shmatikov 2008)."""
+    """The largest weighted distance (Avella Medina 2025), and exponents that lack their minus sign."""
     table, _, some, _, truth = film
     raters = (table > 0).sum(axis=0)
     for similarity in (lambda gap: gap, lambda gap: np.exp(gap / 1.5)):
@@ -116,5 +116,9 @@ def test_odd_input() -> None:
         linkage(np.ones((3, 4)), np.ones((1, 5)))
     with pytest.raises(InvalidParameter, match="two records"):
         linkage(np.ones((1, 4)), np.ones((1, 4)))
+    with pytest.raises(InvalidParameter, match="finite"):
+        linkage(np.full((2, 4), np.nan), np.ones((1, 4)))
+    with pytest.raises(InvalidParameter, match="days"):
+        linkage(np.ones((2, 4)), np.ones((1, 4)), days=(np.ones((2, 4)), np.ones((1, 5))))
     with pytest.raises(InvalidParameter, match="truth"):
         _ = linkage(np.ones((2, 4)), np.ones((1, 4))).success

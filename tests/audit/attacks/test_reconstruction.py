@@ -179,6 +179,17 @@ class TestLinear:
         with pytest.raises(InvalidParameter):
             linear_reconstruction(answers, queries)
 
+    def test_answers_beyond_reason(self) -> None:
+        bits, queries = random_bits(40), random_subsets(400, 40)
+        answers = exact(bits)(queries).astype(float)
+        answers[:20] = [1e300, -1e300] * 10
+        assert linear_reconstruction(answers, queries, bits).success == 1.0
+        assert linear_reconstruction(answers, queries, bits, "squares").made == 40
+
+    def test_too_large(self) -> None:
+        with pytest.raises(InvalidParameter, match="squares"):
+            linear_reconstruction([0.0], np.zeros((1, 60_000_000), dtype=bool))
+
     def test_odd_method(self) -> None:
         with pytest.raises(InvalidParameter, match="method"):
             linear_reconstruction([1.0], [[1]], method="magic")  # type: ignore[arg-type]

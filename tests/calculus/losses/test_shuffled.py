@@ -9,10 +9,12 @@ from collections import Counter
 import numpy as np
 import pytest
 from scipy import stats
+from scipy.special import betainc
 
 import dalenius as dp
 from dalenius import losses
-from dalenius.calculus.pairs.crowd import log_binomial
+from dalenius.calculus.pairs.crowd import LOOSE, log_binomial
+from dalenius.calculus.pairs.pair import UNIT
 from dalenius.errors import AdjacencyMismatch, InvalidParameter
 from tests.calculus.contract import Case, LossContract
 
@@ -209,3 +211,20 @@ def test_binomial_probabilities(m: int, p: float) -> None:
         rtol=1e-10,
         atol=1e-10,
     )
+
+
+@pytest.mark.parametrize("m", [30, 5000, 10**6, 10**9])
+@pytest.mark.parametrize("p", [1e-3, 0.3, 0.5])
+def test_binomial_tails_in_balls(m: int, p: float) -> None:
+    """What SciPy makes of the incomplete beta function is nearer to the truth than it is granted."""
+    flint = pytest.importorskip("flint")
+    spread = math.sqrt(m * p * (1 - p))
+    for away in (-6.0, 0.3, 3.0, 9.0):
+        k = math.floor(m * p + away * spread)
+        if not 0 < k < m:
+            continue
+        with flint.ctx.workprec(200):
+            tail = flint.arb(p).beta_lower(flint.arb(k), flint.arb(m - k + 1), 1)
+        assert tail.rel_accuracy_bits() > 60
+        granted = LOOSE + 64 * UNIT * (abs(k - m * p) + 1)
+        assert abs(float(betainc(k, m - k + 1, p)) - float(tail)) <= granted * float(tail)

@@ -77,6 +77,6 @@ def law(drawer: Any, value: Any, grid: int = 4) -> Counter[str]:
         paths: list[tuple[int, ...]] = [()]
         while paths:
             words = Decisions(paths.pop())
-            found[json.dumps(drawer.draw(value, words))] += words.weight
+            found[json.dumps(drawer._draw(value, words))] += words.weight
             paths += words.others
     return found

@@ -53,7 +53,7 @@ def fixed_words(start: int) -> Iterator[int]:
 def golden(survey: Parameters) -> dict[str, object]:
     """The messages of a survey, reports drawn from fixed words."""
     client, collector = Client(survey), Aggregator(survey)
-    drawn = [client.draw(value, fixed_words(1000 * n)) for n, value in enumerate(values(survey) * 3)]
+    drawn = [client._draw(value, fixed_words(1000 * n)) for n, value in enumerate(values(survey) * 3)]
     one = client._message("dalenius local report", report=drawn[0])
     many = client._message("dalenius local reports", reports=drawn)
     collector.read([one, many, "junk"])

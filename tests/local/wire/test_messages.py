@@ -17,6 +17,7 @@ from dalenius.errors import InvalidParameter
 from dalenius.local.wire.aggregator import Aggregator
 from dalenius.local.wire.client import Client
 from dalenius.local.wire.parameters import KINDS, Parameters
+from dalenius.local.wire.words import secure
 from tests.local.wire.surveys import HERE, SURVEYS, golden, values
 
 GOLDEN = sorted(HERE.glob("*.json"))
@@ -70,7 +71,9 @@ def test_tampered_parameters_are_refused(name: str) -> None:
 def test_a_threshold_may_be_more_private_by_a_little() -> None:
     public = json.loads(SURVEYS["five"].to_json())
     nearby = json.dumps({**public, "fits": str(int(public["fits"]) - 5)})
-    assert Parameters.from_json(nearby).constants["fits"] == int(public["fits"]) - 5
+    found = Parameters.from_json(nearby)
+    assert found.constants["fits"] == int(public["fits"]) - 5
+    assert json.loads(found.to_json()) == json.loads(nearby)
 
 
 BAD = [
@@ -124,7 +127,7 @@ def test_bad_reports_in_a_batch_spoil_nothing(name: str) -> None:
         [[1]],
         "\u0661",
     ]
-    drawn = [client.draw(value) for value in values(survey)]
+    drawn = [client._draw(value, secure()) for value in values(survey)]
     batch = json.loads(client.reports(values(survey)))
     batch["reports"] = [report for pair in zip(odd, drawn * 9, strict=False) for report in pair]
     assert collector.add(json.dumps(batch)) == len(odd)
@@ -210,3 +213,27 @@ def test_refuses() -> None:
             Aggregator.from_json(text)  # type: ignore[arg-type]
     with pytest.raises(InvalidParameter, match="at least"):
         Aggregator(SURVEYS["one bit"]).estimate()
+
+
+ODD = [None, 5, float("nan"), object(), np.array([1, 2]), ["a", None], "\ud800", b"ab", 10**400, {"a": 1}]
+
+
+@pytest.mark.parametrize("odd", ODD, ids=[str(n) for n in range(len(ODD))])
+def test_odd_arguments_are_refused_by_name(odd: object) -> None:
+    response = local.RandomizedResponse(epsilon=1.0, k=2)
+    for made in (
+        lambda: Parameters(odd),
+        lambda: Parameters(response, odd),  # type: ignore[arg-type]
+        lambda: Parameters(response, "", odd),  # type: ignore[arg-type]
+        lambda: Client(odd),  # type: ignore[arg-type]
+        lambda: Aggregator(odd),  # type: ignore[arg-type]
+        lambda: local.survey_page(odd, "Why?"),  # type: ignore[arg-type]
+        lambda: local.survey_page(SURVEYS["five"], odd),  # type: ignore[arg-type]
+        lambda: Parameters.from_json(odd),  # type: ignore[arg-type]
+        lambda: Aggregator.from_json(odd),  # type: ignore[arg-type]
+        lambda: Aggregator(SURVEYS["five"]).merge(odd),
+        lambda: Client(SURVEYS["binary"]).report(odd),
+    ):
+        with pytest.raises(InvalidParameter):
+            made()
+    assert Aggregator(SURVEYS["five"]).add(odd) == 0  # type: ignore[arg-type]

@@ -8,7 +8,7 @@ number r of guesses be fixed. Then for all whole v and k >= 1
 
     P(at least v guesses are right) <= P(Binomial(r, p) >= v - k + 1) + n delta / (k (1 + e^epsilon)).
 
-*Proof* (after Steinke, Nasr and Jagielski 2023, whose Theorem 5.2 has other constants). Fix the bits before x_i, and
+*Proof* (after Steinke, Nasr and Jagielski 2023). Fix the bits before x_i, and
 let P and Q be the laws of the output given x_i = 1 and x_i = 0, the later bits averaged out: mixtures of neighbours
 with the same weights, so (epsilon, delta)-close as well. Given the output t, x_i = 1 has the probability P(t)/(P(t) +
 Q(t)) <= p + a(t) with a = (P - e^epsilon Q)_+ / ((1 + e^epsilon)(P + Q)), and the same for x_i = 0 with P and Q
@@ -62,7 +62,7 @@ def chance_by_coins(loss: Loss, coins: int, made: int, right: int) -> float:
     k = np.unique(np.geomspace(1, right, 40).astype(np.int64)).astype(np.float64)
     best = 1.0
     for epsilon, delta in _profile(loss):
-        binomial = _tail(made, float(expit(epsilon)) * (1 + 1e-15), right - k + 1)
+        binomial = _tail(made, min(1.0, float(expit(epsilon)) * (1 + 1e-15)), right - k + 1)
         best = min(best, float(np.min(binomial + coins * delta * float(expit(-epsilon)) / k)))
     return best
 

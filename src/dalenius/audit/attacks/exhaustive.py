@@ -1,4 +1,4 @@
-"""Bits from the sums over all subsets (Dinur and Nissim 2003, Theorem 2)."""
+"""Bits from the sums over all subsets (Dinur and Nissim 2003)."""
 
 from __future__ import annotations
 

@@ -27,8 +27,8 @@ def published_counts(found: PublishedCounts, certainty: float) -> str:
     budget = found.budget(certainty)
     lines += [
         "",
-        f"What would have stopped it: a budget with which nobody, unsure before, becomes more than {certainty:.0%} "
-        "sure that a row is there.",
+        f"What would have stopped it: a budget with which nobody, unsure before, becomes more than "
+        f"{100 * certainty:g} % sure that a row is there.",
         f"  PureDP({rounded_down(budget.epsilon, 4)}), {_each(found.tables)}: 95 % of the counts within "
         f"{budget.pure_noise:g} of the truth.",
         f"  GDP({rounded_down(budget.mu, 4)}) (on average over the noise): 95 % of the counts within "

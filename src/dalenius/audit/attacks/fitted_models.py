@@ -122,8 +122,9 @@ def likelihood_ratio(
 
 
 def _each(fit: Fit, X: Any, y: Any) -> Reals:
+    given = fit(X, y)
     try:
-        fits = np.asarray(fit(X, y), dtype=np.float64)
+        fits = np.asarray(given, dtype=np.float64)
     except (TypeError, ValueError):
         fits = np.empty(0)
     if fits.shape != (len(y),) or not np.isfinite(fits).all():

@@ -269,7 +269,8 @@ class Guesses:
 def _bits(name: str, value: object, least: int) -> Ints:
     try:
         bits = np.asarray(value)
-        whole = bits.astype(np.int8)
+        with np.errstate(invalid="ignore"):
+            whole = bits.astype(np.int8)
         fits = (
             bits.ndim in (1, 2)
             and bits.size > 0

@@ -17,16 +17,20 @@ from typing import Any, NoReturn
 
 import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, milp
-from scipy.sparse import csr_matrix
+from scipy.sparse import block_array, csr_matrix
+from scipy.sparse.csgraph import connected_components
 
 from dalenius.audit.attacks.published_table import PublishedTable
-from dalenius.core.arrays import Array, Bools, Ints, Reals
+from dalenius.core.arrays import Array, Ints, Reals
 from dalenius.errors import InvalidParameter
 
 MOST_CELLS = 200_000
 PASSES = 200
+MOST_ROWS = 10**9
 SOLVE_SECONDS = 2.0
 """For one integer program; what is known by then is used."""
+NEAR = 1e-5
+"""What a bound of the solver may be off, which is far below the distance of whole numbers."""
 
 
 @dataclass(eq=False)
@@ -63,53 +67,48 @@ class JointCounts:
                 f"the columns {', '.join(columns)} have {cells} combinations of values, more than {MOST_CELLS}; give "
                 "fewer columns or tables, or put values together."
             )
-        grid = np.indices([len(choices) for choices in values]).reshape(len(columns), -1)
-        lines: list[Ints] = []
-        least: list[float] = []
-        most: list[float] = []
-        for table in tables:
-            places = [columns.index(column) for column in table.columns]
-            bounds = dict(zip(table.keys, zip(table.low, table.high, strict=True), strict=True))
-            if table.absent:
-                for finest in itertools.product(*(values[place] for place in places)):
-                    bounds.setdefault(finest, (0, 0.0))
-            for key, (low, high) in bounds.items():
-                inside: Bools = np.ones(cells, dtype=np.bool_)
-                for place, value in zip(places, key, strict=True):
-                    if value is not None:
-                        inside &= grid[place] == values[place].index(value)
-                lines.append(np.flatnonzero(inside))
-                least.append(float(low))
-                most.append(float(high))
-        starts = np.concatenate([[0], np.cumsum([len(line) for line in lines])])
-        places_of = np.concatenate(lines)
-        groups = csr_matrix((np.ones(len(places_of)), places_of, starts), shape=(len(lines), cells))
-        return cls(columns, values, groups, np.array(least), np.array(most), _total(tables, values, columns))
+        if max(map(max, (table.low for table in tables))) > MOST_ROWS:
+            raise InvalidParameter(
+                f"a count is above {MOST_ROWS:,}; that is beyond what is solved exactly here."
+            )
+        groups, least, most = _groups(tables, columns, values)
+        return cls(columns, values, groups, least, most, _total(tables, values, columns))
 
     def tighten(self, seconds: float) -> None:
         """Bring low and high as near together as the published counts allow, in so much time."""
         end = time.monotonic() + seconds
         self._propagate()
         free = np.flatnonzero(self.low < self.high)
-        if not len(free):
-            return
-        below, above = np.full(len(free), np.inf), np.full(len(free), -np.inf)
-        for k in range(len(free)):
-            for sign in (1.0, -1.0) if self.high[free[k]] < math.inf else (1.0,):
-                if (below[k] <= self.low[free[k]]) if sign > 0 else (above[k] >= self.high[free[k]]):
+        fixed = self.low.copy()
+        fixed[free] = 0.0
+        shift = self.groups @ fixed
+        least, most = self.least - shift, self.most - shift
+        for lines, places in _components(self.groups[:, free]):
+            cells = free[places]
+            if not self._settle(cells, self.groups[lines][:, cells], least[lines], most[lines], end):
+                self.settled = False
+
+    def _settle(self, cells: Ints, part: csr_matrix, least: Reals, most: Reals, end: float) -> bool:
+        """Tighten combinations that share groups with each other and with no other; False where time ran out."""
+        below, above, settled = np.full(len(cells), np.inf), np.full(len(cells), -np.inf), True
+        for k, cell in enumerate(cells):
+            for sign in (1.0, -1.0) if self.high[cell] < math.inf else (1.0,):
+                if (below[k] <= self.low[cell]) if sign > 0 else (above[k] >= self.high[cell]):
                     continue
                 if time.monotonic() > end:
-                    self.settled = False
-                    return
-                cost = np.zeros(len(free))
+                    return False
+                cost = np.zeros(len(cells))
                 cost[k] = sign
-                found = self._solution(cost, free)
-                if isinstance(found, float):  # no solution in time, but a bound
-                    self.settled = False
-                    self._bound(free[k], sign, found)
-                    continue
-                below, above = np.minimum(below, found), np.maximum(above, found)
-                self._bound(free[k], sign, sign * float(found[k]))
+                bound, found = _solved(cost, Bounds(self.low[cells], self.high[cells]), part, least, most)
+                if sign > 0:
+                    self.low[cell] = max(self.low[cell], bound)
+                else:
+                    self.high[cell] = min(self.high[cell], -bound)
+                if found is None:
+                    settled = False
+                else:
+                    below, above = np.minimum(below, found), np.maximum(above, found)
+        return settled
 
     def rows(self) -> tuple[float, float]:
         """The least and the most rows that there can be."""
@@ -126,7 +125,7 @@ class JointCounts:
             lows, highs, infinite = groups @ self.low, groups @ finite, groups @ unbounded.astype(np.float64)
             spare = self.most - lows  # what a group has left above the least of all
             if (spare < 0).any() or ((infinite == 0) & (highs < self.least)).any():
-                self._contradictory()
+                _contradictory()
             self.high = np.minimum(self.high, self.low + _least_by_column(matrix, spare))
             # What it lacks below the most of all: only one unbounded combination can be asked to fill it.
             lack = np.where(infinite == 0, self.least - highs, -np.inf)
@@ -137,49 +136,93 @@ class JointCounts:
             self.low = np.maximum(self.low, np.where(unbounded, -_least_by_column(matrix, -alone), -np.inf))
             self.low = np.maximum(self.low, 0.0)
             if (self.low > self.high).any():
-                self._contradictory()
+                _contradictory()
             if np.array_equal(low, self.low) and np.array_equal(high, self.high):
                 return
 
-    def _bound(self, cell: int, sign: float, least: float) -> None:
-        """What a minimum of sign * x tells; without a finite one, nothing."""
-        if not math.isfinite(least):
-            return
-        if sign > 0:
-            self.low[cell] = max(self.low[cell], math.ceil(least - 1e-6))
-        else:
-            self.high[cell] = min(self.high[cell], math.floor(-least + 1e-6))
 
-    def _solution(self, cost: Reals, free: Ints) -> Array | float:
-        """Whole numbers that fit and make the cost least; a lower bound on the cost where time is short."""
-        fixed = self.low.copy()
-        fixed[free] = 0.0
-        shift = self.groups @ fixed
-        part = self.groups[:, free]
-        used = np.diff(part.indptr) > 0
-        limits: list[Any] = []
-        if used.any():
-            limits = [LinearConstraint(part[used], (self.least - shift)[used], (self.most - shift)[used])]
-        solved = milp(
-            cost,
-            integrality=np.ones(len(free), dtype=np.int64),
-            bounds=Bounds(self.low[free], self.high[free]),
-            constraints=limits,
-            options={"time_limit": SOLVE_SECONDS},
-        )
-        if solved.x is not None and solved.status == 0:
-            return np.asarray(np.rint(solved.x))
-        if solved.status == 2:
-            self._contradictory()
-        bound = getattr(solved, "mip_dual_bound", None)
-        return float(bound) if bound is not None and math.isfinite(bound) else -math.inf
+def _groups(
+    tables: Sequence[PublishedTable], columns: tuple[str, ...], values: tuple[tuple[str, ...], ...]
+) -> tuple[csr_matrix, Reals, Reals]:
+    """A line for each published count, with its least and its most."""
+    sizes = [len(choices) for choices in values]
+    grid = np.indices(sizes).reshape(len(columns), -1)
+    number = [{value: k for k, value in enumerate(choices)} for choices in values]
+    lines: list[Ints] = []
+    least: list[float] = []
+    most: list[float] = []
+    for table in tables:
+        places = [columns.index(column) for column in table.columns]
+        bounds = dict(zip(table.keys, zip(table.low, table.high, strict=True), strict=True))
+        if table.absent:
+            for finest in itertools.product(*(values[place] for place in places)):
+                bounds.setdefault(finest, (0, 0.0))
+        members: dict[
+            tuple[int, ...], list[Ints]
+        ] = {}  # by the columns that are not totals: who is in each group
+        for key, (low, high) in bounds.items():
+            kept = tuple(place for place, value in zip(places, key, strict=True) if value is not None)
+            if kept not in members:
+                group = np.zeros(grid.shape[1], dtype=np.int64)
+                for place in kept:
+                    group = group * sizes[place] + grid[place]
+                order = np.argsort(group, kind="stable")
+                members[kept] = np.split(order, np.flatnonzero(np.diff(group[order])) + 1)
+            own = 0
+            for place, value in zip(places, key, strict=True):
+                own = own * sizes[place] + number[place][value] if value is not None else own
+            lines.append(members[kept][own])
+            least.append(float(low))
+            most.append(float(high))
+    starts = np.concatenate([[0], np.cumsum([len(line) for line in lines])])
+    inside = np.concatenate(lines)
+    groups = csr_matrix((np.ones(len(inside)), inside, starts), shape=(len(lines), grid.shape[1]))
+    return groups, np.array(least), np.array(most)
 
-    @staticmethod
-    def _contradictory() -> NoReturn:
-        raise InvalidParameter(
-            "no rows at all give these counts: the tables contradict each other. Were they rounded, or some counts "
-            "hidden? Are groups that a table leaves out empty? Do all tables count the same rows?"
-        )
+
+def _components(part: csr_matrix) -> list[tuple[Ints, Ints]]:
+    """Lines and columns that hang together, the smallest parts first."""
+    m, n = part.shape
+    if n == 0:
+        return []
+    both: Any = [[None, part], [part.T, None]]
+    count, label = connected_components(block_array(both), directed=False)
+    order = np.argsort(label, kind="stable")
+    parts = np.split(order, np.cumsum(np.bincount(label, minlength=count))[:-1])
+    found = [(nodes[nodes < m], nodes[nodes >= m] - m) for nodes in parts]
+    return sorted((pair for pair in found if len(pair[1])), key=lambda pair: len(pair[1]))
+
+
+def _solved(
+    cost: Reals, bounds: Bounds, part: csr_matrix, least: Reals, most: Reals
+) -> tuple[float, Array | None]:
+    """A whole number below which no solution's cost is, and a solution where one was found in time."""
+    limits: list[Any] = [LinearConstraint(part, least, most)] if part.shape[0] else []
+    solved = milp(
+        cost,
+        integrality=np.ones(len(cost), dtype=np.int64),
+        bounds=bounds,
+        constraints=limits,
+        options={"time_limit": SOLVE_SECONDS, "mip_rel_gap": 0.0},
+    )
+    if solved.status == 2:
+        _contradictory()
+    bound = getattr(solved, "mip_dual_bound", None)
+    known = math.ceil(bound - NEAR) if bound is not None and math.isfinite(bound) else -math.inf
+    found = None if solved.x is None or solved.status != 0 else np.asarray(np.rint(solved.x))
+    if found is not None:
+        sums = part @ found
+        inside = (bounds.lb <= found).all() and (found <= bounds.ub).all()
+        if not (inside and (least <= sums).all() and (sums <= most).all()):
+            found = None  # whole numbers that do not fit after all
+    return known, found
+
+
+def _contradictory() -> NoReturn:
+    raise InvalidParameter(
+        "no rows at all give these counts: the tables contradict each other. Were they rounded, or some counts "
+        "hidden? Are groups that a table leaves out empty? Do all tables count the same rows?"
+    )
 
 
 def _least_by_column(matrix: Any, by_line: Reals) -> Reals:

@@ -12,8 +12,12 @@ from dalenius.audit.attacks.least_squares import least_squares
 from dalenius.audit.attacks.queries import answered, asked
 from dalenius.core import checks
 from dalenius.core.arrays import Reals
+from dalenius.errors import InvalidParameter
 
 Method = Literal["absolute", "squares"]
+MOST = 50_000_000
+"""Entries of a matrix of questions for linear programming, which needs 16 bytes for each."""
+FAR = 1e12
 NAMES = {"absolute": "linear programming", "squares": "least squares"}
 
 
@@ -28,7 +32,7 @@ def linear_reconstruction(
     faster (5 000 bits from 20 000 sums in seconds).
 
     With O(n) random subsets and errors of o(sqrt(n)) all but o(n) of the bits are found, whatever they are: no
-    release may answer so many questions so well (Dinur and Nissim 2003, Theorem 3).
+    release may answer so many questions so well (Dinur and Nissim 2003).
 
     Parameters
     ----------
@@ -60,9 +64,16 @@ def linear_reconstruction(
     """
     method = checks.one_of("method", method, *NAMES)
     matrix = asked(queries)
+    if method == "absolute" and matrix.size > MOST:
+        raise InvalidParameter.of(
+            "queries",
+            f"queries has {matrix.size:,} entries, too many for linear programming; use method='squares'.",
+        )
     answers = answered(release, matrix)
     if method == "squares":
-        fitted: Reals = least_squares(matrix, answers)
+        fitted: Reals = least_squares(matrix, np.clip(answers, -FAR, FAR))
     else:
-        fitted, _ = least_absolute(matrix.astype(np.float64), answers)
+        # No x between 0 and 1 comes nearer to an answer beyond what its group can have: the same x is best.
+        possible = np.clip(answers, 0, matrix.sum(axis=1))
+        fitted, _ = least_absolute(matrix.astype(np.float64), possible)
     return Guesses(fitted > 0.5, truth, NAMES[method])

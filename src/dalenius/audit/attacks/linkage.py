@@ -126,8 +126,8 @@ def linkage(
     rare film says more than a famous one. The record with the best score is the match if its lead over the second
     exceeds `threshold` standard deviations of all scores.
 
-    The printed formulas are not to be used as they are: in the paper the exponents lack their minus signs, in lecture
-    notes the best score is the largest sum of *distances*, and an item that one person rated has weight 1/log 1.
+    Not to be used as printed: in lecture slides (Avella Medina 2025) the match is the record with the largest sum of
+    *distances*, and an item that one person rated has the weight 1/log 1.
 
     Parameters
     ----------
@@ -171,18 +171,18 @@ def linkage(
         checks.positive("day_scale", day_scale),
     )
     threshold = checks.nonnegative("threshold", threshold)
-    table, sought = csc_matrix(released, dtype=np.float64), csr_matrix(auxiliary, dtype=np.float64)
+    table, sought = _ratings("released", released, csc_matrix), _ratings("auxiliary", auxiliary, csr_matrix)
     if table.shape[1] != sought.shape[1] or table.shape[0] < 2:
         raise InvalidParameter(
             f"the released ratings have the shape {table.shape}, what is known {sought.shape}; their columns must be "
             "the same items, and there must be two records or more."
         )
     weight = 1.0 / np.log(np.maximum(2, np.diff(table.indptr)))
-    when = (
-        None
-        if days is None
-        else (csc_matrix(days[0], dtype=np.float64), csr_matrix(days[1], dtype=np.float64))
-    )
+    when = None
+    if days is not None:
+        when = _ratings("days", days[0], csc_matrix), _ratings("days", days[1], csr_matrix)
+        if when[0].shape != table.shape or when[1].shape != sought.shape:
+            raise InvalidParameter.of("days", "days must have the shapes of the ratings, released and known.")
     best, eccentricity = np.zeros(sought.shape[0], dtype=np.int64), np.zeros(sought.shape[0])
     for k in range(sought.shape[0]):
         scores = np.zeros(table.shape[0])
@@ -197,6 +197,18 @@ def linkage(
         best[k], spread = int(np.argmax(scores)), float(scores.std())
         eccentricity[k] = (first - second) / spread if spread > 0 else 0.0
     return Linkage(best, eccentricity, threshold, truth)
+
+
+def _ratings(name: str, value: Any, kind: Any) -> Any:
+    """A sparse matrix of finite numbers."""
+    try:
+        matrix = kind(value, dtype=np.float64)
+    except (TypeError, ValueError):
+        matrix = None
+    if matrix is None or matrix.ndim != 2 or not np.isfinite(matrix.data).all():
+        raise InvalidParameter.of(name, f"{name} must be a matrix of finite numbers, 0 where there is none.")
+    matrix.eliminate_zeros()
+    return matrix
 
 
 def _entries(matrix: Any, k: int) -> tuple[Ints, Reals]:

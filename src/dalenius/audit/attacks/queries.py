@@ -12,7 +12,7 @@ from dalenius.core.arrays import Bools
 from dalenius.errors import InvalidParameter
 from dalenius.noise.source import words
 
-MOST = 1 << 32
+MOST = 1 << 30
 """Entries of a matrix of questions, at most."""
 
 

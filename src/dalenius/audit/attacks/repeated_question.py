@@ -95,14 +95,15 @@ def repeated_question(release: Callable[[], Any], times: int = 1000) -> Repeated
     Examples
     --------
     >>> import dalenius as dp
-    >>> count = dp.mechanisms.Geometric(sensitivity=1, scale=10.0)
-    >>> fresh = dp.audit.attacks.repeated_question(lambda: count.release(41), times=40_000)
+    >>> count = dp.mechanisms.Geometric(sensitivity=1, scale=2.0)
+    >>> fresh = dp.audit.attacks.repeated_question(lambda: count.release(41), times=4000)
     >>> round(float(fresh.average[0])), fresh.distinct > 1
     (41, True)
     """
     times = checks.count("times", times, 2)
+    given = [release() for _ in range(times)]
     try:
-        answers = np.array([np.ravel(np.asarray(release(), dtype=np.float64)) for _ in range(times)])
+        answers = np.array([np.ravel(np.asarray(answer, dtype=np.float64)) for answer in given])
     except (TypeError, ValueError):
         answers = np.empty((0, 0))
     if answers.size == 0 or not np.isfinite(answers).all():

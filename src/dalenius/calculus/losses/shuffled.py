@@ -116,4 +116,4 @@ def _attained(loss: Loss, n: int) -> Pair:
     if atoms is None or n > MOST_COUNTED:
         return Atoms(np.zeros(1), np.ones(1))
     p, q = atoms.cells(np.zeros(1))
-    return counted(float(p[1]), float(q[1]), n)
+    return counted((float(p[1]), float(p[0])), (float(q[1]), float(q[0])), n)

@@ -72,18 +72,23 @@ def _mean_gain(c: Reals, chance: float, up: float, down: float, drift: float) ->
     return np.minimum(np.maximum(gain, 0.0), chance * up * (1 + LOOSE))
 
 
-def counted(p: float, q: float, n: int) -> Atoms:
-    """The pair Bin(n-1, q) + Bernoulli(p) against Bin(n, q), without its far tails.
+def counted(first: tuple[float, float], second: tuple[float, float], n: int) -> Atoms:
+    """The pair Bin(n-1, q) + Bernoulli(p) against Bin(n, q), without its far tails; p and q come with 1 - p and 1 - q.
 
     The ratio of the two is p j/(n q) + (1 - p) (n - j)/(n (1 - q)) at j.
     """
-    spread = math.sqrt(n * q * (1 - q))
-    first, last = max(0, math.floor(n * q - 14 * spread - 14)), min(n, math.ceil(n * q + 14 * spread + 14))
-    j = np.arange(first, last + 1.0)
-    ratio = p * j / (n * q) + (1 - p) * (n - j) / (n * (1 - q))
+    (p, no_p), (q, no_q) = first, second
+    spread = math.sqrt(n * q * no_q)
+    j = np.arange(
+        max(0, math.floor(n * q - 14 * spread - 14)), min(n, math.ceil(n * q + 14 * spread + 14)) + 1.0
+    )
+    ratio = p / (n * q) * j + no_p / (n * no_q) * (n - j)
+    step = (p - q) / (n * q * no_q) * (j - n * q)
+    near = np.abs(step) < 0.5
+    loss = np.where(near, np.log1p(np.where(near, step, 0.0)), np.log(ratio))
     mass = np.exp(log_binomial(j, np.full(len(j), float(n)), q)) * ratio * (1 - LOOSE)
-    step = (p - q) * (j - n * q) / (n * q * (1 - q))
-    return Atoms(np.log1p(step), mass, slack=2 * LOOSE + 64 * UNIT * 16 * (spread + 1), blur=64 * UNIT)
+    blur = 64 * UNIT * (1 + float(np.abs(loss).max()))
+    return Atoms(loss, mass, slack=2 * LOOSE + 64 * UNIT * 16 * (spread + 1), blur=blur)
 
 
 def log_binomial(k: Reals, m: Reals, p: float) -> Reals:

@@ -65,6 +65,10 @@ class LogisticRegression(GeneralizedLinearModel):
     def typical_curvature(self, score: Score, center: float) -> float:
         return 0.15
 
+    @property
+    def response_levels(self) -> Sequence[Any]:
+        return self.classes
+
     def responses(self, y: Any) -> Reals:
         return inputs.labels(y, self.classes)
 

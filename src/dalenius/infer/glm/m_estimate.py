@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 from dalenius.calculus.guarantees import Guarantee
 from dalenius.core import checks
@@ -125,6 +125,14 @@ class MEstimate(GeneralizedLinearModel):
     def response_bounds(self) -> tuple[float, float] | None:
         return self.y_bounds
 
+    def informed(self, bounds: Sequence[tuple[float, float]], y_bounds: tuple[float, float]) -> Self:
+        told = super().informed(bounds, y_bounds)
+        return replace(told, y_bounds=y_bounds) if self.y_bounds is None else told
+
+    @property
+    def response_levels(self) -> Sequence[Any] | None:
+        return self.outcomes
+
     def typical_curvature(self, score: Score, center: float) -> float:
         return 0.4 * score.sharpest
 
@@ -190,13 +198,13 @@ def m_estimate(
         Typical values and deviations of the columns, if public: one number for all, or one for each.
     bounds
         (lowest, highest) of each column, as guides to find its centre and scale.
-    reach
-        How far from the centre rows weigh in full, in multiples of the usual distance; the longest up to 3 that the
-        number of rows and the promise can pay for, if left out.
     y_center, y_scale
         A typical value and deviation of the response, if public.
     y_bounds
         (lowest, highest) of the response, as a guide to find them.
+    reach
+        How far from the centre rows weigh in full, in multiples of the usual distance; the longest up to 3 that the
+        number of rows and the promise can pay for, if left out.
 
     Returns
     -------

@@ -82,11 +82,6 @@ class GeneralizedLinearModel(Regression):
         """Centre and scale of the responses, where they are public or not needed; None to find them privately."""
         return 0.0, 1.0
 
-    @property
-    def response_bounds(self) -> tuple[float, float] | None:
-        """Public limits of the responses, as a guide to find them."""
-        return None
-
     def labels(self, names: Sequence[str]) -> list[str]:
         """The names of the coefficients."""
         return list(names)

@@ -63,6 +63,10 @@ class MultinomialRegression(GeneralizedLinearModel):
     def typical_curvature(self, score: Score, center: float) -> float:
         return 0.08
 
+    @property
+    def response_levels(self) -> Sequence[Any]:
+        return self.classes
+
     def responses(self, y: Any) -> Reals:
         return inputs.labels(y, self.classes)
 

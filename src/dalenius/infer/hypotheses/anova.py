@@ -33,6 +33,7 @@ from dalenius.core.arrays import Reals
 from dalenius.errors import InvalidParameter
 from dalenius.infer import inputs
 from dalenius.infer.hypotheses import reference, rows
+from dalenius.infer.hypotheses.columns import Categories, Column, Numbers
 from dalenius.infer.hypotheses.hypothesis_test import HypothesisTest, Released, needed
 from dalenius.infer.hypotheses.means import Population
 from dalenius.infer.hypotheses.parts import Moved, Part, cell_counts, drawn, part
@@ -91,6 +92,14 @@ class AnovaTest(HypothesisTest):
     def loss(self) -> Loss:
         counts, sums, square = (one.mechanism.loss for one in self.parts)
         return counts + sums + square
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        return Categories(self.levels), Numbers(self.bounds)
+
+    def data(self, *columns: Any) -> tuple[Any, ...]:
+        groups, values = columns
+        return values, groups
 
     def release(self, *data: Any) -> Released:
         values = inputs.column(data[0], "values")[0]

@@ -41,6 +41,7 @@ from dalenius.core.arrays import Reals
 from dalenius.errors import InvalidParameter
 from dalenius.infer import inputs
 from dalenius.infer.hypotheses import reference
+from dalenius.infer.hypotheses.columns import Categories, Column
 from dalenius.infer.hypotheses.hypothesis_test import HypothesisTest, Released, needed
 from dalenius.infer.hypotheses.parts import Part, cell_counts, drawn
 from dalenius.infer.hypotheses.result import TestResult
@@ -91,6 +92,10 @@ class GoodnessOfFitTest(HypothesisTest):
     @cached_property
     def loss(self) -> Loss:
         return self.counts.mechanism.loss
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        return (Categories(self.levels),)
 
     def release(self, *data: Any) -> Released:
         places = inputs.codes(data[0], self.levels, "x")
@@ -163,6 +168,10 @@ class IndependenceTest(HypothesisTest):
     @cached_property
     def loss(self) -> Loss:
         return self.counts.mechanism.loss
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        return Categories(self.x_levels), Categories(self.y_levels)
 
     def release(self, *data: Any) -> Released:
         first = inputs.codes(data[0], self.x_levels, "x")

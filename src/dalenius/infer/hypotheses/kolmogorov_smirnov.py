@@ -28,9 +28,9 @@ small.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.random import Generator
@@ -43,6 +43,7 @@ from dalenius.core.adjacency import ADD_REMOVE, Adjacency
 from dalenius.core.arrays import Ints, Reals
 from dalenius.errors import InvalidParameter
 from dalenius.infer.hypotheses import reference, rows
+from dalenius.infer.hypotheses.columns import OUTCOMES, Column, Numbers
 from dalenius.infer.hypotheses.hypothesis_test import NUISANCE, HypothesisTest, Released, needed
 from dalenius.infer.hypotheses.parts import Moved, Part, density, drawn, part, stretched
 from dalenius.infer.hypotheses.ranks import rows_part, sample
@@ -105,6 +106,20 @@ class KolmogorovSmirnovTest(HypothesisTest):
                         "given. A mean or spread within it must be public, not that of the data.",
                     )
 
+    def sealed(self) -> Self:
+        """With a distribution of scipy.stats that is made anew from its name and its numbers."""
+        law = getattr(self.cdf, "dist", None)
+        name = getattr(law, "name", None)
+        own = getattr(stats, name, None) if isinstance(name, str) else None
+        numbers = (*getattr(self.cdf, "args", ()), *getattr(self.cdf, "kwds", {}).values())
+        if not isinstance(own, stats.rv_continuous) or not all(isinstance(x, int | float) for x in numbers):
+            raise InvalidParameter.of(
+                "cdf",
+                "cdf must be a distribution of scipy.stats with its numbers, as scipy.stats.norm(40, 10), where "
+                "rows are a session's: a function would meet them.",
+            )
+        return replace(self, cdf=own(*self.cdf.args, **self.cdf.kwds))
+
     @property
     def _function(self) -> Callable[[Reals], Any]:
         return getattr(self.cdf, "cdf", self.cdf)  # type: ignore[no-any-return]
@@ -132,6 +147,10 @@ class KolmogorovSmirnovTest(HypothesisTest):
             if first is None
             else first.mechanism.loss + self.distance.mechanism.loss
         )
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        return (Numbers(),)
 
     def release(self, *data: Any) -> Released:
         u = self._placed(rows.column(data[0], "x", self.adjacency))
@@ -224,6 +243,14 @@ class TwoSampleKolmogorovSmirnovTest(HypothesisTest):
             if first is None
             else first.mechanism.loss + self.distance.mechanism.loss
         )
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        return OUTCOMES, Numbers()
+
+    def data(self, *columns: Any) -> tuple[Any, ...]:
+        """The first sample is of rows with 1."""
+        return rows.two_samples(*columns)
 
     def release(self, *data: Any) -> Released:
         x, y = (

@@ -42,6 +42,7 @@ from dalenius.core.arrays import Reals
 from dalenius.errors import InvalidParameter
 from dalenius.infer import inputs
 from dalenius.infer.hypotheses import rows
+from dalenius.infer.hypotheses.columns import OUTCOMES, Column, Numbers
 from dalenius.infer.hypotheses.hypothesis_test import HypothesisTest, Released, alternative, needed
 from dalenius.infer.hypotheses.parts import Moved, Part, drawn, part
 from dalenius.infer.hypotheses.result import TestResult
@@ -120,6 +121,10 @@ class MeanTest(HypothesisTest):
     @cached_property
     def loss(self) -> Loss:
         return self.sum.mechanism.loss + self.square.mechanism.loss
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        return (Numbers(self.bounds),)
 
     def release(self, *data: Any) -> Released:
         x = np.clip(rows.column(data[0], "x", self.adjacency, self.mean), *self.bounds)
@@ -214,6 +219,14 @@ class TwoSampleMeanTest(HypothesisTest):
         first, sums, squares = self.parts
         loss = sums.mechanism.loss + squares.mechanism.loss
         return loss if first is None else first.mechanism.loss + loss
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        return OUTCOMES, Numbers(self.bounds)
+
+    def data(self, *columns: Any) -> tuple[Any, ...]:
+        """The first sample is of rows with 1."""
+        return rows.two_samples(*columns)
 
     def release(self, *data: Any) -> Released:
         low, high = self.bounds

@@ -43,6 +43,7 @@ from dalenius.core.arrays import Array, Ints, Reals
 from dalenius.errors import InvalidParameter
 from dalenius.infer import inputs
 from dalenius.infer.hypotheses import reference, rows
+from dalenius.infer.hypotheses.columns import OUTCOMES, Categories, Column, Numbers
 from dalenius.infer.hypotheses.hypothesis_test import (
     HypothesisTest,
     Released,
@@ -105,6 +106,14 @@ class MannWhitneyTest(_Ranked):
 
     def _check(self) -> None:
         alternative(self.alternative)
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        return OUTCOMES, Numbers()
+
+    def data(self, *columns: Any) -> tuple[Any, ...]:
+        """The first sample is of rows with 1."""
+        return rows.two_samples(*columns)
 
     def release(self, *data: Any) -> Released:
         x, y = (
@@ -187,6 +196,10 @@ class SignedRankTest(_Ranked):
     def _check(self) -> None:
         alternative(self.alternative)
 
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        return (Numbers(),)
+
     def release(self, *data: Any) -> Released:
         x = rows.column(data[0], "x", self.adjacency)
         number, most = limited(np.array([len(x)], dtype=np.int64), self.of_rows)
@@ -268,6 +281,14 @@ class KruskalWallisTest(HypothesisTest):
     @cached_property
     def loss(self) -> Loss:
         return self.of_counts.mechanism.loss + self.unit.mechanism.loss
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        return Categories(self.levels), Numbers()
+
+    def data(self, *columns: Any) -> tuple[Any, ...]:
+        groups, values = columns
+        return values, groups
 
     def release(self, *data: Any) -> Released:
         values = inputs.column(data[0], "values")[0]

@@ -103,6 +103,30 @@ class TestResult:
         """
         return self.pvalue <= checks.open_probability("level", level)
 
+    def with_loss(self, loss: Loss) -> TestResult:
+        """The same test, where the release cost something else: all rows of a unit, say.
+
+        Parameters
+        ----------
+        loss
+            What it cost.
+
+        Returns
+        -------
+        TestResult
+            With the same numbers.
+        """
+        return TestResult(
+            self.method,
+            self.hypothesis,
+            self.statistic,
+            self.pvalue,
+            loss=loss,
+            released=self.released,
+            estimates=self.estimates,
+            notes=self.notes,
+        )
+
     def summary(self) -> str:
         """A few lines to print.
 

@@ -33,3 +33,8 @@ def steps(values: Reals, centre: float, reach: float) -> Ints:
 def squares(u: Ints) -> Ints:
     """Squares of such numbers, in the same steps."""
     return (u * u + STEPS // 2) // STEPS
+
+
+def two_samples(which: Reals, values: Reals) -> tuple[Reals, Reals]:
+    """Values of rows with 1, and of those with 0; others are in neither."""
+    return values[which == 1], values[which == 0]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import numpy as np
 
@@ -107,6 +107,14 @@ class LinearRegression(Regression):
         object.__setattr__(self, "knee", magnitudes.scale("knee", self.knee))
         self._check_response()
         super().__post_init__()
+
+    @property
+    def response_bounds(self) -> tuple[float, float] | None:
+        return self.y_bounds
+
+    def informed(self, bounds: Sequence[tuple[float, float]], y_bounds: tuple[float, float]) -> Self:
+        told = super().informed(bounds, y_bounds)
+        return replace(told, y_bounds=y_bounds) if self.y_bounds is None else told
 
     def release_from(self, source: Source, names: Sequence[str], rows: int | None = None) -> Result:
         return Fitting(self, source, rows).result(names)

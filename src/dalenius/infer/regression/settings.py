@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -132,6 +132,20 @@ class Regression(ABC):
         InvalidParameter
             If settings do not fit the number of columns.
         """
+
+    @property
+    def response_levels(self) -> Sequence[Any] | None:
+        """All the values that responses can have, in the order of their codes; None for numbers."""
+        return None
+
+    @property
+    def response_bounds(self) -> tuple[float, float] | None:
+        """Public limits of the responses; None where there are none."""
+        return None
+
+    def informed(self, bounds: Sequence[tuple[float, float]], y_bounds: tuple[float, float]) -> Self:
+        """The same, told the public bounds of columns and of responses where it was not told any."""
+        return replace(self, bounds=bounds) if self.bounds is None else self
 
     def responses(self, y: Any) -> Reals:
         """Responses as numbers; NaN for what is no response."""

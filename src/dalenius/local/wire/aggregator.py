@@ -18,12 +18,14 @@ from dalenius.local.wire import parameters as wire
 from dalenius.local.wire.client import REPORT, REPORTS, VERSION
 from dalenius.local.wire.kind import Malformed
 from dalenius.local.wire.means import WireMean
-from dalenius.local.wire.parameters import Parameters
+from dalenius.local.wire.parameters import Parameters, checked
 
 TALLY, TALLY_VERSION = "dalenius local tally", 1
 
 AT_ONCE = 1 << 14
 """Reports kept until they are counted."""
+
+BLANK = ("", "\n", "\r\n", b"", b"\n", b"\r\n")
 
 LONGEST = 1 << 26
 """Bytes of one message; a longer one is refused unread."""
@@ -55,7 +57,7 @@ class Aggregator:
     """
 
     def __init__(self, parameters: Parameters) -> None:
-        self.parameters = parameters
+        self.parameters = checked(parameters)
         self.rejected: Counter[str] = Counter()
         self._tally: Ints = np.zeros(self._size, dtype=np.int64)
         self._counted = 0
@@ -86,11 +88,11 @@ class Aggregator:
         int
             How many reports were accepted. Nothing is raised for what was not.
         """
-        if len(message) > LONGEST:
-            return self._reject("too long")
         try:
+            if len(message) > LONGEST:
+                return self._reject("too long")
             record = json.loads(message)
-        except (ValueError, RecursionError):
+        except (TypeError, ValueError, RecursionError):
             return self._reject("not JSON")
         format = record.get("format") if isinstance(record, dict) else None
         if format not in (REPORT, REPORTS):
@@ -117,7 +119,7 @@ class Aggregator:
         int
             How many reports were accepted.
         """
-        return sum(self.add(message) for message in messages if message.strip())
+        return sum(self.add(message) for message in messages if message not in BLANK)
 
     def merge(self, other: Any) -> None:
         """Add what another aggregator of the same survey has counted.

@@ -3,7 +3,7 @@
 // All chances are whole numbers out of 2^64, and all random decisions are comparisons of whole numbers.
 // The format is described in docs/local-wire-format.md of dalenius.
 const daleniusLocal = (() => {
-  const WORDS = 1n << 64n, GRID = 2 ** 32;
+  const WORDS = 1n << 64n, GRID = 2 ** 32, MOST = 2 ** 27; // no quotient is rounded up to a whole number
   const word = () => crypto.getRandomValues(new BigUint64Array(1))[0];
   const coin = (threshold) => word() < BigInt(threshold);
   const below = (m) => {
@@ -79,7 +79,7 @@ const daleniusLocal = (() => {
     const odds = (threshold) => Number(BigInt(threshold)) / Number(WORDS - BigInt(threshold));
     const { sizes } = kinds[p.kind], [inside, outside] = sizes ? sizes(p) : [1, 1];
     const ratio = sizes ? (odds(p.fits) * outside) / inside : odds(p.own) / odds(p.other);
-    const whole = Object.values(p).every((field) => typeof field !== "number" || Number.isSafeInteger(field));
+    const whole = Object.values(p).every((n) => typeof n !== "number" || (Number.isInteger(n) && n >= 0 && n <= MOST));
     return whole && Math.abs(Math.log(ratio)) <= Number(p.epsilon) + 1e-9;
   };
   const place = (p, value) => {

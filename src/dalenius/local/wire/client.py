@@ -12,7 +12,7 @@ from dalenius.core import checks
 from dalenius.core.record import JSON, headed
 from dalenius.errors import InvalidParameter
 from dalenius.local.wire.means import GRID
-from dalenius.local.wire.parameters import Parameters
+from dalenius.local.wire.parameters import Parameters, checked
 from dalenius.local.wire.words import secure
 
 REPORT, REPORTS, VERSION = "dalenius local report", "dalenius local reports", 1
@@ -43,6 +43,9 @@ class Client:
     """
 
     parameters: Parameters
+
+    def __post_init__(self) -> None:
+        checked(self.parameters)
 
     @staticmethod
     def from_json(text: str) -> Client:
@@ -89,7 +92,7 @@ class Client:
         InvalidParameter
             If the value is not of the kind described. The message does not show it.
         """
-        return self._message(REPORT, report=self.draw(value))
+        return self._message(REPORT, report=self._draw(value, secure()))
 
     def reports(self, values: Any) -> str:
         """One message with the reports of several people.
@@ -109,32 +112,13 @@ class Client:
         InvalidParameter
             If a value is not of the kind described.
         """
-        return self._message(REPORTS, reports=[self.draw(value) for value in values])
+        return self._message(REPORTS, reports=[self._draw(value, secure()) for value in values])
 
-    def draw(self, value: Any, words: Iterator[int] | None = None) -> JSON:
-        """The report alone, without its heading.
-
-        Parameters
-        ----------
-        value
-            As for `report`.
-        words
-            64-bit words to decide with; those of the operating system's secure source if left out. Others are for
-            tests that compare clients word by word: a report whose words somebody knows hides nothing.
-
-        Returns
-        -------
-        int, str or list
-            The report as JSON has it.
-
-        Raises
-        ------
-        InvalidParameter
-            If the value is not of the kind described.
-        """
+    def _draw(self, value: Any, words: Iterator[int]) -> JSON:
+        """The report alone, decided by these words: the secure source's, but in tests that compare clients."""
         p = self.parameters
         place = self._on_grid(value) if p.is_for_numbers else self._answer(value)
-        return p.kind.draw(p.constants, place, secure() if words is None else words)
+        return p.kind.draw(p.constants, place, words)
 
     def _message(self, format: str, **content: JSON) -> str:
         return headed(format, VERSION, {"survey": self.parameters.survey, **content})

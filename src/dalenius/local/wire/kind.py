@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from typing import Any, ClassVar
 
-from dalenius.core.record import JSON
+from dalenius.core.record import JSON, exact
 from dalenius.local.wire.words import WORDS
 
 NEAR = 1 << 8
@@ -50,6 +50,13 @@ class Kind(ABC):
     @abstractmethod
     def row(self, c: Mapping[str, int], report: JSON) -> Any:
         """A report as the mechanism's `tally` takes it, or Malformed."""
+
+
+def double(text: JSON) -> float:
+    """A number as `exact` writes it, and in no other way."""
+    if not isinstance(text, str) or exact(float(text)) != text:
+        raise ValueError
+    return float(text)
 
 
 def down(chance: Fraction) -> int:

@@ -9,7 +9,7 @@ from typing import Any
 from dalenius.core.record import JSON
 from dalenius.local.duchi import Duchi
 from dalenius.local.piecewise import Piecewise
-from dalenius.local.wire.kind import Kind, down, place
+from dalenius.local.wire.kind import Kind, double, down, place
 from dalenius.local.wire.randomized_response import respond
 from dalenius.local.wire.words import below, coin
 
@@ -30,7 +30,7 @@ class WireMean(Kind):
         return place(report, self.places(c))
 
     def make(self, epsilon: float, record: Mapping[str, JSON]) -> Any:
-        return self.mechanism(epsilon=epsilon, bounds=(float(record["lowest"]), float(record["highest"])))
+        return self.mechanism(epsilon=epsilon, bounds=(double(record["lowest"]), double(record["highest"])))
 
 
 class WireOneBitMean(WireMean):

@@ -8,10 +8,9 @@ import html
 import math
 from importlib.resources import files
 
-from dalenius.core import checks
 from dalenius.core.decimals import rounded_up
 from dalenius.errors import InvalidParameter
-from dalenius.local.wire.parameters import Parameters
+from dalenius.local.wire.parameters import Parameters, checked, is_text
 
 STYLE = (
     "body{font:16px/1.5 system-ui,sans-serif;max-width:42em;margin:2em auto;padding:0 1em;color:#1c2733}"
@@ -68,12 +67,9 @@ def survey_page(parameters: Parameters, question: str) -> str:
     >>> page.startswith("<!doctype html>"), "Did you vote?" in page
     (True, True)
     """
-    if not isinstance(parameters, Parameters):
-        raise InvalidParameter.of(
-            "parameters", f"parameters is {checks.shown(parameters)}; it must be Parameters."
-        )
-    if not isinstance(question, str):
-        raise InvalidParameter.of("question", "question must be text.")
+    checked(parameters)
+    if not is_text(question, 1, 10_000):
+        raise InvalidParameter.of("question", "question must be text of at most 10 000 characters.")
     client = files("dalenius.local.wire").joinpath("client.js").read_text(encoding="utf-8")
     allowed = f"script-src '{_hash(client)}' '{_hash(SCRIPT)}'; style-src '{_hash(STYLE)}'"
     policy = f"default-src 'none'; {allowed}; base-uri 'none'; form-action 'none'"

@@ -12,7 +12,7 @@ from dalenius.core import checks
 from dalenius.core.record import JSON, exact, headed, opened, unknown
 from dalenius.errors import InvalidParameter
 from dalenius.local.wire.hadamard_response import WireHadamardResponse
-from dalenius.local.wire.kind import NEAR, Kind
+from dalenius.local.wire.kind import NEAR, Kind, double
 from dalenius.local.wire.local_hashing import WireLocalHashing
 from dalenius.local.wire.means import WireMean, WireOneBitMean, WirePiecewiseMean
 from dalenius.local.wire.randomized_response import WireRandomizedResponse
@@ -80,15 +80,15 @@ class Parameters:
             raise InvalidParameter.of(
                 "epsilon", f"epsilon is {self.mechanism.epsilon:g}; on the wire it must be from 1e-6 to 40."
             )
-        if not _is_text(self.survey, 0):
+        if not is_text(self.survey, 0):
             raise InvalidParameter.of("survey", f"survey must be text of at most {LONGEST} characters.")
         object.__setattr__(self, "categories", self._named(self.categories))
 
     def _named(self, categories: Any) -> tuple[str, ...]:
         count = 0 if isinstance(self.kind, WireMean) else self.mechanism.k
-        names = () if isinstance(categories, str | bytes) else tuple(categories)
-        usable = all(_is_text(name, 1) for name in names) and len(set(names)) == len(names)
-        if not usable or len(names) not in (0, count) or (not names and len(categories)):
+        names = tuple(categories) if isinstance(categories, list | tuple) else (None,)
+        usable = all(is_text(name, 1) for name in names) and len(set(names)) == len(names)
+        if not usable or len(names) not in (0, count):
             raise InvalidParameter.of(
                 "categories",
                 f"categories must be {count} different texts of at most {LONGEST} characters, or left out."
@@ -120,7 +120,7 @@ class Parameters:
     def record(self) -> dict[str, JSON]:
         """The message without its heading."""
         numbers = self.kind.numbers(self.mechanism)
-        coins = {name: str(count) for name, count in self.kind.thresholds(self.mechanism).items()}
+        coins = {name: str(self.constants[name]) for name in self.kind.thresholds(self.mechanism)}
         bounds = {}
         if self.is_for_numbers:
             low, high = self.mechanism.bounds
@@ -168,8 +168,23 @@ class Parameters:
         return read(opened(text, FORMAT, VERSION))
 
 
-def _is_text(value: Any, least: int) -> bool:
-    return isinstance(value, str) and least <= len(value) <= LONGEST
+def is_text(value: Any, least: int, most: int = LONGEST) -> bool:
+    """Text of so many characters that every program can hold: no halves of characters."""
+    return (
+        isinstance(value, str)
+        and least <= len(value) <= most
+        and not any("\ud800" <= c <= "\udfff" for c in value)
+    )
+
+
+def checked(parameters: Any) -> Parameters:
+    """The argument, if it is what everybody in a survey knows."""
+    if not isinstance(parameters, Parameters):
+        raise InvalidParameter.of(
+            "parameters",
+            f"parameters is {checks.shown(parameters)}; it must be Parameters: read a message with from_json.",
+        )
+    return parameters
 
 
 def read(record: Mapping[str, JSON]) -> Parameters:
@@ -178,10 +193,12 @@ def read(record: Mapping[str, JSON]) -> Parameters:
     if kind is None:
         raise unknown("local parameters", record.get("kind"), InvalidParameter)
     try:
-        mechanism = kind.make(float(record["epsilon"]), record)
-        found = Parameters(mechanism, record["survey"], tuple(record.get("categories", ())))
+        mechanism = kind.make(double(record["epsilon"]), record)
+        found = Parameters(mechanism, record["survey"], record.get("categories", ()))
         given = {name: record[name] for name in kind.numbers(mechanism)}
         coins = {name: int(record[name]) for name in kind.thresholds(mechanism)}
+        if any(str(count) != record[name] for name, count in coins.items()):
+            raise ValueError
     except (KeyError, TypeError, ValueError, OverflowError, ArithmeticError) as problem:
         if isinstance(problem, InvalidParameter):
             raise

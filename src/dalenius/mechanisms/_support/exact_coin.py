@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from functools import lru_cache
 
 from dalenius.noise.enclosure import exp_bounds
 
 
+@lru_cache(maxsize=256)
 def exp_minus(epsilon: Fraction) -> Fraction:
     """exp(-epsilon) rounded up, but never above 1.
 

@@ -83,7 +83,11 @@ def fit(
             first[ends[k] : ends[k + 1]] = (start[target.scope] * scale[k]).ravel()
         seen.add(target.scope)
     found = minimize(
-        value, first, jac=True, method="L-BFGS-B", options={"maxiter": steps, "maxcor": 20, "ftol": 1e-12, "gtol": 1e-9}
+        value,
+        first,
+        jac=True,
+        method="L-BFGS-B",
+        options={"maxiter": steps, "maxcor": 20, "ftol": 1e-12, "gtol": 1e-9},
     )
     potentials = split(found.x)
     return Fitted(GraphicalModel.of(tree, potentials), potentials, total)

@@ -46,7 +46,11 @@ def _shared_out(given: Ints, joint: Reals, draw: np.random.Generator) -> Ints:
     """A value for each row: in every group of equal `given`, by systematic sampling in a random order."""
     rows, values = len(given), joint.shape[-1]
     tables = joint.reshape(-1, values)
-    group = np.ravel_multi_index(tuple(given.T), joint.shape[:-1]) if given.shape[1] else np.zeros(rows, dtype=np.int64)
+    group = (
+        np.ravel_multi_index(tuple(given.T), joint.shape[:-1])
+        if given.shape[1]
+        else np.zeros(rows, dtype=np.int64)
+    )
     weight = tables.sum(axis=1, keepdims=True)
     overall = tables.sum(axis=0)
     # A group that the model says is empty, and that rounding filled, follows the column as a whole.

@@ -30,7 +30,7 @@ from scipy.optimize import minimize
 from dalenius.core.adjacency import ADD_REMOVE, Adjacency
 from dalenius.core.arrays import Array, Reals
 from dalenius.errors import InvalidParameter
-from dalenius.queries.matrix.strategy import Levels, Measurement, Strategy
+from dalenius.queries.matrix.strategy import Levels, Measurement, Strategy, gains
 from dalenius.queries.matrix.trees import Tree
 from dalenius.queries.noise_plan import Law
 from dalenius.queries.workload.factors import Identity
@@ -47,6 +47,7 @@ NEGLIGIBLE = 3e-4
 """Measurements with less than this share of the largest are left out."""
 
 
+@lru_cache(maxsize=64)
 def planned(workload: Workload, law: Law, adjacency: Adjacency) -> Strategy:
     """The strategy for a workload."""
     trees = tuple(_tree(workload, i, law, adjacency) for i in range(len(workload.domain)))
@@ -126,7 +127,7 @@ def _score(
     energy: dict[Levels, float] = {
         (level,): float(x) for level, x in enumerate(spectrum) if x > 1e-13 * spectrum.max()
     }
-    _, _, error = _solved((tree,), energy, law, adjacency, starts=1)
+    _, _, error = _solved((tree,), energy, law, adjacency, starts=0)
     return error
 
 
@@ -140,18 +141,14 @@ def _ways_to_cut(n: int) -> list[tuple[int, ...]]:
     found: dict[tuple[int, ...], None] = {(n,): None}
     for depth in range(2, min(MOST_LEVELS, (n - 1).bit_length()) + 1):
         large = max(2, math.ceil(n ** (1 / depth) - 1e-9))
-        for small in {max(2, large - 1), large}:
-            for few in range(depth + 1):
-                radices = (large,) * (depth - few) + (small,) * few
-                if n <= math.prod(radices) < 1.5 * n:
-                    found[radices] = None
-                    found[radices[::-1]] = None
-    for radix in (2, 4, 8, 16):
+        mixed = [(large,) * (depth - few) + (max(2, large - 1),) * few for few in range(depth)]
+        radices = min((one for one in mixed if math.prod(one) >= n), key=math.prod)
+        found[radices] = found[radices[::-1]] = None
+    for radix in (2, 16):
         depth = max(1, math.ceil(math.log(n) / math.log(radix) - 1e-9))
         rest = -(-n // radix ** (depth - 1))
         if depth > 1 and rest > 1:
             found[(rest, *(radix,) * (depth - 1))] = None
-            found[(*(radix,) * (depth - 1), rest)] = None
     return list(found)
 
 
@@ -161,7 +158,7 @@ def _ways_to_cut(n: int) -> list[tuple[int, ...]]:
 def _shares(
     trees: tuple[Tree, ...], energy: dict[Levels, float], law: Law, adjacency: Adjacency
 ) -> tuple[tuple[Measurement, ...], tuple[float, ...]]:
-    measurements, relative, _ = _solved(trees, energy, law, adjacency, starts=5)
+    measurements, relative, _ = _solved(trees, energy, law, adjacency, starts=2)
     return measurements, relative
 
 
@@ -173,17 +170,17 @@ def _solved(
         return _contrasts(trees, energy)
     tried = _candidates(trees, energy, law)
     spaces = list(energy)
-    gains = np.array([[m.gain(trees, part) for part in spaces] for m in tried])
+    gain = gains(trees, tried, spaces)
     groups = [m.group(trees, adjacency) for m in tried]
     target = np.array([energy[part] for part in spaces])
     if law == "laplace":
         cost = np.array([float(g.l1) for g in groups])
-        shares, error = _quasi_newton(target, gains / 2, cost, 2, starts)
+        shares, error = _quasi_newton(target, gain / 2, cost, 2, starts)
     else:
         cost = np.array([float(g.squared) for g in groups])
-        shares, error = _quasi_newton(target, gains, cost, 1, starts)
+        shares, error = _quasi_newton(target, gain, cost, 1, starts)
     kept = shares * cost > NEGLIGIBLE * (shares * cost).max()
-    if not ((gains[kept] > 0).any(axis=0)).all():
+    if not ((gain[kept] > 0).any(axis=0)).all():
         kept = shares > 0
     relative = 1 / shares[kept] if law == "laplace" else 1 / np.sqrt(shares[kept])
     chosen = tuple(m for m, keep in zip(tried, kept, strict=True) if keep)
@@ -195,11 +192,11 @@ def _contrasts(
 ) -> tuple[tuple[Measurement, ...], tuple[float, ...], float]:
     """Contrasts for every space, by the formula of Cauchy and Schwarz."""
     tried = tuple(Measurement(part, contrast=True) for part in energy)
-    gains = np.array([m.gain(trees, m.levels) for m in tried])
+    gain = np.array([m.gain(trees, m.levels) for m in tried])
     squared = np.array([float(m.group(trees, ADD_REMOVE).squared) for m in tried])
     target = np.array(list(energy.values()))
-    weight = np.sqrt(target / (gains * squared))  # 1 / variance
-    error = float(np.sqrt(target * squared / gains).sum()) ** 2
+    weight = np.sqrt(target / (gain * squared))  # 1 / variance
+    error = float(np.sqrt(target * squared / gain).sum()) ** 2
     return tried, tuple((1 / np.sqrt(weight)).tolist()), error
 
 
@@ -224,7 +221,10 @@ def _candidates(trees: tuple[Tree, ...], energy: dict[Levels, float], law: Law) 
 
 
 def _quasi_newton(target: Reals, gains: Array, cost: Reals, power: int, starts: int) -> tuple[Reals, float]:
-    """Shares a >= 0 with sum of cost a = 1 and the least sum over e of target(e) / sum of a^power gains(., e)."""
+    """Shares a >= 0 with sum of cost a = 1 and the least sum over e of target(e) / sum of a^power gains(., e).
+
+    From equal shares of the cost and `starts` random ones; with none, a rough answer for a comparison.
+    """
 
     def objective(z: Reals) -> tuple[float, Reals]:
         raw = np.exp(z - z.max())
@@ -237,8 +237,9 @@ def _quasi_newton(target: Reals, gains: Array, cost: Reals, power: int, starts: 
         return math.log(error), back / error
 
     rng = np.random.default_rng(0)
+    options: Any = {"maxiter": 400} if starts else {"maxiter": 100, "ftol": 1e-8}
     best: Any = None
-    for start in range(starts):
+    for start in range(1 + starts):
         z = -np.log(cost) + (rng.normal(size=len(cost)) * 0.7 if start else 0.0)
         found = minimize(
             objective,
@@ -246,7 +247,7 @@ def _quasi_newton(target: Reals, gains: Array, cost: Reals, power: int, starts: 
             jac=True,
             method="L-BFGS-B",
             bounds=[(-40.0, 10.0)] * len(z),
-            options={"maxiter": 400},
+            options=options,
         )
         if best is None or found.fun < best.fun:
             best = found

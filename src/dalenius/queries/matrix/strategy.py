@@ -11,6 +11,7 @@ and a question q has the variance: sum over e of |q on E(e)|^2 / precision(e).
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -101,6 +102,19 @@ class Measurement:
                 found = residuals(found, axis, _radix(tree, wanted))
             axis += 1
         return found
+
+
+def gains(trees: tuple[Tree, ...], measurements: Sequence[Measurement], spaces: Sequence[Levels]) -> Array:
+    """The Gram matrix of every measurement on every space E(e)."""
+    levels = np.array([m.levels for m in measurements]).reshape(len(measurements), -1)
+    wanted = np.array(spaces).reshape(len(spaces), -1)
+    contrast = np.array([m.contrast for m in measurements])
+    own = np.array([m.gain(trees, m.levels) for m in measurements])
+    covered = np.ones((len(measurements), len(spaces)), dtype=np.bool_)
+    for column in range(levels.shape[1]):
+        here, there = levels[:, column, None], wanted[None, :, column]
+        covered &= np.where(contrast[:, None], here == there, here >= there)
+    return np.asarray(covered * own[:, None])
 
 
 def _radix(tree: Tree, level: int) -> int:

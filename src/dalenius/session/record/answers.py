@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from dalenius.core.record import JSON, headed, opened
 from dalenius.errors import LedgerDamaged, LedgerError
+from dalenius.infer.hypotheses.result import TestResult
 from dalenius.infer.result import Result
 from dalenius.tables.ask.query import Query
 from dalenius.tables.facts.forms import key_records, read_keys
 from dalenius.tables.facts.keys import Key
 from dalenius.tables.release.record import answer_record, read_answer
 from dalenius.tables.release.released import Released
-
-if TYPE_CHECKING:
-    from dalenius.queries.marginals.release import MarginalsRelease
-    from dalenius.session.coded_columns import CodedColumn
 
 FORMAT, VERSION = "dalenius answer", 2
 
@@ -50,9 +47,9 @@ def to_inference(result: Result) -> str:
     return _written("infer", {"result": result.to_json()})
 
 
-def to_synthesis(columns: Sequence[Mapping[str, JSON]], released: MarginalsRelease) -> str:
-    """The columns as they were coded in the end, and what was measured and fitted: a saved release."""
-    return _written("synthesize", {"columns": list(columns), "release": released.to_json()})
+def to_synthesis(columns: Sequence[Mapping[str, JSON]], released: Mapping[str, JSON]) -> str:
+    """The columns as they were coded in the end, and the marginals that were measured."""
+    return _written("synthesize", {"columns": list(columns), "marginals": released})
 
 
 def to_feed(counter: Mapping[str, JSON]) -> str:
@@ -63,6 +60,11 @@ def to_feed(counter: Mapping[str, JSON]) -> str:
 def to_periods(measured: Iterable[Any]) -> str:
     """What was measured in further periods of a feed: whole numbers."""
     return _written("continual periods", {"measured": [one.tolist() for one in measured]})
+
+
+def to_test(result: TestResult) -> str:
+    """What was tested: a saved result."""
+    return _written("test", {"result": result.to_json()})
 
 
 def read_release(text: str, query: Query) -> tuple[Query, Released]:
@@ -98,17 +100,10 @@ def read_inference(text: str) -> Result:
     return Result.from_json(_opened(text, "infer")["result"])
 
 
-def read_synthesis(text: str) -> tuple[list[CodedColumn], MarginalsRelease]:
-    """How columns were coded, and what was measured and fitted."""
-    from dalenius.queries.marginals.release import MarginalsRelease
-    from dalenius.session.coded_columns import read_coded
-
+def read_synthesis(text: str) -> tuple[list[JSON], JSON]:
+    """The records of the columns, as they were coded in the end, and of what was measured."""
     content = _opened(text, "synthesize")
-    try:
-        columns = [read_coded(record) for record in content["columns"]]
-    except (KeyError, TypeError, ValueError):
-        raise LedgerDamaged("an answer of the ledger is not written as we write them.") from None
-    return columns, MarginalsRelease.from_json(content["release"])
+    return content["columns"], content["marginals"]
 
 
 def read_feed(text: str) -> dict[str, JSON]:
@@ -120,6 +115,11 @@ def read_feed(text: str) -> dict[str, JSON]:
 def read_periods(text: str) -> list[Any]:
     """What was measured in further periods of a feed, as arrays."""
     return [np.array(one, dtype=np.int64) for one in _opened(text, "continual periods")["measured"]]
+
+
+def read_test(text: str) -> TestResult:
+    """What was tested."""
+    return TestResult.from_json(_opened(text, "test")["result"])
 
 
 def _written(kind: str, content: Mapping[str, JSON]) -> str:

@@ -1,6 +1,6 @@
-"""Settings of estimators in words: what identifies an inference in a ledger.
+"""Settings of estimators and tests in words: what identifies an inference in a ledger.
 
-Every estimator has a tag and a word for each setting, listed here and never changed; a class or a field may be renamed.
+Each has a tag and a word for each setting, listed here and never changed; a class or a field may be renamed.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from functools import cache
 from typing import Any
 
 import numpy as np
+from scipy.stats.distributions import rv_frozen
 
 from dalenius.calculus.guarantees import Guarantee, TradeOff
 from dalenius.core.adjacency import Adjacency, adjacency_record
@@ -31,6 +32,25 @@ WORDS: Mapping[str, tuple[str, tuple[str, ...]]] = {
 }
 """By tag: what `dalenius.infer` calls the class today, and the words for its settings."""
 
+_PROMISE = ("guarantee", "adjacency")
+
+TESTS: Mapping[str, tuple[str, tuple[str, ...]]] = {
+    "mean_test": ("MeanTest", (*_PROMISE, "bounds", "mean", "alternative")),
+    "two_sample_mean_test": ("TwoSampleMeanTest", (*_PROMISE, "bounds", "alternative")),
+    "binomial_test": ("BinomialTest", (*_PROMISE, "share", "alternative")),
+    "goodness_of_fit_test": ("GoodnessOfFitTest", (*_PROMISE, "levels", "shares")),
+    "independence_test": ("IndependenceTest", (*_PROMISE, "x_levels", "y_levels")),
+    "anova": ("AnovaTest", (*_PROMISE, "bounds", "levels")),
+    "kolmogorov_smirnov_test": ("KolmogorovSmirnovTest", (*_PROMISE, "cdf")),
+    "two_sample_kolmogorov_smirnov_test": ("TwoSampleKolmogorovSmirnovTest", _PROMISE),
+    "mann_whitney_test": ("MannWhitneyTest", (*_PROMISE, "alternative")),
+    "signed_rank_test": ("SignedRankTest", (*_PROMISE, "alternative")),
+    "kruskal_wallis_test": ("KruskalWallisTest", (*_PROMISE, "levels")),
+}
+"""The same of tests."""
+
+KNOWN = {**WORDS, **TESTS}
+
 FIELDS: Mapping[tuple[str, str], str] = {("linear_regression", "loss"): "loss_name"}
 """(tag, word) of a setting that the class calls otherwise."""
 
@@ -42,24 +62,24 @@ BEFORE: Mapping[str, object] = {"reach": 1.0}
 def _tags() -> dict[type, str]:
     from dalenius import infer
 
-    return {getattr(infer, name): tag for tag, (name, _) in WORDS.items()}
+    return {getattr(infer, name): tag for tag, (name, _) in KNOWN.items()}
 
 
 def estimator_record(estimator: object) -> dict[str, JSON]:
     """An estimator with all its settings; refused where sessions do not know it."""
     tag = _tags().get(type(estimator))
     if tag is None:
-        names = [name for name, _ in WORDS.values()]
+        names = [name for name, _ in KNOWN.values()]
         called = estimator.__name__ if isinstance(estimator, type) else type(estimator).__name__
         raise InvalidParameter(
             f"{called} is not an estimator that a session can pay for, with its settings; {nearest(called, names)}: "
             "dp.infer.LinearRegression(guarantee=dp.GDP(0.5)), for instance."
         )
-    told = {FIELDS.get((tag, word), word) for word in WORDS[tag][1]}
+    told = {FIELDS.get((tag, word), word) for word in KNOWN[tag][1]}
     if told != {field.name for field in fields(estimator)}:  # type: ignore[arg-type]
         # Two estimators that differ in it would be one question.
         raise InvalidParameter(f"{type(estimator).__name__} has a setting that a ledger has no word for.")
-    settings = {word: getattr(estimator, FIELDS.get((tag, word), word)) for word in WORDS[tag][1]}
+    settings = {word: getattr(estimator, FIELDS.get((tag, word), word)) for word in KNOWN[tag][1]}
     said = {word: value for word, value in settings.items() if word not in BEFORE or value != BEFORE[word]}
     return {"kind": tag, "settings": {word: _record(value) for word, value in said.items()}}
 
@@ -80,6 +100,9 @@ def _record(value: Any) -> JSON:
         return {"guarantee": value.record()}
     if isinstance(value, Sequence):
         return [_record(part) for part in value]
+    if isinstance(value, rv_frozen):
+        named = {name: _record(part) for name, part in value.kwds.items()}
+        return {"law": value.dist.name, "numbers": _record(value.args), "named": named}
     if callable(value):  # it may be another function tomorrow: another question every time
         return {"like_no_other": uuid.uuid4().hex}
     raise InvalidParameter(

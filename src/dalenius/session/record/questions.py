@@ -62,6 +62,11 @@ def of_periods(feed: str, done: int, unit: Unit, adjacency: Adjacency) -> str:
     return _written("continual periods", unit, adjacency, {"feed": feed, "after": done})
 
 
+def of_test(test: Mapping[str, JSON], query: Query, unit: Unit, adjacency: Adjacency) -> str:
+    """A test, whose promise is its price, and the sums that stand for its columns."""
+    return _written("test", unit, adjacency, {"test": test, "query": query.record()})
+
+
 def _written(kind: str, unit: Unit, adjacency: Adjacency, content: Mapping[str, JSON]) -> str:
     return headed(
         FORMAT,

@@ -1,0 +1,332 @@
+"""Noisy marginals chosen round by round, and the distribution fitted to them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from dalenius.calculus.guarantees import Guarantee, PureDP
+from dalenius.calculus.loss import Loss
+from dalenius.core import checks
+from dalenius.core.adjacency import ADD_REMOVE, Adjacency
+from dalenius.core.adjacency import adjacency as checked_adjacency
+from dalenius.core.arrays import Ints
+from dalenius.errors import InvalidParameter
+from dalenius.mechanisms.mechanism import Mechanism, Neighbours
+from dalenius.queries.domain import Domain
+from dalenius.queries.marginals.fit import Fitted, Target, fit
+from dalenius.queries.marginals.junction_tree import JunctionTree, Scope
+from dalenius.queries.marginals.marginals_release import MarginalsRelease
+from dalenius.queries.marginals.measurement import Measurement
+from dalenius.queries.marginals.spending import Prices, Purse
+from dalenius.queries.rows import Rows
+from dalenius.queries.workload.workload import Workload
+
+TOTAL_SHARE = 1 / 256
+"""The part of the budget that tells about how many rows there are: all that follows is planned with it."""
+SELECTION_SHARE = 0.1
+"""The part of a round's budget that chooses what is measured with the rest."""
+ROUND_STEPS, FINAL_STEPS = 60, 400
+"""Steps of the fit in each round, and at the end."""
+SINGLE_RIDGE, JOINT_RIDGE = 0.03, 0.1
+"""How much entropy counts against the fit, in units of the noise, for single columns and for several together."""
+MOST_CANDIDATE_CELLS = 2**20
+CROWDED_CELLS = 2**13
+"""The limit on the model where every marginal is measured: most are then met by moving rows, not by the model."""
+
+
+@dataclass(frozen=True)
+class AdaptiveMarginals(Mechanism):
+    """Synthetic data for wide tables: measures the marginals that a model of the table gets most wrong.
+
+    In the way of AIM (McKenna, Mullins, Sheldon and Miklau 2022, "AIM: An Adaptive and Iterative Mechanism for
+    Differentially Private Synthetic Data"):
+
+    1. the number of rows and the histogram of every column are released with noise;
+    2. round by round, the exponential mechanism chooses one of the workload's marginals (or a part of one) by how far
+       the model is from the data, and its counts are released with noise;
+    3. after each round the model, the distribution of largest entropy that fits what was released, is computed
+       again, exactly, on a junction tree. Marginals for which the tree has no room are met by moving synthetic rows.
+
+    Where the budget allows for it, every marginal of the workload is measured and nothing is chosen.
+
+    The score of a marginal is the sum over its cells of max(|count - model count| - t, 0), the model's counts
+    and the threshold t, about the noise that the counts would get, rounded to whole numbers: what noise would bury
+    does not count. Every term is 1-Lipschitz in its count, so that a row moves a score by 1 where it is added or
+    removed and by 2 where it is replaced.
+
+    Privacy: counts get discrete Gaussian noise (geometric noise for PureDP) and the choice is the exponential
+    mechanism, all drawn exactly. Which rounds follow, and what each may cost, depends on what was released before; the
+    filter of the guarantee (`PureDP`: epsilons add; `ZCDP`: rhos; `GDP`: mu^2; `ApproxDP` by the largest GDP that
+    implies it) makes the whole release keep the promise, whatever path it takes. `loss` is that promise.
+
+    A row with a value outside the domain is left out.
+
+    Parameters
+    ----------
+    workload
+        The questions; the marginals over the columns of its parts are what is measured and fitted.
+    guarantee
+        What the release must keep: PureDP, ApproxDP, ZCDP or GDP.
+    adjacency
+        Whether a unit's rows are added and removed, or replaced.
+    rows_per_unit
+        The most rows of one person.
+    model_size
+        The most numbers, in mebibytes, that the graphical model may hold.
+
+    Raises
+    ------
+    InvalidParameter
+        If a parameter is out of range.
+
+    Examples
+    --------
+    >>> import dalenius as dp
+    >>> domain = dp.queries.Domain({"sex": 2, "smoker": 2, "age": 8})
+    >>> m = dp.queries.AdaptiveMarginals(dp.queries.Workload.marginals(domain, 2), dp.ApproxDP(1.0, 1e-9))
+    >>> m.loss.epsilon(1e-9) <= 1.0
+    True
+    """
+
+    workload: Workload
+    guarantee: Guarantee
+    adjacency: Adjacency = ADD_REMOVE
+    rows_per_unit: int = 1
+    model_size: float = 0.5
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.workload, Workload):
+            raise InvalidParameter.of(
+                "workload", f"workload is {checks.shown(self.workload)}; it must be a Workload."
+            )
+        checked_adjacency(self.adjacency)
+        units = checks.count("rows_per_unit", self.rows_per_unit, least=1)
+        object.__setattr__(self, "rows_per_unit", units)
+        object.__setattr__(self, "model_size", checks.positive("model_size", self.model_size))
+        _ = self.loss
+        if sum(self.domain.shape) > self._most_cells:
+            raise InvalidParameter.of(
+                "model_size",
+                f"model_size is {self.model_size:g} MiB, and single columns have {sum(self.domain.shape)} values "
+                "together: allow a larger model, or use wider bins.",
+            )
+        if any(math.prod(self._shape(scope)) > MOST_CANDIDATE_CELLS for scope in self._single):
+            raise InvalidParameter("a column has more than 2^20 values; use wider bins.")
+
+    # -- what is public -------------------------------------------------------------------------------
+
+    @property
+    def domain(self) -> Domain:
+        """The domain of the table."""
+        return self.workload.domain
+
+    @cached_property
+    def prices(self) -> Prices:
+        """What rounds cost."""
+        return Prices(self.guarantee, self.adjacency, self.rows_per_unit)
+
+    @cached_property
+    def loss(self) -> Loss:
+        """The worst-case privacy loss of one release, whatever path it takes."""
+        return self.prices.promise.loss(self.adjacency)
+
+    @property
+    def _most_cells(self) -> int:
+        return int(self.model_size * 2**20) // 8
+
+    @property
+    def _single(self) -> list[Scope]:
+        return [(v,) for v in range(len(self.domain))]
+
+    def _shape(self, scope: Scope) -> tuple[int, ...]:
+        return tuple(self.domain.shape[v] for v in scope)
+
+    @cached_property
+    def candidates(self) -> dict[Scope, float]:
+        """What may be measured beyond single columns: sets of two columns or more that the workload asks about
+        together, with their parts of two columns, and the weight of each."""
+        found: dict[Scope, float] = {}
+        for weight, part in self.workload.parts:
+            scope = tuple(sorted(part.positions))
+            for inner in {scope, *combinations(scope, 2)} if len(scope) > 1 else ():
+                if math.prod(self._shape(inner)) <= MOST_CANDIDATE_CELLS:
+                    found[inner] = found.get(inner, 0.0) + weight * len(inner) / len(scope)
+        return dict(sorted(found.items()))
+
+    # -- the release ----------------------------------------------------------------------------------
+
+    def release(self, value: Any) -> MarginalsRelease:
+        """Noisy marginals, and the distribution fitted to them.
+
+        Parameters
+        ----------
+        value
+            A table, as `Domain.codes` takes it, or a histogram of the domain's shape.
+
+        Returns
+        -------
+        MarginalsRelease
+            `.synthesize()` has rows, `.marginal(names)` counts, `.conf_int(names=...)` intervals.
+
+        Raises
+        ------
+        InvalidParameter
+            If the data are of another kind.
+        """
+        return _Run(self, Rows.of(self.domain, value)).release()
+
+    def predicted_error(self, n: int) -> float:
+        """Not known without data: how well a few marginals describe a table depends on the table.
+
+        Parameters
+        ----------
+        n
+            About how many rows the table has.
+
+        Returns
+        -------
+        float
+            inf.
+        """
+        checks.count("n", n, least=1)
+        return math.inf
+
+    @property
+    def worst_pair(self) -> Neighbours:
+        """A table, and the same with the rows of one more unit (of another unit, where one is replaced)."""
+        k, shape = self.rows_per_unit, np.array(self.domain.shape)
+        first, last = np.zeros((k, len(shape)), dtype=np.int64), np.tile(shape - 1, (k, 1))
+        before = np.concatenate([first, last])
+        if self.adjacency is ADD_REMOVE:
+            return Neighbours(self.domain.codes(before), self.domain.codes(np.concatenate([before, first])))
+        return Neighbours(self.domain.codes(before), self.domain.codes(np.concatenate([first, first])))
+
+
+class _Run:
+    """One release: what is left to spend, what was measured, and the model so far."""
+
+    def __init__(self, mechanism: AdaptiveMarginals, rows: Rows) -> None:
+        self.mechanism, self.rows = mechanism, rows
+        self.purse = Purse(mechanism.prices)
+        self.measurements: list[Measurement] = []
+        self.outside: list[Measurement] = []
+        self.most_cells = mechanism._most_cells
+
+    def release(self) -> MarginalsRelease:
+        made = self.mechanism
+        total = float(self.measure((), self.purse.share(TOTAL_SHARE)).counts)
+        signal = made.prices.signal(max(total, 1.0))
+        candidates = made.candidates
+        rounds = min(len(candidates), rounds_for(signal))
+        self.several(made._single, single_share(signal) if candidates else 1.0)
+        self.total = self.estimated_total()
+        self.fit(ROUND_STEPS)
+        if 2 * rounds > len(candidates):
+            self.several(list(candidates), 1.0)
+            self.most_cells = min(self.most_cells, CROWDED_CELLS)
+        else:
+            self.choose(rounds)
+        self.fit(FINAL_STEPS)
+        return MarginalsRelease(made.workload, made.loss, self.measurements, self.fitted, self.outside)
+
+    # -- measuring ------------------------------------------------------------------------------------
+
+    def measure(self, scope: Scope, amount: Fraction) -> Measurement:
+        """Release the counts of a marginal for at most this cost."""
+        noise = self.mechanism.prices.noise(amount)
+        self.purse.pay(noise)
+        counts = np.asarray(noise.release(np.atleast_1d(self.rows.counts(scope)))).reshape(
+            self.mechanism._shape(scope)
+        )
+        found = Measurement(scope, counts, noise)
+        self.measurements.append(found)
+        return found
+
+    def several(self, scopes: Sequence[Scope], part: float) -> None:
+        """Measure marginals for a part of what is left, each for a share that grows with its cells.
+
+        The l1 error of a marginal with c cells and variance v is about c sqrt(v); their sum is least for shares as
+        c^(2/3) (variances inverse to the shares), or c^(1/2) (standard deviations inverse to them, for PureDP).
+        """
+        power = 1 / 2 if isinstance(self.mechanism.prices.promise, PureDP) else 2 / 3
+        weights = [math.prod(self.mechanism._shape(scope)) ** power for scope in scopes]
+        budget = self.purse.share(part)
+        for scope, weight in zip(scopes, weights, strict=True):
+            share = Fraction(math.floor(weight / math.fsum(weights) * 2**40), 2**40)
+            self.measure(scope, budget * share)
+
+    def choose(self, rounds: int) -> None:
+        """Rounds of choosing a marginal, measuring it and fitting the model again."""
+        open_ = dict(self.mechanism.candidates)
+        for left in range(rounds, 0, -1):
+            budget = self.purse.share(1 / left)
+            share = Fraction(SELECTION_SHARE)
+            noise = self.mechanism.prices.noise(budget * (1 - share))
+            threshold = math.ceil(noise.accuracy(0.6827))
+            scores, sensitivity = self.scores(open_, threshold)
+            choice = self.mechanism.prices.selection(budget * share, sensitivity)
+            self.purse.pay(choice)
+            chosen = list(open_)[choice.release(scores)]
+            del open_[chosen]
+            self.measure(chosen, budget * (1 - share))
+            self.fit(ROUND_STEPS)
+
+    def scores(self, candidates: dict[Scope, float], threshold: int) -> tuple[Ints, int]:
+        """By how much the model is off, for each candidate, and how far one unit moves any of these numbers."""
+        largest = max(candidates.values())
+        weights = {scope: max(1, math.ceil(100 * weight / largest)) for scope, weight in candidates.items()}
+        if len(set(weights.values())) == 1:
+            weights = dict.fromkeys(weights, 1)
+        found = []
+        for scope, weight in weights.items():
+            expected = np.rint(self.fitted.counts(scope)).astype(np.int64)
+            off = np.abs(self.rows.counts(scope) - expected) - threshold
+            found.append(weight * int(np.maximum(off, 0).sum()))
+        units = self.mechanism.rows_per_unit * (1 if self.mechanism.adjacency is ADD_REMOVE else 2)
+        return np.array(found, dtype=np.int64), units * max(weights.values())
+
+    # -- fitting --------------------------------------------------------------------------------------
+
+    def estimated_total(self) -> float:
+        """The number of rows from all measurements so far, each weighted by its precision."""
+        precise = [1 / (m.counts.size * m.sigma**2) for m in self.measurements]
+        sums = [float(m.counts.sum()) for m in self.measurements]
+        return max(1.0, float(np.dot(precise, sums) / math.fsum(precise)))
+
+    def fit(self, steps: int) -> None:
+        """Fit the model to what was measured, in a tree that holds as many of the marginals as its limit allows."""
+        made = self.mechanism
+        scopes: list[Scope] = list(made._single)
+        for m in self.measurements:
+            if len(m.scope) > 1 and m not in self.outside:
+                more = JunctionTree.of(made.domain.shape, [*scopes, m.scope])
+                if more.cells > self.most_cells:
+                    self.outside.append(m)
+                else:
+                    scopes.append(m.scope)
+        tree = JunctionTree.of(made.domain.shape, scopes)
+        inside = [m.target for m in self.measurements if m.scope and m not in self.outside]
+        start = self.fitted.potentials if hasattr(self, "fitted") else {}
+        self.fitted: Fitted = fit(tree, inside, self.total, start, steps, _ridge)
+
+
+def _ridge(target: Target) -> float:
+    return (SINGLE_RIDGE if len(target.scope) == 1 else JOINT_RIDGE) / target.sigma
+
+
+def single_share(signal: float) -> float:
+    """The part of the budget for single columns: most of it where there is little, hardly any where there is much."""
+    return min(0.65, max(0.03, 0.65 * (650 / signal) ** 0.8))
+
+
+def rounds_for(signal: float) -> int:
+    """How many marginals to measure: more noise on each of more of them pays while counts stand out of it."""
+    return max(1, round(0.4 * math.sqrt(signal)))
