@@ -186,9 +186,9 @@ Largest error in percent of n, and in brackets the theory. Below it: measured so
 
 SEEN = """## What we see
 
-- The bounds hold, with room: those for MWEM are 4 to 90 times what is measured, those for private multiplicative weights
-  up to 7 times. (What stands beside "per query" and "histogram" is what to expect, and no bound; for "PMW, 3 n/100" there
-  is a bound only where its 50 updates are as many as the queries.)
+- The bounds hold, with room: those for MWEM are 4 to 90 times what is measured, those for private multiplicative
+  weights up to 7 times. (What stands beside "per query" and "histogram" is what to expect, and no bound; for
+  "PMW, 3 n/100" there is a bound only where its 50 updates are as many as the queries.)
 - Noise on the histogram wins under 1-DP from 100 queries on: these domains are small enough to hold it. Noise per query
   wins for a handful of queries, and under (1, 1e-9)-DP is on a par with the histogram at 1000 queries on 1024 cells.
 - Private multiplicative weights by its theorem measures every query while there are few, which is noise per query with
@@ -199,13 +199,7 @@ SEEN = """## What we see
 - With 1000 rows on 1024 cells no method beats the guess that looks at no data, but for the histogram under 1-DP. That
   private multiplicative weights and MWEM err less than plain noise there, under (1, 1e-9)-DP, means that they stay
   close to that guess, and no more.
-- SmallDB beats noise per query on 4 or 8 cells under 1-DP, and never the histogram or MWEM.
-
-## How this copy was made
-
-It was put together from the logs of runs that were stopped for want of time on a busy machine; where a setting was run
-more than once, the last run stands here. The settings for (1, 1e-9)-DP were cut down afterwards to those that had finished
-(all methods at 5000 queries, a million rows, and 8, 256 and 4096 cells had not)."""
+- SmallDB beats noise per query on 4 or 8 cells under 1-DP, and never the histogram or MWEM."""
 
 
 if __name__ == "__main__":
