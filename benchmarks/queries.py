@@ -47,6 +47,8 @@ def run(
                     best = min(best or found["error"], found["error"])
                     say(lines[-1])
             lines.append(line("OpenDP", ask(peers.python, {**asked, "who": "opendp histogram"})))
+        # Ours take a hundredth of the time: more of them, for a smaller standard error.
+        asked["repetitions"] *= 20 if cells <= 65536 else 5
         ours = ask(Path(sys.executable), {**asked, "who": "dalenius"})
         lines.append(line("**dalenius**", ours))
         say(lines[-1])

@@ -27,6 +27,7 @@ from dalenius.queries.marginals.marginals_release import MarginalsRelease
 from dalenius.queries.marginals.measurement import Measurement
 from dalenius.queries.marginals.spending import Prices, Purse
 from dalenius.queries.rows import Rows
+from dalenius.queries.workload.choice import candidate
 from dalenius.queries.workload.workload import Workload
 
 TOTAL_SHARE = 1 / 256
@@ -243,7 +244,9 @@ class _Run:
         """Release the counts of a marginal for at most this cost."""
         noise = self.mechanism.prices.noise(amount)
         self.purse.pay(noise)
-        counts = np.asarray(noise.release(np.atleast_1d(self.rows.counts(scope)))).reshape(self.mechanism._shape(scope))
+        counts = np.asarray(noise.release(np.atleast_1d(self.rows.counts(scope)))).reshape(
+            self.mechanism._shape(scope)
+        )
         found = Measurement(scope, counts, noise)
         self.measurements.append(found)
         return found
@@ -323,3 +326,6 @@ def _ridge(target: Target) -> float:
 def single_share(signal: float) -> float:
     """The part of the budget for single columns: most of it where there is little, next to nothing where there is much."""
     return min(0.65, max(0.03, 0.65 * (650 / signal) ** 0.8))
+
+
+candidate("AdaptiveMarginals", "measures few marginals and fits a model to them", AdaptiveMarginals, few=True)
