@@ -10,6 +10,8 @@ infer_regression, infer_simulation, infer_tests, local_model, noisy_max, ops_ptr
 the page of that name, such as NOISY_MAX.md, and its picture.
 infer_regression, infer_simulation, infer_tests, noisy_max, ops_ptr, pate_ptr and privacy_reports: writes the page of
 that name, such as NOISY_MAX.md, and its picture.
+infer_regression, infer_simulation, infer_tests, noisy_max, online_queries, ops_ptr, pate_ptr and privacy_reports:
+writes the page of that name, such as NOISY_MAX.md, and its picture.
 """
 
 from __future__ import annotations
@@ -30,6 +32,7 @@ from experiments import (
     infer_tests,
     local_model,
     noisy_max,
+    online_queries,
     ops_ptr,
     pate_ptr,
     privacy_reports,
@@ -52,6 +55,7 @@ ALONE = {
     "infer_glm": infer_glm.main,
     "local_model": local_model.main,
     "noisy_max": noisy_max.main,
+    "online_queries": online_queries.main,
     "ops_ptr": ops_ptr.main,
     "pate_ptr": pate_ptr.main,
     "privacy_reports": privacy_reports.main,

@@ -97,12 +97,16 @@ def measured(n: int, cells: int, k: int, guarantee: Any) -> dict[str, tuple[floa
             continue
         m, answers = method(name, workload, guarantee, n)
         errors = [np.abs(answers(counts, masks) - true).max() / n for _ in range(RUNS)]
-        theory = m.predicted_error(n) / n
-        if name in ("per query", "histogram"):  # from the root mean square to the largest of k
-            theory *= math.sqrt(2 * math.log(2 * k))
-        found[name] = (float(np.mean(errors)), theory)
+        found[name] = (float(np.mean(errors)), largest(name, guarantee, k) * m.predicted_error(n) / n)
         print(n, cells, k, guarantee, name, *found[name], flush=True)
     return found
+
+
+def largest(name: str, guarantee: Any, k: int) -> float:
+    """From the root mean square error to the expected largest of k: of Laplace noise, or of what is nearly normal."""
+    if name == "per query" and guarantee.as_pure() is not None:
+        return (math.log(k) + 0.58) / math.sqrt(2)
+    return math.sqrt(2 * math.log(2 * k)) if name in ("per query", "histogram") else 1.0
 
 
 def shown(pair: tuple[float, float]) -> str:
@@ -161,7 +165,16 @@ Largest error in percent of n, and in brackets the theory. Below it: measured so
 
 SEEN = """## What we see
 
-TODO"""
+- The theorems hold, with room: the bounds for MWEM are 5 to 30 times what is measured, those for private multiplicative
+  weights up to 7 times. (Bounds for "PMW, 3 n/100" exist only where its 50 updates are as many as the queries.)
+- Noise on the histogram wins nearly everywhere: these domains are small enough to hold it. Noise per query wins for a
+  handful of queries.
+- Private multiplicative weights by its theorem measures every query while there are few, which is noise per query with
+  overhead. Once it no longer does, its threshold is a large part of n: then it hardly ever looks at the data, and its
+  error is that of its first, uniform guess. It overtakes noise per query where that has drowned.
+- MWEM overtakes noise per query from about a thousand queries on and then hardly depends on their number. It comes
+  closest to the histogram where there are fewer rows than cells.
+- SmallDB keeps its bound and loses to everything else that was run on the same few cells."""
 
 
 if __name__ == "__main__":

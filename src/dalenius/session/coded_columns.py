@@ -312,7 +312,11 @@ def asked_columns(
         raise QueryRefused(
             f"column {unit!r} tells people apart; synthetic people have no such ids. Leave it out."
         )
-    hidden = {scope.resolve(name) for name in ([private] if isinstance(private, str) else private)}
+    given_private: Any = [private] if isinstance(private, str) else private
+    named: list[Any] = list(given_private) if isinstance(given_private, Iterable) else [None]
+    if not all(isinstance(name, str) for name in named):
+        raise InvalidParameter(f"private_bins is {shown(private)}; it must list numeric columns.")
+    hidden = {scope.resolve(name) for name in named}
     if not hidden <= set(resolved):
         raise InvalidParameter(f"private_bins names {sorted(hidden - set(resolved))}, not among the columns.")
     return tuple(_column(name, how, table, bins, name in hidden) for name, how in resolved.items())

@@ -36,7 +36,7 @@ SELECTION_SHARE = 0.1
 """The part of a round's budget that chooses what is measured with the rest."""
 ROUND_STEPS, FINAL_STEPS = 60, 400
 """Steps of the fit in each round, and at the end."""
-SINGLE_RIDGE, JOINT_RIDGE = 0.1, 0.1
+SINGLE_RIDGE, JOINT_RIDGE = 0.03, 0.1
 """How much entropy counts against the fit, in units of the noise, for single columns and for several together."""
 MOST_CANDIDATE_CELLS = 2**20
 CROWDED_CELLS = 2**13
@@ -63,10 +63,10 @@ class AdaptiveMarginals(Mechanism):
     does not count. Every term is 1-Lipschitz in its count, so that a row moves a score by 1 where it is added or
     removed and by 2 where it is replaced.
 
-    Privacy: counts get discrete Gaussian noise (geometric noise for PureDP) and the choice is the exponential mechanism,
-    all drawn exactly. Which rounds follow, and what each may cost, depends on what was released before; the filter of
-    the guarantee (`PureDP`: epsilons add; `ZCDP`: rhos; `GDP`: mu^2; `ApproxDP` by the largest GDP that implies it)
-    makes the whole release keep the promise, whatever path it takes. `loss` is that promise.
+    Privacy: counts get discrete Gaussian noise (geometric noise for PureDP) and the choice is the exponential
+    mechanism, all drawn exactly. Which rounds follow, and what each may cost, depends on what was released before; the
+    filter of the guarantee (`PureDP`: epsilons add; `ZCDP`: rhos; `GDP`: mu^2; `ApproxDP` by the largest GDP that
+    implies it) makes the whole release keep the promise, whatever path it takes. `loss` is that promise.
 
     A row with a value outside the domain is left out.
 
@@ -226,7 +226,7 @@ class _Run:
         total = float(self.measure((), self.purse.share(TOTAL_SHARE)).counts)
         signal = made.prices.signal(max(total, 1.0))
         candidates = made.candidates
-        rounds = min(len(candidates), max(1, round(0.4 * math.sqrt(signal)))) if candidates else 0
+        rounds = min(len(candidates), rounds_for(signal))
         self.several(made._single, single_share(signal) if candidates else 1.0)
         self.total = self.estimated_total()
         self.fit(ROUND_STEPS)
@@ -324,8 +324,13 @@ def _ridge(target: Target) -> float:
 
 
 def single_share(signal: float) -> float:
-    """The part of the budget for single columns: most of it where there is little, next to nothing where there is much."""
+    """The part of the budget for single columns: most of it where there is little, hardly any where there is much."""
     return min(0.65, max(0.03, 0.65 * (650 / signal) ** 0.8))
+
+
+def rounds_for(signal: float) -> int:
+    """How many marginals to measure: more noise on each of more of them pays while counts stand out of it."""
+    return max(1, round(0.4 * math.sqrt(signal)))
 
 
 candidate("AdaptiveMarginals", "measures few marginals and fits a model to them", AdaptiveMarginals, few=True)
