@@ -27,6 +27,7 @@ from dalenius.queries.marginals.marginals_release import MarginalsRelease
 from dalenius.queries.marginals.measurement import Measurement
 from dalenius.queries.marginals.spending import Prices, Purse
 from dalenius.queries.rows import Rows
+from dalenius.queries.workload.choice import candidate
 from dalenius.queries.workload.workload import Workload
 
 TOTAL_SHARE = 1 / 256
@@ -333,3 +334,6 @@ def single_share(signal: float) -> float:
 def rounds_for(signal: float) -> int:
     """How many marginals to measure: more noise on each of more of them pays while counts stand out of it."""
     return max(1, round(0.4 * math.sqrt(signal)))
+
+
+candidate("AdaptiveMarginals", "measures few marginals and fits a model to them", AdaptiveMarginals, few=True)
