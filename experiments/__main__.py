@@ -4,14 +4,8 @@ python -m experiments coverage [--replicates N] [--jobs N] [--keep DIR]: writes 
 what is done is kept in DIR, and a run that was stopped goes on from there.
 
 python -m experiments NAME [--data DIR] [--seeds N], for adaptive_median, attacks, infer_estimates, infer_glm,
-infer_regression, infer_simulation, infer_tests, noisy_max, ops_ptr, pate_ptr, privacy_reports and query_release: writes
-the page of that name, such as NOISY_MAX.md, and its picture.
-infer_regression, infer_simulation, infer_tests, local_model, noisy_max, ops_ptr, pate_ptr and privacy_reports: writes
-the page of that name, such as NOISY_MAX.md, and its picture.
-infer_regression, infer_simulation, infer_tests, noisy_max, ops_ptr, pate_ptr and privacy_reports: writes the page of
-that name, such as NOISY_MAX.md, and its picture.
-infer_regression, infer_simulation, infer_tests, noisy_max, online_queries, ops_ptr, pate_ptr and privacy_reports:
-writes the page of that name, such as NOISY_MAX.md, and its picture.
+infer_regression, infer_simulation, infer_tests, local_model, noisy_max, online_queries, ops_ptr, pate_ptr,
+privacy_reports and query_release: writes the page of that name, such as NOISY_MAX.md, and its picture.
 """
 
 from __future__ import annotations
