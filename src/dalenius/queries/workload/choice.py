@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 from dalenius.calculus.guarantees import Guarantee
 from dalenius.core import checks
@@ -15,13 +15,6 @@ from dalenius.errors import InvalidParameter
 from dalenius.queries.workload.factors import Identity
 from dalenius.queries.workload.parts import Product
 from dalenius.queries.workload.workload import Workload
-
-
-class Planned(Protocol):
-    """A mechanism that knows its error before it sees data."""
-
-    def predicted_error(self, n: int) -> float:
-        """The root mean square error of an answer, in rows."""
 
 
 @dataclass(frozen=True)
