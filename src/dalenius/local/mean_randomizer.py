@@ -36,10 +36,10 @@ class MeanRandomizer(Mechanism):
     bounds: tuple[float, float]
     adjacency: Adjacency
 
-    def _check(self) -> None:
-        """Called when an instance has been made."""
+    def __post_init__(self) -> None:
         object.__setattr__(self, "epsilon", report_epsilon(self.epsilon))
         object.__setattr__(self, "bounds", checks.interval("bounds", self.bounds))
+        _ = self.loss
 
     @property
     def _half(self) -> float:
