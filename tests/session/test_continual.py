@@ -13,7 +13,7 @@ import pytest
 
 import dalenius as dp
 from dalenius.errors import BudgetExceeded, InvalidParameter, LedgerDamaged, QueryRefused
-from dalenius.session.continual import read_counter
+from dalenius.session.record.counters import read_counter
 from tests.noise.seeded import seeded
 
 DAYS = [datetime.date(2026, 1, 1) + datetime.timedelta(days=d) for d in range(60)]

@@ -14,7 +14,7 @@ or are deleted, do no harm either: they are in some of the measurements that wer
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -26,7 +26,6 @@ from dalenius.core.adjacency import Adjacency
 from dalenius.core.arrays import Ints, Reals
 from dalenius.core.checks import confidence as checked_confidence
 from dalenius.core.checks import shown
-from dalenius.core.record import JSON, exact
 from dalenius.errors import InvalidParameter, LedgerDamaged, QueryRefused
 from dalenius.intervals.laws import multiple
 from dalenius.mechanisms import MatrixCounter, TreeCounter
@@ -135,7 +134,7 @@ class Feed:
         measured = self._recorded([])
         while len(measured) < wanted:
             table = self.evaluate(self.periods.first(wanted))
-            ((counts),) = table.values.values()
+            (counts,) = table.values.values()
             numbers = np.asarray(counts, dtype=np.int64).reshape(wanted, len(self.periods.others))
             further = self.counter.measured(numbers, len(measured))
             kept = self.account.keep(self._next(len(measured)), answers.to_periods(further))
@@ -260,32 +259,3 @@ class Published:
 
     def _repr_html_(self) -> str:
         return str(self.to_pandas().to_html(index=False))
-
-
-def counter_record(counter: MatrixCounter | TreeCounter) -> dict[str, JSON]:
-    """A counter in words, for the ledger; adjacency and horizon are in the question."""
-    settings: dict[str, JSON] = {"horizon": counter.horizon, "sensitivity": counter.sensitivity}
-    if isinstance(counter, MatrixCounter):
-        return {"kind": "square root", **settings, "sigma": exact(counter.sigma)}
-    return {"kind": "tree", **settings, "scale": exact(counter.scale), "branches": counter.branches}
-
-
-def read_counter(record: Mapping[str, JSON], adjacency: Adjacency) -> MatrixCounter | TreeCounter:
-    """The counter that a feed was opened with."""
-    try:
-        kind, horizon, sensitivity = record["kind"], record["horizon"], record["sensitivity"]
-        if kind == "square root":
-            return MatrixCounter(
-                horizon=horizon, sensitivity=sensitivity, adjacency=adjacency, sigma=float(record["sigma"])
-            )
-        if kind == "tree":
-            return TreeCounter(
-                horizon=horizon,
-                sensitivity=sensitivity,
-                adjacency=adjacency,
-                scale=float(record["scale"]),
-                branches=record["branches"],
-            )
-    except (KeyError, TypeError, ValueError, InvalidParameter):
-        pass
-    raise LedgerDamaged("the counter of a feed is not written as we write them.")

@@ -26,13 +26,14 @@ from dalenius.errors import CannotMeet, InvalidParameter, QueryRefused, TooLittl
 from dalenius.infer.result import Result
 from dalenius.session.account import Account
 from dalenius.session.accuracy import Within
-from dalenius.session.continual import Feed, Periods, counter_for, counter_record, read_counter
+from dalenius.session.continual import Feed, Periods, counter_for
 from dalenius.session.entries import digest
 from dalenius.session.explain import Explanation
 from dalenius.session.ledger import Ledger
 from dalenius.session.opening import SessionAccount, Terms, dataset_name
 from dalenius.session.personal import release_of_fit, report
 from dalenius.session.record import answers, questions
+from dalenius.session.record.counters import counter_record, read_counter
 from dalenius.tables.ask.query import Query, Table
 from dalenius.tables.compute import exact
 from dalenius.tables.compute.discovery import Discovery, discovery
