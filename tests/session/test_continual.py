@@ -101,7 +101,7 @@ class Counts:
         self.feed = self.session.continual(by_day(self.session), dp.ZCDP(0.1))
 
     def of(self, periods: int) -> list[int]:
-        ((counts),) = self.feed.evaluate(self.feed.periods.first(periods)).values.values()
+        (counts,) = self.feed.evaluate(self.feed.periods.first(periods)).values.values()
         return counts.tolist()
 
 
