@@ -25,7 +25,7 @@ def synthesize(
     private_bins: str | None = typer.Option(
         None, metavar="COLUMNS", help="Columns whose bins are found privately, for a tenth of the price."
     ),
-    marginals: int = typer.Option(2, help="Sets of so many columns are to be accurate."),
+    marginals: int = typer.Option(2, help="All sets of this many columns are to be accurate."),
     where: str | None = typer.Option(None, metavar="CONDITION", help="Only rows that satisfy this."),
     as_json: bool = AS_JSON,
 ) -> None:

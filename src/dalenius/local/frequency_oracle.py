@@ -20,7 +20,7 @@ from dalenius.mechanisms._support.neighbouring_vectors import at_the_end
 from dalenius.mechanisms.mechanism import Mechanism, Neighbours
 
 MOST_ANSWERS = 1 << 26
-"""Shares are kept for so many answers."""
+"""Shares are kept for this many answers at most."""
 
 
 class FrequencyOracle(Mechanism):

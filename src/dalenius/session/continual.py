@@ -108,7 +108,7 @@ class Feed:
         Parameters
         ----------
         until
-            The last period, one of the keys of the feed; if not said, what has been published so far.
+            The last period, one of the keys of the feed; if left out, what has been published so far.
 
         Returns
         -------

@@ -556,13 +556,13 @@ class Session:
         budget
             What it may cost; as in `release`.
         rows
-            How many rows to make; about as many as the table has, if not said.
+            How many rows to make; about as many as the table has, if left out.
         bins
             Of numbers and days that say nothing else, in equal widths.
         private_bins
             Numeric columns whose bins have about equally many rows each instead: a tenth of the budget finds the edges.
         marginals
-            What is to be accurate: all sets of so many columns, or a list of sets of columns.
+            What is to be accurate: all sets of this many columns, or a list of sets of columns.
         table
             Other than all of it: `session.table.filter(...)`, for instance.
 

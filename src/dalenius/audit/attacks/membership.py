@@ -190,7 +190,7 @@ class Membership:
         return Guesses(guess, self.inside, self.attack)
 
     def p_value(self, claim: Claim) -> float:
-        """How probable so many right guesses are at most, if the claim is true and coins decided who is in.
+        """How probable as many right guesses are at most, if the claim is true and coins decided who is in.
 
         Parameters
         ----------

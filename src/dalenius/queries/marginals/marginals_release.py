@@ -23,7 +23,7 @@ from dalenius.queries.values import values
 from dalenius.queries.workload.workload import Workload
 
 MOST_ROWS = 2**22
-"""A table made to answer marginals from has at most so many rows."""
+"""A table that marginals are answered from has at most this many rows."""
 
 
 class MarginalsRelease(Release):

@@ -248,7 +248,7 @@ class PrivateMultiplicativeWeights:
         Returns
         -------
         float
-            The error; infinite if for so many rows the updates may run out before the queries.
+            The error; infinite if for this many rows the updates may run out before the queries.
 
         Raises
         ------
