@@ -64,6 +64,20 @@ def test_no_value_makes_it_fail(value: Any) -> None:
         assert len(Domain({"x": kind}).codes({"x": column})) == 1
 
 
+@pytest.mark.parametrize("other", ["x", b"x", None, 2.5, True, 1j, 2**70, float("nan"), [1], ()])
+@pytest.mark.parametrize(
+    ("column", "rows"),
+    [(4, [0, 1, 3]), ([0, 1, 3], [0, 1, 3]), (Bins(0.0, 4.0, 4), [0.5, 1, 3]), (["a", "b"], ["a", "b"])],
+)
+def test_a_value_of_another_type_changes_no_other_row_of_a_list(column: Any, rows: Any, other: Any) -> None:
+    domain = Domain({"x": column})
+    alone = domain.codes({"x": rows}).ravel().tolist()
+    for kind in (list, tuple):
+        beside = domain.codes({"x": kind([*rows, other])}).ravel().tolist()
+        assert len(alone) == len(rows)
+        assert beside[: len(rows)] == alone
+
+
 def test_ends_of_bins() -> None:
     rng = np.random.default_rng(1)
     bins = Bins(-3.0, 7.0, 7)

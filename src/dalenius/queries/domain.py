@@ -402,7 +402,9 @@ def _values(data: Any, name: str) -> Array:
             f"the column {name} is a masked array; fill it with a value outside the domain."
         )
     try:
-        array = np.asarray(column)
+        # Of a list NumPy would make one type for all: one text among numbers would turn every number into text.
+        alone = isinstance(column, list | tuple)
+        array = np.fromiter(column, dtype=object, count=len(column)) if alone else np.asarray(column)
         if array.ndim != 1:
             array = np.fromiter(column, dtype=object, count=len(column))
     except Exception:
