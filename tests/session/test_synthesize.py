@@ -183,6 +183,15 @@ def test_whole_numbers_that_can_be_missing_stay_whole() -> None:
     assert frame["n"].isna().any()
 
 
+def test_two_columns_the_second_of_two_codes() -> None:
+    """An array of that shape could be a histogram, too."""
+    table = pd.DataFrame({"age": [20, 30] * 100, "member": [True, False] * 100})
+    asked = dp.Session(table, unit=dp.Unit.rows(), budget=dp.ZCDP(1.0))
+    made = asked.synthesize({"age": (18, 65), "member": None}, dp.ZCDP(0.5), rows=10)
+    assert made.release.domain.shape == (32, 2)
+    assert len(made.to_pandas()) == 10
+
+
 def test_the_loss_does_not_depend_on_where_private_edges_fall(people: pd.DataFrame) -> None:
     asked = session(people)
     pays, table = asked.account.filter, asked.table

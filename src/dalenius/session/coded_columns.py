@@ -27,7 +27,7 @@ from dalenius.core.checks import count, shown
 from dalenius.core.record import JSON, unknown
 from dalenius.core.record import exact as exact_text
 from dalenius.errors import InvalidParameter, LedgerError, QueryRefused
-from dalenius.queries.domain import Bins
+from dalenius.queries.domain import Bins, Codes
 from dalenius.tables.aggregates import sum as sum_of
 from dalenius.tables.ask.query import Query, Table
 from dalenius.tables.compute import exact
@@ -283,7 +283,8 @@ def codes(source: Source, table: Table, columns: Sequence[CodedColumn], unit: Un
     for block in exact.blocks(source, coded(table, columns), unit):
         kept = block[(block >= 0).all(axis=1)]
         blocks.append(kept.astype(blocks[0].dtype))
-    return np.concatenate(blocks)
+    # Rows, whatever their shape: an array of two columns could be read as a histogram.
+    return np.concatenate(blocks).view(Codes)
 
 
 def asked_columns(
