@@ -150,7 +150,9 @@ def test_tampered_parameters_and_bad_values_are_refused(page: Any, tmp_path: Pat
             worse += [{**public, "k": public["k"] + 1, "categories": None}]
         # Text in the place of a number is added by writing it behind: what comes out would tell the answer.
         worse += [{**public, name: str(number)} for name, number in public.items() if whole(name, number)]
-        if not survey.is_for_numbers:  # a kind for answers that is told bounds does not take numbers for answers
+        if (
+            not survey.is_for_numbers
+        ):  # a kind for answers that is told bounds does not take numbers for answers
             assert page.evaluate(REFUSED, [{**public, "lowest": "0.0", "highest": "1.0"}, 0.123])
         else:
             worse += [{**public, "lowest": "-1.7e308", "highest": "1.7e308"}]
