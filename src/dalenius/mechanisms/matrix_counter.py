@@ -135,7 +135,9 @@ class MatrixCounter(Counter):
     @cached_property
     def loss(self) -> Loss:
         """Of all steps together."""
-        return lattice_gaussian(self._noise, self._squared, 2 * self.horizon, self.adjacency)
+        # The rows of one unit may be in as many streams beside each other, and move all later steps of each.
+        places = 2 * self.horizon * self.sensitivity
+        return lattice_gaussian(self._noise, self._squared, places, self.adjacency)
 
     def _measured(self, numbers: Ints, done: int) -> list[Ints]:
         shape = numbers.shape[1:]
