@@ -78,6 +78,15 @@ def test_a_value_of_another_type_changes_no_other_row_of_a_list(column: Any, row
         assert beside[: len(rows)] == alone
 
 
+@pytest.mark.parametrize("kind", [np.uint8, np.uint16, np.uint32, np.uint64, np.int8, np.int64])
+def test_unsigned_codes_outside_are_left_out(kind: Any) -> None:
+    domain = Domain({"x": 3, "y": 2})
+    rows = np.array([[0, 1], [2, 0], [3, 1], [1, 2]], dtype=kind)
+    assert domain.codes(rows).tolist() == [[0, 1], [2, 0]]
+    assert domain.codes({"x": rows[:, 0], "y": rows[:, 1]}).tolist() == [[0, 1], [2, 0]]
+    assert domain.counts(rows, ["x"]).tolist() == [1, 0, 1]
+
+
 def test_ends_of_bins() -> None:
     rng = np.random.default_rng(1)
     bins = Bins(-3.0, 7.0, 7)

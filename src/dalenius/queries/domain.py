@@ -115,7 +115,7 @@ class Whole:
         """The numbers themselves; -1 for what is outside."""
         if values.dtype.kind in "iub":
             inside = (values >= 0) & (values < self.count)
-            return np.where(inside, values, -1).astype(np.int64)
+            return np.where(inside, values.astype(np.int64), -1)  # -1 is no small unsigned number
         numbers = _floats(values)
         with np.errstate(invalid="ignore"):
             inside = (numbers >= 0) & (numbers < self.count) & (numbers == np.floor(numbers))
@@ -290,7 +290,7 @@ class Domain:
                 f"this one has {data.ndim} dimensions and type {data.dtype}. Give values as a mapping of columns."
             )
         sizes = np.array(self.shape)
-        coded = np.where((data >= 0) & (data < sizes), data, -1).astype(np.int64)
+        coded = np.where((data >= 0) & (data < sizes), data.astype(np.int64), -1)
         return _inside(coded).view(Codes)
 
     def counts(self, codes: Any, names: Iterable[str] | None = None) -> Ints:
