@@ -25,7 +25,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.synthetic_data_design import DELTA, EPSILONS, adult
+from benchmarks.synthetic_data_design import DELTA, EPSILONS, METHODS, adult
 from benchmarks.synthetic_data_measures import of_table
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -37,19 +37,6 @@ WORKERS = {
     "baseline": "synthetic_data_ours.py",
     "dalenius": "synthetic_data_ours.py",
 }
-
-METHODS = (
-    "baseline independent",
-    "baseline Gaussian",
-    "dalenius AdaptiveMarginals",
-    "dpmm MST",
-    "dpmm PrivBayes",
-    "smartnoise MST",
-    "smartnoise MWEM",
-    "dpmm AIM",
-    "smartnoise AIM",
-)
-"""From quick to slow."""
 
 Key = tuple[str, float, int]
 

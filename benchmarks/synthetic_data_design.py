@@ -19,6 +19,19 @@ DELTA = 1e-9
 EPSILONS = (0.1, 1.0, 10.0)
 LABEL = "classification"
 
+METHODS = (
+    "baseline independent",
+    "baseline Gaussian",
+    "dalenius AdaptiveMarginals",
+    "dpmm MST",
+    "dpmm PrivBayes",
+    "smartnoise MST",
+    "smartnoise MWEM",
+    "dpmm AIM",
+    "smartnoise AIM",
+)
+"""From quick to slow."""
+
 BINS: dict[str, tuple[float, float, int]] = {
     "age": (17, 91, 32),
     "fnlwgt": (0, 1_500_000, 32),

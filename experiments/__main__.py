@@ -4,10 +4,14 @@ python -m experiments coverage [--replicates N] [--jobs N] [--keep DIR]: writes 
 what is done is kept in DIR, and a run that was stopped goes on from there.
 
 python -m experiments NAME [--data DIR] [--seeds N], for adaptive_median, attacks, infer_estimates, infer_glm,
+infer_regression, infer_simulation, infer_tests, noisy_max, ops_ptr, pate_ptr, privacy_reports and query_release: writes
+the page of that name, such as NOISY_MAX.md, and its picture.
 infer_regression, infer_simulation, infer_tests, local_model, noisy_max, ops_ptr, pate_ptr and privacy_reports: writes
 the page of that name, such as NOISY_MAX.md, and its picture.
 infer_regression, infer_simulation, infer_tests, noisy_max, ops_ptr, pate_ptr and privacy_reports: writes the page of
 that name, such as NOISY_MAX.md, and its picture.
+infer_regression, infer_simulation, infer_tests, noisy_max, online_queries, ops_ptr, pate_ptr and privacy_reports:
+writes the page of that name, such as NOISY_MAX.md, and its picture.
 """
 
 from __future__ import annotations
@@ -28,9 +32,11 @@ from experiments import (
     infer_tests,
     local_model,
     noisy_max,
+    online_queries,
     ops_ptr,
     pate_ptr,
     privacy_reports,
+    query_release,
     regression,
     slopes,
 )
@@ -49,9 +55,11 @@ ALONE = {
     "infer_glm": infer_glm.main,
     "local_model": local_model.main,
     "noisy_max": noisy_max.main,
+    "online_queries": online_queries.main,
     "ops_ptr": ops_ptr.main,
     "pate_ptr": pate_ptr.main,
     "privacy_reports": privacy_reports.main,
+    "query_release": query_release.main,
 }
 """Experiments with a page of their own."""
 TITLES = {

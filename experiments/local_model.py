@@ -141,6 +141,9 @@ def main(here: Path, data: Path | None, seeds: int) -> None:
         axis.plot(x, [optimum(*setting) for setting in settings], "k--", label="best there can be")
         axis.plot(x, [1 / n for _, _, n in settings], "k:", label="without privacy")
         axis.set(xscale="log", yscale="log", xlabel=name, ylabel="squared l2 error of shares")
+        if name == "epsilon":
+            axis.set_xticks(x, [f"{e:g}" for e in x])
+            axis.set_xticks([], minor=True)
         rows.sort(key=lambda row: float(row[0]))
         head = [name, "randomizer", "l2² / best", "l2²", "l2², simplex", "l1", "largest"]
         pages.append(table(head, rows))
@@ -168,6 +171,8 @@ def main(here: Path, data: Path | None, seeds: int) -> None:
 Written by `python -m experiments local_model`; {REPEATS} collections for each line, means with 95 % intervals.
 {__doc__.split(chr(10), 2)[2]}
 ![risk in the local model](local_model.png)
+
+Dashed in the last picture: the rates, whose constants are not known.
 
 ## Shares: the number of answers varies (epsilon {EPSILON:g}, {PEOPLE} people)
 

@@ -210,6 +210,7 @@ def test_mean_of_everybody() -> None:
             except CannotMeet:
                 pytest.fail(f"{kind.__name__} cannot keep {promise}")
     outside = dp.local.Duchi(epsilon=1.0, bounds=(0, 1))
+    assert len(outside.release([10**400, -(10**400), 1])) == 3
     assert outside.variance(5.0) == outside.variance(1.0)
     for values in (math.nan, [1.0, math.inf], "12345", None, [], [12345.5, None]):
         with pytest.raises(InvalidParameter) as caught:
@@ -225,28 +226,26 @@ def test_mean_of_everybody() -> None:
 
 def test_heavy_hitters() -> None:
     rng = np.random.default_rng(1)
-    common = np.array([7, 923_456_789, 99_999, 2**29 + 5])
-    people = np.concatenate(
-        [np.repeat(common, [60_000, 50_000, 40_000, 30_000]), rng.integers(0, 2**30, 20_000)]
-    )
+    common = np.array([7, 923_456, 99_999, 2**19 + 5])
+    people = np.concatenate([np.repeat(common, [6_000, 5_000, 4_000, 3_000]), rng.integers(0, 2**20, 2_000)])
     with bits("heavy"):
-        found = dp.local.heavy_hitters(people, dp.PureDP(4.0), bits=30)
+        found = dp.local.heavy_hitters(people, dp.PureDP(5.0), bits=20)
     share = dict(zip(common.tolist(), (0.3, 0.25, 0.2, 0.15), strict=True))
     assert {v for v, s in share.items() if s >= found.found_above} <= set(found.values)
     assert set(found.values) <= set(share)  # nobody else is above 0
     assert len(found.values) == 4
     for value, (low, high) in zip(found.values, found.limits, strict=True):
         assert low <= share[value] <= high
-    assert found.loss.epsilon(0.0) == 4.0
+    assert found.loss.epsilon(0.0) == 5.0
     assert found.people == len(people)
     assert str(found).endswith("is listed")
 
 
 def test_heavy_words() -> None:
-    words = ["tea"] * 9000 + ["coffee"] * 8000 + ["Mate!"] * 7000
+    words = ["tea"] * 3500 + ["coffee"] * 3000 + ["Mate"] * 2500
     with bits("words"):
-        found = dp.local.heavy_hitters(words, dp.PureDP(5.0), length=6)
-    assert found.values == ["tea", "coffee", "?ate?"]
+        found = dp.local.heavy_hitters(words, dp.PureDP(5.0), length=4)
+    assert found.values == ["tea", "coff", "?ate"]
     for bad in ({}, {"bits": 8, "length": 2}, {"bits": 63}, {"length": 99}, {"length": 3, "alphabet": "aa"}):
         with pytest.raises(InvalidParameter):
             dp.local.heavy_hitters(words, 1.0, **bad)  # type: ignore[arg-type]

@@ -99,7 +99,7 @@ NUMBERS = [cls(epsilon=e) for cls in (local.Duchi, local.Piecewise, local.Hybrid
 
 @pytest.mark.parametrize("m", NUMBERS, ids=repr)
 def test_numbers(m: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(piecewise, "STEPS", 8)
+    monkeypatch.setattr(piecewise, "STEPS", 5)
     m = type(m)(epsilon=m.epsilon)  # nothing cached of another grid
     units = (-1.0, -0.8125, -0.3, 0.0, 0.25, 0.7, 1.0)
     laws = [law(monkeypatch, m, u) for u in units]

@@ -11,6 +11,19 @@ import pytest
 import dalenius as dp
 from dalenius.errors import InvalidParameter
 from dalenius.queries import Domain, Workload
+from dalenius.queries.workload.choice import CANDIDATES, Candidate
+
+LINEAR = {name: CANDIDATES[name] for name in ("noise per question", "noisy histogram", "matrix mechanism")}
+
+
+@pytest.fixture(autouse=True)
+def linear(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ways with exact errors alone: the calibration of the others takes seconds."""
+    monkeypatch.setattr("dalenius.queries.workload.choice.CANDIDATES", dict(LINEAR))
+
+
+def test_every_way_is_registered() -> None:
+    assert set(LINEAR) | {"MWEM", "SmallDB", "AdaptiveMarginals"} <= set(CANDIDATES)
 
 
 def test_the_least_error_is_chosen_and_the_table_says_so() -> None:
@@ -48,6 +61,25 @@ def test_no_data_are_needed_and_hopeless_promises_are_said() -> None:
     choice = workload.best(dp.ZCDP(1e-6), n=100)
     if choice.table[0].error > 50:
         assert "tells next to nothing" in choice.why
+
+
+def test_where_noise_hides_the_cells_few_measurements_win(monkeypatch: pytest.MonkeyPatch) -> None:
+    """At a small epsilon a way that fits a model to few marginals is taken, at a large one everything is measured."""
+    few = Candidate("few", "fits a model", lambda workload, promise, **options: Unpredicted(), few=True)
+    monkeypatch.setattr("dalenius.queries.workload.choice.CANDIDATES", LINEAR | {"few": few})
+    workload = Workload.marginals(Domain(dict.fromkeys("abcdefgh", 10)), 2)
+    small, large = (workload.best(dp.ApproxDP(epsilon, 1e-9), n=5000) for epsilon in (0.05, 10.0))
+    assert isinstance(small.mechanism, Unpredicted)
+    assert "fits a model" in small.why
+    assert large.table[0].mechanism is large.mechanism
+    assert math.isinf(large.table[-1].error)
+    ranges = Workload.ranges(Domain({"x": 10})).best(dp.ApproxDP(0.001, 1e-9), n=10)
+    assert not isinstance(ranges.mechanism, Unpredicted)  # not about marginals
+
+
+class Unpredicted:
+    def predicted_error(self, n: int) -> float:
+        return math.inf
 
 
 @pytest.mark.parametrize(

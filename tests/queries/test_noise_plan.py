@@ -49,7 +49,7 @@ def test_pure_loss_is_the_sum() -> None:
 
 @pytest.mark.parametrize("promise", [dp.ZCDP(0.5), dp.ApproxDP(2.0, 1e-6)], ids=str)
 def test_gaussian_loss_against_the_exact_sum(promise: Guarantee) -> None:
-    """Beside the composition of exact laws, each of one coordinate: never below it, and a fifth above at most, at this little noise."""
+    """Beside the composition of exact laws of one coordinate: never below it, and at most a fifth above."""
     made = NoisePlan.calibrated(promise, "gaussian", [Group(1, 1)] * 3, [1.0, 1.5, 2.0], dp.ADD_REMOVE)
     exact = sum(
         (dp.losses.discrete_gaussian(s, 1) for s in made.scales[1:]),

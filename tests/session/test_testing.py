@@ -85,8 +85,6 @@ def test_a_test_costs_what_it_promises_once_and_is_that_of_arrays(
     # Sums of the same rows, to the grid of a column; of ranks and distances another order of rows draws others.
     for word, value in alone.released.items():
         assert np.allclose(found.released[word], value, atol=0.02, rtol=1e-3), word
-    if name == "law":  # which may be another law tomorrow: another question every time
-        return
     again = session(people, ledger=tmp_path / "ledger").infer(test, features, target)
     assert (again.pvalue, again.summary()) == (found.pvalue, found.summary())
     assert asked.remaining.rho == pytest.approx(9.0 - price.budget.rho)
@@ -97,6 +95,30 @@ def test_a_test_costs_what_it_promises_once_and_is_that_of_arrays(
 def test_every_setting_has_a_word(tag: str) -> None:
     name, words = TESTS[tag]
     assert sorted(words) == sorted(field.name for field in fields(getattr(infer, name)))
+
+
+class Spy:
+    """A distribution that looks at what it is given."""
+
+    dist = type("Dist", (), {"name": "spied"})()
+    args, kwds, seen = (), {}, 0
+
+    def cdf(self, x: Any) -> Any:
+        self.seen += np.size(x)
+        return np.clip(x, 0, 1)
+
+
+@pytest.mark.parametrize("cdf", [Spy(), np.tanh, stats.poisson(3), stats.norm(loc=[0.0, 1.0])])
+def test_nothing_of_a_user_is_called_on_rows(cdf: Any, people: pd.DataFrame) -> None:
+    try:
+        test = infer.KolmogorovSmirnovTest(PROMISE, cdf=cdf)
+    except InvalidParameter:  # two laws at once
+        return
+    asked, seen = session(people), getattr(cdf, "seen", 0)
+    with pytest.raises(InvalidParameter, match="a distribution of scipy"):
+        asked.infer(test, "pay")
+    assert getattr(cdf, "seen", 0) == seen
+    assert asked.remaining == dp.ZCDP(9.0)
 
 
 def test_other_settings_are_another_question(people: pd.DataFrame) -> None:

@@ -21,7 +21,7 @@ from dalenius.local.two_level import two_level_loss
 from dalenius.mechanisms._support.exact_coin import exp_minus
 from dalenius.noise import bernoulli, packed_bernoulli, uniform_integers
 
-DIGITS = 8
+DIGITS = 6
 """Binary digits of the chance with which bits are first set: it need not be any number in particular."""
 FEWER = 1.0
 """How many standard deviations of their number fewer bits are first set."""

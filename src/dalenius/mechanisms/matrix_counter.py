@@ -47,12 +47,12 @@ class MatrixCounter(Counter):
     ----------
     horizon
         Steps in all, 8192 at most.
-    sigma
-        The noise, in multiples of what one record changes: the sigma of `losses.gaussian`.
     sensitivity
         The most that one record changes the number of its step; a whole number.
     adjacency
         The neighbouring relation: ADD_REMOVE or REPLACE_ONE.
+    sigma
+        The noise, in multiples of what one record changes: the sigma of `losses.gaussian`.
 
     Examples
     --------

@@ -39,12 +39,12 @@ class TreeCounter(Counter):
     ----------
     horizon
         Steps in all, 8192 at most.
-    scale
-        Of the noise in every node.
     sensitivity
         The most that one record changes the number of its step; a whole number.
     adjacency
         The neighbouring relation: ADD_REMOVE or REPLACE_ONE.
+    scale
+        Of the noise in every node.
     branches
         b, at least 2; if not said, that with which totals have the least mean squared error for one epsilon.
 

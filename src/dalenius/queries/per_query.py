@@ -49,7 +49,7 @@ class PerQuery(LinearMechanism):
     >>> domain = dp.queries.Domain({"sex": ["F", "M"], "age": 10})
     >>> m = dp.queries.PerQuery(dp.queries.Workload.marginals(domain, 1), dp.ZCDP(0.5))
     >>> m.release({"sex": ["F", "M"], "age": [3, 9]}).answers().shape, round(m.predicted_error(), 2)
-    ((12,), 1.31)
+    ((12,), 1.32)
     """
 
     @cached_property

@@ -27,7 +27,7 @@ from dalenius.core.checks import count, shown
 from dalenius.core.record import JSON, unknown
 from dalenius.core.record import exact as exact_text
 from dalenius.errors import InvalidParameter, LedgerError, QueryRefused
-from dalenius.queries.domain import Bins, Codes
+from dalenius.queries.domain import Bins
 from dalenius.tables.aggregates import sum as sum_of
 from dalenius.tables.ask.query import Query, Table
 from dalenius.tables.compute import exact
@@ -283,8 +283,7 @@ def codes(source: Source, table: Table, columns: Sequence[CodedColumn], unit: Un
     for block in exact.blocks(source, coded(table, columns), unit):
         kept = block[(block >= 0).all(axis=1)]
         blocks.append(kept.astype(blocks[0].dtype))
-    # Rows, whatever their shape: an array of two columns could be read as a histogram.
-    return np.concatenate(blocks).view(Codes)
+    return np.concatenate(blocks)
 
 
 def asked_columns(
@@ -313,7 +312,11 @@ def asked_columns(
         raise QueryRefused(
             f"column {unit!r} tells people apart; synthetic people have no such ids. Leave it out."
         )
-    hidden = {scope.resolve(name) for name in ([private] if isinstance(private, str) else private)}
+    given_private: Any = [private] if isinstance(private, str) else private
+    named: list[Any] = list(given_private) if isinstance(given_private, Iterable) else [None]
+    if not all(isinstance(name, str) for name in named):
+        raise InvalidParameter(f"private_bins is {shown(private)}; it must list numeric columns.")
+    hidden = {scope.resolve(name) for name in named}
     if not hidden <= set(resolved):
         raise InvalidParameter(f"private_bins names {sorted(hidden - set(resolved))}, not among the columns.")
     return tuple(_column(name, how, table, bins, name in hidden) for name, how in resolved.items())

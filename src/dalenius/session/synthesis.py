@@ -22,7 +22,7 @@ from dalenius.calculus.guarantees import Filter, Guarantee
 from dalenius.calculus.loss import Loss
 from dalenius.core.adjacency import Adjacency
 from dalenius.core.checks import shown
-from dalenius.errors import CannotMeet, InvalidParameter, QueryRefused
+from dalenius.errors import CannotMeet, InvalidParameter, LedgerDamaged, QueryRefused
 from dalenius.queries import AdaptiveMarginals, Domain, Workload
 from dalenius.queries.marginals.marginals_release import MarginalsRelease
 from dalenius.session.coded_columns import (
@@ -83,10 +83,10 @@ class Synthesis:
     ) -> Synthesis:
         """Everything that can be refused is refused here. `pays` is what pays, and `budget` what it may cost."""
         price = pays.price(budget)
-        asked = asked_columns(columns, table, bins, private_bins, unit.column)
         if not isinstance(table, Table):
             raise InvalidParameter(f"table is {shown(table)}; it must be session.table, or steps on it.")
-        sets = _sets(marginals, [column.name for column in asked])
+        asked = asked_columns(columns, table, bins, private_bins, unit.column)
+        sets = _sets(marginals, table, [column.name for column in asked])
         hidden = [column for column in asked if isinstance(column, PrivatelyBinned)]
         edges, guarantee = None, price
         if hidden:
@@ -154,13 +154,18 @@ class Synthesis:
     def compute(self, source: Source) -> str:
         """Read, measure, fit, and write down what is released and nothing else."""
         columns = self._settled(source)
-        released = self.mechanism(columns).release(codes(source, self.table, columns, self.unit))
+        mechanism = self.mechanism(columns)
+        rows = mechanism.domain.codes(codes(source, self.table, columns, self.unit))
+        released = mechanism.release(rows)
         return answers.to_synthesis([column.record() for column in columns], marginals_record(released))
 
     def restored(self, text: str) -> tuple[tuple[CodedColumn, ...], MarginalsRelease]:
         """The columns as they were coded in the end, and what was released."""
         written, marginals = answers.read_synthesis(text)
-        columns = tuple(map(read_coded, written))
+        try:
+            columns = tuple(map(read_coded, written))
+        except (KeyError, TypeError, ValueError):
+            raise LedgerDamaged("an answer of the ledger is not written as we write them.") from None
         return columns, read_marginals(marginals, self.mechanism(columns).workload, self.loss)
 
     def _settled(self, source: Source) -> tuple[CodedColumn, ...]:
@@ -178,11 +183,11 @@ class Synthesis:
 
 
 def _quantiles(column: PrivatelyBinned) -> Any:
-    nulls: Any = "drop" if column.missing else "never"
+    nulls: Any = "drop" if column.missing else None  # as the schema says
     return quantiles(quoted(column.name), column.levels, (column.lower, column.upper), nulls=nulls)
 
 
-def _sets(marginals: Any, names: list[str]) -> tuple[tuple[str, ...], ...] | int:
+def _sets(marginals: Any, table: Table, names: list[str]) -> tuple[tuple[str, ...], ...] | int:
     """All sets of so many columns, or sets of columns."""
     if isinstance(marginals, int) and not isinstance(marginals, bool) and marginals >= 1:
         return min(marginals, len(names))
@@ -191,11 +196,16 @@ def _sets(marginals: Any, names: list[str]) -> tuple[tuple[str, ...], ...] | int
         raise InvalidParameter(
             f"marginals is {shown(marginals)}; it must be a number of columns, or list sets of columns."
         )
-    listed = tuple(tuple([one] if isinstance(one, str) else one) for one in sets)
-    for one in listed:
-        for name in one:
-            if name not in names:
-                raise QueryRefused(
-                    f"marginals names {name!r}, which is not among the columns of the synthesis."
-                )
+    resolve = table.scope().resolve
+    given = [[one] if isinstance(one, str) else one for one in sets]
+    if not given or not all(
+        isinstance(one, Iterable) and all(isinstance(n, str) for n in one) for one in given
+    ):
+        raise InvalidParameter(
+            f"marginals is {shown(marginals)}; it must be a number of columns, or list sets of columns."
+        )
+    listed = tuple(tuple(resolve(name) for name in one) for one in given)
+    for name in (name for one in listed for name in one):
+        if name not in names:
+            raise QueryRefused(f"marginals names {name!r}, which is not among the columns of the synthesis.")
     return listed

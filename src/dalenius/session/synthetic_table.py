@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import html
+import textwrap
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
@@ -222,7 +223,7 @@ class SyntheticTable:
         lines = [f"Synthetic table: {self.rows} rows", f"Cost: {self.cost or 'unknown'}", self._measured]
         width = max(map(len, self.columns))
         lines += [f"  {name.ljust(width)}  {_words(column)}" for name, column in self._columns.items()]
-        return "\n".join([*lines, NO_PROMISE])
+        return "\n".join([*lines, textwrap.fill(NO_PROMISE, 100)])
 
     __str__ = summary
 
@@ -230,15 +231,16 @@ class SyntheticTable:
     def _measured(self) -> str:
         """How many marginals were measured, and how well, in a sentence."""
         parts = []
-        for what, sets in (
-            ("single columns", [e for names, e in self.error.items() if len(names) == 1]),
-            ("sets of columns", [e for names, e in self.error.items() if len(names) > 1]),
+        for what, errors in (
+            ("of single columns", [e for names, e in self.error.items() if len(names) == 1]),
+            ("of several columns", [e for names, e in self.error.items() if len(names) > 1]),
         ):
-            if sets:
-                parts.append(
-                    f"{len(sets)} {what} (off by at most {np.mean(sets):.2g}, worst {max(sets):.2g})"
-                )
-        return f"Measured: {' and '.join(parts)}, as a share of the rows, each with 95 % confidence."
+            if errors:
+                off = f"off by at most {np.mean(errors):.2g}, worst {max(errors):.2g}"
+                parts.append(f"{len(errors)} {what} ({off})")
+        return (
+            f"Marginals measured: {' and '.join(parts)}, as a share of the rows, each with 95 % confidence."
+        )
 
     def _repr_html_(self) -> str:
         head = self.to_pandas().head(8).to_html(index=False, na_rep="")

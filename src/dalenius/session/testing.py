@@ -53,6 +53,7 @@ class Testing:
         budget: Filter | None = None,
     ) -> Testing:
         """Everything that can be refused is refused here. `budget` is what pays."""
+        test = test.sealed()
         record = estimator_record(test)
         given = named_columns("features", features) | (
             {} if target is None else named_columns("target", target)

@@ -78,7 +78,7 @@ class TestTheorem:
 class TestHistogram:
     """Each bit in a cell of its own, geometric noise: rounding is the best attack, and as good as the loss allows."""
 
-    N = 20_000
+    N = 60_000
 
     def guesses(self, scale: float) -> Guesses:
         bits = random_bits(self.N)

@@ -132,10 +132,10 @@ class TestFittedModels:
     def data(n: int, d: int, seed: int) -> tuple[Array, Array, Array]:
         random = np.random.default_rng(seed)
         X = random.normal(size=(n, d))
-        return X, X @ random.normal(size=d) + random.normal(size=n), np.asarray(random_bits(n))
+        return X, X @ random.normal(size=d) + random.normal(size=n), random.random(n) < 0.5
 
     def test_a_model_that_fits_too_well(self) -> None:
-        X, y, inside = self.data(240, 80, 3)
+        X, y, inside = self.data(400, 150, 3)
         fit = squares(X[inside], y[inside])
         threshold = loss_threshold(fit, X, y, inside)
         ratio = likelihood_ratio(fit, X, y, squares, inside, shadows=32)

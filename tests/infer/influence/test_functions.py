@@ -80,3 +80,17 @@ def test_odd_arguments_are_errors_of_ours() -> None:
     ):
         with pytest.raises(InvalidParameter):
             call()
+
+
+@pytest.mark.parametrize(
+    ("estimator", "points", "words"),
+    [
+        (lambda x: "a", [1.0], "estimator must return a number"),
+        (lambda x: x, [1.0], "as many numbers"),
+        (np.mean, [[1.0, 2.0]], "same number of columns"),
+        (3, [1.0], "must be a function"),
+    ],
+)
+def test_sensitivity_curves_of_what_is_no_estimator_are_refused(estimator, points, words):
+    with pytest.raises(InvalidParameter, match=words):
+        dp.infer.sensitivity_curve(estimator, points, np.arange(5.0))

@@ -45,6 +45,20 @@ def test_estimates_and_limits_are_the_answers() -> None:
     assert Result.from_json(result.to_json()).summary() == result.summary()
 
 
+def test_differences_of_two_groups() -> None:
+    s = session(dp.Unit.rows())
+    answer = s.release(s.table.group_by("town", keys=["a", "b"]).agg(m=dp.mean("pay")), dp.GDP(2.0))
+    result = from_answer(answer, differences=True)
+    assert result.names == ("m[a]", "m[b]", "m[a] - m[b]")
+    assert result.params[2] == result.params[0] - result.params[1]
+    (a, b), low, high = result.params[:2], *result.conf_int()[:2].T
+    below, above = np.hypot(a - low[0], high[1] - b), np.hypot(high[0] - a, b - low[1])
+    assert np.allclose(result.conf_int()[2], [a - b - below, a - b + above])
+    assert result.bse[2] == pytest.approx(np.hypot(*result.bse[:2]))
+    with pytest.raises(InvalidParameter, match="between two groups"):
+        from_answer(s.release(s.table.agg(m=dp.mean("pay")), dp.GDP(0.5)), differences=True)
+
+
 def test_no_interval_where_rows_may_be_alike() -> None:
     s = session(dp.Unit("id", max_rows=2))
     result = from_answer(s.release(s.table.agg(m=dp.mean("pay")), dp.GDP(2.0)))

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import math
+from typing import Any
+
 import numpy as np
 import pytest
 
 import dalenius as dp
 from dalenius.errors import InvalidParameter
 from dalenius.infer.regression.plan import Facts, plan
-from dalenius.infer.regression.reach import REACHES, Weights, checked_reach
+from dalenius.infer.regression.reach import REACHES, Probe, Weights, checked_reach
+from dalenius.mechanisms import AnalyzeGauss, Gaussian
 from dalenius.session.record.estimators import estimator_record
 from tests.noise.seeded import seeded
 
@@ -86,3 +90,33 @@ def test_a_reach_of_one_is_what_ledgers_mean_by_questions_without_it() -> None:
     assert "reach" not in settings(reach=1)
     assert settings()["reach"] is None
     assert settings(reach=2) == {**settings(reach=1.0), "reach": {"number": "2.0"}}
+
+
+@pytest.mark.parametrize("adjacency", [dp.ADD_REMOVE, dp.REPLACE_ONE])
+@pytest.mark.parametrize("kind", [dp.infer.LinearRegression, dp.infer.LogisticRegression])
+@pytest.mark.parametrize("known", [{}, {"x_center": 0.0, "x_scale": 1.0}])
+def test_with_the_look_all_that_is_released_adds_up_to_the_promise(
+    kind: Any, adjacency: Any, known: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spent, looks = [], []
+
+    def watch(mechanism: Any, factor: float) -> None:
+        right = mechanism.release
+
+        def release(self: Any, value: Any) -> Any:
+            spent.append(self.sensitivity * factor / self.sigma)
+            return right(self, value)
+
+        monkeypatch.setattr(mechanism, "release", release)
+
+    watch(Gaussian, 1.0)
+    watch(AnalyzeGauss, math.sqrt(0.5))
+    look = Probe.of.__func__  # type: ignore[attr-defined]
+    monkeypatch.setattr(Probe, "of", classmethod(lambda *given: looks.append(1) or look(*given)))
+    random = np.random.default_rng(0)
+    X = random.normal(size=(4000, 3))
+    model = kind(guarantee=dp.GDP(0.8), adjacency=adjacency, **known)
+    model.release(X, X[:, 0] + random.normal(size=4000) > 0)
+    assert looks == [1]
+    assert math.hypot(*spent) <= model.mu * (1 + 1e-12)
+    assert math.hypot(*spent) == pytest.approx(model.mu, rel=1e-6)

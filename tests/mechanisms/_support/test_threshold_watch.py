@@ -116,3 +116,16 @@ def test_cannot_be_doubled() -> None:
     for double in (copy.copy, copy.deepcopy, pickle.dumps, lambda w: copy.deepcopy([w])):
         with pytest.raises(TypeError, match="cannot be copied"):
             double(watch)
+
+
+def test_many_values_up_to_the_first_above() -> None:
+    """Those after the first above are not asked; the last yes stops it."""
+    watch = TWICE.start(threshold=0)
+    assert watch.first_above([-1e9] * 5) is None
+    assert watch.first_above([-1e9, 1e9, 1e9]) == 1
+    assert (watch.asked, watch.stopped) == (7, False)
+    assert watch.first_above([1e9]) == 0
+    assert watch.stopped
+    with pytest.raises(Stopped):
+        watch.first_above([1e9])
+    assert not watch.forked

@@ -47,6 +47,13 @@ def test_queries_are_exact() -> None:
     )
 
 
+def test_a_mask_counts_every_row_once() -> None:
+    """Bytes that pass for True may be larger than 1."""
+    mask = np.full(DOMAIN.shape, 255, dtype=np.uint8).view(bool)
+    read = linear_query(DOMAIN, mask)
+    assert read.exact(Marginals(CELLS).of(read.axes)) == 1024 * 1000
+
+
 @pytest.mark.parametrize(
     "query",
     [None, 5, "sex", [], {"sex": "X"}, {"zip": 1}, {"age": 9}, {"age": [[1], [2]]}, np.ones((2, 2)), {"pay": -1},

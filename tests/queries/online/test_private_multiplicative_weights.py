@@ -205,7 +205,7 @@ def test_answers_stay_within_the_bound() -> None:
     domain = Domain({f"c{i}": 2 for i in range(10)})
     n, rng = 10**6, np.random.default_rng(0)
     cells = rng.multinomial(n, rng.dirichlet(np.full(1024, 0.02))).reshape(domain.shape)
-    m = PrivateMultiplicativeWeights(domain, dp.ZCDP(0.5), n=n, queries=50_000)
+    m = PrivateMultiplicativeWeights(domain, dp.ZCDP(0.5), n=n, queries=100_000)
     masks = rng.random((2000, 1024)) < 0.5
     with seeded(6):
         answers = m.open(cells.reshape(-1)).ask_many(masks)

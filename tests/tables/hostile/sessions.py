@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -29,18 +30,37 @@ BUDGETS = (
     (dp.PureDP(1.0), dp.PureDP(0.1)),
 )
 
+Inferred = tuple[Callable[[Any], Any], tuple[str, Any], tuple[str, Any]]
+X, H, NOTHING = ("{x}", (0, 1)), ("{h}", (0, 40)), ("", None)
+ESTIMATORS: tuple[Inferred, ...] = (
+    (lambda promise: dp.infer.LinearRegression(guarantee=promise), X, H),
+    (lambda promise: dp.infer.LogisticRegression(guarantee=promise), H, ("{x} > 0.5", None)),
+    (lambda promise: dp.infer.MultinomialRegression(guarantee=promise, classes=(0, 1, 2)), X, H),
+    (lambda promise: dp.infer.MeanTest(promise, bounds=(0, 1), mean=0.5), X, NOTHING),
+    (lambda promise: dp.infer.TwoSampleMeanTest(promise, bounds=(0, 40)), ("{x} > 0.5", None), H),
+    (lambda promise: dp.infer.AnovaTest(promise, bounds=(0, 1), levels=(0, 1, 7)), ("{h}", None), X),
+    (lambda promise: dp.infer.KruskalWallisTest(promise, levels=(0, 1, 7)), ("{h}", None), X),
+    (lambda promise: dp.infer.SignedRankTest(promise), X, NOTHING),
+)
+"""What is estimated or tested of the columns x and h."""
+
+
+def _column(text: str, names: dict[str, str]) -> str:
+    return text.format(**{key: '"' + name.replace('"', '""') + '"' for key, name in names.items()})
+
 
 def sessions(folder: Path, world: World, question: Question, random: Random, tally: Tally) -> None:
     """Leak if the session about a neighbour goes otherwise than that about the table."""
     total, price = random.choice(BUDGETS)
     kind = random.choice(("frame", "parquet", "csv"))
     fitted = random.random() < 0.2
+    inferred = random.choice(ESTIMATORS) if random.random() < 0.3 else None
     here = None
     for number in (None, *range(len(world.neighbours))):
         if number is not None and question.unit.is_row and len(world.neighbours[number]) > 1:
             continue
         try:
-            there = _told(folder, world, number, question, total, price, kind, fitted)
+            there = _told(folder, world, number, question, total, price, kind, fitted, inferred)
         except NotStorable:
             if number is None:
                 return
@@ -57,6 +77,7 @@ def sessions(folder: Path, world: World, question: Question, random: Random, tal
             assert here is not None
             count(tally, question, _kind(here[0]))
             tally.asked["a fit"] += fitted
+            tally.asked["an inference"] += inferred is not None
 
 
 def _apart(here: Any, there: Any) -> tuple[Any, Any]:
@@ -85,6 +106,7 @@ def _told(
     price: Any,
     kind: str,
     fitted: bool,
+    inferred: Inferred | None,
 ) -> tuple[Any, ...]:
     """Everything that somebody outside sees of a session, but for noise and times."""
     place = folder / "session"
@@ -111,6 +133,15 @@ def _told(
                 model = dp.learn.LinearRegression(price)
                 made = session.fit(model, {world.names["x"]: (0, 1)}, {world.names["h"]: (0, 40)})
                 told.append(f"{type(made).__name__} {made[-1].coef_.shape}")
+            except Exception as problem:
+                told.append(_failure(problem))
+        if inferred is not None:
+            make, features, target = inferred
+            named = {"x": world.names["x"], "h": world.names["h"]}
+            try:
+                columns = [{_column(text, named): ends} for text, ends in (features, target) if text]
+                result = session.infer(make(price), *columns)
+                told.append(f"{type(result).__name__} {getattr(result, 'names', result.__dict__.keys())}")
             except Exception as problem:
                 told.append(_failure(problem))
         told.append(repr(session.remaining))

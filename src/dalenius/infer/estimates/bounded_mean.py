@@ -12,10 +12,11 @@ from dalenius.core.adjacency import ADD_REMOVE, Adjacency
 from dalenius.core.arrays import Reals
 from dalenius.infer.estimates.bounded import STEPS, Bounded, present, steps_of
 from dalenius.infer.estimates.powers import Powers, Released, weights_for
-from dalenius.infer.estimates.single import Estimated, single
+from dalenius.infer.estimates.single import single
 from dalenius.infer.inputs import column
 from dalenius.infer.result import Result
 from dalenius.intervals import means
+from dalenius.intervals.differences import Estimated
 
 
 @dataclass(frozen=True)

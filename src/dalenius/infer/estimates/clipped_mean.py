@@ -33,10 +33,11 @@ from dalenius.infer import magnitudes
 from dalenius.infer.estimates.bounded import Bounded
 from dalenius.infer.estimates.bounded_mean import BoundedMean
 from dalenius.infer.estimates.powers import Released
-from dalenius.infer.estimates.single import Estimated, single
+from dalenius.infer.estimates.single import single
 from dalenius.infer.inputs import column
 from dalenius.infer.promise import part
 from dalenius.infer.result import Result
+from dalenius.intervals.differences import Estimated
 from dalenius.intervals.roots import halved
 
 PILOT = 0.1

@@ -19,11 +19,10 @@ from dalenius.core.adjacency import ADD_REMOVE, Adjacency
 from dalenius.core.adjacency import adjacency as checked_adjacency
 from dalenius.core.arrays import Ints, Reals
 from dalenius.infer import inputs
-from dalenius.infer.estimates.difference import subtracted
-from dalenius.infer.estimates.single import Estimated
 from dalenius.infer.estimates.sums import Sums
 from dalenius.infer.promise import checked_guarantee
 from dalenius.infer.result import Result
+from dalenius.intervals.differences import Estimated, subtracted
 from dalenius.intervals.laws import Noisy
 from dalenius.intervals.ratios import interval
 

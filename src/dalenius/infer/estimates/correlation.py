@@ -26,12 +26,13 @@ from dalenius.core.adjacency import ADD_REMOVE, REPLACE_ONE, Adjacency
 from dalenius.core.adjacency import adjacency as checked_adjacency
 from dalenius.core.arrays import Ints, Reals
 from dalenius.infer.estimates.bounded import Bounded, exact_sum, present, steps_of, up
-from dalenius.infer.estimates.single import Estimated, single
+from dalenius.infer.estimates.single import single
 from dalenius.infer.estimates.sums import Sums, public
 from dalenius.infer.inputs import column, same_length
 from dalenius.infer.promise import checked_guarantee, pure_epsilon
 from dalenius.infer.result import Result
 from dalenius.intervals import correlations
+from dalenius.intervals.differences import Estimated
 from dalenius.intervals.laws import Noisy
 from dalenius.intervals.moments import Deviations
 

@@ -23,10 +23,10 @@ from dalenius.core.arrays import Reals
 from dalenius.infer.estimates.bounded import Bounded
 from dalenius.infer.estimates.bounded_mean import BoundedMean
 from dalenius.infer.estimates.powers import Released
-from dalenius.infer.estimates.single import Estimated
 from dalenius.infer.inputs import column
 from dalenius.infer.promise import checked_guarantee
 from dalenius.infer.result import Result
+from dalenius.intervals.differences import Estimated, subtracted
 
 
 @dataclass(frozen=True)
@@ -78,14 +78,6 @@ class MeanDifference:
             bse=error,
             notes=notes,
         )
-
-
-def subtracted(a: Estimated, b: Estimated) -> Estimated:
-    """The difference of two independent estimates, with the limits of Zou and Donner."""
-    estimate = a[0] - b[0]
-    below = np.hypot(a[0] - a[2], b[3] - b[0])
-    above = np.hypot(a[3] - a[0], b[0] - b[2])
-    return estimate, np.hypot(a[1], b[1]), estimate - below, estimate + above
 
 
 def difference_of_means(

@@ -14,11 +14,12 @@ from dalenius.core.adjacency import adjacency as checked_adjacency
 from dalenius.core.arrays import Reals
 from dalenius.infer.estimates.bounded import STEPS, Bounded, present
 from dalenius.infer.estimates.powers import Powers, Released, weights_for
-from dalenius.infer.estimates.single import Estimated, single
+from dalenius.infer.estimates.single import single
 from dalenius.infer.inputs import column
 from dalenius.infer.promise import checked_guarantee
 from dalenius.infer.result import Result
 from dalenius.intervals import means
+from dalenius.intervals.differences import Estimated
 
 UNIT = Bounded(0.0, 1.0)
 

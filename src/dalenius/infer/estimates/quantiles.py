@@ -24,10 +24,10 @@ from dalenius.core.arrays import Ints, Reals
 from dalenius.errors import InvalidParameter
 from dalenius.infer.estimates.bounded import Bounded, present
 from dalenius.infer.estimates.prefixes import Prefixes
-from dalenius.infer.estimates.single import Estimated
 from dalenius.infer.inputs import column
 from dalenius.infer.promise import checked_guarantee
 from dalenius.infer.result import Result
+from dalenius.intervals.differences import Estimated
 
 BINS = 2**13
 """Of equal width, between bounds."""

@@ -10,10 +10,8 @@ from dalenius.calculus.loss import Loss
 from dalenius.core.adjacency import ADD_REMOVE
 from dalenius.core.arrays import Reals
 from dalenius.infer.result import Result
+from dalenius.intervals.differences import Estimated
 from dalenius.intervals.laws import Noisy
-
-Estimated = tuple[Reals, Reals, Reals, Reals]
-"""Estimates, standard errors, and the ends of intervals: one of each for every data set."""
 
 
 def single(

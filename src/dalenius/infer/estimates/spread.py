@@ -16,10 +16,11 @@ from dalenius.core.adjacency import adjacency as checked_adjacency
 from dalenius.core.arrays import Reals
 from dalenius.infer.estimates.bounded import STEPS, Bounded, present, steps_of
 from dalenius.infer.estimates.powers import Powers, Released, weights_for
-from dalenius.infer.estimates.single import Estimated, single
+from dalenius.infer.estimates.single import single
 from dalenius.infer.inputs import column
 from dalenius.infer.promise import checked_guarantee, part
 from dalenius.infer.result import Result
+from dalenius.intervals.differences import Estimated
 from dalenius.intervals.means import squares
 from dalenius.intervals.ratios import interval
 from dalenius.intervals.spreads import error_of_root

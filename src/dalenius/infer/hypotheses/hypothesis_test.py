@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.random import Generator
@@ -61,6 +61,10 @@ class HypothesisTest(ABC):
     @abstractmethod
     def columns(self) -> tuple[Column, ...]:
         """What it is about, in a table: the features and then, where there is one, the target."""
+
+    def sealed(self) -> Self:
+        """The same for rows that whoever asks may not see: nothing of theirs is called on a row, or it is refused."""
+        return self
 
     def data(self, *columns: Any) -> tuple[Any, ...]:
         """What `release` takes, from these columns of a table."""

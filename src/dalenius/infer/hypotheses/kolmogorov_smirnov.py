@@ -28,9 +28,9 @@ small.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.random import Generator
@@ -105,6 +105,20 @@ class KolmogorovSmirnovTest(HypothesisTest):
                         "cdf is not a function of each row alone: what it says of a number depends on the others it is "
                         "given. A mean or spread within it must be public, not that of the data.",
                     )
+
+    def sealed(self) -> Self:
+        """With a distribution of scipy.stats that is made anew from its name and its numbers."""
+        law = getattr(self.cdf, "dist", None)
+        name = getattr(law, "name", None)
+        own = getattr(stats, name, None) if isinstance(name, str) else None
+        numbers = (*getattr(self.cdf, "args", ()), *getattr(self.cdf, "kwds", {}).values())
+        if not isinstance(own, stats.rv_continuous) or not all(isinstance(x, int | float) for x in numbers):
+            raise InvalidParameter.of(
+                "cdf",
+                "cdf must be a distribution of scipy.stats with its numbers, as scipy.stats.norm(40, 10), where "
+                "rows are a session's: a function would meet them.",
+            )
+        return replace(self, cdf=own(*self.cdf.args, **self.cdf.kwds))
 
     @property
     def _function(self) -> Callable[[Reals], Any]:

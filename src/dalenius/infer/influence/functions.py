@@ -163,7 +163,7 @@ def sensitivity_curve(estimator: Callable[[Any], Any], points: Any, data: Any) -
     Raises
     ------
     InvalidParameter
-        If data or points are no rows of numbers.
+        If data or points are no rows of numbers, or estimates are none, or of different shapes.
 
     Examples
     --------
@@ -174,9 +174,25 @@ def sensitivity_curve(estimator: Callable[[Any], Any], points: Any, data: Any) -
     if not callable(estimator):
         raise InvalidParameter.of("estimator", "estimator must be a function of rows.")
     rows, places = _rows("data", data), _rows("points", points)
-    before = np.asarray(estimator(rows), dtype=float)
-    after = np.array([np.asarray(estimator(np.concatenate([rows, z[None]])), dtype=float) for z in places])
-    return np.asarray((len(rows) + 1) * (after - before))
+    if rows.shape[1:] != places.shape[1:]:
+        raise InvalidParameter.of("points", "points and data must have the same number of columns.")
+    before = _estimate(estimator, rows)
+    after = [_estimate(estimator, np.concatenate([rows, z[None]])) for z in places]
+    if any(one.shape != before.shape for one in after):
+        raise InvalidParameter.of(
+            "estimator", "estimator must return as many numbers whatever the number of rows."
+        )
+    return np.asarray((len(rows) + 1) * (np.array(after) - before))
+
+
+def _estimate(estimator: Callable[[Any], Any], rows: Reals) -> Reals:
+    found = estimator(rows)
+    try:
+        return np.asarray(found, dtype=float)
+    except (TypeError, ValueError, OverflowError):
+        raise InvalidParameter.of(
+            "estimator", "estimator must return a number, or an array of them."
+        ) from None
 
 
 def _rows(name: str, values: Any) -> Reals:

@@ -9,7 +9,6 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from dalenius.core.arrays import Reals
 from dalenius.mechanisms._support.float_arrays import reals
 from dalenius.mechanisms._support.noisy_comparison import Comparison
 
@@ -128,8 +127,7 @@ class Watch:
         InvalidParameter
             If the value is not a finite number.
         """
-        given, _ = self._compared(reals("value", [value]), number=True)
-        return given
+        return self._compared("value", [value], number=True)[0]
 
     def first_above(self, values: Any) -> int | None:
         """Ask for one value after the other until one is above; those after it are not asked.
@@ -151,9 +149,9 @@ class Watch:
         InvalidParameter
             If the values are not finite numbers.
         """
-        return self._compared(reals("values", values), number=False)[1]
+        return self._compared("values", values, number=False)[1]
 
-    def _compared(self, given: Reals, number: bool) -> tuple[Any, int | None]:
+    def _compared(self, name: str, values: Any, number: bool) -> tuple[Any, int | None]:
         if self.forked:  # before the lock, which nobody here may ever give back
             raise Stopped(
                 "this watch was started in another process, which may still ask it; start another one here, "
@@ -162,6 +160,7 @@ class Watch:
         with self._lock:
             if self._left <= 0:
                 raise Stopped("this watch has stopped; start another one, which costs as much again.")
+            given = reals(name, values)
             units = self._comparison.units(given)
             left, self._left = self._left, 0
             above = np.flatnonzero(units + self._comparison.noisy(len(units)) >= self._noisy)

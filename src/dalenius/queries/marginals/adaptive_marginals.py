@@ -27,6 +27,7 @@ from dalenius.queries.marginals.marginals_release import MarginalsRelease
 from dalenius.queries.marginals.measurement import Measurement
 from dalenius.queries.marginals.spending import Prices, Purse
 from dalenius.queries.rows import Rows
+from dalenius.queries.workload.choice import candidate
 from dalenius.queries.workload.workload import Workload
 
 TOTAL_SHARE = 1 / 256
@@ -35,9 +36,11 @@ SELECTION_SHARE = 0.1
 """The part of a round's budget that chooses what is measured with the rest."""
 ROUND_STEPS, FINAL_STEPS = 60, 400
 """Steps of the fit in each round, and at the end."""
-SINGLE_RIDGE, JOINT_RIDGE = 0.1, 0.1
+SINGLE_RIDGE, JOINT_RIDGE = 0.03, 0.1
 """How much entropy counts against the fit, in units of the noise, for single columns and for several together."""
 MOST_CANDIDATE_CELLS = 2**20
+LARGEST = 2**42
+"""Counts beyond this count as this in scores."""
 CROWDED_CELLS = 2**13
 """The limit on the model where every marginal is measured: most are then met by moving rows, not by the model."""
 
@@ -62,10 +65,10 @@ class AdaptiveMarginals(Mechanism):
     does not count. Every term is 1-Lipschitz in its count, so that a row moves a score by 1 where it is added or
     removed and by 2 where it is replaced.
 
-    Privacy: counts get discrete Gaussian noise (geometric noise for PureDP) and the choice is the exponential mechanism,
-    all drawn exactly. Which rounds follow, and what each may cost, depends on what was released before; the filter of
-    the guarantee (`PureDP`: epsilons add; `ZCDP`: rhos; `GDP`: mu^2; `ApproxDP` by the largest GDP that implies it)
-    makes the whole release keep the promise, whatever path it takes. `loss` is that promise.
+    Privacy: counts get discrete Gaussian noise (geometric noise for PureDP) and the choice is the exponential
+    mechanism, all drawn exactly. Which rounds follow, and what each may cost, depends on what was released before; the
+    filter of the guarantee (`PureDP`: epsilons add; `ZCDP`: rhos; `GDP`: mu^2; `ApproxDP` by the largest GDP that
+    implies it) makes the whole release keep the promise, whatever path it takes. `loss` is that promise.
 
     A row with a value outside the domain is left out.
 
@@ -225,7 +228,7 @@ class _Run:
         total = float(self.measure((), self.purse.share(TOTAL_SHARE)).counts)
         signal = made.prices.signal(max(total, 1.0))
         candidates = made.candidates
-        rounds = min(len(candidates), max(1, round(0.4 * math.sqrt(signal)))) if candidates else 0
+        rounds = min(len(candidates), rounds_for(signal))
         self.several(made._single, single_share(signal) if candidates else 1.0)
         self.total = self.estimated_total()
         self.fit(ROUND_STEPS)
@@ -243,7 +246,9 @@ class _Run:
         """Release the counts of a marginal for at most this cost."""
         noise = self.mechanism.prices.noise(amount)
         self.purse.pay(noise)
-        counts = np.asarray(noise.release(np.atleast_1d(self.rows.counts(scope)))).reshape(self.mechanism._shape(scope))
+        counts = np.asarray(noise.release(np.atleast_1d(self.rows.counts(scope)))).reshape(
+            self.mechanism._shape(scope)
+        )
         found = Measurement(scope, counts, noise)
         self.measurements.append(found)
         return found
@@ -285,9 +290,10 @@ class _Run:
             weights = dict.fromkeys(weights, 1)
         found = []
         for scope, weight in weights.items():
-            expected = np.rint(self.fitted.counts(scope)).astype(np.int64)
-            off = np.abs(self.rows.counts(scope) - expected) - threshold
-            found.append(weight * int(np.maximum(off, 0).sum()))
+            expected = np.rint(np.clip(self.fitted.counts(scope), 0, LARGEST)).astype(np.int64)
+            off = np.abs(np.minimum(self.rows.counts(scope), LARGEST) - expected) - threshold
+            # Limits move no two neighbours apart, and keep sums, and the doubles they become, exact.
+            found.append(min(weight * int(np.clip(off, 0, LARGEST).sum()), 2**53))
         units = self.mechanism.rows_per_unit * (1 if self.mechanism.adjacency is ADD_REMOVE else 2)
         return np.array(found, dtype=np.int64), units * max(weights.values())
 
@@ -321,5 +327,13 @@ def _ridge(target: Target) -> float:
 
 
 def single_share(signal: float) -> float:
-    """The part of the budget for single columns: most of it where there is little, next to nothing where there is much."""
-    return min(0.65, max(0.03, 0.65 * (650 / signal) ** 0.8))
+    """The part of the budget for single columns: most of it where there is little, hardly any where there is much."""
+    return float(min(0.65, max(0.03, 0.65 * (650 / signal) ** 0.8)))
+
+
+def rounds_for(signal: float) -> int:
+    """How many marginals to measure: more noise on each of more of them pays while counts stand out of it."""
+    return max(1, round(0.4 * math.sqrt(signal)))
+
+
+candidate("AdaptiveMarginals", "measures few marginals and fits a model to them", AdaptiveMarginals, few=True)

@@ -17,7 +17,7 @@ LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 @dataclass(frozen=True)
 class GraphicalModel:
-    """p(x) proportional to exp of the sum of potentials theta_r(x_r), by two passes of messages over a junction tree."""
+    """p(x) proportional to exp(sum of theta_r(x_r)), with its marginals, by messages over a junction tree and back."""
 
     tree: JunctionTree
     log_partition: float

@@ -50,9 +50,18 @@ class JunctionTree:
 
     def home(self, scope: Scope) -> int | None:
         """The smallest clique that holds a scope, if there is one."""
-        wanted = set(scope)
-        homes = [i for i, clique in enumerate(self.cliques) if wanted <= set(clique)]
-        return min(homes, key=lambda i: math.prod(self.shape[v] for v in self.cliques[i]), default=None)
+        if scope not in self._homes:
+            wanted = set(scope)
+            homes = [i for i, clique in enumerate(self.cliques) if wanted <= set(clique)]
+            smallest = min(
+                homes, key=lambda i: math.prod(self.shape[v] for v in self.cliques[i]), default=None
+            )
+            self._homes[scope] = smallest
+        return self._homes[scope]
+
+    @cached_property
+    def _homes(self) -> dict[Scope, int | None]:
+        return {}
 
 
 def _graph(columns: int, scopes: Iterable[Scope]) -> list[set[int]]:

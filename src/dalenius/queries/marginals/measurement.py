@@ -59,7 +59,9 @@ def _absolute_moments(noise: Noise) -> tuple[float, float]:
         mean, square = 2 * q / (1 - q * q), 2 * q / (1 - q) ** 2
         return mean, square - mean * mean
     reach = math.ceil(12 * noise.sigma) + 12
-    if reach > 10**6:  # from the law of the continuous Gaussian, to which it is equal up to 1e-9 at such a scale
+    if (
+        reach > 10**6
+    ):  # from the law of the continuous Gaussian, to which it is equal up to 1e-9 at such a scale
         return math.sqrt(2 / math.pi) * noise.sigma, (1 - 2 / math.pi) * noise.sigma**2 * (1 + 1e-9)
     steps = np.arange(reach + 1.0)
     weights = np.exp(-0.5 * (steps / noise.sigma) ** 2)

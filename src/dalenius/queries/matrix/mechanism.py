@@ -56,8 +56,8 @@ class MatrixMechanism(LinearMechanism):
     >>> domain = dp.queries.Domain({"age": 100})
     >>> m = dp.queries.MatrixMechanism(dp.queries.Workload.ranges(domain), dp.PureDP(1.0))
     >>> r = m.release({"age": [17, 30, 30, 99]})
-    >>> r.answers().shape, r.loss.epsilon(delta=0.0)
-    ((5050,), 1.0)
+    >>> r.answers().shape, r.loss.epsilon(delta=0.0) <= 1.0
+    ((5050,), True)
     >>> round(m.predicted_error(), 1)
     6.8
     """

@@ -237,7 +237,7 @@ def _quasi_newton(target: Reals, gains: Array, cost: Reals, power: int, starts: 
         return math.log(error), back / error
 
     rng = np.random.default_rng(0)
-    options = {"maxiter": 400} if starts else {"maxiter": 100, "ftol": 1e-8}
+    options: Any = {"maxiter": 400} if starts else {"maxiter": 100, "ftol": 1e-8}
     best: Any = None
     for start in range(1 + starts):
         z = -np.log(cost) + (rng.normal(size=len(cost)) * 0.7 if start else 0.0)

@@ -114,7 +114,7 @@ def gains(trees: tuple[Tree, ...], measurements: Sequence[Measurement], spaces: 
     for column in range(levels.shape[1]):
         here, there = levels[:, column, None], wanted[None, :, column]
         covered &= np.where(contrast[:, None], here == there, here >= there)
-    return covered * own[:, None]
+    return np.asarray(covered * own[:, None])
 
 
 def _radix(tree: Tree, level: int) -> int:

@@ -52,14 +52,12 @@ class LinearQuery:
 
 def linear_query(domain: Domain, query: object) -> LinearQuery:
     """A conjunction `{"sex": "F", "age": [3, 4]}`, or weights in [0, 1] for every cell of the domain."""
-    if isinstance(query, LinearQuery):
-        return query
     if isinstance(query, Mapping):
         return _conjunction(domain, query)
     try:
-        weights = np.asarray(query)
+        weights = np.array(query)  # a copy: what is checked is what is used
     except (ValueError, TypeError):
-        weights = np.asarray(None)
+        weights = np.array(None)
     if weights.dtype.kind not in "biuf" or weights.shape not in (domain.shape, (domain.cells,)):
         raise InvalidParameter(
             f"the query is {checks.shown(query)}; it must be a mapping from columns to values, such as "
@@ -71,7 +69,7 @@ def linear_query(domain: Domain, query: object) -> LinearQuery:
 
 def _on_grid(weights: Array) -> tuple[Array, int]:
     if weights.dtype.kind == "b":
-        return weights, 1
+        return weights.view(np.uint8) != 0, 1  # whatever bytes stand for True
     if not bool(((weights >= 0) & (weights <= 1)).all()):
         raise InvalidParameter("the query has weights outside of [0, 1]; divide it by its largest weight.")
     return np.rint(weights.astype(np.float64) * RESOLUTION).astype(np.int64), RESOLUTION

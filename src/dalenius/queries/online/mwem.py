@@ -307,14 +307,15 @@ class MWEM(Mechanism):
 
     @property
     def worst_pair(self) -> Neighbours:
-        """All rows of a small table in the first cell, and one row more there; one moved, if a row is replaced."""
+        """All rows of a small table in the first cell; some more there, or some moved."""
         cells = np.zeros(self.workload.domain.cells, dtype=np.int64)
-        cells[0] = 10
+        cells[0] = 10 * self.rows_per_unit
         other = cells.copy()
-        other[0] += self.rows_per_unit
-        if self.adjacency is not ADD_REMOVE:
-            other = cells.copy()
-            other[[0, -1]] = 10 - self.rows_per_unit, self.rows_per_unit
+        if self.adjacency is ADD_REMOVE:
+            other[0] += self.rows_per_unit
+        else:
+            other[0] -= self.rows_per_unit
+            other[-1] += self.rows_per_unit
         return Neighbours(cells, other)
 
 

@@ -12,6 +12,8 @@ from dalenius.core import checks
 from dalenius.core.adjacency import Adjacency
 from dalenius.core.adjacency import adjacency as checked_adjacency
 from dalenius.errors import InvalidParameter
+from dalenius.queries.workload.factors import Identity
+from dalenius.queries.workload.parts import Product
 from dalenius.queries.workload.workload import Workload
 
 
@@ -35,16 +37,24 @@ class Candidate:
     """Whether its predicted error is an upper bound from theory and not the error itself."""
     takes_n: bool = False
     """Whether `build` also takes the number of rows, as n=."""
+    few: bool = False
+    """Whether it measures few marginals and fits a model to them: its error depends on the data and is not predicted,
+    but it is the one to take where the noise of measuring everything hides what is asked for."""
 
 
 CANDIDATES: dict[str, Candidate] = {}
 
 
 def candidate(
-    name: str, about: str, build: Callable[..., Any], bound: bool = False, takes_n: bool = False
+    name: str,
+    about: str,
+    build: Callable[..., Any],
+    bound: bool = False,
+    takes_n: bool = False,
+    few: bool = False,
 ) -> None:
     """Let `Workload.best` consider a way of release."""
-    CANDIDATES[name] = Candidate(name, about, build, bound, takes_n)
+    CANDIDATES[name] = Candidate(name, about, build, bound, takes_n, few)
 
 
 @dataclass(frozen=True)
@@ -106,7 +116,27 @@ def choose(
     if not math.isfinite(table[0].error):
         reasons = " ".join(f"{line.name}: {line.note}" for line in table)
         raise InvalidParameter(f"no way of release can answer this workload. {reasons}")
-    return Choice(table[0].mechanism, _why(table, rows), table)
+    typical = _typical_answer(workload, rows)
+    fitted = [line for line in lines if CANDIDATES[line.name].few and line.mechanism is not None]
+    if fitted and typical is not None and table[0].error > typical:
+        return Choice(fitted[0].mechanism, _why_few(fitted[0], table[0], typical), table)
+    return Choice(table[0].mechanism, _why(table, rows, typical), table)
+
+
+def _typical_answer(workload: Workload, n: int) -> float | None:
+    """The mean count of a cell, for a workload of marginals; None for any other."""
+    for _, part in workload.parts:
+        if not isinstance(part, Product) or not all(isinstance(factor, Identity) for factor in part.factors):
+            return None
+    return n * len(workload.parts) / workload.size
+
+
+def _why_few(fitted: Line, first: Line, typical: float) -> str:
+    return (
+        f"A cell holds {_shown(typical)} rows on average, and with the {first.name}, the best of those that measure "
+        f"every cell, the noise would be {_shown(first.error)}. {fitted.name} {fitted.note}; how large its error is "
+        "depends on the data."
+    )
 
 
 def _line(
@@ -122,13 +152,15 @@ def _line(
     return Line(one.name, error, note, mechanism)
 
 
-def _why(table: Iterable[Line], n: int) -> str:
+def _why(table: Iterable[Line], n: int, typical: float | None) -> str:
     first, *others = table
     error = _shown(first.error)
     said = f"The {first.name} has the least predicted error: about {error} rows for an answer ({first.note})."
     others = [line for line in others if math.isfinite(line.error)]
     if others:
         said += f" Next is the {others[0].name} with {_shown(others[0].error)}."
+    if typical is not None and first.error > typical:
+        said += f" A cell holds {_shown(typical)} rows on average, less than the noise."
     if first.error > n / 2:
         said += f" With {n} rows that tells next to nothing: ask fewer questions, or promise less."
     return said

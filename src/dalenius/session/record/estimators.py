@@ -12,6 +12,7 @@ from functools import cache
 from typing import Any
 
 import numpy as np
+from scipy.stats.distributions import rv_frozen
 
 from dalenius.calculus.guarantees import Guarantee, TradeOff
 from dalenius.core.adjacency import Adjacency, adjacency_record
@@ -99,9 +100,10 @@ def _record(value: Any) -> JSON:
         return {"guarantee": value.record()}
     if isinstance(value, Sequence):
         return [_record(part) for part in value]
-    if callable(value) or hasattr(
-        value, "cdf"
-    ):  # it may be another function tomorrow: another question every time
+    if isinstance(value, rv_frozen):
+        named = {name: _record(part) for name, part in value.kwds.items()}
+        return {"law": value.dist.name, "numbers": _record(value.args), "named": named}
+    if callable(value):  # it may be another function tomorrow: another question every time
         return {"like_no_other": uuid.uuid4().hex}
     raise InvalidParameter(
         f"a setting is a {type(value).__name__}, which a ledger cannot keep; use plain numbers."
