@@ -67,6 +67,12 @@ def test_sensitivities_that_do_not_fit_64_bits(
         assert part.sensitivity(power, adjacency) >= max(found)
 
 
+@pytest.mark.parametrize("size", [1e-320, 1e-31, 1e13, math.inf, math.nan])
+def test_coefficients_of_no_use_are_refused(size: float) -> None:
+    with pytest.raises(InvalidParameter):
+        Workload.matrix(AGES, np.full((1, 8), size))
+
+
 def _written_out(part: Any) -> list[list[int]]:
     rows = [[1]]
     for factor in part.factors:

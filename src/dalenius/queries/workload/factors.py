@@ -314,6 +314,8 @@ def coefficients(given: Any, n: int, what: str) -> Array:
         array = array.astype(np.float64)
         if not np.isfinite(array).all() or np.abs(array).max() > 1e12:
             raise InvalidParameter(f"{what} must hold finite numbers between -1e12 and 1e12.")
+        if 0 < np.abs(array).max() < 1e-30:
+            raise InvalidParameter(f"{what} holds nothing above 1e-30: multiply it.")
         whole = np.rint(array)
         return whole.astype(np.int64) if (whole == array).all() else array
     if array.dtype.kind != "b" and (array.max() > 10**12 or array.min() < -(10**12)):
