@@ -131,6 +131,17 @@ def test_a_person_answers(page: Any, tmp_path: Path) -> None:
     assert all(url.startswith("file:") for url in page.fetched)
 
 
+def test_every_category_can_be_reported(page: Any, tmp_path: Path) -> None:
+    """Whoever could not report would be known by that."""
+    names = ("a", " a", "b  c", " ", "<i> & \"'", "x\ny")
+    survey = Parameters(local.RandomizedResponse(epsilon=1.0, k=len(names)), "spaces", names)
+    for place in range(len(names)):
+        opened(page, survey, tmp_path)
+        page.select_option("#value", index=place + 1)
+        page.click("#make")
+        assert Aggregator(survey).add(page.inner_text("#report")) == 1
+
+
 def test_tampered_parameters_and_bad_values_are_refused(page: Any, tmp_path: Path) -> None:
     opened(page, SURVEYS["binary"], tmp_path)
     for survey in SURVEYS.values():
