@@ -87,6 +87,13 @@ def test_unsigned_codes_outside_are_left_out(kind: Any) -> None:
     assert domain.counts(rows, ["x"]).tolist() == [1, 0, 1]
 
 
+def test_codes_of_another_domain_are_checked() -> None:
+    wide = Domain({"x": 9}).codes({"x": [0, 1, 8]})
+    assert Domain({"x": 2}).counts(wide).tolist() == [1, 1]
+    pmw = dp.queries.PrivateMultiplicativeWeights(Domain({"x": 2}), dp.PureDP(1.0), n=10, queries=2)
+    assert pmw.open(wide).asked == 0
+
+
 def test_ends_of_bins() -> None:
     rng = np.random.default_rng(1)
     bins = Bins(-3.0, 7.0, 7)

@@ -317,7 +317,7 @@ class Domain:
         places = [self.position(name) for name in wanted]
         shape = tuple(self.shape[place] for place in places)
         too_large(math.prod(shape), f"the histogram of {', '.join(wanted)}")
-        rows = codes if isinstance(codes, Codes) else self.codes(codes)
+        rows = self.codes(codes)
         if not places:
             return np.array(len(rows), dtype=np.int64)
         flat = np.zeros(len(rows), dtype=np.int64)
