@@ -26,6 +26,9 @@ from dalenius.noise import discrete_gaussian
 ENTRY, WEIGHT = 2**13, 2**10
 """Steps of the grids that entries and weights are rounded to: 1 is so many of them."""
 
+LARGEST_NOISE = 2.0**56
+"""Draws of a larger one would not fit 64 bits: to be known before anything is paid for."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class MatrixCounter(Counter):
@@ -72,6 +75,10 @@ class MatrixCounter(Counter):
         if not 1e-4 <= sigma <= 1e6:
             raise InvalidParameter.of("sigma", f"sigma is {sigma}; it must be from 1e-4 to 1e6.")
         object.__setattr__(self, "sigma", sigma)
+        if self._noise > LARGEST_NOISE:
+            raise InvalidParameter.of(
+                "sigma", f"sigma is {sigma} and sensitivity {self.sensitivity}: such noise does not fit 64 bits."
+            )
         _ = self.loss
 
     @classmethod
