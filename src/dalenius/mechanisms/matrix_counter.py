@@ -77,7 +77,8 @@ class MatrixCounter(Counter):
         object.__setattr__(self, "sigma", sigma)
         if self._noise > LARGEST_NOISE:
             raise InvalidParameter.of(
-                "sigma", f"sigma is {sigma} and sensitivity {self.sensitivity}: such noise does not fit 64 bits."
+                "sigma",
+                f"sigma is {sigma} and sensitivity {self.sensitivity}: such noise does not fit 64 bits.",
             )
         _ = self.loss
 
