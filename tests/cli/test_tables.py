@@ -301,7 +301,10 @@ def test_a_regression_and_a_test_from_the_shell(data: Path, tmp_path: Path) -> N
         (("poisson_regression", "--feature", "id"), 'poisson_regression needs most: --set "most=..."'),
         (("mean_test", "--feature", "income", "--set", "mean=0.5"), "mean_test needs bounds"),
         (("anova", "--feature", "state", "--target", "income"), "anova needs bounds and levels"),
-        (("mean_test", "--feature", "income", "--set", "mean=-1", "--set", "bounds=0,9"), "between the bounds"),
+        (
+            ("mean_test", "--feature", "income", "--set", "mean=-1", "--set", "bounds=0,9"),
+            "between the bounds",
+        ),
     ],
 )
 def test_what_cannot_be_inferred_is_said(
