@@ -51,7 +51,8 @@ class MeanRandomizer(Mechanism):
 
     def _units(self, value: Any) -> Reals:
         """Numbers as shares of the way from -1 to 1."""
-        numbers = np.clip(real_numbers(value).astype(np.float64), *self.bounds)
+        # Cut off first: an integer of any size is then a float.
+        numbers = np.clip(real_numbers(value), *self.bounds).astype(np.float64)
         return np.asarray(np.clip((numbers - self._middle) / self._half, -1.0, 1.0))
 
     @abstractmethod
