@@ -17,7 +17,7 @@ over all groups instead; see experiments/INFER_TESTS.md for the difference.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -67,7 +67,7 @@ class AnovaTest(HypothesisTest):
     (True, 1.0)
     """
 
-    bounds: tuple[float, float] = field(kw_only=True)
+    bounds: tuple[float, float]
     levels: tuple[Any, ...] = ()
 
     method = "analysis of variance"

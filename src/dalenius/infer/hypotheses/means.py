@@ -25,7 +25,7 @@ Laplace noise makes the numerator longer-tailed than normal: its kurtosis is in 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -86,7 +86,7 @@ class MeanTest(HypothesisTest):
     (True, 1.0)
     """
 
-    bounds: tuple[float, float] = field(kw_only=True)
+    bounds: tuple[float, float]
     mean: float = 0.0
     alternative: str = "two-sided"
 
@@ -189,7 +189,7 @@ class TwoSampleMeanTest(HypothesisTest):
     True
     """
 
-    bounds: tuple[float, float] = field(kw_only=True)
+    bounds: tuple[float, float]
     alternative: str = "two-sided"
 
     method = "test of two means"
