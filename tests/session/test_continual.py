@@ -155,6 +155,7 @@ def test_groups_beside_time() -> None:
             ).agg(n=dp.count()),
             QueryRefused,
         ),
+        (lambda t: t.group_by("day", keys=DAYS[::-1]).agg(n=dp.count()), QueryRefused),
         (lambda t: t, InvalidParameter),
     ],
 )
@@ -168,6 +169,7 @@ def test_refused_before_the_charge(make: Any, error: Any) -> None:
 def test_periods_are_those_of_the_feed() -> None:
     session = opened(visits(5))
     feed = session.continual(by_day(session), dp.ZCDP(0.1))
+    assert repr(feed) == "<Feed of n by day: 60 periods, 2026-01-01 to 2026-03-01>"
     assert len(feed.publish()) == 0
     assert feed.publish().to_pandas().empty
     with pytest.raises(InvalidParameter, match="not a period"):

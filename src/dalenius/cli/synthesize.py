@@ -75,7 +75,9 @@ def synthesize(
 
 
 def _names(text: str) -> list[str]:
-    return [name.strip() for name in text.split(",") if name.strip()]
+    """Quotes around a name, as expressions need them, are left out."""
+    names = [name.strip() for name in text.split(",")]
+    return [name[1:-1] if len(name) > 2 and name[0] == name[-1] == '"' else name for name in names if name]
 
 
 def _check(out: Path) -> None:

@@ -15,6 +15,7 @@ is an id with `max_rows=1`, a deleted row makes room for a later one, and the pe
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -65,6 +66,8 @@ class Periods:
                 "the keys of a feed are all combinations of its periods, in the order of time, and of the other "
                 "groups: group_by('day', 'region', keys={'day': days, 'region': regions})."
             )
+        if all(type(time) is datetime.date for time in times) and list(times) != sorted(times):
+            raise QueryRefused("the days of a feed are not in the order of time: give keys=sorted(days).")
         return cls(query, times, others)
 
     def first(self, number: int) -> Query:
@@ -88,7 +91,7 @@ def counter_for(
     return kind.calibrated(price, horizon=len(periods.times), sensitivity=most, adjacency=adjacency)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Feed:
     """A count that keeps being published; `Session.continual` makes one."""
 
@@ -96,9 +99,14 @@ class Feed:
     unit: Unit
     adjacency: Adjacency
     question: str
-    account: Account = field(repr=False)
+    account: Account
     counter: MatrixCounter | TreeCounter
-    evaluate: Callable[[Query], ExactTable] = field(repr=False)
+    evaluate: Callable[[Query], ExactTable]
+
+    def __repr__(self) -> str:
+        periods = self.periods
+        first, last, groups = periods.times[0], periods.times[-1], ", ".join(periods.query.columns)
+        return f"<Feed of {periods.name} by {groups}: {len(periods.times)} periods, {first} to {last}>"
 
     def publish(self, until: Any = None) -> Published:
         """The counts of all periods up to this one, with running totals.

@@ -198,7 +198,7 @@ class SyntheticTable:
         import pandas as pd
 
         for name in names:
-            if name not in self._columns:
+            if name not in self.columns:
                 raise InvalidParameter(
                     f"there is no column {checks.shown(name)}; there are {', '.join(self.columns)}."
                 )
@@ -308,7 +308,7 @@ def _arrow_type(column: CodedColumn) -> Any:
 
 def _words(column: CodedColumn) -> str:
     kinds = {"listed": "categories", "bins": "bins", "days": "bins of days"}
-    there = ", and missing" if column.missing else ""
+    there = " and missing" if column.missing else ""
     return (
         f"{column.sizes} {kinds[column.tag]}{there}: {column.labels[0]} ... {column.labels[column.sizes - 1]}"
     )
