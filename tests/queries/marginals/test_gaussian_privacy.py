@@ -89,7 +89,7 @@ def most_told(mechanism: AdaptiveMarginals, monkeypatch: pytest.MonkeyPatch, tim
     one = base if mechanism.adjacency is ADD_REMOVE else [*base, [0, 0, 0]]
     large = (table(one), table([*base, [0, 1, 1]]))
     with seeded(7):
-        for one, other in [*neighbours(mechanism.adjacency)[::2], large]:
+        for one, other in [*neighbours(mechanism.adjacency)[-3:], large]:
             for pair in ((one, other), (other, one)):
                 found += [told(replayed(mechanism, pair, monkeypatch), gaussian) for _ in range(times)]
     return max(found) / float(mechanism.prices.limit)
@@ -138,7 +138,7 @@ def test_wrong_sensitivity_of_scores_is_caught(
 
 # -- whole transcripts ----------------------------------------------------------------------------------
 
-TIMES, LEVEL = 80, 1e-10
+TIMES, LEVEL = 70, 1e-10
 
 
 def excess(mechanism: AdaptiveMarginals, monkeypatch: pytest.MonkeyPatch) -> float:
@@ -166,14 +166,14 @@ def _ratio(steps: tuple[Any, Any]) -> float:
     return log_likelihood(steps[0]) - log_likelihood(steps[1])
 
 
-@pytest.mark.parametrize(("guarantee", "adjacency"), [(dp.GDP(1.0), ADD_REMOVE), (dp.ZCDP(0.5), REPLACE_ONE)])
-def test_transcripts_are_within_the_profile_and_an_eighth_of_the_noise_is_not(
+@pytest.mark.parametrize(("guarantee", "adjacency"), [(dp.GDP(0.5), ADD_REMOVE), (dp.ZCDP(0.1), REPLACE_ONE)])
+def test_transcripts_are_within_the_profile_and_a_twentieth_of_the_noise_is_not(
     guarantee: Any, adjacency: Adjacency, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     mechanism = AdaptiveMarginals(WORKLOAD, guarantee, adjacency=adjacency)
     assert excess(mechanism, monkeypatch) <= 0
     right: Callable[..., Any] = Prices.noise
-    monkeypatch.setattr(Prices, "noise", lambda self, amount: right(self, 64 * amount))
+    monkeypatch.setattr(Prices, "noise", lambda self, amount: right(self, 400 * amount))
     monkeypatch.setattr(adaptive_marginals.Purse, "pay", lambda self, mechanism: None)
     assert excess(mechanism, monkeypatch) > 0
 
