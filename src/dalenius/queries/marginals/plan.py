@@ -131,7 +131,7 @@ class Plan:
         sigma = self.prices.sigma((1 - TOTAL_SHARE) * (1 - self.single) * share)
         cells = self.cells(scope)
         full = min(cells, max(cells**0.75, self.rows / (sigma * (1 + math.log(cells)))))
-        return full * sigma**2
+        return float(full * sigma**2)
 
 
 def single_share(signal: float) -> float:
