@@ -115,7 +115,7 @@ class Whole:
         """The numbers themselves; -1 for what is outside."""
         if values.dtype.kind in "iub":
             inside = (values >= 0) & (values < self.count)
-            return np.where(inside, values, -1).astype(np.int64)
+            return np.where(inside, values.astype(np.int64), -1)  # -1 is no small unsigned number
         numbers = _floats(values)
         with np.errstate(invalid="ignore"):
             inside = (numbers >= 0) & (numbers < self.count) & (numbers == np.floor(numbers))
@@ -290,7 +290,7 @@ class Domain:
                 f"this one has {data.ndim} dimensions and type {data.dtype}. Give values as a mapping of columns."
             )
         sizes = np.array(self.shape)
-        coded = np.where((data >= 0) & (data < sizes), data, -1).astype(np.int64)
+        coded = np.where((data >= 0) & (data < sizes), data.astype(np.int64), -1)
         return _inside(coded).view(Codes)
 
     def counts(self, codes: Any, names: Iterable[str] | None = None) -> Ints:
@@ -317,7 +317,7 @@ class Domain:
         places = [self.position(name) for name in wanted]
         shape = tuple(self.shape[place] for place in places)
         too_large(math.prod(shape), f"the histogram of {', '.join(wanted)}")
-        rows = codes if isinstance(codes, Codes) else self.codes(codes)
+        rows = self.codes(codes)
         if not places:
             return np.array(len(rows), dtype=np.int64)
         flat = np.zeros(len(rows), dtype=np.int64)
@@ -402,7 +402,9 @@ def _values(data: Any, name: str) -> Array:
             f"the column {name} is a masked array; fill it with a value outside the domain."
         )
     try:
-        array = np.asarray(column)
+        # Of a list NumPy would make one type for all: one text among numbers would turn every number into text.
+        alone = isinstance(column, list | tuple)
+        array = np.fromiter(column, dtype=object, count=len(column)) if alone else np.asarray(column)
         if array.ndim != 1:
             array = np.fromiter(column, dtype=object, count=len(column))
     except Exception:
