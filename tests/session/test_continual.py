@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import math
 import threading
 from pathlib import Path
 from typing import Any
@@ -156,6 +157,10 @@ def test_groups_beside_time() -> None:
             QueryRefused,
         ),
         (lambda t: t, InvalidParameter),
+        (
+            lambda t: t.with_columns(n_total="who").group_by("n_total", keys=[1, 2]).agg(n=dp.count()),
+            QueryRefused,
+        ),
     ],
 )
 def test_refused_before_the_charge(make: Any, error: Any) -> None:
@@ -172,6 +177,9 @@ def test_periods_are_those_of_the_feed() -> None:
     assert feed.publish().to_pandas().empty
     with pytest.raises(InvalidParameter, match="not a period"):
         feed.publish(datetime.date(2030, 1, 1))
+    for odd in (np.array([1, 2]), pd.NA, pd.Series([1, 2]), [], {}, math.nan, object()):
+        with pytest.raises(InvalidParameter, match="not a period"):
+            feed.publish(odd)
 
 
 def test_a_counter_that_is_written_otherwise_is_refused() -> None:

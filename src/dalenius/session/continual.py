@@ -14,7 +14,7 @@ or are deleted, do no harm either: they are in some of the measurements that wer
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -38,6 +38,10 @@ from dalenius.tables.ask.query import Query
 from dalenius.tables.compute.exact import ExactTable
 from dalenius.tables.facts.keys import Keys
 from dalenius.tables.facts.unit import Unit
+
+
+ENDINGS = ("", "_error", "_low", "_high")
+"""Of the names under which a count and its running total are published."""
 
 
 @dataclass(frozen=True)
@@ -64,6 +68,12 @@ class Periods:
             raise QueryRefused(
                 "the keys of a feed are all combinations of its periods, in the order of time, and of the other "
                 "groups: group_by('day', 'region', keys={'day': days, 'region': regions})."
+            )
+        name = query.parts[0][0]
+        shown_as = {f"{one}{ending}" for one in (name, f"{name}_total") for ending in ENDINGS}
+        if clash := sorted(shown_as.intersection(query.columns)):
+            raise QueryRefused(
+                f"{clash[0]!r} names a grouping column, and what is published, too; rename the count."
             )
         return cls(query, times, others)
 
@@ -125,7 +135,7 @@ class Feed:
         """
         wanted = 0
         if until is not None:
-            if until not in self.periods.times:
+            if not isinstance(until, Hashable) or until not in dict.fromkeys(self.periods.times):
                 raise InvalidParameter.of(
                     "until",
                     f"until is {shown(until)}, which is not a period of this feed; they are {self.periods.times[0]!r} "

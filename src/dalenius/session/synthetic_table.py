@@ -198,7 +198,7 @@ class SyntheticTable:
         import pandas as pd
 
         for name in names:
-            if name not in self._columns:
+            if not isinstance(name, str) or name not in self._columns:
                 raise InvalidParameter(
                     f"there is no column {checks.shown(name)}; there are {', '.join(self.columns)}."
                 )

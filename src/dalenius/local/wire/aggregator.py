@@ -129,7 +129,8 @@ class Aggregator:
         """
         if isinstance(messages, str | bytes) or not isinstance(messages, Iterable):
             raise InvalidParameter.of(
-                "messages", "messages must be a list of messages, or an open file; add(...) takes a single one."
+                "messages",
+                "messages must be a list of messages, or an open file; add(...) takes a single one.",
             )
         return sum(
             self.add(message)
