@@ -39,7 +39,6 @@ from dalenius.tables.compute.exact import ExactTable
 from dalenius.tables.facts.keys import Keys
 from dalenius.tables.facts.unit import Unit
 
-
 ENDINGS = ("", "_error", "_low", "_high")
 """Of the names under which a count and its running total are published."""
 

@@ -84,7 +84,7 @@ class Parameters:
         if not self.is_for_numbers and self.mechanism.k > MOST_ANSWERS:
             raise InvalidParameter.of(
                 "k",
-                f"k is {self.mechanism.k}; on the wire it must be at most {MOST_ANSWERS}: the collector counts them all.",
+                f"k is {self.mechanism.k}; on the wire it must be at most {MOST_ANSWERS}: all are counted.",
             )
         if not is_text(self.survey, 0):
             raise InvalidParameter.of("survey", f"survey must be text of at most {LONGEST} characters.")

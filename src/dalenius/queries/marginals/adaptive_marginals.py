@@ -38,6 +38,8 @@ ROUND_STEPS, FINAL_STEPS = 60, 400
 SINGLE_RIDGE, JOINT_RIDGE = 0.03, 0.1
 """How much entropy counts against the fit, in units of the noise, for single columns and for several together."""
 MOST_CANDIDATE_CELLS = 2**20
+LEAST_SINGLE, MOST_SINGLE = 0.03, 0.65
+"""What part of the budget single columns have together."""
 CROWDED_CELLS = 2**13
 """The limit on the model where every marginal is measured: most are then met by moving rows, not by the model."""
 
@@ -120,6 +122,11 @@ class AdaptiveMarginals(Mechanism):
             )
         if any(math.prod(self._shape(scope)) > MOST_CANDIDATE_CELLS for scope in self._single):
             raise InvalidParameter("a column has more than 2^20 values; use wider bins.")
+        # What is refused is refused here, before anything is charged: the noise of the least share of the budget.
+        least = min(LEAST_SINGLE * min(self._shares(self._single)), TOTAL_SHARE)
+        if self.candidates:
+            least = min(least, (1 - MOST_SINGLE) * min(self._shares(list(self.candidates))))
+        _ = self.prices.noise(self.prices.limit * Fraction(math.floor(least * 2**40), 2**40))
 
     # -- what is public -------------------------------------------------------------------------------
 
@@ -148,6 +155,17 @@ class AdaptiveMarginals(Mechanism):
 
     def _shape(self, scope: Scope) -> tuple[int, ...]:
         return tuple(self.domain.shape[v] for v in scope)
+
+    def _shares(self, scopes: Sequence[Scope]) -> list[float]:
+        """Of the budget of several marginals, each for a share that grows with its cells.
+
+        The l1 error of a marginal with c cells and variance v is about c sqrt(v); their sum is least for shares as
+        c^(2/3) (variances inverse to the shares), or c^(1/2) (standard deviations inverse to them, for PureDP).
+        """
+        power = 1 / 2 if isinstance(self.prices.promise, PureDP) else 2 / 3
+        weights = [math.prod(self._shape(scope)) ** power for scope in scopes]
+        total = math.fsum(weights)
+        return [weight / total for weight in weights]
 
     @cached_property
     def candidates(self) -> dict[Scope, float]:
@@ -251,17 +269,10 @@ class _Run:
         return found
 
     def several(self, scopes: Sequence[Scope], part: float) -> None:
-        """Measure marginals for a part of what is left, each for a share that grows with its cells.
-
-        The l1 error of a marginal with c cells and variance v is about c sqrt(v); their sum is least for shares as
-        c^(2/3) (variances inverse to the shares), or c^(1/2) (standard deviations inverse to them, for PureDP).
-        """
-        power = 1 / 2 if isinstance(self.mechanism.prices.promise, PureDP) else 2 / 3
-        weights = [math.prod(self.mechanism._shape(scope)) ** power for scope in scopes]
+        """Measure marginals for a part of what is left, each for its share."""
         budget = self.purse.share(part)
-        for scope, weight in zip(scopes, weights, strict=True):
-            share = Fraction(math.floor(weight / math.fsum(weights) * 2**40), 2**40)
-            self.measure(scope, budget * share)
+        for scope, share in zip(scopes, self.mechanism._shares(scopes), strict=True):
+            self.measure(scope, budget * Fraction(math.floor(share * 2**40), 2**40))
 
     def choose(self, rounds: int) -> None:
         """Rounds of choosing a marginal, measuring it and fitting the model again."""
@@ -324,7 +335,7 @@ def _ridge(target: Target) -> float:
 
 def single_share(signal: float) -> float:
     """The part of the budget for single columns: most of it where there is little, hardly any where there is much."""
-    return min(0.65, max(0.03, 0.65 * (650 / signal) ** 0.8))
+    return min(MOST_SINGLE, max(LEAST_SINGLE, MOST_SINGLE * (650 / signal) ** 0.8))
 
 
 def rounds_for(signal: float) -> int:
