@@ -23,7 +23,9 @@ def test_hardly_any_noise_leaves_the_counts(kind: Any, promise: dp.Guarantee) ->
 
 
 @pytest.mark.parametrize("size", [1e-13, 1e-40, 1e-300])
-@pytest.mark.parametrize("kind", [dp.PureDP, dp.GDP, lambda size: dp.ZCDP(size**2)], ids=["pure", "gdp", "zcdp"])
+@pytest.mark.parametrize(
+    "kind", [dp.PureDP, dp.GDP, lambda size: dp.ZCDP(size**2)], ids=["pure", "gdp", "zcdp"]
+)
 def test_a_promise_too_small_for_any_noise_is_refused_before_the_data(kind: Any, size: float) -> None:
     with pytest.raises(InvalidParameter):
         AdaptiveMarginals(PAIRS, kind(size))

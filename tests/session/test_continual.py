@@ -14,7 +14,9 @@ import pytest
 
 import dalenius as dp
 from dalenius.errors import BudgetExceeded, InvalidParameter, LedgerDamaged, QueryRefused
+from dalenius.session import continual
 from dalenius.session.continual import read_counter
+from dalenius.session.record import answers
 from tests.noise.seeded import seeded
 
 DAYS = [datetime.date(2026, 1, 1) + datetime.timedelta(days=d) for d in range(60)]
@@ -192,3 +194,31 @@ def test_plot() -> None:
     session = opened(visits(5))
     axes = session.continual(by_day(session), dp.ZCDP(0.1)).publish(DAYS[4]).plot()
     assert len(axes) == 2
+
+
+def test_many_groups_are_recorded_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(continual, "AT_ONCE", 5)
+    session = opened(visits(9))
+    regions = {"day": DAYS[:9], "region": ["N", "S"]}
+    query = session.table.group_by("day", "region", keys=regions).agg(n=dp.count())
+    feed = session.continual(query, dp.ZCDP(0.5))
+    assert feed.publish(DAYS[8]).totals.shape == (9, 2)
+    pieces = [
+        len(answers.read_periods(e)) for d in range(0, 9, 2) if (e := feed.account.recorded(feed._next(d)))
+    ]
+    assert pieces == [2, 2, 2, 2, 1]
+    assert np.array_equal(feed.publish(DAYS[8]).totals, feed.publish().totals)
+    monkeypatch.setattr(continual, "AT_ONCE", 1)
+    with pytest.raises(QueryRefused, match="at most 1 groups"):
+        session.continual(query, dp.ZCDP(0.1))
+
+
+@pytest.mark.parametrize(
+    "odd", [None, 5, "x", [5], [[5]], [[["x"]]], [[[10**30]]], [[[1, 2], [3]]], [[[1, 2, 3]]], [[]]], ids=repr
+)
+def test_periods_that_are_written_otherwise_are_refused(odd: Any) -> None:
+    session = opened(visits(3))
+    feed = session.continual(by_day(session), dp.ZCDP(0.1))
+    feed.account.keep(feed._next(0), answers._written("continual periods", {"measured": odd}))
+    with pytest.raises(LedgerDamaged):
+        feed.publish(DAYS[1])

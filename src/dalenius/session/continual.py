@@ -39,6 +39,9 @@ from dalenius.tables.compute.exact import ExactTable
 from dalenius.tables.facts.keys import Keys
 from dalenius.tables.facts.unit import Unit
 
+AT_ONCE = 1 << 20
+"""Numbers that are measured and recorded at once; more are further entries of the ledger."""
+
 ENDINGS = ("", "_error", "_low", "_high")
 """Of the names under which a count and its running total are published."""
 
@@ -68,6 +71,8 @@ class Periods:
                 "the keys of a feed are all combinations of its periods, in the order of time, and of the other "
                 "groups: group_by('day', 'region', keys={'day': days, 'region': regions})."
             )
+        if len(others) > AT_ONCE:
+            raise QueryRefused(f"a feed has at most {AT_ONCE} groups beside time; publish some of them.")
         name = query.parts[0][0]
         shown_as = {f"{one}{ending}" for one in (name, f"{name}_total") for ending in ENDINGS}
         if clash := sorted(shown_as.intersection(query.columns)):
@@ -143,9 +148,11 @@ class Feed:
             wanted = self.periods.times.index(until) + 1
         measured = self._recorded([])
         while len(measured) < wanted:
-            table = self.evaluate(self.periods.first(wanted))
+            groups = len(self.periods.others)
+            upto = min(wanted, len(measured) + max(1, AT_ONCE // groups))
+            table = self.evaluate(self.periods.first(upto))
             ((counts),) = table.values.values()
-            numbers = np.asarray(counts, dtype=np.int64).reshape(wanted, len(self.periods.others))
+            numbers = np.asarray(counts, dtype=np.int64).reshape(upto, groups)
             further = self.counter.measured(numbers, len(measured))
             kept = self.account.keep(self._next(len(measured)), answers.to_periods(further))
             measured = self._recorded([*measured, *answers.read_periods(kept)])
@@ -157,6 +164,8 @@ class Feed:
             further = answers.read_periods(text)
             if not further or len(measured) + len(further) > len(self.periods.times):
                 raise LedgerDamaged("a feed in the ledger has more periods than it was opened with.")
+            if any(one.ndim != 2 or one.shape[1] != len(self.periods.others) for one in further):
+                raise LedgerDamaged("a feed in the ledger has other groups than it was opened with.")
             measured = [*measured, *further]
         return measured
 
