@@ -57,7 +57,7 @@ class MeanRandomizer(Mechanism):
         """Numbers as shares of the way from -1 to 1."""
         numbers = real_numbers(value)
         if numbers.dtype == object:  # whole numbers beyond the floats
-            numbers = np.clip(numbers, *self.bounds)
+            numbers = np.asarray(np.clip(numbers, *self.bounds))
         numbers = np.clip(numbers.astype(np.float64), *self.bounds)
         return np.asarray(np.clip((numbers - self._middle) / self._half, -1.0, 1.0))
 

@@ -436,9 +436,9 @@ def _midnight(moment: datetime.datetime) -> datetime.datetime:
     return datetime.datetime(moment.year, moment.month, moment.day)
 
 
-def _floats(values: Any) -> Array:
+def _floats(column: Any) -> Array:
     """Every value as a float, NaN for what is none."""
-    values = np.asarray(values)
+    values: Array = np.asarray(column)
     if values.dtype.kind in "iufb":
         return values.astype(np.float64)
 

@@ -63,6 +63,7 @@ def test_a_mean_of_more_reports_than_memory_is_refused() -> None:
 
 @pytest.mark.parametrize("kind", [local.Duchi, local.Piecewise, local.Laplace, local.Hybrid])
 def test_numbers_and_bounds_at_the_ends_of_the_floats(kind: Any) -> None:
+    assert np.isfinite(kind(epsilon=1.0, bounds=(0, 1)).release(5))
     assert np.isfinite(kind(epsilon=1.0, bounds=(0, 1)).release([10**400, -(10**400), 1e308])).all()
     with pytest.raises(InvalidParameter, match="too close"):
         kind(epsilon=1.0, bounds=(0, 5e-324))
