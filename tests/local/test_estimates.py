@@ -210,6 +210,7 @@ def test_mean_of_everybody() -> None:
             except CannotMeet:
                 pytest.fail(f"{kind.__name__} cannot keep {promise}")
     outside = dp.local.Duchi(epsilon=1.0, bounds=(0, 1))
+    assert len(outside.release([10**400, -(10**400), 1])) == 3
     assert outside.variance(5.0) == outside.variance(1.0)
     for values in (math.nan, [1.0, math.inf], "12345", None, [], [12345.5, None]):
         with pytest.raises(InvalidParameter) as caught:

@@ -161,6 +161,13 @@ def test_huge_numbers_are_clamped(counter: Any) -> None:
     assert abs(counter.release([2**63])[0] - (2**31 - 1)) < 1e6
 
 
+def test_noise_that_cannot_be_drawn_is_refused_at_once() -> None:
+    """A feed would be paid for, and none of its periods could be published."""
+    with pytest.raises(InvalidParameter, match="64 bits"):
+        MatrixCounter(horizon=4, sigma=1e6, sensitivity=2**20)
+    assert len(MatrixCounter(horizon=4, sigma=6e3, sensitivity=2**20).release([1, 2])) == 2
+
+
 @pytest.mark.parametrize("make", [MatrixCounter, TreeCounter])
 @pytest.mark.parametrize(
     "options",

@@ -23,7 +23,7 @@ def linear(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_every_way_is_registered() -> None:
-    assert set(LINEAR) | {"MWEM", "SmallDB"} <= set(CANDIDATES)
+    assert set(LINEAR) | {"MWEM", "SmallDB", "AdaptiveMarginals"} <= set(CANDIDATES)
 
 
 def test_the_least_error_is_chosen_and_the_table_says_so() -> None:

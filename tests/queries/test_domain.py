@@ -67,6 +67,36 @@ def test_no_value_makes_it_fail(value: Any) -> None:
         assert len(Domain({"x": kind}).codes({"x": column})) == 1
 
 
+@pytest.mark.parametrize("other", ["x", b"x", None, 2.5, True, 1j, 2**70, float("nan"), [1], ()])
+@pytest.mark.parametrize(
+    ("column", "rows"),
+    [(4, [0, 1, 3]), ([0, 1, 3], [0, 1, 3]), (Bins(0.0, 4.0, 4), [0.5, 1, 3]), (["a", "b"], ["a", "b"])],
+)
+def test_a_value_of_another_type_changes_no_other_row_of_a_list(column: Any, rows: Any, other: Any) -> None:
+    domain = Domain({"x": column})
+    alone = domain.codes({"x": rows}).ravel().tolist()
+    for kind in (list, tuple):
+        beside = domain.codes({"x": kind([*rows, other])}).ravel().tolist()
+        assert len(alone) == len(rows)
+        assert beside[: len(rows)] == alone
+
+
+@pytest.mark.parametrize("kind", [np.uint8, np.uint16, np.uint32, np.uint64, np.int8, np.int64])
+def test_unsigned_codes_outside_are_left_out(kind: Any) -> None:
+    domain = Domain({"x": 3, "y": 2})
+    rows = np.array([[0, 1], [2, 0], [3, 1], [1, 2]], dtype=kind)
+    assert domain.codes(rows).tolist() == [[0, 1], [2, 0]]
+    assert domain.codes({"x": rows[:, 0], "y": rows[:, 1]}).tolist() == [[0, 1], [2, 0]]
+    assert domain.counts(rows, ["x"]).tolist() == [1, 0, 1]
+
+
+def test_codes_of_another_domain_are_checked() -> None:
+    wide = Domain({"x": 9}).codes({"x": [0, 1, 8]})
+    assert Domain({"x": 2}).counts(wide).tolist() == [1, 1]
+    pmw = dp.queries.PrivateMultiplicativeWeights(Domain({"x": 2}), dp.PureDP(1.0), n=10, queries=2)
+    assert pmw.open(wide).asked == 0
+
+
 def test_ends_of_bins() -> None:
     rng = np.random.default_rng(1)
     bins = Bins(-3.0, 7.0, 7)

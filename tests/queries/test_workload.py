@@ -12,7 +12,7 @@ from hypothesis import given, settings
 
 import dalenius as dp
 from dalenius.errors import InvalidParameter
-from dalenius.queries import Domain, Workload
+from dalenius.queries import Domain, Workload, per_query
 from dalenius.queries.workload.factors import Factor, Identity, Intervals, Matrix, Prefix, Ranges, Total
 from tests.queries.workloads import workloads
 
@@ -45,6 +45,39 @@ def test_sensitivities_are_exact(workload: Workload) -> None:
         apart = [np.linalg.norm(dense - dense[:, [i]], norm, axis=0).max() for i in range(dense.shape[1])]
         assert math.isclose(workload.sensitivity(norm), apart[-1], abs_tol=1e-9)  # type: ignore[arg-type]
         assert math.isclose(workload.sensitivity(norm, dp.REPLACE_ONE), max(apart), abs_tol=1e-9)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("size", [0.3, 10**11])
+@pytest.mark.parametrize("columns", [("a",), ("a", "b")])
+@pytest.mark.parametrize("adjacency", [dp.ADD_REMOVE, dp.REPLACE_ONE])
+def test_sensitivities_that_do_not_fit_64_bits(
+    size: float, columns: tuple[str, ...], adjacency: dp.Adjacency
+) -> None:
+    """Squares of coefficients near 2^30 pass 2^63 when some ten of them are added up."""
+    domain = Domain({"a": 3, "b": 2})
+    asked = {name: np.full((40, domain.columns[name].count), size) for name in columns}  # type: ignore[union-attr]
+    asked["a"][:, 0] *= -1.0 if size < 1 else 1
+    ((_, given),) = Workload.product(domain, asked).parts
+    _, part = per_query._whole(given)
+    exact = [[int(x) for x in cell] for cell in zip(*_written_out(part), strict=True)]
+    others = exact if adjacency is dp.REPLACE_ONE else []
+    for power in (1, 2):
+        found = [sum(abs(x) ** power for x in cell) for cell in exact]
+        found += [sum(abs(x - y) ** power for x, y in zip(a, b, strict=True)) for a in exact for b in others]
+        assert part.sensitivity(power, adjacency) >= max(found)
+
+
+@pytest.mark.parametrize("size", [1e-320, 1e-31, 1e13, math.inf, math.nan])
+def test_coefficients_of_no_use_are_refused(size: float) -> None:
+    with pytest.raises(InvalidParameter):
+        Workload.matrix(AGES, np.full((1, 8), size))
+
+
+def _written_out(part: Any) -> list[list[int]]:
+    rows = [[1]]
+    for factor in part.factors:
+        rows = [[x * int(y) for x in row for y in other] for row in rows for other in factor.values]
+    return rows
 
 
 @pytest.mark.parametrize("n", [1, 2, 5, 8, 13])

@@ -121,7 +121,7 @@ class Whole:
         values = np.asarray(values)
         if values.dtype.kind in "iub":
             inside = (values >= 0) & (values < self.count)
-            return np.where(inside, values, -1).astype(np.int64)
+            return np.where(inside, values.astype(np.int64), -1)  # -1 is no small unsigned number
         numbers = _floats(values)
         with np.errstate(invalid="ignore"):
             inside = (numbers >= 0) & (numbers < self.count) & (numbers == np.floor(numbers))
@@ -296,7 +296,7 @@ class Domain:
                 f"this one has {data.ndim} dimensions and type {data.dtype}. Give values as a mapping of columns."
             )
         sizes = np.array(self.shape)
-        coded = np.where((data >= 0) & (data < sizes), data, -1).astype(np.int64)
+        coded = np.where((data >= 0) & (data < sizes), data.astype(np.int64), -1)
         return _inside(coded).view(Codes)
 
     def counts(self, codes: Any, names: Iterable[str] | None = None) -> Ints:
@@ -323,7 +323,7 @@ class Domain:
         places = [self.position(name) for name in wanted]
         shape = tuple(self.shape[place] for place in places)
         too_large(math.prod(shape), f"the histogram of {', '.join(wanted)}")
-        rows = codes if isinstance(codes, Codes) else self.codes(codes)
+        rows = self.codes(codes)
         if not places:
             return np.array(len(rows), dtype=np.int64)
         flat = np.zeros(len(rows), dtype=np.int64)

@@ -8,8 +8,9 @@ one is recorded, and only that is shown.
 
 What holds this together is that a person's rows are taken the same way each time. Of a unit with more than `max_rows`
 rows the first ones are kept, in the order of the periods, and rows of periods that are not published yet play no part;
-so what is kept does not change as long as published periods do not change. With units of one row, rows that come late,
-or are deleted, do no harm either: they are in some of the measurements that were paid for, and in no others.
+so what is kept does not change as long as published periods do not change. Where a unit is a row, rows that come late,
+or are deleted, do no harm either: they are in some of the measurements that were paid for, and in no others. (Where it
+is an id with `max_rows=1`, a deleted row makes room for a later one, and the person would be in both.)
 """
 
 from __future__ import annotations

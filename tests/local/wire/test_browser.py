@@ -73,6 +73,10 @@ def test_the_same_reports_from_the_same_words(page: Any, tmp_path: Path) -> None
     assert page.problems == []
 
 
+def whole(name: str, number: Any) -> bool:
+    return isinstance(number, int) and name != "version"
+
+
 def enough(survey: Parameters) -> int:
     """Words for one report: a few, or one for each bit; some may be thrown away."""
     return 8 if survey.is_for_numbers or ("fits" in survey.constants and "d" not in survey.constants) else 220
@@ -127,6 +131,17 @@ def test_a_person_answers(page: Any, tmp_path: Path) -> None:
     assert all(url.startswith("file:") for url in page.fetched)
 
 
+def test_every_category_can_be_reported(page: Any, tmp_path: Path) -> None:
+    """Whoever could not report would be known by that."""
+    names = ("a", " a", "b  c", " ", "<i> & \"'", "x\ny")
+    survey = Parameters(local.RandomizedResponse(epsilon=1.0, k=len(names)), "spaces", names)
+    for place in range(len(names)):
+        opened(page, survey, tmp_path)
+        page.select_option("#value", index=place + 1)
+        page.click("#make")
+        assert Aggregator(survey).add(page.inner_text("#report")) == 1
+
+
 def test_tampered_parameters_and_bad_values_are_refused(page: Any, tmp_path: Path) -> None:
     opened(page, SURVEYS["binary"], tmp_path)
     for survey in SURVEYS.values():
@@ -144,6 +159,14 @@ def test_tampered_parameters_and_bad_values_are_refused(page: Any, tmp_path: Pat
             worse += [{**public, "d": wrong} for wrong in (0, 2.5, public["k"])]
         if survey.kind.tag == "randomized_response":
             worse += [{**public, "k": public["k"] + 1, "categories": None}]
+        # Text in the place of a number is added by writing it behind: what comes out would tell the answer.
+        worse += [{**public, name: str(number)} for name, number in public.items() if whole(name, number)]
+        if (
+            not survey.is_for_numbers
+        ):  # a kind for answers that is told bounds does not take numbers for answers
+            assert page.evaluate(REFUSED, [{**public, "lowest": "0.0", "highest": "1.0"}, 0.123])
+        else:
+            worse += [{**public, "lowest": "-1.7e308", "highest": "1.7e308"}]
         for message in worse:
             assert page.evaluate(REFUSED, [message, value]), message
         for odd in (None, "12", [], -1, 0.5, 10**9) if not survey.is_for_numbers else (None, "12", []):

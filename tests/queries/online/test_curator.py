@@ -37,6 +37,9 @@ def test_queries_are_exact() -> None:
         dense = np.zeros(DOMAIN.shape, dtype=bool)
         dense[mask] = True
         assert np.array_equal(np.broadcast_to(read.over(3), DOMAIN.shape), dense)
+        for kind in (np.uint8, np.int8, np.float16):
+            read = linear_query(DOMAIN, dense.astype(kind))
+            assert read.exact(Marginals(CELLS).of(read.axes)) == 1024 * int(CELLS[mask].sum())
     weights = np.random.default_rng(1).random(DOMAIN.shape)
     read = linear_query(DOMAIN, weights)
     assert read.exact(Marginals(CELLS).of(read.axes)) == int(

@@ -24,12 +24,14 @@ const daleniusLocal = (() => {
   };
   const odd = (n) => { let bit = 0; for (; n > 0; n &= n - 1) bit ^= 1; return bit === 1; };
   const unary = (p, v) => hexadecimal(Array.from({ length: p.k }, (_, n) => coin(n === v ? p.own : p.other)));
-  // For each kind how a report is drawn, and how many places fit an answer and do not, where places weigh one of two.
+  // For each kind its whole numbers, how a report is drawn, and how many places fit an answer and do not, where places
+  // weigh one of two. A kind is for answers 0 .. k - 1 if k is among its numbers, and else for numbers within bounds.
   const kinds = {
-    randomized_response: { draw: (p, v) => respond(v, p.k, p.fits), sizes: (p) => [1, p.k - 1] },
-    optimized_unary_encoding: { draw: unary },
-    symmetric_unary_encoding: { draw: unary },
+    randomized_response: { whole: ["k"], draw: (p, v) => respond(v, p.k, p.fits), sizes: (p) => [1, p.k - 1] },
+    optimized_unary_encoding: { whole: ["k"], draw: unary },
+    symmetric_unary_encoding: { whole: ["k"], draw: unary },
     hadamard_response: {
+      whole: ["k", "blocks", "block_size"],
       draw: (p, v) => {
         const size = p.block_size, start = Math.floor(v / (size - 1)) * size, row = (v % (size - 1)) + 1;
         const fits = coin(p.fits), elsewhere = fits ? -1 : below(p.blocks * size - size / 2) - size / 2;
@@ -41,6 +43,7 @@ const daleniusLocal = (() => {
         (size & (size - 1)) === 0 && k <= blocks * (size - 1) ? [size / 2, blocks * size - size / 2] : [0, 0],
     },
     local_hashing: {
+      whole: ["k", "g", "prime"],
       draw: (p, v) => {
         const a = 1 + below(p.prime - 1), b = below(p.prime);
         const hashed = Math.floor((((a * v + b) % p.prime) * p.g) / p.prime);
@@ -49,6 +52,7 @@ const daleniusLocal = (() => {
       sizes: (p) => [1, p.g - 1],
     },
     subset_selection: {
+      whole: ["k", "d"],
       draw: (p, v) => {
         const chosen = new Array(p.k).fill(false);
         chosen[v] = coin(p.fits);
@@ -62,8 +66,9 @@ const daleniusLocal = (() => {
       },
       sizes: (p) => [p.d, p.k - p.d],
     },
-    one_bit_mean: { draw: (p, v) => respond(below(GRID) < v ? 1 : 0, 2, p.fits), sizes: () => [1, 1] },
+    one_bit_mean: { whole: [], draw: (p, v) => respond(below(GRID) < v ? 1 : 0, 2, p.fits), sizes: () => [1, 1] },
     piecewise_mean: {
+      whole: ["window", "steps"],
       draw: (p, v) => {
         const place = BigInt(v) * BigInt(p.steps), part = Number(place % BigInt(GRID));
         const start = Number(place / BigInt(GRID)) + (below(GRID) < part ? 1 : 0);
@@ -74,17 +79,21 @@ const daleniusLocal = (() => {
       sizes: (p) => [p.window, p.steps],
     },
   };
-  // The largest ratio of chances, from the numbers that reports are drawn with, must be what the message says.
+  // The largest ratio of chances, from the numbers that reports are drawn with, must be what the message says. Text is
+  // no number, even if it reads like one: "1" + 1 is "11".
   const keeps = (p) => {
+    const { whole, sizes } = kinds[p.kind];
+    if (!whole.every((name) => Number.isInteger(p[name]) && p[name] >= 0 && p[name] <= MOST)) return false;
+    if (!(sizes ? ["fits"] : ["own", "other"]).every((name) => typeof p[name] === "string")) return false;
     const odds = (threshold) => Number(BigInt(threshold)) / Number(WORDS - BigInt(threshold));
-    const { sizes } = kinds[p.kind], [inside, outside] = sizes ? sizes(p) : [1, 1];
+    const [inside, outside] = sizes ? sizes(p) : [1, 1];
     const ratio = sizes ? (odds(p.fits) * outside) / inside : odds(p.own) / odds(p.other);
-    const whole = Object.values(p).every((n) => typeof n !== "number" || (Number.isInteger(n) && n >= 0 && n <= MOST));
-    return whole && Math.abs(Math.log(ratio)) <= Number(p.epsilon) + 1e-9;
+    return Math.abs(Math.log(ratio)) <= Number(p.epsilon) + 1e-9;
   };
   const place = (p, value) => {
-    if ("lowest" in p) {
-      const low = Number(p.lowest), high = Number(p.highest);
+    if (!kinds[p.kind].whole.includes("k")) {
+      const low = Number(p.lowest), high = Number(p.highest), wide = high - low;
+      if (!(wide > 0 && wide < Infinity)) throw new RangeError("these parameters have no bounds");
       if (typeof value !== "number" || !Number.isFinite(value)) throw new RangeError("value must be a finite number");
       return Math.floor(((Math.min(Math.max(value, low), high) - low) / (high - low)) * GRID);
     }

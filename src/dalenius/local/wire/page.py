@@ -25,7 +25,7 @@ document.getElementById("form").addEventListener("submit", (event) => {
   const field = document.getElementById("value"), button = document.getElementById("make");
   const shown = document.getElementById("report");
   try {
-    if (field.value.trim() === "") throw new RangeError("nothing is chosen yet");
+    if (field.value === "") throw new RangeError("nothing is chosen yet");
     const value = parameters.categories ? field.value : Number(field.value);
     shown.textContent = JSON.stringify(daleniusLocal.report(parameters, value));
     field.disabled = button.disabled = true; // one report: a second one would cost as much again
@@ -100,7 +100,9 @@ your answer: seeing it changes the odds of any answer against any other by a fac
 
 def _field(parameters: Parameters) -> str:
     if parameters.categories:
-        options = "".join(f"<option>{html.escape(name)}</option>" for name in parameters.categories)
+        # With a value of its own: the text of an option is stripped of spaces, and would be no category any more.
+        escaped = map(html.escape, parameters.categories)
+        options = "".join(f'<option value="{name}">{name}</option>' for name in escaped)
         return f'<select id="value" aria-label="answer"><option value="">choose</option>{options}</select>'
     if parameters.is_for_numbers:
         low, high = parameters.mechanism.bounds

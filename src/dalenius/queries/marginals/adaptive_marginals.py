@@ -27,6 +27,7 @@ from dalenius.queries.marginals.marginals_release import MarginalsRelease
 from dalenius.queries.marginals.measurement import Measurement
 from dalenius.queries.marginals.spending import Prices, Purse
 from dalenius.queries.rows import Rows
+from dalenius.queries.workload.choice import candidate
 from dalenius.queries.workload.workload import Workload
 
 TOTAL_SHARE = 1 / 256
@@ -40,6 +41,8 @@ SINGLE_RIDGE, JOINT_RIDGE = 0.03, 0.1
 MOST_CANDIDATE_CELLS = 2**20
 LEAST_SINGLE, MOST_SINGLE = 0.03, 0.65
 """What part of the budget single columns have together."""
+LARGEST = 2**42
+"""Counts beyond this count as this in scores."""
 CROWDED_CELLS = 2**13
 """The limit on the model where every marginal is measured: most are then met by moving rows, not by the model."""
 
@@ -298,9 +301,10 @@ class _Run:
             weights = dict.fromkeys(weights, 1)
         found = []
         for scope, weight in weights.items():
-            expected = np.rint(self.fitted.counts(scope)).astype(np.int64)
-            off = np.abs(self.rows.counts(scope) - expected) - threshold
-            found.append(weight * int(np.maximum(off, 0).sum()))
+            expected = np.rint(np.clip(self.fitted.counts(scope), 0, LARGEST)).astype(np.int64)
+            off = np.abs(np.minimum(self.rows.counts(scope), LARGEST) - expected) - threshold
+            # Limits move no two neighbours apart, and keep sums, and the doubles they become, exact.
+            found.append(min(weight * int(np.clip(off, 0, LARGEST).sum()), 2**53))
         units = self.mechanism.rows_per_unit * (1 if self.mechanism.adjacency is ADD_REMOVE else 2)
         return np.array(found, dtype=np.int64), units * max(weights.values())
 
@@ -335,9 +339,12 @@ def _ridge(target: Target) -> float:
 
 def single_share(signal: float) -> float:
     """The part of the budget for single columns: most of it where there is little, hardly any where there is much."""
-    return min(MOST_SINGLE, max(LEAST_SINGLE, MOST_SINGLE * (650 / signal) ** 0.8))
+    return float(min(MOST_SINGLE, max(LEAST_SINGLE, MOST_SINGLE * (650 / signal) ** 0.8)))
 
 
 def rounds_for(signal: float) -> int:
     """How many marginals to measure: more noise on each of more of them pays while counts stand out of it."""
     return max(1, round(0.4 * math.sqrt(signal)))
+
+
+candidate("AdaptiveMarginals", "measures few marginals and fits a model to them", AdaptiveMarginals, few=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -41,16 +41,17 @@ def fit(
     total: float,
     start: Mapping[Scope, Reals],
     steps: int,
-    ridge: float,
+    ridge: Callable[[Target], float],
 ) -> Fitted:
-    """Minimise KL(p || uniform) + sum over targets of |total M p - y|^2 / (2 ridge total sigma^2), by its dual.
+    """Minimise KL(p || uniform) + sum over targets of |total M p - y|^2 / (2 c total sigma^2), by its dual.
 
     The optimum is p proportional to exp(sum theta_r), where theta_r minimises the convex
 
-        total log Z(theta) - sum <theta_r, y_r> + ridge/2 sum sigma_r^2 |theta_r|^2,
+        total log Z(theta) - sum <theta_r, y_r> + 1/2 sum c_r sigma_r^2 |theta_r|^2,
 
     a smooth function whose value and gradient take one calibration of the tree (L-BFGS). `start` has potentials to
-    begin with; those of a scope that is left out begin at 0.
+    begin with; those of a scope that is left out begin at 0. `ridge` gives c for a target: the entropy counts the more,
+    the larger it is.
     """
     shapes = [tuple(tree.shape[v] for v in t.scope) for t in targets]
     ends = np.cumsum([0, *(int(np.prod(shape)) for shape in shapes)])

@@ -119,7 +119,7 @@ class MarginalsRelease(Release):
             return np.array(self.fitted.total)
         flat = np.ravel_multi_index([self._table[:, v] for v in scope], sizes)
         counts = np.bincount(flat, minlength=math.prod(sizes)).reshape(sizes)
-        return counts * (self.fitted.total / len(self._table))
+        return np.asarray(counts * (self.fitted.total / len(self._table)), dtype=np.float64)
 
     def answers(self) -> Array:
         """The workload's answers in its order, as counts of rows.

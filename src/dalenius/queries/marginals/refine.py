@@ -88,4 +88,4 @@ def on_the_simplex(counts: Reals, total: float) -> Reals:
     falling = np.sort(counts.ravel())[::-1]
     excess = (np.cumsum(falling) - total) / np.arange(1, falling.size + 1)
     last = np.flatnonzero(falling > excess)[-1] if total > 0 else 0
-    return np.maximum(counts - excess[last], 0.0)
+    return np.asarray(np.maximum(counts - excess[last], 0.0))

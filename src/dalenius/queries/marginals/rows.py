@@ -66,4 +66,4 @@ def _shared_out(given: Ints, joint: Reals, draw: np.random.Generator) -> Ints:
     # The rows of one group go up the steps of its distribution in equal strides.
     flat = (below + np.arange(len(tables))[:, None]).ravel()
     code = np.searchsorted(flat, np.minimum(place, np.nextafter(1.0, 0)) + group, side="right")
-    return np.minimum(code - group * values, values - 1)
+    return np.asarray(np.minimum(code - group * values, values - 1))

@@ -40,7 +40,7 @@ class Prices:
     @cached_property
     def promise(self) -> PureDP | ZCDP | GDP:
         """The promise that the rounds keep together, whatever path they take."""
-        found = self.guarantee
+        found: object = self.guarantee
         pure = found.as_pure() if isinstance(found, Guarantee) else None
         if pure is not None:
             found = pure

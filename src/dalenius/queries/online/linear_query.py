@@ -72,7 +72,7 @@ def _on_grid(weights: Array) -> tuple[Array, int]:
         return weights.view(np.uint8) != 0, 1  # whatever bytes stand for True
     if not bool(((weights >= 0) & (weights <= 1)).all()):
         raise InvalidParameter("the query has weights outside of [0, 1]; divide it by its largest weight.")
-    return np.rint(weights * RESOLUTION).astype(np.int64), RESOLUTION
+    return np.rint(weights.astype(np.float64) * RESOLUTION).astype(np.int64), RESOLUTION
 
 
 def _conjunction(domain: Domain, query: Mapping[Any, Any]) -> LinearQuery:

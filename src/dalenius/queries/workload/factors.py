@@ -272,13 +272,20 @@ class Matrix(Factor):
         return np.asarray((sums**2).sum(axis=1) / block)
 
     def column_norms(self, power: int) -> Array:
-        return np.asarray((np.abs(self.values) ** power).sum(axis=0))
+        return np.asarray((np.abs(self._roomy(power)) ** power).sum(axis=0))
 
     def farthest(self, power: int) -> float:
         found: Any = 0
-        for column in self.values.T:
-            found = max(found, (np.abs(self.values - column[:, None]) ** power).sum(axis=0).max())
+        values = self._roomy(power)
+        for column in values.T:
+            found = max(found, (np.abs(values - column[:, None]) ** power).sum(axis=0).max())
         return _plain(found)
+
+    def _roomy(self, power: int) -> Array:
+        """The coefficients, as Python's integers where sums of powers of differences would not fit 64 bits."""
+        if not self.whole or self.rows * (2 * int(np.abs(self.values).max())) ** power < 2**63:
+            return self.values
+        return self.values.astype(object)
 
     @cached_property
     def signed(self) -> bool:
@@ -307,6 +314,8 @@ def coefficients(given: Any, n: int, what: str) -> Array:
         array = array.astype(np.float64)
         if not np.isfinite(array).all() or np.abs(array).max() > 1e12:
             raise InvalidParameter(f"{what} must hold finite numbers between -1e12 and 1e12.")
+        if 0 < np.abs(array).max() < 1e-30:
+            raise InvalidParameter(f"{what} holds nothing above 1e-30: multiply it.")
         whole = np.rint(array)
         return whole.astype(np.int64) if (whole == array).all() else array
     if array.dtype.kind != "b" and (array.max() > 10**12 or array.min() < -(10**12)):

@@ -151,7 +151,10 @@ class Product(Part):
         return all(factor.whole for factor in self.factors)
 
     def matrix(self) -> Array:
-        return reduce(np.kron, [factor.matrix() for factor in self.factors], np.ones((1, 1), dtype=np.int64))
+        each = [factor.matrix() for factor in self.factors]
+        if self.whole and math.prod(int(np.abs(one).max()) for one in each) >= 2**63:
+            each = [one.astype(object) for one in each]  # Python's integers: products would not fit 64 bits
+        return reduce(np.kron, each, np.ones((1, 1), dtype=np.int64))
 
 
 @dataclass(frozen=True)
