@@ -197,6 +197,7 @@ class SyntheticTable:
         """
         import pandas as pd
 
+        name: Any
         for name in names:
             if not isinstance(name, str) or name not in self._columns:
                 raise InvalidParameter(

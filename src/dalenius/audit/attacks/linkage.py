@@ -180,7 +180,8 @@ def linkage(
     weight = 1.0 / np.log(np.maximum(2, np.diff(table.indptr)))
     when = None
     if days is not None:
-        if not isinstance(days, list | tuple) or len(days) != 2:
+        pair: Any = days
+        if not isinstance(pair, list | tuple) or len(pair) != 2:
             raise InvalidParameter.of(
                 "days", "days must be a pair: of the released ratings, and of the known."
             )

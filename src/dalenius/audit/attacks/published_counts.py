@@ -249,7 +249,8 @@ def published_counts(tables: Sequence[PublishedTable], seconds: float = 60.0) ->
     >>> found.rebuilt, found.unique
     (8, 1)
     """
-    tables = list(tables) if isinstance(tables, Iterable) else []
+    given: Any = tables
+    tables = list(given) if isinstance(given, Iterable) else []
     if not tables or not all(isinstance(table, PublishedTable) for table in tables):
         raise InvalidParameter.of("tables", "tables must be a list of PublishedTable, one at least.")
     seconds = checks.positive("seconds", seconds)

@@ -127,14 +127,15 @@ class Aggregator:
         InvalidParameter
             If it is a single message.
         """
-        if isinstance(messages, str | bytes) or not isinstance(messages, Iterable):
+        given: Any = messages
+        if isinstance(given, str | bytes) or not isinstance(given, Iterable):
             raise InvalidParameter.of(
                 "messages",
                 "messages must be a list of messages, or an open file; add(...) takes a single one.",
             )
         return sum(
             self.add(message)
-            for message in messages
+            for message in given
             if not (isinstance(message, str | bytes) and message in BLANK)
         )
 
