@@ -2,6 +2,7 @@
 
 The accounting goes to RESULTS.md, the noise to NOISE.md, the tables to TABLES.md, the learning to LEARNING.md,
 inference to INFERENCE.md, the local model to LOCAL.md, and workloads of queries to QUERIES.md; `--only` chooses one.
+Synthetic data take hours and have a program of their own, `python -m benchmarks.synthetic_data`.
 """
 
 from __future__ import annotations

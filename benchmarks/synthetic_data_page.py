@@ -44,7 +44,7 @@ the test part (trained on the real rows in the same codes: 86.0 %). Each number 
 plus or minus its standard error where there are at least two. Processor seconds are of all threads; wall-clock times
 are of a machine that others used at the same time. "Independent" is every column as it is, without noise, and no
 relation between columns; "Gaussian" is noise on all 105 pairs, each projected to the simplex: marginals, no rows. Our
-model is fitted to all pairs, as the peers' AIM is, with our default limit of 2 MiB.
+model is fitted to all pairs, as the peers' AIM is, with our default limit of 0.5 MiB.
 """
 
 MISSED = "Failed, or not measured yet: {}."

@@ -4,14 +4,9 @@ python -m experiments coverage [--replicates N] [--jobs N] [--keep DIR]: writes 
 what is done is kept in DIR, and a run that was stopped goes on from there.
 
 python -m experiments NAME [--data DIR] [--seeds N], for adaptive_median, attacks, infer_estimates, infer_glm,
-infer_regression, infer_simulation, infer_tests, noisy_max, ops_ptr, pate_ptr, privacy_reports and query_release: writes
-the page of that name, such as NOISY_MAX.md, and its picture.
-infer_regression, infer_simulation, infer_tests, local_model, noisy_max, ops_ptr, pate_ptr and privacy_reports: writes
-the page of that name, such as NOISY_MAX.md, and its picture.
-infer_regression, infer_simulation, infer_tests, noisy_max, ops_ptr, pate_ptr and privacy_reports: writes the page of
-that name, such as NOISY_MAX.md, and its picture.
-infer_regression, infer_simulation, infer_tests, noisy_max, online_queries, ops_ptr, pate_ptr and privacy_reports:
-writes the page of that name, such as NOISY_MAX.md, and its picture.
+infer_regression, infer_simulation, infer_tests, local_model, noisy_max, online_queries, ops_ptr, pate_ptr,
+privacy_reports and query_release: writes the page of that name, such as NOISY_MAX.md, and its picture.
+privacy_reports, query_release and synthetic_tables: writes the page of that name, such as NOISY_MAX.md.
 """
 
 from __future__ import annotations
@@ -39,6 +34,7 @@ from experiments import (
     query_release,
     regression,
     slopes,
+    synthetic_tables,
 )
 
 HERE = Path(__file__).resolve().parent
@@ -60,6 +56,7 @@ ALONE = {
     "pate_ptr": pate_ptr.main,
     "privacy_reports": privacy_reports.main,
     "query_release": query_release.main,
+    "synthetic_tables": synthetic_tables.main,
 }
 """Experiments with a page of their own."""
 TITLES = {

@@ -22,7 +22,7 @@ from dalenius.calculus.loss import Loss as Loss
 from dalenius.core.adjacency import ADD_REMOVE as ADD_REMOVE
 from dalenius.core.adjacency import REPLACE_ONE as REPLACE_ONE
 from dalenius.core.adjacency import Adjacency as Adjacency
-from dalenius.local import Local as Local
+from dalenius.local.best import Local as Local
 from dalenius.session.accuracy import within as within
 from dalenius.session.ledger import Ledger as Ledger
 from dalenius.session.session import Session as Session

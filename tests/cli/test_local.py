@@ -32,7 +32,7 @@ def test_from_parameters_to_shares(public: Path, tmp_path: Path) -> None:
     (tmp_path / "reports.jsonl").write_text(reports.output + "junk\n\n", encoding="utf-8")
     tally = tmp_path / "tally.json"
     shown = run("aggregate", public, tmp_path / "reports.jsonl", "--tally", tally)
-    assert "50 reports, 1 messages left out" in shown.output
+    assert "50 reports; 1 message was left out (not JSON: 1)" in shown.output
     again = json.loads(run("aggregate", tally, "--json", given=reports.output).output)
     assert (again["people"], again["rejected"]) == (100, {"not JSON": 1})
     assert [row["answer"] for row in again["answers"]] == ["no", "yes"]
@@ -48,6 +48,18 @@ def test_numbers(tmp_path: Path) -> None:
     shown = json.loads(run("aggregate", public, "--json", given=reports.output).output)
     assert shown["people"] == 4
     assert 0 <= shown["lower"] <= shown["upper"] <= 40
+
+
+def test_a_tally_is_no_report(public: Path, tmp_path: Path) -> None:
+    reports, tally = run("report", public, "yes"), tmp_path / "tally.json"
+    assert "1 report\n" in run("aggregate", public, "--tally", tally, given=reports.output).output
+    refused = run("aggregate", public, tally)
+    assert refused.exit_code == 2
+    assert "no report of this survey; 1 message was left out" in refused.output
+
+
+def test_what_may_be_answered_is_said(public: Path) -> None:
+    assert "categories of the survey: no, yes." in run("report", public, "perhaps").output
 
 
 def test_page(public: Path) -> None:

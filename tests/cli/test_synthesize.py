@@ -43,7 +43,8 @@ def test_a_file_is_written_and_the_next_one_is_free(data: Path, tmp_path: Path) 
     assert "Left: ZCDP(rho=0.4)" in first.output
     assert "carries no promise" in " ".join(first.output.split())
     assert list(pd.read_parquet(tmp_path / "made.parquet")) == ["state", "income"]
-    again = run(data, tmp_path, "--out", tmp_path / "few.csv", "--rows", 7, "--json")
+    quoted = ("--columns", '"state", "income"')
+    again = run(data, tmp_path, "--out", tmp_path / "few.csv", "--rows", 7, "--json", *quoted)
     assert again.exit_code == 0, again.output
     told = json.loads(again.output)
     assert (told["rows"], told["free"], told["remaining"]) == (7, True, "ZCDP(rho=0.4)")

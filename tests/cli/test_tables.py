@@ -281,6 +281,8 @@ def test_a_regression_and_a_test_from_the_shell(data: Path, tmp_path: Path) -> N
     assert told["names"] == ["id", "const"]
     assert told["low"][1] < told["estimates"][1] < told["high"][1]
     assert told["remaining"].startswith("GDP(mu=2.95803989")  # from the ledger
+    assert "From the ledger, at no cost now." in run(*words, *to).output
+    assert "From the ledger" not in first.output
     test = run(
         *("infer", data, "anova", "--feature", "state", "--target", "income", "--where", "id < 500"),
         *("--set", "levels=CA, NY", "--set", "bounds=0, 250000", *to, "--json"),
@@ -296,8 +298,13 @@ def test_a_regression_and_a_test_from_the_shell(data: Path, tmp_path: Path) -> N
     [
         (("anov", "--feature", "state"), "did you mean 'anova'?"),
         (("anova", "--feature", "state", "--set", "level=a,b"), "did you mean 'levels'?"),
-        (("poisson_regression", "--feature", "id"), "needs a setting that has no default"),
-        (("mean_test", "--feature", "income", "--set", "mean=-1"), "between the bounds"),
+        (("poisson_regression", "--feature", "id"), 'poisson_regression needs most: --set "most=..."'),
+        (("mean_test", "--feature", "income", "--set", "mean=0.5"), "mean_test needs bounds"),
+        (("anova", "--feature", "state", "--target", "income"), "anova needs bounds and levels"),
+        (
+            ("mean_test", "--feature", "income", "--set", "mean=-1", "--set", "bounds=0,9"),
+            "between the bounds",
+        ),
     ],
 )
 def test_what_cannot_be_inferred_is_said(

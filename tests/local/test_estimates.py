@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from typing import Any
 
@@ -293,3 +294,12 @@ def test_one_person_alone() -> None:
         many = m.release(np.array([3, 4]))
         assert np.shape(alone) == np.shape(many)[1:]
         assert m.frequencies(np.expand_dims(alone, 0)).people == 1
+
+
+@pytest.mark.parametrize("guarantee", [dp.ZCDP(1.0), dp.ApproxDP(1.0, 1e-6), dp.GDP(1.0)], ids=repr)
+def test_any_promise_can_be_kept(guarantee: Any) -> None:
+    choice = local.best(16, guarantee, 1000)
+    for one in choice.table:
+        assert guarantee.holds(one.mechanism.loss)
+        more = dataclasses.replace(one.mechanism, epsilon=one.mechanism.epsilon * 1.01)
+        assert not guarantee.holds(more.loss)

@@ -49,6 +49,11 @@ def test_no_record_moves_more_than_its_loss_says(counter: Any, monkeypatch: pyte
     A record that appears only after some steps were measured is tried as well.
     """
     silent, n, s = Silent(counter, monkeypatch), counter.horizon, counter.sensitivity
+
+    def length(y: Any) -> float:
+        exact = y.astype(object)
+        return math.sqrt(exact @ exact) if isinstance(counter, MatrixCounter) else float(np.abs(exact).sum())
+
     nothing = np.zeros(n, np.int64)
     moves = [s * row for row in np.eye(n, dtype=np.int64)]
     if counter.adjacency is dp.REPLACE_ONE:
@@ -64,16 +69,15 @@ def test_no_record_moves_more_than_its_loss_says(counter: Any, monkeypatch: pyte
             for k in range(1, n)
         ]
         whole += late
+    longest = max(map(length, whole))
     if isinstance(counter, MatrixCounter):
-        longest = max(math.sqrt(float(y.astype(object) @ y.astype(object))) for y in whole)
         noise = counter._noise
         assert longest / noise <= 1 / counter.sigma * (1 + 1e-12)
         assert counter.loss.zcdp() >= 0.5 * (longest / noise) ** 2 * (1 - 1e-12)
     else:
-        longest = max(int(np.abs(y).sum()) for y in whole)
         assert counter.loss.epsilon(0.0) >= longest / counter.scale * (1 - 1e-12)
-    # Worst neighbours are among them (for a tree, with REPLACE_ONE, only if it has two roots).
-    assert silent.measured(counter.worst_pair.first - counter.worst_pair.second) is not None
+    # What an audit is made on is the worst pair, but for trees with several roots and REPLACE_ONE, where it is near.
+    assert length(silent.measured(counter.worst_pair.second - counter.worst_pair.first)) >= 0.75 * longest
 
 
 @pytest.mark.parametrize("counter", COUNTERS, ids=repr)

@@ -10,9 +10,11 @@ import pytest
 
 import dalenius as dp
 from dalenius.errors import InvalidParameter
-from dalenius.queries import Domain, Workload
-from dalenius.queries.workload.choice import CANDIDATES, Candidate
+from dalenius.queries import AdaptiveMarginals, Domain, Workload
+from dalenius.queries.linear_mechanism import LinearMechanism
+from dalenius.queries.workload.choice import CANDIDATES
 
+FEW = CANDIDATES["AdaptiveMarginals"]
 LINEAR = {name: CANDIDATES[name] for name in ("noise per question", "noisy histogram", "matrix mechanism")}
 
 
@@ -56,30 +58,29 @@ def test_few_questions_have_laplace_noise_and_many_gaussian_noise() -> None:
     assert promise.holds(many.loss)
 
 
-def test_no_data_are_needed_and_hopeless_promises_are_said() -> None:
+def test_hopeless_promises_are_said() -> None:
     workload = Workload.marginals(Domain(dict.fromkeys("abcdefgh", 10)), 2)
     choice = workload.best(dp.ZCDP(1e-6), n=100)
-    if choice.table[0].error > 50:
-        assert "tells next to nothing" in choice.why
+    assert choice.table[0].error > 50
+    assert "tells next to nothing" in choice.why
 
 
-def test_where_noise_hides_the_cells_few_measurements_win(monkeypatch: pytest.MonkeyPatch) -> None:
-    """At a small epsilon a way that fits a model to few marginals is taken, at a large one everything is measured."""
-    few = Candidate("few", "fits a model", lambda workload, promise, **options: Unpredicted(), few=True)
-    monkeypatch.setattr("dalenius.queries.workload.choice.CANDIDATES", LINEAR | {"few": few})
-    workload = Workload.marginals(Domain(dict.fromkeys("abcdefgh", 10)), 2)
-    small, large = (workload.best(dp.ApproxDP(epsilon, 1e-9), n=5000) for epsilon in (0.05, 10.0))
-    assert isinstance(small.mechanism, Unpredicted)
-    assert "fits a model" in small.why
-    assert large.table[0].mechanism is large.mechanism
-    assert math.isinf(large.table[-1].error)
-    ranges = Workload.ranges(Domain({"x": 10})).best(dp.ApproxDP(0.001, 1e-9), n=10)
-    assert not isinstance(ranges.mechanism, Unpredicted)  # not about marginals
-
-
-class Unpredicted:
-    def predicted_error(self, n: int) -> float:
-        return math.inf
+def test_a_model_of_few_marginals_is_taken_for_wide_tables_and_small_budgets(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    few = {"AdaptiveMarginals": FEW}
+    monkeypatch.setattr("dalenius.queries.workload.choice.CANDIDATES", LINEAR | few)
+    wide = Workload.marginals(Domain(dict.fromkeys("abcdefghijkl", 10)), 2)
+    small = wide.best(dp.ApproxDP(0.1, 1e-9), n=5000)
+    assert isinstance(small.mechanism, AdaptiveMarginals)
+    assert small.mechanism.predicted_error(5000) == small.table[0].error < small.table[1].error
+    assert "depends on the data" in small.why
+    for workload, promise in (
+        (wide, dp.ApproxDP(100.0, 1e-9)),
+        (Workload.marginals(Domain({"a": 2, "b": 2, "c": 8}), 2), dp.ZCDP(0.5)),
+        (Workload.ranges(Domain({"x": 10})), dp.ApproxDP(0.1, 1e-9)),
+    ):
+        assert isinstance(workload.best(promise, n=5000).mechanism, LinearMechanism)
 
 
 @pytest.mark.parametrize(

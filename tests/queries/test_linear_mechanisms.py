@@ -186,3 +186,8 @@ def test_huge_counts_do_not_fail() -> None:
     histogram = np.full(6, 2**62, dtype=np.int64)
     for kind in KINDS:
         assert np.isfinite(kind(WORKLOADS["ranges"], dp.PureDP(1.0)).release(histogram).answers()).all()
+
+
+def test_a_release_says_what_it_answers() -> None:
+    release = MatrixMechanism(Workload.marginals(SMALL, 1), dp.PureDP(1.0)).release({"a": [0], "b": [2]})
+    assert repr(release) == "<MatrixRelease: answers to 5 questions about a, b>"

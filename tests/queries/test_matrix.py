@@ -31,19 +31,22 @@ def written_out(mechanism: MatrixMechanism) -> list[np.ndarray]:
 
 
 @settings(max_examples=10, deadline=None)
-@given(workloads(cells=20))
-def test_least_squares_and_variances(workload: Workload) -> None:
-    """Fast answers are those of weighted least squares, and variances those of the trace formula."""
+@given(workloads(cells=20), st.sampled_from(dp.Adjacency))
+def test_least_squares_and_variances(workload: Workload, adjacency: dp.Adjacency) -> None:
+    """Fast answers are those of weighted least squares, and variances those of the trace formula.
+
+    Without noise they are exact, padding or not.
+    """
     rng = np.random.default_rng(3)
+    histogram = rng.integers(0, 50, workload.domain.cells)
+    truth = workload.answers(histogram)
     for promise in (dp.PureDP(1.0), dp.ZCDP(0.5)):
-        mechanism = MatrixMechanism(workload, promise)
+        mechanism = MatrixMechanism(workload, promise, adjacency=adjacency)
+        exact = mechanism._measured(Rows.of(workload.domain, histogram))
+        assert np.allclose(mechanism._released(exact).answers(), truth)
         matrices, variances = written_out(mechanism), mechanism._plan.variances
         measured = [a @ rng.integers(0, 9, a.shape[1]) + rng.integers(-5, 6, len(a)) for a in matrices]
-        shapes = [
-            m.shape
-            for m in mechanism._measured(Rows.of(workload.domain, np.zeros(workload.domain.cells, int)))
-        ]
-        release = mechanism._released([y.reshape(shape) for y, shape in zip(measured, shapes, strict=True)])
+        release = mechanism._released([y.reshape(x.shape) for y, x in zip(measured, exact, strict=True)])
         # Columns are padded with places that stay empty. What is measured of these goes into the dense problem by way
         # of the same spaces, so only workloads without padding have the same matrix.
         if any(tree.padded != tree.n for tree in mechanism.strategy.trees):
@@ -59,18 +62,6 @@ def test_least_squares_and_variances(workload: Workload) -> None:
         weights = workload.weights() ** 2
         expected = math.sqrt((weights * release.variances()).sum() / weights.sum())  # type: ignore[attr-defined]
         assert math.isclose(mechanism.predicted_error(), expected, rel_tol=1e-9)
-
-
-@settings(max_examples=10, deadline=None)
-@given(workloads(cells=20), st.sampled_from(dp.Adjacency))
-def test_without_noise_the_answers_are_exact(workload: Workload, adjacency: dp.Adjacency) -> None:
-    """Unbiased: what is measured without noise gives the exact answers, padding or not."""
-    histogram = np.random.default_rng(4).integers(0, 50, workload.domain.cells)
-    truth = workload.answers(histogram)
-    for promise in (dp.PureDP(1.0), dp.ZCDP(0.5)):
-        mechanism = MatrixMechanism(workload, promise, adjacency=adjacency)
-        exact = mechanism._measured(Rows.of(workload.domain, histogram))
-        assert np.allclose(mechanism._released(exact).answers(), truth)
 
 
 TREES = [

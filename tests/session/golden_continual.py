@@ -5,14 +5,13 @@ As `golden_ledger`: made once, committed, never written over, and read for ever.
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 from typing import Any
 
 import dalenius as dp
 from dalenius.session.ledger import Ledger
-from tests.session.golden_ledger import Case
+from tests.session.golden_ledger import Case, make
 
 
 def feed(budget: Any) -> Any:
@@ -39,19 +38,15 @@ def numbers(published: Any) -> dict[str, list[str]]:
     return {name: [repr(x) for x in column] for name, column in published.to_dict().items()}
 
 
-def main(folder: Path) -> None:
-    path, said = folder / "continual.ledger", folder / "continual.json"
-    if path.exists() or said.exists():
-        raise SystemExit(f"{path} or {said} is there, and is never written over.")
-    with Ledger.open(path) as ledger:
-        told = {}
-        for name, case in cases().items():
-            asked = case.questions["feed"](case.session(name, ledger))
-            asked.publish(20)
-            told[name] = numbers(asked.publish(31))
-    path.with_name(path.name + "-journal").unlink(missing_ok=True)
-    said.write_text(json.dumps(told, indent=0, sort_keys=True) + "\n")
+def published(ledger: Ledger) -> dict[str, Any]:
+    """Of every feed, in two steps."""
+    told = {}
+    for name, case in cases().items():
+        asked = case.questions["feed"](case.session(name, ledger))
+        asked.publish(20)
+        told[name] = numbers(asked.publish(31))
+    return told
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    make(Path(sys.argv[1]), "continual", published)

@@ -5,15 +5,13 @@ As `golden_ledger`: made once, committed, never written over, and read for ever.
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import dalenius as dp
-from dalenius.session.ledger import Ledger
-from tests.session.golden_ledger import Case
+from tests.session.golden_ledger import Case, make, told_by
 
 COLUMNS = {"pay": (0, 125), "age * 2": (36, 180)}
 
@@ -77,18 +75,5 @@ def numbers(result: Any) -> dict[str, Any]:
     return {**words, "names": list(result.names), "notes": list(result.notes), "reason": result.reason}
 
 
-def main(folder: Path) -> None:
-    path, said = folder / "inference.ledger", folder / "inference.json"
-    if path.exists() or said.exists():
-        raise SystemExit(f"{path} or {said} is there, and is never written over.")
-    with Ledger.open(path) as ledger:
-        told = {
-            name: {word: numbers(ask(case.session(name, ledger))) for word, ask in case.questions.items()}
-            for name, case in cases().items()
-        }
-    path.with_name(path.name + "-journal").unlink(missing_ok=True)
-    said.write_text(json.dumps(told, indent=0, sort_keys=True) + "\n")
-
-
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    make(Path(sys.argv[1]), "inference", told_by(cases(), numbers))

@@ -342,6 +342,25 @@ def written(folder: Path, name: str, accounts: Mapping[str, Case], every: bool =
     said.write_text(json.dumps(told, indent=0, sort_keys=True) + "\n")
 
 
+def make(folder: Path, name: str, ask: Callable[[Ledger], Any]) -> None:
+    """One ledger, and a file with what was told when it was asked; neither is ever written over."""
+    path, said = folder / f"{name}.ledger", folder / f"{name}.json"
+    if path.exists() or said.exists():
+        raise SystemExit(f"{path} or {said} is there, and is never written over.")
+    with Ledger.open(path) as ledger:
+        told = ask(ledger)
+    path.with_name(path.name + "-journal").unlink(missing_ok=True)
+    said.write_text(json.dumps(told, indent=0, sort_keys=True) + "\n")
+
+
+def told_by(accounts: Mapping[str, Case], numbers: Callable[[Any], Any]) -> Callable[[Ledger], Any]:
+    """What every question of every account says."""
+    return lambda ledger: {
+        name: {word: numbers(ask(case.session(name, ledger))) for word, ask in case.questions.items()}
+        for name, case in accounts.items()
+    }
+
+
 MOVED = Case(
     dp.ZCDP(1.0), {"count": lambda s: s.release(s.table.agg(n=dp.count()), dp.ZCDP(0.1))}, {"name": None}
 )

@@ -5,16 +5,14 @@ As `golden_inference`: made once, committed, never written over, and read for ev
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 from typing import Any
 
 import dalenius as dp
 from dalenius.infer import TestResult
-from dalenius.session.ledger import Ledger
 from tests.session import golden_inference
-from tests.session.golden_ledger import Case
+from tests.session.golden_ledger import Case, make, told_by
 
 PAY = {"pay": (0, 125)}
 
@@ -67,18 +65,5 @@ def numbers(result: Any) -> dict[str, Any]:
     }
 
 
-def main(folder: Path) -> None:
-    path, said = folder / "testing.ledger", folder / "testing.json"
-    if path.exists() or said.exists():
-        raise SystemExit(f"{path} or {said} is there, and is never written over.")
-    with Ledger.open(path) as ledger:
-        told = {
-            name: {word: numbers(ask(case.session(name, ledger))) for word, ask in case.questions.items()}
-            for name, case in cases().items()
-        }
-    path.with_name(path.name + "-journal").unlink(missing_ok=True)
-    said.write_text(json.dumps(told, indent=0, sort_keys=True) + "\n")
-
-
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    make(Path(sys.argv[1]), "testing", told_by(cases(), numbers))

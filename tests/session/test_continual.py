@@ -15,8 +15,8 @@ import pytest
 import dalenius as dp
 from dalenius.errors import BudgetExceeded, InvalidParameter, LedgerDamaged, QueryRefused
 from dalenius.session import continual
-from dalenius.session.continual import read_counter
 from dalenius.session.record import answers
+from dalenius.session.record.counters import read_counter
 from tests.noise.seeded import seeded
 
 DAYS = [datetime.date(2026, 1, 1) + datetime.timedelta(days=d) for d in range(60)]
@@ -104,7 +104,7 @@ class Counts:
         self.feed = self.session.continual(by_day(self.session), dp.ZCDP(0.1))
 
     def of(self, periods: int) -> list[int]:
-        ((counts),) = self.feed.evaluate(self.feed.periods.first(periods)).values.values()
+        (counts,) = self.feed.evaluate(self.feed.periods.first(periods)).values.values()
         return counts.tolist()
 
 
@@ -158,6 +158,7 @@ def test_groups_beside_time() -> None:
             ).agg(n=dp.count()),
             QueryRefused,
         ),
+        (lambda t: t.group_by("day", keys=DAYS[::-1]).agg(n=dp.count()), QueryRefused),
         (lambda t: t, InvalidParameter),
         (
             lambda t: t.with_columns(n_total="who").group_by("n_total", keys=[1, 2]).agg(n=dp.count()),
@@ -175,6 +176,7 @@ def test_refused_before_the_charge(make: Any, error: Any) -> None:
 def test_periods_are_those_of_the_feed() -> None:
     session = opened(visits(5))
     feed = session.continual(by_day(session), dp.ZCDP(0.1))
+    assert repr(feed) == "<Feed of n by day: 60 periods, 2026-01-01 to 2026-03-01>"
     assert len(feed.publish()) == 0
     assert feed.publish().to_pandas().empty
     with pytest.raises(InvalidParameter, match="not a period"):

@@ -11,7 +11,7 @@ import pytest
 
 from dalenius import infer
 from dalenius.session.ledger import Ledger
-from dalenius.session.record.estimators import FIELDS, WORDS
+from dalenius.session.record.estimators import FIELDS, KNOWN
 from dalenius.session.verify import verify
 from tests.session import golden_inference, golden_testing
 from tests.session.golden_ledger import HERE
@@ -38,8 +38,8 @@ def test_it_verifies(ledger: str, tmp_path: Path) -> None:
     assert verify(shutil.copy(HERE / f"{ledger}.ledger", tmp_path / "copy.ledger")).ok
 
 
-@pytest.mark.parametrize("tag", WORDS)
+@pytest.mark.parametrize("tag", KNOWN)
 def test_every_setting_has_a_word(tag: str) -> None:
-    name, words = WORDS[tag]
+    name, words = KNOWN[tag]
     told = [FIELDS.get((tag, word), word) for word in words]
     assert sorted(told) == sorted(field.name for field in fields(getattr(infer, name)))

@@ -278,3 +278,8 @@ def test_a_full_disk_is_one_constant_error(people: pd.DataFrame, monkeypatch: py
     with pytest.raises(EngineFailed) as caught:
         asked.infer(HOW, COLUMNS, "pay")
     assert str(caught.value) == FAILED
+
+
+def test_the_promise_comes_first() -> None:
+    for kind in (dp.infer.LinearRegression, dp.infer.LogisticRegression):
+        assert kind(dp.GDP(0.5)) == kind(guarantee=dp.GDP(0.5))

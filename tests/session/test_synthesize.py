@@ -174,7 +174,7 @@ def test_files_and_words(people: pd.DataFrame, tmp_path: Path) -> None:
     with pytest.raises(InvalidParameter, match="no column"):
         made.marginal("colour")
     with pytest.raises(InvalidParameter, match="no column"):
-        made.marginal(["age"])  # type: ignore[arg-type]
+        made.marginal(["town"])  # type: ignore[arg-type]
 
 
 def test_whole_numbers_that_can_be_missing_stay_whole() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,6 @@ import dalenius as dp
 from dalenius import infer
 from dalenius.errors import BudgetExceeded, InvalidParameter
 from dalenius.session.ledger import Ledger
-from dalenius.session.record.estimators import TESTS
 from tests.noise.seeded import seeded
 
 PROMISE = dp.ZCDP(0.2)
@@ -89,12 +87,6 @@ def test_a_test_costs_what_it_promises_once_and_is_that_of_arrays(
     assert (again.pvalue, again.summary()) == (found.pvalue, found.summary())
     assert asked.remaining.rho == pytest.approx(9.0 - price.budget.rho)
     assert Ledger.open(tmp_path / "ledger").verify().ok
-
-
-@pytest.mark.parametrize("tag", TESTS)
-def test_every_setting_has_a_word(tag: str) -> None:
-    name, words = TESTS[tag]
-    assert sorted(words) == sorted(field.name for field in fields(getattr(infer, name)))
 
 
 class Spy:

@@ -1,10 +1,12 @@
-"""An exact confidence bound on a probability, from a count (Clopper and Pearson 1934)."""
+"""Exact confidence bounds on a probability, from a count (Clopper and Pearson 1934)."""
 
 from __future__ import annotations
 
 import math
 
 from scipy.special import betainccinv
+
+from dalenius.core import checks
 
 SLACK = 1e-9
 """Relative error granted to the inverse beta function, whose own is below 1e-11; taken outward."""
@@ -24,3 +26,9 @@ def upper(hits: int, trials: int, failure: float) -> float:
     else:
         bound = float(betainccinv(hits + 1, trials - hits, failure))
     return min(1.0, bound * (1.0 + SLACK))
+
+
+def interval(hits: int, trials: int, confidence: float) -> tuple[float, float]:
+    """Ends between which the probability of a hit lies, with probability at least `confidence`."""
+    failure = (1.0 - checks.confidence(confidence)) / 2
+    return 1.0 - upper(trials - hits, trials, failure), upper(hits, trials, failure)

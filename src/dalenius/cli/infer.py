@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass
+from dataclasses import MISSING, dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -55,12 +55,15 @@ class Estimated:
             if not equals or word not in words:
                 raise InvalidParameter(f"--set {each!r} sets nothing; {nearest(word, words)}.")
             given[FIELDS.get((self.kind, word), word)] = _value(value)
-        try:
-            return getattr(infer, name)(guarantee=read_promise(budget), **given)
-        except TypeError:
+        kind = getattr(infer, name)
+        missing = [word for word in words if word not in given and _is_needed(kind, word)]
+        if missing:
             raise InvalidParameter(
-                f"{self.kind} needs a setting that has no default; there are {', '.join(words)}: --set NAME=VALUE."
-            ) from None
+                f"{self.kind} needs {' and '.join(missing)}: "
+                + ", ".join(f'--set "{word}=..."' for word in missing)
+                + "."
+            )
+        return kind(guarantee=read_promise(budget), **given)
 
     def columns(self) -> dict[str, Any]:
         """For `Session.infer`."""
@@ -88,12 +91,20 @@ def infer(opened: Opened, asked: Estimated, budget: str = BUDGET, as_json: bool 
         else:
             print(price)
         return
+    before = session.remaining
     with working(f"Asking {opened.data}"):
         result = session.infer(estimator, **asked.columns(), table=table)
     if as_json:
         print_json({**_content(result), **_paid(result, session)}, indent=None)
     else:
-        print(f"{result.summary()}\nLeft: {session.remaining!r}")
+        on_record = "From the ledger, at no cost now. " if session.remaining == before else ""
+        print(f"{result.summary()}\n{on_record}Left: {session.remaining!r}")
+
+
+def _is_needed(kind: type, word: str) -> bool:
+    """Whether nothing can be asked without this setting."""
+    default = next((each.default for each in fields(kind) if each.name == word), None)
+    return default is MISSING or default == ()
 
 
 def _content(result: Result | TestResult) -> dict[str, Any]:

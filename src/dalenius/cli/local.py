@@ -113,6 +113,8 @@ def aggregate(
     with ExitStack() as stack:
         for lines in _sources(files, stack):
             collector.read(lines)
+    if not collector.people:
+        raise InvalidParameter(f"there is no report of this survey{_left_out(collector)}.")
     if tally is not None:
         try:
             tally.write_text(collector.to_json() + "\n", encoding="utf-8")
@@ -157,8 +159,17 @@ def _show(
     if as_json:
         screen.print_json(content)
         return
-    screen.say(f"{collector.people} reports, {sum(collector.rejected.values())} messages left out")
+    reports = "1 report" if collector.people == 1 else f"{collector.people} reports"
+    screen.say(f"{reports}{_left_out(collector)}")
     screen.table(header, rows)
+
+
+def _left_out(collector: Aggregator) -> str:
+    number = sum(collector.rejected.values())
+    if not number:
+        return ""
+    reasons = ", ".join(f"{reason}: {times}" for reason, times in collector.rejected.items())
+    return f"; {number} message{'s were' if number > 1 else ' was'} left out ({reasons})"
 
 
 def _sources(files: list[Path] | None, stack: ExitStack) -> Iterator[Iterator[bytes]]:

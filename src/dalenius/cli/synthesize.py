@@ -25,7 +25,7 @@ def synthesize(
     private_bins: str | None = typer.Option(
         None, metavar="COLUMNS", help="Columns whose bins are found privately, for a tenth of the price."
     ),
-    marginals: int = typer.Option(2, help="Sets of so many columns are to be accurate."),
+    marginals: int = typer.Option(2, help="All sets of this many columns are to be accurate."),
     where: str | None = typer.Option(None, metavar="CONDITION", help="Only rows that satisfy this."),
     as_json: bool = AS_JSON,
 ) -> None:
@@ -75,7 +75,9 @@ def synthesize(
 
 
 def _names(text: str) -> list[str]:
-    return [name.strip() for name in text.split(",") if name.strip()]
+    """Quotes around a name, as expressions need them, are left out."""
+    names = [name.strip() for name in text.split(",")]
+    return [name[1:-1] if len(name) > 2 and name[0] == name[-1] == '"' else name for name in names if name]
 
 
 def _check(out: Path) -> None:

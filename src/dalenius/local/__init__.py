@@ -3,7 +3,6 @@
 from dalenius.core.exports import exported
 from dalenius.local.best import Candidate as Candidate
 from dalenius.local.best import Choice as Choice
-from dalenius.local.best import Local as Local
 from dalenius.local.best import best as best
 from dalenius.local.duchi import Duchi as Duchi
 from dalenius.local.frequencies import Frequencies as Frequencies

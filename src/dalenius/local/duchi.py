@@ -46,10 +46,6 @@ class Duchi(MeanRandomizer):
     bounds: tuple[float, float] = (-1.0, 1.0)
     adjacency: Adjacency = field(default=REPLACE_ONE, init=False)
 
-    def __post_init__(self) -> None:
-        self._check()
-        _ = self.loss
-
     @cached_property
     def _response(self) -> RandomizedResponse:
         return RandomizedResponse(epsilon=self.epsilon)

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from dalenius.calculus.calibrate import calibrate
 from dalenius.calculus.guarantees import Guarantee, PureDP
+from dalenius.calculus.losses import pure
 from dalenius.core import checks
-from dalenius.core.adjacency import Adjacency
+from dalenius.core.adjacency import REPLACE_ONE, Adjacency
 from dalenius.core.arrays import Array, Ints, Reals
 from dalenius.errors import InvalidParameter
 from dalenius.local.frequencies import Frequencies
@@ -20,7 +22,7 @@ from dalenius.mechanisms._support.neighbouring_vectors import at_the_end
 from dalenius.mechanisms.mechanism import Mechanism, Neighbours
 
 MOST_ANSWERS = 1 << 26
-"""Shares are kept for so many answers."""
+"""Shares are kept for this many answers at most."""
 
 
 class FrequencyOracle(Mechanism):
@@ -233,7 +235,11 @@ class FrequencyOracle(Mechanism):
         if isinstance(guarantee, PureDP):
             made: Self = make(epsilon=guarantee.epsilon, k=k)
         else:
-            made = make(epsilon=calibrate(lambda e: make(epsilon=e, k=k).loss, guarantee), k=k)
+            # What a randomizer chooses by epsilon (a set's size, say) is held fixed: where it jumps, so does the loss.
+            epsilon = calibrate(lambda e: pure(e, REPLACE_ONE), guarantee)
+            chosen = make(epsilon=epsilon, k=k)
+            chosen = make(epsilon=_largest_epsilon(chosen, guarantee), k=k)
+            made = replace(chosen, epsilon=_largest_epsilon(chosen, guarantee))
         return made
 
     @property
@@ -243,3 +249,8 @@ class FrequencyOracle(Mechanism):
     @property
     def pairs(self) -> tuple[Neighbours, ...]:
         return self.worst_pair, at_the_end(self.k - 1, np.int64)
+
+
+def _largest_epsilon(chosen: Any, guarantee: Guarantee) -> float:
+    """With which this randomizer keeps the guarantee, all else as it is."""
+    return calibrate(lambda epsilon: replace(chosen, epsilon=epsilon).loss, guarantee)

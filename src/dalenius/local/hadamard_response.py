@@ -13,6 +13,7 @@ from dalenius.calculus.loss import Loss, call
 from dalenius.core import checks
 from dalenius.core.adjacency import REPLACE_ONE, Adjacency
 from dalenius.core.arrays import Array, Ints, Reals
+from dalenius.core.hadamard import hadamard_transform
 from dalenius.errors import InvalidParameter
 from dalenius.intervals.binomial import binomial_limits
 from dalenius.local.frequency_oracle import FrequencyOracle
@@ -149,8 +150,7 @@ class HadamardResponse(FrequencyOracle):
 
     def _counts(self, tally: Ints) -> tuple[Ints, Ints]:
         """N+ - N- of each answer, and the number of reports in its block."""
-        table = tally.reshape(self.blocks, self.block_size).copy()
-        _transform(table)
+        table = hadamard_transform(tally.reshape(self.blocks, self.block_size))
         block, row = self._places(np.arange(self.k))
         return table[block, row], table[block, 0]
 
@@ -210,13 +210,3 @@ def _odd(bits: Ints) -> Array:
     for shift in (32, 16, 8, 4, 2, 1):
         bits = bits ^ (bits >> shift)
     return (bits & 1).astype(np.bool_)
-
-
-def _transform(table: Ints) -> None:
-    """Hadamard's transform of each row, in place."""
-    half = 1
-    while half < table.shape[1]:
-        pairs = table.reshape(table.shape[0], -1, 2, half)
-        first, second = pairs[:, :, 0] + pairs[:, :, 1], pairs[:, :, 0] - pairs[:, :, 1]
-        pairs[:, :, 0], pairs[:, :, 1] = first, second
-        half *= 2

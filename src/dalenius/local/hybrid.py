@@ -51,10 +51,6 @@ class Hybrid(MeanRandomizer):
     bounds: tuple[float, float] = (-1.0, 1.0)
     adjacency: Adjacency = field(default=REPLACE_ONE, init=False)
 
-    def __post_init__(self) -> None:
-        self._check()
-        _ = self.loss
-
     @cached_property
     def _piecewise(self) -> Piecewise:
         return Piecewise(epsilon=self.epsilon)

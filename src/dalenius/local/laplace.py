@@ -44,10 +44,6 @@ class Laplace(MeanRandomizer):
     bounds: tuple[float, float] = (-1.0, 1.0)
     adjacency: Adjacency = field(default=REPLACE_ONE, init=False)
 
-    def __post_init__(self) -> None:
-        self._check()
-        _ = self.loss
-
     @cached_property
     def _noise(self) -> mechanisms.Laplace:
         return mechanisms.Laplace.calibrated(PureDP(self.epsilon), sensitivity=2, adjacency=REPLACE_ONE)

@@ -38,12 +38,12 @@ class MeanRandomizer(Mechanism):
     bounds: tuple[float, float]
     adjacency: Adjacency
 
-    def _check(self) -> None:
-        """Called when an instance has been made."""
+    def __post_init__(self) -> None:
         object.__setattr__(self, "epsilon", report_epsilon(self.epsilon))
         object.__setattr__(self, "bounds", checks.interval("bounds", self.bounds))
         if self._half < sys.float_info.min:
             raise InvalidParameter.of("bounds", "bounds are too close for doubles; rescale the numbers.")
+        _ = self.loss
 
     @property
     def _half(self) -> float:

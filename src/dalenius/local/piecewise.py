@@ -55,10 +55,6 @@ class Piecewise(MeanRandomizer):
     bounds: tuple[float, float] = (-1.0, 1.0)
     adjacency: Adjacency = field(default=REPLACE_ONE, init=False)
 
-    def __post_init__(self) -> None:
-        self._check()
-        _ = self.loss
-
     @cached_property
     def window(self) -> int:
         """w, the places that fit a number."""

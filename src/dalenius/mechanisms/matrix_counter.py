@@ -24,7 +24,7 @@ from dalenius.mechanisms._support.lattice_gaussian import lattice_gaussian
 from dalenius.noise import discrete_gaussian
 
 ENTRY, WEIGHT = 2**13, 2**10
-"""Steps of the grids that entries and weights are rounded to: 1 is so many of them."""
+"""Entries and weights are rounded to multiples of one over these."""
 
 LARGEST_NOISE = 2.0**56
 """Draws of a larger one would not fit 64 bits: to be known before anything is paid for."""

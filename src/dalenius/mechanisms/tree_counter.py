@@ -46,7 +46,7 @@ class TreeCounter(Counter):
     scale
         Of the noise in every node.
     branches
-        b, at least 2; if not said, that with which totals have the least mean squared error for one epsilon.
+        b, at least 2; by default the number with which totals have the least mean squared error for one epsilon.
 
     Examples
     --------

@@ -249,7 +249,8 @@ class Domain:
         """The names of columns as a tuple; an error where one is unknown or given twice."""
         if isinstance(names, str) or not isinstance(names, Iterable):
             raise InvalidParameter.of(
-                "names", f"names is {checks.shown(names)}; it must list names of columns."
+                "names",
+                f"names is {checks.shown(names)}; it must list names of columns, as {[self.names[0]]}.",
             )
         wanted = tuple(names)
         for name in wanted:

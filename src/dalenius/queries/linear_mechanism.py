@@ -93,8 +93,7 @@ class LinearMechanism(Mechanism):
         InvalidParameter
             If the data are of another kind.
         """
-        exact = self._measured(Rows.of(self.workload.domain, value))
-        return self._released([self._plan.noisy(i, values) for i, values in enumerate(exact)])
+        return self._released(self.measurements(value))
 
     def measurements(self, value: Any) -> list[Array]:
         """The noisy measurements themselves, which all answers are made of.

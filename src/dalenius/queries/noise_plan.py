@@ -48,7 +48,7 @@ class Group:
     one: int = 1
 
     def times(self, rows: int) -> Group:
-        """For a person with so many rows, which may all be alike."""
+        """For a person with this many rows, which may all be alike."""
         return Group(self.l1 * rows, self.squared * rows**2, self.one * rows)
 
 

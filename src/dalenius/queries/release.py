@@ -36,6 +36,10 @@ class Release(ABC):
     def __init__(self, workload: Workload, loss: Loss) -> None:
         self.workload, self.loss = workload, loss
 
+    def __repr__(self) -> str:
+        about = ", ".join(self.domain.names)
+        return f"<{type(self).__name__}: answers to {self.workload.size} questions about {about}>"
+
     @property
     def domain(self) -> Domain:
         """The domain of the table."""

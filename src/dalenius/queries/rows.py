@@ -32,7 +32,7 @@ class Rows:
         return cls(domain, domain.codes(data) if histogram is None else None, histogram)
 
     def counts(self, positions: Sequence[int], blocks: Sequence[int] | None = None) -> Ints:
-        """The counts over the columns at `positions`, of blocks of so many values each (of single values)."""
+        """The counts over the columns at `positions`, in blocks of as many values as `blocks` says."""
         blocks = blocks or [1] * len(positions)
         shape = tuple(
             -(-self.domain.shape[place] // block) for place, block in zip(positions, blocks, strict=True)

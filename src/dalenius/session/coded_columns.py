@@ -3,8 +3,8 @@
 A column is listed categories, bins of numbers, or bins of days; a cell without a value is a code of its own, the last
 one, where the column can have such cells. The code of a row is an expression of our own language of expressions, so it
 exists for every row, and is the same in every engine. Numbers and days beyond the outer bins belong to these; a missing
-one that was declared never to be is read as the lower bound, as ever. A row with a category that is not listed has
-no code (-1), and is left out.
+one that was declared never to be is read as the lower bound, as in every question. A row with a category that is not
+listed has no code (-1), and is left out.
 
 Which value of its bin a synthetic number has is drawn evenly: the data were not asked.
 """

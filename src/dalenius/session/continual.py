@@ -15,7 +15,8 @@ is an id with `max_rows=1`, a deleted row makes room for a later one, and the pe
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
+import datetime
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -27,7 +28,6 @@ from dalenius.core.adjacency import Adjacency
 from dalenius.core.arrays import Ints, Reals
 from dalenius.core.checks import confidence as checked_confidence
 from dalenius.core.checks import shown
-from dalenius.core.record import JSON, exact
 from dalenius.errors import InvalidParameter, LedgerDamaged, QueryRefused
 from dalenius.intervals.laws import multiple
 from dalenius.mechanisms import MatrixCounter, TreeCounter
@@ -80,6 +80,8 @@ class Periods:
             raise QueryRefused(
                 f"{clash[0]!r} names a grouping column, and what is published, too; rename the count."
             )
+        if all(type(time) is datetime.date for time in times) and list(times) != sorted(times):
+            raise QueryRefused("the days of a feed are not in the order of time: give keys=sorted(days).")
         return cls(query, times, others)
 
     def first(self, number: int) -> Query:
@@ -103,7 +105,7 @@ def counter_for(
     return kind.calibrated(price, horizon=len(periods.times), sensitivity=most, adjacency=adjacency)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Feed:
     """A count that keeps being published; `Session.continual` makes one."""
 
@@ -111,9 +113,14 @@ class Feed:
     unit: Unit
     adjacency: Adjacency
     question: str
-    account: Account = field(repr=False)
+    account: Account
     counter: MatrixCounter | TreeCounter
-    evaluate: Callable[[Query], ExactTable] = field(repr=False)
+    evaluate: Callable[[Query], ExactTable]
+
+    def __repr__(self) -> str:
+        periods = self.periods
+        first, last, groups = periods.times[0], periods.times[-1], ", ".join(periods.query.columns)
+        return f"<Feed of {periods.name} by {groups}: {len(periods.times)} periods, {first} to {last}>"
 
     def publish(self, until: Any = None) -> Published:
         """The counts of all periods up to this one, with running totals.
@@ -124,7 +131,7 @@ class Feed:
         Parameters
         ----------
         until
-            The last period, one of the keys of the feed; if not said, what has been published so far.
+            The last period, one of the keys of the feed; if left out, what has been published so far.
 
         Returns
         -------
@@ -279,32 +286,3 @@ class Published:
 
     def _repr_html_(self) -> str:
         return str(self.to_pandas().to_html(index=False))
-
-
-def counter_record(counter: MatrixCounter | TreeCounter) -> dict[str, JSON]:
-    """A counter in words, for the ledger; adjacency and horizon are in the question."""
-    settings: dict[str, JSON] = {"horizon": counter.horizon, "sensitivity": counter.sensitivity}
-    if isinstance(counter, MatrixCounter):
-        return {"kind": "square root", **settings, "sigma": exact(counter.sigma)}
-    return {"kind": "tree", **settings, "scale": exact(counter.scale), "branches": counter.branches}
-
-
-def read_counter(record: Mapping[str, JSON], adjacency: Adjacency) -> MatrixCounter | TreeCounter:
-    """The counter that a feed was opened with."""
-    try:
-        kind, horizon, sensitivity = record["kind"], record["horizon"], record["sensitivity"]
-        if kind == "square root":
-            return MatrixCounter(
-                horizon=horizon, sensitivity=sensitivity, adjacency=adjacency, sigma=float(record["sigma"])
-            )
-        if kind == "tree":
-            return TreeCounter(
-                horizon=horizon,
-                sensitivity=sensitivity,
-                adjacency=adjacency,
-                scale=float(record["scale"]),
-                branches=record["branches"],
-            )
-    except (KeyError, TypeError, ValueError, InvalidParameter):
-        pass
-    raise LedgerDamaged("the counter of a feed is not written as we write them.")

@@ -26,13 +26,14 @@ from dalenius.errors import CannotMeet, InvalidParameter, QueryRefused, TooLittl
 from dalenius.infer.result import Result
 from dalenius.session.account import Account
 from dalenius.session.accuracy import Within
-from dalenius.session.continual import Feed, Periods, counter_for, counter_record, read_counter
+from dalenius.session.continual import Feed, Periods, counter_for
 from dalenius.session.entries import digest
 from dalenius.session.explain import Explanation
 from dalenius.session.ledger import Ledger
 from dalenius.session.opening import SessionAccount, Terms, dataset_name
 from dalenius.session.personal import release_of_fit, report
 from dalenius.session.record import answers, questions
+from dalenius.session.record.counters import counter_record, read_counter
 from dalenius.tables.ask.query import Query, Table
 from dalenius.tables.compute import exact
 from dalenius.tables.compute.discovery import Discovery, discovery
@@ -555,13 +556,13 @@ class Session:
         budget
             What it may cost; as in `release`.
         rows
-            How many rows to make; about as many as the table has, if not said.
+            How many rows to make; about as many as the table has, if left out.
         bins
             Of numbers and days that say nothing else, in equal widths.
         private_bins
             Numeric columns whose bins have about equally many rows each instead: a tenth of the budget finds the edges.
         marginals
-            What is to be accurate: all sets of so many columns, or a list of sets of columns.
+            What is to be accurate: all sets of this many columns, or a list of sets of columns.
         table
             Other than all of it: `session.table.filter(...)`, for instance.
 

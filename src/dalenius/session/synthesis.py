@@ -188,7 +188,7 @@ def _quantiles(column: PrivatelyBinned) -> Any:
 
 
 def _sets(marginals: Any, table: Table, names: list[str]) -> tuple[tuple[str, ...], ...] | int:
-    """All sets of so many columns, or sets of columns."""
+    """All sets of this many columns, or the sets that are listed."""
     if isinstance(marginals, int) and not isinstance(marginals, bool) and marginals >= 1:
         return min(marginals, len(names))
     sets = [marginals] if isinstance(marginals, str) else marginals

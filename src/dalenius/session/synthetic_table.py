@@ -309,7 +309,7 @@ def _arrow_type(column: CodedColumn) -> Any:
 
 def _words(column: CodedColumn) -> str:
     kinds = {"listed": "categories", "bins": "bins", "days": "bins of days"}
-    there = ", and missing" if column.missing else ""
+    there = " and missing" if column.missing else ""
     return (
         f"{column.sizes} {kinds[column.tag]}{there}: {column.labels[0]} ... {column.labels[column.sizes - 1]}"
     )

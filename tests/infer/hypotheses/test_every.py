@@ -175,3 +175,10 @@ def test_a_function_that_fails_on_one_row_changes_no_other() -> None:
     without, with_it = test._placed(np.array([0.2, 0.7])), test._placed(np.array([0.2, 0.5, 0.7]))
     assert with_it[[0, 2]].tolist() == without.tolist()
     assert with_it[1] == 0
+
+
+@pytest.mark.parametrize("kind", [dp.infer.MeanTest, dp.infer.TwoSampleMeanTest, dp.infer.AnovaTest])
+def test_bounds_have_no_default(kind: Any) -> None:
+    # With one, values of another magnitude would all be cut off at it, and the test would say nothing.
+    with pytest.raises(TypeError, match="bounds"):
+        kind(dp.GDP(1.0))

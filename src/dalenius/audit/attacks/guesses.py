@@ -12,7 +12,7 @@ import numpy as np
 
 from dalenius.audit.attacks.coins import chance_by_coins, chance_by_runs
 from dalenius.audit.claims import Claim, as_loss
-from dalenius.audit.clopper_pearson import upper
+from dalenius.audit.clopper_pearson import interval
 from dalenius.calculus.loss import Loss
 from dalenius.core import checks
 from dalenius.core.arrays import Bools, Ints
@@ -122,8 +122,7 @@ class Guesses:
         tuple of float
             Its ends.
         """
-        failure = (1.0 - checks.confidence(confidence)) / 2
-        return 1.0 - upper(self.made - self.right, self.made, failure), upper(self.right, self.made, failure)
+        return interval(self.right, self.made, confidence)
 
     def allowed(self, claim: Claim) -> float:
         """The largest share that any attack can expect to get right: (1 + total variation)/2.

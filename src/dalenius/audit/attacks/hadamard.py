@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from dalenius.audit.attacks.guesses import Guesses
 from dalenius.audit.attacks.queries import answered, hadamard_subsets
-from dalenius.core.arrays import Reals
+from dalenius.core.hadamard import hadamard_transform
 
 
 def hadamard_reconstruction(release: Any, n: int, truth: Any = None) -> Guesses:
@@ -47,15 +45,5 @@ def hadamard_reconstruction(release: Any, n: int, truth: Any = None) -> Guesses:
     """
     queries = hadamard_subsets(n)
     answers = answered(release, queries)
-    fitted = _transform(answers[0::2] - answers[1::2]) / queries.shape[1]
+    fitted = hadamard_transform(answers[0::2] - answers[1::2]) / queries.shape[1]
     return Guesses(fitted > 0.5, truth, "the Hadamard transform")
-
-
-def _transform(v: Reals) -> Reals:
-    """Sylvester's Hadamard matrix, which is symmetric, times v."""
-    half = 1
-    while half < len(v):
-        pairs = v.reshape(-1, 2, half)
-        v = np.stack([pairs[:, 0] + pairs[:, 1], pairs[:, 0] - pairs[:, 1]], axis=1).reshape(-1)
-        half *= 2
-    return v

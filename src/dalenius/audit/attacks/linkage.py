@@ -9,7 +9,7 @@ import numpy as np
 from scipy.sparse import csc_matrix, csr_matrix
 
 from dalenius.audit.attacks.membership import Membership
-from dalenius.audit.clopper_pearson import upper
+from dalenius.audit.clopper_pearson import interval
 from dalenius.core import checks
 from dalenius.core.arrays import Ints, Reals
 from dalenius.errors import InvalidParameter
@@ -80,13 +80,9 @@ class Linkage:
         tuple of float
             Its ends.
         """
-        failure = (1.0 - checks.confidence(confidence)) / 2
         truth = self._known()
-        hits, trials = (
-            int(((self.match == truth) & (truth != NO_MATCH)).sum()),
-            int((truth != NO_MATCH).sum()),
-        )
-        return 1.0 - upper(trials - hits, trials, failure), upper(hits, trials, failure)
+        released = truth != NO_MATCH
+        return interval(int((self.match == truth)[released].sum()), int(released.sum()), confidence)
 
     def membership(self, independent: bool = False) -> Membership:
         """The same as an attack on who was released at all: who has an eccentric best record.

@@ -11,7 +11,7 @@ import numpy as np
 from dalenius.audit.attack import Attack
 from dalenius.audit.attacks.guesses import NONE, Guesses
 from dalenius.audit.claims import Claim, as_loss
-from dalenius.audit.clopper_pearson import upper
+from dalenius.audit.clopper_pearson import interval
 from dalenius.audit.result import Audit
 from dalenius.core import checks
 from dalenius.core.arrays import Reals
@@ -135,10 +135,8 @@ class Membership:
         tuple of float
             Its ends.
         """
-        failure = (1.0 - checks.confidence(confidence)) / 2
         members = self._parts[0]
-        hits, trials = int((members > self.threshold(level)).sum()), len(members)
-        return 1.0 - upper(trials - hits, trials, failure), upper(hits, trials, failure)
+        return interval(int((members > self.threshold(level)).sum()), len(members), confidence)
 
     def allowed(self, claim: Claim, level: float) -> float:
         """The largest power at a false alarm rate of `level` that the claim allows to any attack: 1 - f(level).
@@ -192,7 +190,7 @@ class Membership:
         return Guesses(guess, self.inside, self.attack)
 
     def p_value(self, claim: Claim) -> float:
-        """How probable so many right guesses are at most, if the claim is true and coins decided who is in.
+        """How probable as many right guesses are at most, if the claim is true and coins decided who is in.
 
         Parameters
         ----------

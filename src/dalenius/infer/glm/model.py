@@ -12,7 +12,7 @@ import numpy as np
 
 from dalenius.core.adjacency import ADD_REMOVE
 from dalenius.core.arrays import Reals
-from dalenius.infer.glm.plan import Loss, Plan
+from dalenius.infer.glm.plan import CurvedScore, Plan
 from dalenius.infer.regression.reach import PROBE, Probe
 from dalenius.infer.regression.settings import Regression
 from dalenius.infer.result import Result
@@ -98,7 +98,7 @@ class GeneralizedLinearModel(Regression):
         count, mu = self.counted(source, rows)
         standard, center, mu = self._standard(source, public, mu, count)
         loss, far = (
-            Loss(score, self.typical_curvature(score, center))
+            CurvedScore(score, self.typical_curvature(score, center))
             for score in (self.scored(standard), self.far_score(standard))
         )
         plan = Plan(

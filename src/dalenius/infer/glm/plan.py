@@ -31,8 +31,8 @@ SEEN = 3.0
 
 
 @dataclass(frozen=True)
-class Loss:
-    """A loss, and the curvature of a usual row in its linear predictor."""
+class CurvedScore:
+    """The score of a loss, and the curvature that a usual row has in its linear predictor."""
 
     score: Score
     curvature: float
@@ -46,8 +46,8 @@ class Plan:
     mu: float
     size: int
     adjacency: Adjacency
-    loss: Loss
-    far: Loss
+    loss: CurvedScore
+    far: CurvedScore
     stands_out: float
     nearest: float
     reach: float = 1.0
@@ -108,11 +108,11 @@ class Plan:
     def _weights(self) -> Weights:
         return Weights.of(self.reach, self.size)
 
-    def _curvature(self, loss: Loss) -> float:
+    def _curvature(self, loss: CurvedScore) -> float:
         """Of all rows together, in a direction."""
         return WEIGHTED * self._weights.gain * max(self.count, 1.0) * loss.curvature
 
-    def _score_sd(self, loss: Loss, mu: float) -> float:
+    def _score_sd(self, loss: CurvedScore, mu: float) -> float:
         double = 1 if self.adjacency is ADD_REMOVE else 2
         return double * loss.score.steepest * self.reach * math.sqrt(self.size) / mu
 

@@ -67,7 +67,7 @@ class AnovaTest(HypothesisTest):
     (True, 1.0)
     """
 
-    bounds: tuple[float, float] = (0.0, 1.0)
+    bounds: tuple[float, float]
     levels: tuple[Any, ...] = ()
 
     method = "analysis of variance"

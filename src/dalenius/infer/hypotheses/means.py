@@ -86,7 +86,7 @@ class MeanTest(HypothesisTest):
     (True, 1.0)
     """
 
-    bounds: tuple[float, float] = (0.0, 1.0)
+    bounds: tuple[float, float]
     mean: float = 0.0
     alternative: str = "two-sided"
 
@@ -189,7 +189,7 @@ class TwoSampleMeanTest(HypothesisTest):
     True
     """
 
-    bounds: tuple[float, float] = (0.0, 1.0)
+    bounds: tuple[float, float]
     alternative: str = "two-sided"
 
     method = "test of two means"

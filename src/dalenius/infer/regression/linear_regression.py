@@ -296,8 +296,7 @@ def linear_regression(
         The same of the response.
     reach
         How far from the centre rows weigh in full, in multiples of the usual distance; the longest up to 3 that the
-        number of rows and the promise can pay for, if left out; with the
-        published methods 1.
+        number of rows and the promise can pay for, if left out; with the published methods 1.
 
     Returns
     -------

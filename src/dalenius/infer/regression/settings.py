@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar, Self
 
@@ -36,7 +36,7 @@ COUNT_SHARE = 0.01
 class Regression(ABC):
     """Settings of a regression, its cost and its release."""
 
-    guarantee: Guarantee
+    guarantee: Guarantee = field(kw_only=False)
     adjacency: Adjacency = ADD_REMOVE
     intercept: bool = True
     x_center: Numbers | None = None

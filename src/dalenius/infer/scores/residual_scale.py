@@ -17,7 +17,7 @@ TEMPLATES = Templates.of(2 * student(EDGES[None, :] / SCALES[:, None]) - 1, 0.5 
 
 
 FAR = 3.0
-"""Normal residuals lie beyond so many scales 0.3 times in 100."""
+"""Normal residuals lie beyond this many scales 0.3 times in 100."""
 
 
 @dataclass(frozen=True)

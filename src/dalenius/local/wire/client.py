@@ -16,6 +16,8 @@ from dalenius.local.wire.parameters import Parameters, checked
 from dalenius.local.wire.words import secure
 
 REPORT, REPORTS, VERSION = "dalenius local report", "dalenius local reports", 1
+SHOWN = 20
+"""Categories that a message lists."""
 
 
 @dataclass(frozen=True)
@@ -132,7 +134,8 @@ class Client:
         if categories:
             if isinstance(value, str) and value in categories:
                 return categories.index(value)
-            raise InvalidParameter.of("value", "value is not one of the categories of the survey.")
+            listed = ", ".join(categories[:SHOWN]) + (", ..." if len(categories) > SHOWN else "")
+            raise InvalidParameter.of("value", f"value is not one of the categories of the survey: {listed}.")
         try:
             answer = checks.count("value", value)
         except InvalidParameter:

@@ -70,7 +70,7 @@ def up(chance: Fraction) -> int:
 
 
 def place(report: JSON, places: int) -> int:
-    """One of so many places."""
+    """One of this many places."""
     if type(report) is not int or not 0 <= report < places:
         raise Malformed
     return report

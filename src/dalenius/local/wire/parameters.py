@@ -175,7 +175,7 @@ class Parameters:
 
 
 def is_text(value: Any, least: int, most: int = LONGEST) -> bool:
-    """Text of so many characters that every program can hold: no halves of characters."""
+    """Text of `least` to `most` characters that every program can hold: no halves of surrogate pairs."""
     return (
         isinstance(value, str)
         and least <= len(value) <= most

@@ -157,7 +157,7 @@ class Counter(Mechanism):
         Raises
         ------
         InvalidParameter
-            If these are not the measurements of so many steps.
+            If these are not measurements of this counter, one for each step.
         """
 
     @abstractmethod
@@ -177,7 +177,7 @@ class Counter(Mechanism):
         Raises
         ------
         InvalidParameter
-            If there are no steps after so many.
+            If there are no steps after these.
         """
 
     @abstractmethod

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -14,17 +13,17 @@ from dalenius.core import checks
 from dalenius.core.arrays import Array, Ints, Reals
 from dalenius.errors import InvalidParameter
 from dalenius.noise.source import word
-from dalenius.queries.domain import Bins, Categories, Column
 from dalenius.queries.marginals.fit import Fitted
 from dalenius.queries.marginals.junction_tree import Scope
 from dalenius.queries.marginals.measurement import Measurement
 from dalenius.queries.marginals.refine import on_the_simplex, refined
 from dalenius.queries.marginals.rows import sample
 from dalenius.queries.release import Release
+from dalenius.queries.values import values
 from dalenius.queries.workload.workload import Workload
 
 MOST_ROWS = 2**22
-"""A table made to answer marginals from has at most so many rows."""
+"""A table that marginals are answered from has at most this many rows."""
 
 
 class MarginalsRelease(Release):
@@ -268,21 +267,8 @@ class MarginalsRelease(Release):
         codes = self.codes(n)
         draw = np.random.default_rng(word())
         columns = self.domain.columns.items()
-        return {name: _values(column, codes[:, v], draw) for v, (name, column) in enumerate(columns)}
+        return {name: values(column, codes[:, v], draw) for v, (name, column) in enumerate(columns)}
 
     @cached_property
     def _table(self) -> Ints:
         return self.codes(min(self.rows, MOST_ROWS))
-
-
-def _values(column: Column, codes: Ints, draw: np.random.Generator) -> Array:
-    if isinstance(column, Bins):
-        edges = column.edges
-        values = edges[codes] + (edges[codes + 1] - edges[codes]) * draw.random(len(codes))
-        return np.minimum(values, np.nextafter(edges[codes + 1], -math.inf))
-    if isinstance(column, Categories):
-        listed: Any = np.array(column.values)
-        if listed.ndim != 1 or listed.tolist() != list(column.values):  # kinds that NumPy would make alike
-            listed = np.fromiter(column.values, dtype=object, count=len(column.values))
-        return np.asarray(listed[codes])
-    return codes

@@ -37,14 +37,12 @@ class Measurement:
     def far(self, confidence: float) -> float:
         """How far, with this probability, the noise takes the counts from the exact ones in l1 norm.
 
-        The mean of |k| is at most sigma, and sigma sqrt(2/pi) up to a rounding; a sum of independent terms exceeds its
-        mean by a bounded multiple of its standard deviation (Cantelli's inequality).
+        The distance is the sum of |k| over independent draws k of the noise, whose mean and variance are known; it
+        exceeds its mean by sqrt(c/(1 - c)) standard deviations with probability 1 - c at most (Cantelli's inequality).
         """
         size = self.counts.size
         mean, variance = _absolute_moments(self.noise)
-        spread = math.sqrt(size * variance)
-        normal = math.sqrt(confidence / (1 - confidence))
-        return size * mean + normal * spread
+        return size * mean + math.sqrt(confidence / (1 - confidence) * size * variance)
 
     def interval(self, confidence: float) -> Reals:
         """The lower and the upper end for each exact count, the noise alone considered; exact coverage or more."""
@@ -59,9 +57,8 @@ def _absolute_moments(noise: Noise) -> tuple[float, float]:
         mean, square = 2 * q / (1 - q * q), 2 * q / (1 - q) ** 2
         return mean, square - mean * mean
     reach = math.ceil(12 * noise.sigma) + 12
-    if (
-        reach > 10**6
-    ):  # from the law of the continuous Gaussian, to which it is equal up to 1e-9 at such a scale
+    if reach > 10**6:
+        # Of the continuous Gaussian, which are the same up to 1e-9 at such a scale.
         return math.sqrt(2 / math.pi) * noise.sigma, (1 - 2 / math.pi) * noise.sigma**2 * (1 + 1e-9)
     steps = np.arange(reach + 1.0)
     weights = np.exp(-0.5 * (steps / noise.sigma) ** 2)

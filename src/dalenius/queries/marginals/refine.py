@@ -11,7 +11,7 @@ from dalenius.queries.marginals.junction_tree import Scope
 
 SWEEPS = 40
 PARTS = 20
-"""Rows are tried in so many parts, one after another."""
+"""Rows are tried in this many parts, one after another."""
 ACCEPTED = 0.12
 """The share of improving moves made at once at first: moves made together overshoot where they share a cell."""
 

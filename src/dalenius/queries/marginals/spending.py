@@ -75,6 +75,15 @@ class Prices:
         # Pure budgets are divided and not their squares: shares of them buy less.
         return rows * (size / 4 if isinstance(self.promise, PureDP) else size) / self.rows_per_unit
 
+    def sigma(self, part: float) -> float:
+        """About the standard deviation of the noise on a count that has this part of the budget."""
+        size, replaced = float(self.promise.size or 0.0), self.adjacency is not ADD_REMOVE
+        if isinstance(self.promise, PureDP):
+            return math.sqrt(2) * self.rows_per_unit * (2 if replaced else 1) / (size * part)
+        if isinstance(self.promise, GDP):
+            size = size**2 / 2
+        return self.rows_per_unit * (math.sqrt(2) if replaced else 1) / math.sqrt(2 * size * part)
+
     def noise(self, amount: Fraction) -> Noise:
         """Noise for the counts of a marginal, for at most this cost.
 

@@ -40,7 +40,7 @@ from dalenius.queries.workload.workload import Workload
 MOST_SPACES = 20_000
 """More combinations of levels than this are refused."""
 MOST_TRIED = 400
-"""Up to so many combinations of levels are tried as counts for Laplace noise; beyond, those of the workload."""
+"""Up to this many combinations of levels are tried as counts for Laplace noise; beyond, those of the workload."""
 MOST_LEVELS = 6
 """Deeper trees than this are tried with equal numbers of blocks only: Laplace noise has no use for many levels."""
 NEGLIGIBLE = 3e-4

@@ -6,8 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from dalenius.core.adjacency import ADD_REMOVE, Adjacency
 from dalenius.core.arrays import Ints
 from dalenius.errors import InvalidParameter
+from dalenius.mechanisms import DiscreteGaussian, Geometric, Neighbours
 from dalenius.queries.domain import Domain
 
 MOST_CELLS = 1 << 24
@@ -34,3 +36,21 @@ def counts(domain: Domain, data: Any, most: int) -> Ints:
     given = domain.histogram(data)
     found = domain.counts(data) if given is None else given
     return np.clip(found, 0, most // domain.cells).astype(np.int64)
+
+
+def total(cells: Ints, counter: Geometric | DiscreteGaussian | None, n: int) -> int:
+    """The number of rows that a hypothesis is scaled to: n, or a count with noise where there is a counter; above 0."""
+    return max(1, n if counter is None else int(counter.release(int(cells.sum()))))
+
+
+def neighbours(domain: Domain, rows_per_unit: int, adjacency: Adjacency) -> Neighbours:
+    """All rows of a small table in the first cell; those of one unit more there, or moved to the last."""
+    cells = np.zeros(domain.cells, dtype=np.int64)
+    cells[0] = 10 * rows_per_unit
+    other = cells.copy()
+    if adjacency is ADD_REMOVE:
+        other[0] += rows_per_unit
+    else:
+        other[0] -= rows_per_unit
+        other[-1] += rows_per_unit
+    return Neighbours(cells, other)

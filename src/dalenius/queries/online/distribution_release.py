@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 import numpy as np
 
@@ -11,10 +10,11 @@ from dalenius.calculus.loss import Loss
 from dalenius.core import checks
 from dalenius.core.arrays import Array, Reals
 from dalenius.noise import categorical
-from dalenius.queries.domain import Bins, Categories
+from dalenius.noise.source import word
 from dalenius.queries.online.coefficients import answers
 from dalenius.queries.online.linear_query import Marginals
 from dalenius.queries.release import Release
+from dalenius.queries.values import values
 from dalenius.queries.workload.workload import Workload
 
 FINEST = 1 << 44
@@ -107,7 +107,8 @@ class DistributionRelease(Release):
         Returns
         -------
         dict
-            The columns by name: listed values as they were listed, whole numbers, and the middles of bins.
+            The columns by name: listed values as they were listed, whole numbers, and numbers drawn evenly from their
+            bins.
 
         Raises
         ------
@@ -117,16 +118,6 @@ class DistributionRelease(Release):
         rows = checks.count("n", n)
         weights = np.rint(self.probabilities.reshape(-1) * FINEST).astype(np.int64)
         codes = np.unravel_index(np.asarray(categorical(weights, rows)), self.domain.shape)
+        draw = np.random.default_rng(word())
         columns = self.domain.columns.items()
-        return {name: _values(column, code) for (name, column), code in zip(columns, codes, strict=True)}
-
-
-def _values(column: Any, codes: Array) -> Array:
-    if isinstance(column, Bins):
-        edges = column.edges
-        return np.asarray(((edges[:-1] + edges[1:]) / 2)[codes])
-    if isinstance(column, Categories):
-        listed = np.empty(len(column), dtype=object)
-        listed[:] = column.values
-        return np.array(listed[codes].tolist()) if len(codes) else listed[codes]
-    return codes
+        return {name: values(column, code, draw) for (name, column), code in zip(columns, codes, strict=True)}

@@ -18,7 +18,7 @@ from dalenius.core.arrays import Ints, Reals
 from dalenius.errors import InvalidParameter
 from dalenius.mechanisms import DiscreteGaussian, Exponential, Geometric, Mechanism, Neighbours
 from dalenius.queries.online.coefficients import answers, question, width
-from dalenius.queries.online.counts import checked_domain, counts
+from dalenius.queries.online.counts import checked_domain, counts, neighbours, total
 from dalenius.queries.online.distribution_release import DistributionRelease
 from dalenius.queries.online.hypothesis import Hypothesis
 from dalenius.queries.online.linear_query import LinearQuery, Marginals
@@ -258,7 +258,7 @@ class MWEM(Mechanism):
             If the data are not of such a kind.
         """
         cells = counts(self.workload.domain, value, MOST_ANSWER // self._width)
-        total = self._counted(cells)
+        rows = total(cells, self._parts.counter, self.n)
         true = answers(self.workload, Marginals(cells))
         hypothesis, seen = Hypothesis(self.workload.domain.shape), list[tuple[LinearQuery, int]]()
         rounds, kept = self._parts.rounds, self._kept(self._parts.rounds)
@@ -266,32 +266,28 @@ class MWEM(Mechanism):
         for place in range(rounds):
             if place >= rounds - kept:
                 average += hypothesis.probabilities / kept
-            index = self._parts.choose.release(self._scores(true, hypothesis, total))
+            index = self._parts.choose.release(self._scores(true, hypothesis, rows))
             seen.append(
                 (question(self.workload, index, self._width), self._parts.measure.release(int(true[index])))
             )
-            self._moved(hypothesis, seen, total)
+            self._moved(hypothesis, seen, rows)
         found = average if self.average else hypothesis.probabilities
-        return DistributionRelease(self.workload, self.loss, found, total)
+        return DistributionRelease(self.workload, self.loss, found, rows)
 
-    def _counted(self, cells: Ints) -> int:
-        counter = self._parts.counter
-        return max(1, self.n if counter is None else int(counter.release(int(cells.sum()))))
-
-    def _scores(self, true: Ints, hypothesis: Hypothesis, total: int) -> Reals:
+    def _scores(self, true: Ints, hypothesis: Hypothesis, rows: int) -> Reals:
         """The errors of the hypothesis, in whole rows."""
-        said = np.rint(answers(self.workload, Marginals(hypothesis.probabilities)) * total)
+        said = np.rint(answers(self.workload, Marginals(hypothesis.probabilities)) * rows)
         scores: Reals = np.abs(true - np.clip(said, -MOST_ANSWER, MOST_ANSWER))
         return scores
 
-    def _moved(self, hypothesis: Hypothesis, seen: list[tuple[LinearQuery, int]], total: int) -> None:
+    def _moved(self, hypothesis: Hypothesis, seen: list[tuple[LinearQuery, int]], rows: int) -> None:
         """One step for the newest answer; then steps for all whose distance is more than their noise explains."""
         query, answer = seen[-1]
-        hypothesis.step(query, self._distance(hypothesis, query, answer, total))
-        certain = self._certain / total
+        hypothesis.step(query, self._distance(hypothesis, query, answer, rows))
+        certain = self._certain / rows
         for _ in range(self.passes):
             for query, answer in seen[-REUSED:]:
-                far = self._distance(hypothesis, query, answer, total)
+                far = self._distance(hypothesis, query, answer, rows)
                 if abs(far) > certain:
                     hypothesis.step(query, math.copysign(abs(far) - certain, far))
 
@@ -302,21 +298,13 @@ class MWEM(Mechanism):
         counted = 0.0 if parts.counter is None else parts.counter.accuracy(0.975)
         return parts.measure.accuracy(0.975, size=parts.rounds) / self._width + counted
 
-    def _distance(self, hypothesis: Hypothesis, query: LinearQuery, answer: int, total: int) -> float:
-        return answer / (self._width * total) - hypothesis.share(query)
+    def _distance(self, hypothesis: Hypothesis, query: LinearQuery, answer: int, rows: int) -> float:
+        return answer / (self._width * rows) - hypothesis.share(query)
 
     @property
     def worst_pair(self) -> Neighbours:
-        """All rows of a small table in the first cell; some more there, or some moved."""
-        cells = np.zeros(self.workload.domain.cells, dtype=np.int64)
-        cells[0] = 10 * self.rows_per_unit
-        other = cells.copy()
-        if self.adjacency is ADD_REMOVE:
-            other[0] += self.rows_per_unit
-        else:
-            other[0] -= self.rows_per_unit
-            other[-1] += self.rows_per_unit
-        return Neighbours(cells, other)
+        """All rows of a small table in the first cell; those of one unit more there, or moved to the last."""
+        return neighbours(self.workload.domain, self.rows_per_unit, self.adjacency)
 
 
 candidate("MWEM", "a distribution fitted to the worst questions", MWEM, bound=True, takes_n=True)

@@ -16,7 +16,7 @@ from dalenius.core.adjacency import ADD_REMOVE, Adjacency
 from dalenius.core.adjacency import adjacency as checked_adjacency
 from dalenius.mechanisms import DiscreteGaussian, Gaussian, Geometric, Laplace, Mechanism, SparseVector
 from dalenius.queries.domain import Domain
-from dalenius.queries.online.counts import checked_domain, counts
+from dalenius.queries.online.counts import checked_domain, counts, total
 from dalenius.queries.online.curator import Curator
 from dalenius.queries.online.linear_query import RESOLUTION
 from dalenius.queries.online.split import (
@@ -248,7 +248,7 @@ class PrivateMultiplicativeWeights:
         Returns
         -------
         float
-            The error; infinite if for so many rows the updates may run out before the queries.
+            The error; infinite if for this many rows the updates may run out before the queries.
 
         Raises
         ------
@@ -285,6 +285,6 @@ class PrivateMultiplicativeWeights:
         """
         cells = counts(self.domain, data, (1 << 62) // RESOLUTION)
         parts = self._parts
-        total = self.n if parts.counter is None else int(parts.counter.release(int(cells.sum())))
+        rows = total(cells, parts.counter, self.n)
         assert self.threshold is not None
-        return Curator(self.domain, cells, max(1, total), parts.comparer.start(self.threshold), parts.measure)
+        return Curator(self.domain, cells, rows, parts.comparer.start(self.threshold), parts.measure)

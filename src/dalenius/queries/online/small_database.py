@@ -19,7 +19,7 @@ from dalenius.core.arrays import Array, Ints, Reals
 from dalenius.errors import InvalidParameter
 from dalenius.mechanisms import DiscreteGaussian, Exponential, Geometric, Mechanism, Neighbours
 from dalenius.queries.online.coefficients import answers, width
-from dalenius.queries.online.counts import counts
+from dalenius.queries.online.counts import counts, neighbours, total
 from dalenius.queries.online.distribution_release import DistributionRelease
 from dalenius.queries.online.linear_query import Marginals
 from dalenius.queries.online.split import (
@@ -249,11 +249,10 @@ class SmallDB(Mechanism):
         assert self.size is not None
         domain = self.workload.domain
         cells = counts(domain, value, MOST_ANSWER // (self._width * self.size))
-        counter = self._parts.counter
-        total = max(1, self.n if counter is None else int(counter.release(int(cells.sum()))))
-        rows = self._listed[self._parts.choose.release(self._scores(cells, total))]
-        share = np.bincount(rows, minlength=domain.cells).reshape(domain.shape) / self.size
-        return DistributionRelease(self.workload, self.loss, share, total)
+        rows = total(cells, self._parts.counter, self.n)
+        chosen = self._listed[self._parts.choose.release(self._scores(cells, rows))]
+        share = np.bincount(chosen, minlength=domain.cells).reshape(domain.shape) / self.size
+        return DistributionRelease(self.workload, self.loss, share, rows)
 
     @cached_property
     def _listed(self) -> Ints:
@@ -267,12 +266,12 @@ class SmallDB(Mechanism):
     def _questions(self) -> Array:
         return self.workload.dense()
 
-    def _scores(self, cells: Ints, total: int) -> Reals:
+    def _scores(self, cells: Ints, rows: int) -> Reals:
         """Minus the largest error of each database, in rows, computed in whole multiples of 1/size."""
         assert self.size is not None
         true = answers(self.workload, Marginals(cells)) * self.size
         worst = np.zeros(len(self._listed), dtype=np.int64)
-        scale = min(total, MOST_ANSWER // (self._width * self.size))
+        scale = min(rows, MOST_ANSWER // (self._width * self.size))
         for answer, coefficients in zip(true.tolist(), self._questions, strict=True):
             said = _sums(coefficients, self._listed) * scale
             np.maximum(worst, np.abs(answer - said), out=worst)
@@ -281,16 +280,8 @@ class SmallDB(Mechanism):
 
     @property
     def worst_pair(self) -> Neighbours:
-        """All rows of a small table in the first cell; some more there, or some moved."""
-        cells = np.zeros(self.workload.domain.cells, dtype=np.int64)
-        cells[0] = 10 * self.rows_per_unit
-        other = cells.copy()
-        if self.adjacency is ADD_REMOVE:
-            other[0] += self.rows_per_unit
-        else:
-            other[0] -= self.rows_per_unit
-            other[-1] += self.rows_per_unit
-        return Neighbours(cells, other)
+        """All rows of a small table in the first cell; those of one unit more there, or moved to the last."""
+        return neighbours(self.workload.domain, self.rows_per_unit, self.adjacency)
 
 
 def _shown(number: int) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 from dalenius.calculus.guarantees import Guarantee
 from dalenius.core import checks
@@ -15,13 +15,6 @@ from dalenius.errors import InvalidParameter
 from dalenius.queries.workload.factors import Identity
 from dalenius.queries.workload.parts import Product
 from dalenius.queries.workload.workload import Workload
-
-
-class Planned(Protocol):
-    """A mechanism that knows its error before it sees data."""
-
-    def predicted_error(self, n: int) -> float:
-        """The root mean square error of an answer, in rows."""
 
 
 @dataclass(frozen=True)
@@ -37,9 +30,8 @@ class Candidate:
     """Whether its predicted error is an upper bound from theory and not the error itself."""
     takes_n: bool = False
     """Whether `build` also takes the number of rows, as n=."""
-    few: bool = False
-    """Whether it measures few marginals and fits a model to them: its error depends on the data and is not predicted,
-    but it is the one to take where the noise of measuring everything hides what is asked for."""
+    allowance: bool = False
+    """Whether a part of its error depends on the data, so that its predicted error holds an allowance for it."""
 
 
 CANDIDATES: dict[str, Candidate] = {}
@@ -51,10 +43,10 @@ def candidate(
     build: Callable[..., Any],
     bound: bool = False,
     takes_n: bool = False,
-    few: bool = False,
+    allowance: bool = False,
 ) -> None:
     """Let `Workload.best` consider a way of release."""
-    CANDIDATES[name] = Candidate(name, about, build, bound, takes_n, few)
+    CANDIDATES[name] = Candidate(name, about, build, bound, takes_n, allowance)
 
 
 @dataclass(frozen=True)
@@ -116,11 +108,7 @@ def choose(
     if not math.isfinite(table[0].error):
         reasons = " ".join(f"{line.name}: {line.note}" for line in table)
         raise InvalidParameter(f"no way of release can answer this workload. {reasons}")
-    typical = _typical_answer(workload, rows)
-    fitted = [line for line in lines if CANDIDATES[line.name].few and line.mechanism is not None]
-    if fitted and typical is not None and table[0].error > typical:
-        return Choice(fitted[0].mechanism, _why_few(fitted[0], table[0], typical), table)
-    return Choice(table[0].mechanism, _why(table, rows, typical), table)
+    return Choice(table[0].mechanism, _why(table, rows, _typical_answer(workload, rows)), table)
 
 
 def _typical_answer(workload: Workload, n: int) -> float | None:
@@ -129,14 +117,6 @@ def _typical_answer(workload: Workload, n: int) -> float | None:
         if not isinstance(part, Product) or not all(isinstance(factor, Identity) for factor in part.factors):
             return None
     return n * len(workload.parts) / workload.size
-
-
-def _why_few(fitted: Line, first: Line, typical: float) -> str:
-    return (
-        f"A cell holds {_shown(typical)} rows on average, and with the {first.name}, the best of those that measure "
-        f"every cell, the noise would be {_shown(first.error)}. {fitted.name} {fitted.note}; how large its error is "
-        "depends on the data."
-    )
 
 
 def _line(
@@ -148,7 +128,11 @@ def _line(
         error = float(mechanism.predicted_error(n))
     except InvalidParameter as refused:
         return Line(one.name, math.inf, str(refused))
-    note = f"{one.about}; at most, by theory" if one.bound else one.about
+    note = one.about
+    if one.bound:
+        note += "; at most, by theory"
+    if one.allowance:
+        note += "; a part of its error depends on the data, for which there is an allowance"
     return Line(one.name, error, note, mechanism)
 
 

@@ -302,7 +302,7 @@ class Matrix(Factor):
         return (self.n, self.values.dtype.str, self.values.shape, self.values.tobytes())
 
 
-def coefficients(given: Any, n: int, what: str) -> Array:
+def coefficient_matrix(given: Any, n: int, what: str) -> Array:
     """A matrix with n columns as int64, where it is whole, or as doubles; an error for anything else."""
     try:
         array = np.asarray(given)

@@ -16,7 +16,7 @@ from dalenius.core.arrays import Array, Reals
 from dalenius.queries.workload.factors import Factor, Intervals, Matrix, _plain
 
 MOST_ENUMERATED = 2**22
-"""Up to so many coefficients a matrix is written out where that makes a sensitivity exact."""
+"""Up to this many coefficients a matrix is written out where that makes a sensitivity exact."""
 
 
 @dataclass(frozen=True)

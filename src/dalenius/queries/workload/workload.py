@@ -24,7 +24,7 @@ from dalenius.queries.workload.factors import (
     Matrix,
     Prefix,
     Ranges,
-    coefficients,
+    coefficient_matrix,
 )
 from dalenius.queries.workload.parts import MOST_ENUMERATED, Cells, Conjunctions, Part, Product
 
@@ -207,14 +207,14 @@ class Workload:
         return cls.matrix(domain, np.stack([mask.reshape(-1) for mask in given]))
 
     @classmethod
-    def matrix(cls, domain: Domain, coefficients_: Any) -> Workload:
+    def matrix(cls, domain: Domain, coefficients: Any) -> Workload:
         """Any linear questions, by their coefficients.
 
         Parameters
         ----------
         domain
             The domain of the table.
-        coefficients_
+        coefficients
             One row for each question, one column for each cell of the domain, in the order of `histogram.ravel()`.
             Integers are kept; other numbers are used to nine digits.
 
@@ -230,7 +230,7 @@ class Workload:
         """
         _checked_domain(domain)
         too_large(domain.cells, "the domain")
-        values = coefficients(coefficients_, domain.cells, "the matrix of questions")
+        values = coefficient_matrix(coefficients, domain.cells, "the matrix of questions")
         factor = Matrix(domain.cells, values)
         if len(domain) == 1:
             return cls(domain, [(1.0, Product((0,), (factor,)))])
@@ -413,7 +413,7 @@ def _product(domain: Domain, columns: Any) -> Product:
 def _factor(n: int, given: Any) -> Factor:
     if isinstance(given, str):
         return WORDS[checks.one_of("what is asked of a column", given, *WORDS)](n)
-    return Matrix(n, coefficients(given, n, "what is asked of a column"))
+    return Matrix(n, coefficient_matrix(given, n, "what is asked of a column"))
 
 
 def _intervals(domain: Domain, ranges: Any) -> Part:

@@ -58,7 +58,7 @@ def of_feed(query: Query, price: Guarantee, unit: Unit, adjacency: Adjacency) ->
 
 
 def of_periods(feed: str, done: int, unit: Unit, adjacency: Adjacency) -> str:
-    """What is measured next in a feed, by its digest, after so many periods: at no further price."""
+    """What is measured next in a feed, by its digest, after `done` periods: at no further price."""
     return _written("continual periods", unit, adjacency, {"feed": feed, "after": done})
 
 
