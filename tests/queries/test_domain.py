@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import datetime
 import math
 import pickle
 from typing import Any
 
 import numpy as np
 import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 
 import dalenius as dp
@@ -184,3 +187,47 @@ def test_a_histogram_that_is_too_large_is_refused() -> None:
         wide.counts(np.zeros((1, 8), dtype=int))
     with pytest.raises(InvalidParameter, match="no column"):
         wide.project(["z"])
+
+
+ODD_VALUES = ["x", b"x", None, 0.5, 10**400, [3], {}, math.nan, datetime.date(2024, 1, 1), True, "1"]
+
+
+@pytest.mark.parametrize("odd", ODD_VALUES, ids=repr)
+@pytest.mark.parametrize("column", [[1, 2**53 + 1], 3, Bins(0, 9, 9)], ids=["list", "number", "bins"])
+def test_one_row_of_another_type_moves_no_other_row(column: Any, odd: Any) -> None:
+    domain = Domain({"a": column})
+    others = [1, 2, 2**53 + 1]
+    before = domain.codes({"a": others}).tolist()
+    after = domain.codes({"a": [*others, odd]}).tolist()
+    assert after[: len(before)] == before
+    assert len(after) <= len(before) + 1
+
+
+@pytest.mark.parametrize("frame", [pa.table, pl.DataFrame], ids=["pyarrow", "polars"])
+def test_a_missing_number_does_not_round_the_others(frame: Any) -> None:
+    domain = Domain({"a": [2**53, 2**53 + 1]})
+    assert domain.codes(frame({"a": [2**53 + 1, None]})).tolist() == [[1]]
+
+
+def test_a_missing_value_of_a_dictionary_is_missing() -> None:
+    column = pa.array(["x", "y", None]).dictionary_encode()
+    assert Domain({"s": ["x", "y"]}).codes(pa.table({"s": column})).tolist() == [[0], [1]]
+
+
+@pytest.mark.parametrize("unit", ["s", "us", "ns"])
+def test_days_are_found_among_moments(unit: str) -> None:
+    days = [datetime.date(2024, 1, 1), datetime.date(2024, 1, 2)]
+    moments = np.array([*days, "NaT", datetime.datetime(2024, 1, 1, 12)], dtype=f"datetime64[{unit}]")
+    for data in (pd.DataFrame({"day": moments}), {"day": moments}):
+        assert Domain({"day": days}).codes(data).tolist() == [[0], [1]]
+        assert Domain({"day": moments[:2]}).codes(data).tolist() == [[0], [1]]
+
+
+def test_two_columns_of_one_name_are_refused() -> None:
+    with pytest.raises(InvalidParameter, match="each name to one column"):
+        Domain({"a": 3}).codes(pd.DataFrame([[1, 2]], columns=["a", "a"]))
+
+
+def test_a_range_beyond_memory_is_refused() -> None:
+    with pytest.raises(InvalidParameter, match="use Bins"):
+        Domain({"a": range(10**12)})

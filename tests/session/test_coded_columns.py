@@ -127,6 +127,16 @@ def test_records_are_read_again_and_unknown_kinds_are_refused() -> None:
         assert read_coded(column.record()) == column
     with pytest.raises(LedgerError, match="install a newer"):
         read_coded({"kind": "colours", "name": "x", "missing": False})
+    bins = {"kind": "bins", "name": "x", "missing": False, "edges": ["0.0", "1.0"], "whole": False}
+    for odd in (
+        {"name": 5},
+        {"missing": "no"},
+        {"edges": []},
+        {"edges": ["1.0", "0.0"]},
+        {"edges": ["0.0", "nan"]},
+    ):
+        with pytest.raises((TypeError, ValueError)):
+            read_coded({**bins, **odd})
 
 
 def test_private_edges_may_be_anything() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import math
 import threading
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,8 @@ import pytest
 
 import dalenius as dp
 from dalenius.errors import BudgetExceeded, InvalidParameter, LedgerDamaged, QueryRefused
+from dalenius.session import continual
+from dalenius.session.record import answers
 from dalenius.session.record.counters import read_counter
 from tests.noise.seeded import seeded
 
@@ -157,6 +160,10 @@ def test_groups_beside_time() -> None:
         ),
         (lambda t: t.group_by("day", keys=DAYS[::-1]).agg(n=dp.count()), QueryRefused),
         (lambda t: t, InvalidParameter),
+        (
+            lambda t: t.with_columns(n_total="who").group_by("n_total", keys=[1, 2]).agg(n=dp.count()),
+            QueryRefused,
+        ),
     ],
 )
 def test_refused_before_the_charge(make: Any, error: Any) -> None:
@@ -174,6 +181,9 @@ def test_periods_are_those_of_the_feed() -> None:
     assert feed.publish().to_pandas().empty
     with pytest.raises(InvalidParameter, match="not a period"):
         feed.publish(datetime.date(2030, 1, 1))
+    for odd in (np.array([1, 2]), pd.NA, pd.Series([1, 2]), [], {}, math.nan, object()):
+        with pytest.raises(InvalidParameter, match="not a period"):
+            feed.publish(odd)
 
 
 def test_a_counter_that_is_written_otherwise_is_refused() -> None:
@@ -186,3 +196,31 @@ def test_plot() -> None:
     session = opened(visits(5))
     axes = session.continual(by_day(session), dp.ZCDP(0.1)).publish(DAYS[4]).plot()
     assert len(axes) == 2
+
+
+def test_many_groups_are_recorded_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(continual, "AT_ONCE", 5)
+    session = opened(visits(9))
+    regions = {"day": DAYS[:9], "region": ["N", "S"]}
+    query = session.table.group_by("day", "region", keys=regions).agg(n=dp.count())
+    feed = session.continual(query, dp.ZCDP(0.5))
+    assert feed.publish(DAYS[8]).totals.shape == (9, 2)
+    pieces = [
+        len(answers.read_periods(e)) for d in range(0, 9, 2) if (e := feed.account.recorded(feed._next(d)))
+    ]
+    assert pieces == [2, 2, 2, 2, 1]
+    assert np.array_equal(feed.publish(DAYS[8]).totals, feed.publish().totals)
+    monkeypatch.setattr(continual, "AT_ONCE", 1)
+    with pytest.raises(QueryRefused, match="at most 1 groups"):
+        session.continual(query, dp.ZCDP(0.1))
+
+
+@pytest.mark.parametrize(
+    "odd", [None, 5, "x", [5], [[5]], [[["x"]]], [[[10**30]]], [[[1, 2], [3]]], [[[1, 2, 3]]], [[]]], ids=repr
+)
+def test_periods_that_are_written_otherwise_are_refused(odd: Any) -> None:
+    session = opened(visits(3))
+    feed = session.continual(by_day(session), dp.ZCDP(0.1))
+    feed.account.keep(feed._next(0), answers._written("continual periods", {"measured": odd}))
+    with pytest.raises(LedgerDamaged):
+        feed.publish(DAYS[1])

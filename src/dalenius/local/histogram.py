@@ -13,7 +13,7 @@ from dalenius.core.arrays import Ints
 from dalenius.errors import InvalidParameter
 from dalenius.local.best import best, promise
 from dalenius.local.frequencies import Frequencies
-from dalenius.local.frequency_oracle import FrequencyOracle
+from dalenius.local.frequency_oracle import MOST_ANSWERS, FrequencyOracle
 from dalenius.mechanisms._support.answers import as_answers
 
 BATCH = 1 << 17
@@ -69,6 +69,8 @@ def histogram(
     guarantee = promise(guarantee)
     if (k is None) == (categories is None):
         raise InvalidParameter("give either k or categories: the possible answers, which are public.")
+    if categories is None and checks.count("k", k, least=2) > MOST_ANSWERS:
+        raise InvalidParameter.of("k", f"k is {k}; it must be at most {MOST_ANSWERS}.")
     names = tuple(range(checks.count("k", k, least=2))) if categories is None else _names(categories)
     codes = as_answers(values, len(names), "values").ravel() if categories is None else _codes(values, names)
     oracle = _oracle(mechanism, guarantee, len(names), len(codes))

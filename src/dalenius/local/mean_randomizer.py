@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from abc import abstractmethod
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy as np
 from dalenius.core import checks
 from dalenius.core.adjacency import Adjacency
 from dalenius.core.arrays import Array, Ints, Reals
+from dalenius.errors import InvalidParameter
 from dalenius.local.mean_estimate import MeanEstimate
 from dalenius.local.two_level import report_epsilon
 from dalenius.mechanisms._support.exact_arrays import real_numbers
@@ -39,6 +41,8 @@ class MeanRandomizer(Mechanism):
     def __post_init__(self) -> None:
         object.__setattr__(self, "epsilon", report_epsilon(self.epsilon))
         object.__setattr__(self, "bounds", checks.interval("bounds", self.bounds))
+        if self._half < sys.float_info.min:
+            raise InvalidParameter.of("bounds", "bounds are too close for doubles; rescale the numbers.")
         _ = self.loss
 
     @property
@@ -51,8 +55,10 @@ class MeanRandomizer(Mechanism):
 
     def _units(self, value: Any) -> Reals:
         """Numbers as shares of the way from -1 to 1."""
-        # Cut off first: an integer of any size is then a float.
-        numbers = np.clip(real_numbers(value), *self.bounds).astype(np.float64)
+        numbers = real_numbers(value)
+        if numbers.dtype == object:  # whole numbers beyond the floats
+            numbers = np.asarray(np.clip(numbers, *self.bounds))
+        numbers = np.clip(numbers.astype(np.float64), *self.bounds)
         return np.asarray(np.clip((numbers - self._middle) / self._half, -1.0, 1.0))
 
     @abstractmethod

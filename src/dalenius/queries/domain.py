@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -60,7 +61,7 @@ class Bins:
         """The `count + 1` ends of the bins."""
         return self.low + (self.high - self.low) * (np.arange(self.count + 1) / self.count)
 
-    def codes(self, values: Array) -> Ints:
+    def codes(self, values: Any) -> Ints:
         """The bin of every value; -1 for what is in none."""
         numbers = _floats(values)
         with np.errstate(invalid="ignore", over="ignore"):
@@ -89,17 +90,21 @@ class Categories:
     def __len__(self) -> int:
         return len(self.values)
 
-    def codes(self, values: Array) -> Ints:
+    def codes(self, values: Any) -> Ints:
         """The place of every value in the list; -1 for what is not in it."""
         places = {value: place for place, value in enumerate(self.values)}
 
         def place(value: Any) -> int:
             try:
-                return places.get(value, -1)
-            except TypeError:  # a value that cannot be looked up is in no list
+                found = places.get(value, -1)
+                if found < 0 and isinstance(value, datetime.datetime) and value == _midnight(value):
+                    found = places.get(value.date(), -1)
+            except Exception:  # a value that cannot be looked up is in no list
                 return -1
+            return found
 
-        return np.fromiter((place(value) for value in values.tolist()), np.int64, len(values))
+        found = _listed(values)
+        return np.fromiter(map(place, found), np.int64, len(found))
 
 
 @dataclass(frozen=True)
@@ -111,8 +116,9 @@ class Whole:
     def __len__(self) -> int:
         return self.count
 
-    def codes(self, values: Array) -> Ints:
+    def codes(self, values: Any) -> Ints:
         """The numbers themselves; -1 for what is outside."""
+        values = np.asarray(values)
         if values.dtype.kind in "iub":
             inside = (values >= 0) & (values < self.count)
             return np.where(inside, values.astype(np.int64), -1)  # -1 is no small unsigned number
@@ -378,9 +384,9 @@ def _column(name: str, given: Any) -> Column:
     if isinstance(given, Bins | Categories | Whole):
         return given
     if isinstance(given, np.ndarray) and given.ndim == 1:
-        given = given.tolist()
-    if isinstance(given, range):
-        given = tuple(given)
+        given = _listed(given)
+    if isinstance(given, range) and len(given) > MOST_CELLS:
+        raise InvalidParameter.of("columns", f"the column {name} has more than 2^28 values; use Bins.")
     if isinstance(given, Sequence) and not isinstance(given, str | bytes):
         return Categories(tuple(given))
     size = checks.count(f"the number of values of {name}", given, least=1)
@@ -391,7 +397,7 @@ def _column(name: str, given: Any) -> Column:
     return Whole(size)
 
 
-def _values(data: Any, name: str) -> Array:
+def _values(data: Any, name: str) -> Any:
     try:
         column = data[name]
     except Exception:
@@ -402,19 +408,38 @@ def _values(data: Any, name: str) -> Array:
         raise InvalidParameter(
             f"the column {name} is a masked array; fill it with a value outside the domain."
         )
+    if isinstance(column, list | tuple):  # NumPy would choose one type for all rows, by the oddest of them
+        return np.fromiter(column, dtype=object, count=len(column))
     try:
-        # Of a list NumPy would make one type for all: one text among numbers would turn every number into text.
-        alone = isinstance(column, list | tuple)
-        array = np.fromiter(column, dtype=object, count=len(column)) if alone else np.asarray(column)
-        if array.ndim != 1:
+        array = np.asarray(column)
+        if array.ndim == 0:
             array = np.fromiter(column, dtype=object, count=len(column))
     except Exception:
         raise InvalidParameter(f"the column {name} cannot be read as one value for each row.") from None
-    return array
+    if array.ndim != 1:
+        raise InvalidParameter(
+            f"the column {name} has {array.ndim} dimensions; give one value for each row, and each name to one column."
+        )
+    return column if hasattr(column, "to_pylist") or hasattr(column, "to_list") else array
 
 
-def _floats(values: Array) -> Array:
+def _listed(values: Any) -> list[Any]:
+    """The values as Python's own, None where there is none: a missing value changes the type of no other."""
+    if hasattr(values, "to_pylist"):  # pyarrow
+        return list(values.to_pylist())
+    if hasattr(values, "to_list"):  # pandas, polars
+        return list(values.to_list())
+    array = np.asarray(values)
+    return list((array.astype("datetime64[us]") if array.dtype.kind == "M" else array).tolist())
+
+
+def _midnight(moment: datetime.datetime) -> datetime.datetime:
+    return datetime.datetime(moment.year, moment.month, moment.day)
+
+
+def _floats(column: Any) -> Array:
     """Every value as a float, NaN for what is none."""
+    values: Array = np.asarray(column)
     if values.dtype.kind in "iufb":
         return values.astype(np.float64)
 

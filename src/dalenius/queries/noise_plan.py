@@ -114,8 +114,8 @@ class NoisePlan:
 
     @property
     def variances(self) -> Array:
-        """The variance of one coordinate's noise in each group."""
-        return np.array([_variance(self.law, scale) for scale in self.scales])
+        """The variance of one coordinate's noise in each group; never 0, for precisions are finite."""
+        return np.array([max(_variance(self.law, scale), 1e-200) for scale in self.scales])
 
     def noisy(self, group: int, values: Array) -> Array:
         """Whole numbers with the noise of a group."""

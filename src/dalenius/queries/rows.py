@@ -27,6 +27,8 @@ class Rows:
         if isinstance(data, Rows):
             return data
         histogram = domain.histogram(data)
+        if histogram is not None:  # so that no sum wraps around; it drives no two histograms apart
+            histogram = np.clip(histogram, -(2**62) // domain.cells, 2**62 // domain.cells)
         return cls(domain, domain.codes(data) if histogram is None else None, histogram)
 
     def counts(self, positions: Sequence[int], blocks: Sequence[int] | None = None) -> Ints:

@@ -261,10 +261,15 @@ Asked = CodedColumn | PrivatelyBinned
 def read_coded(record: Mapping[str, JSON]) -> CodedColumn:
     """The column that `record` wrote."""
     kind, name, missing = record["kind"], record["name"], record["missing"]
+    if not isinstance(name, str) or not isinstance(missing, bool):
+        raise TypeError
     if kind == Listed.tag:
         return Listed(name, missing, CONSTANTS.read(record["categories"]))
     if kind == Binned.tag:
-        return Binned(name, missing, tuple(map(float, record["edges"])), record["whole"])
+        edges = tuple(map(float, record["edges"]))
+        if len(edges) < 2 or not all(-math.inf < a < b < math.inf for a, b in itertools.pairwise(edges)):
+            raise ValueError
+        return Binned(name, missing, edges, record["whole"])
     if kind == Days.tag:
         return Days(name, missing, tuple(map(datetime.date.fromisoformat, record["edges"])))
     raise unknown("a column of synthetic data", kind, LedgerError)

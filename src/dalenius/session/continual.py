@@ -16,7 +16,7 @@ is an id with `max_rows=1`, a deleted row makes room for a later one, and the pe
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -39,6 +39,12 @@ from dalenius.tables.ask.query import Query
 from dalenius.tables.compute.exact import ExactTable
 from dalenius.tables.facts.keys import Keys
 from dalenius.tables.facts.unit import Unit
+
+AT_ONCE = 1 << 20
+"""Numbers that are measured and recorded at once; more are further entries of the ledger."""
+
+ENDINGS = ("", "_error", "_low", "_high")
+"""Of the names under which a count and its running total are published."""
 
 
 @dataclass(frozen=True)
@@ -65,6 +71,14 @@ class Periods:
             raise QueryRefused(
                 "the keys of a feed are all combinations of its periods, in the order of time, and of the other "
                 "groups: group_by('day', 'region', keys={'day': days, 'region': regions})."
+            )
+        if len(others) > AT_ONCE:
+            raise QueryRefused(f"a feed has at most {AT_ONCE} groups beside time; publish some of them.")
+        name = query.parts[0][0]
+        shown_as = {f"{one}{ending}" for one in (name, f"{name}_total") for ending in ENDINGS}
+        if clash := sorted(shown_as.intersection(query.columns)):
+            raise QueryRefused(
+                f"{clash[0]!r} names a grouping column, and what is published, too; rename the count."
             )
         if all(type(time) is datetime.date for time in times) and list(times) != sorted(times):
             raise QueryRefused("the days of a feed are not in the order of time: give keys=sorted(days).")
@@ -133,7 +147,7 @@ class Feed:
         """
         wanted = 0
         if until is not None:
-            if until not in self.periods.times:
+            if not isinstance(until, Hashable) or until not in dict.fromkeys(self.periods.times):
                 raise InvalidParameter.of(
                     "until",
                     f"until is {shown(until)}, which is not a period of this feed; they are {self.periods.times[0]!r} "
@@ -142,9 +156,11 @@ class Feed:
             wanted = self.periods.times.index(until) + 1
         measured = self._recorded([])
         while len(measured) < wanted:
-            table = self.evaluate(self.periods.first(wanted))
-            (counts,) = table.values.values()
-            numbers = np.asarray(counts, dtype=np.int64).reshape(wanted, len(self.periods.others))
+            groups = len(self.periods.others)
+            upto = min(wanted, len(measured) + max(1, AT_ONCE // groups))
+            table = self.evaluate(self.periods.first(upto))
+            ((counts),) = table.values.values()
+            numbers = np.asarray(counts, dtype=np.int64).reshape(upto, groups)
             further = self.counter.measured(numbers, len(measured))
             kept = self.account.keep(self._next(len(measured)), answers.to_periods(further))
             measured = self._recorded([*measured, *answers.read_periods(kept)])
@@ -156,6 +172,8 @@ class Feed:
             further = answers.read_periods(text)
             if not further or len(measured) + len(further) > len(self.periods.times):
                 raise LedgerDamaged("a feed in the ledger has more periods than it was opened with.")
+            if any(one.ndim != 2 or one.shape[1] != len(self.periods.others) for one in further):
+                raise LedgerDamaged("a feed in the ledger has other groups than it was opened with.")
             measured = [*measured, *further]
         return measured
 

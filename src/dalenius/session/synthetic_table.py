@@ -197,8 +197,9 @@ class SyntheticTable:
         """
         import pandas as pd
 
+        name: Any
         for name in names:
-            if name not in self.columns:
+            if not isinstance(name, str) or name not in self._columns:
                 raise InvalidParameter(
                     f"there is no column {checks.shown(name)}; there are {', '.join(self.columns)}."
                 )

@@ -10,6 +10,10 @@ from dalenius.audit.attacks.guesses import Guesses
 from dalenius.audit.attacks.queries import answered
 from dalenius.core import checks
 from dalenius.core.arrays import Bools
+from dalenius.errors import InvalidParameter
+
+MOST_ROWS = 1 << 15
+"""Questions are a matrix of bytes with n (n + 1) entries."""
 
 
 def differencing_subsets(n: int) -> Bools:
@@ -32,6 +36,10 @@ def differencing_subsets(n: int) -> Bools:
     [[0, 1], [1, 0], [1, 1]]
     """
     n = checks.count("n", n, 1)
+    if n > MOST_ROWS:
+        raise InvalidParameter.of(
+            "n", f"n is {n}; the questions about so many rows take n^2 bytes: at most {MOST_ROWS}."
+        )
     return np.concatenate([~np.eye(n, dtype=np.bool_), np.ones((1, n), dtype=np.bool_)])
 
 

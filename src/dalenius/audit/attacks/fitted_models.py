@@ -122,10 +122,12 @@ def likelihood_ratio(
 
 
 def _each(fit: Fit, X: Any, y: Any) -> Reals:
+    if not callable(fit):
+        raise InvalidParameter.of("fit", "fit must be a function of X and y: how well a model fits each row.")
     given = fit(X, y)
     try:
         fits = np.asarray(given, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         fits = np.empty(0)
     if fits.shape != (len(y),) or not np.isfinite(fits).all():
         raise InvalidParameter.of("fit", "fit must return a finite number for each row of X and y.")

@@ -275,7 +275,7 @@ def _bits(name: str, value: object, least: int) -> Ints:
             and bits.size > 0
             and bool(np.all((whole == bits) & (whole >= least) & (whole <= 1)))
         )
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         fits = False
     if not fits:
         raise InvalidParameter.of(

@@ -176,6 +176,11 @@ def linkage(
     weight = 1.0 / np.log(np.maximum(2, np.diff(table.indptr)))
     when = None
     if days is not None:
+        pair: Any = days
+        if not isinstance(pair, list | tuple) or len(pair) != 2:
+            raise InvalidParameter.of(
+                "days", "days must be a pair: of the released ratings, and of the known."
+            )
         when = _ratings("days", days[0], csc_matrix), _ratings("days", days[1], csr_matrix)
         if when[0].shape != table.shape or when[1].shape != sought.shape:
             raise InvalidParameter.of("days", "days must have the shapes of the ratings, released and known.")
@@ -199,7 +204,7 @@ def _ratings(name: str, value: Any, kind: Any) -> Any:
     """A sparse matrix of finite numbers."""
     try:
         matrix = kind(value, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         matrix = None
     if matrix is None or matrix.ndim != 2 or not np.isfinite(matrix.data).all():
         raise InvalidParameter.of(name, f"{name} must be a matrix of finite numbers, 0 where there is none.")

@@ -67,7 +67,7 @@ class Membership:
     def __post_init__(self) -> None:
         try:
             scores = np.asarray(self.scores, dtype=np.float64)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             scores = np.empty(0)
         if scores.ndim != 1 or scores.size == 0 or np.isnan(scores).any():
             raise InvalidParameter.of("scores", "scores must hold a number for each candidate.")

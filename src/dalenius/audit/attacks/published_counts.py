@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -249,7 +249,8 @@ def published_counts(tables: Sequence[PublishedTable], seconds: float = 60.0) ->
     >>> found.rebuilt, found.unique
     (8, 1)
     """
-    tables = list(tables)
+    given: Any = tables
+    tables = list(given) if isinstance(given, Iterable) else []
     if not tables or not all(isinstance(table, PublishedTable) for table in tables):
         raise InvalidParameter.of("tables", "tables must be a list of PublishedTable, one at least.")
     seconds = checks.positive("seconds", seconds)

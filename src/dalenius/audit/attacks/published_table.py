@@ -44,10 +44,18 @@ class PublishedTable:
     absent: bool = True
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "columns", tuple(self.columns))
-        object.__setattr__(self, "keys", tuple(tuple(key) for key in self.keys))
-        object.__setattr__(self, "low", tuple(checks.count("a count", low) for low in self.low))
-        object.__setattr__(self, "high", tuple(self.high))
+        try:
+            object.__setattr__(self, "columns", tuple(self.columns))
+            object.__setattr__(self, "keys", tuple(tuple(key) for key in self.keys))
+            object.__setattr__(self, "low", tuple(checks.count("a count", low) for low in self.low))
+            object.__setattr__(self, "high", tuple(float(high) for high in self.high))
+            hash((self.columns, self.keys))
+        except InvalidParameter:
+            raise
+        except (TypeError, ValueError, OverflowError):
+            raise InvalidParameter(
+                "a table is made of names of columns, a tuple of texts for each group, and two numbers for each count."
+            ) from None
         if not self.columns or len(set(self.columns)) < len(self.columns):
             raise InvalidParameter.of("columns", "a table needs columns, each with a name of its own.")
         if not len(self.keys) == len(self.low) == len(self.high) > 0:

@@ -118,7 +118,7 @@ def answered(release: Any, queries: Bools) -> Any:
     given = release(queries) if callable(release) else release
     try:
         answers = np.asarray(given, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         answers = np.empty(0)
     if answers.shape != (len(queries),) or not np.isfinite(answers).all():
         raise InvalidParameter.of(

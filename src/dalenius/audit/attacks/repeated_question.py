@@ -101,10 +101,12 @@ def repeated_question(release: Callable[[], Any], times: int = 1000) -> Repeated
     (41, True)
     """
     times = checks.count("times", times, 2)
+    if not callable(release):
+        raise InvalidParameter.of("release", "release must be a function that asks the question once more.")
     given = [release() for _ in range(times)]
     try:
         answers = np.array([np.ravel(np.asarray(answer, dtype=np.float64)) for answer in given])
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         answers = np.empty((0, 0))
     if answers.size == 0 or not np.isfinite(answers).all():
         raise InvalidParameter.of("release", "every answer must hold finite numbers, always as many.")

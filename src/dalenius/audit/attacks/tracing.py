@@ -87,7 +87,7 @@ def tracing(
 def _numbers(name: str, value: Any) -> Reals:
     try:
         numbers = np.asarray(value, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         numbers = np.full(1, np.nan)
     if numbers.size == 0 or not np.isfinite(numbers).all():
         raise InvalidParameter.of(name, f"{name} must hold finite numbers.")

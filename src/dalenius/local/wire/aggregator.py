@@ -22,10 +22,13 @@ from dalenius.local.wire.parameters import Parameters, checked
 
 TALLY, TALLY_VERSION = "dalenius local tally", 1
 
-AT_ONCE = 1 << 14
-"""Reports kept until they are counted."""
+AT_ONCE, WAITING = 1 << 14, 1 << 26
+"""Reports kept until they are counted: so many, or so many bytes of sets of answers."""
 
 BLANK = ("", "\n", "\r\n", b"", b"\n", b"\r\n")
+
+MOST_NUMBERS = 1 << 28
+"""Reports of numbers that one mean is estimated from (2 GiB)."""
 
 LONGEST = 1 << 26
 """Bytes of one message; a longer one is refused unread."""
@@ -118,8 +121,23 @@ class Aggregator:
         -------
         int
             How many reports were accepted.
+
+        Raises
+        ------
+        InvalidParameter
+            If it is a single message.
         """
-        return sum(self.add(message) for message in messages if message not in BLANK)
+        given: Any = messages
+        if isinstance(given, str | bytes) or not isinstance(given, Iterable):
+            raise InvalidParameter.of(
+                "messages",
+                "messages must be a list of messages, or an open file; add(...) takes a single one.",
+            )
+        return sum(
+            self.add(message)
+            for message in given
+            if not (isinstance(message, str | bytes) and message in BLANK)
+        )
 
     def merge(self, other: Any) -> None:
         """Add what another aggregator of the same survey has counted.
@@ -161,6 +179,11 @@ class Aggregator:
         m = self.parameters.mechanism
         if not self.parameters.is_for_numbers:
             return Frequencies(m, self.tally, self.people, categories or self.parameters.categories)
+        if self.people > MOST_NUMBERS:
+            raise InvalidParameter(
+                f"there are {self.people} reports; one mean is estimated from at most 2^28. Estimate the means of "
+                "several aggregators, and take their mean."
+            )
         return MeanEstimate(m, np.repeat(m.decode(np.arange(self._size)), self.tally))
 
     @property
@@ -233,6 +256,8 @@ class Aggregator:
                 raise ValueError
             if any(count > people for count in counts):
                 raise ValueError
+            if found.parameters.is_for_numbers and sum(counts) != people:
+                raise ValueError
         except (KeyError, IndexError, TypeError, ValueError, AttributeError) as problem:
             if isinstance(problem, InvalidParameter):
                 raise
@@ -246,7 +271,8 @@ class Aggregator:
             self._waiting.append(self.parameters.kind.row(self.parameters.constants, report))
         except Malformed:
             return self._reject("malformed")
-        if len(self._waiting) >= AT_ONCE:
+        row = self._waiting[-1]
+        if len(self._waiting) >= min(AT_ONCE, WAITING // len(row) if isinstance(row, bytes) else AT_ONCE):
             _ = self.tally
         return 1
 

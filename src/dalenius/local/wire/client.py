@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -114,6 +114,10 @@ class Client:
         InvalidParameter
             If a value is not of the kind described.
         """
+        if isinstance(values, str | bytes) or not isinstance(values, Iterable):
+            raise InvalidParameter.of(
+                "values", "values must hold one value for each person; report(...) takes one."
+            )
         return self._message(REPORTS, reports=[self._draw(value, secure()) for value in values])
 
     def _draw(self, value: Any, words: Iterator[int]) -> JSON:

@@ -11,6 +11,7 @@ from dalenius.calculus.loss import Loss
 from dalenius.core import checks
 from dalenius.core.record import JSON, exact, headed, opened, unknown
 from dalenius.errors import InvalidParameter
+from dalenius.local.frequency_oracle import MOST_ANSWERS
 from dalenius.local.wire.hadamard_response import WireHadamardResponse
 from dalenius.local.wire.kind import NEAR, Kind, double
 from dalenius.local.wire.local_hashing import WireLocalHashing
@@ -79,6 +80,11 @@ class Parameters:
         if not LEAST_EPSILON <= self.mechanism.epsilon <= MOST_EPSILON:
             raise InvalidParameter.of(
                 "epsilon", f"epsilon is {self.mechanism.epsilon:g}; on the wire it must be from 1e-6 to 40."
+            )
+        if not self.is_for_numbers and self.mechanism.k > MOST_ANSWERS:
+            raise InvalidParameter.of(
+                "k",
+                f"k is {self.mechanism.k}; on the wire it must be at most {MOST_ANSWERS}: all are counted.",
             )
         if not is_text(self.survey, 0):
             raise InvalidParameter.of("survey", f"survey must be text of at most {LONGEST} characters.")

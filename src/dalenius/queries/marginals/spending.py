@@ -90,6 +90,8 @@ class Prices:
         A unit of k rows changes the counts by k in l1 and l2 norm when it is added or removed (all its rows may share
         a cell), and by 2 k and sqrt(2) k when it is replaced.
         """
+        if not float(amount):
+            raise CannotMeet(f"{self.promise} is too little to be divided; promise less.")
         return _noise(self.filter, amount, self.rows_per_unit)
 
     def selection(self, amount: Fraction, sensitivity: int) -> Exponential:

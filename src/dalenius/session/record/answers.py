@@ -19,6 +19,8 @@ from dalenius.tables.release.released import Released
 
 FORMAT, VERSION = "dalenius answer", 2
 
+OTHERWISE = "an answer of the ledger is not written as we write them."
+
 
 def to_release(query: Query, released: Released) -> str:
     """To one question."""
@@ -103,23 +105,33 @@ def read_inference(text: str) -> Result:
 def read_synthesis(text: str) -> tuple[list[JSON], JSON]:
     """The records of the columns, as they were coded in the end, and of what was measured."""
     content = _opened(text, "synthesize")
-    return content["columns"], content["marginals"]
+    return _part(content, "columns", list), _part(content, "marginals", dict)
 
 
 def read_feed(text: str) -> dict[str, JSON]:
     """The counter of a feed, with its settings."""
-    counter: dict[str, JSON] = _opened(text, "continual")["counter"]
+    counter: dict[str, JSON] = _part(_opened(text, "continual"), "counter", dict)
     return counter
 
 
 def read_periods(text: str) -> list[Any]:
     """What was measured in further periods of a feed, as arrays."""
-    return [np.array(one, dtype=np.int64) for one in _opened(text, "continual periods")["measured"]]
+    measured = _part(_opened(text, "continual periods"), "measured", list)
+    try:
+        return [np.array(one, dtype=np.int64) for one in measured]
+    except (TypeError, ValueError, OverflowError):
+        raise LedgerDamaged(OTHERWISE) from None
 
 
 def read_test(text: str) -> TestResult:
     """What was tested."""
     return TestResult.from_json(_opened(text, "test")["result"])
+
+
+def _part(content: Mapping[str, JSON], name: str, kind: type) -> Any:
+    if not isinstance(content.get(name), kind):
+        raise LedgerDamaged(OTHERWISE)
+    return content[name]
 
 
 def _written(kind: str, content: Mapping[str, JSON]) -> str:
@@ -139,4 +151,4 @@ def _read(record: Mapping[str, JSON], query: Query) -> tuple[Query, Released]:
     try:
         return read_answer(record, query)
     except (KeyError, TypeError, ValueError, IndexError, AttributeError):
-        raise LedgerDamaged("an answer of the ledger is not written as we write them.") from None
+        raise LedgerDamaged(OTHERWISE) from None

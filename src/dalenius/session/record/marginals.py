@@ -67,7 +67,7 @@ def read_marginals(record: Mapping[str, JSON], workload: Workload, loss: Loss) -
     """The release that `marginals_record` wrote."""
     try:
         return _read(record, workload, loss)
-    except (KeyError, TypeError, ValueError, IndexError, AttributeError, zlib.error):
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError, RuntimeError, zlib.error):
         raise LedgerDamaged("an answer of the ledger is not written as we write them.") from None
 
 
@@ -87,10 +87,12 @@ def _read(record: Mapping[str, JSON], workload: Workload, loss: Loss) -> Margina
         tuple(one["columns"]): table(one["numbers"], tuple(one["columns"]), SINGLE).astype(np.float64)
         for one in record["potentials"]
     }
-    tree = JunctionTree.of(shape, list(potentials))
-    fitted = Fitted(GraphicalModel.of(tree, potentials), potentials, float(record["rows"]))
+    tree, rows, mark = JunctionTree.of(shape, list(potentials)), float(record["rows"]), record["mark"]
+    if not math.isfinite(rows) or type(mark) is not int or mark < 0:
+        raise ValueError
+    fitted = Fitted(GraphicalModel.of(tree, potentials), potentials, rows)
     outside = [measured[at] for at in record["outside"]]
-    return MarginalsRelease(workload, loss, measured, fitted, outside, mark=record["mark"])
+    return MarginalsRelease(workload, loss, measured, fitted, outside, mark=mark)
 
 
 def _numbers(table: Any, dtype: str) -> str:
