@@ -36,8 +36,6 @@ ROUND_STEPS, FINAL_STEPS = 60, 400
 SINGLE_RIDGE, JOINT_RIDGE = 0.03, 0.1
 """How much entropy counts against the fit, in units of the noise, for single columns and for several together."""
 MOST_CANDIDATE_CELLS = 2**20
-LEAST_SINGLE, MOST_SINGLE = 0.03, 0.65
-"""What part of the budget single columns have together."""
 LARGEST = 2**42
 """Counts beyond this count as this in scores."""
 CROWDED_CELLS = 2**13
@@ -123,9 +121,8 @@ class AdaptiveMarginals(Mechanism):
         if any(math.prod(self._shape(scope)) > MOST_CANDIDATE_CELLS for scope in self._single):
             raise InvalidParameter("a column has more than 2^20 values; use wider bins.")
         # What is refused is refused here, before anything is charged: the noise of the least share of the budget.
-        least = min(LEAST_SINGLE * min(self._shares(self._single)), TOTAL_SHARE)
-        if self.candidates:
-            least = min(least, (1 - MOST_SINGLE) * min(self._shares(list(self.candidates))))
+        scopes = list(self.candidates)
+        least = Plan(self.domain.shape, scopes, self.prices, 1.0, len(scopes), 1.0).least_share
         _ = self.prices.noise(self.prices.limit * Fraction(math.floor(least * 2**40), 2**40))
 
     # -- what is public -------------------------------------------------------------------------------
@@ -155,12 +152,6 @@ class AdaptiveMarginals(Mechanism):
 
     def _shape(self, scope: Scope) -> tuple[int, ...]:
         return tuple(self.domain.shape[v] for v in scope)
-
-    def _shares(self, scopes: Sequence[Scope]) -> list[float]:
-        """Of the budget of several marginals: about what `plan` gives them, and no more to the smallest."""
-        weights = [math.prod(self._shape(scope)) ** (2 / 3) for scope in scopes]
-        total = math.fsum(weights)
-        return [weight / total for weight in weights]
 
     @cached_property
     def candidates(self) -> dict[Scope, float]:

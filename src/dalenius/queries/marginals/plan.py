@@ -19,6 +19,8 @@ SELECTION_SHARE = 0.1
 RELATION = 0.08
 """An allowance for what the data alone could tell: the l2 distance, as a share of the rows, of a marginal of several
 columns from the product of the single ones. It is .07 on Adult, .11 on credit-card default, .05 on white wine."""
+LEAST_SINGLE, MOST_SINGLE = 0.03, 0.65
+"""What part of the budget single columns have together."""
 CLEARLY_BETTER = 2 / 3
 """Everything is measured where that is predicted to have less than this part of the error of choosing: the fit makes
 more of few marginals with little noise than the prediction knows."""
@@ -65,6 +67,13 @@ class Plan:
         power = 1 / 2 if isinstance(self.prices.promise, PureDP) else 2 / 3
         weights = [self.cells(scope) ** power for scope in scopes]
         return [weight / math.fsum(weights) for weight in weights]
+
+    @property
+    def least_share(self) -> float:
+        """The least part of the budget that a measurement has, whatever the number of rows turns out to be."""
+        single = LEAST_SINGLE * min(self.shares([(v,) for v in range(len(self.shape))]))
+        joint = (1 - MOST_SINGLE) * min(self.shares(self.scopes), default=1.0)
+        return min(TOTAL_SHARE, (1 - TOTAL_SHARE) * min(single, joint))
 
     def cells(self, scope: Scope) -> int:
         """The number of cells of a marginal."""
@@ -136,7 +145,7 @@ class Plan:
 
 def single_share(signal: float) -> float:
     """The part of the budget for single columns: most of it where there is little, hardly any where there is much."""
-    return float(min(0.65, max(0.03, 0.65 * (650 / signal) ** 0.8)))
+    return float(min(MOST_SINGLE, max(LEAST_SINGLE, MOST_SINGLE * (650 / signal) ** 0.8)))
 
 
 def rounds_for(signal: float) -> int:
