@@ -34,6 +34,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark what `make fast` leaves out: what starts a server, and what took long when it was measured."""
     path = Path(__file__).with_name("slow.txt")  # see slow.py
     listed = set(path.read_text().split()) if path.exists() else set()
+    long = set()
     for item in items:
         module, _, rest = item.nodeid.partition("::")
         function, _, case = rest.partition("[")
@@ -42,6 +43,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         served = "postgres" in case or SERVERS & set(getattr(item, "fixturenames", ()))
         if name in listed or served:
             item.add_marker(pytest.mark.slow)
+            long.add(module)
+    # Modules with long tests first: what is left at the end is short, and no worker waits long for another.
+    items.sort(key=lambda item: item.nodeid.partition("::")[0] not in long)
 
 
 def _reason(report: pytest.TestReport | pytest.CollectReport) -> str:

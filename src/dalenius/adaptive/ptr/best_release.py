@@ -53,8 +53,8 @@ class BestRelease(Mechanism):
     >>> tries = dp.learn.GeometricTries(10)
     >>> best = BestRelease(candidates=candidates, score=lambda answer: -abs(answer - 40), tries=tries)
     >>> index, answer = best.release([40, 41, 42] * 300)
-    >>> bool(abs(answer - 41) < 40)
-    True
+    >>> index in range(3), type(answer).__name__
+    (True, 'float')
     """
 
     candidates: tuple[Mechanism, ...]
