@@ -31,7 +31,7 @@ def test_no_pair_is_measured_where_noise_would_bury_it_and_all_are_where_it_woul
 @pytest.mark.parametrize("kind", [dp.PureDP, dp.ZCDP, dp.GDP])
 def test_more_budget_never_predicts_a_much_larger_error(kind: Any) -> None:
     """Plans are chosen from few, so that a little more may be predicted where they change."""
-    found = [mechanism(kind(size)).predicted_error(5000) for size in np.geomspace(1e-4, 100, 25)]
+    found = [mechanism(kind(size)).predicted_error(5000) for size in np.geomspace(1e-4, 100, 9)]
     assert all(0 < b < 1.2 * a for a, b in pairwise(found))
     assert found[-1] < 0.02 * found[0]
 
