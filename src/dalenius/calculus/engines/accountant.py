@@ -4,6 +4,7 @@ Which engine answers:
 - one loss with a closed form: that form;
 - losses on one lattice (randomized response, geometric, discrete Gaussian): `lattice`, exact;
 - otherwise the `contour`, when the characteristic functions decay fast enough to cut the line;
+- where jumps are rare and huge: `layers`, a line for each scale of them;
 - otherwise everything is rounded onto a lattice, which also serves as the independent check.
 """
 
@@ -21,6 +22,7 @@ from scipy.optimize import brentq
 from dalenius.calculus.engines.contour import TINY, Contour, Lines, exp_up, log_peak
 from dalenius.calculus.engines.enumeration import enumerated
 from dalenius.calculus.engines.lattice import LatticeLine, common_spacing
+from dalenius.calculus.engines.layers import Layers
 from dalenius.calculus.engines.rounded import RoundedSum
 from dalenius.calculus.engines.saddle import Moments
 from dalenius.calculus.pairs import divergences
@@ -28,6 +30,9 @@ from dalenius.calculus.pairs.atoms import Atoms
 from dalenius.calculus.pairs.pair import UNIT, Bounds, Pair, Terms
 from dalenius.calculus.pairs.renyi import best_order, profile_bound, renyi_atoms
 from dalenius.core.checks import float_up
+
+WIDE = 1e-8
+"""A bracket on delta wider than this (relative) is worth a second try."""
 
 Engine = Literal["auto", "contour", "grid", "proof"]
 
@@ -38,6 +43,7 @@ class Sum:
     def __init__(self, terms: Terms) -> None:
         self.terms = terms
         self._rounded: RoundedSum | None = None
+        self._layers: Layers | None = None
         self._failures = 0
         self._atomic: Sum | None = None
 
@@ -112,9 +118,8 @@ class Sum:
                 return closed
         if engine != "grid" and self.exact is not None:
             return self.exact.delta(epsilon)
-        finite = self._on_line(epsilon) if engine != "grid" and self._failures < 2 else None
+        finite = self._on_lines(epsilon) if engine != "grid" else None
         if finite is None:
-            self._failures += engine != "grid"
             finite = self._on_grid(epsilon)
         # Parameters are the doubles given; merging them cost a few ulps, which log delta feels like this.
         slack = 64 * UNIT * (2.0 - math.log(max(finite.upper, TINY)))
@@ -163,6 +168,24 @@ class Sum:
             return None
         discrete = self._atomic.exactly(epsilon)
         return Bounds(bounds.lower + discrete.lower, min(1.0, bounds.upper + discrete.upper))
+
+    def _on_lines(self, epsilon: float) -> Bounds | None:
+        """By one line, or by layers where one cannot be cut or would be wide."""
+        whole = self._on_line(epsilon) if self._failures < 2 else None
+        if whole is not None and whole.upper - whole.lower <= WIDE * whole.lower:
+            return whole
+        self._failures += 1
+        layered = self._on_layers(epsilon)
+        if whole is None or layered is None:
+            return layered if whole is None else whole
+        return min(whole, layered, key=lambda bounds: bounds.upper - bounds.lower)
+
+    def _on_layers(self, epsilon: float) -> Bounds | None:
+        if self._layers is None or not self._layers.fits(epsilon):
+            if all(pair.cuts(1.0) is None for pair, _ in self.terms):
+                return None
+            self._layers = Layers(self.terms, epsilon)
+        return self._layers.delta(epsilon)
 
     def _on_grid(self, epsilon: float) -> Bounds:
         if self._rounded is None or not self._rounded.fits(epsilon):

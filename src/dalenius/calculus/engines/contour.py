@@ -48,6 +48,7 @@ class Contour:
     """A vertical line with M evaluated on it once; `delta` may then be asked at many epsilons."""
 
     last_once = False
+    tiers: tuple[tuple[float, int], ...] = TIERS
     _flat: Complexes | None = None
     """1 / (s (s+1)) / T on the line."""
     atoms: Terms | None = None
@@ -101,13 +102,18 @@ class Contour:
             with np.errstate(divide="ignore"):
                 log_pieces = log_atoms + beyond_atoms + np.log(-np.expm1(-beyond_atoms))
             pieces = np.minimum(pieces + math.exp(log_atoms), np.exp(np.minimum(log_pieces, 0.0)))
+        return self._first_good(edges, pieces, log_share)
+
+    def _first_good(self, edges: Reals, pieces: Reals, log_share: float) -> tuple[float, float]:
+        """The first edge beyond which little enough is left, where `pieces` bounds the integrand on each cell."""
+        h = self.step
         # Nodes in a cell are at most its width / h + 1, each with |1/(s(s+1))| <= 1/t^2 and weight h/pi.
         tails = np.append(
             (np.diff(edges) + h) * pieces[:-1] / edges[:-1] ** 2,
             pieces[-1] * (1 / edges[-1] + h / edges[-1] ** 2),
         )
         tails = np.cumsum(tails[::-1])[::-1] / math.pi
-        for tolerance, budget in TIERS:
+        for tolerance, budget in self.tiers:
             good = tails <= tolerance * math.exp(log_share)
             if good.any() and edges[int(np.argmax(good))] <= budget * h:
                 j = int(np.argmax(good))
@@ -169,6 +175,10 @@ class Contour:
             discrete, discrete_error = self._discrete_part(t)
             values, error = values - discrete, error + discrete_error
             reach = np.abs(values) + error
+        self._keep(t, values, reach, error)
+
+    def _keep(self, t: Reals, values: Complexes, reach: Reals, error: Reals) -> None:
+        """The nodes of the sum, their values on the scale exp(exponent), and their errors."""
         # Nodes too small to matter are left out of the sum; |kernel| is largest at t = 0.
         keep = reach + error > NEGLIGIBLE
         keep[0] = True

@@ -34,11 +34,11 @@ NEAR = np.concatenate((1 - 0.5 ** np.arange(1.0, 11.0), 1 + 0.5 ** np.arange(1.0
 class Moments:
     """K(s) = log M(s) of a sum, or a bound on it, on a geometric grid that grows on demand."""
 
-    def __init__(self, terms: Terms) -> None:
+    def __init__(self, terms: Terms, start: float = 1e-2) -> None:
         self.terms = terms
         self.s: Reals = np.empty(0)
         self.k: Reals = np.empty(0)
-        self._low, self._high = 1e-2, 1e-2
+        self._low = self._high = start
         self._grow(up=True, decades=3)
 
     def log_mgf(self, s: Reals) -> Reals:

@@ -12,8 +12,9 @@ import numpy as np
 from dalenius.calculus.pairs import mixture
 from dalenius.calculus.pairs.atoms import Atoms
 from dalenius.calculus.pairs.gaussian import GaussianPair
-from dalenius.calculus.pairs.pair import Ball, Decay, Pair, Reals, Tilted, Transform
+from dalenius.calculus.pairs.pair import Ball, Cuts, Decay, Pair, Reals, Tilted, Transform
 from dalenius.calculus.pairs.sampled import SampledPair
+from dalenius.calculus.pairs.soft_cut import SoftCuts
 
 FAR_APART = 38.0
 """From this mu on the two normal laws hardly overlap."""
@@ -24,6 +25,8 @@ REVEALED = Atoms(np.zeros(0), np.zeros(0), infinite=1.0)
 LEVEL = 0.8
 """Bounds on the decay below this are good enough."""
 MOST_CELLS = 100
+MOST_CUT = 0.99
+"""Above this rate the law is not cut: nearly every step samples."""
 
 
 @dataclass(frozen=True)
@@ -61,6 +64,18 @@ class SampledGaussianPair(SampledPair):
 
     def envelope(self, c: float, t: Reals, times: int = 1) -> Reals:
         return mixture.envelope_for(self.base.mu, self.rate, self.added, c, mixture.level_for(times)).on(t)
+
+    @property
+    def anchor(self) -> float:
+        return -math.log1p(-self.rate) if self.added else math.log1p(-self.rate)
+
+    def cuts(self, level: float) -> Cuts | None:
+        """Cuts so sharp that they bend log densities more than a tilt to an outcome around the level does."""
+        mu = self.base.mu
+        if self.rate > MOST_CUT or not 0 < level < math.inf:
+            return None
+        place = SoftCuts(mu, self.rate, self.added, 1.0).place(level)
+        return SoftCuts(mu, self.rate, self.added, min(max(16.0, 2.0 * place / mu), 300.0))
 
     def mirrored(self) -> Pair:
         from dalenius.calculus.pairs.subset_gaussian import SubsetGaussianPair
