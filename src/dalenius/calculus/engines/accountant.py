@@ -19,10 +19,10 @@ from typing import Literal
 import numpy as np
 from scipy.optimize import brentq
 
+from dalenius.calculus.engines import layers
 from dalenius.calculus.engines.contour import TINY, Contour, Lines, exp_up, log_peak
 from dalenius.calculus.engines.enumeration import enumerated
 from dalenius.calculus.engines.lattice import LatticeLine, common_spacing
-from dalenius.calculus.engines.layers import Layers
 from dalenius.calculus.engines.rounded import RoundedSum
 from dalenius.calculus.engines.saddle import Moments
 from dalenius.calculus.pairs import divergences
@@ -34,6 +34,9 @@ from dalenius.core.checks import float_up
 WIDE = 1e-8
 """A bracket on delta wider than this (relative) is worth a second try."""
 
+TOO_WIDE = 0.1
+"""One wider than this is left to the lattice."""
+
 Engine = Literal["auto", "contour", "grid", "proof"]
 
 
@@ -43,7 +46,7 @@ class Sum:
     def __init__(self, terms: Terms) -> None:
         self.terms = terms
         self._rounded: RoundedSum | None = None
-        self._layers: Layers | None = None
+        self._layers: layers.Layers | None = None
         self._failures = 0
         self._atomic: Sum | None = None
 
@@ -135,6 +138,9 @@ class Sum:
             return 1.0, 1.0
         if np.isfinite(self.moments.k).sum() < 8:
             return 1.0, 1.0
+        tame = layers.guess(self.terms, log_delta)
+        if tame is not None:
+            return min(tame[0], self.largest), tame[1]
         c, epsilon = self.moments.for_delta(log_delta)
         return min(epsilon, self.largest), c
 
@@ -176,15 +182,17 @@ class Sum:
             return whole
         self._failures += 1
         layered = self._on_layers(epsilon)
-        if whole is None or layered is None:
-            return layered if whole is None else whole
-        return min(whole, layered, key=lambda bounds: bounds.upper - bounds.lower)
+        if layered is None:
+            return whole
+        if whole is not None:
+            return min(whole, layered, key=lambda bounds: bounds.upper - bounds.lower)
+        return layered if layered.upper - layered.lower <= TOO_WIDE * layered.lower else None
 
     def _on_layers(self, epsilon: float) -> Bounds | None:
         if self._layers is None or not self._layers.fits(epsilon):
             if all(pair.cuts(1.0) is None for pair, _ in self.terms):
                 return None
-            self._layers = Layers(self.terms, epsilon)
+            self._layers = layers.Layers(self.terms, epsilon)
         return self._layers.delta(epsilon)
 
     def _on_grid(self, epsilon: float) -> Bounds:

@@ -28,6 +28,7 @@ import numpy as np
 from dalenius.calculus.engines.contour import TINY, Aliases, Contour, chernoff, exp_up, least_period, log_peak
 from dalenius.calculus.engines.saddle import Moments, Saddle
 from dalenius.calculus.pairs.pair import UNIT, Bounds, Cuts, Pair, Part, Reals, Terms
+from dalenius.core.bisection import last_true
 
 RATIO = 3.0
 """Levels fall by this factor."""
@@ -37,6 +38,8 @@ FAR = 4.0
 NEVER = 1e-45
 """Outcomes of this probability need no layer of their own."""
 TIERS = ((1e-11, 8_000), (1e-9, 40_000), (1e-7, 200_000))
+NEGLIGIBLE = 26.0
+"""What is below delta by this many units of its logarithm is only bounded."""
 GOOD = 1e-9
 """Relative width of a bracket worth stopping at."""
 MANY = 30.0
@@ -87,7 +90,7 @@ class LayerLine(Contour):
         self.period = least_period(saddle)
         self.step = 2 * math.pi / self.period
         self.feasible = False
-        if not 1e-100 < self.step < 1e100 or not math.isfinite(saddle.log_delta):
+        if not 1e-100 < self.step < 1e100:
             return
         self.aliases = Aliases.of(saddle, moments.log_mass, self.period)
         reach, self.truncation = self._cut(saddle.log_delta - (saddle.log_mgf - saddle.c * saddle.epsilon))
@@ -97,12 +100,15 @@ class LayerLine(Contour):
 
     def _cut(self, log_share: float) -> tuple[float, float]:
         c = np.array([self.c])
-        edges = self.step * 1.15 ** np.arange(0.0, 150.0)
+        edges = self.step * 1.2 ** np.arange(0.0, 80.0)
         gain, bound = 0.0, np.zeros_like(edges)
         for split in self.splits:
             if split.between is None:
                 continue
-            ratio = math.exp(float((split.between.log_mgf(c) - split.below.log_mgf(c))[0]))
+            log_ratio = float((split.between.log_mgf(c) - split.below.log_mgf(c))[0])
+            if not log_ratio < 300.0:
+                return math.inf, math.inf
+            ratio = math.exp(log_ratio)
             gain += split.times * math.log1p(ratio)
             # J / R with R = B(c), relative to what the layer weighs at c.
             bound += split.times * ratio / (1 + ratio) * split.between.envelope(self.c, edges)
@@ -185,12 +191,15 @@ class Piece:
 
     def look(self, epsilon: float) -> float:
         """Find the saddle; a guess at the log of what this piece adds to delta."""
-        self._saddle = saddle = self.moments.saddle(epsilon)
+        if self._saddle is None or self._saddle.epsilon != epsilon:
+            self._saddle = self.moments.saddle(epsilon)
+        saddle = self._saddle
         height = chernoff(saddle)
         best = int(np.argmin(height - saddle.s * epsilon))
         self._tail = float(height[best]), float(saddle.s[best])
         self.line = None
-        return min(saddle.log_delta, self.log_bound(epsilon))
+        bound = min(self.log_bound(epsilon), 0.0)
+        return min(saddle.log_delta, bound) if bound - 12.0 < saddle.log_delta < math.inf else bound - 3.0
 
     def log_bound(self, epsilon: float) -> float:
         """log of a Chernoff bound on what this piece adds."""
@@ -222,8 +231,8 @@ class OneSided:
 
     def _chernoff(self, epsilon: float) -> tuple[float, float]:
         """The best bound E[(exp(e - L) - 1)_+] <= exp(K(-q-1) + (q+1) e) q^q / (1+q)^(1+q), as offset and slope."""
-        gap = max(-(epsilon + self.log_ratio), 1e-300)
-        q = np.geomspace(0.3, 3000.0, 40) / gap
+        gap = -(epsilon + self.log_ratio)
+        q = np.geomspace(0.3, 3000.0, 40) / max(gap, 1e-12)
         count = sum(n for _, n in self.parts)
         with np.errstate(all="ignore"):
             k = sum((n * part.log_mgf(-1.0 - q) for part, n in self.parts), np.zeros(len(q)))
@@ -248,9 +257,10 @@ class Layers:
         self.epsilon = epsilon
         self.target = self._distance(epsilon)
         self.pieces: list[Piece] = []
+        self.centre, self.width = math.nan, math.inf
         self.rest: OneSided | None = None
         self.cuts: list[Cuts | None] = [pair.cuts(self.target) for pair, _ in terms]
-        self.feasible = any(cuts is not None for cuts in self.cuts) and self._pile(epsilon)
+        self._pile(epsilon)
 
     def _distance(self, epsilon: float) -> float:
         """How far epsilon is from where the sum is without jumps."""
@@ -281,31 +291,37 @@ class Layers:
         # The tail of a part without a high level is heavy: it has few moments.
         return Piece(LayerMoments(splits, min(0.1 / self.target, 0.1 if high == math.inf else math.inf)), LayerLine)
 
-    def _pile(self, epsilon: float) -> bool:
-        """Add layers, from the top, until what is below them can be had; False when it cannot."""
+    def _pile(self, epsilon: float) -> None:
+        """Add layers, from the top, until what is below them can be had; then part the top until it is negligible."""
         most = max(cuts.highest(NEVER) for cuts in self.cuts if cuts is not None)
-        low, high = min(FAR * self.target, most), math.inf
-        estimate = -math.inf
+        first = low = min(FAR * self.target, most)
+        self.pieces = [self._layer(low, math.inf)]
+        estimate = self.pieces[0].look(epsilon)
         for _ in range(MOST_LEVELS):
-            layer = self._layer(low, high)
-            self.pieces.append(layer)
-            estimate = max(estimate, layer.look(epsilon))
             below = self._below(low)
             rest = Piece(Moments(below, 0.1 / self.target), RestLine)  # type: ignore[arg-type]
             guess = rest.look(epsilon)
-            if rest.log_bound(epsilon) < estimate - 28.0:
-                self.pieces.append(rest)
-                return True
+            if rest.log_bound(epsilon) < estimate - NEGLIGIBLE:
+                break
             one_sided = OneSided(below, epsilon)
             bounds = one_sided.delta(epsilon)
             if bounds.upper - bounds.lower < 1e-12 * max(bounds.lower, math.exp(min(estimate, 0.0))):
                 self.rest = one_sided
-                return True
+                break
             if self._jumps(low, rest) > MANY and rest.draw(max(guess, estimate)):
-                self.pieces.append(rest)
-                return True
-            low, high = low / RATIO, low
-        return False
+                break
+            self.pieces.append(self._layer(low / RATIO, low))
+            estimate = max(estimate, self.pieces[-1].look(epsilon))
+            low /= RATIO
+        if self.rest is None:
+            self.pieces.append(rest)
+            estimate = max(estimate, guess)
+        while self.pieces[0].log_bound(epsilon) > estimate - NEGLIGIBLE and first < most:
+            high = min(RATIO**2 * first, most)
+            self.pieces[:1] = [self._layer(high, math.inf), self._layer(first, high)]
+            self.pieces[0].look(epsilon)
+            self.pieces[1].look(epsilon)
+            first = high
 
     def _jumps(self, level: float, rest: Piece) -> float:
         """How many steps are expected not far below the level, tilted for epsilon."""
@@ -318,34 +334,33 @@ class Layers:
                 total += n * math.exp(min(float(share[0]), 0.0))
         return total
 
-    def delta(self, epsilon: float) -> Bounds | None:
-        """Certified bounds on D(epsilon); None when a piece has no line."""
-        if not self.feasible:
-            return None
-        if any(piece.line is not None for piece in self.pieces):
+    def delta(self, epsilon: float) -> Bounds:
+        """Certified bounds on D(epsilon)."""
+        if math.isfinite(self.centre):
             bounds = self._sum(epsilon)
-            if bounds.upper - bounds.lower <= GOOD * bounds.lower:
+            slopes = [piece.line.c for piece in self.pieces if piece.line is not None]
+            near = abs(epsilon - self.centre) * max(slopes, default=0.0) < 2.0
+            if bounds.upper - bounds.lower <= (max(GOOD, min(2 * self.width, 1e-5)) if near else GOOD) * bounds.lower:
                 return bounds
-        guesses = [piece.look(epsilon) for piece in self.pieces]
-        log_delta = max(guesses)
+        log_delta = max(piece.look(epsilon) for piece in self.pieces)
         if self.rest is not None:
             log_delta = max(log_delta, math.log(max(self.rest.delta(epsilon).upper, TINY)))
         for _ in range(3):
             bounds = self._drawn(epsilon, log_delta)
-            if bounds is None or bounds.upper - bounds.lower <= GOOD * bounds.lower:
+            if bounds.upper - bounds.lower <= GOOD * bounds.lower or bounds.upper > 0.1 * math.exp(log_delta):
                 break
-            found = math.log(max(bounds.upper, TINY))
-            if found > log_delta - 1.0:
-                break
-            log_delta = found
+            # The guess was far off: aim at what was found instead.
+            log_delta = math.log(max(bounds.upper, TINY))
+        self.centre, self.width = epsilon, (bounds.upper - bounds.lower) / max(bounds.lower, TINY)
         return bounds
 
-    def _drawn(self, epsilon: float, log_delta: float) -> Bounds | None:
+    def _drawn(self, epsilon: float, log_delta: float) -> Bounds:
+        """A line for each piece that matters; the others, and those that have none, are covered by Chernoff bounds."""
         for piece in self.pieces:
-            if piece.log_bound(epsilon) < log_delta - 28.0:
+            if piece.log_bound(epsilon) < log_delta - NEGLIGIBLE:
                 piece.line = None
-            elif not piece.draw(log_delta):
-                return None
+            else:
+                piece.draw(log_delta)
         return self._sum(epsilon)
 
     def _sum(self, epsilon: float) -> Bounds:
@@ -356,6 +371,28 @@ class Layers:
         return Bounds(
             sum(p.lower for p in parts) * (1 - slack), min(1.0, sum(p.upper for p in parts) * (1 + slack))
         )
+
+
+def guess(terms: Terms, log_delta: float) -> tuple[float, float] | None:
+    """Roughly the epsilon at which delta is exp(log_delta), and the rate at which log delta falls there.
+
+    At least the one at which single jumps make up delta; and jumps below that are tame. None without such jumps.
+    """
+    steep = [(pair, n) for pair, n in terms if pair.largest == math.inf and pair.cuts(1.0) is not None]
+    if not steep:
+        return None
+
+    def by_one_jump(log_epsilon: float) -> bool:
+        single = sum(n * bounds.upper for pair, n in steep if (bounds := pair.delta(math.exp(log_epsilon))) is not None)
+        return single <= math.exp(log_delta)
+
+    jump = math.exp(last_true(by_one_jump, math.log(1e4), math.log(1e-14), relative=1e-3, steps=40)[0])
+    parts = []
+    for pair, n in terms:
+        cuts = pair.cuts(jump)
+        parts.append((pair if cuts is None else cuts.below(jump), n))
+    c, epsilon = Moments(tuple(parts), 0.1 / jump).for_delta(log_delta)  # type: ignore[arg-type]
+    return max(epsilon, jump), c
 
 
 def _log1p(z: np.ndarray) -> np.ndarray:

@@ -75,7 +75,7 @@ class SampledGaussianPair(SampledPair):
         if self.rate > MOST_CUT or not 0 < level < math.inf:
             return None
         place = SoftCuts(mu, self.rate, self.added, 1.0).place(level)
-        return SoftCuts(mu, self.rate, self.added, min(max(16.0, 2.0 * place / mu), 300.0))
+        return SoftCuts(mu, self.rate, self.added, min(max(16.0, 2.0 * place / mu, 4.0 / mu**2), 3000.0))
 
     def mirrored(self) -> Pair:
         from dalenius.calculus.pairs.subset_gaussian import SubsetGaussianPair

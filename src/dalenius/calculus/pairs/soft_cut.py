@@ -67,7 +67,9 @@ class SoftCuts(Cuts):
         return (level + math.log(-math.expm1(-level)) - self.log_odds) / self.mu
 
     def highest(self, mass: float) -> float:
-        x = -float(ndtri(mass)) + (0.0 if self.added else self.mu)
+        # The cut reaches further to the left than the normal law alone.
+        wide = math.sqrt(1.0 + 1.0 / (self.mu**2 * self.sharpness))
+        x = -float(ndtri(mass)) * wide + (0.0 if self.added else self.mu)
         return float(np.logaddexp(0.0, self.log_odds + self.mu * x))
 
     def below(self, level: float) -> SoftPart:
@@ -109,9 +111,9 @@ class SoftPart(Part):
         left, right = x[~middle], x[middle]
         result = np.empty_like(x)
         more, less = _log_p(a, self.zeta(left, self.low)), _log_p(a, self.zeta(left, self.high))
-        result[~middle] = more + np.log1p(-np.exp(less - more))
+        result[~middle] = more + np.log1p(-np.exp(np.minimum(less - more, -1e-9)))
         more, less = _log_q(a, self.zeta(right, self.high)), _log_q(a, self.zeta(right, self.low))
-        result[middle] = more + np.log1p(-np.exp(less - more))
+        result[middle] = more + np.log1p(-np.exp(np.minimum(less - more, -1e-9)))
         return result
 
     def slack(self, x: Reals, log_weight: Reals) -> Reals:
@@ -141,6 +143,9 @@ class SoftPart(Part):
         weight = np.exp(fixed) * (float(x[1] - x[0]) / math.sqrt(2 * math.pi))
         gone = float(weight.sum())
         gain = rate * float(np.expm1(mu * x - mu * mu / 2) @ weight)
+        if gone + gain > 0.5:  # little is left
+            one, other = (float(k) for k in self.log_mgf(np.array([0.0, -1.0])))
+            return one, other - one
         if self.cuts.added:  # E[w (1 - P)] / E[1 - P] = 1 - q / (1 - p)
             return math.log1p(-gone), math.log1p(-gain / (1 - gone))
         return math.log1p(-gone - gain), -math.log1p(-gain / (1 - gone))
@@ -203,10 +208,10 @@ class SoftPart(Part):
         mu, a = self.cuts.mu, self.cuts.sharpness
         most = FARTHEST / mu
         if self.high is not None:  # where exp(-zeta) still holds w^m
-            most = a * (1.0 + math.exp(min(-self.cuts.log_odds - mu * self.high, 600.0)))
+            most = 3 * a * (1.0 + math.exp(min(-self.cuts.log_odds - mu * self.high, 600.0)))
         finite = np.flatnonzero((orders <= most) & (-orders * mu <= mixture.MOST_TILT))
         finite = finite[np.argsort(orders[finite], kind="stable")]
-        for block in np.array_split(finite, max(1, len(finite) // 12)):
+        for block in np.array_split(finite, max(1, len(finite) // 40)):
             if len(block) == 0:
                 continue
             x, fixed, log_w = self.grid(float(orders[block[0]]), float(orders[block[-1]]))
@@ -231,11 +236,12 @@ class SoftPart(Part):
 
 
 def _log_p(a: float, zeta: Reals) -> Reals:
-    """log P(a, zeta); where that is no float, the bound zeta^a / Gamma(a + 1)."""
+    """log P(a, zeta); where that is no float, the bound zeta^a exp(-zeta) / (Gamma(a + 1) (1 - zeta/(a + 1)))."""
     value = gammainc(a, zeta)
     tiny = value < 1e-290
     result = np.log(np.where(tiny, 1.0, value))
-    result[tiny] = a * np.log(zeta[tiny]) - float(gammaln(a + 1))
+    near = zeta[tiny]
+    result[tiny] = a * np.log(near) - near - float(gammaln(a + 1)) - np.log1p(-near / (a + 1))
     return np.asarray(result)
 
 
@@ -449,7 +455,8 @@ def below_envelope(part: SoftPart, c: float, level: float) -> mixture.Envelope:
         if part.high is not None and cut > part.high - part.narrowest:
             continue
         below, above = SoftPart(part.cuts, None, cut), SoftPart(part.cuts, cut, part.high)
-        shares = [math.exp(float(p.log_mgf(np.array([c]))[0]) - whole) * (1 + 1e-9) for p in (below, above)]
+        logs = [float(p.log_mgf(np.array([c]))[0]) - whole for p in (below, above)]
+        shares = [math.exp(min(log, 1.0)) * (1 + 1e-9) if log < 1.0 else math.inf for log in logs]
         options.append((shares[0], shares[1], part_envelope(above, c)))
 
     def smooth(t: Reals) -> Reals:
