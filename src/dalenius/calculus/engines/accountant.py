@@ -100,7 +100,7 @@ class Sum:
         """D(epsilon) of discrete losses that may have total mass below 1."""
         if epsilon >= self.largest:
             return Bounds(0.0, 0.0)
-        bounds = self.exact.delta(epsilon) if self.exact is not None else self._on_line(epsilon)
+        bounds = self.exact.delta(epsilon) if self.exact is not None else self._on_line(epsilon, self.lines)
         assert bounds is not None
         return bounds
 
@@ -121,7 +121,7 @@ class Sum:
                 return closed
         if engine != "grid" and self.exact is not None:
             return self.exact.delta(epsilon)
-        finite = self._on_lines(epsilon) if engine != "grid" else None
+        finite = self._on_lines(epsilon, engine) if engine != "grid" else None
         if finite is None:
             finite = self._on_grid(epsilon)
         # Parameters are the doubles given; merging them cost a few ulps, which log delta feels like this.
@@ -162,9 +162,18 @@ class Sum:
             return Lines(self.moments, partial(LatticeLine, spacing=self.spacing))
         return Lines(self.moments, Contour)
 
-    def _on_line(self, epsilon: float) -> Bounds | None:
-        bounds = self.lines.delta(epsilon)
-        line = self.lines.line
+    @cached_property
+    def _has_cuts(self) -> bool:
+        return any(pair.cuts(1.0) is not None for pair, _ in self.terms)
+
+    @cached_property
+    def short_lines(self) -> Lines:
+        """As `lines`, where layers would cost less than a long line."""
+        return Lines(self.moments, layers.ShortLine)
+
+    def _on_line(self, epsilon: float, lines: Lines) -> Bounds | None:
+        bounds = lines.delta(epsilon)
+        line = lines.line
         if bounds is None or line is None or line.atoms is None:
             return bounds
         # The line leaves out the outcomes in which every term shows an atom; they are counted exactly.
@@ -175,9 +184,10 @@ class Sum:
         discrete = self._atomic.exactly(epsilon)
         return Bounds(bounds.lower + discrete.lower, min(1.0, bounds.upper + discrete.upper))
 
-    def _on_lines(self, epsilon: float) -> Bounds | None:
-        """By one line, or by layers where one cannot be cut or would be wide."""
-        whole = self._on_line(epsilon) if self._failures < 2 else None
+    def _on_lines(self, epsilon: float, engine: Engine) -> Bounds | None:
+        """By one line, or by layers where one cannot be cut, or only far out, or would be wide."""
+        lines = self.short_lines if engine == "auto" and self._has_cuts else self.lines
+        whole = self._on_line(epsilon, lines) if self._failures < 2 else None
         if whole is not None and whole.upper - whole.lower <= WIDE * whole.lower:
             return whole
         self._failures += 1
@@ -190,7 +200,7 @@ class Sum:
 
     def _on_layers(self, epsilon: float) -> Bounds | None:
         if self._layers is None or not self._layers.fits(epsilon):
-            if all(pair.cuts(1.0) is None for pair, _ in self.terms):
+            if not self._has_cuts:
                 return None
             self._layers = layers.Layers(self.terms, epsilon)
         return self._layers.delta(epsilon)

@@ -40,6 +40,7 @@ NEVER = 1e-45
 TIERS = ((1e-11, 8_000), (1e-9, 40_000), (1e-7, 200_000))
 NEGLIGIBLE = 26.0
 """What is below delta by this many units of its logarithm is only bounded."""
+SHORT = ((1e-12, 3_000), (1e-10, 6_000))
 GOOD = 1e-9
 """Relative width of a bracket worth stopping at."""
 MANY = 30.0
@@ -148,9 +149,10 @@ class LayerLine(Contour):
             both = np.where(both == 0, 1e-300, both)
             log_low = np.log(low)
             ratio = high / low
-            near &= np.abs(ratio) < 0.5
+            close = np.abs(ratio) < 0.5
+            near &= close
             log_below += n * log_low
-            gain += n * _log1p(ratio)
+            gain += n * _log1p(np.where(close, ratio, 0.0))
             direct += n * np.log(both)
             rounding = UNIT * 4 * (1 + np.abs(log_low)) * np.abs(low)
             error = low_error + high_error + rounding
@@ -160,7 +162,7 @@ class LayerLine(Contour):
             jump_errors += n * (high_error + 16 * UNIT * np.abs(high)) / reach
             errors += n * error / reach
             roundings += n * UNIT * 8 * (1 + np.abs(np.log(both)))
-        share = float(-np.expm1(-gain[0].real))
+        share = float(-np.expm1((log_below[0] - direct[0]).real)) if not near[0] else float(-np.expm1(-gain[0].real))
         if not share > 0:
             self.feasible = False
             return
@@ -174,16 +176,16 @@ class LayerLine(Contour):
         self._keep(t, values, reach + error, error)
 
 
-class RestLine(Contour):
-    """A line for all that is below the last level."""
+class ShortLine(Contour):
+    """One line for all of the law, or for all that is below the last level."""
 
-    tiers = TIERS
+    tiers = SHORT
 
 
 class Piece:
     """A layer, or what is below the last one: its measure on the real axis, and the line last drawn."""
 
-    def __init__(self, moments: Moments, draw: type[LayerLine] | type[RestLine]) -> None:
+    def __init__(self, moments: Moments, draw: type[LayerLine] | type[ShortLine]) -> None:
         self.moments, self._draw = moments, draw
         self.line: Contour | None = None
         self._tail = (math.inf, 0.0)
@@ -299,7 +301,7 @@ class Layers:
         estimate = self.pieces[0].look(epsilon)
         for _ in range(MOST_LEVELS):
             below = self._below(low)
-            rest = Piece(Moments(below, 0.1 / self.target), RestLine)  # type: ignore[arg-type]
+            rest = Piece(Moments(below, 0.1 / self.target), ShortLine)  # type: ignore[arg-type]
             guess = rest.look(epsilon)
             if rest.log_bound(epsilon) < estimate - NEGLIGIBLE:
                 break
@@ -389,8 +391,9 @@ def guess(terms: Terms, log_delta: float) -> tuple[float, float] | None:
     jump = math.exp(last_true(by_one_jump, math.log(1e4), math.log(1e-14), relative=1e-3, steps=40)[0])
     parts = []
     for pair, n in terms:
-        cuts = pair.cuts(jump)
-        parts.append((pair if cuts is None else cuts.below(jump), n))
+        level = jump + abs(pair.anchor)
+        cuts = pair.cuts(level)
+        parts.append((pair if cuts is None else cuts.below(level), n))
     c, epsilon = Moments(tuple(parts), 0.1 / jump).for_delta(log_delta)  # type: ignore[arg-type]
     return max(epsilon, jump), c
 

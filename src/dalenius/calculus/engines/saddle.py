@@ -38,8 +38,10 @@ class Moments:
         self.terms = terms
         self.s: Reals = np.empty(0)
         self.k: Reals = np.empty(0)
-        self._low = self._high = start
+        self._low = self._high = min(max(start, 1e-10), 1e8)
         self._grow(up=True, decades=3)
+        while np.isfinite(self.k).sum() < 8 and self._grow(up=False):
+            pass
 
     def log_mgf(self, s: Reals) -> Reals:
         return sum((n * pair.rough_log_mgf(s) for pair, n in self.terms), np.zeros_like(s))

@@ -97,7 +97,7 @@ class SoftPart(Part):
         return -s if self.cuts.added else 1.0 + s
 
     def zeta(self, x: Reals, cut: float) -> Reals:
-        return np.asarray(self.cuts.sharpness * np.exp(np.minimum(self.cuts.mu * (x - cut), 60.0)))
+        return np.asarray(self.cuts.sharpness * np.exp(np.clip(self.cuts.mu * (x - cut), -600.0, 60.0)))
 
     def log_weight(self, x: Reals) -> Reals:
         """log D(x), good to a few units times `shape error` (see `slack`)."""
