@@ -148,6 +148,7 @@ class Sum:
         """An upper bound on delta(epsilon) that needs nothing but real moments."""
         if not self.terms or self.infinite > 0.999 or self.largest == -math.inf:
             return 1.0
+        self.moments.for_epsilon(epsilon)  # so that the grid reaches the saddle
         finite = np.isfinite(self.moments.k)
         s, k = self.moments.s[finite], self.moments.k[finite]
         if not len(s):
@@ -187,7 +188,7 @@ class Sum:
     def _on_lines(self, epsilon: float, engine: Engine) -> Bounds | None:
         """By one line, or by layers where one cannot be cut, or only far out, or would be wide."""
         lines = self.short_lines if engine == "auto" and self._has_cuts else self.lines
-        whole = self._on_line(epsilon, lines) if self._failures < 2 else None
+        whole = self._on_line(epsilon, lines) if self._failures < (1 if self._has_cuts else 2) else None
         if whole is not None and whole.upper - whole.lower <= WIDE * whole.lower:
             return whole
         self._failures += 1

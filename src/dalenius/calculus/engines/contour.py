@@ -114,7 +114,7 @@ class Contour:
         )
         tails = np.cumsum(tails[::-1])[::-1] / math.pi
         for tolerance, budget in self.tiers:
-            good = tails <= tolerance * math.exp(log_share)
+            good = tails <= tolerance * math.exp(min(log_share, 700.0))
             if good.any() and edges[int(np.argmax(good))] <= budget * h:
                 j = int(np.argmax(good))
                 return float(edges[j]), float(tails[j]) * (1 + 1e-9)

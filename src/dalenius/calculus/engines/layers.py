@@ -41,7 +41,7 @@ TIERS = ((1e-11, 8_000), (1e-9, 40_000), (1e-7, 200_000))
 NEGLIGIBLE = 26.0
 """What is below delta by this many units of its logarithm is only bounded."""
 SHORT = ((1e-12, 3_000), (1e-10, 6_000))
-GOOD = 1e-9
+GOOD = 1e-8
 """Relative width of a bracket worth stopping at."""
 MANY = 30.0
 """From so many expected jumps near a level on, what lies below may well decay by itself."""
@@ -101,7 +101,7 @@ class LayerLine(Contour):
 
     def _cut(self, log_share: float) -> tuple[float, float]:
         c = np.array([self.c])
-        edges = self.step * 1.2 ** np.arange(0.0, 80.0)
+        edges = self.step * 1.25 ** np.arange(0.0, 64.0)
         gain, bound = 0.0, np.zeros_like(edges)
         for split in self.splits:
             if split.between is None:
@@ -394,7 +394,10 @@ def guess(terms: Terms, log_delta: float) -> tuple[float, float] | None:
         level = jump + abs(pair.anchor)
         cuts = pair.cuts(level)
         parts.append((pair if cuts is None else cuts.below(level), n))
-    c, epsilon = Moments(tuple(parts), 0.1 / jump).for_delta(log_delta)  # type: ignore[arg-type]
+    moments = Moments(tuple(parts), 0.1 / jump)  # type: ignore[arg-type]
+    if np.isfinite(moments.k).sum() < 8:
+        return None
+    c, epsilon = moments.for_delta(log_delta)
     return max(epsilon, jump), c
 
 

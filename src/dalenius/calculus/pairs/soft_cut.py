@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 import numpy as np
 from scipy.special import gammainc, gammaincc, gammaln, ndtri
@@ -44,8 +44,10 @@ RHO = 4.0
 LONG, TALL = (RHO + 1 / RHO) / 2, (RHO - 1 / RHO) / 2
 MOST_GROWTH = 35.0
 """A panel errs by 64/15 RHO^-64 exp(growth) relative to its largest value: exp(-50) at most."""
-ANGLES = (1.0, 2.0, 3.0, 4.5, 6.0)
+ANGLES = (1.5, 3.0, 4.5, 6.0)
 """Shifts theta of the line, in units of 1/sqrt(a)."""
+GROUP = 3
+"""Cells that share a bound on exp(-t arg w), that at the left end of the first."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +59,7 @@ class SoftCuts(Cuts):
     added: bool
     sharpness: float
 
-    @property
+    @cached_property
     def log_odds(self) -> float:
         """log(g/(1-g) exp(z)) at x = 0."""
         return math.log(self.rate) - math.log1p(-self.rate) - self.mu**2 / 2
@@ -87,7 +89,7 @@ class SoftPart(Part):
     low: float | None
     high: float | None
 
-    @property
+    @cached_property
     def narrowest(self) -> float:
         """The least width of the two factors D and exp(-x^2/2)."""
         return 1.0 / math.sqrt(1.0 + self.cuts.mu**2 * self.cuts.sharpness)
@@ -306,7 +308,7 @@ def part_rule(part: SoftPart, c: float, reach: float) -> mixture.Rule | None:
     outside = float(np.exp(upper[:first] - top).sum() + np.exp(upper[last + 1 :] - top).sum()) * gap
     outside += float(np.exp(plain[[0, -1]] - top).sum()) / STEEP
     mu, a = part.cuts.mu, part.cuts.sharpness
-    widest = min(1.5 * part.narrowest, 1.0 / (mu * TALL))
+    widest = min(4.0 * part.narrowest, 1.0 / (mu * TALL))
     at, end = float(x[first]), float(x[last + 1])
     centres: list[float] = []
     halves: list[float] = []
@@ -423,7 +425,9 @@ class PartEnvelope:
             kept = slice(int(near[0]), int(near[-1]) + 1)
             rest = float(weight[: near[0]].sum() + weight[near[-1] + 1 :].sum())
             rest += float(weight[0] + weight[-1]) / (gap * STEEP)
-            self.rows.append((np.arctan2(imaginary, real)[:-1][kept], weight[kept], rest))
+            turn, weight = np.arctan2(imaginary, real)[:-1][kept], weight[kept]
+            groups = np.arange(0, len(turn), GROUP)
+            self.rows.append((turn[groups], np.add.reduceat(weight, groups), rest))
 
     def at(self, t: Reals) -> Reals:
         best = np.ones(len(t))
