@@ -31,7 +31,7 @@ from dalenius.calculus.pairs.pair import UNIT, Bounds, Pair, Terms
 from dalenius.calculus.pairs.renyi import best_order, profile_bound, renyi_atoms
 from dalenius.core.checks import float_up
 
-WIDE = 1e-8
+WIDE = 2e-7
 """A bracket on delta wider than this (relative) is worth a second try."""
 
 TOO_WIDE = 0.1

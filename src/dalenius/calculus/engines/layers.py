@@ -43,6 +43,8 @@ NEGLIGIBLE = 26.0
 SHORT = ((1e-12, 3_000), (1e-10, 6_000))
 GOOD = 1e-8
 """Relative width of a bracket worth stopping at."""
+RARE = 0.01
+"""Jumps of this total probability are left out of a guess."""
 MANY = 30.0
 """From so many expected jumps near a level on, what lies below may well decay by itself."""
 
@@ -69,7 +71,8 @@ class LayerMoments(Moments):
             below += split.times * log_below
             if split.between is not None:
                 gain += split.times * np.logaddexp(0.0, split.between.log_mgf(s) - log_below)
-        # prod B^n = prod B'^n exp(gain); expm1(gain) without overflow.
+        # prod B^n = prod B'^n exp(gain); expm1(gain) without overflow, and never 0.
+        gain = np.maximum(gain, 1e-300)
         return np.asarray(below + gain + np.log(-np.expm1(-gain)) + self.count * 1e-13)
 
     @property
@@ -103,16 +106,21 @@ class LayerLine(Contour):
         c = np.array([self.c])
         edges = self.step * 1.25 ** np.arange(0.0, 64.0)
         gain, bound = 0.0, np.zeros_like(edges)
+        log_low, log_high = 0.0, np.zeros_like(edges)
         for split in self.splits:
             if split.between is None:
                 continue
             log_ratio = float((split.between.log_mgf(c) - split.below.log_mgf(c))[0])
-            if not log_ratio < 300.0:
+            if not math.isfinite(log_ratio):
                 return math.inf, math.inf
-            ratio = math.exp(log_ratio)
-            gain += split.times * math.log1p(ratio)
-            # J / R with R = B(c), relative to what the layer weighs at c.
-            bound += split.times * ratio / (1 + ratio) * split.between.envelope(self.c, edges)
+            log_one = float(np.logaddexp(0.0, log_ratio))  # log(B/B'), of which J/B' is the ratio
+            gain += split.times * log_one
+            # J / R with R = B(c); or |B|^n + |B'|^n, |B| <= |J| + |B'|. All relative to B(c)^n.
+            jump = math.exp(log_ratio - log_one) * split.between.envelope(self.c, edges)
+            bound += split.times * jump
+            log_low -= split.times * log_one
+            log_high += split.times * np.log(np.minimum(jump + math.exp(-log_one), 1.0))
+        bound = np.minimum(bound, np.exp(log_high) + math.exp(log_low))
         return self._first_good(edges, bound / -math.expm1(-gain) * (1 + 1e-9), log_share)
 
     def _evaluate(self, t: Reals) -> None:
@@ -193,13 +201,15 @@ class Piece:
 
     def look(self, epsilon: float) -> float:
         """Find the saddle; a guess at the log of what this piece adds to delta."""
+        self.line = None
+        if np.isfinite(self.moments.k).sum() < 8:  # nothing is known
+            return 0.0
         if self._saddle is None or self._saddle.epsilon != epsilon:
-            self._saddle = self.moments.saddle(epsilon)
+            self._saddle = _moved(self.moments, self.moments.saddle(epsilon))
         saddle = self._saddle
         height = chernoff(saddle)
         best = int(np.argmin(height - saddle.s * epsilon))
         self._tail = float(height[best]), float(saddle.s[best])
-        self.line = None
         bound = min(self.log_bound(epsilon), 0.0)
         return min(saddle.log_delta, bound) if bound - 12.0 < saddle.log_delta < math.inf else bound - 3.0
 
@@ -209,7 +219,8 @@ class Piece:
 
     def draw(self, log_delta: float) -> bool:
         """A line good enough where delta, of all pieces together, is about exp(log_delta)."""
-        assert self._saddle is not None
+        if self._saddle is None:
+            return False
         line = self._draw(self.moments, self._saddle._replace(log_delta=log_delta))  # type: ignore[arg-type]
         self.line = line if line.feasible else None
         return line.feasible
@@ -218,6 +229,21 @@ class Piece:
         if self.line is not None:
             return self.line.delta(epsilon)
         return Bounds(0.0, exp_up(min(self.log_bound(epsilon), 0.0)) * (1 + 1e-9))
+
+
+def _moved(moments: Moments, saddle: Saddle) -> Saddle:
+    """The saddle, or a place to its left with a shorter period, where K climbs a wall right of it."""
+    least = least_period(saddle)
+    best = saddle
+    places = saddle.c * np.array([0.75, 0.5, 0.35])
+    height = saddle.log_mgf - saddle.c * saddle.epsilon - math.log(saddle.c) - math.log1p(saddle.c)
+    for c, k in zip(places.tolist(), moments.log_mgf(places).tolist(), strict=True):
+        keep = np.abs(saddle.s - c) > 1e-4 * c
+        other = saddle._replace(c=c, log_mgf=k, s=saddle.s[keep], k=saddle.k[keep])
+        period = least_period(other)
+        if period < 0.5 * least and k - c * saddle.epsilon - math.log(c) - math.log1p(c) < height + 4.0:
+            least, best = period, other
+    return best
 
 
 class OneSided:
@@ -327,7 +353,8 @@ class Layers:
 
     def _jumps(self, level: float, rest: Piece) -> float:
         """How many steps are expected not far below the level, tilted for epsilon."""
-        assert rest._saddle is not None
+        if rest._saddle is None:
+            return 0.0
         c = np.array([rest._saddle.c])
         total = 0.0
         for (pair, n), cuts in zip(self.terms, self.cuts, strict=True):
@@ -389,16 +416,22 @@ def guess(terms: Terms, log_delta: float) -> tuple[float, float] | None:
         return single <= math.exp(log_delta)
 
     jump = math.exp(last_true(by_one_jump, math.log(1e4), math.log(1e-14), relative=1e-3, steps=40)[0])
-    parts = []
+    parts, most = [], math.inf
     for pair, n in terms:
         level = jump + abs(pair.anchor)
+        rough = pair.cuts(level)
+        if rough is not None:
+            level = max(level, rough.highest(RARE / n))
         cuts = pair.cuts(level)
         parts.append((pair if cuts is None else cuts.below(level), n))
-    moments = Moments(tuple(parts), 0.1 / jump)  # type: ignore[arg-type]
+        most = min(most, math.inf if cuts is None else cuts.steepest(level))
+    moments = Moments(tuple(parts), most / 1e3)  # type: ignore[arg-type]
+    moments.k[moments.s > most] = np.inf
     if np.isfinite(moments.k).sum() < 8:
         return None
     c, epsilon = moments.for_delta(log_delta)
-    return max(epsilon, jump), c
+    epsilon = max(epsilon, jump)
+    return epsilon, max(c, 0.5 / epsilon)
 
 
 def _log1p(z: np.ndarray) -> np.ndarray:

@@ -40,8 +40,8 @@ class Moments:
         self.k: Reals = np.empty(0)
         self._low = self._high = min(max(start, 1e-10), 1e8)
         self._grow(up=True, decades=3)
-        while np.isfinite(self.k).sum() < 8 and self._grow(up=False):
-            pass
+        while np.isfinite(self.k).sum() < 8 and self._low > 10 * NARROW:
+            self._grow(up=False)
 
     def log_mgf(self, s: Reals) -> Reals:
         return sum((n * pair.rough_log_mgf(s) for pair, n in self.terms), np.zeros_like(s))

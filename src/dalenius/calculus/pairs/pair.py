@@ -107,6 +107,10 @@ class Cuts(ABC):
         """below(high) less below(low), a law of nonnegative weights; `high` may be inf."""
 
     @abstractmethod
+    def steepest(self, level: float) -> float:
+        """Roughly the largest s at which `below(level)` is not yet ruled by what is left beyond its cut."""
+
+    @abstractmethod
     def highest(self, mass: float) -> float:
         """A level with P-mass about `mass` beyond it."""
 

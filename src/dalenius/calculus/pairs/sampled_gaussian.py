@@ -25,6 +25,8 @@ REVEALED = Atoms(np.zeros(0), np.zeros(0), infinite=1.0)
 LEVEL = 0.8
 """Bounds on the decay below this are good enough."""
 MOST_CELLS = 100
+FARTHEST = 15.0
+"""Outcomes further out than this many standard deviations need no cut."""
 MOST_CUT = 0.99
 """Above this rate the law is not cut: nearly every step samples."""
 
@@ -74,7 +76,7 @@ class SampledGaussianPair(SampledPair):
         mu = self.base.mu
         if self.rate > MOST_CUT or not 0 < level < math.inf:
             return None
-        place = SoftCuts(mu, self.rate, self.added, 1.0).place(level)
+        place = min(SoftCuts(mu, self.rate, self.added, 1.0).place(level), FARTHEST + mu)
         return SoftCuts(mu, self.rate, self.added, min(max(16.0, 2.0 * place / mu, 4.0 / mu**2), 3000.0))
 
     def mirrored(self) -> Pair:

@@ -68,6 +68,9 @@ class SoftCuts(Cuts):
         """The x whose loss is `level` away from the end of its range: log1p(g/(1-g) exp(z)) = level."""
         return (level + math.log(-math.expm1(-level)) - self.log_odds) / self.mu
 
+    def steepest(self, level: float) -> float:
+        return 0.5 * self.sharpness / math.expm1(min(level, 1.0))
+
     def highest(self, mass: float) -> float:
         # The cut reaches further to the left than the normal law alone.
         wide = math.sqrt(1.0 + 1.0 / (self.mu**2 * self.sharpness))
