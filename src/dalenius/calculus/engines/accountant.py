@@ -21,6 +21,7 @@ from scipy.optimize import brentq
 from dalenius.calculus.engines.contour import TINY, Contour, Lines, exp_up, log_peak
 from dalenius.calculus.engines.enumeration import enumerated
 from dalenius.calculus.engines.lattice import LatticeLine, common_spacing
+from dalenius.calculus.engines.one_continuous import OneContinuous
 from dalenius.calculus.engines.rounded import RoundedSum
 from dalenius.calculus.engines.saddle import Moments
 from dalenius.calculus.pairs import divergences
@@ -149,7 +150,11 @@ class Sum:
     def lines(self) -> Lines:
         if self.spacing is not None:
             return Lines(self.moments, partial(LatticeLine, spacing=self.spacing))
-        return Lines(self.moments, Contour)
+        return Lines(self.moments, partial(Contour, apart=1 if self._one_continuous is not None else 0))
+
+    @cached_property
+    def _one_continuous(self) -> OneContinuous | None:
+        return OneContinuous.of(self.terms)
 
     def _on_line(self, epsilon: float) -> Bounds | None:
         bounds = self.lines.delta(epsilon)
@@ -162,7 +167,12 @@ class Sum:
         if not self._atomic.is_discrete:
             return None
         discrete = self._atomic.exactly(epsilon)
-        return Bounds(bounds.lower + discrete.lower, min(1.0, bounds.upper + discrete.upper))
+        lower, upper = bounds.lower + discrete.lower, bounds.upper + discrete.upper
+        if line.apart:
+            assert self._one_continuous is not None
+            one = self._one_continuous.delta(epsilon)
+            lower, upper = lower + one.lower, upper + one.upper
+        return Bounds(lower, min(1.0, upper))
 
     def _on_grid(self, epsilon: float) -> Bounds:
         if self._rounded is None or not self._rounded.fits(epsilon):

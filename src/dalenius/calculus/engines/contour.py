@@ -55,19 +55,27 @@ class Contour:
 
     M minus that product does. What the product contributes lives on few points and is added by the caller.
     """
+    apart = 0
+    """Of how many releases the continuous part may show in what the caller adds: none, or one."""
 
-    def __init__(self, moments: Moments, saddle: Saddle) -> None:
+    def __init__(self, moments: Moments, saddle: Saddle, apart: int = 0) -> None:
         self.moments, self.c = moments, saddle.c
-        parts = tuple((pair.atomic, n) for pair, n in moments.terms if pair.atomic is not None)
-        if len(parts) == len(moments.terms) and self._log_share(parts) > LEAST_SHARE:
-            self.atoms = parts
         self.period = least_period(saddle)
         self.step = 2 * math.pi / self.period
         if not 1e-100 < self.step < 1e100 or not math.isfinite(saddle.log_delta):
             self.feasible = False
             return
         self.aliases = Aliases.of(saddle, moments.log_mass, self.period)
-        reach, self.truncation = self._cut(saddle.log_delta - (saddle.log_mgf - saddle.c * saddle.epsilon))
+        log_share = saddle.log_delta - (saddle.log_mgf - saddle.c * saddle.epsilon)
+        reach, self.truncation = self._cut(log_share)
+        parts = tuple((pair.atomic, n) for pair, n in moments.terms if pair.atomic is not None)
+        if len(parts) == len(moments.terms) and self._log_share(parts) > LEAST_SHARE:
+            self.atoms, self.apart = parts, apart
+            beside, truncation = self._cut(log_share)
+            if beside < 0.5 * reach:
+                reach, self.truncation = beside, truncation
+            else:
+                self.atoms, self.apart = None, 0
         self.feasible = math.isfinite(reach)
         if self.feasible:
             self._evaluate(np.arange(math.ceil(reach / self.step) + 1) * self.step)
@@ -83,7 +91,7 @@ class Contour:
         h = self.step
         edges = h * 1.15 ** np.arange(0.0, 150.0)
         log_envelope = np.zeros_like(edges)
-        log_atoms, beyond_atoms = 0.0, np.zeros_like(edges)
+        log_atoms, beyond_atoms, continuous = 0.0, np.zeros_like(edges), np.zeros_like(edges)
         for pair, n in self.moments.terms:
             envelope = pair.envelope(self.c, edges, n)
             with np.errstate(divide="ignore"):
@@ -93,14 +101,21 @@ class Contour:
                 c = np.array([self.c])
                 share = math.exp(float((pair.atomic.log_mgf(c) - pair.log_mgf(c))[0]))
                 log_atoms += n * math.log(share)
-                beyond_atoms += n * np.log1p(np.maximum(pair.beside_atoms(self.c, edges) / share - 1, 0.0))
+                ratio = np.maximum(pair.beside_atoms(self.c, edges) / share - 1, 0.0)
+                beyond_atoms += n * np.log1p(ratio)
+                continuous += n * ratio
         pieces = np.exp(np.minimum(log_envelope, 0.0))
         if self.atoms is not None:
             # |prod (A + C)^n - prod A^n| is at most prod |M|^n + prod |A|^n, and also that difference of
-            # absolute values, here in logs, for either factor may leave the range of floats.
+            # absolute values, here in logs, for either factor may leave the range of floats. With X the sum of
+            # n |C|/A, the products that hold two or more C are at most X^2/2 times all.
             with np.errstate(divide="ignore"):
                 log_pieces = log_atoms + beyond_atoms + np.log(-np.expm1(-beyond_atoms))
-            pieces = np.minimum(pieces + math.exp(log_atoms), np.exp(np.minimum(log_pieces, 0.0)))
+                if self.apart:
+                    pairs = log_atoms + beyond_atoms + 2 * np.log(continuous) - math.log(2.0)
+                    log_pieces = np.minimum(log_pieces, pairs)
+            left_out = math.exp(log_atoms) * (1 + self.apart * continuous)
+            pieces = np.minimum(pieces + left_out, np.exp(np.minimum(log_pieces, 0.0)))
         # Nodes in a cell are at most its width / h + 1, each with |1/(s(s+1))| <= 1/t^2 and weight h/pi.
         tails = np.append(
             (np.diff(edges) + h) * pieces[:-1] / edges[:-1] ** 2,
@@ -127,17 +142,37 @@ class Contour:
         kernel = np.exp(-1j * epsilon * self.t) * self._flat
         return kernel, -self.c * epsilon, np.zeros(1)
 
-    def _discrete_part(self, t: Reals) -> tuple[Complexes, Reals]:
-        """The product of the atomic parts of all terms, on the scale of `values`, and its error."""
+    def _discrete_part(self, t: Reals, tilted: list[Tilted]) -> tuple[Complexes, Reals]:
+        """What the caller adds, on the scale of `values`, and its error: prod A^n, and n C prod A^n / A of each term.
+
+        With |A| <= a the absolute value of each product is at most that with a; logarithms carry relative errors.
+        """
         assert self.atoms is not None
-        log_value, relative = np.full(len(t), -self.exponent, dtype=complex), np.zeros(len(t))
+        parts, log_value, relative = [], np.full(len(t), -self.exponent, dtype=complex), np.zeros(len(t))
         for atoms, n in self.atoms:
-            tilted = atoms.tilted(self.c, t)
-            assert tilted is not None
-            log_value += n * (tilted.log_scale + np.log(tilted.values))
-            relative += n * (tilted.error / np.maximum(np.abs(tilted.values), 1e-300) + 8 * UNIT)
+            part = atoms.tilted(self.c, t)
+            assert part is not None
+            parts.append(part)
+            log_value += n * (part.log_scale + np.log(np.where(part.values == 0, 1e-300, part.values)))
+            relative += n * (np.log1p(part.error / np.maximum(np.abs(part.values), 1e-300)) + 8 * UNIT)
         value = np.exp(log_value)
-        return value, np.abs(value) * np.expm1(np.minimum(relative, 700.0)) + 16 * UNIT * abs(self.exponent)
+        size = np.exp(np.minimum(log_value.real + relative, 700.0))
+        error = np.minimum(size, np.abs(value) * np.expm1(np.minimum(relative, 700.0)))
+        error += 16 * UNIT * abs(self.exponent)
+        if not self.apart:
+            return value, error
+        total, off = value.copy(), error.copy()
+        for (_, n), whole, part in zip(self.moments.terms, tilted, parts, strict=True):
+            scale = math.exp(part.log_scale - whole.log_scale)
+            atom = scale * np.where(part.values == 0, 1e-300, part.values)
+            rest = whole.values - scale * part.values
+            others = np.exp(log_value - np.log(atom))
+            rest_error = whole.error + scale * (part.error + 8 * UNIT * (1 + abs(part.log_scale - whole.log_scale)))
+            total += n * rest * others
+            most = size / np.abs(atom)
+            off += n * (np.abs(rest) * np.minimum(most, np.abs(others) * np.expm1(np.minimum(relative, 700.0))))
+            off += n * most * (rest_error + 16 * UNIT * (abs(self.exponent) + 1) * np.abs(rest))
+        return total, off
 
     def _turning(self, t: Reals) -> Reals:
         """How fast rounding of the phase t * e grows with |e|."""
@@ -148,11 +183,13 @@ class Contour:
         log_value = np.zeros(len(t), dtype=complex)
         log_reach, relative = np.zeros(len(t)), np.zeros(len(t))
         self.exponent = self.size_of_exponent = 0.0
+        each = []
         for pair, n in self.moments.terms:
             tilted = self._tilted(pair, t)
             if tilted is None:
                 self.feasible = False
                 return
+            each.append(tilted)
             self.exponent += n * tilted.log_scale
             self.size_of_exponent += abs(n * tilted.log_scale)
             modulus = np.maximum(np.abs(tilted.values), 1e-300)
@@ -166,7 +203,7 @@ class Contour:
         error = reach * np.expm1(np.minimum(relative, 700.0))
         values = np.exp(log_value)
         if self.atoms is not None:
-            discrete, discrete_error = self._discrete_part(t)
+            discrete, discrete_error = self._discrete_part(t, each)
             values, error = values - discrete, error + discrete_error
             reach = np.abs(values) + error
         # Nodes too small to matter are left out of the sum; |kernel| is largest at t = 0.
