@@ -33,6 +33,10 @@ from dalenius.core.checks import float_up
 Engine = Literal["auto", "contour", "grid", "proof"]
 
 
+NEAR_THE_END = 1e-9
+"""Share of delta that outcomes with two continuous parts may have to be bounded and not computed."""
+
+
 class Sum:
     """A sum of independent privacy losses with known laws, all of one direction."""
 
@@ -41,6 +45,7 @@ class Sum:
         self._rounded: RoundedSum | None = None
         self._failures = 0
         self._atomic: Sum | None = None
+        self._not_near = math.inf
 
     @property
     def infinite(self) -> float:
@@ -150,16 +155,36 @@ class Sum:
     def lines(self) -> Lines:
         if self.spacing is not None:
             return Lines(self.moments, partial(LatticeLine, spacing=self.spacing))
-        return Lines(self.moments, partial(Contour, apart=1 if self._one_continuous is not None else 0))
+        few = None if self._one_continuous is None else self._one_continuous.delta
+        return Lines(self.moments, partial(Contour, apart=0 if few is None else 1), few)
+
+    @cached_property
+    def plain_lines(self) -> Lines:
+        """Lines beside which nothing is counted but atoms: those that are proved in ball arithmetic."""
+        return Lines(self.moments, Contour)
 
     @cached_property
     def _one_continuous(self) -> OneContinuous | None:
         return OneContinuous.of(self.terms)
 
+    def _near_the_end(self, epsilon: float) -> Bounds | None:
+        """Bounds that need no line, where outcomes with two continuous parts or more hardly reach beyond epsilon."""
+        if self._one_continuous is None or self.largest - epsilon >= self._not_near:
+            return None
+        few = self._one_continuous.delta(epsilon)
+        more = self._one_continuous.more(epsilon, self.largest)
+        if more > NEAR_THE_END * few.lower:
+            self._not_near = self.largest - epsilon
+            return None
+        return Bounds(few.lower, min(1.0, few.upper + more))
+
     def _on_line(self, epsilon: float) -> Bounds | None:
+        known = self._near_the_end(epsilon)
+        if known is not None:
+            return known
         bounds = self.lines.delta(epsilon)
         line = self.lines.line
-        if bounds is None or line is None or line.atoms is None:
+        if bounds is None or line is None or line.atoms is None or line.apart:
             return bounds
         # The line leaves out the outcomes in which every term shows an atom; they are counted exactly.
         if self._atomic is None:
@@ -167,12 +192,7 @@ class Sum:
         if not self._atomic.is_discrete:
             return None
         discrete = self._atomic.exactly(epsilon)
-        lower, upper = bounds.lower + discrete.lower, bounds.upper + discrete.upper
-        if line.apart:
-            assert self._one_continuous is not None
-            one = self._one_continuous.delta(epsilon)
-            lower, upper = lower + one.lower, upper + one.upper
-        return Bounds(lower, min(1.0, upper))
+        return Bounds(bounds.lower + discrete.lower, min(1.0, bounds.upper + discrete.upper))
 
     def _on_grid(self, epsilon: float) -> Bounds:
         if self._rounded is None or not self._rounded.fits(epsilon):

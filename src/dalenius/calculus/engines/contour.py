@@ -30,7 +30,7 @@ from dalenius.calculus.pairs.pair import UNIT, Bounds, Complexes, Pair, Reals, T
 TOLERANCE = 1e-12
 """Relative error aimed at for aliasing; the bounds use what was achieved."""
 
-TIERS = ((1e-12, 20_000), (1e-10, 100_000), (1e-8, 600_000))
+TIERS = ((1e-12, 3_000), (1e-10, 5_000), (1e-9, 100_000), (1e-8, 600_000))
 """Truncation error (relative) and the number of nodes it may cost; beyond, the lattice engine serves."""
 
 NEGLIGIBLE = 1e-17
@@ -293,26 +293,45 @@ GOOD = 1e-8
 
 
 class Lines:
-    """The last line used, and when to draw another: M is the costly part, and does not depend on epsilon."""
+    """The last line used, and when to draw another: M is the costly part, and does not depend on epsilon.
 
-    def __init__(self, moments: Moments, draw: Callable[[Moments, Saddle], Contour]) -> None:
-        self.moments, self.draw = moments, draw
+    `few` counts what a line with `apart` leaves out; it is added here, for widths are judged beside the whole.
+    """
+
+    def __init__(
+        self,
+        moments: Moments,
+        draw: Callable[[Moments, Saddle], Contour],
+        few: Callable[[float], Bounds] | None = None,
+    ) -> None:
+        self.moments, self.draw, self.few = moments, draw, few
         self.line: Contour | None = None
         self.centre = self.width = 0.0
+
+    def _on(self, line: Contour, epsilon: float) -> Bounds:
+        bounds = line.delta(epsilon)
+        if not line.apart:
+            return bounds
+        assert self.few is not None
+        few = self.few(epsilon)
+        return Bounds(bounds.lower + few.lower, min(1.0, bounds.upper + few.upper))
 
     def delta(self, epsilon: float) -> Bounds | None:
         """Bounds on D(epsilon), or None when no line can be cut short enough."""
         if self.line is not None:
-            bounds = self.line.delta(epsilon)
+            bounds = self._on(self.line, epsilon)
             near = abs(epsilon - self.centre) * self.line.c < 3.0
             allowed = max(GOOD, 2 * self.width) if near else GOOD
             if bounds.upper - bounds.lower <= allowed * bounds.lower:
                 return bounds
         saddle = self.moments.saddle(epsilon)
+        if self.few is not None:
+            known = math.log(max(self.few(epsilon).lower, TINY))
+            saddle = saddle._replace(log_delta=max(saddle.log_delta, known))
         line = self.draw(self.moments, saddle)
         if not line.feasible:
             return None
-        bounds = line.delta(epsilon)
+        bounds = self._on(line, epsilon)
         if (
             bounds.upper < 0.1 * exp_up(saddle.log_delta)
             and bounds.upper - bounds.lower > GOOD * bounds.lower
@@ -320,7 +339,7 @@ class Lines:
             # Laplace's method was far off (jumps that are rare and huge): aim at what was found instead.
             again = self.draw(self.moments, saddle._replace(log_delta=math.log(max(bounds.upper, TINY))))
             if again.feasible:
-                line, bounds = again, again.delta(epsilon)
+                line, bounds = again, self._on(again, epsilon)
         self.line, self.centre = line, epsilon
         self.width = (bounds.upper - bounds.lower) / max(bounds.lower, TINY)
         return bounds
