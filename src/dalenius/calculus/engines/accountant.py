@@ -20,8 +20,8 @@ from scipy.optimize import brentq
 
 from dalenius.calculus.engines.contour import TINY, Contour, Lines, exp_up, log_peak
 from dalenius.calculus.engines.enumeration import enumerated
+from dalenius.calculus.engines.few_continuous import FewContinuous
 from dalenius.calculus.engines.lattice import LatticeLine, common_spacing
-from dalenius.calculus.engines.one_continuous import OneContinuous
 from dalenius.calculus.engines.rounded import RoundedSum
 from dalenius.calculus.engines.saddle import Moments
 from dalenius.calculus.pairs import divergences
@@ -34,7 +34,7 @@ Engine = Literal["auto", "contour", "grid", "proof"]
 
 
 NEAR_THE_END = 1e-9
-"""Share of delta that outcomes with two continuous parts may have to be bounded and not computed."""
+"""Share of delta that outcomes with many continuous parts may have to be bounded and not computed."""
 
 
 class Sum:
@@ -155,8 +155,9 @@ class Sum:
     def lines(self) -> Lines:
         if self.spacing is not None:
             return Lines(self.moments, partial(LatticeLine, spacing=self.spacing))
-        few = None if self._one_continuous is None else self._one_continuous.delta
-        return Lines(self.moments, partial(Contour, apart=0 if few is None else 1), few)
+        if self.few is None:
+            return self.plain_lines
+        return Lines(self.moments, partial(Contour, apart=self.few.most), self.few.delta)
 
     @cached_property
     def plain_lines(self) -> Lines:
@@ -164,15 +165,15 @@ class Sum:
         return Lines(self.moments, Contour)
 
     @cached_property
-    def _one_continuous(self) -> OneContinuous | None:
-        return OneContinuous.of(self.terms)
+    def few(self) -> FewContinuous | None:
+        return FewContinuous.of(self.terms)
 
     def _near_the_end(self, epsilon: float) -> Bounds | None:
-        """Bounds that need no line, where outcomes with two continuous parts or more hardly reach beyond epsilon."""
-        if self._one_continuous is None or self.largest - epsilon >= self._not_near:
+        """Bounds that need no line, where outcomes with more than a few continuous parts hardly reach beyond epsilon."""
+        if self.few is None or self.largest - epsilon >= self._not_near:
             return None
-        few = self._one_continuous.delta(epsilon)
-        more = self._one_continuous.more(epsilon, self.largest)
+        few = self.few.delta(epsilon)
+        more = self.few.more(epsilon, self.largest)
         if more > NEAR_THE_END * few.lower:
             self._not_near = self.largest - epsilon
             return None

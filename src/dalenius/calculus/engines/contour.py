@@ -56,7 +56,7 @@ class Contour:
     M minus that product does. What the product contributes lives on few points and is added by the caller.
     """
     apart = 0
-    """Of how many releases the continuous part may show in what the caller adds: none, or one."""
+    """Of how many releases the continuous part may show in what the caller adds; two only if there is one term."""
 
     def __init__(self, moments: Moments, saddle: Saddle, apart: int = 0) -> None:
         self.moments, self.c = moments, saddle.c
@@ -108,13 +108,13 @@ class Contour:
         if self.atoms is not None:
             # |prod (A + C)^n - prod A^n| is at most prod |M|^n + prod |A|^n, and also that difference of
             # absolute values, here in logs, for either factor may leave the range of floats. With X the sum of
-            # n |C|/A, the products that hold two or more C are at most X^2/2 times all.
+            # n |C|/A, the products that hold j or more C are at most X^j/j! times all.
             with np.errstate(divide="ignore"):
                 log_pieces = log_atoms + beyond_atoms + np.log(-np.expm1(-beyond_atoms))
-                if self.apart:
-                    pairs = log_atoms + beyond_atoms + 2 * np.log(continuous) - math.log(2.0)
-                    log_pieces = np.minimum(log_pieces, pairs)
-            left_out = math.exp(log_atoms) * (1 + self.apart * continuous)
+                j = self.apart + 1
+                many = log_atoms + beyond_atoms + j * np.log(continuous) - math.lgamma(j + 1)
+                log_pieces = np.minimum(log_pieces, many)
+            left_out = math.exp(log_atoms) * sum(continuous**k for k in range(j))
             pieces = np.minimum(pieces + left_out, np.exp(np.minimum(log_pieces, 0.0)))
         # Nodes in a cell are at most its width / h + 1, each with |1/(s(s+1))| <= 1/t^2 and weight h/pi.
         tails = np.append(
@@ -143,7 +143,7 @@ class Contour:
         return kernel, -self.c * epsilon, np.zeros(1)
 
     def _discrete_part(self, t: Reals, tilted: list[Tilted]) -> tuple[Complexes, Reals]:
-        """What the caller adds, on the scale of `values`, and its error: prod A^n, and n C prod A^n / A of each term.
+        """What the caller adds, on the scale of `values`, and its error: prod A^n, n C prod A^n / A of each term, etc.
 
         With |A| <= a the absolute value of each product is at most that with a; logarithms carry relative errors.
         """
@@ -166,12 +166,16 @@ class Contour:
             scale = math.exp(part.log_scale - whole.log_scale)
             atom = scale * np.where(part.values == 0, 1e-300, part.values)
             rest = whole.values - scale * part.values
-            others = np.exp(log_value - np.log(atom))
             rest_error = whole.error + scale * (part.error + 8 * UNIT * (1 + abs(part.log_scale - whole.log_scale)))
-            total += n * rest * others
-            most = size / np.abs(atom)
-            off += n * (np.abs(rest) * np.minimum(most, np.abs(others) * np.expm1(np.minimum(relative, 700.0))))
-            off += n * most * (rest_error + 16 * UNIT * (abs(self.exponent) + 1) * np.abs(rest))
+            ways, power, most = 1.0, np.ones(len(t), dtype=complex), size
+            for j in range(1, self.apart + 1):
+                ways, power, most = ways * (n - j + 1) / j, power * rest, most / np.abs(atom)
+                others = np.exp(log_value - j * np.log(atom))
+                grown = np.abs(others) * np.expm1(np.minimum(relative, 700.0))
+                total += ways * power * others
+                off += ways * np.abs(power) * np.minimum(most, grown)
+                wrong = (np.abs(rest) + rest_error) ** j - np.abs(power)
+                off += ways * most * (wrong + 16 * UNIT * (abs(self.exponent) + j) * np.abs(power))
         return total, off
 
     def _turning(self, t: Reals) -> Reals:

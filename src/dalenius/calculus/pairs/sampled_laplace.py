@@ -22,6 +22,7 @@ from dalenius.calculus.pairs.mixture import CUT, MOST_WORK, Envelope, Law, Rule
 from dalenius.calculus.pairs.pair import UNIT, Reals, Tilted
 from dalenius.calculus.pairs.panels import NODES, RHO, WEIGHTS
 from dalenius.calculus.pairs.sampled import SampledPair, before_sampling
+from dalenius.calculus.pairs.twice_sampled_laplace import two_continuous
 
 MOST_PANELS = 4000
 
@@ -56,7 +57,7 @@ class SampledLaplacePair(SampledPair):
         # long as m is in (-e, e); in the add direction exp(x) g/2 (exp(m'/2) - exp(-e/2))^2, m' that of -x.
         e, g, half = self.base.shift, self.rate, -0.5 * math.expm1(-self.base.shift)
         sign = self._sign
-        m = np.clip(before_sampling(sign * x, g), -e - 1.0, e + 1.0)
+        m = np.maximum(before_sampling(sign * x, g), -e - 1.0)
         y = np.abs(np.expm1(np.minimum(sign * x, 700.0)))
         # A few roundings of the argument of the logarithm, which may cancel against 1, and of the logarithm.
         off = UNIT * (8 + 4 * np.abs(m) + 16 * (y / g + 1 + np.abs(x) * (y + 1) / g) * np.exp(-np.maximum(m, -e)))
@@ -71,6 +72,9 @@ class SampledLaplacePair(SampledPair):
 
         slack = UNIT * (32 + 4 * np.abs(x))
         return at(m + sign * off) * (1 - slack), at(m - sign * off) * (1 + slack) + 1e-300
+
+    def two_continuous_delta(self, x: Reals) -> tuple[Reals, Reals]:
+        return two_continuous(self.base.shift, self.rate, self.added, x, self.continuous_delta(x / 2))
 
     def log_mgf(self, s: Reals) -> Reals:
         return log_moments(self.base.shift, self.rate, s, self.added)
