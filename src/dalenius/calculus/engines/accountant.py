@@ -157,7 +157,7 @@ class Sum:
             return Lines(self.moments, partial(LatticeLine, spacing=self.spacing))
         if self.few is None:
             return self.plain_lines
-        return Lines(self.moments, partial(Contour, apart=self.few.most), self.few.delta)
+        return Lines(self.moments, partial(Contour, apart=self.few.most, few=self.few.delta), self.few.delta)
 
     @cached_property
     def plain_lines(self) -> Lines:
@@ -172,9 +172,9 @@ class Sum:
         """Bounds that need no line, where outcomes with more than a few continuous parts hardly reach beyond epsilon."""
         if self.few is None or self.largest - epsilon >= self._not_near:
             return None
-        few = self.few.delta(epsilon)
         more = self.few.more(epsilon, self.largest)
-        if more > NEAR_THE_END * few.lower:
+        few = self.few.delta(epsilon) if more < 1.0 else None
+        if few is None or more > NEAR_THE_END * few.lower:
             self._not_near = self.largest - epsilon
             return None
         return Bounds(few.lower, min(1.0, few.upper + more))

@@ -33,6 +33,8 @@ TOLERANCE = 1e-12
 TIERS = ((1e-12, 3_000), (1e-10, 5_000), (1e-9, 100_000), (1e-8, 600_000))
 """Truncation error (relative) and the number of nodes it may cost; beyond, the lattice engine serves."""
 
+FEW_NODES = 3_000
+"""A line no longer than this is drawn without a look for a shorter one."""
 NEGLIGIBLE = 1e-17
 LEAST_SHARE = -800.0
 """Atomic parts whose product is below exp of this are not set apart: beside rounding nothing is left of it."""
@@ -58,8 +60,20 @@ class Contour:
     apart = 0
     """Of how many releases the continuous part may show in what the caller adds; two only if there is one term."""
 
-    def __init__(self, moments: Moments, saddle: Saddle, apart: int = 0) -> None:
+    def __init__(
+        self,
+        moments: Moments,
+        saddle: Saddle,
+        apart: int = 0,
+        few: Callable[[float], Bounds] | None = None,
+    ) -> None:
         self.moments, self.c = moments, saddle.c
+        parts = tuple((pair.atomic, n) for pair, n in moments.terms if pair.atomic is not None)
+        atoms = self._log_share(parts) if len(parts) == len(moments.terms) else -math.inf
+        if few is not None and not self._fades(saddle, atoms):
+            # What is known already of delta is a better guide than Laplace's method.
+            known = math.log(max(few(saddle.epsilon).lower, TINY))
+            saddle = saddle._replace(log_delta=max(saddle.log_delta, known))
         self.period = least_period(saddle)
         self.step = 2 * math.pi / self.period
         if not 1e-100 < self.step < 1e100 or not math.isfinite(saddle.log_delta):
@@ -67,9 +81,10 @@ class Contour:
             return
         self.aliases = Aliases.of(saddle, moments.log_mass, self.period)
         log_share = saddle.log_delta - (saddle.log_mgf - saddle.c * saddle.epsilon)
-        reach, self.truncation = self._cut(log_share)
-        parts = tuple((pair.atomic, n) for pair, n in moments.terms if pair.atomic is not None)
-        if len(parts) == len(moments.terms) and self._log_share(parts) > LEAST_SHARE:
+        reach = math.inf
+        if self._fades(saddle, atoms):
+            reach, self.truncation = self._cut(log_share)
+        if atoms > LEAST_SHARE and reach > FEW_NODES * self.step:
             self.atoms, self.apart = parts, apart
             beside, truncation = self._cut(log_share)
             if beside < 0.5 * reach:
@@ -79,6 +94,13 @@ class Contour:
         self.feasible = math.isfinite(reach)
         if self.feasible:
             self._evaluate(np.arange(math.ceil(reach / self.step) + 1) * self.step)
+
+    def _fades(self, saddle: Saddle, atoms: float) -> bool:
+        """Whether the product of the atomic parts, which stays, is small enough to cut the line with it on."""
+        tolerance, nodes = TIERS[-1]
+        step = 2 * math.pi / least_period(saddle)
+        log_share = saddle.log_delta - (saddle.log_mgf - saddle.c * saddle.epsilon)
+        return bool(atoms - math.log(math.pi * nodes * step) < math.log(tolerance) + log_share)
 
     def _log_share(self, atoms: Terms) -> float:
         """log of the product of A(c) / M(c), A the transforms of the atomic parts."""
@@ -93,9 +115,9 @@ class Contour:
         log_envelope = np.zeros_like(edges)
         log_atoms, beyond_atoms, continuous = 0.0, np.zeros_like(edges), np.zeros_like(edges)
         for pair, n in self.moments.terms:
-            envelope = pair.envelope(self.c, edges, n)
-            with np.errstate(divide="ignore"):
-                log_envelope += n * np.log(envelope)
+            if not self.apart:
+                with np.errstate(divide="ignore"):
+                    log_envelope += n * np.log(pair.envelope(self.c, edges, n))
             if self.atoms is not None:
                 assert pair.atomic is not None
                 c = np.array([self.c])
@@ -329,9 +351,6 @@ class Lines:
             if bounds.upper - bounds.lower <= allowed * bounds.lower:
                 return bounds
         saddle = self.moments.saddle(epsilon)
-        if self.few is not None:
-            known = math.log(max(self.few(epsilon).lower, TINY))
-            saddle = saddle._replace(log_delta=max(saddle.log_delta, known))
         line = self.draw(self.moments, saddle)
         if not line.feasible:
             return None

@@ -18,6 +18,8 @@ from dalenius.calculus.engines.enumeration import enumerated
 from dalenius.calculus.pairs.atoms import Atoms
 from dalenius.calculus.pairs.pair import UNIT, Bounds, Reals, Terms
 
+LEAST_MASS = 1e-200
+"""Atoms below this together are not written down; what underflows beside others is bounded by far less."""
 UNSEEN = 1e-13
 """Atoms of the others are left out, and bounded, as long as they add less than this share."""
 
@@ -42,7 +44,7 @@ class FewContinuous:
         """None when a continuous part has no form, or the atoms are too many to write down."""
         parts = [(pair.atomic, n) for pair, n in terms if pair.atomic is not None]
         atoms = enumerated(tuple(parts)) if len(parts) == len(terms) else None
-        if atoms is None:
+        if atoms is None or float(atoms.mass.sum()) < LEAST_MASS:
             return None
         shown, most = [], 1
         for k, (pair, n) in enumerate(terms):
@@ -81,7 +83,7 @@ class FewContinuous:
             slack = others.slack + (len(x) + 16) * UNIT
             lower += ways * float(mass @ low[0]) * (1 - slack)
             upper += ways * (float(mass @ high[1]) + float(others.mass[~keep].sum())) * (1 + slack)
-        return Bounds(max(0.0, lower), upper)
+        return Bounds(max(0.0, lower), upper + 1e-290)
 
     def more(self, epsilon: float, largest: float) -> float:
         """A bound on what more continuous parts add to D(epsilon): Chernoff's, from the products themselves.
@@ -89,16 +91,25 @@ class FewContinuous:
         With X the sum of n C(s)/A(s) those with j of them or more are at most X^j/j! times M(s). The best s is near the
         inverse of the distance to the largest loss, when that is small.
         """
+        if self._shown_ratio(np.array([1.0 / (largest - epsilon)]))[0] > 0.5:
+            return 1.0
         s = 10.0 ** np.arange(-1.0, 3.1, 0.25) / (largest - epsilon)
-        total, ratio, j = log_peak(s) - s * epsilon, np.zeros(len(s)), self.most + 1
+        total, j = log_peak(s) - s * epsilon, self.most + 1
         for pair, n in self.terms:
             whole = pair.log_mgf(s)
             total += n * whole + 1e-12 * n * (1 + np.abs(whole))
+        best = float(np.min(total + j * np.log(self._shown_ratio(s)) - math.lgamma(j + 1)))
+        return exp_up(min(best, 0.0))
+
+    def _shown_ratio(self, s: Reals) -> Reals:
+        """The sum of n C(s)/A(s), rounded up."""
+        ratio = np.full(len(s), 1e-300)
+        for pair, n in self.terms:
             if pair.as_atoms is None and pair.atomic is not None:
+                whole = pair.log_mgf(s)
                 beside = np.expm1(np.maximum(whole - pair.atomic.log_mgf(s), 0.0))
                 ratio += n * (beside + 1e-12 * (1 + np.abs(whole)))
-        best = float(np.min(total + j * np.log(np.maximum(ratio, 1e-300)) - math.lgamma(j + 1)))
-        return exp_up(min(best, 0.0))
+        return ratio
 
 
 def _without(parts: list[tuple[Atoms, int]], k: int, fewer: int) -> Atoms | None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -41,8 +41,8 @@ class SampledLaplacePair(SampledPair):
         """The power of w whose mean is M(c)."""
         return -c if self.added else 1.0 + c
 
-    @property
-    def atomic(self) -> Atoms:
+    @cached_property
+    def atomic(self) -> Atoms:  # type: ignore[override]
         e, order = self.base.shift, self._order(0.0)
         log_w, noise = log_mixture(np.array([-e, e]), self.rate)
         mass = 0.5 * np.exp(order * log_w) * np.array([1.0, math.exp(-e)])

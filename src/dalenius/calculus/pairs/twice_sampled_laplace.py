@@ -22,8 +22,8 @@ from dalenius.calculus.pairs.mixture import log_mixture
 from dalenius.calculus.pairs.pair import UNIT, Reals
 from dalenius.calculus.pairs.sampled import before_sampling
 
-RULES = [(0.05, 10, 8.0), (0.2, 30, 3.0)]
-"""Half width of panels, nodes, and parameter of their Bernstein ellipses."""
+RULES = [(0.05, np.polynomial.legendre.leggauss(10), 8.0), (0.2, np.polynomial.legendre.leggauss(30), 3.0)]
+"""Half width of panels, nodes and weights, and the parameter of their Bernstein ellipses."""
 
 
 def two_continuous(e: float, rate: float, added: bool, x: Reals, half: tuple[Reals, Reals]) -> tuple[Reals, Reals]:
@@ -47,9 +47,8 @@ def two_continuous(e: float, rate: float, added: bool, x: Reals, half: tuple[Rea
     both = (mass + np.exp(x / 2) * mixed) if added else (mixed + np.exp(x / 2) * mass)
     slack = UNIT * (64 + 8 * np.abs(x) + 8 * e) + off_middle
     wide = float(((end - low) / 2).max(initial=0.0))
-    radius, size, rho = next((rule for rule in RULES if wide <= rule[0]), RULES[-1])
+    radius, (nodes, weights), rho = next((rule for rule in RULES if wide <= rule[0]), RULES[-1])
     count = max(1, math.ceil(wide / radius))
-    nodes, weights = np.polynomial.legendre.leggauss(size)
     r = (end - low) / (2 * count)
     place = (1 + 2 * np.arange(count)[:, None] + nodes).ravel()
     a = low[:, None] + r[:, None] * place
@@ -68,7 +67,7 @@ def two_continuous(e: float, rate: float, added: bool, x: Reals, half: tuple[Rea
     slack_two = UNIT * (64 + 8 * np.abs(x) + 8 * e + len(place))
     # The middle is off by a little, and the integrand there is at most twice that at any node near it.
     moved = 8 * off_middle * upper.max(axis=1, initial=0.0) * (end > low)
-    missed = 64 / 15 * count * r * rho ** (-2 * size) / (1 - rho**-2) * _largest(e, rate, added, total, low, end, r)
+    missed = 64 / 15 * count * r * rho ** (-2 * len(nodes)) / (1 - rho**-2) * _largest(e, rate, added, total, low, end, r)
     first = (half[0] * both * (1 - slack), half[1] * both * (1 + slack))
     second = ((lower * factor).sum(axis=1), (upper * factor).sum(axis=1))
     inside = middle < e if not added else middle > -e
