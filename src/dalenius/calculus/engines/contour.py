@@ -30,10 +30,10 @@ from dalenius.calculus.pairs.pair import UNIT, Bounds, Complexes, Pair, Reals, T
 TOLERANCE = 1e-12
 """Relative error aimed at for aliasing; the bounds use what was achieved."""
 
-TIERS = ((1e-12, 3_000), (1e-10, 5_000), (1e-9, 100_000), (1e-8, 600_000))
+TIERS = ((1e-12, 500), (1e-11, 1_000), (1e-10, 2_000), (1e-9, 100_000), (1e-8, 600_000))
 """Truncation error (relative) and the number of nodes it may cost; beyond, the lattice engine serves."""
 
-FEW_NODES = 3_000
+FEW_NODES = 1_000
 """A line no longer than this is drawn without a look for a shorter one."""
 NEGLIGIBLE = 1e-17
 LEAST_SHARE = -800.0

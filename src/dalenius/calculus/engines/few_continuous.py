@@ -85,6 +85,11 @@ class FewContinuous:
             upper += ways * (float(mass @ high[1]) + float(others.mass[~keep].sum())) * (1 + slack)
         return Bounds(max(0.0, lower), upper + 1e-290)
 
+    def least_epsilon(self, delta: float, largest: float) -> float:
+        """An epsilon at which the largest atom alone has this delta; -inf when it never has."""
+        top = float(self.atoms.mass[np.argmax(self.atoms.loss)])
+        return largest + math.log1p(-delta / top) if delta < top else -math.inf
+
     def more(self, epsilon: float, largest: float) -> float:
         """A bound on what more continuous parts add to D(epsilon): Chernoff's, from the products themselves.
 
@@ -97,7 +102,7 @@ class FewContinuous:
         total, j = log_peak(s) - s * epsilon, self.most + 1
         for pair, n in self.terms:
             whole = pair.log_mgf(s)
-            total += n * whole + 1e-12 * n * (1 + np.abs(whole))
+            total += n * whole + n * (1e-12 + 64 * UNIT * np.abs(whole))
         best = float(np.min(total + j * np.log(self._shown_ratio(s)) - math.lgamma(j + 1)))
         return exp_up(min(best, 0.0))
 
@@ -108,7 +113,7 @@ class FewContinuous:
             if pair.as_atoms is None and pair.atomic is not None:
                 whole = pair.log_mgf(s)
                 beside = np.expm1(np.maximum(whole - pair.atomic.log_mgf(s), 0.0))
-                ratio += n * (beside + 1e-12 * (1 + np.abs(whole)))
+                ratio += n * (beside + 1e-12 + 64 * UNIT * np.abs(whole))
         return ratio
 
 
