@@ -2,6 +2,12 @@
 
 from dalenius.calculus.loss import Loss, total
 from dalenius.calculus.losses.bounded_range import bounded_range
+from dalenius.calculus.losses.correlated import (
+    banded_sampled,
+    matrix_gaussian,
+    toeplitz_gaussian,
+    tree_gaussian,
+)
 from dalenius.calculus.losses.discrete import (
     approx,
     discrete_gaussian,
@@ -25,6 +31,7 @@ __all__ = [
     "Loss",
     "approx",
     "approximate_minima",
+    "banded_sampled",
     "bounded_range",
     "cp",
     "discrete_gaussian",
@@ -35,6 +42,7 @@ __all__ = [
     "geometric",
     "group",
     "laplace",
+    "matrix_gaussian",
     "mixture_of_gaussians",
     "objective_perturbation",
     "parallel",
@@ -48,6 +56,8 @@ __all__ = [
     "staircase",
     "to_adjacency",
     "to_replace_one",
+    "toeplitz_gaussian",
     "total",
+    "tree_gaussian",
     "zcdp",
 ]
