@@ -32,9 +32,6 @@ from dalenius.calculus.pairs.pair import UNIT, Bounds, Pair, Terms
 from dalenius.calculus.pairs.renyi import best_order, profile_bound, renyi_atoms
 from dalenius.core.checks import float_up
 
-WIDE = 1e-7
-"""A bracket of delta (relative) that is looked at a second time."""
-
 Engine = Literal["auto", "contour", "grid", "proof"]
 
 
@@ -154,7 +151,7 @@ class Sum:
         if bounds is None:
             self._failures += 1
             return self._smoothed.delta(epsilon)
-        if self.spacing is not None and bounds.upper - bounds.lower > WIDE * bounds.upper:
+        if self.lines.line is not None and self.lines.line.is_short:
             closer = self._smoothed.delta(epsilon)
             if closer is not None:
                 return Bounds(max(bounds.lower, closer.lower), min(bounds.upper, closer.upper))

@@ -48,6 +48,8 @@ class Contour:
     """A vertical line with M evaluated on it once; `delta` may then be asked at many epsilons."""
 
     tiers = TIERS
+    is_short = False
+    """Whether the period is shorter than it should be, so that aliases loosen the lower bound."""
     last_once = False
     _flat: Complexes | None = None
     """1 / (s (s+1)) / T on the line."""
@@ -62,6 +64,7 @@ class Contour:
         parts = tuple((pair.atomic, n) for pair, n in moments.terms if pair.atomic is not None)
         if len(parts) == len(moments.terms) and self._log_share(parts) > LEAST_SHARE:
             self.atoms = parts
+            self.tiers = TIERS[:-1]  # beyond, the smoothed line is shorter
         self._lay(saddle)
 
     def _lay(self, saddle: Saddle) -> None:

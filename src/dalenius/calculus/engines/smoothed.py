@@ -30,8 +30,6 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-
 from dalenius.calculus.engines.contour import Contour
 from dalenius.calculus.engines.saddle import Moments, Saddle
 from dalenius.calculus.pairs.gaussian import GaussianPair
@@ -61,26 +59,31 @@ class SmoothedLine(Contour):
         size = sum(len(pair.as_atoms.loss) if pair.as_atoms else ORDINARY for pair, _ in moments.terms)
         self.tiers = ((1e-10, min(MOST_NODES, MOST_WORK // size)),)
         variance = min(WIDTH * max(saddle.epsilon, LEAST), LOOSE / self.c) / (1 + self.c) / finer**2
-        self.feasible = False
-        while not self.feasible and variance < 1.0:
+        while True:
+            self.long = False
             noise = GaussianPair(math.sqrt(variance))
             self.terms = (*moments.terms, (noise, 1))
             self.variance = noise.mu**2
             added = self.variance / 2 * saddle.s * (saddle.s + 1)
             log_mgf = saddle.log_mgf + self.variance / 2 * self.c * (self.c + 1)
             self._lay(saddle._replace(k=saddle.k + added * (1 + 8 * UNIT), log_mgf=log_mgf))
+            if not self.long or variance > 1.0:
+                return
             variance *= 2
 
     def _cut(self, log_share: float) -> tuple[float, float]:
         reach, tail = super()._cut(log_share)
-        if math.isfinite(reach):
-            self.tail_of_density = math.exp(-self.variance * reach**2 / 2) / (math.pi * self.variance * reach)
+        self.long = math.isinf(reach)
+        if not self.long:
+            beyond = math.exp(-self.variance * reach**2 / 2) / (math.pi * self.variance * reach)
+            self.tail_of_density = beyond * (1 + 1e-9)
         return reach, tail
 
     def delta(self, epsilon: float) -> Bounds:
-        lower, upper = super().delta(epsilon)
-        exponent = -self.c * epsilon
-        kernel = np.exp(-1j * epsilon * self.t) / self.period
-        density = self._sum(epsilon, kernel, exponent, np.zeros(1), self.tail_of_density * (1 + 1e-9)).upper
+        kernel, exponent, off = self._kernel(self.s, epsilon)
+        low, high = self._sum(epsilon, kernel, exponent, off, self.truncation)
+        density = self._sum(
+            epsilon, kernel * self.s * (self.s + 1), exponent, off, self.tail_of_density
+        ).upper
         excess = self.variance * math.exp(self.variance / 8) * density * (1 + 8 * UNIT)
-        return Bounds(max(0.0, lower - excess), upper)
+        return Bounds(max(0.0, low - self.aliases.at(epsilon) - excess), min(1.0, high))

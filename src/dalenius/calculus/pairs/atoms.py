@@ -172,7 +172,9 @@ class Atoms(Pair):
         exponent = c * self.loss
         near = float(np.abs(exponent).max(initial=0.0)) < 300.0
         shift = 0.0 if near else float((np.log(self.mass) + exponent).max())
-        half = np.exp((exponent - shift) / 2)  # twice, for exp of the whole may overflow where the mass is tiny
+        half = np.exp(
+            (exponent - shift) / 2
+        )  # twice, for exp of the whole may overflow where the mass is tiny
         weights = self.mass * half * half
         total = float(weights.sum())
         weights /= total
