@@ -49,6 +49,9 @@ def exp_up(x: float) -> float:
 class Contour:
     """A vertical line with M evaluated on it once; `delta` may then be asked at many epsilons."""
 
+    tiers = TIERS
+    is_short = False
+    """Whether the period is shorter than it should be, so that aliases loosen the lower bound."""
     last_once = False
     _flat: Complexes | None = None
     """1 / (s (s+1)) / T on the line."""
@@ -67,25 +70,31 @@ class Contour:
         apart: int = 0,
         few: Callable[[float], Bounds] | None = None,
     ) -> None:
-        self.moments, self.c = moments, saddle.c
+        self.moments, self.terms, self.c = moments, moments.terms, saddle.c
         parts = tuple((pair.atomic, n) for pair, n in moments.terms if pair.atomic is not None)
         atoms = self._log_share(parts) if len(parts) == len(moments.terms) else -math.inf
-        if few is not None and not self._fades(saddle, atoms):
+        fades = self._fades(saddle, atoms)
+        if few is not None and not fades:
             # What is known already of delta is a better guide than Laplace's method.
             known = math.log(max(few(saddle.epsilon).lower, TINY))
             saddle = saddle._replace(log_delta=max(saddle.log_delta, known))
+        self._lay(saddle, parts if atoms > LEAST_SHARE else (), apart, fades)
+
+    def _lay(self, saddle: Saddle, parts: Terms = (), apart: int = 0, fades: bool = True) -> None:
+        """Choose the nodes and evaluate M there, less the atomic parts where that makes the line shorter."""
         self.period = least_period(saddle)
         self.step = 2 * math.pi / self.period
         if not 1e-100 < self.step < 1e100 or not math.isfinite(saddle.log_delta):
             self.feasible = False
             return
-        self.aliases = Aliases.of(saddle, moments.log_mass, self.period)
+        self.aliases = Aliases.of(saddle, self.moments.log_mass, self.period)
         log_share = saddle.log_delta - (saddle.log_mgf - saddle.c * saddle.epsilon)
         reach = math.inf
-        if self._fades(saddle, atoms):
+        if fades:
             reach, self.truncation = self._cut(log_share)
-        if atoms > LEAST_SHARE and reach > FEW_NODES * self.step:
+        if parts and reach > FEW_NODES * self.step:
             self.atoms, self.apart = parts, apart
+            self.tiers = TIERS[:-1]  # beyond, the smoothed line is shorter
             beside, truncation = self._cut(log_share)
             if beside < 0.5 * reach:
                 reach, self.truncation = beside, truncation
@@ -105,7 +114,7 @@ class Contour:
     def _log_share(self, atoms: Terms) -> float:
         """log of the product of A(c) / M(c), A the transforms of the atomic parts."""
         c = np.array([self.c])
-        whole = (float(pair.log_mgf(c)[0]) for pair, _ in self.moments.terms)
+        whole = (float(pair.log_mgf(c)[0]) for pair, _ in self.terms)
         return sum(n * (float(part.log_mgf(c)[0]) - k) for (part, n), k in zip(atoms, whole, strict=True))
 
     def _cut(self, log_share: float) -> tuple[float, float]:
@@ -114,7 +123,7 @@ class Contour:
         edges = h * 1.15 ** np.arange(0.0, 150.0)
         log_envelope = np.zeros_like(edges)
         log_atoms, beyond_atoms, continuous = 0.0, np.zeros_like(edges), np.zeros_like(edges)
-        for pair, n in self.moments.terms:
+        for pair, n in self.terms:
             if not self.apart:
                 with np.errstate(divide="ignore"):
                     log_envelope += n * np.log(pair.envelope(self.c, edges, n))
@@ -144,7 +153,7 @@ class Contour:
             pieces[-1] * (1 / edges[-1] + h / edges[-1] ** 2),
         )
         tails = np.cumsum(tails[::-1])[::-1] / math.pi
-        for tolerance, budget in TIERS:
+        for tolerance, budget in self.tiers:
             good = tails <= tolerance * math.exp(log_share)
             if good.any() and edges[int(np.argmax(good))] <= budget * h:
                 j = int(np.argmax(good))
@@ -184,11 +193,13 @@ class Contour:
         if not self.apart:
             return value, error
         total, off = value.copy(), error.copy()
-        for (_, n), whole, part in zip(self.moments.terms, tilted, parts, strict=True):
+        for (_, n), whole, part in zip(self.terms, tilted, parts, strict=True):
             scale = math.exp(part.log_scale - whole.log_scale)
             atom = scale * np.where(part.values == 0, 1e-300, part.values)
             rest = whole.values - scale * part.values
-            rest_error = whole.error + scale * (part.error + 8 * UNIT * (1 + abs(part.log_scale - whole.log_scale)))
+            rest_error = whole.error + scale * (
+                part.error + 8 * UNIT * (1 + abs(part.log_scale - whole.log_scale))
+            )
             ways, power, most = 1.0, np.ones(len(t), dtype=complex), size
             for j in range(1, self.apart + 1):
                 ways, power, most = ways * (n - j + 1) / j, power * rest, most / np.abs(atom)
@@ -210,7 +221,7 @@ class Contour:
         log_reach, relative = np.zeros(len(t)), np.zeros(len(t))
         self.exponent = self.size_of_exponent = 0.0
         each = []
-        for pair, n in self.moments.terms:
+        for pair, n in self.terms:
             tilted = self._tilted(pair, t)
             if tilted is None:
                 self.feasible = False
@@ -249,20 +260,26 @@ class Contour:
 
     def delta(self, epsilon: float) -> Bounds:
         """Certified bounds on D(epsilon)."""
-        kernel, exponent, off = self._kernel(self.s, epsilon)
+        low, high = self._sum(epsilon, *self._kernel(self.s, epsilon), self.truncation)
+        return Bounds(max(0.0, low - self.aliases.at(epsilon)), min(1.0, high))
+
+    def _sum(
+        self, epsilon: float, kernel: Complexes, exponent: float, off: Reals, truncation: float
+    ) -> Bounds:
+        """The trapezoid sum of values * kernel, everything left out of it and all roundings included."""
         weight = self.weight
         value = float(np.sum(weight * (self.values * kernel).real))
         size = weight * np.abs(kernel)
         phases = 16.0 + len(self.t) + 4 * abs(epsilon) * self.turning
         slack = float(np.sum(size * (self.error + UNIT * phases * self.reach) + weight * off * self.reach))
-        slack += self.truncation + self.dropped * float(np.abs(kernel[0]) + off[0])
+        slack += truncation + self.dropped * float(np.abs(kernel[0]) + off[0])
         total = self.exponent + exponent
         relative = 8 * UNIT * (self.size_of_exponent + abs(exponent) + 4)
         upper = (value + slack) * (1 + relative)
         lower = (value - slack) * (1 - relative)
         high = exp_up(total + math.log(upper)) if upper > 0 else TINY
         low = math.exp(min(total + math.log(lower), 0.0)) if lower > 0 else 0.0
-        return Bounds(max(0.0, low - self.aliases.at(epsilon)), min(1.0, high))
+        return Bounds(low, high)
 
 
 class Aliases(NamedTuple):

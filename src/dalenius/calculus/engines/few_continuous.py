@@ -43,6 +43,8 @@ class FewContinuous:
     def of(cls, terms: Terms) -> FewContinuous | None:
         """None when a continuous part has no form, or the atoms are too many to write down."""
         parts = [(pair.atomic, n) for pair, n in terms if pair.atomic is not None]
+        if all(pair.as_atoms is not None for pair, _ in terms):
+            return None
         atoms = enumerated(tuple(parts)) if len(parts) == len(terms) else None
         if atoms is None or float(atoms.mass.sum()) < LEAST_MASS:
             return None

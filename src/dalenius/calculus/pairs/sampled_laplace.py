@@ -7,6 +7,7 @@ w = 1 - g + g exp(z), and its moments are those of w under W: of two atoms and o
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -60,7 +61,9 @@ class SampledLaplacePair(SampledPair):
         m = np.maximum(before_sampling(sign * x, g), -e - 1.0)
         y = np.abs(np.expm1(np.minimum(sign * x, 700.0)))
         # A few roundings of the argument of the logarithm, which may cancel against 1, and of the logarithm.
-        off = UNIT * (8 + 4 * np.abs(m) + 16 * (y / g + 1 + np.abs(x) * (y + 1) / g) * np.exp(-np.maximum(m, -e)))
+        off = UNIT * (
+            8 + 4 * np.abs(m) + 16 * (y / g + 1 + np.abs(x) * (y + 1) / g) * np.exp(-np.maximum(m, -e))
+        )
 
         def at(m: Reals) -> Reals:
             inside = np.clip(m, -e, e)
@@ -127,8 +130,8 @@ def nodes_between(
 
     On the Bernstein ellipse of a panel of half width r, which reaches `long` r beyond its middle and b = `tall` r
     <= 1.4 above, |w|^2 is w(Re z)^2 (1 - 4 q (1 - q) sin(Im z / 2)^2), q = g exp(z)/w, and |arg w| is largest at the
-    upper right corner of the box around it. Between the nodes and out to the ends of the ellipse u = m log w - z/2 moves
-    by at most (1/2 + |m| q) times the distance, q taken at the right end, itself at most long r - 0.99 r; the rule errs
+    upper right corner of the box around it. Between the nodes and out to the ends of the ellipse u = m log w - z/2
+    moves by at most (1/2 + |m| q) times the distance, q taken at the right end, itself at most long r - 0.99 r; the rule errs
     by at most 64/15 r RHO^-2n/(1 - RHO^-2) times the largest modulus (Trefethen 2013, Theorem 19.3).
 
     u' = m q - 1/2 and q grows: u has no maximum inside, and where it is below its larger end by `cut` is an interval.
@@ -154,15 +157,15 @@ def nodes_between(
             while True:
                 right = math.exp(min(at + (1 + long) * r, 700.0)) * rate
                 q = right / (1.0 - rate + right)
-                turn = reach * math.atan2(
-                    right * math.sin(tall * r), 1.0 - rate + right * math.cos(tall * r)
-                )
+                turn = reach * math.atan2(right * math.sin(tall * r), 1.0 - rate + right * math.cos(tall * r))
                 steep = (0.5 + abs(order) * q) * r
                 shrunk = -4 * min(q * (1 - q), 0.25) if q < 0.5 else -1.0
                 fall = min(0.0, order) / 2 * math.log1p(shrunk * math.sin(tall * r / 2) ** 2)
                 if turn <= 16.0 and steep <= 8.0 and fall <= 8.0:
                     break
-                r *= max(0.3, min(15.9 / max(turn, 15.0), 7.9 / max(steep, 7.0), math.sqrt(7.9 / max(fall, 7.0))))
+                r *= max(
+                    0.3, min(15.9 / max(turn, 15.0), 7.9 / max(steep, 7.0), math.sqrt(7.9 / max(fall, 7.0)))
+                )
             if len(centres) >= MOST_PANELS or at + r == at:
                 return None
             growth = turn + (long - 0.99) * steep + fall
@@ -307,7 +310,7 @@ def graded_nodes(ends: tuple[float, float], steepest: float) -> tuple[Reals, Rea
     edges = np.concatenate(([0.0], length / 2 * 0.5 ** np.arange(depth, -1.0, -1.0)))
     parts = max(1, math.ceil(length / 8))
     if parts > 1:
-        edges = np.concatenate([np.linspace(a, b, parts + 1)[:-1] for a, b in zip(edges, edges[1:], strict=False)])
+        edges = np.concatenate([np.linspace(a, b, parts + 1)[:-1] for a, b in itertools.pairwise(edges)])
         edges = np.append(edges, length / 2)
     half, centre = np.diff(edges) / 2, (edges[1:] + edges[:-1]) / 2
     inside = (centre[:, None] + half[:, None] * COARSE).ravel()

@@ -5,11 +5,12 @@ direction, the outcomes on the edge of the region that counts have l(z) + l(z') 
 
 - Where both losses are beyond x/2: a product of two ranges, (P - exp(x/2) Q) (P + exp(x/2) Q), P and Q their masses,
   of which the first factor is the share of one step at x/2.
-- Elsewhere one integral over the smaller of the two, a, up to the middle; the other is b(a) = log((exp(X)/w(a) - (1-g))/g)
-  on the edge, and what lies beyond it has a closed form. As q = g exp(z)/w grows with z, |b'| = q(a)/q(b) <= 1.
+- Elsewhere one integral over the smaller of the two, a, up to the middle; the other is b(a) on the edge, with
+  exp(b) = (exp(X)/w(a) - (1-g))/g, and what lies beyond has a closed form. As q = g exp(z)/w grows with z,
+  |b'| = q(a)/q(b) <= 1.
 
-For complex a = u + iv, |v| <= h, w(a) is within q(u) h of w(u), relatively, and so exp(b) is within q(u)/q(b) h/(1-h) of
-its value at u: less than a half on the ellipses below, which reach beyond the middle by 0.16 at most, with h < 0.27.
+For complex a = u + iv, |v| <= h, w(a) is within q(u) h of w(u), relatively, and so exp(b) is within q(u)/q(b) h/(1-h)
+of its value at u: less than a half on the ellipses below, which reach beyond the middle by 0.16 at most, h < 0.27.
 """
 
 from __future__ import annotations
@@ -26,7 +27,9 @@ RULES = [(0.05, np.polynomial.legendre.leggauss(10), 8.0), (0.2, np.polynomial.l
 """Half width of panels, nodes and weights, and the parameter of their Bernstein ellipses."""
 
 
-def two_continuous(e: float, rate: float, added: bool, x: Reals, half: tuple[Reals, Reals]) -> tuple[Reals, Reals]:
+def two_continuous(
+    e: float, rate: float, added: bool, x: Reals, half: tuple[Reals, Reals]
+) -> tuple[Reals, Reals]:
     """Bounds at many x; `half` are those of one step at x/2."""
     sign = -1.0 if added else 1.0
     total = sign * x
@@ -67,7 +70,15 @@ def two_continuous(e: float, rate: float, added: bool, x: Reals, half: tuple[Rea
     slack_two = UNIT * (64 + 8 * np.abs(x) + 8 * e + len(place))
     # The middle is off by a little, and the integrand there is at most twice that at any node near it.
     moved = 8 * off_middle * upper.max(axis=1, initial=0.0) * (end > low)
-    missed = 64 / 15 * count * r * rho ** (-2 * len(nodes)) / (1 - rho**-2) * _largest(e, rate, added, total, low, end, r)
+    missed = (
+        64
+        / 15
+        * count
+        * r
+        * rho ** (-2 * len(nodes))
+        / (1 - rho**-2)
+        * _largest(e, rate, added, total, low, end, r)
+    )
     first = (half[0] * both * (1 - slack), half[1] * both * (1 + slack))
     second = ((lower * factor).sum(axis=1), (upper * factor).sum(axis=1))
     inside = middle < e if not added else middle > -e
