@@ -160,7 +160,7 @@ def envelope_for(e: float, rate: float, c: float, level: float) -> Envelope:
 
 
 def log_moments(e: float, rate: float, s: Reals) -> Reals:
-    """log M(s) for s >= 0: M(0) = 1, so M - 1 is the mean of (w - 1) expm1(v) + 4 sinh(v/2)^2 over z > 0, v = s log w."""
+    """log M(s) for s >= 0: M(0) = 1, so M - 1 is the mean of (w - 1) expm1(v) + 4 sinh(v/2)^2, v = s log w, z > 0."""
     log_top = float(mixture.log_mixture(np.array([e]), rate)[0][0])
     steepest = 0.5 + (1.0 + float(s.max())) * math.exp(math.log(rate) + e - log_top)
     z, weights = graded_nodes((0.0, e), steepest)
