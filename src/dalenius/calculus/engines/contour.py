@@ -47,7 +47,7 @@ def exp_up(x: float) -> float:
 class Contour:
     """A vertical line with M evaluated on it once; `delta` may then be asked at many epsilons."""
 
-    tiers = TIERS
+    tiers: tuple[tuple[float, int], ...] = TIERS
     is_short = False
     """Whether the period is shorter than it should be, so that aliases loosen the lower bound."""
     last_once = False
