@@ -12,19 +12,18 @@ Which engine answers:
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from fractions import Fraction
-from functools import cache, cached_property, partial
+from functools import cached_property, partial
 from typing import Literal
 
 import numpy as np
-from scipy.optimize import brentq
 
 from dalenius.calculus.engines.contour import TINY, Contour, Lines, exp_up, log_peak
 from dalenius.calculus.engines.enumeration import enumerated
 from dalenius.calculus.engines.lattice import LatticeLine, common_spacing
 from dalenius.calculus.engines.rounded import RoundedSum
 from dalenius.calculus.engines.saddle import Moments
+from dalenius.calculus.engines.search import crossings, least_epsilon
 from dalenius.calculus.engines.smoothed import SmoothedLine
 from dalenius.calculus.pairs import divergences
 from dalenius.calculus.pairs.atoms import Atoms
@@ -284,15 +283,20 @@ class Direction:
         if engine == "proof":
             return self._proved(delta)
         guess = self._guess(delta)
+        evaluate = partial(self.delta, engine=engine)
+        if max(self.infinite, self.lower.infinite) < delta:
+            found = crossings(evaluate, delta, guess, min(self.largest, self.lower.largest))
+            if found is not None:
+                return found
         if self.infinite > delta or (self.infinite == delta and self.largest == math.inf):
             upper = math.inf  # in the second case, too: whatever epsilon is, something is beyond it
         else:
-            upper = least_epsilon(lambda e: self.delta(e, engine), delta, guess, self.largest, "upper")
+            upper = least_epsilon(evaluate, delta, guess, self.largest, "upper")
         if self.lower.infinite > delta:
             lower = math.inf
         else:
             start = (upper, guess[1]) if math.isfinite(upper) else guess
-            lower = least_epsilon(lambda e: self.delta(e, engine), delta, start, self.lower.largest, "lower")
+            lower = least_epsilon(evaluate, delta, start, self.lower.largest, "lower")
         return Bounds(min(lower, upper), upper)
 
     def _proved(self, delta: float) -> Bounds:
@@ -311,70 +315,6 @@ class Direction:
             return 1.0, 1.0
         rest = delta - self.upper.infinite
         return self.upper.guess(math.log(rest if rest > 0 else delta))
-
-
-def least_epsilon(
-    bounds: Callable[[float], Bounds],
-    target: float,
-    guess: tuple[float, float],
-    largest: float,
-    side: Literal["lower", "upper"],
-) -> float:
-    """Solve bounds(e).side = target; the answer is on the certified side and never below 0.
-
-    Upper: bounds(answer).upper <= target was evaluated. Lower: bounds(answer).lower >= target was.
-    `guess` is an epsilon and the rate at which log delta falls there.
-    """
-    upper = side == "upper"
-
-    @cache
-    def excess(epsilon: float) -> float:
-        value = bounds(epsilon).upper if upper else bounds(epsilon).lower
-        apart = math.log(max(value, TINY)) - math.log(target)
-        # The sign is that of the comparison, not of rounded logarithms.
-        return max(apart, TINY) if value > target else min(apart, 0.0)
-
-    x, rate = min(max(guess[0], 0.0), largest), max(guess[1], 1e-3)
-    low = high = x
-    tolerance = 1e-12 * max(1.0, x)
-    step = 1.5 * abs(excess(x)) / rate + tolerance
-    if excess(x) > 0:
-        while excess(high) > 0:
-            if high >= largest or high > LARGEST_EPSILON:
-                return math.inf if upper else high
-            low, high, step = high, min(high + step, largest), 4 * step
-    else:
-        while excess(low) <= 0:
-            if low <= 0:
-                return 0.0
-            low, high, step = max(low - step, 0.0), low, 4 * step
-    if high == largest and excess(high) < -700.0 and high - low > 20 * tolerance:
-        # Nothing is left at the end, and logarithms would lead nowhere near it. But delta is convex in
-        # exp(epsilon): where its chord from `low` to the end meets the target, it is below.
-        above = bounds(low).upper if upper else bounds(low).lower
-        chord = high + math.log1p(target / above * math.expm1(low - high))
-        low, high = (low, chord) if excess(chord) <= 0 else (chord, high)
-    if high - low > 20 * tolerance:
-        root = _crossing(excess, low, high, largest, tolerance) if excess(high) < 0 else high
-        # The root is good to the tolerance; step to the certified side of it.
-        while (excess(root) > 0) if upper else (excess(root) < 0):
-            root = min(root + tolerance, high) if upper else max(root - tolerance, low)
-            tolerance *= 2
-        return root
-    return high if upper else low
-
-
-def _crossing(excess: Callable[[float], float], low: float, high: float, end: float, within: float) -> float:
-    """Where `excess` changes its sign. Near the largest loss log delta is linear in the log of the distance."""
-    if not high < end < 2 * high - low:
-        return float(brentq(excess, low, high, xtol=within, rtol=1e-13))
-    near, far = math.log(end - high), math.log(end - low)
-    root = brentq(lambda z: excess(end - math.exp(z)), near, far, xtol=within / (end - low), rtol=1e-13)
-    return min(max(end - math.exp(root), low), high)
-
-
-LARGEST_EPSILON = 1e18
-"""Epsilons beyond this are not told apart from infinity."""
 
 
 def merged(terms: Terms) -> Terms:
