@@ -383,7 +383,7 @@ def _matrix(strategy: Any) -> np.ndarray:
     return matrix
 
 
-def _column(coefficients: Sequence[float] | None, bands: int | None, steps: int) -> list[float]:
+def _column(coefficients: object, bands: int | None, steps: int) -> list[float]:
     if coefficients is None:
         count = steps if bands is None else checks.count("bands", bands, least=1)
         return square_root(min(count, steps))
