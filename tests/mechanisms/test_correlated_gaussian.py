@@ -6,6 +6,7 @@ import copy
 import math
 import os
 import pickle
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -15,9 +16,9 @@ import dalenius as dp
 from dalenius import losses
 from dalenius.audit import lower_bound
 from dalenius.errors import CannotMeet, InvalidParameter
-from dalenius.mechanisms import CorrelatedGaussian, MatrixCounter, best_toeplitz
+from dalenius.mechanisms import CorrelatedGaussian, MatrixCounter, best_buffers, best_toeplitz
 from dalenius.mechanisms._support.correlated_stream import measured
-from tests.calculus.losses.test_correlated import lower_triangular, patterns
+from tests.calculus.losses.test_correlated import patterns
 from tests.noise.seeded import seeded
 
 REPLACE = {"adjacency": dp.REPLACE_ONE}
@@ -32,6 +33,14 @@ MECHANISMS: list[Any] = [
         {"steps": 9, "sigma": 100.0, "window": 4, "clip": 1e6},
         {"steps": 7, "sigma": 0.5, "coefficients": (1.0, -0.5, 0.7), "participations": 3},
         {"steps": 7, "sigma": 0.5, "bands": 1, "participations": 7, "decay": 0.5},
+        {
+            "steps": 9,
+            "sigma": 1.5,
+            "buffers": ((0.3, 0.3), (0.99, 0.2)),
+            "participations": 2,
+            "separation": 4,
+        },
+        {"steps": 8, "sigma": 1.5, "buffers": ((0.9, 0.5),), "momentum": 0.8, **REPLACE},
     )
 ]
 
@@ -47,6 +56,16 @@ def weights(m: CorrelatedGaussian) -> np.ndarray:
             sums.append(total if m.window is None or t < s + m.window else 0.0)
         columns.append(sums)
     return np.array(columns).T
+
+
+def rows(m: CorrelatedGaussian, units: np.ndarray) -> np.ndarray:
+    """C x in whole numbers of any size, as a stream adds it up."""
+    strategy, found = m._strategy, []
+    state = strategy.start(units.shape[1])
+    for step in units:
+        state = strategy.next(state, step)
+        found.append(strategy.row.astype(object) @ state.astype(object))
+    return np.array(found)
 
 
 @pytest.fixture
@@ -75,7 +94,7 @@ def test_without_noise_sums_are_sums(m: CorrelatedGaussian) -> None:
 @pytest.mark.parametrize("m", MECHANISMS, ids=repr)
 def test_no_record_moves_more_than_its_loss_says(m: CorrelatedGaussian) -> None:
     """Every pattern, with contributions of one direction, of both signs and of random ones, after rounding."""
-    rng, strategy = np.random.default_rng(2), lower_triangular(m._whole, m.steps)
+    rng = np.random.default_rng(2)
     nobody = rng.normal(size=(m.steps, 3)) * m.clip
     allowed = m._parameter(3) / m.sigma
     longest = 0.0
@@ -89,14 +108,14 @@ def test_no_record_moves_more_than_its_loss_says(m: CorrelatedGaussian) -> None:
             with_it[list(pattern)] += own
             if m.adjacency is dp.REPLACE_ONE:
                 without[list(pattern)] -= own
-            moved = strategy @ (m._units(with_it) - m._units(without))
+            moved = (rows(m, m._units(with_it)) - rows(m, m._units(without))).astype(float)
             longest = max(longest, float(np.linalg.norm(moved)))
     assert longest <= allowed
     negative = m.coefficients is not None
     assert longest >= (0.6 if negative else 1 - 1e-6) * allowed
 
 
-@pytest.mark.parametrize("m", [MECHANISMS[k] for k in (1, 2, 4, 5, 6)], ids=repr)
+@pytest.mark.parametrize("m", [MECHANISMS[k] for k in (1, 2, 4, 5, 6, 8)], ids=repr)
 def test_errors_are_as_said(m: CorrelatedGaussian) -> None:
     """Variances of 20 000 streams within 7 of their standard errors: false alarms below 1e-9 in all.
 
@@ -113,7 +132,7 @@ def test_errors_are_as_said(m: CorrelatedGaussian) -> None:
 def test_the_loss_is_that_of_the_matrix() -> None:
     """Two ways to it: sigma in multiples of what a record moves, and the noise of C x + Z."""
     for m in MECHANISMS:
-        column = m._whole / m._whole[0]
+        column = m._strategy.coefficients(m.steps).tolist()
         other = losses.toeplitz_gaussian(
             m.noise, m.steps, column, None, m.participations, m.separation, m.epoch, m.clip, m.adjacency
         )
@@ -211,6 +230,13 @@ def test_a_stream_is_one() -> None:
         {"coefficients": (1.0, 17.0)},
         {"coefficients": "12"},
         {"coefficients": (1.0,), "bands": 1},
+        {"coefficients": (1.0,), "buffers": ((0.5, 0.5),)},
+        {"buffers": ()},
+        {"buffers": ((0.5, 0.5), (0.5, 0.6))},
+        {"buffers": ((1.0, 0.5),)},
+        {"buffers": ((0.5, -0.1),)},
+        {"buffers": (0.5, 0.5)},
+        {"buffers": ((0.5, 0.05),) * 17},
         {"bands": 0},
         {"bands": 10**5},
         {"decay": 0.0},
@@ -268,5 +294,32 @@ def test_found_coefficients_are_better_than_the_square_root(options: dict[str, A
 def test_the_square_root_has_the_least_largest_error_of_all_toeplitz_matrices() -> None:
     """Fichtenberger et al. 2023: |c|^2 |b|^2 >= (sum of c_k b_k ...)^2 with equality for b = c."""
     found = best_toeplitz(50, error="largest")
-    root = CorrelatedGaussian(steps=50, sigma=1.0)._whole / 2**16
+    root = CorrelatedGaussian(steps=50, sigma=1.0)._strategy.coefficients(50)
     assert np.allclose(found, root, atol=1e-4)
+
+
+def test_buffers_round_as_the_proof_says() -> None:
+    """Buffers of random streams against fractions: below them, by less than 1/(1 - decay)."""
+    m = CorrelatedGaussian(steps=40, sigma=1.0, buffers=((0.3, 0.3), (0.999, 0.2)))
+    units = np.random.default_rng(3).integers(-(2**40), 2**40, (40, 1))
+    decays = [Fraction(int(t), 2**20) for t in m._strategy.decays]
+    state, exact = m._strategy.start(1), [Fraction(0)] * 2
+    for t in range(40):
+        state = m._strategy.next(state, units[t])
+        for i, d in enumerate(decays):
+            exact[i] = d * exact[i] + (int(units[t - 1, 0]) if t else 0)
+            assert 0 <= exact[i] - int(state[i + 1, 0]) < 1 / (1 - d)
+    scales = [Fraction(int(w), 2**16) for w in m._strategy.row[1:]]
+    for k, c in enumerate(m._strategy.coefficients(40).tolist()):
+        true = sum(w * d ** (k - 1) for w, d in zip(scales, decays, strict=True)) if k else 1
+        assert true <= Fraction(c) <= true * (1 + Fraction(1, 10**9))
+
+
+def test_few_buffers_do_as_well_as_all_coefficients() -> None:
+    for options in ({}, {"participations": 4, "separation": 100}):
+        few = CorrelatedGaussian(steps=400, sigma=1.0, buffers=best_buffers(400, **options), **options)
+        all_of_them = best_toeplitz(400, bands=400, **options)
+        best = CorrelatedGaussian(steps=400, sigma=1.0, coefficients=all_of_them, **options)
+        assert np.mean(few.standard_errors() ** 2) < 1.03 * np.mean(best.standard_errors() ** 2)
+        assert few._parameter(10**6) < 1.001 * few._parameter(1)
+        assert len(few.start((5,))._state) == 5

@@ -5,6 +5,7 @@ from dalenius.mechanisms._support.correlated_stream import CorrelatedStream as C
 from dalenius.mechanisms._support.hull import Hull as Hull
 from dalenius.mechanisms._support.threshold_watch import Stopped as Stopped
 from dalenius.mechanisms._support.threshold_watch import Watch as Watch
+from dalenius.mechanisms._support.toeplitz_design import best_buffers as best_buffers
 from dalenius.mechanisms._support.toeplitz_design import best_toeplitz as best_toeplitz
 from dalenius.mechanisms.above_threshold import AboveThreshold as AboveThreshold
 from dalenius.mechanisms.analyze_gauss import AnalyzeGauss as AnalyzeGauss

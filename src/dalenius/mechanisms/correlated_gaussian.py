@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -24,17 +24,15 @@ from dalenius.core.adjacency import adjacency as checked_adjacency
 from dalenius.core.arrays import Ints, Reals
 from dalenius.core.checks import float_up
 from dalenius.errors import InvalidParameter
-from dalenius.mechanisms._support.correlated_stream import SPLIT, CorrelatedStream, measured
+from dalenius.mechanisms._support.correlated_stream import CorrelatedStream, measured
 from dalenius.mechanisms._support.exact_arrays import real_numbers
 from dalenius.mechanisms._support.running_weights import RunningWeights
+from dalenius.mechanisms._support.toeplitz_strategies import ENTRY, WIDEST, Bands, Buffers, Strategy
 from dalenius.mechanisms.mechanism import Mechanism, Neighbours
 from dalenius.noise import Grid, discrete_gaussian
 
-LONGEST, WIDEST = 2**17, 2**13
-"""Steps and bands at most."""
-
-ENTRY = 2**16
-"""Coefficients are rounded to multiples of one over this of the first."""
+LONGEST = 2**17
+"""Steps at most."""
 
 FINE, COARSEST, LARGEST_NOISE = 30, 12, 54
 """A contribution of length `clip` is 2^30 steps of the grid, or as many as keep the noise below 2^54, 2^12 at least."""
@@ -49,11 +47,11 @@ class CorrelatedGaussian(Mechanism):
     of a_(t-s) x_s is estimated from y, without bias: A C^-1 y. The weights are a_k = decay^k; with momentum those of
     theta_t = decay theta_(t-1) + m_t, m_t = momentum m_(t-1) + x_t; in a window, those of its last `window` steps.
 
-    Loss. A record takes part in at most `participations` steps, any two at least `separation` (or exactly `epoch`)
-    apart. How far that moves C x is computed from the coefficients in whole numbers, and the noise is `sigma` times
-    that (twice with REPLACE_ONE), so that all steps together cost what one number of sensitivity 1 with noise sigma
-    costs: also if what is contributed depends on earlier releases (docs/proofs/correlated-noise.md). Entries of x are
-    put on a grid and the noise is drawn exactly, as for `Gaussian`.
+    Loss. A record takes part in at most `participations` steps, any two at least `separation`, or a multiple of
+    `epoch`, apart. How far that moves C x is computed from the coefficients in whole numbers, and the noise is
+    `sigma` times that (twice with REPLACE_ONE), so that all steps together cost what one number of sensitivity 1 with
+    noise sigma costs: also if what is contributed depends on earlier releases (docs/proofs/correlated-noise.md).
+    Entries of x are put on a grid and the noise is drawn exactly, as for `Gaussian`.
 
     Parameters
     ----------
@@ -68,12 +66,16 @@ class CorrelatedGaussian(Mechanism):
     separation
         How many steps apart any two of them are at least.
     epoch
-        In place of `separation`, how many steps apart they are exactly.
+        In place of `separation`: they are a multiple of so many steps apart.
     coefficients
         c_0, c_1, ... of the strategy, c_0 above 0 and none above 16 c_0, 8192 at most (`best_toeplitz` finds good
         ones); by default those of the square root of the weights (Kalinin and Lampert 2024).
     bands
         How many coefficients of the square root are kept; by default the number with the least mean squared error.
+    buffers
+        In place of coefficients, pairs (decay, scale) of a buffered linear Toeplitz strategy, c_0 = 1 and c_k the sum
+        of scale decay^(k-1), 16 at most (Dvijotham, McMahan, Pillutla, Steinke and Thakurta 2024; `best_buffers`
+        finds good ones): a stream then keeps one vector for each of them, however many steps there are.
     decay
         In (0, 1]; 1 for plain sums.
     momentum
@@ -103,6 +105,7 @@ class CorrelatedGaussian(Mechanism):
     epoch: int | None = None
     coefficients: tuple[float, ...] | None = None
     bands: int | None = None
+    buffers: tuple[tuple[float, float], ...] | None = None
     decay: float = 1.0
     momentum: float = 0.0
     window: int | None = None
@@ -119,16 +122,18 @@ class CorrelatedGaussian(Mechanism):
         clip = checks.within("clip", self.clip, "from 1e-100 to 1e100", lambda x: 1e-100 <= x <= 1e100)
         object.__setattr__(self, "clip", clip)
         checked_adjacency(self.adjacency)
+        given = [name for name in ("coefficients", "bands", "buffers") if getattr(self, name) is not None]
+        if len(given) > 1:
+            raise InvalidParameter.of(given[1], f"give `{given[0]}` or `{given[1]}`, not both.")
         if self.coefficients is not None:
-            if self.bands is not None:
-                raise InvalidParameter.of("bands", "give `coefficients` or `bands`, not both.")
-            object.__setattr__(self, "coefficients", _column(self.coefficients))
-        elif self.bands is None:
-            object.__setattr__(self, "bands", _best_bands(self._running, self._schedule))
+            object.__setattr__(self, "coefficients", Bands.of(self.coefficients).column)
+        elif self.buffers is not None:
+            object.__setattr__(self, "buffers", Buffers.of(self.buffers).pairs)
         else:
-            object.__setattr__(self, "bands", checks.count("bands", self.bands, least=1))
-            if self.bands > WIDEST:
-                raise InvalidParameter.of("bands", f"bands is {self.bands}; at most {WIDEST} are allowed.")
+            best = _best_bands(self._running, self._schedule) if self.bands is None else self.bands
+            object.__setattr__(self, "bands", checks.count("bands", best, least=1))
+            if best > WIDEST:
+                raise InvalidParameter.of("bands", f"bands is {best}; at most {WIDEST} are allowed.")
         _ = self._grid, self.loss
 
     @classmethod
@@ -176,20 +181,19 @@ class CorrelatedGaussian(Mechanism):
     # -- the strategy, in whole numbers --------------------------------------------------------------------
 
     @cached_property
-    def _whole(self) -> Ints:
-        """The coefficients, in multiples of 1/ENTRY of the first."""
-        column = self.coefficients
-        if column is None:
-            assert self.bands is not None
-            column = tuple(self._running.square_root(min(self.bands, self.steps)).tolist())
-        scaled = np.rint(ENTRY * (np.array(column[: self.steps]) / column[0]))
-        return np.asarray(np.trim_zeros(scaled, "b").astype(np.int64))
+    def _strategy(self) -> Strategy:
+        if self.buffers is not None:
+            return Buffers(self.buffers)
+        if self.coefficients is not None:
+            return Bands(self.coefficients[: self.steps])
+        assert self.bands is not None
+        return Bands(tuple(self._running.square_root(min(self.bands, self.steps)).tolist()))
 
     @cached_property
     def _square(self) -> Fraction:
         """How far contributions of length 1 move C x, squared and bounded from above."""
         replaced = 1 if self.adjacency is ADD_REMOVE else 4
-        return replaced * toeplitz_squares(self._whole.astype(float).tolist(), self._schedule).upper
+        return replaced * self._strategy.square(self._schedule)
 
     @cached_property
     def _grid(self) -> Grid:
@@ -199,20 +203,27 @@ class CorrelatedGaussian(Mechanism):
         if digits < COARSEST:
             raise InvalidParameter.of("sigma", f"sigma is {self.sigma}: such noise does not fit 64 bits.")
         granularity = Fraction(2) ** (math.frexp(self.clip)[1] - 1 - digits)
-        most = min((1 << 62) // int(np.abs(self._whole).sum()) << SPLIT, 1 << 61)
+        most = self._strategy.most
         return Grid(granularity, bounds=(-most * granularity, most * granularity))
 
     def _parameter(self, size: int) -> float:
         """Of the noise, in whole steps: Lemmas 1 and 3 of docs/mechanisms-on-a-grid.md, with one step to spare."""
         one = Fraction(self._grid.steps(self.clip, size, "l2"))
-        squared = self._square * one**2
-        moved = math.isqrt(math.ceil(squared)) + 1
+        moved = math.isqrt(math.ceil(self._square * one**2)) + 1
+        # Roundings of a buffer differ in every step and coordinate, and twice where two records do.
+        entries = self.steps * size * (1 if self.adjacency is ADD_REMOVE else 4)
+        moved += math.ceil(self._strategy.drift * (math.isqrt(entries) + 1))
         parameter = (moved + 1) * Fraction(self.sigma)
         if parameter < 128 / Fraction(self.sigma):
             raise ArithmeticError("the grid is too coarse for this noise; this is a defect")
         if parameter > 1 << 58:
             raise InvalidParameter(f"a vector of {size} numbers is too long for noise of 64 bits.")
         return float_up(parameter)
+
+    @property
+    def _unit(self) -> float:
+        """Of the entries of C x."""
+        return float(self._grid.granularity) / ENTRY
 
     @property
     def noise(self) -> float:
@@ -251,8 +262,9 @@ class CorrelatedGaussian(Mechanism):
         size = math.prod(sizes)
         self._parameter(size)
         weights = (self._running.numerator, self._running.denominator)
-        granularity = float(self._grid.granularity)
-        return CorrelatedStream(sizes, self.steps, self._whole, granularity, weights, self._units, self._draw)
+        return CorrelatedStream(
+            sizes, self.steps, self._strategy, self._unit, weights, self._units, self._draw
+        )
 
     def release(self, value: Any) -> Reals:
         """All weighted sums of a whole stream at once.
@@ -302,13 +314,13 @@ class CorrelatedGaussian(Mechanism):
         flat = units.reshape(len(units), -1)
         steps, size = flat.shape
         noise = self._draw(size, (times, steps, size))
-        c, y = self._whole, np.empty((times, steps, size))
+        state, y = self._strategy.start(size), np.empty((times, steps, size))
         for t in range(steps):
-            bands = min(t + 1, len(c))
-            y[:, t] = measured(c[:bands], flat[t - bands + 1 : t + 1][::-1], noise[:, t])
-        entries = lfilter([1.0], c.astype(float), y, axis=1)
+            state = self._strategy.next(state, flat[t])
+            y[:, t] = measured(self._strategy.row, state, noise[:, t])
+        entries = lfilter(*self._strategy.undone, y, axis=1)
         totals = lfilter(self._running.numerator, self._running.denominator, entries, axis=1)
-        return np.asarray(totals * float(self._grid.granularity)).reshape(times, *units.shape)
+        return np.asarray(totals * self._unit).reshape(times, *units.shape)
 
     @property
     def ways(self) -> Mapping[str, Callable[[Any], Any]]:
@@ -338,8 +350,8 @@ class CorrelatedGaussian(Mechanism):
             If the size is not a count.
         """
         size = checks.count("size", size, least=1)
-        column = self._running.noise(self._whole.astype(float), self.steps)
-        scale = self._parameter(size) * float(self._grid.granularity)
+        column = self._running.noise(self._strategy.undone, self.steps)
+        scale = self._parameter(size) * self._unit
         return np.asarray(scale * np.sqrt(np.cumsum(column**2)))
 
     @property
@@ -356,32 +368,17 @@ class CorrelatedGaussian(Mechanism):
         return self.worst_pair, Neighbours(first, second)
 
 
-def _column(coefficients: object) -> tuple[float, ...]:
-    if not isinstance(coefficients, Sequence | np.ndarray) or isinstance(coefficients, str):
-        raise InvalidParameter.of("coefficients", "coefficients must be a list of numbers.")
-    column = tuple(checks.number("coefficients", c) for c in coefficients)
-    if not 1 <= len(column) <= WIDEST:
-        raise InvalidParameter.of(
-            "coefficients", f"there are {len(column)} coefficients; give 1 to {WIDEST}."
-        )
-    if not 1e-100 <= column[0] <= 1e100 or max(map(abs, column)) > 16 * column[0]:
-        raise InvalidParameter.of(
-            "coefficients", "the first coefficient must be above 0, and none larger than 16 times it."
-        )
-    return column
-
-
 def _best_bands(weights: RunningWeights, schedule: Schedule) -> int:
     """Of the square root: with the least mean squared error for one sigma, among powers of two, b and all."""
     most = min(schedule.steps, WIDEST)
     if schedule.longest == 1:
         return most if weights.window is None else min(most, weights.window)
-    tried = {min(most, b) for b in (*(2**j for j in range(14)), schedule.separation, most)}
+    tried: set[int] = {min(most, b) for b in (*(2**j for j in range(14)), schedule.separation, most)}
 
     def error(bands: int) -> float:
         column = weights.square_root(bands)
         late = np.arange(schedule.steps, 0, -1)
         square = float(toeplitz_squares(column.tolist(), schedule).upper)
-        return square * float(late @ weights.noise(column, schedule.steps) ** 2)
+        return square * float(late @ weights.noise((np.ones(1), column), schedule.steps) ** 2)
 
-    return min(sorted(tried), key=error)
+    return sorted(tried, key=error)[0]

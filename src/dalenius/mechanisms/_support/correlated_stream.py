@@ -12,22 +12,17 @@ from scipy.signal import lfilter
 
 from dalenius.core.arrays import Ints, Reals
 from dalenius.errors import InvalidParameter
-
-SPLIT = 24
-"""Whole numbers are multiplied in two parts, of which the lower has so many binary digits."""
-
-Filter = tuple[Reals, Reals]
-"""Numerator and denominator."""
+from dalenius.mechanisms._support.toeplitz_strategies import SPLIT, Filter, Strategy
 
 
-def measured(coefficients: Ints, units: Ints, noise: Ints) -> Reals:
+def measured(row: Ints, state: Ints, noise: Ints) -> Reals:
     """The sum over k of c_k x_k, with noise, as doubles: a function of the exact sum alone.
 
     x = h 2^24 + l; both parts are multiplied by themselves, the noise goes to the lower one, and what it has above 24
     digits is carried over before anything is rounded.
     """
-    high = np.tensordot(coefficients, units >> SPLIT, axes=1)
-    low = np.tensordot(coefficients, units & ((1 << SPLIT) - 1), axes=1) + noise
+    high = np.tensordot(row, state >> SPLIT, axes=1)
+    low = np.tensordot(row, state & ((1 << SPLIT) - 1), axes=1) + noise
     high, low = high + (low >> SPLIT), low & ((1 << SPLIT) - 1)
     return np.asarray(np.ldexp(high.astype(np.float64), SPLIT) + low)
 
@@ -35,8 +30,8 @@ def measured(coefficients: Ints, units: Ints, noise: Ints) -> Reals:
 class CorrelatedStream:
     """Takes the sum of one step after another, and says the weighted sum so far; see `CorrelatedGaussian.start`.
 
-    It keeps as many vectors as the strategy has bands, twice. It cannot be copied or saved, and a forked child may
-    not go on with it: two copies would measure the same steps and be paid for once. Threads may share one.
+    It keeps as many vectors as the strategy has bands or buffers, twice. It cannot be copied or saved, and a forked
+    child may not go on with it: two copies would measure the same steps and be paid for once. Threads may share one.
 
     Parameters
     ----------
@@ -44,10 +39,10 @@ class CorrelatedStream:
         Of the vector of one step.
     steps
         How many there are.
-    coefficients
-        Of the strategy, in whole numbers.
+    strategy
+        C.
     granularity
-        The step of the grid, over the unit of the coefficients.
+        The step of the grid, over that of the entries of C.
     weights
         Of the sums: numerator and denominator of a recursion.
     units
@@ -67,20 +62,19 @@ class CorrelatedStream:
         self,
         shape: tuple[int, ...],
         steps: int,
-        coefficients: Ints,
+        strategy: Strategy,
         granularity: float,
         weights: Filter,
         units: Callable[[Any], Ints],
         draw: Callable[[int, tuple[int, ...]], Ints],
     ) -> None:
         self._shape, self._size, self._steps = shape, int(np.prod(shape, dtype=int)), steps
-        self._coefficients, self._granularity, self._weights = coefficients, granularity, weights
+        self._strategy, self._granularity, self._weights = strategy, granularity, weights
         self._units, self._draw = units, draw
-        self._last = np.zeros(
-            (len(coefficients), self._size), np.int64
-        )  # of the last steps, the newest first
-        self._inverse = np.zeros((len(coefficients) - 1, self._size))
-        self._memory = np.zeros((max(map(len, weights)) - 1, self._size))
+        self._state = strategy.start(self._size)
+        self._inverse, self._memory = (
+            np.zeros((max(map(len, recursion)) - 1, self._size)) for recursion in (strategy.undone, weights)
+        )
         self._done, self._process, self._lock = 0, os.getpid(), threading.RLock()
 
     def __len__(self) -> int:
@@ -118,11 +112,9 @@ class CorrelatedStream:
             if self._done >= self._steps:
                 raise InvalidParameter(f"this stream has had all of its {self._steps} steps.")
             self._done += 1
-            self._last = np.concatenate((units.reshape(1, -1), self._last[:-1]))
-            y = measured(self._coefficients, self._last, self._draw(self._size, (self._size,)))
-            entry, self._inverse = lfilter(
-                [1.0], self._coefficients.astype(float), y[None], axis=0, zi=self._inverse
-            )
+            self._state = self._strategy.next(self._state, units.reshape(-1))
+            y = measured(self._strategy.row, self._state, self._draw(self._size, (self._size,)))
+            entry, self._inverse = lfilter(*self._strategy.undone, y[None], axis=0, zi=self._inverse)
             total, self._memory = lfilter(*self._weights, entry, axis=0, zi=self._memory)
         return np.asarray(total[0] * self._granularity).reshape(self._shape)
 

@@ -56,9 +56,8 @@ class RunningWeights:
         column = root * self.decay**k
         return np.asarray(fftconvolve(column, root * self.momentum**k)[:count]) if self.momentum else column
 
-    def noise(self, coefficients: Reals, steps: int) -> Reals:
-        """The first column of A C^-1: how noise in one measurement enters the sums, step after step."""
+    def noise(self, undone: tuple[Reals, Reals], steps: int) -> Reals:
+        """The first column of A C^-1, C^-1 as a recursion: how noise in one measurement enters the sums."""
         one = np.zeros(steps)
         one[0] = 1.0
-        undone = lfilter([1.0], coefficients, one)
-        return np.asarray(lfilter(self.numerator, self.denominator, undone))
+        return np.asarray(lfilter(self.numerator, self.denominator, lfilter(*undone, one)))
