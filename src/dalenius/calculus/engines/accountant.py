@@ -3,8 +3,10 @@
 Which engine answers:
 - one loss with a closed form: that form;
 - losses on one lattice (randomized response, geometric, discrete Gaussian): `lattice`, exact;
+- few discrete losses on no common lattice: `enumeration`, exact;
 - otherwise the `contour`, when the characteristic functions decay fast enough to cut the line;
-- otherwise everything is rounded onto a lattice, which also serves as the independent check.
+- otherwise, and for lattices too fine to go through, the `smoothed` line, which needs no decay;
+- where that is too long, everything is rounded onto a lattice, which also serves as the independent check.
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ from dalenius.calculus.engines.lattice import LatticeLine, common_spacing
 from dalenius.calculus.engines.rounded import RoundedSum
 from dalenius.calculus.engines.saddle import Moments
 from dalenius.calculus.engines.search import crossings, least_epsilon
+from dalenius.calculus.engines.smoothed import SmoothedLine
 from dalenius.calculus.pairs import divergences
 from dalenius.calculus.pairs.atoms import Atoms
 from dalenius.calculus.pairs.pair import UNIT, Bounds, Pair, Terms
@@ -76,23 +79,10 @@ class Sum:
     def spacing(self) -> float | None:
         return common_spacing(self.terms)
 
-    @property
-    def is_discrete(self) -> bool:
-        """Whether the law can be had exactly: on a lattice, or written out."""
-        return self.spacing is not None or self.exact is not None
-
     @cached_property
     def exact(self) -> Atoms | None:
         """The whole law, when it is discrete, on no common lattice, and small."""
         return enumerated(self.terms) if self.spacing is None else None
-
-    def exactly(self, epsilon: float) -> Bounds:
-        """D(epsilon) of discrete losses that may have total mass below 1."""
-        if epsilon >= self.largest:
-            return Bounds(0.0, 0.0)
-        bounds = self.exact.delta(epsilon) if self.exact is not None else self._on_line(epsilon)
-        assert bounds is not None
-        return bounds
 
     def delta(self, epsilon: float, engine: Engine = "auto") -> Bounds:
         """Certified bounds on the hockey-stick divergence of order exp(epsilon)."""
@@ -111,9 +101,8 @@ class Sum:
                 return closed
         if engine != "grid" and self.exact is not None:
             return self.exact.delta(epsilon)
-        finite = self._on_line(epsilon) if engine != "grid" and self._failures < 2 else None
+        finite = self._on_lines(epsilon) if engine != "grid" else None
         if finite is None:
-            self._failures += engine != "grid"
             finite = self._on_grid(epsilon)
         # Parameters are the doubles given; merging them cost a few ulps, which log delta feels like this.
         slack = 64 * UNIT * (2.0 - math.log(max(finite.upper, TINY)))
@@ -150,17 +139,40 @@ class Sum:
             return Lines(self.moments, partial(LatticeLine, spacing=self.spacing))
         return Lines(self.moments, Contour)
 
+    def _finite(self, epsilon: float) -> Bounds | None:
+        """D(epsilon) of finite losses that may have total mass below 1."""
+        if epsilon >= self.largest:
+            return Bounds(0.0, 0.0)
+        return self.exact.delta(epsilon) if self.exact is not None else self._on_lines(epsilon)
+
+    def _on_lines(self, epsilon: float) -> Bounds | None:
+        bounds = self._on_line(epsilon) if self._failures < 2 else None
+        if bounds is None:
+            self._failures += 1
+            return self._smoothed.delta(epsilon)
+        if self.lines.line is not None and self.lines.line.is_short:
+            closer = self._smoothed.delta(epsilon)
+            if closer is not None:
+                return Bounds(max(bounds.lower, closer.lower), min(bounds.upper, closer.upper))
+        return bounds
+
+    @cached_property
+    def _smoothed(self) -> Lines:
+        return Lines(self.moments, SmoothedLine)
+
     def _on_line(self, epsilon: float) -> Bounds | None:
         bounds = self.lines.delta(epsilon)
         line = self.lines.line
         if bounds is None or line is None or line.atoms is None:
             return bounds
-        # The line leaves out the outcomes in which every term shows an atom; they are counted exactly.
+        if len(line.atoms) == sum(pair.as_atoms is not None for pair, _ in self.terms):
+            return None  # nothing but atoms, on no lattice
+        # The line leaves out the outcomes in which every term shows an atom; they are counted apart.
         if self._atomic is None:
             self._atomic = Sum(line.atoms)
-        if not self._atomic.is_discrete:
+        discrete = self._atomic._finite(epsilon)
+        if discrete is None:
             return None
-        discrete = self._atomic.exactly(epsilon)
         return Bounds(bounds.lower + discrete.lower, min(1.0, bounds.upper + discrete.upper))
 
     def _on_grid(self, epsilon: float) -> Bounds:

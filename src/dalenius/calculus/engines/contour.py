@@ -47,6 +47,9 @@ def exp_up(x: float) -> float:
 class Contour:
     """A vertical line with M evaluated on it once; `delta` may then be asked at many epsilons."""
 
+    tiers = TIERS
+    is_short = False
+    """Whether the period is shorter than it should be, so that aliases loosen the lower bound."""
     last_once = False
     _flat: Complexes | None = None
     """1 / (s (s+1)) / T on the line."""
@@ -57,16 +60,21 @@ class Contour:
     """
 
     def __init__(self, moments: Moments, saddle: Saddle) -> None:
-        self.moments, self.c = moments, saddle.c
+        self.moments, self.terms, self.c = moments, moments.terms, saddle.c
         parts = tuple((pair.atomic, n) for pair, n in moments.terms if pair.atomic is not None)
         if len(parts) == len(moments.terms) and self._log_share(parts) > LEAST_SHARE:
             self.atoms = parts
+            self.tiers = TIERS[:-1]  # beyond, the smoothed line is shorter
+        self._lay(saddle)
+
+    def _lay(self, saddle: Saddle) -> None:
+        """Choose the nodes and evaluate M there."""
         self.period = least_period(saddle)
         self.step = 2 * math.pi / self.period
         if not 1e-100 < self.step < 1e100 or not math.isfinite(saddle.log_delta):
             self.feasible = False
             return
-        self.aliases = Aliases.of(saddle, moments.log_mass, self.period)
+        self.aliases = Aliases.of(saddle, self.moments.log_mass, self.period)
         reach, self.truncation = self._cut(saddle.log_delta - (saddle.log_mgf - saddle.c * saddle.epsilon))
         self.feasible = math.isfinite(reach)
         if self.feasible:
@@ -75,7 +83,7 @@ class Contour:
     def _log_share(self, atoms: Terms) -> float:
         """log of the product of A(c) / M(c), A the transforms of the atomic parts."""
         c = np.array([self.c])
-        whole = (float(pair.log_mgf(c)[0]) for pair, _ in self.moments.terms)
+        whole = (float(pair.log_mgf(c)[0]) for pair, _ in self.terms)
         return sum(n * (float(part.log_mgf(c)[0]) - k) for (part, n), k in zip(atoms, whole, strict=True))
 
     def _cut(self, log_share: float) -> tuple[float, float]:
@@ -84,7 +92,7 @@ class Contour:
         edges = h * 1.15 ** np.arange(0.0, 150.0)
         log_envelope = np.zeros_like(edges)
         log_atoms, beyond_atoms = 0.0, np.zeros_like(edges)
-        for pair, n in self.moments.terms:
+        for pair, n in self.terms:
             envelope = pair.envelope(self.c, edges, n)
             with np.errstate(divide="ignore"):
                 log_envelope += n * np.log(envelope)
@@ -107,7 +115,7 @@ class Contour:
             pieces[-1] * (1 / edges[-1] + h / edges[-1] ** 2),
         )
         tails = np.cumsum(tails[::-1])[::-1] / math.pi
-        for tolerance, budget in TIERS:
+        for tolerance, budget in self.tiers:
             good = tails <= tolerance * math.exp(log_share)
             if good.any() and edges[int(np.argmax(good))] <= budget * h:
                 j = int(np.argmax(good))
@@ -148,7 +156,7 @@ class Contour:
         log_value = np.zeros(len(t), dtype=complex)
         log_reach, relative = np.zeros(len(t)), np.zeros(len(t))
         self.exponent = self.size_of_exponent = 0.0
-        for pair, n in self.moments.terms:
+        for pair, n in self.terms:
             tilted = self._tilted(pair, t)
             if tilted is None:
                 self.feasible = False
@@ -186,20 +194,26 @@ class Contour:
 
     def delta(self, epsilon: float) -> Bounds:
         """Certified bounds on D(epsilon)."""
-        kernel, exponent, off = self._kernel(self.s, epsilon)
+        low, high = self._sum(epsilon, *self._kernel(self.s, epsilon), self.truncation)
+        return Bounds(max(0.0, low - self.aliases.at(epsilon)), min(1.0, high))
+
+    def _sum(
+        self, epsilon: float, kernel: Complexes, exponent: float, off: Reals, truncation: float
+    ) -> Bounds:
+        """The trapezoid sum of values * kernel, everything left out of it and all roundings included."""
         weight = self.weight
         value = float(np.sum(weight * (self.values * kernel).real))
         size = weight * np.abs(kernel)
         phases = 16.0 + len(self.t) + 4 * abs(epsilon) * self.turning
         slack = float(np.sum(size * (self.error + UNIT * phases * self.reach) + weight * off * self.reach))
-        slack += self.truncation + self.dropped * float(np.abs(kernel[0]) + off[0])
+        slack += truncation + self.dropped * float(np.abs(kernel[0]) + off[0])
         total = self.exponent + exponent
         relative = 8 * UNIT * (self.size_of_exponent + abs(exponent) + 4)
         upper = (value + slack) * (1 + relative)
         lower = (value - slack) * (1 - relative)
         high = exp_up(total + math.log(upper)) if upper > 0 else TINY
         low = math.exp(min(total + math.log(lower), 0.0)) if lower > 0 else 0.0
-        return Bounds(max(0.0, low - self.aliases.at(epsilon)), min(1.0, high))
+        return Bounds(low, high)
 
 
 class Aliases(NamedTuple):
