@@ -18,6 +18,7 @@ from dalenius.calculus.losses.discrete import (
 )
 from dalenius.calculus.losses.gaussian import gaussian, gdp
 from dalenius.calculus.losses.laplace import laplace
+from dalenius.calculus.losses.mixture_of_gaussians import mixture_of_gaussians, poisson_sampled_group
 from dalenius.calculus.losses.neighbours import group, parallel, to_adjacency, to_replace_one
 from dalenius.calculus.losses.objective_perturbation import approximate_minima, objective_perturbation
 from dalenius.calculus.losses.renyi import rdp, zcdp
@@ -42,9 +43,11 @@ __all__ = [
     "group",
     "laplace",
     "matrix_gaussian",
+    "mixture_of_gaussians",
     "objective_perturbation",
     "parallel",
     "poisson_sampled",
+    "poisson_sampled_group",
     "pure",
     "randomized_response",
     "rdp",
