@@ -30,8 +30,9 @@ Errors = tuple[float, float]
 """The root of the mean squared error over the steps, and the largest."""
 
 NOTE = """Written by `python -m experiments correlated_noise`. x has a row for every step and C x + Z is measured, Z
-Gaussian with the standard deviation by which one record moves C x at most (sigma = 1: for any other sigma multiply). In the
-tables are standard deviations of the noise in prefix sums: the root of the mean square over the steps / the largest.
+Gaussian with the standard deviation by which one record moves C x at most (sigma = 1: for any other sigma multiply).
+In the tables are standard deviations of the noise in prefix sums: the root of the mean square over the steps / the
+largest.
 
 - *independent*: noise of its own in every step, summed up; *tree*: binary tree, nodes added up; *Honaker*: the same
   with the best estimate from below of every node (Honaker 2015).
@@ -65,7 +66,7 @@ root's largest error is at most (1 + (ln n + gamma)/pi)^2 by Fichtenberger et al
 
 def errors(coefficients: np.ndarray, schedule: Schedule) -> Errors:
     """Of prefix sums by a Toeplitz strategy."""
-    square = float(toeplitz_squares(coefficients.tolist(), schedule).upper)
+    square = float(toeplitz_squares(tuple(coefficients.tolist()), schedule).upper)
     objective = Objective(np.ones(schedule.steps), np.ones(schedule.steps), schedule)
     squares = objective.noise(coefficients) ** 2 * square
     late = np.arange(schedule.steps, 0, -1) / schedule.steps

@@ -378,7 +378,7 @@ def _best_bands(weights: RunningWeights, schedule: Schedule) -> int:
     def error(bands: int) -> float:
         column = weights.square_root(bands)
         late = np.arange(schedule.steps, 0, -1)
-        square = float(toeplitz_squares(column.tolist(), schedule).upper)
+        square = float(toeplitz_squares(tuple(column.tolist()), schedule).upper)
         return square * float(late @ weights.noise((np.ones(1), column), schedule.steps) ** 2)
 
     return sorted(tried, key=error)[0]

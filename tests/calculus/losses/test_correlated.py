@@ -207,12 +207,14 @@ def test_no_pattern_is_worse(schedule: Schedule) -> None:
         holds(dense_squares(signed, schedule), largest(signed, schedule), tight=True)
         falling, some = sorted(rng.random(n), reverse=True), rng.normal(size=min(n, schedule.separation))
         for column in (falling, some):
-            found = toeplitz_squares(list(column), schedule)
+            found = toeplitz_squares(tuple(column), schedule)
             holds(found, largest(lower_triangular(column, n), schedule), tight=True)
             assert found.lower == found.upper
         any_column = list(rng.normal(size=n))
         holds(
-            toeplitz_squares(any_column, schedule), largest(lower_triangular(any_column, n), schedule), True
+            toeplitz_squares(tuple(any_column), schedule),
+            largest(lower_triangular(any_column, n), schedule),
+            True,
         )
     for branches in (2, 3):
         tight = schedule.separation in (1, 20, branches, branches**2) or (
@@ -225,7 +227,7 @@ def test_no_pattern_is_worse(schedule: Schedule) -> None:
 def test_structures_agree_with_the_matrix(n: int, k: int, b: int) -> None:
     """Two independent ways, where patterns are too many to write out."""
     schedule = Schedule(n, k, b)
-    exact = toeplitz_squares(square_root(n), schedule)
+    exact = toeplitz_squares(tuple(square_root(n)), schedule)
     dense = dense_squares(lower_triangular(square_root(n), n), schedule)
     assert dense.lower <= exact.upper <= dense.upper
     assert dense.upper <= exact.upper * (1 + Fraction(1, 10**10))
@@ -239,7 +241,7 @@ def test_a_rising_column_costs_no_less_than_any_pattern_tried() -> None:
     rng = np.random.default_rng(2)
     column, schedule = rng.normal(size=40), Schedule(600, 5, 12)
     strategy = lower_triangular(column, 600)
-    upper = float(toeplitz_squares(list(column), schedule).upper)
+    upper = float(toeplitz_squares(tuple(column), schedule).upper)
     for _ in range(2000):
         pattern = np.sort(rng.choice(600 - 4 * 11, 5, replace=False)) + 11 * np.arange(5)
         directions = rng.normal(size=(5, 3))
@@ -282,7 +284,7 @@ def test_tree_of_single_participation(steps: int) -> None:
 def test_square_root_grows_like_a_logarithm() -> None:
     """Fichtenberger et al. 2023: the squared length of its first column is at most 1 + (gamma + ln n)/pi."""
     for n in (10, 1000, 10**4):
-        square = float(toeplitz_squares(square_root(n), Schedule(n, 1, 1)).upper)
+        square = float(toeplitz_squares(tuple(square_root(n)), Schedule(n, 1, 1)).upper)
         assert (math.log(n) + 0.5772) / math.pi <= square <= 1 + (math.log(n) + 0.5772) / math.pi
 
 
@@ -359,3 +361,22 @@ def test_too_little_noise() -> None:
     with pytest.raises(TooLittleNoise):
         losses.toeplitz_gaussian(1e-9, 100)
     assert losses.matrix_gaussian(1.0, np.zeros((3, 3))).epsilon(0.0) == 0.0
+
+
+def test_saved() -> None:
+    for loss in (
+        losses.matrix_gaussian(1.0, np.tri(5), participations=2, separation=2),
+        losses.tree_gaussian(1.0, 50, participations=3, separation=7),
+        losses.banded_sampled(1.0, 50, 0.1, bands=3),
+    ):
+        assert losses.Loss.from_json(loss.to_json()) == loss
+
+
+def test_long_runs_are_quick() -> None:
+    """What would hang if work grew with the square of the participations."""
+    for loss in (
+        losses.tree_gaussian(1e4, 10**5, participations=10**5),
+        losses.tree_gaussian(1e4, 10**5, participations=10**5, epoch=3),
+        losses.toeplitz_gaussian(1e4, 10**5, bands=50, participations=10**5, separation=20),
+    ):
+        assert 0.01 < loss.gdp() < 1e6

@@ -178,8 +178,14 @@ def best_buffers(
     spans = np.geomspace(1.5, max(n, 2), count)
     start = np.concatenate((np.log(spans), np.log(0.4 / np.sqrt(spans))))
     limits = [(-5.0, math.log(2.0**17))] * count + [(-20.0, 0.0)] * count
-    options = {"maxiter": 5 * ITERATIONS, "maxfun": 10 * ITERATIONS}
-    found = minimize(value, start, jac=True, method="L-BFGS-B", bounds=limits, options=options)
+    found = minimize(
+        value,
+        start,
+        jac=True,
+        method="L-BFGS-B",
+        bounds=limits,
+        options={"maxiter": 5 * ITERATIONS, "maxfun": 10 * ITERATIONS},
+    )
     decays, scales, _ = column(found.x)
     scales = scales * min(1.0, 0.999999 / scales.sum())
     return tuple(sorted(zip(decays.tolist(), scales.tolist(), strict=True)))
