@@ -161,8 +161,8 @@ def test_the_last_turn_may_be_cut() -> None:
 def patterns(schedule: Schedule) -> Iterator[tuple[int, ...]]:
     for k in range(1, schedule.participations + 1):
         for pattern in itertools.combinations(range(schedule.steps), k):
-            gaps = np.diff(pattern)
-            if np.all(gaps == schedule.separation if schedule.exactly else gaps >= schedule.separation):
+            gaps, b = np.diff(pattern), schedule.separation
+            if np.all(gaps % b == 0 if schedule.multiples else gaps >= b):
                 yield pattern
 
 
@@ -173,7 +173,7 @@ def largest(strategy: np.ndarray, schedule: Schedule) -> float:
 
 
 SCHEDULES = [
-    Schedule(n, k, b, exactly)
+    Schedule(n, k, b, multiples)
     for n, k, b in (
         (1, 3, 1),
         (7, 2, 1),
@@ -184,7 +184,7 @@ SCHEDULES = [
         (12, 2, 20),
         (12, 6, 2),
     )
-    for exactly in (False, True)
+    for multiples in (False, True)
 ]
 
 
@@ -215,7 +215,9 @@ def test_no_pattern_is_worse(schedule: Schedule) -> None:
             toeplitz_squares(any_column, schedule), largest(lower_triangular(any_column, n), schedule), True
         )
     for branches in (2, 3):
-        tight = schedule.exactly or schedule.separation in (1, 20, branches, branches**2)
+        tight = schedule.separation in (1, 20, branches, branches**2) or (
+            schedule.multiples and schedule.every
+        )
         holds(tree_squares(branches, schedule), largest(tree(n, branches), schedule), tight)
 
 
@@ -253,6 +255,18 @@ def test_rounding_is_upward() -> None:
     dense = losses.matrix_gaussian(1.0, lower_triangular([0.1] * 3, 3), participations=3)
     assert Fraction(dense.gdp()) ** 2 >= exact
     assert dense.gdp() <= loss.gdp() * (1 + 1e-13)
+
+
+def test_published_examples() -> None:
+    """Of jax_privacy's tests of sensitivities: single participation 6, separation 2 and 3 the root of 5 + 36."""
+    banded = np.array([[1.0, 0, 0, 0], [2, 1, 0, 0], [0, 1, 1, 0], [0, 0, 1, -6]])
+    assert losses.matrix_gaussian(1.0, banded).gdp() == pytest.approx(6.0, rel=1e-12)
+    for b in (2, 3):
+        loss = losses.matrix_gaussian(1.0, banded, participations=4, separation=b)
+        assert loss.gdp() == pytest.approx(math.sqrt(41), rel=1e-12)
+    dense = banded + np.array([[0.0] * 4, [0.0] * 4, [0.5, 0, 0, 0], [0.4, 0, 0, 0]])
+    every = losses.matrix_gaussian(1.0, dense, participations=4)
+    assert every.gdp() == pytest.approx(math.sqrt(np.abs(dense.T @ dense).sum()), rel=1e-12)
 
 
 # -- known numbers -------------------------------------------------------------------------------------

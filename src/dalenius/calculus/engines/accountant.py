@@ -20,6 +20,7 @@ import numpy as np
 
 from dalenius.calculus.engines.contour import TINY, Contour, Lines, exp_up, log_peak
 from dalenius.calculus.engines.enumeration import enumerated
+from dalenius.calculus.engines.few_continuous import FewContinuous
 from dalenius.calculus.engines.lattice import LatticeLine, common_spacing
 from dalenius.calculus.engines.rounded import RoundedSum
 from dalenius.calculus.engines.saddle import Moments
@@ -34,6 +35,10 @@ from dalenius.core.checks import float_up
 Engine = Literal["auto", "contour", "grid", "proof"]
 
 
+NEAR_THE_END = 1e-9
+"""Share of delta that outcomes with many continuous parts may have to be bounded and not computed."""
+
+
 class Sum:
     """A sum of independent privacy losses with known laws, all of one direction."""
 
@@ -42,6 +47,7 @@ class Sum:
         self._rounded: RoundedSum | None = None
         self._failures = 0
         self._atomic: Sum | None = None
+        self._not_near = math.inf
 
     @property
     def infinite(self) -> float:
@@ -119,6 +125,9 @@ class Sum:
         if np.isfinite(self.moments.k).sum() < 8:
             return 1.0, 1.0
         c, epsilon = self.moments.for_delta(log_delta)
+        floor = -math.inf if self.few is None else self.few.least_epsilon(math.exp(log_delta), self.largest)
+        if floor > min(epsilon, self.largest) or (math.isfinite(floor) and epsilon >= self.largest):
+            return floor, 1 / max(self.largest - floor, 1e-300)
         return min(epsilon, self.largest), c
 
     def chernoff(self, epsilon: float) -> float:
@@ -137,7 +146,29 @@ class Sum:
     def lines(self) -> Lines:
         if self.spacing is not None:
             return Lines(self.moments, partial(LatticeLine, spacing=self.spacing))
+        if self.few is None:
+            return self.plain_lines
+        return Lines(self.moments, partial(Contour, apart=self.few.most, few=self.few.delta), self.few.delta)
+
+    @cached_property
+    def plain_lines(self) -> Lines:
+        """Lines beside which nothing is counted but atoms: those that are proved in ball arithmetic."""
         return Lines(self.moments, Contour)
+
+    @cached_property
+    def few(self) -> FewContinuous | None:
+        return FewContinuous.of(self.terms)
+
+    def _near_the_end(self, epsilon: float) -> Bounds | None:
+        """Bounds that need no line, where outcomes with many continuous parts hardly reach beyond epsilon."""
+        if self.few is None or self.largest - epsilon >= self._not_near:
+            return None
+        more = self.few.more(epsilon, self.largest)
+        few = self.few.delta(epsilon) if more < 1.0 else None
+        if few is None or more > NEAR_THE_END * few.lower:
+            self._not_near = self.largest - epsilon
+            return None
+        return Bounds(few.lower, min(1.0, few.upper + more))
 
     def _finite(self, epsilon: float) -> Bounds | None:
         """D(epsilon) of finite losses that may have total mass below 1."""
@@ -161,9 +192,12 @@ class Sum:
         return Lines(self.moments, SmoothedLine)
 
     def _on_line(self, epsilon: float) -> Bounds | None:
+        known = self._near_the_end(epsilon)
+        if known is not None:
+            return known
         bounds = self.lines.delta(epsilon)
         line = self.lines.line
-        if bounds is None or line is None or line.atoms is None:
+        if bounds is None or line is None or line.atoms is None or line.apart:
             return bounds
         if len(line.atoms) == sum(pair.as_atoms is not None for pair, _ in self.terms):
             return None  # nothing but atoms, on no lattice

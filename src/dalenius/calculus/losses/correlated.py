@@ -64,7 +64,7 @@ def matrix_gaussian(
     separation
         How many steps apart any two of them are at least: 1 if nothing is known.
     epoch
-        In place of `separation`, how many steps apart they are exactly: data passed over in one fixed order, again
+        In place of `separation`: they are a multiple of so many steps apart. Data passed over in one fixed order, again
         and again.
     clip
         The most that one record contributes to a step, in l2 norm.
@@ -136,7 +136,7 @@ def toeplitz_gaussian(
     separation
         How many steps apart any two of them are at least.
     epoch
-        In place of `separation`, how many steps apart they are exactly.
+        In place of `separation`: they are a multiple of so many steps apart.
     clip
         The most that one record contributes to a step, in l2 norm.
     adjacency
@@ -207,7 +207,7 @@ def tree_gaussian(
     separation
         How many steps apart any two of them are at least.
     epoch
-        In place of `separation`, how many steps apart they are exactly.
+        In place of `separation`: they are a multiple of so many steps apart.
     clip
         The most that one record contributes to a step, in l2 norm.
     adjacency
@@ -383,7 +383,7 @@ def _matrix(strategy: Any) -> np.ndarray:
     return matrix
 
 
-def _column(coefficients: Sequence[float] | None, bands: int | None, steps: int) -> list[float]:
+def _column(coefficients: object, bands: int | None, steps: int) -> list[float]:
     if coefficients is None:
         count = steps if bands is None else checks.count("bands", bands, least=1)
         return square_root(min(count, steps))

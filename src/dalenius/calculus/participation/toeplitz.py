@@ -22,16 +22,17 @@ def toeplitz_squares(coefficients: Sequence[float], schedule: Schedule) -> Squar
     For steps i <= j the entry of C'C is the sum over s < n - j of c_s c_(s + j - i). With c_0 >= c_1 >= ... >= 0 it
     grows when j falls and when j - i falls, so that the pattern 0, b, 2b, ... has the largest sum (Kalinin and
     Lampert 2024, Theorem 2). The same pattern is the worst one if columns b apart do not meet (b or fewer
-    coefficients, of any sign), and among patterns with exact distances if c >= 0. Else the least decreasing sequence
-    above |c| bounds it.
+    coefficients, of any sign), and for c >= 0 among patterns with distances that are multiples of b, if there may be
+    as many as fit. Else the least decreasing sequence above |c| bounds it.
     """
     entries, unit = whole(coefficients[: schedule.steps])
     attained = _length(entries, schedule)
     alone = squared(entries)
+    all_multiples = schedule.multiples and schedule.every
     exact = (
         schedule.longest == 1
         or len(entries) <= schedule.separation
-        or (min(entries) >= 0 and (schedule.exactly or all(a >= b for a, b in pairwise(entries))))
+        or (min(entries) >= 0 and (all_multiples or all(a >= b for a, b in pairwise(entries))))
     )
     if exact:
         return Squares(attained * unit**2, attained * unit**2)

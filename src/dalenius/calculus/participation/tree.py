@@ -25,14 +25,14 @@ def tree_squares(branches: int, schedule: Schedule) -> Squares:
 
     In a node of w leaves there is room for min(k, ceil(w / b)) participations, so that the squares of one level add
     up to at most those of k participations that fill one node after another. With b a power of the number of branches
-    the pattern 0, b, 2b, ... does that on every level. Exact distances: all patterns are written out.
+    the pattern 0, b, 2b, ... does that on every level. Where distances are multiples of b, and all that fit are
+    allowed, the b longest patterns are written out.
     """
     k, b = schedule.longest, schedule.separation
     sizes = node_sizes(schedule.steps, branches)
     rooms = [min(k, -(-size // b)) for size in sizes]
-    starts = len(schedule.starts)
-    if schedule.exactly and starts * k * sum(rooms) <= MOST_WORK:
-        attained = _moved(schedule, np.arange(starts), sizes, rooms)
+    if schedule.multiples and schedule.every and b * k * sum(rooms) <= MOST_WORK:
+        attained = _moved(schedule, np.arange(b), sizes, rooms)
         return Squares(attained, attained)
     upper = 0
     for size, room in zip(sizes, rooms, strict=True):
