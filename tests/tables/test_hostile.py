@@ -32,13 +32,13 @@ def tried(attempt: Try, worlds: int, seed: int) -> int:
     return tally.total
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(3))
 def test_frames(seed: int) -> None:
     assert tried(neighbours(stores.frame, "duckdb"), 2, seed) > 150
 
 
 def test_parquet(tmp_path: Path) -> None:
-    assert tried(neighbours(stores.parquet(tmp_path), "duckdb"), 3, 5) > 150
+    assert tried(neighbours(stores.parquet(tmp_path), "duckdb"), 2, 5) > 150
 
 
 def test_parquet_of_equal_rows(tmp_path: Path) -> None:
@@ -58,7 +58,7 @@ def test_database_files(equal: int, tmp_path: Path) -> None:
 
 
 def test_given_connections() -> None:
-    assert tried(neighbours(databases.given(), "duckdb", names=0), 2, 9) > 100
+    assert tried(neighbours(databases.given(), "duckdb", names=0), 1, 9) > 100
 
 
 def test_columns_of_objects() -> None:

@@ -47,6 +47,9 @@ MOST_WORK = 200_000_000
 
 MOST_NODES = 500_000
 
+REFINEMENTS = 3
+"""How often a line whose bracket came out wide is drawn anew."""
+
 ORDINARY = 256
 """What a loss that is no list of atoms is taken to cost at a node."""
 
@@ -54,36 +57,53 @@ ORDINARY = 256
 class SmoothedLine(Contour):
     """The contour of a sum of losses and a tiny Gaussian one."""
 
-    def __init__(self, moments: Moments, saddle: Saddle, finer: float = 1.0) -> None:
+    def __init__(self, moments: Moments, saddle: Saddle) -> None:
         self.moments, self.c = moments, saddle.c
         size = sum(len(pair.as_atoms.loss) if pair.as_atoms else ORDINARY for pair, _ in moments.terms)
         self.tiers = ((1e-10, min(MOST_NODES, MOST_WORK // size)),)
-        variance = min(WIDTH * max(saddle.epsilon, LEAST), LOOSE / self.c) / (1 + self.c) / finer**2
-        while True:
-            self.long = False
-            noise = GaussianPair(math.sqrt(variance))
-            self.terms = (*moments.terms, (noise, 1))
-            self.variance = noise.mu**2
-            added = self.variance / 2 * saddle.s * (saddle.s + 1)
-            log_mgf = saddle.log_mgf + self.variance / 2 * self.c * (self.c + 1)
-            self._lay(saddle._replace(k=saddle.k + added * (1 + 8 * UNIT), log_mgf=log_mgf))
-            if not self.long or variance > 1.0:
+        aim = WIDTH * max(saddle.epsilon, LEAST)
+        variance = min(aim, LOOSE / self.c) / (1 + self.c)
+        for _ in range(REFINEMENTS):
+            self._smooth(saddle, variance)
+            if not self.feasible:
+                break
+            # Where few atoms carry the mass near epsilon, the density is larger than an even spread would make it.
+            bounds, excess = self._smoothed(saddle.epsilon)
+            wide = excess / (aim * self.c * bounds.upper)
+            if wide < 2.0:
                 return
-            variance *= 2
+            variance = self.variance / min(wide, 8.0) ** 2
+        while self.is_long and self.variance < 1.0:
+            self._smooth(saddle, 2 * self.variance)
+
+    def _smooth(self, saddle: Saddle, variance: float) -> None:
+        self.is_long = False
+        noise = GaussianPair(math.sqrt(variance))
+        self.terms = (*self.moments.terms, (noise, 1))
+        self.variance = noise.mu**2
+        added = self.variance / 2 * saddle.s * (saddle.s + 1)
+        log_mgf = saddle.log_mgf + self.variance / 2 * self.c * (self.c + 1)
+        self._flat = None
+        self._lay(saddle._replace(k=saddle.k + added * (1 + 8 * UNIT), log_mgf=log_mgf))
 
     def _cut(self, log_share: float) -> tuple[float, float]:
         reach, tail = super()._cut(log_share)
-        self.long = math.isinf(reach)
-        if not self.long:
+        self.is_long = math.isinf(reach)
+        if not self.is_long:
             beyond = math.exp(-self.variance * reach**2 / 2) / (math.pi * self.variance * reach)
             self.tail_of_density = beyond * (1 + 1e-9)
         return reach, tail
 
     def delta(self, epsilon: float) -> Bounds:
+        (lower, upper), excess = self._smoothed(epsilon)
+        return Bounds(max(0.0, lower - excess), upper)
+
+    def _smoothed(self, epsilon: float) -> tuple[Bounds, float]:
+        """Bounds on D_smoothed, and how much larger than D it is at most."""
         kernel, exponent, off = self._kernel(self.s, epsilon)
         low, high = self._sum(epsilon, kernel, exponent, off, self.truncation)
         density = self._sum(
             epsilon, kernel * self.s * (self.s + 1), exponent, off, self.tail_of_density
         ).upper
         excess = self.variance * math.exp(self.variance / 8) * density * (1 + 8 * UNIT)
-        return Bounds(max(0.0, low - self.aliases.at(epsilon) - excess), min(1.0, high))
+        return Bounds(low - self.aliases.at(epsilon), min(1.0, high)), excess

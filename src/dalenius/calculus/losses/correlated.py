@@ -64,7 +64,7 @@ def matrix_gaussian(
     separation
         How many steps apart any two of them are at least: 1 if nothing is known.
     epoch
-        In place of `separation`, how many steps apart they are exactly: data passed over in one fixed order, again
+        In place of `separation`: they are a multiple of so many steps apart. Data passed over in one fixed order, again
         and again.
     clip
         The most that one record contributes to a step, in l2 norm.
@@ -115,7 +115,7 @@ def toeplitz_gaussian(
 ) -> Loss:
     """Loss of a matrix mechanism whose strategy C is lower triangular Toeplitz: C_ts = c_(t-s).
 
-    As `matrix_gaussian`, for up to 1e7 steps. By default C is the square root of the matrix of prefix sums
+    As `matrix_gaussian`, for up to 1e6 steps. By default C is the square root of the matrix of prefix sums
     (Fichtenberger, Henzinger and Upadhyay 2023), or the first `bands` diagonals of it (Kalinin and Lampert 2024).
     Whatever is done with the noise afterwards (prefix sums, momentum, decay) changes nothing. The loss is exact if
     c_0 >= c_1 >= ... >= 0, if there are no more coefficients than `separation`, or if `epoch` is given and no
@@ -126,7 +126,7 @@ def toeplitz_gaussian(
     sigma
         The standard deviation of the noise Z, above 0.
     steps
-        How many steps there are, 1e7 at most.
+        How many steps there are, 1e6 at most.
     coefficients
         c_0, c_1, ...; those that are not given are 0.
     bands
@@ -136,7 +136,7 @@ def toeplitz_gaussian(
     separation
         How many steps apart any two of them are at least.
     epoch
-        In place of `separation`, how many steps apart they are exactly.
+        In place of `separation`: they are a multiple of so many steps apart.
     clip
         The most that one record contributes to a step, in l2 norm.
     adjacency
@@ -173,7 +173,7 @@ def toeplitz_gaussian(
         **schedule.words(),
         clip=(clip, 1.0),
     )
-    return _loss(name, toeplitz_squares(column, schedule), sigma, clip, adjacency)
+    return _loss(name, toeplitz_squares(tuple(column), schedule), sigma, clip, adjacency)
 
 
 def tree_gaussian(
@@ -199,7 +199,7 @@ def tree_gaussian(
     sigma
         The standard deviation of the noise in each node, above 0.
     steps
-        How many steps there are, 1e7 at most.
+        How many steps there are, 1e6 at most.
     branches
         Children of a node, 2 or more.
     participations
@@ -207,7 +207,7 @@ def tree_gaussian(
     separation
         How many steps apart any two of them are at least.
     epoch
-        In place of `separation`, how many steps apart they are exactly.
+        In place of `separation`: they are a multiple of so many steps apart.
     clip
         The most that one record contributes to a step, in l2 norm.
     adjacency
@@ -272,7 +272,7 @@ def banded_sampled(
     sigma
         The standard deviation of the noise Z, above 0.
     steps
-        How many steps there are, 1e7 at most.
+        How many steps there are, 1e6 at most.
     rate
         The probability that a record is in the batch when it is its group's turn, in [0, 1].
     coefficients
@@ -383,7 +383,7 @@ def _matrix(strategy: Any) -> np.ndarray:
     return matrix
 
 
-def _column(coefficients: Sequence[float] | None, bands: int | None, steps: int) -> list[float]:
+def _column(coefficients: object, bands: int | None, steps: int) -> list[float]:
     if coefficients is None:
         count = steps if bands is None else checks.count("bands", bands, least=1)
         return square_root(min(count, steps))

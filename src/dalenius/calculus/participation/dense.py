@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 
 from dalenius.calculus.participation.schedule import Schedule, Squares
-from dalenius.core.arrays import Reals
+from dalenius.core.arrays import Ints, Reals
 
 UNIT = 2.0**-53
 SMALLEST, LARGEST = 1e-100, 1e100
@@ -24,33 +24,53 @@ MOST_PREFIXES = 20_000
 def dense_squares(strategy: Reals, schedule: Schedule) -> Squares:
     """The entries of M = C'C are enclosed, and the sum over s, t in a pattern of |M_st| is maximised over patterns.
 
-    Exact distances: all patterns are tried; a least distance: the least of three bounds
-    (docs/proofs/correlated-noise.md), of which one is exact for columns that do not meet, one for M that falls from
-    the diagonal and from step to step, as Toeplitz strategies have it, and one for few steps. The bound from below is
-    what patterns do that are tried, with contributions of one direction and both signs.
+    The least of three bounds counts (docs/proofs/correlated-noise.md), of which one is exact for columns that do not
+    meet, one for M that falls from the diagonal and from step to step, as Toeplitz strategies have it, and one for
+    few steps. The bound from below is what patterns do that are tried, with contributions of one direction and both
+    signs.
     """
     product, above = _enclosed(strategy)
-    spread = above - np.abs(product)
-    patterns = [np.arange(start, schedule.steps, schedule.separation) for start in schedule.starts]
-    patterns = [pattern[: schedule.longest] for pattern in patterns]
-    sums = np.array([above[np.ix_(pattern, pattern)].sum() for pattern in patterns])
-    best = [patterns[int(sums.argmax())], np.array([int(np.diag(above).argmax())])]
-    if schedule.exactly or schedule.longest == 1:
-        upper = float(sums.max())
+    n, b = schedule.steps, schedule.separation
+    if schedule.multiples:
+        # Each residue by itself: any of its steps, at most so many.
+        parts = [np.arange(start, n, b) for start in range(min(b, n))]
+        found = [
+            _worst(above[np.ix_(part, part)], Schedule(len(part), schedule.longest, 1)) for part in parts
+        ]
+        upper = max(bound for bound, _ in found)
+        tried = [
+            part[pattern] for part, (_, patterns) in zip(parts, found, strict=True) for pattern in patterns
+        ]
     else:
-        upper = _by_majorant(above, schedule)
-        if schedule.longest * schedule.steps**2 <= MOST_WORK:
-            by_rows, chosen = _by_rows(above, schedule)
-            upper = min(upper, by_rows)
-            best.append(chosen)
-        if _prefixes(schedule) <= MOST_PREFIXES:
-            tried, chosen = _all_patterns(above, schedule)
-            upper = min(upper, tried)
-            best.append(chosen)
+        upper, tried = _worst(above, schedule)
     # A sum of m doubles that are not negative is off by a factor of at most 1 + m UNIT, to first order.
     rounding = Fraction(2 * schedule.longest**2 + 100, 2**53)
-    attained = max(_attained(product, spread, pattern) for pattern in best)
+    spread = above - np.abs(product)
+    attained = max(_attained(product, spread, pattern) for pattern in tried)
     return Squares(Fraction(max(attained, 0.0)), Fraction(upper) * (1 + rounding))
+
+
+def _worst(above: Reals, schedule: Schedule) -> tuple[float, list[Ints]]:
+    """A bound on the largest sum over a pattern of a least distance, and patterns that come near it."""
+    n, k, b = schedule.steps, schedule.longest, schedule.separation
+    alone = np.array([int(np.diag(above).argmax())])
+    if k == 1:
+        return float(np.diag(above).max()), [alone]
+    starts = range(max(1, n - (k - 1) * b))
+    evenly = [np.arange(start, min(start + k * b, n), b) for start in starts]
+    best = max(evenly, key=lambda pattern: float(above[np.ix_(pattern, pattern)].sum()))
+    upper, tried = _by_majorant(above, schedule), [alone, best]
+    if b == 1 and k == n:
+        upper = float(above.sum())
+    elif k * n**2 <= MOST_WORK:
+        by_rows, chosen = _by_rows(above, schedule)
+        upper = min(upper, by_rows)
+        tried.append(chosen)
+    if _prefixes(schedule) <= MOST_PREFIXES:
+        largest, chosen = _all_patterns(above, schedule)
+        upper = min(upper, largest)
+        tried.append(chosen)
+    return upper, tried
 
 
 def _enclosed(strategy: Reals) -> tuple[Reals, Reals]:
@@ -66,7 +86,7 @@ def _enclosed(strategy: Reals) -> tuple[Reals, Reals]:
     return product, above
 
 
-def _attained(product: Reals, spread: Reals, pattern: Reals) -> float:
+def _attained(product: Reals, spread: Reals, pattern: Ints) -> float:
     """What a record does with contributions of one direction, their signs chosen one after another."""
     block, signs = product[np.ix_(pattern, pattern)], np.ones(len(pattern))
     for t in range(1, len(pattern)):
@@ -76,7 +96,7 @@ def _attained(product: Reals, spread: Reals, pattern: Reals) -> float:
     return float(signs @ block @ signs) - rounding - 2 * float(spread[np.ix_(pattern, pattern)].sum())
 
 
-def _by_rows(above: Reals, schedule: Schedule) -> tuple[float, Reals]:
+def _by_rows(above: Reals, schedule: Schedule) -> tuple[float, Ints]:
     """Each row of a pattern's block is at most the largest sum that any pattern with that step takes from the row."""
     k, b, n = schedule.longest, schedule.separation, schedule.steps
     left, right = _sides(above, k, b), _sides(above[::-1, ::-1], k, b)[:, ::-1]
@@ -133,7 +153,7 @@ def _prefixes(schedule: Schedule) -> int:
     return sum(math.comb(max(n - (j - 1) * (b - 1), 0), j) for j in range(k))
 
 
-def _all_patterns(above: Reals, schedule: Schedule) -> tuple[float, Reals]:
+def _all_patterns(above: Reals, schedule: Schedule) -> tuple[float, Ints]:
     """The largest sum of all, beginning by beginning; entries are not negative, so that longest patterns suffice."""
     b, n = schedule.separation, schedule.steps
     best, chosen = 0.0, [0]

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from dalenius.core import checks
 from dalenius.errors import InvalidParameter
 
-MOST_STEPS = 10**7
+MOST_STEPS = 10**6
 
 
 class Squares(NamedTuple):
@@ -21,16 +21,16 @@ class Squares(NamedTuple):
 
 @dataclass(frozen=True)
 class Schedule:
-    """At most `participations` of the steps 0, 1, ..., any two of them at least, or exactly, `separation` apart."""
+    """At most `participations` of the steps 0, 1, ..., any two at least `separation`, or a multiple of it, apart."""
 
     steps: int
     participations: int
     separation: int
-    exactly: bool = False
+    multiples: bool = False
 
     @classmethod
     def of(cls, steps: object, participations: object, separation: object, epoch: object) -> Schedule:
-        """From what a user says; `epoch` is the exact distance, in place of the least one."""
+        """From what a user says; `epoch` says that distances are multiples of it."""
         length = checks.count("steps", steps, least=1)
         if length > MOST_STEPS:
             raise InvalidParameter.of("steps", f"steps is {length}; it must be at most {MOST_STEPS}.")
@@ -41,7 +41,7 @@ class Schedule:
         if apart != 1:
             raise InvalidParameter.of(
                 "epoch",
-                "give `separation`, the least distance of two participations, or `epoch`, the exact one.",
+                "give `separation`, the least distance of two participations, or `epoch`, of which it is a multiple.",
             )
         return cls(length, most, checks.count("epoch", epoch, least=1), True)
 
@@ -56,12 +56,11 @@ class Schedule:
         return range(0, self.longest * self.separation, self.separation)
 
     @property
-    def starts(self) -> range:
-        """Of all patterns with equal distances, but for those that are part of a longer one."""
-        apart = self.separation
-        return range(min(self.steps, max(apart, self.steps - (self.longest - 1) * apart)))
+    def every(self) -> bool:
+        """Whether a record may be in every step that is a multiple of the separation after its first."""
+        return self.longest * self.separation >= self.steps
 
     def words(self) -> dict[str, int | tuple[int, int]]:
         """For the text of a loss; (value, default)."""
-        apart = {"epoch" if self.exactly else "separation": (self.separation, 0 if self.exactly else 1)}
+        apart = {"epoch" if self.multiples else "separation": (self.separation, 0 if self.multiples else 1)}
         return {"participations": (self.participations, 1), **apart}
