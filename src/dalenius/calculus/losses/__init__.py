@@ -16,6 +16,7 @@ from dalenius.calculus.losses.discrete import (
     pure,
     randomized_response,
 )
+from dalenius.calculus.losses.dp_accounting_events import from_dp_accounting
 from dalenius.calculus.losses.gaussian import gaussian, gdp
 from dalenius.calculus.losses.laplace import laplace
 from dalenius.calculus.losses.mixture_of_gaussians import mixture_of_gaussians, poisson_sampled_group
@@ -35,6 +36,7 @@ __all__ = [
     "bounded_range",
     "cp",
     "discrete_gaussian",
+    "from_dp_accounting",
     "from_pair",
     "from_tradeoff",
     "gaussian",
