@@ -67,6 +67,15 @@ def test_divergences_agree() -> None:
     assert shifted.renyi(4.0) == pytest.approx(1.3)
 
 
+def test_the_best_of_several() -> None:
+    """Ours is never above what their divergences give, and not a third below."""
+    for shape in (0.0, 1.0, math.inf):
+        what = event.RepeatAndSelectDpEvent(event.GaussianDpEvent(4.0), 10.0, shape)
+        theirs = rdp.RdpAccountant().compose(what).get_epsilon(1e-6)
+        ours = losses.from_dp_accounting(what, dp.ADD_REMOVE).epsilon(1e-6)
+        assert 0.6 * theirs <= ours <= theirs
+
+
 def test_without_replacement() -> None:
     what = event.SampledWithoutReplacementDpEvent(100, 10, GAUSS)
     inner = losses.gaussian(1.5, 2, dp.REPLACE_ONE)

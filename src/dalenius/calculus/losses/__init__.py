@@ -1,6 +1,7 @@
 """Privacy losses: the elementary ones, and what sampling, grouping and splitting do to them."""
 
 from dalenius.calculus.loss import Loss, total
+from dalenius.calculus.losses.best_of import best_of, best_of_binomial, best_of_poisson
 from dalenius.calculus.losses.bounded_range import bounded_range
 from dalenius.calculus.losses.correlated import (
     banded_sampled,
@@ -33,6 +34,9 @@ __all__ = [
     "approx",
     "approximate_minima",
     "banded_sampled",
+    "best_of",
+    "best_of_binomial",
+    "best_of_poisson",
     "bounded_range",
     "cp",
     "discrete_gaussian",

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dalenius.calculus.loss import Loss
+from dalenius.calculus.losses.best_of import best_of, best_of_poisson
 from dalenius.calculus.losses.discrete import from_pair, geometric, randomized_response
 from dalenius.calculus.losses.gaussian import gaussian
 from dalenius.calculus.losses.laplace import laplace
@@ -34,7 +35,7 @@ def from_dp_accounting(event: object, adjacency: Adjacency) -> Loss:
     event
         A no-op or non-private event; Gaussian, Laplace or discrete Laplace noise; a mixture of Gaussians; randomized
         response and sampling without replacement (for replace-one neighbours); Poisson sampling; zero-concentrated
-        promises; a tree over one epoch (add/remove); and compositions of these.
+        promises; a tree over one epoch (add/remove); repeat-and-select; and compositions of these.
     adjacency
         The neighbouring relation, `dp.ADD_REMOVE` or `dp.REPLACE_ONE`, of which events say nothing.
 
@@ -164,6 +165,13 @@ def _tree(event: Any, adjacency: Adjacency) -> Loss:
     return gaussian(event.noise_multiplier) * steps.bit_length() if steps else Loss.zero()
 
 
+def _repeat_and_select(event: Any, adjacency: Adjacency) -> Loss:
+    trial = from_dp_accounting(event.event, adjacency)
+    if event.shape == math.inf:
+        return best_of_poisson(trial, event.mean)
+    return best_of(trial, event.mean, event.shape)
+
+
 def _zcdp(event: Any, adjacency: Adjacency) -> Loss:
     rho, more = checks.nonnegative("rho", event.rho), checks.nonnegative("xi", event.xi)
     return rdp(_Concentrated(rho, more), adjacency) if more else zcdp(rho, adjacency)
@@ -192,6 +200,7 @@ EVENTS: Mapping[str, Callable[[Any, Adjacency], Loss]] = {
     "SampledWithoutReplacementDpEvent": _without_replacement,
     "SelfComposedDpEvent": _self_composed,
     "ComposedDpEvent": _composed,
+    "RepeatAndSelectDpEvent": _repeat_and_select,
     "SingleEpochTreeAggregationDpEvent": _tree,
     "ZCDpEvent": _zcdp,
 }
