@@ -15,6 +15,7 @@ from dalenius.calculus.guarantees import GDP as GDP
 from dalenius.calculus.guarantees import RDP as RDP
 from dalenius.calculus.guarantees import ZCDP as ZCDP
 from dalenius.calculus.guarantees import ApproxDP as ApproxDP
+from dalenius.calculus.guarantees import AttackRisk as AttackRisk
 from dalenius.calculus.guarantees import Guarantee as Guarantee
 from dalenius.calculus.guarantees import PureDP as PureDP
 from dalenius.calculus.guarantees import TradeOff as TradeOff

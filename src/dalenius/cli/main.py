@@ -289,7 +289,8 @@ def explain(
       expression, adjacency, delta, epsilon
       membership_advantage: true minus false positive rate of the best attack
       power: list of {level, at_most}, the best attack's hits at these false alarm rates
-      posterior: list of {prior, at_most}, how sure an attacker can become
+      auc: the chance to tell a release made with a person from one made without
+      posterior: list of {prior, at_most}, how sure an attacker can become, but for a chance of delta
       text: the sentences
     """
     at = _option("--delta", delta)
@@ -304,6 +305,7 @@ def explain(
             "epsilon": loss.epsilon(at),
             "membership_advantage": loss.membership_advantage(),
             "power": [{"level": level, "at_most": loss.power(level)} for level in (0.01, 0.05, 0.1)],
+            "auc": loss.auc(),
             "posterior": [{"prior": p, "at_most": loss.posterior(p, at)} for p in (0.01, 0.1, 0.5)],
             "text": loss.explain(at),
         }

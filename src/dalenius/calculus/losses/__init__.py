@@ -2,6 +2,12 @@
 
 from dalenius.calculus.loss import Loss, total
 from dalenius.calculus.losses.bounded_range import bounded_range
+from dalenius.calculus.losses.correlated import (
+    banded_sampled,
+    matrix_gaussian,
+    toeplitz_gaussian,
+    tree_gaussian,
+)
 from dalenius.calculus.losses.discrete import (
     approx,
     discrete_gaussian,
@@ -12,6 +18,7 @@ from dalenius.calculus.losses.discrete import (
 )
 from dalenius.calculus.losses.gaussian import gaussian, gdp
 from dalenius.calculus.losses.laplace import laplace
+from dalenius.calculus.losses.mixture_of_gaussians import mixture_of_gaussians, poisson_sampled_group
 from dalenius.calculus.losses.neighbours import group, parallel, to_adjacency, to_replace_one
 from dalenius.calculus.losses.objective_perturbation import approximate_minima, objective_perturbation
 from dalenius.calculus.losses.renyi import rdp, zcdp
@@ -24,6 +31,7 @@ __all__ = [
     "Loss",
     "approx",
     "approximate_minima",
+    "banded_sampled",
     "bounded_range",
     "cp",
     "discrete_gaussian",
@@ -34,9 +42,12 @@ __all__ = [
     "geometric",
     "group",
     "laplace",
+    "matrix_gaussian",
+    "mixture_of_gaussians",
     "objective_perturbation",
     "parallel",
     "poisson_sampled",
+    "poisson_sampled_group",
     "pure",
     "randomized_response",
     "rdp",
@@ -45,6 +56,8 @@ __all__ = [
     "staircase",
     "to_adjacency",
     "to_replace_one",
+    "toeplitz_gaussian",
     "total",
+    "tree_gaussian",
     "zcdp",
 ]
