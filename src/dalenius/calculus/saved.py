@@ -18,6 +18,7 @@ from dalenius.calculus.pairs.bounded_range import BoundedRangePair
 from dalenius.calculus.pairs.bracket import Bracket
 from dalenius.calculus.pairs.discrete_gaussian import DiscreteGaussianAtoms
 from dalenius.calculus.pairs.gaussian import GaussianPair
+from dalenius.calculus.pairs.gaussian_mixtures import GaussianMixturesPair
 from dalenius.calculus.pairs.half_normal import ChiPair, HalfNormalPair
 from dalenius.calculus.pairs.known import GroupOf, RenyiPair, WorstOf
 from dalenius.calculus.pairs.laplace import LaplacePair
@@ -195,6 +196,21 @@ def _sampled(base: Pair, rate: float, added: bool) -> SampledPair:
     return SampledPair(base, rate, added)
 
 
+def _mixtures(up: list[list[float]], down: list[list[float]]) -> GaussianMixturesPair:
+    """Shifts above 0 and increasing, weights above 0 that sum to no more than 1."""
+    for side in (up, down):
+        shifts, weights = [shift for shift, _ in side], [weight for _, weight in side]
+        if (
+            sorted(set(shifts)) != shifts
+            or not all(x > 0.0 for x in shifts + weights)
+            or sum(weights) > 1 + EXCESS
+        ):
+            raise ValueError
+    if not up and not down:
+        raise ValueError
+    return GaussianMixturesPair(*(tuple((shift, weight) for shift, weight in side) for side in (up, down)))
+
+
 class _Kind:
     """A family of pairs: its words, in the order in which `make` takes their values."""
 
@@ -227,6 +243,9 @@ PAIRS = {
     ),
     "subset": _Kind(
         lambda inner: inner.mirrored(), SubsetPair, SubsetGaussianPair, inner=_of_type(SampledPair)
+    ),
+    "gaussian_mixtures": _Kind(
+        _mixtures, GaussianMixturesPair, up=_list(_list(NUMBER)), down=_list(_list(NUMBER))
     ),
     "bracket": _Kind(Bracket, Bracket, below=PAIR, above=PAIR, known=_optional(PAIR)),
     "worst_of": _Kind(

@@ -170,13 +170,19 @@ class LayerLine(Contour):
             jump_errors += n * (high_error + 16 * UNIT * np.abs(high)) / reach
             errors += n * error / reach
             roundings += n * UNIT * 8 * (1 + np.abs(np.log(both)))
-        share = float(-np.expm1((log_below[0] - direct[0]).real)) if not near[0] else float(-np.expm1(-gain[0].real))
+        share = (
+            float(-np.expm1((log_below[0] - direct[0]).real))
+            if not near[0]
+            else float(-np.expm1(-gain[0].real))
+        )
         if not share > 0:
             self.feasible = False
             return
         self.exponent += math.log(share)
         with np.errstate(over="ignore", invalid="ignore"):
-            values = np.where(near, np.exp(log_below) * _expm1(gain), np.exp(direct) - np.exp(log_below)) / share
+            values = (
+                np.where(near, np.exp(log_below) * _expm1(gain), np.exp(direct) - np.exp(log_below)) / share
+            )
         power = np.exp(log_reach) / share
         reach = np.abs(values)
         error = power * (jump_errors + jumps * errors + np.where(near, 0.0, roundings + 2 * errors))
@@ -272,7 +278,9 @@ class OneSided:
     def delta(self, epsilon: float) -> Bounds:
         off = 16 * UNIT * (self.size + abs(epsilon) + 1)
         gaps = (-math.expm1(min(epsilon + self.log_ratio + sign * off, 700.0)) for sign in (1, -1))
-        low, high = (math.exp(self.log_mass - sign * off) * max(x, 0.0) for sign, x in zip((1, -1), gaps, strict=True))
+        low, high = (
+            math.exp(self.log_mass - sign * off) * max(x, 0.0) for sign, x in zip((1, -1), gaps, strict=True)
+        )
         offset, slope = self._tail
         return Bounds(low, high * (1 + 8 * UNIT) + exp_up(min(offset + slope * epsilon, 0.0)) * (1 + 1e-9))
 
@@ -317,7 +325,9 @@ class Layers:
             for (below, n), cuts in zip(self._below(low), self.cuts, strict=True)
         )
         # The tail of a part without a high level is heavy: it has few moments.
-        return Piece(LayerMoments(splits, min(0.1 / self.target, 0.1 if high == math.inf else math.inf)), LayerLine)
+        return Piece(
+            LayerMoments(splits, min(0.1 / self.target, 0.1 if high == math.inf else math.inf)), LayerLine
+        )
 
     def _pile(self, epsilon: float) -> None:
         """Add layers, from the top, until what is below them can be had; then part the top until it is negligible."""
@@ -369,7 +379,10 @@ class Layers:
             bounds = self._sum(epsilon)
             slopes = [piece.line.c for piece in self.pieces if piece.line is not None]
             near = abs(epsilon - self.centre) * max(slopes, default=0.0) < 2.0
-            if bounds.upper - bounds.lower <= (max(GOOD, min(2 * self.width, 1e-5)) if near else GOOD) * bounds.lower:
+            if (
+                bounds.upper - bounds.lower
+                <= (max(GOOD, min(2 * self.width, 1e-5)) if near else GOOD) * bounds.lower
+            ):
                 return bounds
         log_delta = max(piece.look(epsilon) for piece in self.pieces)
         if self.rest is not None:
@@ -412,7 +425,9 @@ def guess(terms: Terms, log_delta: float) -> tuple[float, float] | None:
         return None
 
     def by_one_jump(log_epsilon: float) -> bool:
-        single = sum(n * bounds.upper for pair, n in steep if (bounds := pair.delta(math.exp(log_epsilon))) is not None)
+        single = sum(
+            n * bounds.upper for pair, n in steep if (bounds := pair.delta(math.exp(log_epsilon))) is not None
+        )
         return single <= math.exp(log_delta)
 
     jump = math.exp(last_true(by_one_jump, math.log(1e4), math.log(1e-14), relative=1e-3, steps=40)[0])
@@ -443,4 +458,6 @@ def _log1p(z: np.ndarray) -> np.ndarray:
 def _expm1(z: np.ndarray) -> np.ndarray:
     """exp(z) - 1 for complex z, to a few roundings of itself."""
     half = np.sin(z.imag / 2)
-    return np.asarray(np.expm1(z.real) * np.cos(z.imag) - 2 * half * half + 1j * np.exp(z.real) * np.sin(z.imag))
+    return np.asarray(
+        np.expm1(z.real) * np.cos(z.imag) - 2 * half * half + 1j * np.exp(z.real) * np.sin(z.imag)
+    )

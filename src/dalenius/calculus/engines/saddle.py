@@ -74,8 +74,8 @@ class Moments:
             s = self.s[finite]
             x = np.log(s)
             value = self.k[finite] - x - np.log1p(s)
-            slope = _derivative(value) / s
-            curvature = np.maximum(_derivative(slope) / s, 1e-300)
+            slope = _derivative(self.k[finite], s) - 1 / s - 1 / (1 + s)
+            curvature = np.maximum(_derivative(slope, s), 1e-300)
             self._known = x, slope, value - s * slope - 0.5 * np.log(2 * math.pi * curvature)
         return self._known
 
@@ -138,14 +138,13 @@ class Moments:
 
 
 RANGE = np.linspace(-1.0, 1.0, 13)
-GAP = math.log(10) / PER_DECADE
 
 
-def _derivative(values: Reals) -> Reals:
-    """By log s, on the grid: central differences, one-sided at the ends."""
-    result = np.empty_like(values)
+def _derivative(values: Reals, s: Reals) -> Reals:
+    """That of parabolas through neighbours, so exact for straight lines, which K tends to; chords at the ends."""
     if len(values) < 2:
         return np.zeros_like(values)
-    result[1:-1] = (values[2:] - values[:-2]) / (2 * GAP)
-    result[0], result[-1] = (values[1] - values[0]) / GAP, (values[-1] - values[-2]) / GAP
-    return result
+    gaps = np.diff(s)
+    chords = np.diff(values) / gaps
+    inner = (chords[:-1] * gaps[1:] + chords[1:] * gaps[:-1]) / (gaps[:-1] + gaps[1:])
+    return np.concatenate((chords[:1], inner, chords[-1:]))

@@ -3,29 +3,40 @@
 from __future__ import annotations
 
 from dalenius.calculus.loss import Loss, checked
+from dalenius.calculus.losses.mixture_of_gaussians import MOST_SIGMAS, mixture_pair
+from dalenius.calculus.losses.neighbours import to_replace_one
 from dalenius.calculus.losses.tables import finite_pair, single_pair
 from dalenius.calculus.pairs.bracket import Bracket
+from dalenius.calculus.pairs.gaussian import GaussianPair
 from dalenius.calculus.pairs.known import worst_of
 from dalenius.calculus.pairs.pair import Pair, Terms
 from dalenius.core import checks
-from dalenius.core.adjacency import ADD_REMOVE, REPLACE_ONE
+from dalenius.core.adjacency import ADD_REMOVE, REPLACE_ONE, Adjacency
+from dalenius.core.adjacency import adjacency as checked_adjacency
 from dalenius.errors import AdjacencyMismatch, InvalidParameter
 
 
-def poisson_sampled(loss: Loss, rate: float) -> Loss:
+def poisson_sampled(loss: Loss, rate: float, adjacency: Adjacency = ADD_REMOVE) -> Loss:
     """Loss of a release run on a Poisson sample: every record is in it independently with probability `rate`.
 
     Add and remove directions get their own pairs, (W, (1-rate) W + rate R) and ((1-rate) W + rate R, W)
     with R the output with the record and W without (Zhu,
     Dong and Wang 2022, Theorem 11). Both are exact; composing them apart and taking the worse total at the end is
-    what makes the answer both right and tight. Add/remove adjacency only.
+    what makes the answer both right and tight. They are also the pairs of a record that is emptied while its place
+    stays (zero-out).
+
+    For replace-one neighbours, what is sampled may be the one record or the other: the pair of Gaussian noise is
+    (1-rate) N(0, 1) + rate N(mu, 1) against (1-rate) N(0, 1) + rate N(-mu, 1), which is attained and holds under
+    composition (proof in docs/batches.md). Any other loss is followed along the chain remove, add.
 
     Parameters
     ----------
     loss
-        The loss of one release.
+        The loss of one release towards the records that it is given, for add/remove neighbours.
     rate
         The probability that a record is in the sample, in [0, 1].
+    adjacency
+        The neighbouring relation of the data that the sample is drawn from: `dp.ADD_REMOVE` or `dp.REPLACE_ONE`.
 
     Returns
     -------
@@ -51,8 +62,11 @@ def poisson_sampled(loss: Loss, rate: float) -> Loss:
     if loss.adjacency is not ADD_REMOVE:
         raise AdjacencyMismatch(
             "Poisson sampling is analysed for add/remove neighbours, and this loss is stated for replace-one. State "
-            "the loss for dalenius.ADD_REMOVE, or sample a fixed number with losses.sampled_without_replacement."
+            "the loss for dalenius.ADD_REMOVE (a record is in the sample or not), whatever relation the data have, or "
+            "sample a fixed number with losses.sampled_without_replacement."
         )
+    if checked_adjacency(adjacency) is REPLACE_ONE:
+        return _replaced(loss, rate)
     if rate == 0.0 or not (loss.terms_remove or loss.terms_add):
         return Loss.zero(loss.adjacency)
     if rate == 1.0:
@@ -60,6 +74,16 @@ def poisson_sampled(loss: Loss, rate: float) -> Loss:
     remove, add = _one_pair_each(loss)
     name = f"poisson_sampled({loss.expression}, rate={rate:.12g})"
     return Loss(((remove.sampled(rate, False), 1),), ((add.sampled(rate, True), 1),), loss.adjacency, name)
+
+
+def _replaced(loss: Loss, rate: float) -> Loss:
+    """The Poisson-sampled loss for replace-one neighbours."""
+    pair = single_pair(loss)
+    if not isinstance(pair, GaussianPair) or pair.mu > MOST_SIGMAS or not 0.0 < rate < 1.0:
+        return to_replace_one(poisson_sampled(loss, rate))
+    side = ((pair.mu, rate),)
+    name = f"poisson_sampled({loss.expression}, rate={rate:.12g})"
+    return Loss.symmetric(mixture_pair(side, side), REPLACE_ONE, name)
 
 
 def cp(loss: Loss, p: float) -> Loss:

@@ -206,6 +206,14 @@ class Pair(ABC):
         """The discrete part of L as (sub-probability) atoms, for pairs that also have a continuous part."""
         return None
 
+    def continuous_delta(self, x: Reals) -> tuple[Reals, Reals] | None:
+        """Bounds on the P-mean of (1 - exp(x - L))_+ beside the atoms, at many x; None when no form is known."""
+        return None
+
+    def two_continuous_delta(self, x: Reals) -> tuple[Reals, Reals] | None:
+        """The same for the sum of two such losses, both beside the atoms."""
+        return None
+
     @property
     def asymptote(self) -> tuple[float, float]:
         """(a, b) with D_order(P||Q) <= a order + b for every order >= 2; a = inf when none is known."""

@@ -171,7 +171,11 @@ class SoftPart(Part):
 
         def falls(x: float) -> float:
             """An upper bound on the slope, that holds right of x."""
-            push = 0.0 if self.low is None else mu * min(a, _pull(a, a * math.exp(min(mu * (x - self.low), 60.0))))
+            push = (
+                0.0
+                if self.low is None
+                else mu * min(a, _pull(a, a * math.exp(min(mu * (x - self.low), 60.0))))
+            )
             if self.high is not None:
                 push = min(push, mu * (a - a * math.exp(min(mu * (x - self.high), 60.0))))
             return -x + max(0.0, m) * mu + push
@@ -263,7 +267,9 @@ def _log_q(a: float, zeta: Reals) -> Reals:
 def _pull(a: float, zeta: float) -> float:
     """zeta times the reversed hazard rate of the gamma law, which falls: d log P(a, zeta) / d log zeta."""
     below = float(gammainc(a, zeta))
-    return math.exp(min(a * math.log(zeta) - zeta - float(gammaln(a)), 700.0)) / below if below > 1e-290 else a
+    return (
+        math.exp(min(a * math.log(zeta) - zeta - float(gammaln(a)), 700.0)) / below if below > 1e-290 else a
+    )
 
 
 @lru_cache(maxsize=128)
@@ -324,7 +330,9 @@ def part_rule(part: SoftPart, c: float, reach: float) -> mixture.Rule | None:
             y = TALL * r
             theta = mu * y
             d = -math.log(math.cos(theta)) / mu
-            growth = a * mu * d + y * y / 2 + reach * theta * q + d * (max(abs(at), abs(at + 2 * r)) + LONG * r)
+            growth = (
+                a * mu * d + y * y / 2 + reach * theta * q + d * (max(abs(at), abs(at + 2 * r)) + LONG * r)
+            )
             growth += m * d * mu * q if m > 0 else m * _log_cos(theta, q)
             if growth <= MOST_GROWTH:
                 break
@@ -338,11 +346,15 @@ def part_rule(part: SoftPart, c: float, reach: float) -> mixture.Rule | None:
         at += 2 * r
     middle, half = np.array(centres), np.array(halves)
     nodes = (middle[:, None] + half[:, None] * NODES).ravel()
-    log_nodes, noise = fine_log_mixture(mu * nodes - mu * mu / 2, mu * np.abs(nodes) + mu * mu, part.cuts.rate)
+    log_nodes, noise = fine_log_mixture(
+        mu * nodes - mu * mu / 2, mu * np.abs(nodes) + mu * mu, part.cuts.rate
+    )
     log_d = part.log_weight(nodes)
     exponent = m * log_nodes + log_d - 0.5 * nodes * nodes - 0.5 * math.log(2 * math.pi)
     exponent += np.log(half[:, None] * WEIGHTS).ravel()
-    left = np.clip(np.floor((middle - LONG * half - np.array(shifts) - x[0]) / gap).astype(int), 0, len(upper) - 1)
+    left = np.clip(
+        np.floor((middle - LONG * half - np.array(shifts) - x[0]) / gap).astype(int), 0, len(upper) - 1
+    )
     right = np.clip(np.floor((middle + LONG * half - x[0]) / gap).astype(int), 0, len(upper) - 1)
     peaks = np.array([upper[i : j + 1].max() for i, j in zip(left, right, strict=True)])
     each = np.exp(peaks - top + np.array(growths)) * half
@@ -354,7 +366,13 @@ def part_rule(part: SoftPart, c: float, reach: float) -> mixture.Rule | None:
     loss = -log_nodes if part.cuts.added else log_nodes
     slack = part.slack(nodes[keep], log_d[keep])
     return mixture.Rule(
-        loss[keep], exponent[keep], np.full(np.count_nonzero(keep), m), noise[keep], nodes[keep], outside, slack
+        loss[keep],
+        exponent[keep],
+        np.full(np.count_nonzero(keep), m),
+        noise[keep],
+        nodes[keep],
+        outside,
+        slack,
     )
 
 
@@ -467,7 +485,9 @@ def below_envelope(part: SoftPart, c: float, level: float) -> mixture.Envelope:
         options.append((shares[0], shares[1], part_envelope(above, c)))
 
     def smooth(t: Reals) -> Reals:
-        return np.asarray(np.min([left + right * envelope.at(t) for left, right, envelope in options], axis=0))
+        return np.asarray(
+            np.min([left + right * envelope.at(t) for left, right, envelope in options], axis=0)
+        )
 
     def law(reach: float) -> mixture.Law | None:
         fine = part_rule(part, c, reach)
