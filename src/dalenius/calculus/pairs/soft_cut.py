@@ -317,15 +317,17 @@ def part_rule(part: SoftPart, c: float, reach: float) -> mixture.Rule | None:
     outside = float(np.exp(upper[:first] - top).sum() + np.exp(upper[last + 1 :] - top).sum()) * gap
     outside += float(np.exp(plain[[0, -1]] - top).sum()) / STEEP
     mu, a = part.cuts.mu, part.cuts.sharpness
-    widest = min(4.0 * part.narrowest, 1.0 / (mu * TALL))
     at, end = float(x[first]), float(x[last + 1])
     centres: list[float] = []
     halves: list[float] = []
     growths: list[float] = []
     shifts: list[float] = []
-    while at < end:
-        r = min(widest, (end - at) / 2)
-        while True:
+    sliver = 1e-12 * (1.0 + abs(end))
+    outside += sliver * math.exp(float(upper[last]) - top)
+    while end - at > sliver:
+        r, growth = _calm(part, m, reach, at, end)
+        d = 0.0
+        while growth > MOST_GROWTH:
             q = min(1.0, 2 * part.share(at + (1 + LONG) * r))
             y = TALL * r
             theta = mu * y
@@ -334,9 +336,8 @@ def part_rule(part: SoftPart, c: float, reach: float) -> mixture.Rule | None:
                 a * mu * d + y * y / 2 + reach * theta * q + d * (max(abs(at), abs(at + 2 * r)) + LONG * r)
             )
             growth += m * d * mu * q if m > 0 else m * _log_cos(theta, q)
-            if growth <= MOST_GROWTH:
-                break
-            r *= max(0.3, 0.95 * MOST_GROWTH / growth)
+            if growth > MOST_GROWTH:
+                r *= max(0.3, 0.95 * MOST_GROWTH / growth)
         if len(centres) >= mixture.MOST_PANELS or at + r == at:
             return None
         centres.append(at + r)
@@ -374,6 +375,29 @@ def part_rule(part: SoftPart, c: float, reach: float) -> mixture.Rule | None:
         outside,
         slack,
     )
+
+
+def _calm(part: SoftPart, m: float, reach: float, at: float, end: float) -> tuple[float, float]:
+    """Half the width of a panel far left of all cuts, and the growth of the integrand there.
+
+    There |P(a, zeta)| <= |zeta|^a exp(|zeta|) / Gamma(a + 1) is negligible and v = g/(1-g) |exp(z)| at most 1/10, so that
+    |w| lies between 1 - g times 1 - v and 1 + v, and |arg w| is at most 1.06 v. Otherwise an ordinary width, and inf.
+    """
+    mu, a = part.cuts.mu, part.cuts.sharpness
+    widest = min(4.0 * part.narrowest, 1.0 / (mu * TALL))
+    r = min(3.0, (end - at) / 2)
+    while part.low is None and r > widest:
+        right = at + (1 + LONG) * r
+        v = math.exp(min(part.cuts.log_odds + mu * right, 0.0))
+        growth = (TALL * r) ** 2 / 2 + 1.06 * reach * v + 2.2 * abs(m) * v + 1e-9
+        far = -math.inf
+        if part.high is not None:
+            log_zeta = math.log(a) + mu * (right - part.high)
+            far = a * log_zeta + math.exp(min(log_zeta, 700.0)) - math.lgamma(a + 1)
+        if v <= 0.1 and far < -45.0 and growth <= MOST_GROWTH:
+            return r, growth
+        r *= 0.7
+    return min(widest, (end - at) / 2), math.inf
 
 
 def _log_cos(theta: float, q: float) -> float:
