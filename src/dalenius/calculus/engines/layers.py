@@ -1,8 +1,8 @@
 """delta(epsilon) of a sum with rare and huge jumps, layer by layer.
 
 A rare sample moves the loss far, most steps hardly at all: no single line suits both scales. Cut the law of each step
-softly at levels b_1 > b_2 > ... > b_K (`Pair.cuts`), and let B_k be the transform of a step's law below b_k, B_0 = M that
-of all of it. Over all terms j,
+softly at levels b_1 > b_2 > ... > b_K (`Pair.cuts`), and let B_k be the transform of a step's law below b_k, B_0 = M
+that of all of it. Over all terms j,
 
     prod M_j^n = sum_k [prod B_{j,k}^n - prod B_{j,k+1}^n] + prod B_{j,K}^n.
 
@@ -156,7 +156,8 @@ class LayerLine(Contour):
             both = low + high
             both = np.where(both == 0, 1e-300, both)
             log_low = np.log(low)
-            ratio = high / low
+            with np.errstate(over="ignore", invalid="ignore"):
+                ratio = high / low
             close = np.abs(ratio) < 0.5
             near &= close
             log_below += n * log_low
@@ -367,7 +368,7 @@ class Layers:
             return 0.0
         c = np.array([rest._saddle.c])
         total = 0.0
-        for (pair, n), cuts in zip(self.terms, self.cuts, strict=True):
+        for (_, n), cuts in zip(self.terms, self.cuts, strict=True):
             if cuts is not None:
                 share = cuts.between(level / RATIO**2, level).log_mgf(c) - cuts.below(level).log_mgf(c)
                 total += n * math.exp(min(float(share[0]), 0.0))
