@@ -276,13 +276,13 @@ def test_published_examples() -> None:
 
 @pytest.mark.parametrize("steps", [1, 2, 3, 7, 8, 1000, 1 << 20])
 def test_tree_of_single_participation(steps: int) -> None:
-    """Kairouz et al. 2021, Theorem 4.1: ceil(log2(n + 1)) nodes, each moved by 1."""
+    """Kairouz et al. 2021: ceil(log2(n + 1)) nodes, each moved by 1."""
     squares = tree_squares(2, Schedule(steps, 1, 1))
     assert squares.lower == squares.upper == math.ceil(math.log2(steps + 1))
 
 
 def test_square_root_grows_like_a_logarithm() -> None:
-    """Fichtenberger et al. 2023: the squared length of its first column is at most 1 + (gamma + ln n)/pi."""
+    """Coefficients are at most 1/sqrt(pi k), so the first column squared is at most 1 + (gamma + ln n)/pi."""
     for n in (10, 1000, 10**4):
         square = float(toeplitz_squares(tuple(square_root(n)), Schedule(n, 1, 1)).upper)
         assert (math.log(n) + 0.5772) / math.pi <= square <= 1 + (math.log(n) + 0.5772) / math.pi
