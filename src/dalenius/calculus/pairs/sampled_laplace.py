@@ -43,7 +43,7 @@ class SampledLaplacePair(SampledPair):
         return -c if self.added else 1.0 + c
 
     @cached_property
-    def atomic(self) -> Atoms:  # type: ignore[override]
+    def atomic(self) -> Atoms:
         e, order = self.base.shift, self._order(0.0)
         log_w, noise = log_mixture(np.array([-e, e]), self.rate)
         mass = 0.5 * np.exp(order * log_w) * np.array([1.0, math.exp(-e)])
@@ -84,7 +84,7 @@ class SampledLaplacePair(SampledPair):
 
     def renyi_log_mgf(self, s: Reals) -> Reals:
         known = [log_moment_up(self.base.shift, self.rate, x, self.added) for x in s.tolist()]
-        return np.minimum(np.array(known), super().renyi_log_mgf(s))
+        return np.asarray(np.minimum(np.array(known), super().renyi_log_mgf(s)))
 
     def tilted(self, c: float, t: Reals) -> Tilted | None:
         rule = quadrature(self.base.shift, self.rate, self.added, c, float(np.max(np.abs(t))))
@@ -131,8 +131,8 @@ def nodes_between(
     On the Bernstein ellipse of a panel of half width r, which reaches `long` r beyond its middle and b = `tall` r
     <= 1.4 above, |w|^2 is w(Re z)^2 (1 - 4 q (1 - q) sin(Im z / 2)^2), q = g exp(z)/w, and |arg w| is largest at the
     upper right corner of the box around it. Between the nodes and out to the ends of the ellipse u = m log w - z/2
-    moves by at most (1/2 + |m| q) times the distance, q taken at the right end, itself at most long r - 0.99 r; the rule errs
-    by at most 64/15 r RHO^-2n/(1 - RHO^-2) times the largest modulus (Trefethen 2013, Theorem 19.3).
+    moves by at most (1/2 + |m| q) times the distance, q taken at the right end, itself at most long r - 0.99 r; the rule
+    errs by at most 64/15 r RHO^-2n/(1 - RHO^-2) times the largest modulus (Trefethen 2013, Theorem 19.3).
 
     u' = m q - 1/2 and q grows: u has no maximum inside, and where it is below its larger end by `cut` is an interval.
     """
