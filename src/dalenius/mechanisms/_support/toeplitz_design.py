@@ -131,8 +131,8 @@ def best_buffers(
     """Buffers for `CorrelatedGaussian` with little squared error of running sums, found numerically.
 
     L-BFGS over decays and scales of c_0 = 1, c_k = sum of scale decay^(k-1) (McMahan, Xu and Zhang 2024 optimise them
-    for several participations). Four are within 1 % of the error of the best Toeplitz strategy for one participation, and
-    within 6 % for several (experiments/CORRELATED_NOISE.md).
+    for several participations). Four are within 1 % of the error of the best Toeplitz strategy for one participation,
+    and within 6 % for several (experiments/CORRELATED_NOISE.md).
 
     Parameters
     ----------
