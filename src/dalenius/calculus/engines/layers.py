@@ -80,7 +80,7 @@ class LayerMoments(Moments):
         return sum(split.times for split in self.splits)
 
     @property
-    def log_mass(self) -> float:  # type: ignore[override]
+    def log_mass(self) -> float:
         return float(self.log_mgf(np.zeros(1))[0])
 
 
