@@ -37,10 +37,10 @@ FAR = 4.0
 """The first level is this many times as far from where most of the law is as epsilon is."""
 NEVER = 1e-45
 """Outcomes of this probability need no layer of their own."""
-TIERS = ((1e-11, 8_000), (1e-9, 40_000), (1e-7, 200_000))
-NEGLIGIBLE = 26.0
+TIERS = ((1e-10, 2_000), (1e-9, 40_000), (1e-7, 200_000))
+NEGLIGIBLE = 21.0
 """What is below delta by this many units of its logarithm is only bounded."""
-SHORT = ((1e-12, 3_000), (1e-10, 6_000))
+SHORT = ((1e-12, 1_000), (1e-10, 2_000))
 GOOD = 1e-8
 """Relative width of a bracket worth stopping at."""
 RARE = 0.01

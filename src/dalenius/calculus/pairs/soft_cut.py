@@ -40,7 +40,7 @@ STEEP = 10.0
 FARTHEST = 50.0
 """Without a high cut, orders that put weight on outcomes beyond this many standard deviations are of no use."""
 MOST_CELLS = 20_000
-PER_WIDTH = 5
+PER_WIDTH = 3
 """Cells per `narrowest`."""
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(32)
 RHO = 4.0
@@ -49,7 +49,7 @@ MOST_GROWTH = 35.0
 """A panel errs by 64/15 RHO^-64 exp(growth) relative to its largest value: exp(-50) at most."""
 ANGLES = (1.5, 3.0, 4.5, 6.0)
 """Shifts theta of the line, in units of 1/sqrt(a)."""
-GROUP = 3
+GROUP = 2
 """Cells that share a bound on exp(-t arg w), that at the left end of the first."""
 
 
@@ -212,7 +212,7 @@ class SoftPart(Part):
         """log of the transform on the real axis, by the trapezoid rule; inf for orders beyond use.
 
         On the line x + i theta/mu, theta = 2/sqrt(a), the factors D and exp(-x^2/2) grow by about exp(4), and the rule
-        errs by that times exp(-2 pi theta / (mu gap)), or exp(-60).
+        errs by that times exp(-2 pi theta / (mu gap)), or exp(-37).
         """
         s = np.asarray(s, dtype=float)
         result = np.full(len(s), np.inf)
@@ -250,8 +250,8 @@ class SoftPart(Part):
 def _along(rule: mixture.Rule, t: Reals) -> Tilted:
     """The rule along a line, as 1 + sum of weights (exp(i t loss) - 1): most losses are tiny, and so are the errors.
 
-    exp(i (u + v)) - 1 = (exp(i u) - 1) exp(i v) + exp(i v) - 1 makes two factors of most exponentials. A sum of N products
-    errs by N units of the sum of their sizes; the weights add up to 1 up to those of pairwise summation, 40 at most.
+    exp(i (u + v)) - 1 = (exp(i u) - 1) exp(i v) + exp(i v) - 1 makes two factors of most exponentials. A sum of N
+    products errs by N units of the sum of their sizes; the weights add up to 1 up to those of pairwise summation, 40 at most.
     """
     size = len(t)
     if size > 1 and not np.array_equal(t, np.arange(size) * t[1]):
