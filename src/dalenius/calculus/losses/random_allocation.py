@@ -27,7 +27,7 @@ def random_allocation(
     It is attained, and its profile is computed from the law of a sum of t log-normal variables, with certified ends.
     For k steps the pair is dominated by that of one step out of floor(t/k), k times: a random choice of k is a random
     division into k parts with one choice in each. The lower end then is what the sum of all releases tells. (Chua,
-    Ghazi, Harrison, Kamath, Kumar, Leeman, Manurangsi, Sinha and Zhang 2025, "Balls-and-bins sampling for DP-SGD";
+    Ghazi, Harrison, Leeman, Kamath, Kumar, Manurangsi, Sinha and Zhang 2025, "Balls-and-bins sampling for DP-SGD";
     Feldman and Shenfeld 2025, "Privacy amplification by random allocation"; proofs in docs/batches.md.)
 
     Parameters

@@ -99,8 +99,8 @@ def _grid(mu: float, t: int) -> Grid:
     bend = np.full(cells, h / 2)
     steep = np.abs(1 + z[1:] / mu)
     bend[1:] = np.minimum(bend[1:], h * h / 12 * np.maximum(steep[1:], steep[:-1]) / edges[1:-1])
-    beyond = [float(ndtr(-z[-1])), float(ndtr(mu - z[-1]))]
-    return Grid(h, q, p, off_q, off_p, *(x * (1 + 1e-11) for x in beyond), bend * (1 + 1e-9), size)
+    beyond_q, beyond_p = (float(ndtr(shift - z[-1])) * (1 + 1e-11) for shift in (0.0, mu))
+    return Grid(h, q, p, off_q, off_p, beyond_q, beyond_p, bend * (1 + 1e-9), size)
 
 
 def _cells(z: Reals, blur: Reals) -> tuple[Reals, Reals]:

@@ -31,7 +31,7 @@ class RevealedPair(Pair):
 
     @property
     def _log_weights(self) -> Reals:
-        return np.log(np.array(self.weights))[:, None]
+        return np.asarray(np.log(np.array(self.weights))[:, None])
 
     @property
     def largest(self) -> float:
