@@ -26,7 +26,7 @@ endif
 endif
 endif
 
-.PHONY: help demo test fast servers check bench fuzz reproduce docs clean distclean
+.PHONY: help demo test tests fast servers check bench fuzz reproduce docs clean distclean
 .DEFAULT_GOAL := help
 
 help:
@@ -35,7 +35,9 @@ help:
 demo: $(VENV)/.installed-demo
 	$(BIN)/dalenius demo
 
-test: check servers
+test: check tests
+
+tests: $(VENV)/.installed-dev servers
 	$(BIN)/python -m pytest
 
 # For every save: no server, nothing that takes long, most of the coverage (tests/slow.py).

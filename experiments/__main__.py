@@ -3,10 +3,10 @@
 python -m experiments coverage [--replicates N] [--jobs N] [--keep DIR]: writes experiments/COVERAGE.md; with --keep,
 what is done is kept in DIR, and a run that was stopped goes on from there.
 
-python -m experiments NAME [--data DIR] [--seeds N], for adaptive_median, attacks, infer_estimates, infer_glm,
-infer_regression, infer_simulation, infer_tests, local_model, noisy_max, online_queries, ops_ptr, pate_ptr,
-privacy_reports and query_release: writes the page of that name, such as NOISY_MAX.md, and its picture.
-privacy_reports, query_release and synthetic_tables: writes the page of that name, such as NOISY_MAX.md.
+python -m experiments NAME [--data DIR] [--seeds N], for adaptive_median, attacks, correlated_noise, infer_estimates,
+infer_glm, infer_regression, infer_simulation, infer_tests, local_model, noisy_max, online_queries, ops_ptr, pate_ptr,
+privacy_reports, query_release and synthetic_tables: writes the page of that name, such as NOISY_MAX.md, and its
+picture.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from experiments import (
     attacks,
     bounds,
     classification,
+    correlated_noise,
     coverage,
     infer_estimates,
     infer_glm,
@@ -44,6 +45,7 @@ PARTS = ("classification", "bounds", "regression", "slopes")
 ALONE = {
     "adaptive_median": adaptive_median.main,
     "attacks": attacks.main,
+    "correlated_noise": correlated_noise.main,
     "infer_estimates": infer_estimates.main,
     "infer_tests": infer_tests.main,
     "infer_regression": infer_regression.main,

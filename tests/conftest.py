@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 IN_CI = os.environ.get("CI") == "true"
 
 os.environ["MPLBACKEND"] = "Agg"
+# Workers share the cores: threads of linear algebra that wait for each other would take most of them.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 SERVERS = {"postgres_server", "spark", "spark_session"}
 """Fixtures that start a server."""
@@ -33,19 +36,23 @@ WHY = (
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark what `make fast` leaves out: what starts a server, and what took long when it was measured."""
     path = Path(__file__).with_name("slow.txt")  # see slow.py
-    listed = set(path.read_text().split()) if path.exists() else set()
-    long = set()
+    listed = path.read_text().split() if path.exists() else []
+    slow, places = (
+        set(listed),
+        {name.partition("::")[0]: place for place, name in reversed([*enumerate(listed)])},
+    )
+    order: dict[pytest.Item, int] = {}
     for item in items:
         module, _, rest = item.nodeid.partition("::")
         function, _, case = rest.partition("[")
         parts = function.split("::")
-        name = "::".join((".".join([module.removesuffix(".py").replace("/", "."), *parts[:-1]]), parts[-1]))
+        scope = ".".join([module.removesuffix(".py").replace("/", "."), *parts[:-1]])
         served = "postgres" in case or SERVERS & set(getattr(item, "fixturenames", ()))
-        if name in listed or served:
+        if f"{scope}::{parts[-1]}" in slow or served:
             item.add_marker(pytest.mark.slow)
-            long.add(module)
-    # Modules with long tests first: what is left at the end is short, and no worker waits long for another.
-    items.sort(key=lambda item: item.nodeid.partition("::")[0] not in long)
+        order[item] = places.get(scope, len(listed))
+    # What takes longest together first: what is left at the end is short, and no worker waits long for another.
+    items.sort(key=order.__getitem__)
 
 
 def _reason(report: pytest.TestReport | pytest.CollectReport) -> str:

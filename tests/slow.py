@@ -2,7 +2,8 @@
 
 REPORT is what `pytest --junitxml=REPORT` wrote on a quiet machine. The slowest test functions, all cases of each
 together, go into `slow.txt` until what is left takes `BUDGET` seconds of two workers; `conftest` marks them. A test may
-also be marked by hand: `@pytest.mark.slow`.
+also be marked by hand: `@pytest.mark.slow`. The list begins with the module or class that took longest, where a worker
+begins, too.
 """
 
 from __future__ import annotations
@@ -29,14 +30,17 @@ def functions(report: Path) -> Counter[str]:
 
 
 def slowest(seconds: Counter[str], budget: float = BUDGET) -> list[str]:
-    """The functions to leave out so that the rest fits, longest first; those that take no time stay anyway."""
+    """The functions to leave out so that the rest fits, by what their module or class took together, longest first."""
     left, out = seconds.total(), []
     for name, time in seconds.most_common():
         if left <= budget:
             break
         out.append(name)
         left -= time
-    return sorted(out)
+    together: Counter[str] = Counter()
+    for name, time in seconds.items():
+        together[name.partition("::")[0]] += time
+    return sorted(out, key=lambda name: (-together[name.partition("::")[0]], name))
 
 
 if __name__ == "__main__":

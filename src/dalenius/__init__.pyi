@@ -15,10 +15,12 @@ from dalenius.calculus.guarantees import GDP as GDP
 from dalenius.calculus.guarantees import RDP as RDP
 from dalenius.calculus.guarantees import ZCDP as ZCDP
 from dalenius.calculus.guarantees import ApproxDP as ApproxDP
+from dalenius.calculus.guarantees import AttackRisk as AttackRisk
 from dalenius.calculus.guarantees import Guarantee as Guarantee
 from dalenius.calculus.guarantees import PureDP as PureDP
 from dalenius.calculus.guarantees import TradeOff as TradeOff
 from dalenius.calculus.loss import Loss as Loss
+from dalenius.calculus.plot import plot as plot
 from dalenius.core.adjacency import ADD_REMOVE as ADD_REMOVE
 from dalenius.core.adjacency import REPLACE_ONE as REPLACE_ONE
 from dalenius.core.adjacency import Adjacency as Adjacency

@@ -130,7 +130,11 @@ class GuaranteeContract:
 
     def test_strict_is_not_above_what_was_written(self) -> None:
         for name, value in self.promise.strict().numbers.items():
-            assert Fraction(value) <= Fraction(repr(self.promise.numbers[name])) or name == "order"
+            assert Fraction(value) <= Fraction(repr(self.promise.numbers[name])) or name in (
+                "order",
+                "fpr",
+                "prior",
+            )
 
     def test_without_a_filter_the_fix_is_named(self) -> None:
         if self.has_filter:

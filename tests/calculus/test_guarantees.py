@@ -227,6 +227,61 @@ class TestTradeOff(GuaranteeContract):
         assert not self.promise.holds(losses.gaussian(0.99))
 
 
+class TestAttackAdvantage(GuaranteeContract):
+    promise = dp.AttackRisk(advantage=0.3)
+    family = staticmethod(losses.gaussian)
+    record: ClassVar = {"kind": "advantage", "advantage": "0.3"}
+    text = "advantage:0.3"
+    refused = (
+        lambda: dp.AttackRisk(advantage=1.0),
+        lambda: dp.AttackRisk(advantage=-0.1),
+        lambda: dp.AttackRisk(0.3),
+        lambda: dp.AttackRisk(),
+        lambda: dp.AttackRisk(advantage=0.1, auc=0.6),
+    )
+
+
+class TestAttackPower(GuaranteeContract):
+    promise = dp.AttackRisk(tpr=0.07, fpr=0.01)
+    family = staticmethod(losses.gaussian)
+    record: ClassVar = {"kind": "tpr", "tpr": "0.07", "fpr": "0.01"}
+    text = "tpr:0.07,0.01"
+    refused = (
+        lambda: dp.AttackRisk(tpr=0.1, fpr=0.2),
+        lambda: dp.AttackRisk(tpr=0.1),
+        lambda: dp.AttackRisk(tpr=1.0, fpr=0.1),
+        lambda: dp.AttackRisk(tpr=0.1, fpr=0.0),
+    )
+    own_excess = 0.07  # one point leaves room for the rest of the curve, and the worst loss takes all of it
+
+
+class TestAttackAUC(GuaranteeContract):
+    promise = dp.AttackRisk(auc=0.6)
+    family = staticmethod(losses.gaussian)
+    record: ClassVar = {"kind": "auc", "auc": "0.6"}
+    text = "auc:0.6"
+    refused = (
+        lambda: dp.AttackRisk(auc=0.4999),
+        lambda: dp.AttackRisk(auc=1.0),
+        lambda: dp.AttackRisk(auc="1"),
+    )
+    own_excess = 0.081
+
+
+class TestAttackPosterior(GuaranteeContract):
+    promise = dp.AttackRisk(posterior=0.7, prior=0.5, delta=1e-6)
+    family = staticmethod(losses.gaussian)
+    record: ClassVar = {"kind": "posterior", "posterior": "0.7", "prior": "0.5", "delta": "1e-06"}
+    text = "posterior:0.7,0.5,1e-06"
+    refused = (
+        lambda: dp.AttackRisk(posterior=0.4, prior=0.5),
+        lambda: dp.AttackRisk(posterior=0.7),
+        lambda: dp.AttackRisk(posterior=1.0, prior=0.5),
+        lambda: dp.AttackRisk(posterior=0.7, prior=0.5, delta=1.0),
+    )
+    own_excess = 1e-8  # log(delta): an ulp of epsilon is 1e-16 of probability, beside 1e-6
+
+
 def test_every_kind_has_its_contract() -> None:
     tested = {
         t.promise.tag

@@ -12,6 +12,7 @@ import pytest
 
 import dalenius as dp
 from dalenius import losses
+from dalenius.calculus.explain import telling_delta
 
 REPLACE = dp.REPLACE_ONE
 
@@ -55,13 +56,33 @@ def test_explain_says_no_less_than_is_certified(name: str) -> None:
     else:
         assert "no epsilon" in text
         assert loss.delta_at_infinity() * (1 - 1e-12) <= shares.pop(0) <= loss.delta_at_infinity() * 1.02
-    guess, power, *table = shares
+    failure = telling_delta(loss, 1e-6)
+    assert failure >= 1e-6
+    if "a chance of" in text:
+        said = shares.pop(3)
+        assert failure * (1 - 1e-12) <= said <= failure * 1.01
+    guess, power, pair, *table = shares
+    assert loss.auc() * (1 - 1e-12) <= pair <= loss.auc() * 1.02
     assert (1 + loss.membership_advantage()) / 2 * (1 - 1e-12) <= guess <= 1.0
     assert guess <= (1 + loss.membership_advantage()) / 2 + 0.01
     assert loss.power(0.01) * (1 - 1e-12) <= power <= loss.power(0.01) * 1.02 + 1e-9
     for before, after in zip(table[::2], table[1::2], strict=True):
-        bound = loss.posterior(before, 1e-6)
+        bound = loss.posterior(before, failure)
         assert bound * (1 - 1e-12) <= after <= bound * 1.02
+
+
+def test_explain_an_approximate_promise() -> None:
+    """What holds but for a small chance is told with that chance, not as certainty."""
+    text = losses.approx(1.0, 1e-6).explain(1e-6)
+    assert "but for one chance in 1 000 000:" in text
+    assert "50 % before -> at most 73.2 % after" in text
+    below = losses.approx(1.0, 1e-6).explain(1e-9)
+    assert "no epsilon is promised at delta = 1e-09" in below
+    assert text.splitlines()[-4:] == below.splitlines()[-4:]
+    assert (
+        "50 % before -> at most 97.45 % after" in (losses.approx(2.92, 1e-5) + losses.gaussian(5.0)).explain()
+    )
+    assert "It is 1-differentially private: no outcome" in losses.laplace(1.0).explain(0.0)
 
 
 def test_explain_names_the_delta() -> None:
@@ -233,3 +254,18 @@ def test_explain_speaks_of_revealing_outcomes_only_where_there_are_some() -> Non
     assert "gives you away" not in text
     assert "no epsilon is promised at delta = 0" in text
     assert "up to 1 % an outcome gives you away" in losses.approx(1.0, 0.01).explain(1e-6)
+
+
+def test_several_in_one_plot(tmp_path: Path) -> None:
+    figure = dp.plot(
+        losses.gaussian(2.0), losses.pure(0.5), labels=["one", "two"], path=str(tmp_path / "two.svg")
+    )
+    assert (tmp_path / "two.svg").stat().st_size > 1000
+    (legend,) = figure.legends
+    assert [text.get_text() for text in legend.get_texts()] == ["one", "two"]
+    for wrong in ((), (1.0,), (losses.pure(1.0),) * 33):
+        with pytest.raises(dp.errors.InvalidParameter, match=r"plot\(\)"):
+            dp.plot(*wrong)  # type: ignore[arg-type]
+    for labels in (["one"], "ab", [1, 2]):
+        with pytest.raises(dp.errors.InvalidParameter, match="labels"):
+            dp.plot(losses.pure(1.0), losses.pure(0.5), labels=labels)  # type: ignore[arg-type]

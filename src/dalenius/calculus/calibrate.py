@@ -61,7 +61,7 @@ def calibrate(family: Callable[[float], Loss], guarantee: Guarantee, start: floa
         raise InvalidParameter(f"family is {family!r}; it must be a function from a parameter to a loss.")
     if not isinstance(guarantee, Guarantee):
         raise InvalidParameter(
-            f"guarantee is {guarantee!r}; it must be PureDP, ApproxDP, ZCDP, RDP, GDP or TradeOff."
+            f"guarantee is {guarantee!r}; it must be PureDP, ApproxDP, ZCDP, RDP, GDP, TradeOff or AttackRisk."
         )
     start = checks.positive("start", start)
     search = _Search(family, guarantee)

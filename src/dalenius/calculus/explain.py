@@ -24,25 +24,42 @@ def explain(loss: Loss, delta: float) -> str:
     if loss.adjacency is not ADD_REMOVE:
         who = "the data holds your record or another"
     guessed, found = _percent((1 + loss.membership_advantage()) / 2), _percent(loss.power(0.01))
+    failure = telling_delta(loss, delta)
     lines = [
         f"Release: {loss.expression} ({loss.adjacency.value} record).",
         _promise(loss, delta),
         f"Somebody who guesses whether {who} is right half the time without the release, and at most {guessed} of the "
         "time with it.",
         f"An attack that accuses 1 in 100 innocent people by mistake finds at most {found} of those who are in.",
-        "How sure such an attacker can become that you are in the data, by how sure they were before",
-        f"(except with probability {delta:g}):",
+        "Shown one release made with you and one made without, the best attack tells which is which at most "
+        f"{_percent(loss.auc())} of the time.",
+        "How sure such an attacker can become that you are in the data, by how sure they were before"
+        + (f",\nbut for {_chance(failure)}:" if failure else ":"),
     ]
     for prior in (0.01, 0.1, 0.5):
-        after = _percent(loss.posterior(prior, delta))
+        after = _percent(loss.posterior(prior, failure))
         lines.append(f"  {_percent(prior):>6} before -> at most {after} after")
     return "\n".join(lines)
+
+
+def telling_delta(loss: Loss, delta: float) -> float:
+    """A delta at which something can be said: the one asked for, unless an outcome gives away with more than that."""
+    revealed = loss.delta_at_infinity()
+    if revealed < delta or revealed == 0.0:
+        return delta
+    tried = (max(delta, revealed), 2 * revealed)
+    return next((each for each in tried if each < 1.0 and math.isfinite(loss.epsilon(each))), delta)
 
 
 def _promise(loss: Loss, delta: float) -> str:
     epsilon, revealed = loss.epsilon(delta), loss.delta_at_infinity()
     if math.isfinite(epsilon):
         factor = WIDE.exp(Decimal(epsilon))
+        if delta == 0.0:
+            return (
+                f"It is {rounded_up(epsilon, 6)}-differentially private: no outcome becomes more than "
+                f"{rounded_up(factor, 4)} times as likely, or as unlikely, because of you."
+            )
         return (
             f"It is ({rounded_up(epsilon, 6)}, {delta:g})-differentially private: apart from an event of probability "
             f"{delta:g}, no outcome becomes more than {rounded_up(factor, 4)} times as likely, or as unlikely, "
@@ -54,6 +71,23 @@ def _promise(loss: Loss, delta: float) -> str:
             f"promised at delta = {delta:g}."
         )
     return f"Its losses have no largest value: no epsilon is promised at delta = {delta:g}."
+
+
+def _chance(delta: float) -> str:
+    """A small probability in words.
+
+    >>> _chance(1e-6), _chance(3e-7), _chance(0.003)
+    ('one chance in 1 000 000', 'a chance of 3e-7', 'a chance of 0.3 %')
+    """
+    times = round(1 / delta)
+    if times <= 10**12 and 1 / times == delta:  # both are the double next to what is meant
+        return f"one chance in {times:_}".replace("_", " ")
+    shown = Decimal(repr(delta)) if len(repr(delta)) <= 8 else Decimal(delta)
+    return (
+        f"a chance of {rounded_up(100 * shown, 3)} %"
+        if delta >= 1e-4
+        else f"a chance of {rounded_up(shown, 3)}"
+    )
 
 
 def _percent(share: float) -> str:

@@ -3,9 +3,27 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 
+from dalenius.calculus.engines.accountant import Direction
+from dalenius.calculus.pairs.pair import Bounds
+from dalenius.calculus.roc_area import area_bounds
 from dalenius.calculus.views import Views
 from dalenius.core import checks
+
+
+def _at_any_order(side: Direction, other: Direction, epsilon: float) -> Bounds:
+    """Bounds on delta(epsilon), which may be negative.
+
+    With y = e^epsilon and (Q, P) the other order of the pair, H_y(P, Q) = 1 - y + y H_(1/y)(Q, P): what is poorly known
+    of one order at negative epsilons, as where only divergences are known, is had from the other.
+    """
+    own = side.delta(epsilon)
+    if epsilon >= 0.0 or own.upper - own.lower <= 1e-7:
+        return own
+    # Five roundings of numbers up to 1.
+    upper = -math.expm1(epsilon) + math.exp(epsilon) * other.delta(-epsilon).upper + 2.0**-50
+    return Bounds(min(own.lower, upper), min(own.upper, upper))
 
 
 class Meaning(Views):
@@ -57,18 +75,61 @@ class Meaning(Views):
         """
         return 1.0 - self.tradeoff(checks.probability("level", level))
 
-    def posterior(self, prior: float, delta: float = 1e-6) -> float:
-        """How sure an attacker with this prior that a person is in the data can become.
+    def auc_bounds(self) -> Bounds:
+        """Certified (lower, upper) bounds on the area under the best attack's curve of true against false alarms.
 
-        The bound holds except with probability `delta` over the release; with delta=0 it always
-        holds (and is 1 for losses without a largest value, such as Gaussian noise).
+        The chance that the best attack ranks a release made with the person above one made without. For one outcome of
+        each, ties count half; guessing has 1/2.
+
+        Returns
+        -------
+        Bounds
+            (lower, upper), in [1/2, 1]; about 3e-4 of what is above 1/2 apart, where delta is known well enough.
+
+        Examples
+        --------
+        >>> import dalenius as dp
+        >>> low, high = dp.losses.gaussian(sigma=1.0).auc_bounds()
+        >>> low < 0.76024993890652 < high < low + 1e-3
+        True
+        """
+        # Both orders of a pair have the same area.
+        both = tuple(zip(self.directions, self.directions[::-1], strict=True))
+        sides = [area_bounds(partial(_at_any_order, *pair), pair[0].largest) for pair in both]
+        upper = min(b.upper for b in sides)
+        return Bounds(min(upper, max(b.lower for b in sides)), upper)
+
+    def auc(self) -> float:
+        """The area under the best attack's curve of true against false alarms, rounded up.
+
+        Returns
+        -------
+        float
+            The upper bound of :meth:`auc_bounds`.
+
+        Examples
+        --------
+        >>> import dalenius as dp
+        >>> round(dp.losses.pure(1.0).auc(), 6)
+        0.731059
+        """
+        return self.auc_bounds().upper
+
+    def posterior(self, prior: float, delta: float = 1e-6) -> float:
+        """How sure an attacker with this prior that a person is in the data can become, but for a chance of delta.
+
+        With p the answer: whatever rule the attacker accuses by, Pr(right accusation) <= p Pr(accusation) +
+        (1 - p) prior delta; what the posterior has above p is at most (1 - p) prior delta in the mean. That is what
+        (epsilon, delta)-DP says in these terms, no less and no more (docs/proofs/attack-risk.md). With delta=0 the
+        bound holds for every outcome; it is 1 for losses without a largest value, such as Gaussian noise. How often
+        the posterior is above a bound at all is another question, which `tail` answers.
 
         Parameters
         ----------
         prior
             How sure the attacker is before the release.
         delta
-            The chance that the bound does not hold.
+            The chance of a failure, after which nothing is promised.
 
         Returns
         -------
@@ -83,15 +144,18 @@ class Meaning(Views):
         Examples
         --------
         >>> import dalenius as dp
-        >>> round(dp.losses.pure(1.0).posterior(0.5, delta=0.0), 6)
+        >>> round(dp.losses.approx(1.0, 1e-6).posterior(0.5, delta=1e-6), 6)
         0.731059
         """
         prior = checks.probability("prior", prior)
         delta = checks.failure_probability("delta", delta)
         if prior in (0.0, 1.0):
             return prior
-        gain = self.tail(delta)
-        return 1.0 if math.isinf(gain) else 1.0 / (1.0 + (1.0 - prior) / prior * math.exp(-gain))
+        gain = self.epsilon(delta)
+        if math.isinf(gain):
+            return 1.0
+        # Six roundings, each of at most one part in 2^53.
+        return min(1.0, (1.0 + 2.0**-50) / (1.0 + (1.0 - prior) / prior * math.exp(-gain)))
 
     def tail(self, delta: float) -> float:
         """A bound the privacy loss exceeds with probability at most delta.

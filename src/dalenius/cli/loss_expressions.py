@@ -48,6 +48,7 @@ SORTS = {
     "int | None": "a whole number",
     "Loss": "a loss",
     "Sequence[float]": "a list of numbers such as [0.9, 0.1]",
+    "Sequence[float] | None": "a list of numbers such as [0.9, 0.1]",
     "Adjacency": "add_remove or replace_one",
 }
 """What may be written for a parameter, by its annotation. A function with any other parameter exists in Python only."""
@@ -366,7 +367,7 @@ def _is_variable(word: str) -> bool:
 def _suits(node: ast.expr, annotation: str) -> bool:
     sort = SORTS[annotation]
     if isinstance(node, ast.List):
-        return annotation == "Sequence[float]"
+        return annotation.startswith("Sequence[float]")
     if isinstance(node, ast.Name):
         return (annotation == "Adjacency") if node.id.lower() in ADJACENCIES else sort.endswith("number")
     if isinstance(node, ast.Constant | ast.UnaryOp):

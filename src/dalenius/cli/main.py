@@ -289,7 +289,8 @@ def explain(
       expression, adjacency, delta, epsilon
       membership_advantage: true minus false positive rate of the best attack
       power: list of {level, at_most}, the best attack's hits at these false alarm rates
-      posterior: list of {prior, at_most}, how sure an attacker can become
+      auc: the chance to tell a release made with a person from one made without
+      posterior: list of {prior, at_most}, how sure an attacker can become, but for a chance of delta
       text: the sentences
     """
     at = _option("--delta", delta)
@@ -304,6 +305,7 @@ def explain(
             "epsilon": loss.epsilon(at),
             "membership_advantage": loss.membership_advantage(),
             "power": [{"level": level, "at_most": loss.power(level)} for level in (0.01, 0.05, 0.1)],
+            "auc": loss.auc(),
             "posterior": [{"prior": p, "at_most": loss.posterior(p, at)} for p in (0.01, 0.1, 0.5)],
             "text": loss.explain(at),
         }
@@ -312,10 +314,13 @@ def explain(
 
 @command(app)
 def plot(
-    expression: str = EXPRESSION,
+    expression: list[str] = typer.Argument(metavar="EXPR...", help="One loss or several."),
     out: str = typer.Option(metavar="FILE", help="Where to draw: a .png, .svg or .pdf file."),
+    label: list[str] = typer.Option([], metavar="TEXT", help="What the legend calls a loss; one for each."),
 ) -> None:
-    """Draw the privacy profile and the trade-off curve (needs matplotlib: pip install 'dalenius[plot]')."""
+    """Draw privacy profiles and trade-off curves (needs matplotlib: pip install 'dalenius[plot]')."""
+    from dalenius.calculus.plot import plot as draw
+
     path = Path(out)
     if path.suffix.lower() not in PICTURES:
         raise InvalidParameter(
@@ -325,9 +330,9 @@ def plot(
         raise InvalidParameter(
             f"--out is {out!r}, and the folder {str(path.parent)!r} does not exist; create it first."
         )
-    loss = read_loss(expression)
+    losses = [read_loss(text) for text in expression]
     try:
-        loss.plot(str(path))
+        draw(*losses, labels=label or None, path=str(path))
     except OSError as problem:
         raise InvalidParameter(
             f"--out is {out!r}, which cannot be written: {problem.strerror or problem}."

@@ -30,8 +30,10 @@ def read_promise(text: str) -> Guarantee:
 
     written = {tag: kind for tag, kind in KINDS.items() if kind.parameters}
     printed = _PYTHON.fullmatch(text)
-    words = {kind.__name__.lower(): kind for kind in written.values()} if printed else written
     word, at, rest = (printed[1], printed.start(2), printed[2]) if printed else _parts(text)
+    words = {kind.name.lower(): kind for kind in written.values()} if printed else written
+    if printed:  # of several kinds with one name, the one whose number is named first
+        words |= {kind.name.lower(): kind for kind in written.values() if _begins_with(kind, rest or "")}
     kind = words.get(word.strip().lower())
     if kind is None:
         hint = suggestion(word.strip(), words) or "."
@@ -71,6 +73,10 @@ def spellings() -> str:
 
 def _spelling(kind: type[Guarantee]) -> str:
     return f"{kind.tag}:{','.join(kind.parameters).upper()}"
+
+
+def _begins_with(kind: type[Guarantee], values: str) -> bool:
+    return bool(re.match(rf"\s*{next(iter(kind.parameters))}\s*=", values))
 
 
 def _parts(text: str) -> tuple[str, int, str | None]:

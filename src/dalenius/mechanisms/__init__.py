@@ -1,12 +1,16 @@
 """Private releases: each object says what comes out and what it costs."""
 
 from dalenius.core.exports import exported
+from dalenius.mechanisms._support.correlated_stream import CorrelatedStream as CorrelatedStream
 from dalenius.mechanisms._support.hull import Hull as Hull
 from dalenius.mechanisms._support.threshold_watch import Stopped as Stopped
 from dalenius.mechanisms._support.threshold_watch import Watch as Watch
+from dalenius.mechanisms._support.toeplitz_design import best_buffers as best_buffers
+from dalenius.mechanisms._support.toeplitz_design import best_toeplitz as best_toeplitz
 from dalenius.mechanisms.above_threshold import AboveThreshold as AboveThreshold
 from dalenius.mechanisms.analyze_gauss import AnalyzeGauss as AnalyzeGauss
 from dalenius.mechanisms.canonical_noise import CanonicalNoise as CanonicalNoise
+from dalenius.mechanisms.correlated_gaussian import CorrelatedGaussian as CorrelatedGaussian
 from dalenius.mechanisms.discrete_gaussian import DiscreteGaussian as DiscreteGaussian
 from dalenius.mechanisms.exponential import Exponential as Exponential
 from dalenius.mechanisms.gaussian import Gaussian as Gaussian

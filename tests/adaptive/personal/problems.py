@@ -53,7 +53,10 @@ class Problem:
             if np.abs(slope).max() < 1e-11 * (1 + self.sigma):
                 break
             step, share = np.linalg.solve(self.hessian(theta), slope), 1.0
-            while share > 1e-8 and value(theta - share * step) > value(theta):
+            here = value(theta)
+            while share > 1e-8 and value(theta - share * step) > here + 1e-12 * abs(
+                here
+            ):  # more than rounding
                 share /= 2
             theta = theta - share * step
         return theta

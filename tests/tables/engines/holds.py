@@ -136,6 +136,7 @@ def spark_session() -> Any:
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.sql.codegen.wholeStage": "false",  # compiling costs more than it saves on a few hundred rows
         "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",  # nor does optimizing
     }
     builder = SparkSession.builder.master("local[1]").appName("dalenius tests")
     for name, value in settings.items():

@@ -1,8 +1,9 @@
-"""Spark, on one machine."""
+"""Spark, on one machine; all of it in one class, which one worker runs with one Java."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,7 +15,10 @@ from tests.tables.engine_contract import CASES, EngineContract
 from tests.tables.engines import holds
 from tests.tables.engines.holds import Hold, NoSpark, spark_session
 from tests.tables.engines.test_nasty_records import check, questions
+from tests.tables.hostile import stores
+from tests.tables.hostile.campaign import engines, neighbours
 from tests.tables.rows.test_names import check_both
+from tests.tables.test_hostile import tried
 
 SCHEMA = Schema(nulls="drop")
 
@@ -35,8 +39,23 @@ def spark() -> Iterator[Any]:
     session.stop()
 
 
+NASTY = [
+    ("number", "DOUBLE", "1", ["'NaN'", "'Infinity'", "'-Infinity'", "5e-324", "NULL"]),
+    ("text", "STRING", "'a'", ["X'FF'", "X'61FE'", "NULL", "''"]),
+    (
+        "date",
+        "DATE",
+        "'2020-01-01'",
+        ["date_add(DATE '9999-12-31', 400)", "date_sub(DATE '0001-01-01', 400)", "NULL"],
+    ),
+    (
+        *("timestamp", "TIMESTAMP", "'2020-01-01'"),
+        ["timestamp_micros(9223372036854775807)", "timestamp_micros(-9223372036854775807)", "NULL"],
+    ),
+]
+
 FEWER = sampled(CASES)
-"""A question takes Spark a second, and it is asked a dozen more by `tests.tables.test_hostile`."""
+"""A question takes Spark a second, and it is asked dozens more by `test_hostile` below."""
 
 
 class TestSpark(EngineContract):
@@ -73,43 +92,31 @@ class TestSpark(EngineContract):
             mentions += plan.toString().count("SQRT(")
         return mentions * source.fetch(source.rows.select(n=source.rows["c0"].notnull())).num_rows
 
+    def test_names_that_differ_in_capitals_only(self, spark: Any) -> None:
+        check_both(Source.open(spark.createDataFrame([(1, 30, "x"), (2, 40, "y")], "a int, A int, k string")))
 
-def test_names_that_differ_in_capitals_only(spark: Any) -> None:
-    check_both(Source.open(spark.createDataFrame([(1, 30, "x"), (2, 40, "y")], "a int, A int, k string")))
-
-
-NASTY = [
-    ("number", "DOUBLE", "1", ["'NaN'", "'Infinity'", "'-Infinity'", "5e-324", "NULL"]),
-    ("text", "STRING", "'a'", ["X'FF'", "X'61FE'", "NULL", "''"]),
-    (
-        "date",
-        "DATE",
-        "'2020-01-01'",
-        ["date_add(DATE '9999-12-31', 400)", "date_sub(DATE '0001-01-01', 400)", "NULL"],
-    ),
-    (
-        *("timestamp", "TIMESTAMP", "'2020-01-01'"),
-        ["timestamp_micros(9223372036854775807)", "timestamp_micros(-9223372036854775807)", "NULL"],
-    ),
-]
-
-
-@pytest.mark.parametrize(("kind", "dtype", "good", "nasty"), NASTY, ids=[case[1] for case in NASTY])
-def test_one_record_can_only_spoil_itself(
-    spark: Any, kind: str, dtype: str, good: str, nasty: list[str]
-) -> None:
-    plain, odd = (
-        spark.sql(
-            " UNION ALL ".join(
-                f"SELECT CAST({value} AS {dtype}) AS x, 1 AS i" for value in [good, *values, "NULL"]
+    @pytest.mark.parametrize(("kind", "dtype", "good", "nasty"), NASTY, ids=[case[1] for case in NASTY])
+    def test_one_record_can_only_spoil_itself(
+        self, spark: Any, kind: str, dtype: str, good: str, nasty: list[str]
+    ) -> None:
+        plain, odd = (
+            spark.sql(
+                " UNION ALL ".join(
+                    f"SELECT CAST({value} AS {dtype}) AS x, 1 AS i" for value in [good, *values, "NULL"]
+                )
             )
+            for values in ([good], [good, *nasty])
         )
-        for values in ([good], [good, *nasty])
-    )
-    told = []
-    for frame in (plain, odd):
-        source = Source.open(frame)
-        query = questions(source.table(SCHEMA), kind)[0]
-        found = exact.evaluate(source, query, Unit.rows())
-        told.append([(m, found[m].ravel().tolist()) for m in query.measures if m.bins is None])
-    check(told[0], told[1], len(nasty))
+        told = []
+        for frame in (plain, odd):
+            source = Source.open(frame)
+            query = questions(source.table(SCHEMA), kind)[0]
+            found = exact.evaluate(source, query, Unit.rows())
+            told.append([(m, found[m].ravel().tolist()) for m in query.measures if m.bins is None])
+        check(told[0], told[1], len(nasty))
+
+    def test_hostile(self, spark: Any, tmp_path: Path) -> None:
+        """A few cases of `tests.tables.test_hostile`, here because a second Spark would take longer to start."""
+        held = stores.spark(spark, tmp_path)
+        assert tried(neighbours(held, "all", names=0, units=4), 1, 0) > 5
+        assert tried(engines({"duckdb": stores.frame, "spark": held}, units=1), 1, 1) > 5

@@ -105,11 +105,11 @@ def judge(store: Store, world: World, asked: Sequence[Question], tally: Tally) -
             return
         except SourceError as refused:
             return refused_alike(hold, world, str(refused))
+        statements = Statements(first)
         built = [Asked(first, question) for question in asked]
         tally.refused += sum(one.query is None for one in built)
         built = [one for one in built if one.query is not None]
         seen: list[list[Outcome]] = [[one.outcome(first)] for one in built]
-        statements = Statements(first)
         rows = statements.over(first)
         for one, (outcome,) in zip(built, seen, strict=True):
             compare(one.question, None, [outcome, one.outcome(rows)])
@@ -221,9 +221,9 @@ def agree(stores: Mapping[str, Store], world: World, asked: Sequence[Question], 
     for name, store in stores.items():
         with store(world) as hold:
             first = hold(None)
+            statements = Statements(first)
             built = [Asked(first, question) for question in asked]
             found[name] = [[None if one.query is None else one.outcome(first) for one in built]]
-            statements = Statements(first)
             for number in range(len(world.neighbours)):
                 rows = statements.over(hold(number))
                 found[name].append([None if one.query is None else one.outcome(rows) for one in built])

@@ -18,12 +18,14 @@ class Statements:
     def __init__(self, first: Source) -> None:
         self.first, self.name = first, relation(first)
         self.texts: dict[Any, str] = {}
+        self._remember(first)
 
     def over(self, source: Source) -> Source | Rows:
         """Something to fetch the same statements from, of the rows of this source."""
         if source.engine.name == "duckdb":
             return Rows(self, source)
-        self._remember(source)
+        if source is not self.first:
+            self._remember(source)
         return source
 
     def text(self, statement: Any, name: str) -> str:
@@ -33,7 +35,7 @@ class Statements:
         return self.texts[key] if name == self.name else re.sub(rf"\b{self.name}\b", name, self.texts[key])
 
     def _remember(self, source: Source) -> None:
-        """Servers have their own ways to fetch; only compiling is replaced there."""
+        """The first source, and servers, have their own ways to fetch; only compiling is replaced there."""
         name = relation(source)
         source._backend.compile = lambda statement, **_: self.text(statement, name)
 

@@ -3,33 +3,48 @@
 Which engine answers:
 - one loss with a closed form: that form;
 - losses on one lattice (randomized response, geometric, discrete Gaussian): `lattice`, exact;
+- few discrete losses on no common lattice: `enumeration`, exact;
 - otherwise the `contour`, when the characteristic functions decay fast enough to cut the line;
-- otherwise everything is rounded onto a lattice, which also serves as the independent check.
+- where jumps are rare and huge: `layers`, a line for each scale of them;
+- otherwise, and for lattices too fine to go through, the `smoothed` line, which needs no decay;
+- where that is too long, everything is rounded onto a lattice, which also serves as the independent check.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from fractions import Fraction
-from functools import cache, cached_property, partial
+from functools import cached_property, partial
 from typing import Literal
 
 import numpy as np
-from scipy.optimize import brentq
 
+from dalenius.calculus.engines import layers
 from dalenius.calculus.engines.contour import TINY, Contour, Lines, exp_up, log_peak
 from dalenius.calculus.engines.enumeration import enumerated
+from dalenius.calculus.engines.few_continuous import FewContinuous
 from dalenius.calculus.engines.lattice import LatticeLine, common_spacing
 from dalenius.calculus.engines.rounded import RoundedSum
 from dalenius.calculus.engines.saddle import Moments
+from dalenius.calculus.engines.search import crossings, least_epsilon
+from dalenius.calculus.engines.smoothed import SmoothedLine
 from dalenius.calculus.pairs import divergences
 from dalenius.calculus.pairs.atoms import Atoms
 from dalenius.calculus.pairs.pair import UNIT, Bounds, Pair, Terms
 from dalenius.calculus.pairs.renyi import best_order, profile_bound, renyi_atoms
 from dalenius.core.checks import float_up
 
+WIDE = 2e-7
+"""A bracket on delta wider than this (relative) is worth a second try."""
+
+TOO_WIDE = 0.1
+"""One wider than this is left to the lattice."""
+
 Engine = Literal["auto", "contour", "grid", "proof"]
+
+
+NEAR_THE_END = 1e-9
+"""Share of delta that outcomes with many continuous parts may have to be bounded and not computed."""
 
 
 class Sum:
@@ -38,8 +53,10 @@ class Sum:
     def __init__(self, terms: Terms) -> None:
         self.terms = terms
         self._rounded: RoundedSum | None = None
+        self._layers: layers.Layers | None = None
         self._failures = 0
         self._atomic: Sum | None = None
+        self._not_near = math.inf
 
     @property
     def infinite(self) -> float:
@@ -77,23 +94,10 @@ class Sum:
     def spacing(self) -> float | None:
         return common_spacing(self.terms)
 
-    @property
-    def is_discrete(self) -> bool:
-        """Whether the law can be had exactly: on a lattice, or written out."""
-        return self.spacing is not None or self.exact is not None
-
     @cached_property
     def exact(self) -> Atoms | None:
         """The whole law, when it is discrete, on no common lattice, and small."""
         return enumerated(self.terms) if self.spacing is None else None
-
-    def exactly(self, epsilon: float) -> Bounds:
-        """D(epsilon) of discrete losses that may have total mass below 1."""
-        if epsilon >= self.largest:
-            return Bounds(0.0, 0.0)
-        bounds = self.exact.delta(epsilon) if self.exact is not None else self._on_line(epsilon)
-        assert bounds is not None
-        return bounds
 
     def delta(self, epsilon: float, engine: Engine = "auto") -> Bounds:
         """Certified bounds on the hockey-stick divergence of order exp(epsilon)."""
@@ -112,9 +116,8 @@ class Sum:
                 return closed
         if engine != "grid" and self.exact is not None:
             return self.exact.delta(epsilon)
-        finite = self._on_line(epsilon) if engine != "grid" and self._failures < 2 else None
+        finite = self._on_lines(epsilon, engine) if engine != "grid" else None
         if finite is None:
-            self._failures += engine != "grid"
             finite = self._on_grid(epsilon)
         # Parameters are the doubles given; merging them cost a few ulps, which log delta feels like this.
         slack = 64 * UNIT * (2.0 - math.log(max(finite.upper, TINY)))
@@ -130,13 +133,20 @@ class Sum:
             return 1.0, 1.0
         if np.isfinite(self.moments.k).sum() < 8:
             return 1.0, 1.0
+        tame = layers.guess(self.terms, log_delta)
+        if tame is not None:
+            return min(tame[0], self.largest), tame[1]
         c, epsilon = self.moments.for_delta(log_delta)
+        floor = -math.inf if self.few is None else self.few.least_epsilon(math.exp(log_delta), self.largest)
+        if floor > min(epsilon, self.largest) or (math.isfinite(floor) and epsilon >= self.largest):
+            return floor, 1 / max(self.largest - floor, 1e-300)
         return min(epsilon, self.largest), c
 
     def chernoff(self, epsilon: float) -> float:
         """An upper bound on delta(epsilon) that needs nothing but real moments."""
         if not self.terms or self.infinite > 0.999 or self.largest == -math.inf:
             return 1.0
+        self.moments.for_epsilon(epsilon)  # so that the grid reaches the saddle
         finite = np.isfinite(self.moments.k)
         s, k = self.moments.s[finite], self.moments.k[finite]
         if not len(s):
@@ -149,19 +159,92 @@ class Sum:
     def lines(self) -> Lines:
         if self.spacing is not None:
             return Lines(self.moments, partial(LatticeLine, spacing=self.spacing))
+        if self.few is None:
+            return self.plain_lines
+        return Lines(self.moments, partial(Contour, apart=self.few.most, few=self.few.delta), self.few.delta)
+
+    @cached_property
+    def plain_lines(self) -> Lines:
+        """Lines beside which nothing is counted but atoms: those that are proved in ball arithmetic."""
         return Lines(self.moments, Contour)
 
-    def _on_line(self, epsilon: float) -> Bounds | None:
-        bounds = self.lines.delta(epsilon)
-        line = self.lines.line
-        if bounds is None or line is None or line.atoms is None:
+    @cached_property
+    def few(self) -> FewContinuous | None:
+        return FewContinuous.of(self.terms)
+
+    def _near_the_end(self, epsilon: float) -> Bounds | None:
+        """Bounds that need no line, where outcomes with many continuous parts hardly reach beyond epsilon."""
+        if self.few is None or self.largest - epsilon >= self._not_near:
+            return None
+        more = self.few.more(epsilon, self.largest)
+        few = self.few.delta(epsilon) if more < 1.0 else None
+        if few is None or more > NEAR_THE_END * few.lower:
+            self._not_near = self.largest - epsilon
+            return None
+        return Bounds(few.lower, min(1.0, few.upper + more))
+
+    def _finite(self, epsilon: float) -> Bounds | None:
+        """D(epsilon) of finite losses that may have total mass below 1."""
+        if epsilon >= self.largest:
+            return Bounds(0.0, 0.0)
+        return self.exact.delta(epsilon) if self.exact is not None else self._on_lines(epsilon)
+
+    def _on_lines(self, epsilon: float, engine: Engine = "auto") -> Bounds | None:
+        """By one line, or by layers or a smoothed line where one cannot be cut, or only far out, or would be wide."""
+        lines = self.short_lines if engine == "auto" and self._has_cuts and self.few is None else self.lines
+        bounds = self._on_line(epsilon, lines) if self._failures < (1 if self._has_cuts else 2) else None
+        if self._has_cuts:
+            return self._on_layers(epsilon, bounds)
+        if bounds is None:
+            self._failures += 1
+            return self._smoothed.delta(epsilon)
+        if lines.line is not None and lines.line.is_short:
+            closer = self._smoothed.delta(epsilon)
+            if closer is not None:
+                return Bounds(max(bounds.lower, closer.lower), min(bounds.upper, closer.upper))
+        return bounds
+
+    @cached_property
+    def _has_cuts(self) -> bool:
+        return any(pair.cuts(1.0) is not None for pair, _ in self.terms)
+
+    def _on_layers(self, epsilon: float, known: Bounds | None) -> Bounds | None:
+        """What one line says, where that is narrow; else the narrower of it and what layers say."""
+        if known is not None and known.upper - known.lower <= WIDE * known.lower:
+            return known
+        self._failures += 1
+        if self._layers is None or not self._layers.fits(epsilon):
+            self._layers = layers.Layers(self.terms, epsilon)
+        bounds = self._layers.delta(epsilon)
+        if known is not None:
+            return min(known, bounds, key=lambda both: both.upper - both.lower)
+        return bounds if bounds.upper - bounds.lower <= TOO_WIDE * bounds.lower else None
+
+    @cached_property
+    def short_lines(self) -> Lines:
+        """As `lines`, where layers would cost less than a long line."""
+        return Lines(self.moments, layers.ShortLine)
+
+    @cached_property
+    def _smoothed(self) -> Lines:
+        return Lines(self.moments, SmoothedLine)
+
+    def _on_line(self, epsilon: float, lines: Lines) -> Bounds | None:
+        known = self._near_the_end(epsilon)
+        if known is not None:
+            return known
+        bounds = lines.delta(epsilon)
+        line = lines.line
+        if bounds is None or line is None or line.atoms is None or line.apart:
             return bounds
-        # The line leaves out the outcomes in which every term shows an atom; they are counted exactly.
+        if len(line.atoms) == sum(pair.as_atoms is not None for pair, _ in self.terms):
+            return None  # nothing but atoms, on no lattice
+        # The line leaves out the outcomes in which every term shows an atom; they are counted apart.
         if self._atomic is None:
             self._atomic = Sum(line.atoms)
-        if not self._atomic.is_discrete:
+        discrete = self._atomic._finite(epsilon)
+        if discrete is None:
             return None
-        discrete = self._atomic.exactly(epsilon)
         return Bounds(bounds.lower + discrete.lower, min(1.0, bounds.upper + discrete.upper))
 
     def _on_grid(self, epsilon: float) -> Bounds:
@@ -272,15 +355,20 @@ class Direction:
         if engine == "proof":
             return self._proved(delta)
         guess = self._guess(delta)
+        evaluate = partial(self.delta, engine=engine)
+        if max(self.infinite, self.lower.infinite) < delta:
+            found = crossings(evaluate, delta, guess, min(self.largest, self.lower.largest))
+            if found is not None:
+                return found
         if self.infinite > delta or (self.infinite == delta and self.largest == math.inf):
             upper = math.inf  # in the second case, too: whatever epsilon is, something is beyond it
         else:
-            upper = least_epsilon(lambda e: self.delta(e, engine), delta, guess, self.largest, "upper")
+            upper = least_epsilon(evaluate, delta, guess, self.largest, "upper")
         if self.lower.infinite > delta:
             lower = math.inf
         else:
             start = (upper, guess[1]) if math.isfinite(upper) else guess
-            lower = least_epsilon(lambda e: self.delta(e, engine), delta, start, self.lower.largest, "lower")
+            lower = least_epsilon(evaluate, delta, start, self.lower.largest, "lower")
         return Bounds(min(lower, upper), upper)
 
     def _proved(self, delta: float) -> Bounds:
@@ -299,70 +387,6 @@ class Direction:
             return 1.0, 1.0
         rest = delta - self.upper.infinite
         return self.upper.guess(math.log(rest if rest > 0 else delta))
-
-
-def least_epsilon(
-    bounds: Callable[[float], Bounds],
-    target: float,
-    guess: tuple[float, float],
-    largest: float,
-    side: Literal["lower", "upper"],
-) -> float:
-    """Solve bounds(e).side = target; the answer is on the certified side and never below 0.
-
-    Upper: bounds(answer).upper <= target was evaluated. Lower: bounds(answer).lower >= target was.
-    `guess` is an epsilon and the rate at which log delta falls there.
-    """
-    upper = side == "upper"
-
-    @cache
-    def excess(epsilon: float) -> float:
-        value = bounds(epsilon).upper if upper else bounds(epsilon).lower
-        apart = math.log(max(value, TINY)) - math.log(target)
-        # The sign is that of the comparison, not of rounded logarithms.
-        return max(apart, TINY) if value > target else min(apart, 0.0)
-
-    x, rate = min(max(guess[0], 0.0), largest), max(guess[1], 1e-3)
-    low = high = x
-    tolerance = 1e-12 * max(1.0, x)
-    step = 1.5 * abs(excess(x)) / rate + tolerance
-    if excess(x) > 0:
-        while excess(high) > 0:
-            if high >= largest or high > LARGEST_EPSILON:
-                return math.inf if upper else high
-            low, high, step = high, min(high + step, largest), 4 * step
-    else:
-        while excess(low) <= 0:
-            if low <= 0:
-                return 0.0
-            low, high, step = max(low - step, 0.0), low, 4 * step
-    if high == largest and excess(high) < -700.0 and high - low > 20 * tolerance:
-        # Nothing is left at the end, and logarithms would lead nowhere near it. But delta is convex in
-        # exp(epsilon): where its chord from `low` to the end meets the target, it is below.
-        above = bounds(low).upper if upper else bounds(low).lower
-        chord = high + math.log1p(target / above * math.expm1(low - high))
-        low, high = (low, chord) if excess(chord) <= 0 else (chord, high)
-    if high - low > 20 * tolerance:
-        root = _crossing(excess, low, high, largest, tolerance) if excess(high) < 0 else high
-        # The root is good to the tolerance; step to the certified side of it.
-        while (excess(root) > 0) if upper else (excess(root) < 0):
-            root = min(root + tolerance, high) if upper else max(root - tolerance, low)
-            tolerance *= 2
-        return root
-    return high if upper else low
-
-
-def _crossing(excess: Callable[[float], float], low: float, high: float, end: float, within: float) -> float:
-    """Where `excess` changes its sign. Near the largest loss log delta is linear in the log of the distance."""
-    if not high < end < 2 * high - low:
-        return float(brentq(excess, low, high, xtol=within, rtol=1e-13))
-    near, far = math.log(end - high), math.log(end - low)
-    root = brentq(lambda z: excess(end - math.exp(z)), near, far, xtol=within / (end - low), rtol=1e-13)
-    return min(max(end - math.exp(root), low), high)
-
-
-LARGEST_EPSILON = 1e18
-"""Epsilons beyond this are not told apart from infinity."""
 
 
 def merged(terms: Terms) -> Terms:

@@ -30,9 +30,11 @@ from dalenius.calculus.pairs.pair import UNIT, Bounds, Complexes, Pair, Reals, T
 TOLERANCE = 1e-12
 """Relative error aimed at for aliasing; the bounds use what was achieved."""
 
-TIERS = ((1e-12, 20_000), (1e-10, 100_000), (1e-8, 600_000))
+TIERS = ((1e-12, 500), (1e-11, 1_000), (1e-10, 2_000), (1e-9, 100_000), (1e-8, 600_000))
 """Truncation error (relative) and the number of nodes it may cost; beyond, the lattice engine serves."""
 
+FEW_NODES = 1_000
+"""A line no longer than this is drawn without a look for a shorter one."""
 NEGLIGIBLE = 1e-17
 LEAST_SHARE = -800.0
 """Atomic parts whose product is below exp of this are not set apart: beside rounding nothing is left of it."""
@@ -47,6 +49,9 @@ def exp_up(x: float) -> float:
 class Contour:
     """A vertical line with M evaluated on it once; `delta` may then be asked at many epsilons."""
 
+    tiers: tuple[tuple[float, int], ...] = TIERS
+    is_short = False
+    """Whether the period is shorter than it should be, so that aliases loosen the lower bound."""
     last_once = False
     _flat: Complexes | None = None
     """1 / (s (s+1)) / T on the line."""
@@ -55,27 +60,63 @@ class Contour:
 
     M minus that product does. What the product contributes lives on few points and is added by the caller.
     """
+    apart = 0
+    """Of how many releases the continuous part may show in what the caller adds; two only if there is one term."""
 
-    def __init__(self, moments: Moments, saddle: Saddle) -> None:
-        self.moments, self.c = moments, saddle.c
+    def __init__(
+        self,
+        moments: Moments,
+        saddle: Saddle,
+        apart: int = 0,
+        few: Callable[[float], Bounds] | None = None,
+    ) -> None:
+        self.moments, self.terms, self.c = moments, moments.terms, saddle.c
         parts = tuple((pair.atomic, n) for pair, n in moments.terms if pair.atomic is not None)
-        if len(parts) == len(moments.terms) and self._log_share(parts) > LEAST_SHARE:
-            self.atoms = parts
+        atoms = self._log_share(parts) if len(parts) == len(moments.terms) else -math.inf
+        fades = self._fades(saddle, atoms)
+        if few is not None and not fades:
+            # What is known already of delta is a better guide than Laplace's method.
+            known = math.log(max(few(saddle.epsilon).lower, TINY))
+            saddle = saddle._replace(log_delta=max(saddle.log_delta, known))
+        self._lay(saddle, parts if atoms > LEAST_SHARE else (), apart, fades)
+
+    def _lay(self, saddle: Saddle, parts: Terms = (), apart: int = 0, fades: bool = True) -> None:
+        """Choose the nodes and evaluate M there, less the atomic parts where that makes the line shorter."""
         self.period = least_period(saddle)
         self.step = 2 * math.pi / self.period
         if not 1e-100 < self.step < 1e100 or not math.isfinite(saddle.log_delta):
             self.feasible = False
             return
-        self.aliases = Aliases.of(saddle, moments.log_mass, self.period)
-        reach, self.truncation = self._cut(saddle.log_delta - (saddle.log_mgf - saddle.c * saddle.epsilon))
+        self.aliases = Aliases.of(saddle, self.moments.log_mass, self.period)
+        log_share = saddle.log_delta - (saddle.log_mgf - saddle.c * saddle.epsilon)
+        reach = math.inf
+        if fades:
+            reach, self.truncation = self._cut(log_share)
+        if parts and reach > FEW_NODES * self.step:
+            self.atoms, self.apart = parts, apart
+            self.tiers = TIERS[:-1]  # beyond, the smoothed line is shorter
+            beside, truncation = self._cut(log_share)
+            if beside < 0.5 * reach:
+                reach, self.truncation = beside, truncation
+            else:
+                self.atoms, self.apart = None, 0
         self.feasible = math.isfinite(reach)
         if self.feasible:
             self._evaluate(np.arange(math.ceil(reach / self.step) + 1) * self.step)
 
+    def _fades(self, saddle: Saddle, atoms: float) -> bool:
+        """Whether the product of the atomic parts, which stays, is small enough to cut the line with it on."""
+        tolerance, nodes = TIERS[-1]
+        step = 2 * math.pi / least_period(saddle)
+        log_share = saddle.log_delta - (saddle.log_mgf - saddle.c * saddle.epsilon)
+        if not 0.0 < step < math.inf:
+            return True  # such a line is not laid at all
+        return bool(atoms - math.log(math.pi * nodes * step) < math.log(tolerance) + log_share)
+
     def _log_share(self, atoms: Terms) -> float:
         """log of the product of A(c) / M(c), A the transforms of the atomic parts."""
         c = np.array([self.c])
-        whole = (float(pair.log_mgf(c)[0]) for pair, _ in self.moments.terms)
+        whole = (float(pair.log_mgf(c)[0]) for pair, _ in self.terms)
         return sum(n * (float(part.log_mgf(c)[0]) - k) for (part, n), k in zip(atoms, whole, strict=True))
 
     def _cut(self, log_share: float) -> tuple[float, float]:
@@ -83,32 +124,44 @@ class Contour:
         h = self.step
         edges = h * 1.15 ** np.arange(0.0, 150.0)
         log_envelope = np.zeros_like(edges)
-        log_atoms, beyond_atoms = 0.0, np.zeros_like(edges)
-        for pair, n in self.moments.terms:
-            envelope = pair.envelope(self.c, edges, n)
-            with np.errstate(divide="ignore"):
-                log_envelope += n * np.log(envelope)
+        log_atoms, beyond_atoms, continuous = 0.0, np.zeros_like(edges), np.zeros_like(edges)
+        for pair, n in self.terms:
+            if not self.apart:
+                with np.errstate(divide="ignore"):
+                    log_envelope += n * np.log(pair.envelope(self.c, edges, n))
             if self.atoms is not None:
                 assert pair.atomic is not None
                 c = np.array([self.c])
                 share = math.exp(float((pair.atomic.log_mgf(c) - pair.log_mgf(c))[0]))
                 log_atoms += n * math.log(share)
-                beyond_atoms += n * np.log1p(np.maximum(pair.beside_atoms(self.c, edges) / share - 1, 0.0))
+                ratio = np.maximum(pair.beside_atoms(self.c, edges) / share - 1, 0.0)
+                beyond_atoms += n * np.log1p(ratio)
+                continuous += n * ratio
         pieces = np.exp(np.minimum(log_envelope, 0.0))
         if self.atoms is not None:
             # |prod (A + C)^n - prod A^n| is at most prod |M|^n + prod |A|^n, and also that difference of
-            # absolute values, here in logs, for either factor may leave the range of floats.
+            # absolute values, here in logs, for either factor may leave the range of floats. With X the sum of
+            # n |C|/A, the products that hold j or more C are at most X^j/j! times all.
             with np.errstate(divide="ignore"):
                 log_pieces = log_atoms + beyond_atoms + np.log(-np.expm1(-beyond_atoms))
-            pieces = np.minimum(pieces + math.exp(log_atoms), np.exp(np.minimum(log_pieces, 0.0)))
+                j = self.apart + 1
+                many = log_atoms + beyond_atoms + j * np.log(continuous) - math.lgamma(j + 1)
+                log_pieces = np.minimum(log_pieces, many)
+            left_out = math.exp(log_atoms) * sum(continuous**k for k in range(j))
+            pieces = np.minimum(pieces + left_out, np.exp(np.minimum(log_pieces, 0.0)))
+        return self._first_good(edges, pieces, log_share)
+
+    def _first_good(self, edges: Reals, pieces: Reals, log_share: float) -> tuple[float, float]:
+        """The first edge beyond which little enough is left, where `pieces` bounds the integrand on each cell."""
+        h = self.step
         # Nodes in a cell are at most its width / h + 1, each with |1/(s(s+1))| <= 1/t^2 and weight h/pi.
         tails = np.append(
             (np.diff(edges) + h) * pieces[:-1] / edges[:-1] ** 2,
             pieces[-1] * (1 / edges[-1] + h / edges[-1] ** 2),
         )
         tails = np.cumsum(tails[::-1])[::-1] / math.pi
-        for tolerance, budget in TIERS:
-            good = tails <= tolerance * math.exp(log_share)
+        for tolerance, budget in self.tiers:
+            good = tails <= tolerance * math.exp(min(log_share, 700.0))
             if good.any() and edges[int(np.argmax(good))] <= budget * h:
                 j = int(np.argmax(good))
                 return float(edges[j]), float(tails[j]) * (1 + 1e-9)
@@ -127,17 +180,43 @@ class Contour:
         kernel = np.exp(-1j * epsilon * self.t) * self._flat
         return kernel, -self.c * epsilon, np.zeros(1)
 
-    def _discrete_part(self, t: Reals) -> tuple[Complexes, Reals]:
-        """The product of the atomic parts of all terms, on the scale of `values`, and its error."""
+    def _discrete_part(self, t: Reals, tilted: list[Tilted]) -> tuple[Complexes, Reals]:
+        """What the caller adds, on the scale of `values`, and its error: prod A^n, n C prod A^n / A of each term, etc.
+
+        With |A| <= a the absolute value of each product is at most that with a; logarithms carry relative errors.
+        """
         assert self.atoms is not None
-        log_value, relative = np.full(len(t), -self.exponent, dtype=complex), np.zeros(len(t))
+        parts, log_value, relative = [], np.full(len(t), -self.exponent, dtype=complex), np.zeros(len(t))
         for atoms, n in self.atoms:
-            tilted = atoms.tilted(self.c, t)
-            assert tilted is not None
-            log_value += n * (tilted.log_scale + np.log(tilted.values))
-            relative += n * (tilted.error / np.maximum(np.abs(tilted.values), 1e-300) + 8 * UNIT)
+            part = atoms.tilted(self.c, t)
+            assert part is not None
+            parts.append(part)
+            log_value += n * (part.log_scale + np.log(np.where(part.values == 0, 1e-300, part.values)))
+            relative += n * (np.log1p(part.error / np.maximum(np.abs(part.values), 1e-300)) + 8 * UNIT)
         value = np.exp(log_value)
-        return value, np.abs(value) * np.expm1(np.minimum(relative, 700.0)) + 16 * UNIT * abs(self.exponent)
+        size = np.exp(np.minimum(log_value.real + relative, 700.0))
+        error = np.minimum(size, np.abs(value) * np.expm1(np.minimum(relative, 700.0)))
+        error += 16 * UNIT * abs(self.exponent)
+        if not self.apart:
+            return value, error
+        total, off = value.copy(), error.copy()
+        for (_, n), whole, part in zip(self.terms, tilted, parts, strict=True):
+            scale = math.exp(part.log_scale - whole.log_scale)
+            atom = scale * np.where(part.values == 0, 1e-300, part.values)
+            rest = whole.values - scale * part.values
+            rest_error = whole.error + scale * (
+                part.error + 8 * UNIT * (1 + abs(part.log_scale - whole.log_scale))
+            )
+            ways, power, most = 1.0, np.ones(len(t), dtype=complex), size
+            for j in range(1, self.apart + 1):
+                ways, power, most = ways * (n - j + 1) / j, power * rest, most / np.abs(atom)
+                others = np.exp(log_value - j * np.log(atom))
+                grown = np.abs(others) * np.expm1(np.minimum(relative, 700.0))
+                total += ways * power * others
+                off += ways * np.abs(power) * np.minimum(most, grown)
+                wrong = (np.abs(rest) + rest_error) ** j - np.abs(power)
+                off += ways * most * (wrong + 16 * UNIT * (abs(self.exponent) + j) * np.abs(power))
+        return total, off
 
     def _turning(self, t: Reals) -> Reals:
         """How fast rounding of the phase t * e grows with |e|."""
@@ -148,11 +227,13 @@ class Contour:
         log_value = np.zeros(len(t), dtype=complex)
         log_reach, relative = np.zeros(len(t)), np.zeros(len(t))
         self.exponent = self.size_of_exponent = 0.0
-        for pair, n in self.moments.terms:
+        each = []
+        for pair, n in self.terms:
             tilted = self._tilted(pair, t)
             if tilted is None:
                 self.feasible = False
                 return
+            each.append(tilted)
             self.exponent += n * tilted.log_scale
             self.size_of_exponent += abs(n * tilted.log_scale)
             modulus = np.maximum(np.abs(tilted.values), 1e-300)
@@ -166,9 +247,13 @@ class Contour:
         error = reach * np.expm1(np.minimum(relative, 700.0))
         values = np.exp(log_value)
         if self.atoms is not None:
-            discrete, discrete_error = self._discrete_part(t)
+            discrete, discrete_error = self._discrete_part(t, each)
             values, error = values - discrete, error + discrete_error
             reach = np.abs(values) + error
+        self._keep(t, values, reach, error)
+
+    def _keep(self, t: Reals, values: Complexes, reach: Reals, error: Reals) -> None:
+        """The nodes of the sum, their values on the scale exp(exponent), and their errors."""
         # Nodes too small to matter are left out of the sum; |kernel| is largest at t = 0.
         keep = reach + error > NEGLIGIBLE
         keep[0] = True
@@ -186,20 +271,26 @@ class Contour:
 
     def delta(self, epsilon: float) -> Bounds:
         """Certified bounds on D(epsilon)."""
-        kernel, exponent, off = self._kernel(self.s, epsilon)
+        low, high = self._sum(epsilon, *self._kernel(self.s, epsilon), self.truncation)
+        return Bounds(max(0.0, low - self.aliases.at(epsilon)), min(1.0, high))
+
+    def _sum(
+        self, epsilon: float, kernel: Complexes, exponent: float, off: Reals, truncation: float
+    ) -> Bounds:
+        """The trapezoid sum of values * kernel, everything left out of it and all roundings included."""
         weight = self.weight
         value = float(np.sum(weight * (self.values * kernel).real))
         size = weight * np.abs(kernel)
         phases = 16.0 + len(self.t) + 4 * abs(epsilon) * self.turning
         slack = float(np.sum(size * (self.error + UNIT * phases * self.reach) + weight * off * self.reach))
-        slack += self.truncation + self.dropped * float(np.abs(kernel[0]) + off[0])
+        slack += truncation + self.dropped * float(np.abs(kernel[0]) + off[0])
         total = self.exponent + exponent
         relative = 8 * UNIT * (self.size_of_exponent + abs(exponent) + 4)
         upper = (value + slack) * (1 + relative)
         lower = (value - slack) * (1 - relative)
         high = exp_up(total + math.log(upper)) if upper > 0 else TINY
         low = math.exp(min(total + math.log(lower), 0.0)) if lower > 0 else 0.0
-        return Bounds(max(0.0, low - self.aliases.at(epsilon)), min(1.0, high))
+        return Bounds(low, high)
 
 
 class Aliases(NamedTuple):
@@ -256,17 +347,33 @@ GOOD = 1e-8
 
 
 class Lines:
-    """The last line used, and when to draw another: M is the costly part, and does not depend on epsilon."""
+    """The last line used, and when to draw another: M is the costly part, and does not depend on epsilon.
 
-    def __init__(self, moments: Moments, draw: Callable[[Moments, Saddle], Contour]) -> None:
-        self.moments, self.draw = moments, draw
+    `few` counts what a line with `apart` leaves out; it is added here, for widths are judged beside the whole.
+    """
+
+    def __init__(
+        self,
+        moments: Moments,
+        draw: Callable[[Moments, Saddle], Contour],
+        few: Callable[[float], Bounds] | None = None,
+    ) -> None:
+        self.moments, self.draw, self.few = moments, draw, few
         self.line: Contour | None = None
         self.centre = self.width = 0.0
+
+    def _on(self, line: Contour, epsilon: float) -> Bounds:
+        bounds = line.delta(epsilon)
+        if not line.apart:
+            return bounds
+        assert self.few is not None
+        few = self.few(epsilon)
+        return Bounds(bounds.lower + few.lower, min(1.0, bounds.upper + few.upper))
 
     def delta(self, epsilon: float) -> Bounds | None:
         """Bounds on D(epsilon), or None when no line can be cut short enough."""
         if self.line is not None:
-            bounds = self.line.delta(epsilon)
+            bounds = self._on(self.line, epsilon)
             near = abs(epsilon - self.centre) * self.line.c < 3.0
             allowed = max(GOOD, 2 * self.width) if near else GOOD
             if bounds.upper - bounds.lower <= allowed * bounds.lower:
@@ -275,7 +382,7 @@ class Lines:
         line = self.draw(self.moments, saddle)
         if not line.feasible:
             return None
-        bounds = line.delta(epsilon)
+        bounds = self._on(line, epsilon)
         if (
             bounds.upper < 0.1 * exp_up(saddle.log_delta)
             and bounds.upper - bounds.lower > GOOD * bounds.lower
@@ -283,7 +390,7 @@ class Lines:
             # Laplace's method was far off (jumps that are rare and huge): aim at what was found instead.
             again = self.draw(self.moments, saddle._replace(log_delta=math.log(max(bounds.upper, TINY))))
             if again.feasible:
-                line, bounds = again, again.delta(epsilon)
+                line, bounds = again, self._on(again, epsilon)
         self.line, self.centre = line, epsilon
         self.width = (bounds.upper - bounds.lower) / max(bounds.lower, TINY)
         return bounds

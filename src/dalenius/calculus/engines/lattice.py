@@ -28,11 +28,12 @@ class LatticeLine(Contour):
     """The contour of a sum all of whose terms are Atoms on lattices of the same spacing."""
 
     def __init__(self, moments: Moments, saddle: Saddle, spacing: float) -> None:
-        self.moments, self.c, self.spacing = moments, saddle.c, spacing
+        self.moments, self.terms, self.c, self.spacing = moments, moments.terms, saddle.c, spacing
         # A period shorter than needed only loosens the lower bound: aliases are added, never lost.
-        needed = min(math.ceil(least_period(saddle) / spacing), MOST_POINTS)
+        needed = least_period(saddle) / spacing
+        self.is_short = needed > MOST_POINTS
         self.feasible = True
-        self.size = max(8, next_fast_len(needed, real=True))
+        self.size = max(8, next_fast_len(math.ceil(min(needed, MOST_POINTS)), real=True))
         self.period = self.size * spacing
         self.truncation = 0.0
         self.aliases = Aliases.of(saddle, moments.log_mass, self.period)

@@ -68,8 +68,8 @@ def _enclosed(flint: Any, terms: Sum, epsilon: float) -> Bounds:
         return _floats(infinite)
     if terms.spacing is not None:
         return _floats(infinite + _on_lattice(flint, terms.terms, epsilon))
-    terms.delta(epsilon, "contour")
-    line = terms.lines.line
+    terms.plain_lines.delta(epsilon)
+    line = terms.plain_lines.line
     scattered = line is not None and line.atoms is not None and common_spacing(line.atoms) is None
     if line is None or scattered or line.nodes[-1] > MOST_NODES or _work(line) > MOST_EXPONENTIALS:
         raise UnsupportedComposition(

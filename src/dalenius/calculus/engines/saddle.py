@@ -34,12 +34,14 @@ NEAR = np.concatenate((1 - 0.5 ** np.arange(1.0, 11.0), 1 + 0.5 ** np.arange(1.0
 class Moments:
     """K(s) = log M(s) of a sum, or a bound on it, on a geometric grid that grows on demand."""
 
-    def __init__(self, terms: Terms) -> None:
+    def __init__(self, terms: Terms, start: float = 1e-2) -> None:
         self.terms = terms
         self.s: Reals = np.empty(0)
         self.k: Reals = np.empty(0)
-        self._low, self._high = 1e-2, 1e-2
+        self._low = self._high = min(max(start, 1e-10), 1e8)
         self._grow(up=True, decades=3)
+        while np.isfinite(self.k).sum() < 8 and self._low > 10 * NARROW:
+            self._grow(up=False)
 
     def log_mgf(self, s: Reals) -> Reals:
         return sum((n * pair.rough_log_mgf(s) for pair, n in self.terms), np.zeros_like(s))
@@ -72,8 +74,8 @@ class Moments:
             s = self.s[finite]
             x = np.log(s)
             value = self.k[finite] - x - np.log1p(s)
-            slope = _derivative(value) / s
-            curvature = np.maximum(_derivative(slope) / s, 1e-300)
+            slope = _derivative(self.k[finite], s) - 1 / s - 1 / (1 + s)
+            curvature = np.maximum(_derivative(slope, s), 1e-300)
             self._known = x, slope, value - s * slope - 0.5 * np.log(2 * math.pi * curvature)
         return self._known
 
@@ -136,14 +138,13 @@ class Moments:
 
 
 RANGE = np.linspace(-1.0, 1.0, 13)
-GAP = math.log(10) / PER_DECADE
 
 
-def _derivative(values: Reals) -> Reals:
-    """By log s, on the grid: central differences, one-sided at the ends."""
-    result = np.empty_like(values)
+def _derivative(values: Reals, s: Reals) -> Reals:
+    """That of parabolas through neighbours, so exact for straight lines, which K tends to; chords at the ends."""
     if len(values) < 2:
         return np.zeros_like(values)
-    result[1:-1] = (values[2:] - values[:-2]) / (2 * GAP)
-    result[0], result[-1] = (values[1] - values[0]) / GAP, (values[-1] - values[-2]) / GAP
-    return result
+    gaps = np.diff(s)
+    chords = np.diff(values) / gaps
+    inner = (chords[:-1] * gaps[1:] + chords[1:] * gaps[:-1]) / (gaps[:-1] + gaps[1:])
+    return np.concatenate((chords[:1], inner, chords[-1:]))

@@ -1,10 +1,15 @@
-"""What a user promises: `PureDP`, `ApproxDP`, `ZCDP`, `GDP`, `RDP` and `TradeOff`, one file each."""
+"""What a user promises: `PureDP`, `ApproxDP`, `ZCDP`, `GDP`, `RDP`, `TradeOff` and `AttackRisk`, one file a kind."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
 from dalenius.calculus.guarantees.approx import ApproxDP
+from dalenius.calculus.guarantees.attack_advantage import AttackAdvantage
+from dalenius.calculus.guarantees.attack_auc import AttackAUC
+from dalenius.calculus.guarantees.attack_posterior import AttackPosterior
+from dalenius.calculus.guarantees.attack_power import AttackPower
+from dalenius.calculus.guarantees.attack_risk import AttackRisk
 from dalenius.calculus.guarantees.filter import Filter, Reserve
 from dalenius.calculus.guarantees.gdp import GDP
 from dalenius.calculus.guarantees.guarantee import Guarantee, Measure, budgets
@@ -22,6 +27,11 @@ __all__ = [
     "RDP",
     "ZCDP",
     "ApproxDP",
+    "AttackAUC",
+    "AttackAdvantage",
+    "AttackPosterior",
+    "AttackPower",
+    "AttackRisk",
     "Filter",
     "Guarantee",
     "Measure",
@@ -32,7 +42,19 @@ __all__ = [
 ]
 
 KINDS: Mapping[str, type[Guarantee]] = {
-    kind.tag: kind for kind in (PureDP, ApproxDP, ZCDP, GDP, RDP, TradeOff)
+    kind.tag: kind
+    for kind in (
+        PureDP,
+        ApproxDP,
+        ZCDP,
+        GDP,
+        RDP,
+        TradeOff,
+        AttackAdvantage,
+        AttackPower,
+        AttackAUC,
+        AttackPosterior,
+    )
 }
 """Every kind of guarantee by its tag, in the order in which messages list them."""
 

@@ -56,8 +56,15 @@ class Guarantee(ABC):
     """The parameter that says how much is promised; None where a promise is more than numbers."""
     view: ClassVar[Literal["profile", "divergence", "trade-off"]]
     """The view of a loss that decides: delta(epsilon), Renyi divergences, or the trade-off of errors."""
+    name: ClassVar[str]
+    """How Python writes it: the name of its class, unless several kinds share one."""
     currency: ClassVar[Currency | None] = None
     """What budgets of this kind are counted in; None where it has no filter."""
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        if not hasattr(cls, "name"):
+            cls.name = cls.__name__
 
     def __post_init__(self) -> None:
         for name, check in self.parameters.items():

@@ -1,7 +1,14 @@
 """Privacy losses: the elementary ones, and what sampling, grouping and splitting do to them."""
 
 from dalenius.calculus.loss import Loss, total
+from dalenius.calculus.losses.best_of import best_of, best_of_binomial, best_of_poisson
 from dalenius.calculus.losses.bounded_range import bounded_range
+from dalenius.calculus.losses.correlated import (
+    banded_sampled,
+    matrix_gaussian,
+    toeplitz_gaussian,
+    tree_gaussian,
+)
 from dalenius.calculus.losses.discrete import (
     approx,
     discrete_gaussian,
@@ -10,6 +17,7 @@ from dalenius.calculus.losses.discrete import (
     pure,
     randomized_response,
 )
+from dalenius.calculus.losses.dp_accounting_events import from_dp_accounting
 from dalenius.calculus.losses.gaussian import gaussian, gdp
 from dalenius.calculus.losses.laplace import laplace
 from dalenius.calculus.losses.mixture_of_gaussians import mixture_of_gaussians, poisson_sampled_group
@@ -29,9 +37,14 @@ __all__ = [
     "Loss",
     "approx",
     "approximate_minima",
+    "banded_sampled",
+    "best_of",
+    "best_of_binomial",
+    "best_of_poisson",
     "bounded_range",
     "cp",
     "discrete_gaussian",
+    "from_dp_accounting",
     "from_pair",
     "from_tradeoff",
     "gaussian",
@@ -39,6 +52,7 @@ __all__ = [
     "geometric",
     "group",
     "laplace",
+    "matrix_gaussian",
     "mixture_of_gaussians",
     "objective_perturbation",
     "parallel",
@@ -55,7 +69,9 @@ __all__ = [
     "staircase",
     "to_adjacency",
     "to_replace_one",
+    "toeplitz_gaussian",
     "total",
     "truncated_poisson",
+    "tree_gaussian",
     "zcdp",
 ]

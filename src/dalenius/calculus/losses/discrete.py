@@ -308,7 +308,7 @@ def _atoms(p: np.ndarray, q: np.ndarray) -> Atoms:
     # Where the ratio is near 1, p - q is exact and the logarithm keeps its relative accuracy.
     near = (p_both > q_both / 2) & (p_both < 2 * q_both)
     far = np.log(p_both) - np.log(q_both)
-    with np.errstate(over="ignore"):
+    with np.errstate(over="ignore", divide="ignore"):
         loss, mass = np.where(near, np.log1p((p_both - q_both) / q_both), far), p_both
     rounding = np.where(near, 2 * np.abs(loss), np.abs(np.log(p_both)) + np.abs(np.log(q_both)))
     # What the probabilities lack of 1 is shared out in the truth: it moves every loss by as much.

@@ -13,6 +13,9 @@ from dalenius.calculus.pairs.atoms import Atoms, lattice_atoms
 from dalenius.calculus.pairs.pair import UNIT, Ball, Bounds, Complexes, Decay, Pair, Reals, Tilted, Transform
 from dalenius.core.checks import float_up
 
+LARGEST_SAMPLED = 200.0
+"""Up to this shift the loss of a sample is integrated; beyond, it is rounded."""
+
 
 @dataclass(frozen=True)
 class LaplacePair(Pair):
@@ -110,6 +113,23 @@ class LaplacePair(Pair):
         p = np.diff(np.concatenate(([0.0], below_p, [1.0])))
         q = -np.diff(np.concatenate(([1.0], above_q, [0.0])))
         return p, q
+
+    def continuous_delta(self, x: Reals) -> tuple[Reals, Reals]:
+        e, slack = self.shift, UNIT * (32 + 4 * np.abs(x) + 4 * self.shift)
+        below = -0.5 * math.expm1(-e) * -np.expm1(np.minimum(x, 0.0))
+
+        def at(x: Reals) -> Reals:
+            return np.where(x > -e, 0.5 * np.expm1(np.clip(x - e, -2 * e, 0.0) / 2) ** 2, below)
+
+        off = 2 * UNIT * (np.abs(x) + e)
+        return at(x + off) * (1 - slack), at(x - off) * (1 + slack) + 1e-300
+
+    def sampled(self, rate: float, added: bool) -> Pair:
+        if self.shift > LARGEST_SAMPLED:
+            return super().sampled(rate, added)
+        from dalenius.calculus.pairs.sampled_laplace import SampledLaplacePair
+
+        return SampledLaplacePair(self, rate, added)
 
     def chained(self, size: int) -> LaplacePair:
         """A log-concave location family: a chain of shifts is one long shift."""

@@ -84,10 +84,10 @@ class SampledPair(Pair):
         g = self.rate
         if self.added:
             # L' = -log(1 - g + g exp(-L)) grows with L and stays below -log(1-g).
-            p, q = self.base.cells(-_before_sampling(-edges, g))
+            p, q = self.base.cells(-before_sampling(-edges, g))
             p[np.searchsorted(edges, -math.log1p(-g), side="left") if g < 1 else -1] += self.base.infinite
             return p, (1 - g) * p + g * q
-        p, q = self.base.cells(_before_sampling(edges, g))
+        p, q = self.base.cells(before_sampling(edges, g))
         missing = max(0.0, 1.0 - q.sum())
         q[np.searchsorted(edges, math.log1p(-g), side="left") if g < 1 else 0] += missing
         return (1 - g) * q + g * p, q
@@ -137,7 +137,7 @@ class SampledPair(Pair):
         return SubsetPair(self)
 
 
-def _before_sampling(edges: Reals, rate: float) -> Reals:
+def before_sampling(edges: Reals, rate: float) -> Reals:
     """log(1 + (exp(e) - 1)/rate), the loss that sampling turns into e; -inf where there is none."""
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         y = np.expm1(edges) / rate

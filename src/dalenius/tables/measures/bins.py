@@ -13,6 +13,7 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 import ibis
+import numpy as np
 
 from dalenius.core.checks import count, number
 from dalenius.errors import InvalidParameter
@@ -58,13 +59,13 @@ class Bins(Recorded):
     def edges(self) -> tuple[float, ...]:
         if self.listed is not None:
             return self.listed
-        return tuple(self.lower + self.width * i for i in range(self.size + 1))
+        return tuple((self.lower + self.width * np.arange(self.size + 1)).tolist())
 
     @property
     def middles(self) -> tuple[float, ...]:
         """The middle of each bin; of the whole numbers in it when the values are whole."""
-        edges, last = self.edges, 1.0 if self.whole else 0.0
-        return tuple((a + b - last) / 2 for a, b in itertools.pairwise(edges))
+        edges, last = np.array(self.edges), 1.0 if self.whole else 0.0
+        return tuple(((edges[:-1] + edges[1:] - last) / 2).tolist())
 
     def bin(self, x: float) -> int:
         """The bin of one value, as the engines compute it."""

@@ -1,0 +1,154 @@
+"""The least epsilon for a delta: where certified bounds on delta(epsilon) cross it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import cache
+from typing import Literal
+
+from scipy.optimize import brentq
+
+from dalenius.calculus.pairs.pair import TINY, Bounds
+
+MOST_EVALUATIONS = 12
+SHARE = 0.05
+"""Of the width that the bounds themselves leave: no closer need the search come to where they cross."""
+
+
+def crossings(
+    bounds: Callable[[float], Bounds], target: float, guess: tuple[float, float], largest: float
+) -> Bounds | None:
+    """Both ends at once, where log delta is smooth: every evaluation serves the upper end and the lower.
+
+    Inverse interpolation through the points evaluated so far foretells where the upper (or lower) bound on delta
+    crosses the target. A little beyond that place is evaluated, and is the answer if the bound there agrees. None where
+    this does not settle within `MOST_EVALUATIONS`: `least_epsilon` takes more of them, and nothing surprises it.
+
+    `guess` is an epsilon and the rate at which log delta falls there.
+    """
+    points: dict[float, Bounds] = {}
+    log_target = math.log(target)
+    start, rate = guess
+    x = min(start, largest / 2)
+    answer = []
+    for upper in (True, False):
+        away = 1.0 if upper else -1.0
+        while True:
+            if x not in points:
+                if not 0.0 < x < largest or len(points) == MOST_EVALUATIONS:
+                    return None
+                delta = bounds(x)
+                if not TINY < delta.lower <= delta.upper < 1.0:
+                    return None
+                points[x] = delta
+            heights = {
+                y: math.log(delta.upper if upper else delta.lower) - log_target for y, delta in points.items()
+            }
+            root, slope = _foretold(heights, rate)
+            if not slope > 0.0:
+                return None
+            nearest = points[min(points, key=lambda y: abs(y - root))]
+            left = SHARE * math.log(nearest.upper / nearest.lower) / slope
+            tolerance = 1e-12 * max(1.0, root) + min(left, 1e-10 * root)
+            good = [
+                y
+                for y, delta in points.items()
+                if (delta.upper <= target if upper else delta.lower >= target)
+                and abs(y - root) <= 4 * tolerance
+            ]
+            if good:
+                answer.append(min(good) if upper else max(good))
+                plain = float(f"{answer[0]:.10g}")
+                # What was calibrated to an epsilon has that epsilon, and not a hair more, if the bound there agrees.
+                if upper and 0.0 < answer[0] - plain <= 4 * tolerance and bounds(plain).upper <= target:
+                    answer[0] = plain
+                break
+            x = root + away * tolerance
+            if x in points:
+                return None
+    return Bounds(min(answer[1], answer[0]), answer[0])
+
+
+def _foretold(heights: dict[float, float], rate: float) -> tuple[float, float]:
+    """Where the heights, which fall, will be 0, by inverse interpolation, and how fast they fall there."""
+    near = sorted(heights.items(), key=lambda point: abs(point[1]))[:3]
+    (x, f), rest = near[0], near[1:]
+    if not rest:
+        return x + f / rate, rate
+    y, g = rest[0]
+    if f == g:
+        return x, math.nan
+    slope = (f - g) / (y - x)
+    root = x + f / slope
+    if len(rest) == 2:
+        z, h = rest[1]
+        if h in (f, g):
+            return x, math.nan
+        bend = ((z - y) / (h - g) - (y - x) / (g - f)) / (h - f)
+        root += bend * f * g
+    return root, slope
+
+
+def least_epsilon(
+    bounds: Callable[[float], Bounds],
+    target: float,
+    guess: tuple[float, float],
+    largest: float,
+    side: Literal["lower", "upper"],
+) -> float:
+    """Solve bounds(e).side = target; the answer is on the certified side and never below 0.
+
+    Upper: bounds(answer).upper <= target was evaluated. Lower: bounds(answer).lower >= target was.
+    `guess` is an epsilon and the rate at which log delta falls there.
+    """
+    upper = side == "upper"
+
+    @cache
+    def excess(epsilon: float) -> float:
+        value = bounds(epsilon).upper if upper else bounds(epsilon).lower
+        apart = math.log(max(value, TINY)) - math.log(target)
+        # The sign is that of the comparison, not of rounded logarithms.
+        return max(apart, TINY) if value > target else min(apart, 0.0)
+
+    x, rate = min(max(guess[0], 0.0), largest), max(guess[1], 1e-3)
+    low = high = x
+    tolerance = 1e-12 * max(1.0, x)
+    step = 1.5 * abs(excess(x)) / rate + tolerance
+    if excess(x) > 0:
+        while excess(high) > 0:
+            if high >= largest or high > LARGEST_EPSILON:
+                return math.inf if upper else high
+            low, high, step = high, min(high + step, largest), 4 * step
+    else:
+        while excess(low) <= 0:
+            if low <= 0:
+                return 0.0
+            low, high, step = max(low - step, 0.0), low, 4 * step
+    if high == largest and excess(high) < -700.0 and high - low > 20 * tolerance:
+        # Nothing is left at the end, and logarithms would lead nowhere near it. But delta is convex in
+        # exp(epsilon): where its chord from `low` to the end meets the target, it is below.
+        above = bounds(low).upper if upper else bounds(low).lower
+        chord = high + math.log1p(target / above * math.expm1(low - high))
+        low, high = (low, chord) if excess(chord) <= 0 else (chord, high)
+    if high - low > 20 * tolerance:
+        root = _crossing(excess, low, high, largest, tolerance) if excess(high) < 0 else high
+        # The root is good to the tolerance; step to the certified side of it.
+        while (excess(root) > 0) if upper else (excess(root) < 0):
+            root = min(root + tolerance, high) if upper else max(root - tolerance, low)
+            tolerance *= 2
+        return root
+    return high if upper else low
+
+
+def _crossing(excess: Callable[[float], float], low: float, high: float, end: float, within: float) -> float:
+    """Where `excess` changes its sign. Near the largest loss log delta is linear in the log of the distance."""
+    if not high < end < 2 * high - low:
+        return float(brentq(excess, low, high, xtol=within, rtol=1e-13))
+    near, far = math.log(end - high), math.log(end - low)
+    root = brentq(lambda z: excess(end - math.exp(z)), near, far, xtol=within / (end - low), rtol=1e-13)
+    return min(max(end - math.exp(root), low), high)
+
+
+LARGEST_EPSILON = 1e18
+"""Epsilons beyond this are not told apart from infinity."""
