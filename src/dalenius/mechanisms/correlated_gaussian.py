@@ -216,7 +216,7 @@ class CorrelatedGaussian(Mechanism):
         parameter = (moved + 1) * Fraction(self.sigma)
         if parameter < 128 / Fraction(self.sigma):
             raise ArithmeticError("the grid is too coarse for this noise; this is a defect")
-        if parameter > 1 << 58:
+        if parameter > 1 << 56:
             raise InvalidParameter(f"a vector of {size} numbers is too long for noise of 64 bits.")
         return float_up(parameter)
 

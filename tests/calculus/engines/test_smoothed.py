@@ -11,13 +11,12 @@ import mpmath
 import numpy as np
 import pytest
 
-import dalenius as dp
 from dalenius import losses
 from dalenius.calculus.engines import smoothed
 from dalenius.calculus.engines.accountant import Sum
 from dalenius.calculus.engines.contour import Lines
 from dalenius.calculus.engines.enumeration import enumerated
-from dalenius.calculus.engines.saddle import Moments, Saddle
+from dalenius.calculus.engines.saddle import Moments
 from dalenius.calculus.engines.smoothed import SmoothedLine
 from dalenius.calculus.pairs.atoms import Atoms, two_point_atoms
 from dalenius.calculus.pairs.gaussian import GaussianPair

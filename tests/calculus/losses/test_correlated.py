@@ -15,7 +15,7 @@ from scipy.special import ndtr
 
 import dalenius as dp
 from dalenius import losses
-from dalenius.calculus.participation.dense import dense_squares
+from dalenius.calculus.participation.dense import _by_majorant, _by_rows, dense_squares
 from dalenius.calculus.participation.schedule import Schedule, Squares
 from dalenius.calculus.participation.square_root import square_root
 from dalenius.calculus.participation.toeplitz import toeplitz_squares
@@ -199,7 +199,7 @@ def holds(squares: Squares, truth: float, tight: bool) -> None:
 @pytest.mark.parametrize("schedule", SCHEDULES, ids=str)
 def test_no_pattern_is_worse(schedule: Schedule) -> None:
     rng, n = np.random.default_rng(schedule.steps), schedule.steps
-    for _ in range(3):
+    for _ in range(2):
         positive, signed = np.tril(rng.random((n, n))), rng.normal(size=(n + 2, n))
         found = dense_squares(positive, schedule)
         holds(found, largest(positive, schedule), tight=True)
@@ -210,6 +210,9 @@ def test_no_pattern_is_worse(schedule: Schedule) -> None:
             found = toeplitz_squares(tuple(column), schedule)
             holds(found, largest(lower_triangular(column, n), schedule), tight=True)
             assert found.lower == found.upper
+        positive_column = tuple(rng.random(n))
+        found = toeplitz_squares(positive_column, schedule)
+        holds(found, largest(lower_triangular(positive_column, n), schedule), tight=True)
         any_column = list(rng.normal(size=n))
         holds(
             toeplitz_squares(tuple(any_column), schedule),
@@ -221,6 +224,31 @@ def test_no_pattern_is_worse(schedule: Schedule) -> None:
             schedule.multiples and schedule.every
         )
         holds(tree_squares(branches, schedule), largest(tree(n, branches), schedule), tight)
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES[::2], ids=str)
+def test_each_bound_by_itself(schedule: Schedule) -> None:
+    """Those that count where patterns are too many to be tried: above every pattern, and exact where they should be."""
+    rng, n = np.random.default_rng(schedule.steps), schedule.steps
+    if schedule.longest == 1:
+        return
+    for _ in range(4):
+        any_matrix = np.abs(rng.normal(size=(n, n)) * rng.choice([0.01, 1.0], (n, n)))
+        above = any_matrix + any_matrix.T
+        truth = max(float(above[np.ix_(p, p)].sum()) for p in patterns(schedule))
+        assert _by_majorant(above, schedule) >= truth * (1 - 1e-12)
+        by_rows, chosen = _by_rows(above, schedule)
+        assert by_rows >= truth * (1 - 1e-12)
+        assert np.all(np.diff(chosen) >= schedule.separation)
+        assert len(chosen) <= schedule.longest
+        apart = np.abs(np.subtract.outer(np.arange(n), np.arange(n))) >= schedule.separation
+        banded = np.where(apart, 0.0, above)
+        truth = max(float(banded[np.ix_(p, p)].sum()) for p in patterns(schedule))
+        assert _by_rows(banded, schedule)[0] == pytest.approx(truth, rel=1e-12)
+        falling = lower_triangular(np.sort(rng.random(n))[::-1], n)
+        gram = falling.T @ falling
+        truth = max(float(gram[np.ix_(p, p)].sum()) for p in patterns(schedule))
+        assert _by_majorant(gram, schedule) == pytest.approx(truth, rel=1e-12)
 
 
 @pytest.mark.parametrize(("n", "k", "b"), [(60, 5, 10), (200, 4, 40), (64, 3, 1)])
@@ -276,13 +304,13 @@ def test_published_examples() -> None:
 
 @pytest.mark.parametrize("steps", [1, 2, 3, 7, 8, 1000, 1 << 20])
 def test_tree_of_single_participation(steps: int) -> None:
-    """Kairouz et al. 2021, Theorem 4.1: ceil(log2(n + 1)) nodes, each moved by 1."""
+    """Kairouz et al. 2021: ceil(log2(n + 1)) nodes, each moved by 1."""
     squares = tree_squares(2, Schedule(steps, 1, 1))
     assert squares.lower == squares.upper == math.ceil(math.log2(steps + 1))
 
 
 def test_square_root_grows_like_a_logarithm() -> None:
-    """Fichtenberger et al. 2023: the squared length of its first column is at most 1 + (gamma + ln n)/pi."""
+    """Coefficients are at most 1/sqrt(pi k), so the first column squared is at most 1 + (gamma + ln n)/pi."""
     for n in (10, 1000, 10**4):
         square = float(toeplitz_squares(tuple(square_root(n)), Schedule(n, 1, 1)).upper)
         assert (math.log(n) + 0.5772) / math.pi <= square <= 1 + (math.log(n) + 0.5772) / math.pi
