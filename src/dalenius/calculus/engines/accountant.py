@@ -22,6 +22,7 @@ from dalenius.calculus.engines.contour import TINY, Contour, Lines, exp_up, log_
 from dalenius.calculus.engines.enumeration import enumerated
 from dalenius.calculus.engines.few_continuous import FewContinuous
 from dalenius.calculus.engines.lattice import LatticeLine, common_spacing
+from dalenius.calculus.engines.rare_atoms import RareAtoms
 from dalenius.calculus.engines.rounded import RoundedSum
 from dalenius.calculus.engines.saddle import Moments
 from dalenius.calculus.engines.search import crossings, least_epsilon
@@ -134,6 +135,7 @@ class Sum:
         """An upper bound on delta(epsilon) that needs nothing but real moments."""
         if not self.terms or self.infinite > 0.999 or self.largest == -math.inf:
             return 1.0
+        self.moments.for_epsilon(epsilon)  # so that the grid reaches the saddle
         finite = np.isfinite(self.moments.k)
         s, k = self.moments.s[finite], self.moments.k[finite]
         if not len(s):
@@ -170,13 +172,15 @@ class Sum:
             return None
         return Bounds(few.lower, min(1.0, few.upper + more))
 
-    def _finite(self, epsilon: float) -> Bounds | None:
+    def finite(self, epsilon: float) -> Bounds | None:
         """D(epsilon) of finite losses that may have total mass below 1."""
         if epsilon >= self.largest:
             return Bounds(0.0, 0.0)
         return self.exact.delta(epsilon) if self.exact is not None else self._on_lines(epsilon)
 
     def _on_lines(self, epsilon: float) -> Bounds | None:
+        if self._rare is not None:
+            return self._rare.delta(epsilon)
         bounds = self._on_line(epsilon) if self._failures < 2 else None
         if bounds is None:
             self._failures += 1
@@ -186,6 +190,10 @@ class Sum:
             if closer is not None:
                 return Bounds(max(bounds.lower, closer.lower), min(bounds.upper, closer.upper))
         return bounds
+
+    @cached_property
+    def _rare(self) -> RareAtoms | None:
+        return RareAtoms.of(self.terms, WithoutRare, Sum) if self.spacing is None else None
 
     @cached_property
     def _smoothed(self) -> Lines:
@@ -204,7 +212,7 @@ class Sum:
         # The line leaves out the outcomes in which every term shows an atom; they are counted apart.
         if self._atomic is None:
             self._atomic = Sum(line.atoms)
-        discrete = self._atomic._finite(epsilon)
+        discrete = self._atomic.finite(epsilon)
         if discrete is None:
             return None
         return Bounds(bounds.lower + discrete.lower, min(1.0, bounds.upper + discrete.upper))
@@ -213,6 +221,12 @@ class Sum:
         if self._rounded is None or not self._rounded.fits(epsilon):
             self._rounded = RoundedSum(self.terms, epsilon)
         return self._rounded.delta(epsilon)
+
+
+class WithoutRare(Sum):
+    """A sum whose rare atoms were set apart already."""
+
+    _rare = None
 
 
 class Direction:

@@ -69,10 +69,10 @@ class SmoothedLine(Contour):
                 break
             # Where few atoms carry the mass near epsilon, the density is larger than an even spread would make it.
             bounds, excess = self._smoothed(saddle.epsilon)
-            wide = excess / (aim * self.c * bounds.upper)
-            if wide < 2.0:
+            allowed = aim * self.c * bounds.upper
+            if excess <= 2 * allowed or allowed == 0.0:
                 return
-            variance = self.variance / min(wide, 8.0) ** 2
+            variance = self.variance / min(excess / allowed, 8.0) ** 2
         while self.is_long and self.variance < 1.0:
             self._smooth(saddle, 2 * self.variance)
 
