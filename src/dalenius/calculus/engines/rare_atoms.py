@@ -34,7 +34,7 @@ RARE = 0.01
 """The mean number of rare atoms in a sum."""
 FAR = 4.0
 """And how far they are, in standard deviations of the sum without them."""
-MOST_ATOMS, MOST_TABLES = 100, 2000
+MOST_ATOMS, MOST_TABLES = 24, 2000
 
 SMALL = 1e-10
 """Share of delta that may be bounded rather than computed."""
@@ -120,13 +120,13 @@ class RareAtoms:
             (-1.0, 0, 0, (0,) * len(self.bulk), 0.0)
         ]
         low = high = 0.0
-        waiting, grown = 1.0, math.exp(self.mean)
-        for _ in range(MOST_TABLES):
-            if not heap or waiting * grown < SMALL * low:
+        grown = math.exp(self.mean)
+        for i in range(MOST_TABLES):
+            # The heap is added up now and then: each time the whole of it would take longer than the rest.
+            if not heap or (i % (1 + len(heap) // 8) == 0 and self._waiting(heap) * grown < SMALL * low):
                 break
             minus, last, times, counts, loss = heapq.heappop(heap)
             weight = -minus
-            waiting -= weight
             bounds = self._part(counts, epsilon - loss, SMALL * max(low, least) / weight)
             if bounds is None:
                 return None
@@ -143,9 +143,12 @@ class RareAtoms:
                 child = weight * left * jump.mass / repeated
                 if child > 0.0:
                     heapq.heappush(heap, (-child, j, repeated, more, loss + jump.loss))
-            waiting = -math.fsum(node[0] for node in heap)
-        rest = waiting * grown * (1 + 1e-6) + 1e-320
+        rest = self._waiting(heap) * grown * (1 + 1e-6) + 1e-320
         return Bounds(low * (1 - 1e-13), min(1.0, high * (1 + 1e-13) + rest))
+
+    @staticmethod
+    def _waiting(heap: list[tuple[float, int, int, tuple[int, ...], float]]) -> float:
+        return -math.fsum(node[0] for node in heap)
 
     @property
     def _atoms(self) -> list[tuple[Atoms, int]]:
