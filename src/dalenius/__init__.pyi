@@ -20,6 +20,7 @@ from dalenius.calculus.guarantees import Guarantee as Guarantee
 from dalenius.calculus.guarantees import PureDP as PureDP
 from dalenius.calculus.guarantees import TradeOff as TradeOff
 from dalenius.calculus.loss import Loss as Loss
+from dalenius.calculus.plot import plot as plot
 from dalenius.core.adjacency import ADD_REMOVE as ADD_REMOVE
 from dalenius.core.adjacency import REPLACE_ONE as REPLACE_ONE
 from dalenius.core.adjacency import Adjacency as Adjacency

@@ -254,3 +254,18 @@ def test_explain_speaks_of_revealing_outcomes_only_where_there_are_some() -> Non
     assert "gives you away" not in text
     assert "no epsilon is promised at delta = 0" in text
     assert "up to 1 % an outcome gives you away" in losses.approx(1.0, 0.01).explain(1e-6)
+
+
+def test_several_in_one_plot(tmp_path: Path) -> None:
+    figure = dp.plot(
+        losses.gaussian(2.0), losses.pure(0.5), labels=["one", "two"], path=str(tmp_path / "two.svg")
+    )
+    assert (tmp_path / "two.svg").stat().st_size > 1000
+    (legend,) = figure.legends
+    assert [text.get_text() for text in legend.get_texts()] == ["one", "two"]
+    for wrong in ((), (1.0,), (losses.pure(1.0),) * 33):
+        with pytest.raises(dp.errors.InvalidParameter, match=r"plot\(\)"):
+            dp.plot(*wrong)  # type: ignore[arg-type]
+    for labels in (["one"], "ab", [1, 2]):
+        with pytest.raises(dp.errors.InvalidParameter, match="labels"):
+            dp.plot(losses.pure(1.0), losses.pure(0.5), labels=labels)  # type: ignore[arg-type]

@@ -273,7 +273,7 @@ class Loss(Meaning):
         """
         from dalenius.calculus.plot import plot
 
-        return plot(self, path)
+        return plot(self, path=path)
 
 
 def call(name: str, **arguments: Any) -> str:

@@ -1,54 +1,83 @@
-"""The privacy profile and the trade-off curve of a loss, drawn."""
+"""The privacy profiles and the trade-off curves of losses, drawn."""
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dalenius.calculus.loss import Loss, checked
+from dalenius.calculus.pairs.pair import Reals
 from dalenius.core import checks
+from dalenius.errors import InvalidParameter
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from dalenius.calculus.loss import Loss
+INK, GREY = "#1b1f24", "#8c959f"
+COLOURS = ("#1f6feb", "#d1242f", "#1a7f37", "#9a6700", "#8250df", "#0a7c86", "#bc4c00", "#57606a")
+LINES = ("-", "--", "-.", ":")
+"""Each colour in turn, then each with another line: all can be told apart without colours, too, up to four."""
+MOST = len(COLOURS) * len(LINES)
+LONGEST = 110
+ATTACK = "the best attack there can be"
 
-INK, BLUE, GREY = "#1b1f24", "#1f6feb", "#8c959f"
 
+def plot(*losses: Loss, labels: Sequence[str] | None = None, path: str | None = None) -> Figure:
+    """Draw the privacy profiles and the trade-off curves of several losses side by side (needs the `plot` extra).
 
-def plot(loss: Loss, path: str | None = None) -> Figure:
-    """Left: delta against epsilon. Right: the errors of the best attack, below the line of blind guessing."""
+    Left: delta against epsilon; where the bounds are apart, the space between them is shaded. Right: the errors of the
+    best attack, below the line of blind guessing.
+
+    Parameters
+    ----------
+    *losses
+        From 1 to 32 of them.
+    labels
+        What the legend calls them; None for how each was made.
+    path
+        Where to save the picture; not saved for None.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        The figure.
+
+    Raises
+    ------
+    ImportError
+        If matplotlib is not installed.
+    InvalidParameter
+        If something is not a loss, there are too many, or the labels are not as many texts.
+
+    Examples
+    --------
+    >>> import dalenius as dp
+    >>> figure = dp.plot(dp.losses.gaussian(1.0), dp.losses.laplace(1.0), labels=["Gauss", "Laplace"])  # doctest: +SKIP
+    """
     try:
         from matplotlib.figure import Figure
     except ImportError:
         raise ImportError("drawing needs matplotlib: pip install 'dalenius[plot]'") from None
 
-    epsilon = _grid(loss)
-    bounds = [loss.delta_bounds(float(e)) for e in epsilon]
-    high = np.array([b.upper for b in bounds])
-    low = np.array([b.lower for b in bounds])
-
+    names = _labels([checked(loss, "plot") for loss in losses], labels)
     figure = Figure(figsize=(10.5, 4.4), layout="constrained")
     left, right = figure.subplots(1, 2)
-    left.fill_between(
-        epsilon, np.maximum(low, 1e-320), np.maximum(high, 1e-320), color=BLUE, alpha=0.25, linewidth=0
-    )
-    left.plot(epsilon, np.maximum(high, 1e-320), color=BLUE, linewidth=2)
-    left.set(xlabel="epsilon", ylabel="delta", title="Privacy profile", yscale="log")
-    left.set_ylim(max(float(high[high > 0].min(initial=1.0)) * 0.5, 1e-14), 1.5)
-
-    alpha = np.linspace(0.0, 1.0, 401)
-    lines = [
-        np.maximum(1 - d - math.exp(e) * alpha, math.exp(-e) * (1 - d - alpha))
-        for e, d in zip(epsilon, high, strict=True)
-    ]
-    curve = np.maximum(0.0, np.max(lines, axis=0))
     right.plot([0, 1], [1, 0], color=GREY, linestyle="--", linewidth=1.2, label="guessing blindly")
-    right.plot(alpha, curve, color=BLUE, linewidth=2, label="the best attack there can be")
-    right.fill_between(
-        alpha, 0, curve, color=GREY, alpha=0.2, linewidth=0, label="out of reach of any attack"
-    )
+    least = 1.0
+    for number, (loss, name) in enumerate(zip(losses, names, strict=True)):
+        epsilon = _grid(loss)
+        bounds = [loss.delta_bounds(float(e)) for e in epsilon]
+        low, high = np.array([b.lower for b in bounds]), np.array([b.upper for b in bounds])
+        least = min(least, float(high[high > 0].min(initial=1.0)))
+        colour, line = COLOURS[number % len(COLOURS)], LINES[number // len(COLOURS)]
+        if len(losses) > 1 and len(losses) <= len(LINES):
+            line = LINES[number]
+        _draw(left, right, (epsilon, low, high), name if len(losses) > 1 else None, colour, line)
+    left.set(xlabel="epsilon", ylabel="delta", title="Privacy profile", yscale="log")
+    left.set_ylim(max(least * 0.5, 1e-14), 1.5)
     right.set(
         xlabel="share of outsiders accused (type I error)",
         ylabel="share of members missed (type II error)",
@@ -57,15 +86,58 @@ def plot(loss: Loss, path: str | None = None) -> Figure:
         ylim=(0, 1),
         aspect="equal",
     )
-    right.legend(frameon=False, loc="upper right")
-    title = loss.expression if len(loss.expression) <= 110 else loss.expression[:107] + "..."
-    figure.suptitle(title, fontsize=10, color=INK)
+    if len(losses) == 1:
+        right.legend(frameon=False, loc="upper right")
+        figure.suptitle(_short(losses[0].expression), fontsize=10, color=INK)
+    else:
+        figure.legend(
+            *left.get_legend_handles_labels(), loc="outside upper center", frameon=False, fontsize=9, ncols=2
+        )
     for axes in (left, right):
         axes.spines[["top", "right"]].set_visible(False)
         axes.grid(alpha=0.25)
     if path is not None:
         figure.savefig(path if hasattr(path, "write") else checks.path("path", path), dpi=150)
     return figure
+
+
+def _labels(losses: Sequence[Loss], labels: Sequence[str] | None) -> list[str]:
+    if not 1 <= len(losses) <= MOST:
+        raise InvalidParameter(f"plot() was given {len(losses)} losses; it draws from 1 to {MOST}.")
+    if labels is None:
+        return [_short(loss.expression, 60) for loss in losses]
+    if isinstance(labels, str) or not all(isinstance(label, str) for label in labels):
+        raise InvalidParameter(
+            f"labels is {checks.shown(labels)}; it must be a list of texts, one for each loss."
+        )
+    if len(labels) != len(losses):
+        raise InvalidParameter(f"there are {len(labels)} labels for {len(losses)} losses; give one for each.")
+    return list(labels)
+
+
+def _draw(
+    left: Any, right: Any, profile: tuple[Reals, Reals, Reals], name: str | None, colour: str, line: str
+) -> None:
+    """One loss: its profile, and the curve of the best attack, which its upper bounds imply."""
+    epsilon, low, high = profile
+    low, drawn = np.maximum(low, 1e-320), np.maximum(high, 1e-320)
+    left.fill_between(epsilon, low, drawn, color=colour, alpha=0.25, linewidth=0)
+    left.plot(epsilon, drawn, color=colour, linestyle=line, linewidth=2, label=name)
+    alpha = np.linspace(0.0, 1.0, 401)
+    lines = [
+        np.maximum(1 - d - math.exp(e) * alpha, math.exp(-e) * (1 - d - alpha))
+        for e, d in zip(epsilon, high, strict=True)
+    ]
+    curve = np.maximum(0.0, np.max(lines, axis=0))
+    right.plot(alpha, curve, color=colour, linestyle=line, linewidth=2, label=None if name else ATTACK)
+    if not name:
+        right.fill_between(
+            alpha, 0, curve, color=GREY, alpha=0.2, linewidth=0, label="out of reach of any attack"
+        )
+
+
+def _short(text: str, most: int = LONGEST) -> str:
+    return text if len(text) <= most else text[: most - 3] + "..."
 
 
 def _grid(loss: Loss) -> np.ndarray:

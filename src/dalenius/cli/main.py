@@ -314,10 +314,13 @@ def explain(
 
 @command(app)
 def plot(
-    expression: str = EXPRESSION,
+    expression: list[str] = typer.Argument(metavar="EXPR...", help="One loss or several."),
     out: str = typer.Option(metavar="FILE", help="Where to draw: a .png, .svg or .pdf file."),
+    label: list[str] = typer.Option([], metavar="TEXT", help="What the legend calls a loss; one for each."),
 ) -> None:
-    """Draw the privacy profile and the trade-off curve (needs matplotlib: pip install 'dalenius[plot]')."""
+    """Draw privacy profiles and trade-off curves (needs matplotlib: pip install 'dalenius[plot]')."""
+    from dalenius.calculus.plot import plot as draw
+
     path = Path(out)
     if path.suffix.lower() not in PICTURES:
         raise InvalidParameter(
@@ -327,9 +330,9 @@ def plot(
         raise InvalidParameter(
             f"--out is {out!r}, and the folder {str(path.parent)!r} does not exist; create it first."
         )
-    loss = read_loss(expression)
+    losses = [read_loss(text) for text in expression]
     try:
-        loss.plot(str(path))
+        draw(*losses, labels=label or None, path=str(path))
     except OSError as problem:
         raise InvalidParameter(
             f"--out is {out!r}, which cannot be written: {problem.strerror or problem}."

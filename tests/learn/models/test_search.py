@@ -11,7 +11,8 @@ from scipy.special import gammaln, log_ndtr, ndtr
 from sklearn.base import is_classifier, is_regressor
 
 import dalenius as dp
-from dalenius.adaptive.selection.trial_counts import Tries, negative_binomial_mean
+from dalenius.adaptive.selection.trial_counts import Tries
+from dalenius.calculus.losses.best_of import negative_binomial_mean
 from dalenius.errors import CannotMeet, InvalidParameter
 from dalenius.learn import (
     FixedTries,

@@ -10,10 +10,10 @@ from typing import Any
 
 from dalenius.adaptive.ptr.refusal import Refusal
 from dalenius.adaptive.selection.approximate import best_of_approximate
-from dalenius.adaptive.selection.best_of import BestOf
 from dalenius.adaptive.selection.trial_counts import RandomTries
 from dalenius.adaptive.user_function import checked_function
 from dalenius.calculus.loss import Loss
+from dalenius.calculus.losses.best_profile import BestOf
 from dalenius.core.adjacency import Adjacency
 from dalenius.errors import InvalidParameter
 from dalenius.mechanisms.mechanism import Mechanism, Neighbours

@@ -11,14 +11,14 @@ from operator import add
 import numpy as np
 from scipy.special import gammaln
 
-from dalenius.adaptive.selection.best_of import BestOf
 from dalenius.calculus import losses
 from dalenius.calculus.guarantees import RDP, ApproxDP, Guarantee
-from dalenius.calculus.loss import Loss
+from dalenius.calculus.loss import Loss, call
+from dalenius.calculus.losses.best_of import NegativeBinomial, PoissonLaw, mean_above_one
+from dalenius.calculus.losses.best_profile import BestOf
 from dalenius.calculus.pairs.pair import Reals
 from dalenius.core import checks
-from dalenius.core.bisection import last_true
-from dalenius.errors import CannotMeet, InvalidParameter
+from dalenius.errors import CannotMeet
 from dalenius.noise import categorical, geometric
 
 ORDERS = 1 + np.geomspace(0.02, 5000.0, 240)
@@ -115,7 +115,8 @@ class RandomTries(Tries):
                 return losses.rdp(_Table(tuple(divergences.tolist())), trials[0].adjacency)
             return losses.zcdp(self._rho(trials, divergences), trials[0].adjacency)
         at = promise.size if promise is not None and view == "profile" else None
-        return BestOf(trials, self.log_weight).loss(repr(self), at or 0.0)
+        text = call("best_of", tries=repr(self), trial="...")
+        return BestOf(trials, self.log_weight).loss(text, at or 0.0)
 
     def keeps(self, promise: ApproxDP, trials: tuple[Loss, ...]) -> bool:
         """Whether the loss will keep the promise, looking at its epsilon only."""
@@ -173,15 +174,16 @@ class NegativeBinomialTries(RandomTries):
     eta: float = 0.5
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "mean", _mean_above_one(self.mean))
+        object.__setattr__(self, "mean", mean_above_one(self.mean))
         object.__setattr__(self, "eta", checks.positive("eta", self.eta))
 
-    @cached_property
+    @property
     def g(self) -> float:
-        def is_too_small(log_g: float) -> bool:
-            return negative_binomial_mean(self.eta, math.exp(log_g)) > self.mean
+        return self._law.g
 
-        return math.exp(last_true(is_too_small, math.log(1e-12), math.log1p(-1e-12))[0])
+    @cached_property
+    def _law(self) -> NegativeBinomial:
+        return NegativeBinomial(self.mean, self.eta)
 
     def draw(self) -> int:
         k = np.arange(1, int(60 * self.mean / min(self.eta, 1.0)) + 2000)
@@ -189,8 +191,7 @@ class NegativeBinomialTries(RandomTries):
         return 1 + int(categorical(np.exp(logs - logs.max())))
 
     def log_weight(self, x: Reals) -> Reals:
-        scale = math.log(self.eta) + math.log1p(-self.g) - math.log(math.expm1(-self.eta * math.log(self.g)))
-        return np.asarray(scale - (1 + self.eta) * np.log(self.g + (1 - self.g) * x))
+        return self._law.log_weight(x)
 
     def extra(self, trial: Loss, bases: Reals) -> Reals:
         """(1 + eta) times the least of (1 - 1/b) D_b + log(1/g)/b over orders b (their Theorem 2)."""
@@ -232,10 +233,6 @@ class GeometricTries(NegativeBinomialTries):
         return f"GeometricTries(mean={self.mean!r})"
 
     @cached_property
-    def g(self) -> float:
-        return 1 / self.mean
-
-    @cached_property
     def _scale(self) -> float:
         return -1 / math.log1p(-1 / self.mean)
 
@@ -273,14 +270,14 @@ class PoissonTries(RandomTries):
     mean: float = 10.0
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "mean", _mean_above_one(self.mean))
+        object.__setattr__(self, "mean", mean_above_one(self.mean))
 
     def draw(self) -> int:
         k = np.arange(0, int(self.mean + 20 * math.sqrt(self.mean) + 60))
         return int(categorical(np.exp(k * math.log(self.mean) - self.mean - gammaln(k + 1))))
 
     def log_weight(self, x: Reals) -> Reals:
-        return np.asarray(math.log(self.mean) - self.mean * x)
+        return PoissonLaw(self.mean).log_weight(x)
 
     def extra(self, trial: Loss, bases: Reals) -> Reals:
         """mean * delta at epsilon = log(1 + 1/(order - 1)) (their Theorem 6), delta that of the trial."""
@@ -299,17 +296,3 @@ class _Table:
     def __call__(self, order: float) -> float:
         place = int(np.searchsorted(ORDERS, order))
         return self.divergences[place] if place < len(ORDERS) else math.inf
-
-
-def negative_binomial_mean(eta: float, g: float) -> float:
-    """The mean of the negative binomial law of shape eta given that it is not 0."""
-    return eta * (1 - g) / (g * -math.expm1(eta * math.log(g)))
-
-
-def _mean_above_one(mean: object) -> float:
-    number = checks.number("mean", mean)
-    if not 1 < number < 1e6:
-        raise InvalidParameter(
-            f"mean is {number}; the mean number of trials must be above 1 and below a million."
-        )
-    return number

@@ -59,6 +59,10 @@ def crossings(
             ]
             if good:
                 answer.append(min(good) if upper else max(good))
+                plain = float(f"{answer[0]:.10g}")
+                # What was calibrated to an epsilon has that epsilon, and not a hair more, if the bound there agrees.
+                if upper and 0.0 < answer[0] - plain <= 4 * tolerance and bounds(plain).upper <= target:
+                    answer[0] = plain
                 break
             x = root + away * tolerance
             if x in points:

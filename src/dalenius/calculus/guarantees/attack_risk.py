@@ -36,15 +36,22 @@ class AttackRisk(Guarantee):
 
     Parameters
     ----------
+    *values
+        Refused: every number has a name.
     advantage
         The largest difference of the two rates, in [0, 1).
-    tpr, fpr
-        The rates of true and of false alarms, between 0 and 1; blind guessing has tpr = fpr.
+    tpr
+        The rate of true alarms, between 0 and 1; blind guessing has tpr = fpr.
+    fpr
+        The rate of false alarms, between 0 and 1.
     auc
         The area, in [0.5, 1); blind guessing has 0.5.
-    posterior, prior, delta
-        How sure the attacker may become, how sure they were, both between 0 and 1, and the chance of a failure in
-        [0, 1).
+    posterior
+        How sure the attacker may become, between 0 and 1.
+    prior
+        How sure they were, between 0 and 1.
+    delta
+        The chance of a failure, in [0, 1).
 
     Raises
     ------
@@ -64,10 +71,23 @@ class AttackRisk(Guarantee):
     leading: ClassVar = None
     name: ClassVar = "AttackRisk"
 
-    def __new__(cls, *values: object, **numbers: object) -> Self:
+    def __new__(
+        cls,
+        *values: object,
+        advantage: float | None = None,
+        tpr: float | None = None,
+        fpr: float | None = None,
+        auc: float | None = None,
+        posterior: float | None = None,
+        prior: float | None = None,
+        delta: float | None = None,
+    ) -> Self:
         kind: type[Any] = cls
         if cls is AttackRisk:
-            kind = _kind(set(numbers) if not values else set())
+            names = ("advantage", "tpr", "fpr", "auc", "posterior", "prior", "delta")
+            numbers = zip(names, (advantage, tpr, fpr, auc, posterior, prior, delta), strict=True)
+            given = {name for name, value in numbers if value is not None}
+            kind = _kind(set() if values else given)
         made: Self = object.__new__(kind)
         return made
 

@@ -1,6 +1,7 @@
 """Privacy losses: the elementary ones, and what sampling, grouping and splitting do to them."""
 
 from dalenius.calculus.loss import Loss, total
+from dalenius.calculus.losses.best_of import best_of, best_of_binomial, best_of_poisson
 from dalenius.calculus.losses.bounded_range import bounded_range
 from dalenius.calculus.losses.correlated import (
     banded_sampled,
@@ -16,6 +17,7 @@ from dalenius.calculus.losses.discrete import (
     pure,
     randomized_response,
 )
+from dalenius.calculus.losses.dp_accounting_events import from_dp_accounting
 from dalenius.calculus.losses.gaussian import gaussian, gdp
 from dalenius.calculus.losses.laplace import laplace
 from dalenius.calculus.losses.mixture_of_gaussians import mixture_of_gaussians, poisson_sampled_group
@@ -32,9 +34,13 @@ __all__ = [
     "approx",
     "approximate_minima",
     "banded_sampled",
+    "best_of",
+    "best_of_binomial",
+    "best_of_poisson",
     "bounded_range",
     "cp",
     "discrete_gaussian",
+    "from_dp_accounting",
     "from_pair",
     "from_tradeoff",
     "gaussian",

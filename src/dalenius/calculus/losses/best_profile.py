@@ -18,7 +18,7 @@ from functools import cached_property
 
 import numpy as np
 
-from dalenius.calculus.loss import Loss, call
+from dalenius.calculus.loss import Loss
 from dalenius.calculus.losses.tables import epsilon_grid
 from dalenius.calculus.pairs.pair import Reals
 from dalenius.calculus.pairs.tabulate import symmetric_above
@@ -31,7 +31,7 @@ POINTS = 120
 
 
 class BestOf:
-    """The profile of the best of K trials, `log_weight(x)` being log phi'(1 - x), for any x >= 0, and convex in x."""
+    """The profile of the best of K trials, `log_weight(x)` being log phi'(1 - x), for any x >= 0."""
 
     def __init__(self, trials: tuple[Loss, ...], log_weight: Callable[[Reals], Reals]) -> None:
         self.trials, self.log_weight = trials, log_weight
@@ -78,10 +78,19 @@ class BestOf:
             return 1.0
         return float(np.interp(math.exp(epsilon), np.exp(self.slopes), self.deltas)) * ROUNDING
 
-    def loss(self, text: str, at: float = 0.0) -> Loss:
-        """The loss of the best; `at` is an epsilon at which its delta should be no larger than it has to be."""
-        reach = 2 * float(self.slopes[-1]) + at
+    def loss(self, expression: str, at: float = 0.0, largest: float = math.inf) -> Loss:
+        """The loss of the best; `at` is an epsilon at which its delta should be no larger than it has to be.
+
+        `largest` is an epsilon at which delta is known to be 0, where there is one.
+        """
+        reach = min(2 * float(self.slopes[-1]) + at, largest)
         points = np.unique(np.concatenate((np.linspace(0.0, 1.0, POINTS) ** 1.5 * reach, [0.0, at])))
         heights = np.array([self.delta(float(e)) for e in points])
+        if math.isfinite(largest):
+            # A profile that ends at E is below that of randomized response with E, too.
+            points = np.append(points[points < largest], largest)
+            pure = np.expm1(np.maximum(largest - points, 0.0)) / (np.exp(-points) + np.exp(largest - points))
+            heights = np.append(heights[: len(points) - 1], 0.0)
+            heights = np.minimum(heights, pure * (1 + 1e-12))
         pair = symmetric_above(points, heights)
-        return Loss.symmetric(pair, self.trials[0].adjacency, call("best_of", tries=text, trial="..."))
+        return Loss.symmetric(pair, self.trials[0].adjacency, expression)
