@@ -26,6 +26,7 @@ from dalenius.calculus.losses.objective_perturbation import approximate_minima, 
 from dalenius.calculus.losses.renyi import rdp, zcdp
 from dalenius.calculus.losses.sampling import cp, poisson_sampled, sampled_without_replacement
 from dalenius.calculus.losses.shuffled import shuffled
+from dalenius.calculus.losses.skellam import discrete_gaussian_sum, skellam, skellam_vector
 from dalenius.calculus.losses.staircase import staircase
 from dalenius.calculus.losses.tradeoff import from_tradeoff
 
@@ -40,6 +41,7 @@ __all__ = [
     "bounded_range",
     "cp",
     "discrete_gaussian",
+    "discrete_gaussian_sum",
     "from_dp_accounting",
     "from_pair",
     "from_tradeoff",
@@ -59,6 +61,8 @@ __all__ = [
     "rdp",
     "sampled_without_replacement",
     "shuffled",
+    "skellam",
+    "skellam_vector",
     "staircase",
     "to_adjacency",
     "to_replace_one",
