@@ -1,7 +1,8 @@
 """`python -m benchmarks`: every case, ours and the peers' in one run.
 
 The accounting goes to RESULTS.md, the noise to NOISE.md, the tables to TABLES.md, the learning to LEARNING.md,
-inference to INFERENCE.md, the local model to LOCAL.md, and workloads of queries to QUERIES.md; `--only` chooses one.
+inference to INFERENCE.md, the local model to LOCAL.md, workloads of queries to QUERIES.md, and random points of the
+accountant's box to BOX.md; `--only` chooses one.
 Synthetic data take hours and have a program of their own, `python -m benchmarks.synthetic_data`.
 """
 
@@ -16,7 +17,7 @@ import time
 from importlib.metadata import version
 from pathlib import Path
 
-from benchmarks import inference, learning, local, noise, queries, tables
+from benchmarks import box, inference, learning, local, noise, queries, tables
 from benchmarks.ask import Peers
 from benchmarks.cases import Case, Row, all_cases
 from benchmarks.picture import draw
@@ -54,6 +55,8 @@ def main() -> int:
         local.run(peers, options.quick, about, out, say)
     if options.only in (None, "queries"):
         queries.run(peers, options.quick, about, out, say)
+    if options.only in (None, "box"):
+        box.run(peers, options.quick, about, out, say)
     return 0
 
 
@@ -81,7 +84,7 @@ def arguments() -> argparse.Namespace:
     )
     parser.add_argument(
         "--only",
-        choices=["accounting", "noise", "tables", "learning", "inference", "local", "queries"],
+        choices=["accounting", "noise", "tables", "learning", "inference", "local", "queries", "box"],
         help="one part (default: all)",
     )
     parser.add_argument("--quick", action="store_true", help="a reduced set, written to build/benchmarks")

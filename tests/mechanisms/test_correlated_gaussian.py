@@ -292,7 +292,7 @@ def test_found_coefficients_are_better_than_the_square_root(options: dict[str, A
 
 
 def test_the_square_root_has_the_least_largest_error_of_all_toeplitz_matrices() -> None:
-    """Fichtenberger et al. 2023: |c|^2 |b|^2 >= (sum of c_k b_k ...)^2 with equality for b = c."""
+    """|c| |b| is least where b = a/c equals c (Dvijotham et al. 2024)."""
     found = best_toeplitz(50, error="largest")
     root = CorrelatedGaussian(steps=50, sigma=1.0)._strategy.coefficients(50)
     assert np.allclose(found, root, atol=1e-4)
@@ -320,6 +320,6 @@ def test_few_buffers_do_as_well_as_all_coefficients() -> None:
         few = CorrelatedGaussian(steps=400, sigma=1.0, buffers=best_buffers(400, **options), **options)
         all_of_them = best_toeplitz(400, bands=400, **options)
         best = CorrelatedGaussian(steps=400, sigma=1.0, coefficients=all_of_them, **options)
-        assert np.mean(few.standard_errors() ** 2) < 1.03 * np.mean(best.standard_errors() ** 2)
+        assert np.mean(few.standard_errors() ** 2) < 1.08 * np.mean(best.standard_errors() ** 2)
         assert few._parameter(10**6) < 1.001 * few._parameter(1)
         assert len(few.start((5,))._state) == 5

@@ -186,3 +186,12 @@ def test_parameters(make: Any, options: dict[str, Any]) -> None:
     }
     with pytest.raises(InvalidParameter):
         make(**told)
+
+
+@pytest.mark.parametrize("counter", COUNTERS[-3:], ids=str)
+@pytest.mark.parametrize(
+    "odd", [5, None, "abc", [1, 2], [[1, 2, 3]], [[[1]], [[1, 2]]], [["a"]], [[1.0]] * 17], ids=str
+)
+def test_measurements_of_something_else_are_refused(counter: Any, odd: Any) -> None:
+    with pytest.raises(InvalidParameter, match="what `measured` of this counter gave"):
+        counter.totals(odd)

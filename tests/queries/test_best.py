@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -39,6 +40,27 @@ def test_the_least_error_is_chosen_and_the_table_says_so() -> None:
     for line in choice.table:
         assert line.name in str(choice)
     assert choice.mechanism.release({"x": [1, 2]}).answers().shape == (5050,)
+
+
+@pytest.mark.parametrize("name", ["MWEM", "SmallDB"])
+def test_what_cannot_win_is_not_calibrated(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The least error that is stated is one: nothing that is built promises less."""
+    one, least = CANDIDATES[name], CANDIDATES[name].least
+    assert least is not None
+    for workload in (Workload.marginals(Domain({"x": 4, "y": 3}), 1), Workload.ranges(Domain({"x": 8}))):
+        for n in (5, 2000):
+            built = one.build(workload, dp.PureDP(500.0), n=n, n_is_public=True)
+            assert least(workload, dp.PureDP(500.0), n) <= built.predicted_error(n)
+    never = replace(one, build=lambda *a, **k: pytest.fail("it was built"))
+    monkeypatch.setattr("dalenius.queries.workload.choice.CANDIDATES", {name: never} | LINEAR)
+    choice = Workload.marginals(Domain({"x": 4, "y": 3}), 1).best(dp.ApproxDP(1.0, 1e-6), n=10**6)
+    assert [line.name for line in choice.table][-1] == name
+    assert (choice.table[-1].mechanism, "noise left out" in str(choice)) == (None, True)
+    monkeypatch.setattr("dalenius.queries.workload.choice.CANDIDATES", {name: one} | LINEAR)
+    won = Workload.marginals(Domain({"x": 4, "y": 3}), 1).best(dp.PureDP(1.0), n=1)
+    assert {line.name: line.mechanism is None for line in won.table}[name] is False
+    with pytest.raises(InvalidParameter):
+        least(Workload.marginals(Domain(dict.fromkeys("abcdefgh", 10)), 1), dp.PureDP(1.0), 5)
 
 
 def test_one_question_is_asked_directly() -> None:

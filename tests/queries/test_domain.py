@@ -15,8 +15,9 @@ import pytest
 
 import dalenius as dp
 from dalenius.errors import InvalidParameter
-from dalenius.queries import Bins, Domain
+from dalenius.queries import Bins, Domain, Workload
 from dalenius.queries.domain import Codes
+from dalenius.queries.online.linear_query import RESOLUTION, linear_query
 
 PEOPLE = Domain({"sex": ["F", "M"], "age": 16, "pay": Bins(0, 100, 20)})
 
@@ -231,3 +232,24 @@ def test_two_columns_of_one_name_are_refused() -> None:
 def test_a_range_beyond_memory_is_refused() -> None:
     with pytest.raises(InvalidParameter, match="use Bins"):
         Domain({"a": range(10**12)})
+
+
+def test_an_interval_of_bins_means_the_same_everywhere() -> None:
+    """From one edge to below another; what would divide a bin is refused."""
+    domain = Domain({"pay": Bins(0, 100, 10), "x": 3})
+    pay = np.arange(0, 101, 5)
+    rows = {"pay": pay, "x": np.zeros(len(pay), dtype=int)}
+    counts = domain.counts(rows)
+    for ends in ((20, 40), (0, 100), (np.float64(90), 100.0), (30, 40)):
+        truth = int(((pay >= ends[0]) & ((pay < ends[1]) | (ends[1] == 100))).sum())
+        assert Workload.predicates(domain, [{"pay": ends}]).answers(rows).tolist() == [truth]
+        query = linear_query(domain, {"pay": ends})
+        assert query.exact(counts.reshape(10, 3).sum(axis=1)) == truth * RESOLUTION
+    for ends in ((20, 45), (40, 20), (20, 20), (-10, 20), (0, 110), ("a", 20), (math.nan, 20)):
+        for ask in (
+            lambda e: Workload.predicates(domain, [{"pay": e}]),
+            lambda e: linear_query(domain, {"pay": e}),
+        ):
+            with pytest.raises(InvalidParameter):
+                ask(ends)
+    assert Workload.predicates(domain, [{"pay": [2, 4]}]).answers(rows).tolist() == [4]  # codes, as before

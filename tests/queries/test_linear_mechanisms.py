@@ -25,6 +25,7 @@ WORKLOADS = {
     "ranges": Workload.ranges(Domain({"x": 6})),
     "signed": Workload.matrix(Domain({"x": 4}), [[1, -1, 2, 0], [0, 3, 0, -1]]),
     "real": Workload.matrix(Domain({"x": 4}), [[0.5, -1, 0.25, 0], [0, 0.3, 0, -1]]),
+    "real in both": Workload.product(SMALL, {"a": [[0.5, 0.25], [1, 0.1]], "b": [[0.3, -0.7, 0.1]]}),
 }
 SURE = 1 - 1e-9
 
@@ -191,3 +192,16 @@ def test_huge_counts_do_not_fail() -> None:
 def test_a_release_says_what_it_answers() -> None:
     release = MatrixMechanism(Workload.marginals(SMALL, 1), dp.PureDP(1.0)).release({"a": [0], "b": [2]})
     assert repr(release) == "<MatrixRelease: answers to 5 questions about a, b>"
+
+
+def test_fractions_in_several_columns_are_rounded_together_or_refused() -> None:
+    workload, counts = WORKLOADS["real in both"], np.arange(6).reshape(2, 3)
+    mechanism = PerQuery(workload, dp.ZCDP(0.5))
+    assert mechanism.predicted_error() < 5
+    ((step, part),) = mechanism._whole
+    assert part.answers(counts) * step == pytest.approx(workload.answers(counts), rel=1e-8)
+    wide = Workload.product(
+        Domain({"a": 300, "b": 300}), {"a": np.full((15, 300), 0.5), "b": np.full((15, 300), 0.1)}
+    )
+    with pytest.raises(InvalidParameter, match="several columns have coefficients that are not whole"):
+        PerQuery(wide, dp.ZCDP(0.5))

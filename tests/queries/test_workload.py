@@ -14,6 +14,7 @@ import dalenius as dp
 from dalenius.errors import InvalidParameter
 from dalenius.queries import Domain, Workload, per_query
 from dalenius.queries.workload.factors import Factor, Identity, Intervals, Matrix, Prefix, Ranges, Total
+from dalenius.queries.workload.parts import Cells
 from tests.queries.workloads import workloads
 
 AGES = Domain({"sex": ["F", "M"], "age": 4})
@@ -74,6 +75,8 @@ def test_coefficients_of_no_use_are_refused(size: float) -> None:
 
 
 def _written_out(part: Any) -> list[list[int]]:
+    if isinstance(part, Cells):  # rounded together
+        return [[int(x) for x in row] for row in part.factor.values]
     rows = [[1]]
     for factor in part.factors:
         rows = [[x * int(y) for x in row for y in other] for row in rows for other in factor.values]

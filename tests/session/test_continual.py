@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 
 import dalenius as dp
-from dalenius.errors import BudgetExceeded, InvalidParameter, LedgerDamaged, QueryRefused
+from dalenius.errors import BudgetExceeded, CannotMeet, InvalidParameter, LedgerDamaged, QueryRefused
 from dalenius.session import continual
 from dalenius.session.record import answers
 from dalenius.session.record.counters import read_counter
@@ -61,6 +61,34 @@ def test_one_charge_for_all_periods(budget: Any, adjacency: Any) -> None:
     assert np.all(np.abs(table["n_total"] - truth) <= 20 * table["n_total_error"])
     assert np.all(np.abs(table["n"] - 50) <= 20 * table["n_error"])
     assert np.all((table["n_total_low"] <= table["n_total"]) & (table["n_total"] <= table["n_total_high"]))
+
+
+@pytest.mark.parametrize(
+    "budget", [dp.ZCDP(1.0), dp.PureDP(9.0), dp.GDP(1.0), dp.ApproxDP(3.0, 1e-6)], ids=repr
+)
+def test_the_price_is_the_least_that_is_accurate_enough(budget: Any) -> None:
+    session = opened(visits(2), budget=budget)
+    feed, wide = by_day(session), []
+    for column in (None, "n", "n_total"):
+        price = session.price(feed, dp.within(40, 0.9, column=column), continual=True)
+        assert price.affordable
+        published = session.continual(feed, price).publish(DAYS[1])
+        errors = published.counter.step_errors(), published.counter.standard_errors()
+        of = {"n": errors[0], "n_total": errors[1]}.get(str(column), np.concatenate(errors))
+        wide.append(continual.spread(published.counter, 0.9) * np.max(of))
+    assert wide == pytest.approx([40] * 3, rel=1e-3)
+    assert max(wide) <= 40
+    assert session.price(feed, dp.within(0.5), continual=True).affordable is False
+    if not isinstance(budget, dp.PureDP):  # geometric noise comes down to none
+        with pytest.raises(CannotMeet, match="no budget makes this answer accurate"):
+            session.price(feed, dp.within(1e-9), continual=True)
+    for query, accuracy, words in (
+        (feed, dp.within(5, column="m"), "publishes 'n' and 'n_total'"),
+        (session.table.agg(n=dp.count()), dp.within(5), "a feed is a count"),
+        (feed, None, "dp.within"),
+    ):
+        with pytest.raises(InvalidParameter, match=words):
+            session.price(query, accuracy, continual=True)
 
 
 def test_again_tomorrow_in_another_session(tmp_path: Path) -> None:

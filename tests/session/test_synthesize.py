@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +13,11 @@ import pytest
 
 import dalenius as dp
 from dalenius.errors import BudgetExceeded, EngineFailed, InvalidParameter
+from dalenius.queries.marginals.marginals_release import MarginalsRelease
 from dalenius.session import coded_columns
 from dalenius.session.ledger import Ledger
 from dalenius.session.synthesis import Synthesis
+from dalenius.session.synthetic_table import SyntheticTable
 from dalenius.tables.compute import exact
 from dalenius.tables.engines.failure import FAILED
 from tests.noise.seeded import seeded
@@ -192,6 +195,20 @@ def test_rows_are_never_taken_for_a_histogram(rows: int) -> None:
     for columns in (["a", "b"], ["b"]):
         made = dp.Session(flags, unit=dp.Unit.rows(), budget=dp.ZCDP(9.0)).synthesize(columns, dp.ZCDP(9.0))
         assert list(made.to_pandas()) == columns
+
+
+def test_next_to_no_budget_makes_no_millions_of_rows(people: pd.DataFrame) -> None:
+    made = session(people).synthesize(["town"], dp.ZCDP(1e-3))
+    loud = replace_total(made.release, 1e9)
+    table = SyntheticTable(list(made._columns.values()), loud, made.loss)
+    assert (loud.rows, table.rows, len(loud.codes())) == (10**9, 10**6, 10**6)
+    assert SyntheticTable(list(made._columns.values()), loud, made.loss, rows=10**6 + 1).rows == 10**6 + 1
+
+
+def replace_total(release: MarginalsRelease, total: float) -> MarginalsRelease:
+    """As if noise had made it so many rows."""
+    fitted = replace(release.fitted, total=total)
+    return MarginalsRelease(release.workload, release.loss, release.measurements, fitted)
 
 
 def test_the_loss_does_not_depend_on_where_private_edges_fall(people: pd.DataFrame) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -127,6 +128,29 @@ def test_a_replace_one_session_pays_twice(people: pd.DataFrame) -> None:
     found = session(people, adjacency=dp.REPLACE_ONE).infer(test, "pay")
     assert found.loss.adjacency is dp.REPLACE_ONE
     assert found.loss.gdp() == pytest.approx(2 * test.loss.gdp())
+
+
+def test_bounds_that_are_left_out_are_those_of_the_schema(people: pd.DataFrame) -> None:
+    """And it is the same question as with them; elsewhere they must be said."""
+    asked = session(people)
+    for name in ("mean", "means", "anova"):
+        test, features, target = CASES[name]
+        short = replace(test, bounds=infer.TwoSampleMeanTest(PROMISE).bounds)
+        said, left_out = (asked.infer(one, features, target) for one in (test, short))
+        assert (said.pvalue, said.released.keys()) == (left_out.pvalue, left_out.released.keys())
+        with pytest.raises(InvalidParameter, match="needs bounds"):
+            short.run(*arrays(people, name))
+    assert asked.remaining.rho == pytest.approx(8.4, rel=1e-6)
+    assert asked.price(infer.MeanTest(PROMISE, mean=40), features="pay").budget == PROMISE
+    other = asked.infer(infer.MeanTest(PROMISE, mean=0.5), "old = TRUE")  # a condition is 1 or 0
+    assert other.pvalue < 0.01
+    for features, words in (("person", "needs bounds"), ({"pay": (0, 30)}, "between the bounds")):
+        with pytest.raises(InvalidParameter, match=words):
+            asked.infer(infer.MeanTest(PROMISE, mean=40), features)
+    with pytest.raises(InvalidParameter, match="needs bounds"):
+        infer.MeanTest(PROMISE, mean=40, adjacency=dp.REPLACE_ONE)
+    with pytest.raises(InvalidParameter, match="needs bounds"):
+        infer.power(infer.MeanTest(PROMISE), n=100, mean=1, deviation=1)
 
 
 def test_what_does_not_fit_is_refused_before_the_charge(people: pd.DataFrame) -> None:

@@ -20,7 +20,9 @@ def synthesize(
         metavar="FILE", help="Where to write: a .parquet or .csv file that is not there."
     ),
     budget: str = BUDGET,
-    rows: int | None = typer.Option(None, help="How many rows to make. [default: about as many as the data]"),
+    rows: int | None = typer.Option(
+        None, help="How many rows to make. [default: about as many as the data, 1000000 at most]"
+    ),
     bins: int = typer.Option(32, help="Of each numeric column."),
     private_bins: str | None = typer.Option(
         None, metavar="COLUMNS", help="Columns whose bins are found privately, for a tenth of the price."

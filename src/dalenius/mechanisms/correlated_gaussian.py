@@ -216,7 +216,7 @@ class CorrelatedGaussian(Mechanism):
         parameter = (moved + 1) * Fraction(self.sigma)
         if parameter < 128 / Fraction(self.sigma):
             raise ArithmeticError("the grid is too coarse for this noise; this is a defect")
-        if parameter > 1 << 58:
+        if parameter > 1 << 56:
             raise InvalidParameter(f"a vector of {size} numbers is too long for noise of 64 bits.")
         return float_up(parameter)
 
@@ -378,7 +378,7 @@ def _best_bands(weights: RunningWeights, schedule: Schedule) -> int:
     def error(bands: int) -> float:
         column = weights.square_root(bands)
         late = np.arange(schedule.steps, 0, -1)
-        square = float(toeplitz_squares(column.tolist(), schedule).upper)
+        square = float(toeplitz_squares(tuple(column.tolist()), schedule).upper)
         return square * float(late @ weights.noise((np.ones(1), column), schedule.steps) ** 2)
 
     return sorted(tried, key=error)[0]

@@ -18,7 +18,7 @@ from dalenius.calculus.loss import Loss
 from dalenius.core import checks
 from dalenius.core.adjacency import ADD_REMOVE
 from dalenius.core.arrays import Ints, Reals
-from dalenius.errors import InvalidParameter
+from dalenius.errors import TooLittleNoise, TooMuchNoise
 from dalenius.mechanisms._support.counter import Counter
 from dalenius.mechanisms._support.lattice_gaussian import lattice_gaussian
 from dalenius.noise import discrete_gaussian
@@ -73,10 +73,11 @@ class MatrixCounter(Counter):
         super().__post_init__()
         sigma = checks.positive("sigma", self.sigma, "Noise of scale 0 hides nothing.")
         if not 1e-4 <= sigma <= 1e6:
-            raise InvalidParameter.of("sigma", f"sigma is {sigma}; it must be from 1e-4 to 1e6.")
+            kind = TooLittleNoise if sigma < 1 else TooMuchNoise
+            raise kind.of("sigma", f"sigma is {sigma}; it must be from 1e-4 to 1e6.")
         object.__setattr__(self, "sigma", sigma)
         if self._noise > LARGEST_NOISE:
-            raise InvalidParameter.of(
+            raise TooMuchNoise.of(
                 "sigma",
                 f"sigma is {sigma} and sensitivity {self.sensitivity}: such noise does not fit 64 bits.",
             )
@@ -164,13 +165,15 @@ class MatrixCounter(Counter):
             inverse[k] = -entries[1 : k + 1] @ inverse[k - 1 :: -1]
         return np.asarray(inverse / self._entries[0])
 
+    def _numbers(self, step: int) -> int:
+        return 1
+
     def totals(self, measured: Sequence[Ints]) -> Reals:
-        steps = len(measured)
-        if steps > self.horizon or any(len(one) != 1 for one in measured):
-            raise InvalidParameter("measured is not the measurements of a stream by this counter.")
+        listed = self._as_measured(measured)
+        steps = len(listed)
         if steps == 0:
             return np.zeros(0)
-        y = np.concatenate([np.asarray(one, dtype=float) for one in measured])
+        y = np.concatenate(listed)
         # C u = y, solved from the first step on: later steps change no earlier total, not even in its last digit.
         u = lfilter([1.0], self._entries[:steps].astype(float), y, axis=0)
         back = u / self._weights[:steps].reshape(-1, *[1] * (y.ndim - 1))

@@ -15,7 +15,6 @@ from dalenius.calculus.loss import Loss
 from dalenius.core import checks
 from dalenius.core.adjacency import ADD_REMOVE
 from dalenius.core.arrays import Ints, Reals
-from dalenius.errors import InvalidParameter
 from dalenius.mechanisms._support.counter import Counter
 from dalenius.mechanisms.geometric import Geometric
 
@@ -131,21 +130,20 @@ class TreeCounter(Counter):
         sizes = [self._b**level for level in range(self.levels)]
         return [size for size in sizes if step % size == 0]
 
+    def _numbers(self, step: int) -> int:
+        return len(self._complete(step))
+
     @cached_property
     def _variances(self) -> list[float]:
         """Of the estimate of a node, by level, in multiples of the noise of one measurement."""
         return _variances(self._b, self.levels)
 
     def totals(self, measured: Sequence[Ints]) -> Reals:
-        if len(measured) > self.horizon or any(
-            len(nodes) != len(self._complete(t)) for t, nodes in enumerate(measured, 1)
-        ):
-            raise InvalidParameter("measured is not the measurements of a stream by this counter.")
         waiting: list[list[Reals]] = [[] for _ in range(self.levels)]
         totals = []
-        for nodes in measured:
+        for nodes in self._as_measured(measured):
             below: Reals | None = None
-            for level, node in enumerate(np.asarray(nodes, dtype=float)):
+            for level, node in enumerate(nodes):
                 estimate = node
                 if below is not None:
                     share = self._b * self._variances[level - 1]

@@ -70,6 +70,35 @@ class Bins:
         found = np.minimum((share * self.count).astype(np.int64), self.count - 1)
         return np.where(inside, found, -1)
 
+    def between(self, low: Any, high: Any) -> range:
+        """The bins of the numbers from low to below high (all of the last bin's, if that ends there).
+
+        Parameters
+        ----------
+        low, high
+            Edges of bins: a bin cannot be divided.
+
+        Returns
+        -------
+        range
+            Their codes.
+
+        Raises
+        ------
+        InvalidParameter
+            If one of them is no edge, or low is not below high.
+        """
+        width = (self.high - self.low) / self.count
+        ends = [(checks.number("an end", end) - self.low) / width for end in (low, high)]
+        first, last = (round(end) for end in ends)
+        edges = all(abs(end - round(end)) <= 1e-6 for end in ends)
+        if not edges or not 0 <= first < last <= self.count:
+            raise InvalidParameter(
+                f"({low}, {high}) is not an interval of bins; its ends must be edges, {self.low:g} to {self.high:g} in "
+                f"steps of {width:g}, the lower one first."
+            )
+        return range(first, last)
+
 
 @dataclass(frozen=True)
 class Categories:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from dalenius.core.arrays import Array, Reals
+from dalenius.errors import InvalidParameter
 from dalenius.queries.linear_mechanism import LinearMechanism, LinearRelease, better_law
 from dalenius.queries.noise_plan import Group, NoisePlan
 from dalenius.queries.rows import Rows
@@ -20,6 +21,9 @@ from dalenius.queries.workload.parts import Cells, Conjunctions, Part, Product
 
 STEPS = 2**30
 """Coefficients that are not whole are rounded to this part of the largest one."""
+
+MOST_WRITTEN = 2**24
+"""So many products of coefficients are written out and rounded."""
 
 
 @dataclass(frozen=True)
@@ -134,6 +138,9 @@ def _whole(part: Part) -> tuple[float, Part]:
         step, factor = _rounded(part.factor)
         return step, Cells(part.positions, part.sizes, factor)
     assert isinstance(part, Product | Conjunctions)
+    if sum(not one.whole for one in part.factors) > 1:
+        # Each rounded by itself, their products would have too many digits: these are rounded instead.
+        return _whole(Cells(part.positions, part.shape, Matrix(part.cells, _written_out(part))))
     step = 1.0
     factors: list[Any] = []
     for one in part.factors:
@@ -144,6 +151,16 @@ def _whole(part: Part) -> tuple[float, Part]:
         else:
             factors.append(one)
     return step, type(part)(part.positions, tuple(factors))
+
+
+def _written_out(part: Part) -> Array:
+    if part.rows * part.cells > MOST_WRITTEN:
+        raise InvalidParameter(
+            f"several columns have coefficients that are not whole numbers, and the products of {part.rows} questions "
+            f"about {part.cells} cells are too many to round one by one (2^24). Multiply and round the coefficients of "
+            "each column, as in np.rint(100 * matrix).astype(int), or use the matrix mechanism or a noisy histogram."
+        )
+    return part.matrix()
 
 
 def _rounded(factor: Matrix) -> tuple[float, Matrix]:

@@ -32,6 +32,7 @@ from dalenius.errors import InvalidParameter, LedgerDamaged, QueryRefused
 from dalenius.intervals.laws import multiple
 from dalenius.mechanisms import MatrixCounter, TreeCounter
 from dalenius.session.account import Account
+from dalenius.session.accuracy import Within
 from dalenius.session.entries import digest
 from dalenius.session.record import answers, questions
 from dalenius.tables.aggregates import count
@@ -39,6 +40,8 @@ from dalenius.tables.ask.query import Query
 from dalenius.tables.compute.exact import ExactTable
 from dalenius.tables.facts.keys import Keys
 from dalenius.tables.facts.unit import Unit
+
+FeedCounter = MatrixCounter | TreeCounter
 
 AT_ONCE = 1 << 20
 """Numbers that are measured and recorded at once; more are further entries of the ledger."""
@@ -96,13 +99,31 @@ class Periods:
         return self.query.parts[0][0]
 
 
-def counter_for(
-    periods: Periods, unit: Unit, price: Guarantee, adjacency: Adjacency
-) -> MatrixCounter | TreeCounter:
+def counter_for(periods: Periods, unit: Unit, price: Guarantee, adjacency: Adjacency) -> FeedCounter:
     """With the least noise that the price pays for."""
     kind = TreeCounter if isinstance(price, PureDP) else MatrixCounter
     most = 1 if unit.column is None else unit.max_rows
     return kind.calibrated(price, horizon=len(periods.times), sensitivity=most, adjacency=adjacency)
+
+
+def spread(counter: FeedCounter, confidence: float) -> float:
+    """Half of an interval, in standard errors."""
+    peaked = np.array(3.0 if isinstance(counter, TreeCounter) else 0.0)
+    return float(multiple(peaked, 1 - checked_confidence(confidence)))
+
+
+def largest_error(periods: Periods, counter: FeedCounter, accuracy: Within) -> float:
+    """Half of the widest interval that is published: of counts, of running totals, or of both."""
+    errors = {
+        periods.name: counter.step_errors,
+        f"{periods.name}_total": counter.standard_errors,
+    }
+    if accuracy.column is not None and accuracy.column not in errors:
+        raise InvalidParameter(
+            f"accuracy is about {shown(accuracy.column)}; a feed publishes {' and '.join(map(repr, errors))}."
+        )
+    asked = [of() for name, of in errors.items() if accuracy.column in (None, name)]
+    return spread(counter, accuracy.confidence) * float(np.max(asked))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -114,7 +135,7 @@ class Feed:
     adjacency: Adjacency
     question: str
     account: Account
-    counter: MatrixCounter | TreeCounter
+    counter: FeedCounter
     evaluate: Callable[[Query], ExactTable]
 
     def __repr__(self) -> str:
@@ -222,9 +243,7 @@ class Published:
         InvalidParameter
             If the confidence is out of range.
         """
-        failure = 1 - checked_confidence(confidence)
-        peaked = np.array(3.0 if isinstance(self.counter, TreeCounter) else 0.0)
-        wide = float(multiple(peaked, failure))
+        wide = spread(self.counter, confidence)
         rows = [(time, *rest) for time in self.periods.times[: len(self)] for rest in self.periods.others]
         found: dict[str, list[Any]] = {
             name: [row[k] for row in rows] for k, name in enumerate(self.periods.query.columns)

@@ -26,7 +26,7 @@ from dalenius.errors import CannotMeet, InvalidParameter, QueryRefused, TooLittl
 from dalenius.infer.result import Result
 from dalenius.session.account import Account
 from dalenius.session.accuracy import Within
-from dalenius.session.continual import Feed, Periods, counter_for
+from dalenius.session.continual import Feed, FeedCounter, Periods, counter_for, largest_error
 from dalenius.session.entries import digest
 from dalenius.session.explain import Explanation
 from dalenius.session.ledger import Ledger
@@ -391,7 +391,7 @@ class Session:
         """
         periods, budget = Periods.of(query), _paid(budget)
         exact.check(query, self.unit)
-        counter = counter_for(periods, self.unit, self.account.filter.price(budget), self.adjacency)
+        counter = self._counter(periods, budget)
         question = questions.of_feed(query, budget, self.unit, self.adjacency)
         cost = self._cost(counter.loss, budget)
         reply = self.account.ask(question, cost, lambda: answers.to_feed(counter_record(counter)))
@@ -556,7 +556,7 @@ class Session:
         budget
             What it may cost; as in `release`.
         rows
-            How many rows to make; about as many as the table has, if left out.
+            How many rows to make; about as many as the table has, if left out, and a million at most.
         bins
             Of numbers and days that say nothing else, in equal widths.
         private_bins
@@ -665,7 +665,7 @@ class Session:
         return Explanation(self._plan(query, self.account.filter.price(budget)))
 
     @overload
-    def price(self, query: Query, accuracy: Within) -> Price: ...
+    def price(self, query: Query, accuracy: Within, *, continual: bool = False) -> Price: ...
 
     @overload
     def price(
@@ -682,20 +682,25 @@ class Session:
         query: Any,
         accuracy: Within | None = None,
         *,
+        continual: bool = False,
         features: Any = None,
         target: Any = None,
         table: Table | None = None,
     ) -> Price:
         """The cheapest budget, of the session's kind, with which the answer is accurate enough. It is free.
 
-        Of a regression or a test, which has its own promise: what `infer` would charge for it.
+        Of a regression or a test, which has its own promise: what `infer` would charge for it. `synthesize` has no
+        price of this kind: how well a few marginals describe a table depends on the table.
 
         Parameters
         ----------
         query
-            A question, as for `release`; or a regression or a test, as for `infer`.
+            A question, as for `release` or `continual`; or a regression or a test, as for `infer`.
         accuracy
-            `dp.within(error, confidence)`, for a question.
+            `dp.within(error, confidence)`, for a question. Of a feed, both the count of each period and its running
+            total are within the error, or the one that `column` names: "n" or "n_total".
+        continual
+            Whether the question is to be a feed.
         features, target, table
             As for `infer`.
 
@@ -721,19 +726,31 @@ class Session:
         (True, False)
         >>> s.price(dp.infer.BinomialTest(dp.ZCDP(0.2)), features="age >= 40").affordable
         True
+        >>> by_age = s.table.group_by("age", keys=range(18, 90)).agg(n=dp.count())
+        >>> s.price(by_age, dp.within(30), continual=True).affordable
+        True
         """
         if features is not None:
             cost = self._cost_of_fit(self._asked(query, features, target, table).loss)
             return Price(self.account.filter.spent(cost), cost.fits(self.account.left()))
         if not isinstance(accuracy, Within):
             raise InvalidParameter(f"accuracy is {accuracy!r}; say dp.within(100, confidence=0.95).")
+        periods = Periods.of(query) if flag("continual", continual) else None
+        if periods is not None:
+            exact.check(query, self.unit)
+
+        def is_rough(amount: float) -> bool:
+            return self._is_rough(query if periods is None else periods, amount, accuracy)
+
         low, high = 1e-12, 1e-12
-        while self._is_rough(query, high, accuracy):
+        while is_rough(high):
             low, high = high, high * 4
-        _, high = last_true(lambda amount: self._is_rough(query, amount, accuracy), low, high, relative=1e-9)
+        _, high = last_true(is_rough, low, high, relative=1e-9 if periods is None else 1e-4)
         budget = self.account.filter.budget(high)
-        planned: Discovery | Plan
-        if _discovers(query):
+        planned: Discovery | Plan | FeedCounter
+        if periods is not None:
+            planned = self._counter(periods, budget)
+        elif _discovers(query):
             planned = self._discovery(query, budget)
         else:
             planned = self._plan(query, self.account.filter.price(budget))
@@ -741,13 +758,18 @@ class Session:
 
     # -- inside ---------------------------------------------------------------------------------------
 
-    def _is_rough(self, query: Query, amount: float, accuracy: Within) -> bool:
+    def _is_rough(self, query: Query | Periods, amount: float, accuracy: Within) -> bool:
         """Whether the answer errs by more, at this price."""
+        budget = self.account.filter.budget(amount)
         try:
-            explained = self.explain(query, self.account.filter.budget(amount))
+            if isinstance(query, Periods):
+                return largest_error(query, self._counter(query, budget), accuracy) > accuracy.error
+            explained = self.explain(query, budget)
         except TooMuchNoise:
             return True
-        except TooLittleNoise:
+        except (TooLittleNoise, CannotMeet) as refused:
+            if isinstance(refused, CannotMeet) and not isinstance(query, Periods):
+                raise
             raise CannotMeet(
                 f"no budget makes this answer accurate to {accuracy.error:g}: rounding, or the size of "
                 "the groups, stands in the way. Ask for a larger error, or for larger groups."
@@ -756,6 +778,9 @@ class Session:
 
     def _cost(self, loss: Loss, budget: Guarantee) -> Cost:
         return self.account.filter.charge(loss, budget, self.account.left())
+
+    def _counter(self, periods: Periods, budget: Guarantee) -> FeedCounter:
+        return counter_for(periods, self.unit, self.account.filter.price(budget), self.adjacency)
 
     def _cost_of_fit(self, loss: Loss) -> Cost:
         account = self.account

@@ -18,7 +18,7 @@ from dalenius.core import checks
 from dalenius.core.arrays import Ints, Reals
 from dalenius.core.checks import path as checked_path
 from dalenius.errors import InvalidParameter
-from dalenius.queries.marginals.marginals_release import MarginalsRelease
+from dalenius.queries.marginals.marginals_release import UNASKED, MarginalsRelease
 from dalenius.session.coded_columns import Binned, CodedColumn, Days, Listed
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ class SyntheticTable:
     loss
         What it cost a unit.
     rows
-        How many rows to make; None for as many as the release says the table has.
+        How many rows to make; None for as many as the release says the table has, and a million at most.
     cost
         The price, in words.
     free
@@ -91,8 +91,8 @@ class SyntheticTable:
 
     @property
     def rows(self) -> int:
-        """How many rows there are: those asked for, or as many as the noisy marginals say."""
-        return self.release.rows if self._rows is None else self._rows
+        """How many rows there are: those asked for, or as many as the noisy marginals say, and a million at most."""
+        return min(self.release.rows, UNASKED) if self._rows is None else self._rows
 
     def __len__(self) -> int:
         return self.rows

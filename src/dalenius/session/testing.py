@@ -17,6 +17,7 @@ from dalenius.core.adjacency import ADD_REMOVE, Adjacency
 from dalenius.core.checks import shown
 from dalenius.core.record import JSON
 from dalenius.errors import InvalidParameter
+from dalenius.infer.hypotheses.bounded_test import BoundedTest
 from dalenius.infer.hypotheses.columns import Categories, Column
 from dalenius.infer.hypotheses.hypothesis_test import HypothesisTest
 from dalenius.infer.hypotheses.result import TestResult
@@ -54,7 +55,6 @@ class Testing:
     ) -> Testing:
         """Everything that can be refused is refused here. `budget` is what pays."""
         test = test.sealed()
-        record = estimator_record(test)
         given = named_columns("features", features) | (
             {} if target is None else named_columns("target", target)
         )
@@ -71,6 +71,10 @@ class Testing:
                 "a test with adjacency=REPLACE_ONE takes the number of rows to be public, and those of both samples "
                 "where there are two. Leave its adjacency out: the session pays for its own neighbours either way."
             )
+        if isinstance(test, BoundedTest) and not test.is_bounded:
+            text, ends = list(given.items())[-1]
+            test = test.within(ends or table.scope().argument(text, None, None, f"the {test.method}").bounds)
+        record = estimator_record(test)
         sums = {
             f"column {n}": sum_of(*_summed(column, text, ends))
             for n, (column, (text, ends)) in enumerate(zip(test.columns, given.items(), strict=True))

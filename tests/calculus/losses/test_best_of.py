@@ -98,7 +98,7 @@ def laws_of_trials() -> list[tuple[np.ndarray, np.ndarray]]:
 
 @pytest.mark.parametrize("name", LAWS)
 def test_every_order_of_a_few_outcomes(name: str) -> None:
-    """P(the best is among the first j) = phi(P(a trial is)), whatever the order: so delta is exact."""
+    """P(the best is among the first j) = phi(P(a trial is)), in any order: delta is exact, and below the bound."""
     build, phi = LAWS[name]
     for p, q in laws_of_trials():
         best = build(losses.from_pair(p, q))

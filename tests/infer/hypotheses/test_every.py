@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import pickle
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ import pytest
 from numpy.random import Generator, Philox
 
 import dalenius as dp
-from dalenius.errors import DaleniusError
+from dalenius.errors import DaleniusError, InvalidParameter
 from dalenius.infer.hypotheses import parts
 from dalenius.intervals.laws import Law
 from tests.infer.hypotheses.every import EVERY, LEVELS, WORDS, X, Y
@@ -180,5 +181,7 @@ def test_a_function_that_fails_on_one_row_changes_no_other() -> None:
 @pytest.mark.parametrize("kind", [dp.infer.MeanTest, dp.infer.TwoSampleMeanTest, dp.infer.AnovaTest])
 def test_bounds_have_no_default(kind: Any) -> None:
     # With one, values of another magnitude would all be cut off at it, and the test would say nothing.
-    with pytest.raises(TypeError, match="bounds"):
-        kind(dp.GDP(1.0))
+    test = kind(dp.GDP(1.0), **({"levels": ("a", "b")} if kind is dp.infer.AnovaTest else {}))
+    for look in (test.run, test.release, pickle.loads(pickle.dumps(test)).run):
+        with pytest.raises(InvalidParameter, match="needs bounds"):
+            look([1.0, 2.0], ["a", "b"])

@@ -109,6 +109,8 @@ class Contour:
         tolerance, nodes = TIERS[-1]
         step = 2 * math.pi / least_period(saddle)
         log_share = saddle.log_delta - (saddle.log_mgf - saddle.c * saddle.epsilon)
+        if not 0.0 < step < math.inf:
+            return True  # such a line is not laid at all
         return bool(atoms - math.log(math.pi * nodes * step) < math.log(tolerance) + log_share)
 
     def _log_share(self, atoms: Terms) -> float:

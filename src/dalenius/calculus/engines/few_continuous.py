@@ -16,7 +16,7 @@ import numpy as np
 from dalenius.calculus.engines.contour import exp_up, log_peak
 from dalenius.calculus.engines.enumeration import enumerated
 from dalenius.calculus.pairs.atoms import Atoms
-from dalenius.calculus.pairs.pair import UNIT, Bounds, Reals, Terms
+from dalenius.calculus.pairs.pair import UNIT, Bounds, Pair, Reals, Terms
 
 LEAST_MASS = 1e-200
 """Atoms below this together are not written down; what underflows beside others is bounded by far less."""
@@ -119,7 +119,7 @@ class FewContinuous:
         return ratio
 
 
-def _without(parts: list[tuple[Atoms, int]], k: int, fewer: int) -> Atoms | None:
+def _without(parts: list[tuple[Pair, int]], k: int, fewer: int) -> Atoms | None:
     """The atoms of all releases but a few of the k-th kind."""
     counts = [(part, n - fewer * (j == k)) for j, (part, n) in enumerate(parts)]
     return enumerated(tuple((part, n) for part, n in counts if n > 0))

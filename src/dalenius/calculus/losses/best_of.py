@@ -38,9 +38,9 @@ class TrialLaw(ABC):
 class NegativeBinomial(TrialLaw):
     """P(K = k) proportional to (1 - g)^k binom(k + shape - 1, k) for k >= 1; shape 0 is logarithmic, 1 geometric.
 
-    phi'(1 - x) is proportional to (g + (1 - g) x)^-(1 + shape). So the best of epsilon-DP trials is (2 + shape)
-    epsilon-DP: x moves by at most the factor e^epsilon, and g + (1 - g) x by no more (Papernot and Steinke 2022,
-    Corollary 3; Liu and Talwar 2019 for shape 1).
+    phi'(1 - x) is proportional to (g + (1 - g) x)^-(1 + shape). So the best of epsilon-DP trials is
+    (2 + shape) epsilon-DP: x > 0 moves by at most the factor e^epsilon, and g + (1 - g) x by no more (Papernot and
+    Steinke 2022, Corollary 3; Liu and Talwar 2019 for shape 1).
     """
 
     mean: float

@@ -115,7 +115,7 @@ def toeplitz_gaussian(
 ) -> Loss:
     """Loss of a matrix mechanism whose strategy C is lower triangular Toeplitz: C_ts = c_(t-s).
 
-    As `matrix_gaussian`, for up to 1e7 steps. By default C is the square root of the matrix of prefix sums
+    As `matrix_gaussian`, for up to 1e6 steps. By default C is the square root of the matrix of prefix sums
     (Fichtenberger, Henzinger and Upadhyay 2023), or the first `bands` diagonals of it (Kalinin and Lampert 2024).
     Whatever is done with the noise afterwards (prefix sums, momentum, decay) changes nothing. The loss is exact if
     c_0 >= c_1 >= ... >= 0, if there are no more coefficients than `separation`, or if `epoch` is given and no
@@ -126,7 +126,7 @@ def toeplitz_gaussian(
     sigma
         The standard deviation of the noise Z, above 0.
     steps
-        How many steps there are, 1e7 at most.
+        How many steps there are, 1e6 at most.
     coefficients
         c_0, c_1, ...; those that are not given are 0.
     bands
@@ -173,7 +173,7 @@ def toeplitz_gaussian(
         **schedule.words(),
         clip=(clip, 1.0),
     )
-    return _loss(name, toeplitz_squares(column, schedule), sigma, clip, adjacency)
+    return _loss(name, toeplitz_squares(tuple(column), schedule), sigma, clip, adjacency)
 
 
 def tree_gaussian(
@@ -199,7 +199,7 @@ def tree_gaussian(
     sigma
         The standard deviation of the noise in each node, above 0.
     steps
-        How many steps there are, 1e7 at most.
+        How many steps there are, 1e6 at most.
     branches
         Children of a node, 2 or more.
     participations
@@ -272,7 +272,7 @@ def banded_sampled(
     sigma
         The standard deviation of the noise Z, above 0.
     steps
-        How many steps there are, 1e7 at most.
+        How many steps there are, 1e6 at most.
     rate
         The probability that a record is in the batch when it is its group's turn, in [0, 1].
     coefficients

@@ -20,7 +20,7 @@ from dalenius.calculus.pairs import mixture
 from dalenius.calculus.pairs.atoms import Atoms, Lattice
 from dalenius.calculus.pairs.laplace import LaplacePair
 from dalenius.calculus.pairs.mixture import CUT, MOST_WORK, Envelope, Law, Rule
-from dalenius.calculus.pairs.pair import UNIT, Reals, Tilted
+from dalenius.calculus.pairs.pair import UNIT, Pair, Reals, Tilted
 from dalenius.calculus.pairs.panels import NODES, RHO, WEIGHTS
 from dalenius.calculus.pairs.sampled import SampledPair, before_sampling
 from dalenius.calculus.pairs.twice_sampled_laplace import two_continuous
@@ -43,7 +43,7 @@ class SampledLaplacePair(SampledPair):
         return -c if self.added else 1.0 + c
 
     @cached_property
-    def atomic(self) -> Atoms:  # type: ignore[override]
+    def atomic(self) -> Atoms:
         e, order = self.base.shift, self._order(0.0)
         log_w, noise = log_mixture(np.array([-e, e]), self.rate)
         mass = 0.5 * np.exp(order * log_w) * np.array([1.0, math.exp(-e)])
@@ -79,12 +79,17 @@ class SampledLaplacePair(SampledPair):
     def two_continuous_delta(self, x: Reals) -> tuple[Reals, Reals]:
         return two_continuous(self.base.shift, self.rate, self.added, x, self.continuous_delta(x / 2))
 
+    def mirrored(self) -> Pair:
+        from dalenius.calculus.pairs.subset_laplace import SubsetLaplacePair
+
+        return SubsetLaplacePair(self)
+
     def log_mgf(self, s: Reals) -> Reals:
         return log_moments(self.base.shift, self.rate, s, self.added)
 
     def renyi_log_mgf(self, s: Reals) -> Reals:
         known = [log_moment_up(self.base.shift, self.rate, x, self.added) for x in s.tolist()]
-        return np.minimum(np.array(known), super().renyi_log_mgf(s))
+        return np.asarray(np.minimum(np.array(known), super().renyi_log_mgf(s)))
 
     def tilted(self, c: float, t: Reals) -> Tilted | None:
         rule = quadrature(self.base.shift, self.rate, self.added, c, float(np.max(np.abs(t))))
@@ -131,8 +136,8 @@ def nodes_between(
     On the Bernstein ellipse of a panel of half width r, which reaches `long` r beyond its middle and b = `tall` r
     <= 1.4 above, |w|^2 is w(Re z)^2 (1 - 4 q (1 - q) sin(Im z / 2)^2), q = g exp(z)/w, and |arg w| is largest at the
     upper right corner of the box around it. Between the nodes and out to the ends of the ellipse u = m log w - z/2
-    moves by at most (1/2 + |m| q) times the distance, q taken at the right end, itself at most long r - 0.99 r; the rule errs
-    by at most 64/15 r RHO^-2n/(1 - RHO^-2) times the largest modulus (Trefethen 2013, Theorem 19.3).
+    moves by at most (1/2 + |m| q) times the distance, q taken at the right end, itself at most long r - 0.99 r; the
+    rule errs by at most 64/15 r RHO^-2n/(1 - RHO^-2) times the largest modulus (Trefethen 2013, Theorem 19.3).
 
     u' = m q - 1/2 and q grows: u has no maximum inside, and where it is below its larger end by `cut` is an interval.
     """
@@ -225,26 +230,34 @@ def quadrature(e: float, rate: float, added: bool, c: float, reach: float) -> Ru
     return Rule(loss, exponent, np.full(len(z), order), noise, np.sqrt(np.abs(z) + e), outside)
 
 
-@lru_cache(maxsize=256)
-def decay(e: float, rate: float, added: bool, c: float) -> Callable[[Reals], Reals]:
-    """A bound on |M(c + it)|/M(c) from t on: the atoms, and a density in L of bounded variation.
+def variation_between(
+    e: float, rate: float, order: float, ends: tuple[float, float], log_scale: float
+) -> float:
+    """Total variation of the density exp(-(z + e)/2)/4 w^m |dz/dL| of L over a range of z, relative to exp(log_scale).
 
-    That is exp(-(z + e)/2)/4 w^m |dz/dL|, dz/dL = w/(g exp(z)). Its logarithm has the slope (m + 1) q - 3/2 by z, and
-    turns at most once: the variation is that of a curve through its ends and this point, and of both ends to 0.
+    dz/dL = w/(g exp(z)). Its logarithm has the slope (m + 1) q - 3/2 by z, and turns at most once: the variation is
+    that of a curve through its ends and this point, and of both ends to 0.
     """
-    order = -c if added else 1.0 + c
-    rule = quadrature(e, rate, added, c, 0.0)
-    assert rule is not None
-    places = [-e, e]
+    low, high = ends
+    places = [low, high]
     if order > 0.5:
         turn = math.log((1 - rate) / rate) + math.log(1.5) - math.log(order - 0.5)
-        if -e < turn < e:
+        if low < turn < high:
             places.insert(1, turn)
     z = np.array(places)
     log_w, _ = mixture.log_mixture(z, rate)
-    density = (order + 1) * log_w - 1.5 * z - e / 2 - math.log(4 * rate) - rule.log_scale
+    density = (order + 1) * log_w - 1.5 * z - e / 2 - math.log(4 * rate) - log_scale
     height = np.exp(np.minimum(density, 700.0)) * (1 + 1e-9)
-    variation = float(height[0] + height[-1] + np.abs(np.diff(height)).sum())
+    return float(height[0] + height[-1] + np.abs(np.diff(height)).sum()) * (1 + 1e-8)
+
+
+@lru_cache(maxsize=256)
+def decay(e: float, rate: float, added: bool, c: float) -> Callable[[Reals], Reals]:
+    """A bound on |M(c + it)|/M(c) from t on: the atoms, and a density in L of bounded variation."""
+    order = -c if added else 1.0 + c
+    rule = quadrature(e, rate, added, c, 0.0)
+    assert rule is not None
+    variation = variation_between(e, rate, order, (-e, e), rule.log_scale)
     atoms = float(rule.weights[:2].sum()) * (1 + 1e-12)
     rest = float(rule.weights[2:].sum()) * (1 + 1e-12) + rule.fixed
 

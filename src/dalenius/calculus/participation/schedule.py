@@ -9,7 +9,7 @@ from typing import NamedTuple
 from dalenius.core import checks
 from dalenius.errors import InvalidParameter
 
-MOST_STEPS = 10**7
+MOST_STEPS = 10**6
 
 
 class Squares(NamedTuple):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from functools import lru_cache
 from itertools import pairwise
 
 import numpy as np
@@ -16,7 +17,8 @@ WRITTEN_OUT = 512
 """Steps at most for which a matrix with negative or rising entries is written out."""
 
 
-def toeplitz_squares(coefficients: Sequence[float], schedule: Schedule) -> Squares:
+@lru_cache(maxsize=16)
+def toeplitz_squares(coefficients: tuple[float, ...], schedule: Schedule) -> Squares:
     """The entries of the first column, taken exactly; what is not listed is 0.
 
     For steps i <= j the entry of C'C is the sum over s < n - j of c_s c_(s + j - i). With c_0 >= c_1 >= ... >= 0 it
@@ -47,9 +49,9 @@ def toeplitz_squares(coefficients: Sequence[float], schedule: Schedule) -> Squar
 
 def whole(coefficients: Sequence[float]) -> tuple[list[int], Fraction]:
     """Multiples of a common power of two, and that."""
-    exact = [Fraction(c) for c in coefficients]
-    shared = max(c.denominator for c in exact)
-    return [int(c * shared) for c in exact], Fraction(1, shared)
+    exact = [c.as_integer_ratio() for c in coefficients]
+    shared = max(below for _, below in exact)
+    return [above * (shared // below) for above, below in exact], Fraction(1, shared)
 
 
 def squared(entries: list[int]) -> int:
@@ -68,7 +70,7 @@ def _falling(entries: list[int]) -> list[int]:
 def _length(entries: list[int], schedule: Schedule) -> int:
     """Of the sum of columns 0, b, 2b, ..., squared."""
     n, k, b = schedule.steps, schedule.longest, schedule.separation
-    if len(entries) <= b:
+    if k == 1 or len(entries) <= b:
         return (k - 1) * squared(entries) + squared(entries[: n - (k - 1) * b])
     column = entries + [0] * (n - len(entries))
     total = column.copy()

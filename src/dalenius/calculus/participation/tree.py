@@ -8,9 +8,6 @@ import numpy as np
 
 from dalenius.calculus.participation.schedule import Schedule, Squares
 
-MOST_WORK = 10**8
-"""Comparisons of participations with each other; beyond, evenly spaced patterns are not written out."""
-
 
 def node_sizes(steps: int, branches: int) -> list[int]:
     """Leaves of a node, by level: nodes that the steps complete."""
@@ -31,23 +28,25 @@ def tree_squares(branches: int, schedule: Schedule) -> Squares:
     k, b = schedule.longest, schedule.separation
     sizes = node_sizes(schedule.steps, branches)
     rooms = [min(k, -(-size // b)) for size in sizes]
-    if schedule.multiples and schedule.every and b * k * sum(rooms) <= MOST_WORK:
-        attained = _moved(schedule, np.arange(b), sizes, rooms)
+    if schedule.multiples and schedule.every:
+        attained = _moved(schedule, min(b, schedule.steps), sizes)
         return Squares(attained, attained)
     upper = 0
     for size, room in zip(sizes, rooms, strict=True):
         full, nodes = k // room, schedule.steps // size
         upper += nodes * room**2 if full >= nodes else full * room**2 + (k % room) ** 2
-    return Squares(_moved(schedule, np.zeros(1, np.int64), sizes, rooms), Fraction(upper))
+    return Squares(_moved(schedule, 1, sizes), Fraction(upper))
 
 
-def _moved(schedule: Schedule, starts: np.ndarray, sizes: list[int], rooms: list[int]) -> Fraction:
-    """The most that a pattern with these starts, and all distances equal to the separation, moves the nodes."""
-    places = starts[:, None] + schedule.separation * np.arange(schedule.longest)
-    total = np.zeros(len(starts), np.int64)
-    for size, room in zip(sizes, rooms, strict=True):
-        node, complete = places // size, places < schedule.steps // size * size
-        total += complete.sum(axis=1)
-        for lag in range(1, room):
-            total += 2 * ((node[:, lag:] == node[:, :-lag]) & complete[:, lag:]).sum(axis=1)
+def _moved(schedule: Schedule, starts: int, sizes: list[int]) -> Fraction:
+    """The most that a pattern moves the nodes that begins with one of the first steps and goes on as soon as it may."""
+    first = np.arange(starts)[:, None]
+    places = first + schedule.separation * np.arange(schedule.longest)
+    total = np.zeros(starts, np.int64)
+    for size in sizes:
+        nodes = schedule.steps // size
+        complete = places < nodes * size
+        # Participations in each node, for each pattern.
+        keys, counts = np.unique((places // size + nodes * first)[complete], return_counts=True)
+        np.add.at(total, keys // nodes, counts**2)
     return Fraction(int(total.max()))

@@ -33,8 +33,9 @@ from dalenius.core.arrays import Reals
 from dalenius.errors import InvalidParameter
 from dalenius.infer import inputs
 from dalenius.infer.hypotheses import reference, rows
+from dalenius.infer.hypotheses.bounded_test import BoundedTest
 from dalenius.infer.hypotheses.columns import Categories, Column, Numbers
-from dalenius.infer.hypotheses.hypothesis_test import HypothesisTest, Released, needed
+from dalenius.infer.hypotheses.hypothesis_test import Released, needed
 from dalenius.infer.hypotheses.means import Population
 from dalenius.infer.hypotheses.parts import Moved, Part, cell_counts, drawn, part
 from dalenius.infer.hypotheses.result import TestResult
@@ -44,7 +45,7 @@ SHARES = (0.15, 0.75, 0.1)
 
 
 @dataclass(frozen=True)
-class AnovaTest(HypothesisTest):
+class AnovaTest(BoundedTest):
     """The analysis of variance as an object, with its cost: what `power` plans.
 
     Parameters
@@ -52,7 +53,8 @@ class AnovaTest(HypothesisTest):
     guarantee
         What the release promises: PureDP (Laplace noise), or others (Gaussian noise).
     bounds
-        What is public about the values: (lowest, highest). They are cut off there.
+        What is public about the values: (lowest, highest). They are cut off there. In a session they may be left out
+        where the schema has those of the column.
     levels
         All groups there can be; public.
     adjacency
@@ -67,13 +69,12 @@ class AnovaTest(HypothesisTest):
     (True, 1.0)
     """
 
-    bounds: tuple[float, float]
     levels: tuple[Any, ...] = ()
 
     method = "analysis of variance"
 
     def _check(self) -> None:
-        object.__setattr__(self, "bounds", checks.interval("bounds", self.bounds))
+        super()._check()
         object.__setattr__(self, "levels", inputs.levels("levels", self.levels))
 
     @cached_property
@@ -105,7 +106,7 @@ class AnovaTest(HypothesisTest):
         values = inputs.column(data[0], "values")[0]
         places = inputs.codes(data[1], self.levels, "groups")
         inputs.same_length(values, places, "values and groups")
-        low, high = self.bounds
+        low, high = self.limits
         middle = (low + high) / 2
         places = (
             np.maximum(places, 0)
@@ -135,7 +136,7 @@ class AnovaTest(HypothesisTest):
             float(facts.mean[0]),
             float(facts.variance[0]),
         )
-        low, high = self.bounds
+        low, high = self.limits
         names = [f"mean of {checks.shown(level)}" for level in self.levels]
         means = (low + high) / 2 + (high - low) / 2 * facts.means[0]
         return TestResult(
@@ -197,11 +198,11 @@ class AnovaTest(HypothesisTest):
         k = len(self.levels)
         if not hasattr(means, "__len__") or len(means) != k:
             raise InvalidParameter.of("means", f"means must be {k} numbers, one for each group.")
-        low, high = self.bounds
+        low, high = self.limits
         middle, half = (low + high) / 2, (high - low) / 2
         sizes = np.full(k, float(max(n // k, 2)))
         drawn_sums = [
-            Population(mean, deviation, self.bounds).sums(generator, replicates, int(size), middle, half)
+            Population(mean, deviation, self.limits).sums(generator, replicates, int(size), middle, half)
             for mean, size in zip(means, sizes, strict=True)
         ]
         s, q = (np.stack([sums[i] for sums in drawn_sums], axis=1) for i in (0, 1))

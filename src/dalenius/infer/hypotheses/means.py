@@ -42,8 +42,9 @@ from dalenius.core.arrays import Reals
 from dalenius.errors import InvalidParameter
 from dalenius.infer import inputs
 from dalenius.infer.hypotheses import rows
+from dalenius.infer.hypotheses.bounded_test import BoundedTest
 from dalenius.infer.hypotheses.columns import OUTCOMES, Column, Numbers
-from dalenius.infer.hypotheses.hypothesis_test import HypothesisTest, Released, alternative, needed
+from dalenius.infer.hypotheses.hypothesis_test import Released, alternative, needed
 from dalenius.infer.hypotheses.parts import Moved, Part, drawn, part
 from dalenius.infer.hypotheses.result import TestResult
 from dalenius.intervals.laws import beyond
@@ -62,7 +63,7 @@ FEW = 4.0
 
 
 @dataclass(frozen=True)
-class MeanTest(HypothesisTest):
+class MeanTest(BoundedTest):
     """The test of one mean as an object, with its cost: what `power` plans.
 
     Parameters
@@ -70,7 +71,8 @@ class MeanTest(HypothesisTest):
     guarantee
         What the release promises: PureDP (Laplace noise), or others (Gaussian noise).
     bounds
-        What is public about the values: (lowest, highest). They are cut off there.
+        What is public about the values: (lowest, highest). They are cut off there. In a session they may be left out
+        where the schema has those of the column.
     mean
         The mean under the hypothesis, strictly between the bounds.
     alternative
@@ -86,15 +88,14 @@ class MeanTest(HypothesisTest):
     (True, 1.0)
     """
 
-    bounds: tuple[float, float]
     mean: float = 0.0
     alternative: str = "two-sided"
 
     method = "test of a mean"
 
     def _check(self) -> None:
-        low, high = checks.interval("bounds", self.bounds)
-        object.__setattr__(self, "bounds", (low, high))
+        super()._check()
+        low, high = self.bounds
         mean = checks.number("mean", self.mean)
         if not low < mean < high:
             raise InvalidParameter.of("mean", f"mean is {mean:g}; it must be between the bounds.")
@@ -104,14 +105,16 @@ class MeanTest(HypothesisTest):
     @property
     def reach(self) -> float:
         """The larger distance of the mean from a bound."""
-        return max(self.bounds[1] - self.mean, self.mean - self.bounds[0])
+        low, high = self.limits
+        return max(high - self.mean, self.mean - low)
 
     @cached_property
     def sum(self) -> Part:
         far = 1.0
         if self.adjacency is REPLACE_ONE:
             # From one bound to the other, each on the grid: half a step of rounding at either end.
-            far = (self.bounds[1] - self.bounds[0]) / self.reach + 2 / rows.STEPS
+            low, high = self.limits
+            far = (high - low) / self.reach + 2 / rows.STEPS
         return part(self.guarantee, ONE_SAMPLE[0], Moved(far, far), self.adjacency)
 
     @cached_property
@@ -127,7 +130,7 @@ class MeanTest(HypothesisTest):
         return (Numbers(self.bounds),)
 
     def release(self, *data: Any) -> Released:
-        x = np.clip(rows.column(data[0], "x", self.adjacency, self.mean), *self.bounds)
+        x = np.clip(rows.column(data[0], "x", self.adjacency, self.mean), *self.limits)
         u = rows.steps(x, self.mean, self.reach)
         return {
             "sum": self.sum.release(int(u.sum()) / rows.STEPS),
@@ -157,7 +160,7 @@ class MeanTest(HypothesisTest):
         self, n: int, replicates: int, generator: Generator, private: bool, **effect: Any
     ) -> Reals:
         mean, deviation = needed(effect, self.method, mean="the true mean", deviation="of the population")
-        population = Population(mean, deviation, self.bounds)
+        population = Population(mean, deviation, self.limits)
         s, q = population.sums(generator, replicates, n, self.mean, self.reach)
         if not private:
             t = s / np.sqrt(np.maximum(q - s**2 / n, 1e-300) * n / (n - 1))
@@ -167,7 +170,7 @@ class MeanTest(HypothesisTest):
 
 
 @dataclass(frozen=True)
-class TwoSampleMeanTest(HypothesisTest):
+class TwoSampleMeanTest(BoundedTest):
     """The test of two means as an object, with its cost: what `power` plans.
 
     Parameters
@@ -175,7 +178,8 @@ class TwoSampleMeanTest(HypothesisTest):
     guarantee
         What the release promises: PureDP (Laplace noise), or others (Gaussian noise).
     bounds
-        What is public about the values: (lowest, highest). They are cut off there.
+        What is public about the values: (lowest, highest). They are cut off there. In a session they may be left out
+        where the schema has those of the column.
     alternative
         "two-sided", "less" (the first mean is smaller) or "greater".
     adjacency
@@ -189,13 +193,12 @@ class TwoSampleMeanTest(HypothesisTest):
     True
     """
 
-    bounds: tuple[float, float]
     alternative: str = "two-sided"
 
     method = "test of two means"
 
     def _check(self) -> None:
-        object.__setattr__(self, "bounds", checks.interval("bounds", self.bounds))
+        super()._check()
         alternative(self.alternative)
 
     @cached_property
@@ -229,7 +232,7 @@ class TwoSampleMeanTest(HypothesisTest):
         return rows.two_samples(*columns)
 
     def release(self, *data: Any) -> Released:
-        low, high = self.bounds
+        low, high = self.limits
         middle = (low + high) / 2
         counts, sums, squares = [], [], []
         for values, what in zip(data, ("x", "y"), strict=True):
@@ -249,7 +252,7 @@ class TwoSampleMeanTest(HypothesisTest):
     def judge(self, released: Released) -> TestResult:
         n, s, q = (np.asarray(released[name])[None] for name in ("rows", "sums", "squares"))
         t, p = self._judged(n, s, q)
-        low, high = self.bounds
+        low, high = self.limits
         means = (low + high) / 2 + (high - low) / 2 * np.clip(s[0] / np.maximum(n[0], 1.0), -1.0, 1.0)
         side = {
             "two-sided": "",
@@ -298,7 +301,7 @@ class TwoSampleMeanTest(HypothesisTest):
             difference="of the true means, the first less the second",
             deviation="of both populations",
         )
-        low, high = self.bounds
+        low, high = self.limits
         middle, half, difference = (low + high) / 2, (high - low) / 2, checks.number("difference", difference)
         sizes = np.array((n // 2, n - n // 2), dtype=np.float64)
         both = [

@@ -141,6 +141,26 @@ class Counter(Mechanism):
         """`measured`, of numbers that are checked."""
 
     @abstractmethod
+    def _numbers(self, step: int) -> int:
+        """How many numbers are measured in a step, counted from 1."""
+
+    def _as_measured(self, measured: object) -> list[Reals]:
+        """Measurements as arrays, one for each step; refused where they cannot be those of this counter."""
+        try:
+            steps = [np.asarray(one, dtype=float) for one in measured]  # type: ignore[attr-defined]
+            right = all(one.ndim > 0 and len(one) == self._numbers(t) for t, one in enumerate(steps, 1))
+            alike = len({one.shape[1:] for one in steps}) <= 1
+        except (TypeError, ValueError):
+            right = alike = False
+        if not (right and alike and len(steps) <= self.horizon):
+            raise InvalidParameter.of(
+                "measured",
+                f"measured is {checks.shown(measured)}; it must be what `measured` of this counter gave: a list from "
+                "the first step on, in which every step has its own array.",
+            )
+        return steps
+
+    @abstractmethod
     def totals(self, measured: Sequence[Ints]) -> Reals:
         """The running totals after each step, from the measurements of all steps so far.
 

@@ -73,7 +73,7 @@ class Strategy(ABC):
 
     def square(self, schedule: Schedule) -> Fraction:
         """How far contributions of length 1 move C x, squared and bounded from above."""
-        return toeplitz_squares(self.coefficients(schedule.steps).tolist(), schedule).upper * ENTRY**2
+        return toeplitz_squares(tuple(self.coefficients(schedule.steps).tolist()), schedule).upper * ENTRY**2
 
 
 @dataclass(frozen=True)

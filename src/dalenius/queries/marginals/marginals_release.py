@@ -25,6 +25,9 @@ from dalenius.queries.workload.workload import Workload
 MOST_ROWS = 2**22
 """A table that marginals are answered from has at most this many rows."""
 
+UNASKED = 10**6
+"""At most so many rows are made where nobody says how many: noise alone can make a few people look like millions."""
+
 
 class MarginalsRelease(Release):
     """Noisy marginals, a distribution fitted to them, and synthetic rows. All it does is post-processing.
@@ -218,7 +221,7 @@ class MarginalsRelease(Release):
         Parameters
         ----------
         n
-            How many rows; `rows` by default.
+            How many rows; by default `rows`, and a million at most.
 
         Returns
         -------
@@ -230,7 +233,7 @@ class MarginalsRelease(Release):
         InvalidParameter
             If n is not a whole number, 1 or more.
         """
-        count = self.rows if n is None else checks.count("n", n, least=1)
+        count = min(self.rows, UNASKED) if n is None else checks.count("n", n, least=1)
         draw = np.random.default_rng([self.mark, count])
         found = sample(self.fitted.model, count, draw)
         if not self.outside:
@@ -252,7 +255,7 @@ class MarginalsRelease(Release):
         Parameters
         ----------
         n
-            How many rows; the noisy number of rows of the table by default.
+            How many rows; by default the noisy number of rows of the table, and a million at most.
 
         Returns
         -------

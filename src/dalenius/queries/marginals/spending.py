@@ -45,6 +45,7 @@ class Prices:
         if pure is not None:
             found = pure
         if isinstance(found, ApproxDP):
+            found = found.tightened()
             found = GDP(largest_mu(found.epsilon, found.delta))
         if not isinstance(found, PureDP | ZCDP | GDP):
             raise InvalidParameter.of(

@@ -128,9 +128,9 @@ class Curator:
         Parameters
         ----------
         query
-            A mapping from names of columns to a value or a list of values, which counts the rows that have one of them
-            in each of these columns; or an array in the domain's shape with a weight from 0 to 1 for every cell
-            (rounded to multiples of 1/1024).
+            A mapping from names of columns to a value or a list of values, or for bins an interval (low, high) between
+            two edges, which counts the rows that have one of them in each of these columns; or an array in the
+            domain's shape with a weight from 0 to 1 for every cell (rounded to multiples of 1/1024).
 
         Returns
         -------

@@ -17,7 +17,7 @@ import numpy as np
 from dalenius.core import checks
 from dalenius.core.arrays import Array, Bools, Ints, Reals
 from dalenius.errors import InvalidParameter
-from dalenius.queries.domain import Domain
+from dalenius.queries.domain import Bins, Domain
 
 RESOLUTION = 1 << 10
 """Weights and answers are multiples of 1 / RESOLUTION."""
@@ -84,15 +84,19 @@ def _conjunction(domain: Domain, query: Mapping[Any, Any]) -> LinearQuery:
 
 
 def _wanted(domain: Domain, name: str, wanted: Any) -> Bools:
-    """Which codes of a column are asked for: those of one value, or of any of several."""
+    """Which codes of a column are asked for: those of one value, of any of several, or of an interval of bins."""
+    column = domain.columns[name]
+    mask = np.zeros(len(column), dtype=bool)
+    if isinstance(column, Bins) and isinstance(wanted, tuple) and len(wanted) == 2:
+        mask[column.between(*wanted)] = True
+        return mask
     several = isinstance(wanted, list | tuple | range | set | frozenset | np.ndarray)
     values = np.fromiter(wanted if several else [wanted], dtype=object)
-    codes = domain.columns[name].codes(values)
+    codes = column.codes(values)
     if (codes < 0).any() or np.ndim(wanted) > 1:
         raise InvalidParameter(
             f"the query asks for {checks.shown(wanted)} of the column {name}; not all of that is in the domain."
         )
-    mask = np.zeros(len(domain.columns[name]), dtype=bool)
     mask[codes] = True
     return mask
 

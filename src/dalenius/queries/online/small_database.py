@@ -130,8 +130,8 @@ class SmallDB(Mechanism):
         _ = self._width
         if self.size is not None:
             set_(self, "size", checks.count("size", self.size, least=1))
-        self._check_feasible(self.size or 1)
-        sizes = takewhile(self._feasible, range(1, LARGEST + 1)) if self.size is None else [self.size]
+        _check_feasible(self.workload, self.size or 1)
+        sizes = _sizes(self.workload) if self.size is None else [self.size]
         plans = [
             self._planned(size, counting) for size in sizes for counting in count_shares(self.n_is_public)
         ]
@@ -143,33 +143,13 @@ class SmallDB(Mechanism):
     def _width(self) -> int:
         return width(self.workload)
 
-    def _databases(self, size: int) -> int:
-        return math.comb(self.workload.domain.cells + size - 1, size)
-
-    def _feasible(self, size: int) -> bool:
-        databases, questions = self._databases(size), self.workload.size
-        listed = databases * size
-        return databases <= MOST_DATABASES and listed <= MOST_LISTED and listed * questions <= MOST_SUMS
-
-    def _check_feasible(self, size: int) -> None:
-        cells, questions = self.workload.domain.cells, self.workload.size
-        if self._feasible(size) and cells * questions <= MOST_QUESTIONS:
-            return
-        raise InvalidParameter.of(
-            "size",
-            f"there are {_shown(self._databases(size))} databases of {size} rows over {_shown(cells)} cells, to be "
-            f"scored on {_shown(questions)} questions; up to 2^20 databases can be listed (2^30 sums in all). Drawing "
-            "one by a Markov chain would be no way out: how fast it mixes cannot be proved, and so its loss is not "
-            "known. Use MWEM, the matrix mechanism or a noisy histogram, or a smaller domain.",
-        )
-
     # -- how the budget is split -------------------------------------------------------------------
 
     def _planned(self, size: int, counting: float) -> _Plan:
         budget = self._budget
         epsilon = budget.epsilon(1 - counting, 1, bounded_range=True)
         noise = budget.noise(counting, 1, self.rows_per_unit) if counting else 0.0
-        gap = 2 * self._width * self.rows_per_unit / epsilon * math.log(self._databases(size) + 1)
+        gap = 2 * self._width * self.rows_per_unit / epsilon * math.log(_databases(self.workload, size) + 1)
         error = self._near(self.n, size) + gap + 2 * self._width * budget.deviation(noise)
         return _Plan(budget.pure, size, epsilon, noise, error)
 
@@ -195,7 +175,7 @@ class SmallDB(Mechanism):
 
     def _near(self, n: float, size: int) -> float:
         """How well the best database of this size answers."""
-        return self._width * n * math.sqrt(math.log(2 * self.workload.size) / (2 * size))
+        return _near(self.workload, n, size)
 
     def predicted_error(self, n: int) -> float:
         """A bound on the expected error, in rows, of the worst answer.
@@ -223,7 +203,7 @@ class SmallDB(Mechanism):
         assert self.size is not None
         counter, choose = self._parts.counter, self._parts.choose
         counted = 0.0 if counter is None else deviation(counter)
-        gap = choose.expected_gap(size=self._databases(self.size)) / self.size
+        gap = choose.expected_gap(size=_databases(self.workload, self.size)) / self.size
         return self._near(n, self.size) + gap + 2 * self._width * counted
 
     # -- the release ---------------------------------------------------------------------------------
@@ -284,6 +264,45 @@ class SmallDB(Mechanism):
         return neighbours(self.workload.domain, self.rows_per_unit, self.adjacency)
 
 
+def _databases(workload: Workload, size: int) -> int:
+    return math.comb(workload.domain.cells + size - 1, size)
+
+
+def _feasible(workload: Workload, size: int) -> bool:
+    databases, questions = _databases(workload, size), workload.size
+    listed = databases * size
+    return databases <= MOST_DATABASES and listed <= MOST_LISTED and listed * questions <= MOST_SUMS
+
+
+def _sizes(workload: Workload) -> list[int]:
+    """Of databases that can all be listed."""
+    return list(takewhile(lambda size: _feasible(workload, size), range(1, LARGEST + 1)))
+
+
+def _check_feasible(workload: Workload, size: int) -> None:
+    cells, questions = workload.domain.cells, workload.size
+    if _feasible(workload, size) and cells * questions <= MOST_QUESTIONS:
+        return
+    raise InvalidParameter.of(
+        "size",
+        f"there are {_shown(_databases(workload, size))} databases of {size} rows over {_shown(cells)} cells, to be "
+        f"scored on {_shown(questions)} questions; up to 2^20 databases can be listed (2^30 sums in all). Drawing "
+        "one by a Markov chain would be no way out: how fast it mixes cannot be proved, and so its loss is not "
+        "known. Use MWEM, the matrix mechanism or a noisy histogram, or a smaller domain.",
+    )
+
+
+def _near(workload: Workload, n: float, size: int) -> float:
+    return width(workload) * n * math.sqrt(math.log(2 * workload.size) / (2 * size))
+
+
+def _least_error(workload: Workload, guarantee: Guarantee, n: int) -> float:
+    """What `predicted_error` comes to without noise, for the largest databases that can be listed."""
+    checked_guarantee(guarantee)
+    _check_feasible(workload, 1)
+    return _near(workload, n, _sizes(workload)[-1])
+
+
 def _shown(number: int) -> str:
     return (
         str(number) if number < 10**6 else f"10^{len(str(number)) - 1}" if number < 10**4000 else "countless"
@@ -294,4 +313,11 @@ def _sums(coefficients: Array, listed: Ints) -> Ints:
     return np.asarray(coefficients[listed].sum(axis=1))
 
 
-candidate("SmallDB", "the exponential mechanism over all small databases", SmallDB, bound=True, takes_n=True)
+candidate(
+    "SmallDB",
+    "the exponential mechanism over all small databases",
+    SmallDB,
+    bound=True,
+    takes_n=True,
+    least=_least_error,
+)

@@ -32,6 +32,9 @@ class Candidate:
     """Whether `build` also takes the number of rows, as n=."""
     allowance: bool = False
     """Whether a part of its error depends on the data, so that its predicted error holds an allowance for it."""
+    least: Callable[[Workload, Guarantee, int], float] | None = None
+    """From (workload, guarantee, n) to what its predicted error is not below; refuses what `build` refuses. Where this
+    is above another's error, it is not built, which can take long."""
 
 
 CANDIDATES: dict[str, Candidate] = {}
@@ -44,9 +47,10 @@ def candidate(
     bound: bool = False,
     takes_n: bool = False,
     allowance: bool = False,
+    least: Callable[[Workload, Guarantee, int], float] | None = None,
 ) -> None:
     """Let `Workload.best` consider a way of release."""
-    CANDIDATES[name] = Candidate(name, about, build, bound, takes_n, allowance)
+    CANDIDATES[name] = Candidate(name, about, build, bound, takes_n, allowance, least)
 
 
 @dataclass(frozen=True)
@@ -58,6 +62,7 @@ class Line:
     """The predicted root mean square error of an answer, in rows; inf where there is none."""
     note: str
     mechanism: Any = None
+    """None where there is none, or where it could not be the best and was not built."""
 
 
 @dataclass(frozen=True)
@@ -103,7 +108,10 @@ def choose(
     rows = checks.count("n", n, least=1)
     checked_adjacency(adjacency)
     units = checks.count("rows_per_unit", rows_per_unit, least=1)
-    lines = [_line(one, workload, guarantee, rows, adjacency, units) for one in CANDIDATES.values()]
+    lines: list[Line] = []
+    for one in sorted(CANDIDATES.values(), key=lambda one: one.least is not None):
+        to_beat = min((line.error for line in lines), default=math.inf)
+        lines.append(_line(one, workload, guarantee, rows, adjacency, units, to_beat))
     table = tuple(sorted(lines, key=lambda line: line.error))
     if not math.isfinite(table[0].error):
         reasons = " ".join(f"{line.name}: {line.note}" for line in table)
@@ -120,9 +128,17 @@ def _typical_answer(workload: Workload, n: int) -> float | None:
 
 
 def _line(
-    one: Candidate, workload: Workload, guarantee: Guarantee, n: int, adjacency: Adjacency, units: int
+    one: Candidate,
+    workload: Workload,
+    guarantee: Guarantee,
+    n: int,
+    adjacency: Adjacency,
+    units: int,
+    to_beat: float,
 ) -> Line:
     try:
+        if one.least is not None and (least := one.least(workload, guarantee, n)) > to_beat:
+            return Line(one.name, least, f"{one.about}; its bound is at least this, noise left out")
         known = {"n": n} if one.takes_n else {}
         mechanism = one.build(workload, guarantee, adjacency=adjacency, rows_per_unit=units, **known)
         error = float(mechanism.predicted_error(n))

@@ -180,7 +180,8 @@ class Workload:
             The domain of the table.
         masks
             Conditions. Each is a mapping from names of columns to the values allowed there (codes, for whole numbers
-            and bins), or a boolean array of the domain's shape.
+            and bins; or an interval of bins by its ends, (20, 40), as in `PrivateMultiplicativeWeights`), or a boolean
+            array of the domain's shape.
 
         Returns
         -------
@@ -478,6 +479,8 @@ def _conjunctions(domain: Domain, given: Sequence[Mapping[str, Any]]) -> Part:
 
 def _allowed(domain: Domain, name: str, values: Any) -> list[int]:
     column = domain.columns[name]
+    if isinstance(column, Bins) and isinstance(values, tuple) and len(values) == 2:
+        return list(column.between(*values))
     wanted = list(values) if isinstance(values, Iterable) and not isinstance(values, str) else [values]
     if isinstance(column, Bins):
         places = [x if isinstance(x, int | np.integer) and 0 <= x < column.count else -1 for x in wanted]
