@@ -252,7 +252,8 @@ def _along(rule: mixture.Rule, t: Reals) -> Tilted:
     """The rule along a line, as 1 + sum of weights (exp(i t loss) - 1): most losses are tiny, and so are the errors.
 
     exp(i (u + v)) - 1 = (exp(i u) - 1) exp(i v) + exp(i v) - 1 makes two factors of most exponentials. A sum of N
-    products errs by N units of the sum of their sizes; the weights add up to 1 up to those of pairwise summation, 40 at most.
+    products errs by N units of the sum of their sizes; the weights add up to 1 up to those of pairwise summation, 40 at
+    most.
     """
     size = len(t)
     if size > 1 and not np.array_equal(t, np.arange(size) * t[1]):
