@@ -26,6 +26,8 @@ REVEALED = Atoms(np.zeros(0), np.zeros(0), infinite=1.0)
 LEVEL = 0.8
 """Bounds on the decay below this are good enough."""
 MOST_CELLS = 100
+MOST_WORK = 2e7
+"""Exponentials that one line may take; beyond, layers take fewer."""
 FAR_TILT = 1e5
 """From this tilt on, times mu, the trapezoid rule takes too many nodes."""
 FARTHEST = 15.0
@@ -76,7 +78,7 @@ class SampledGaussianPair(SampledPair):
         if self._whole is not None and c * self.base.mu > FAR_TILT:
             return self._whole.tilted(c, t)
         reach = float(np.max(np.abs(t)))
-        if len(t) * mixture.size_for(self.base.mu, self.rate, self._order(c), reach) > mixture.MOST_WORK:
+        if len(t) * mixture.size_for(self.base.mu, self.rate, self._order(c), reach) > MOST_WORK:
             return None
         return mixture.trapezoid(self.base.mu, self.rate, self.added, c, reach).along(t)
 
