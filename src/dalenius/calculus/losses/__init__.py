@@ -71,7 +71,7 @@ __all__ = [
     "to_replace_one",
     "toeplitz_gaussian",
     "total",
-    "truncated_poisson",
     "tree_gaussian",
+    "truncated_poisson",
     "zcdp",
 ]
