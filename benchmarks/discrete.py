@@ -144,8 +144,8 @@ def main() -> None:
 
 `python -m benchmarks.discrete --seed {options.seed} --points {options.points}`
 
-Random pairs of 2 to 1 000 outcomes, 1 to 1e6 releases, delta from 1e-30 to .1, all log-uniform, both directions; a point
-counts when its epsilon lies in [1e-6, 200]. Width is that of the certified bracket of epsilon relative to
+Random pairs of 2 to 1 000 outcomes, 1 to 1e6 releases, delta from 1e-30 to .1, all log-uniform, both directions; a
+point counts when its epsilon lies in [1e-6, 200]. Width is that of the certified bracket of epsilon relative to
 max(epsilon, 1e-3); time is milliseconds of one processor, the machine shared with other work. The aim: 1e-6 on 99 %,
 never above 1e-3, 250 ms on 99 %, 2 s at most, 300 MB. Most memory held: {memory:.0f} MB, interpreter and libraries
 included.

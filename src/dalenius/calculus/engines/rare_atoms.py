@@ -34,7 +34,7 @@ from dalenius.calculus.pairs.pair import TINY, UNIT, Bounds, Pair, Reals, Terms
 RARE = 0.01
 """The mean number of rare atoms in a sum."""
 FAR = 4.0
-"""And how far they are, in standard deviations of the sum without them."""
+"""And how far they are, in standard deviations of the sum of their own term without them."""
 MOST_ATOMS, MOST_TABLES = 24, 2000
 
 SMALL = 1e-10
@@ -88,15 +88,15 @@ class RareAtoms:
         """
         if not all(isinstance(pair, GaussianPair) or _is_finite(pair) for pair, _ in terms):
             return None
-        ends = [_rare_above(pair, n * len(terms)) for pair, n in terms]
-        spread = math.sqrt(sum(n * _variance(pair, end) for (pair, n), end in zip(terms, ends, strict=True)))
         bulk: list[tuple[Pair, int]] = []
         jumps: list[Jump] = []
-        for i, ((pair, n), end) in enumerate(zip(terms, ends, strict=True)):
+        for i, (pair, n) in enumerate(terms):
             atoms = pair.as_atoms
             if atoms is None:
                 bulk.append((pair, n))
                 continue
+            end = _rare_above(atoms, n * len(terms))
+            spread = math.sqrt(n * _variance(atoms, atoms.loss <= end))
             rare = (atoms.loss > end) & (atoms.loss > FAR * spread)
             jumps += [
                 Jump(i, float(x), float(p)) for x, p in zip(atoms.loss[rare], atoms.mass[rare], strict=True)
@@ -231,24 +231,15 @@ def _is_finite(pair: Pair) -> bool:
     return pair.as_atoms is not None and len(pair.as_atoms.loss) > 0
 
 
-def _rare_above(pair: Pair, count: int) -> float:
+def _rare_above(atoms: Atoms, count: int) -> float:
     """The least loss above which there is no more than RARE / count."""
-    atoms = pair.as_atoms
-    if atoms is None:
-        return math.inf
     order = np.argsort(-atoms.loss, kind="stable")
     rare = np.cumsum(atoms.mass[order]) * count <= RARE
     kept = order[~rare]
     return float(atoms.loss[kept[0]]) if len(kept) else math.inf
 
 
-def _variance(pair: Pair, end: float) -> float:
-    """That of L where it is at most `end`."""
-    atoms = pair.as_atoms
-    if atoms is None:
-        assert isinstance(pair, GaussianPair)
-        return pair.mu**2
-    kept = atoms.loss <= end
+def _variance(atoms: Atoms, kept: Reals) -> float:
     mass, loss = atoms.mass[kept], atoms.loss[kept]
     total = float(mass.sum())
     mean = float(mass @ loss) / total
