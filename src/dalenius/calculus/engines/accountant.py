@@ -36,7 +36,7 @@ from dalenius.calculus.pairs.pair import UNIT, Bounds, Pair, Terms
 from dalenius.calculus.pairs.renyi import best_order, profile_bound, renyi_atoms
 from dalenius.core.checks import float_up
 
-WIDE = 2e-7
+WIDE = 1e-6
 """A bracket on delta wider than this (relative) is worth a second try."""
 
 TOO_WIDE = 0.1
@@ -196,7 +196,8 @@ class Sum:
         if self._rare is not None:
             return self._rare.delta(epsilon)
         lines = self.short_lines if engine == "auto" and self._has_cuts and self.few is None else self.lines
-        bounds = self._on_line(epsilon, lines) if self._failures < (1 if self._has_cuts else 2) else None
+        tries = self._failures < (1 if self._has_cuts else 2) or (engine == "contour" and self._has_cuts)
+        bounds = self._on_line(epsilon, lines) if tries else None
         if self._has_cuts:
             return self._on_layers(epsilon, bounds)
         if bounds is None:

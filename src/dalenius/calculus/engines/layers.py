@@ -1,8 +1,8 @@
 """delta(epsilon) of a sum with rare and huge jumps, layer by layer.
 
 A rare sample moves the loss far, most steps hardly at all: no single line suits both scales. Cut the law of each step
-softly at levels b_1 > b_2 > ... > b_K (`Pair.cuts`), and let B_k be the transform of a step's law below b_k, B_0 = M that
-of all of it. Over all terms j,
+softly at levels b_1 > b_2 > ... > b_K (`Pair.cuts`), and let B_k be the transform of a step's law below b_k, B_0 = M
+that of all of it. Over all terms j,
 
     prod M_j^n = sum_k [prod B_{j,k}^n - prod B_{j,k+1}^n] + prod B_{j,K}^n.
 
@@ -37,10 +37,10 @@ FAR = 4.0
 """The first level is this many times as far from where most of the law is as epsilon is."""
 NEVER = 1e-45
 """Outcomes of this probability need no layer of their own."""
-TIERS = ((1e-11, 8_000), (1e-9, 40_000), (1e-7, 200_000))
-NEGLIGIBLE = 26.0
+TIERS = ((1e-10, 2_000), (1e-9, 40_000), (1e-7, 200_000))
+NEGLIGIBLE = 21.0
 """What is below delta by this many units of its logarithm is only bounded."""
-SHORT = ((1e-12, 3_000), (1e-10, 6_000))
+SHORT = ((1e-12, 1_000), (1e-10, 2_000))
 GOOD = 1e-8
 """Relative width of a bracket worth stopping at."""
 RARE = 0.01
@@ -80,7 +80,7 @@ class LayerMoments(Moments):
         return sum(split.times for split in self.splits)
 
     @property
-    def log_mass(self) -> float:  # type: ignore[override]
+    def log_mass(self) -> float:
         return float(self.log_mgf(np.zeros(1))[0])
 
 
@@ -156,7 +156,8 @@ class LayerLine(Contour):
             both = low + high
             both = np.where(both == 0, 1e-300, both)
             log_low = np.log(low)
-            ratio = high / low
+            with np.errstate(over="ignore", invalid="ignore"):
+                ratio = high / low
             close = np.abs(ratio) < 0.5
             near &= close
             log_below += n * log_low
@@ -367,7 +368,7 @@ class Layers:
             return 0.0
         c = np.array([rest._saddle.c])
         total = 0.0
-        for (pair, n), cuts in zip(self.terms, self.cuts, strict=True):
+        for (_, n), cuts in zip(self.terms, self.cuts, strict=True):
             if cuts is not None:
                 share = cuts.between(level / RATIO**2, level).log_mgf(c) - cuts.below(level).log_mgf(c)
                 total += n * math.exp(min(float(share[0]), 0.0))
