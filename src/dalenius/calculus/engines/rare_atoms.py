@@ -35,7 +35,7 @@ RARE = 0.01
 """The mean number of rare atoms in a sum."""
 FAR = 4.0
 """And how far they are, in standard deviations of the sum of their own term without them."""
-MOST_ATOMS, MOST_TABLES = 24, 2000
+MOST_OF_ONE, MOST_ATOMS, MOST_TABLES = 12, 24, 2000
 
 SMALL = 1e-10
 """Share of delta that may be bounded rather than computed."""
@@ -98,6 +98,8 @@ class RareAtoms:
             end = _rare_above(atoms, n * len(terms))
             spread = math.sqrt(n * _variance(atoms, atoms.loss <= end))
             rare = (atoms.loss > end) & (atoms.loss > FAR * spread)
+            if np.count_nonzero(rare) > MOST_OF_ONE:  # no gap, but a tail that a line can follow
+                rare[:] = False
             jumps += [
                 Jump(i, float(x), float(p)) for x, p in zip(atoms.loss[rare], atoms.mass[rare], strict=True)
             ]
