@@ -158,7 +158,8 @@ def nodes_between(
     growths: list[float] = []
     for at, end in pieces:
         while at < end:
-            r = min(widest, (end - at) / 2)
+            rest = (end - at) / 2
+            r = min(widest, rest)
             while True:
                 right = math.exp(min(at + (1 + long) * r, 700.0)) * rate
                 q = right / (1.0 - rate + right)
@@ -177,7 +178,7 @@ def nodes_between(
             centres.append(at + r)
             halves.append(r)
             growths.append(growth)
-            at += 2 * r
+            at = end if r == rest else at + 2 * r
     half = np.array(halves)
     z = np.array(centres)[:, None] + half[:, None] * NODES
     u = order * mixture.log_mixture(z, rate)[0] - z / 2
@@ -256,7 +257,8 @@ def decay(e: float, rate: float, added: bool, c: float) -> Callable[[Reals], Rea
     """A bound on |M(c + it)|/M(c) from t on: the atoms, and a density in L of bounded variation."""
     order = -c if added else 1.0 + c
     rule = quadrature(e, rate, added, c, 0.0)
-    assert rule is not None
+    if rule is None:
+        return np.ones_like
     variation = variation_between(e, rate, order, (-e, e), rule.log_scale)
     atoms = float(rule.weights[:2].sum()) * (1 + 1e-12)
     rest = float(rule.weights[2:].sum()) * (1 + 1e-12) + rule.fixed
@@ -277,7 +279,8 @@ def envelope_for(e: float, rate: float, added: bool, c: float, level: float) -> 
         return None if fine is None else Law(fine.loss, fine.weights, fine.fixed + fine.per_t * reach)
 
     first = quadrature(e, rate, added, c, 0.0)
-    assert first is not None
+    if first is None:
+        return Envelope(np.zeros(1), np.ones(1), smooth)
     return Envelope(*mixture.stepped(first.spread, smooth, law, level), smooth)
 
 
