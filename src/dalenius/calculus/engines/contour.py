@@ -162,6 +162,11 @@ class Contour:
                 log_pieces = np.minimum(log_pieces, many)
             left_out = math.exp(log_atoms) * sum(continuous**k for k in range(j))
             pieces = np.minimum(pieces + left_out, np.exp(np.minimum(log_pieces, 0.0)))
+        return self._first_good(edges, pieces, log_share)
+
+    def _first_good(self, edges: Reals, pieces: Reals, log_share: float) -> tuple[float, float]:
+        """The first edge beyond which little enough is left, where `pieces` bounds the integrand on each cell."""
+        h = self.step
         # Nodes in a cell are at most its width / h + 1, each with |1/(s(s+1))| <= 1/t^2 and weight h/pi.
         tails = np.append(
             (np.diff(edges) + h) * pieces[:-1] / edges[:-1] ** 2,
@@ -169,7 +174,7 @@ class Contour:
         )
         tails = np.cumsum(tails[::-1])[::-1] / math.pi
         for tolerance, budget in self.tiers:
-            good = tails <= tolerance * math.exp(log_share)
+            good = tails <= tolerance * math.exp(min(log_share, 700.0))
             if good.any() and edges[int(np.argmax(good))] <= budget * h:
                 j = int(np.argmax(good))
                 return float(edges[j]), float(tails[j]) * (1 + 1e-9)
@@ -258,6 +263,10 @@ class Contour:
             discrete, discrete_error = self._discrete_part(t, each)
             values, error = values - discrete, error + discrete_error
             reach = np.abs(values) + error
+        self._keep(t, values, reach, error)
+
+    def _keep(self, t: Reals, values: Complexes, reach: Reals, error: Reals) -> None:
+        """The nodes of the sum, their values on the scale exp(exponent), and their errors."""
         # Nodes too small to matter are left out of the sum; |kernel| is largest at t = 0.
         keep = reach + error > NEGLIGIBLE
         keep[0] = True
