@@ -281,7 +281,30 @@ def envelope_for(e: float, rate: float, added: bool, c: float, level: float) -> 
     first = quadrature(e, rate, added, c, 0.0)
     if first is None:
         return Envelope(np.zeros(1), np.ones(1), smooth)
-    return Envelope(*mixture.stepped(first.spread, smooth, law, level), smooth)
+    return Envelope(*stepped(first.spread, smooth, law, level), smooth)
+
+
+MOST_CELLS = 600
+
+
+def stepped(
+    spread: float, smooth: Callable[[Reals], Reals], law: Callable[[float], Law | None], level: float
+) -> tuple[Reals, Reals]:
+    """`mixture.stepped`, with finer cells where these say little, up to where the bound for large t says more."""
+    breaks, values = mixture.stepped(spread, smooth, law, level)
+    little = np.flatnonzero((values > 0.95) & (breaks * spread > 0.05))
+    ends = 0.05 / spread * 1.1 ** np.arange(120.0)
+    enough = np.flatnonzero(smooth(ends) <= 0.9)
+    if len(little) == 0 or len(enough) == 0:
+        return breaks, values
+    start, end = float(breaks[little[0]]), float(ends[enough[0]])
+    cells = math.ceil((end - start) * spread / 0.1)
+    fine = law(end) if 0 < cells <= MOST_CELLS else None
+    if fine is None:
+        return breaks, values
+    edges = np.linspace(start, end, cells + 1)
+    bounds = np.minimum(np.append(fine.on_cells(edges) * (1 + 1e-12), 1.0), 1.0)
+    return np.concatenate((breaks[: little[0]], edges)), np.concatenate((values[: little[0]], bounds))
 
 
 def _excess(s: Reals, z: Reals, rate: float, added: bool) -> Reals:

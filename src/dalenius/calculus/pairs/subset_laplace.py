@@ -23,6 +23,7 @@ from dalenius.calculus.pairs.sampled_laplace import (
     graded_nodes,
     log_mixture,
     nodes_between,
+    stepped,
     variation_between,
 )
 from dalenius.calculus.pairs.subset import SubsetPair
@@ -158,7 +159,7 @@ def envelope_for(e: float, rate: float, c: float, level: float) -> Envelope:
     first = quadrature(e, rate, c, 0.0)
     if first is None:
         return Envelope(np.zeros(1), np.ones(1), smooth)
-    return Envelope(*mixture.stepped(first.spread, smooth, law, level), smooth)
+    return Envelope(*stepped(first.spread, smooth, law, level), smooth)
 
 
 def log_moments(e: float, rate: float, s: Reals) -> Reals:
