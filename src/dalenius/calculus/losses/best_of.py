@@ -58,10 +58,11 @@ class NegativeBinomial(TrialLaw):
 
     def log_weight(self, x: Reals) -> Reals:
         log_g = math.log(self.g)
-        scale = self.shape / math.expm1(-self.shape * log_g) if self.shape else -1 / log_g
-        return np.asarray(
-            math.log(scale) + math.log1p(-self.g) - (1 + self.shape) * np.log(self.g + (1 - self.g) * x)
+        many = -self.shape * log_g  # log(e^many - 1) without its overflow
+        scale = (
+            math.log(self.shape) - many - math.log(-math.expm1(-many)) if self.shape else -math.log(-log_g)
         )
+        return np.asarray(scale + math.log1p(-self.g) - (1 + self.shape) * np.log(self.g + (1 - self.g) * x))
 
     def pure(self, epsilon: float) -> float:
         return (2 + self.shape) * epsilon * (1 + 2.0**-51)
