@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from dalenius.calculus.pairs.allocation import AllocationPair
 from dalenius.calculus.pairs.atoms import Atoms, Lattice
 from dalenius.calculus.pairs.bounded_range import BoundedRangePair
 from dalenius.calculus.pairs.bracket import Bracket
@@ -24,6 +25,7 @@ from dalenius.calculus.pairs.known import GroupOf, RenyiPair, WorstOf
 from dalenius.calculus.pairs.laplace import LaplacePair
 from dalenius.calculus.pairs.pair import Pair, Terms
 from dalenius.calculus.pairs.rectified import RectifiedPair
+from dalenius.calculus.pairs.revealed import RevealedPair
 from dalenius.calculus.pairs.sampled import SampledPair
 from dalenius.calculus.pairs.sampled_gaussian import SampledGaussianPair
 from dalenius.calculus.pairs.skellam import SkellamAtoms
@@ -212,6 +214,13 @@ def _mixtures(up: list[list[float]], down: list[list[float]]) -> GaussianMixture
     return GaussianMixturesPair(*(tuple((shift, weight) for shift, weight in side) for side in (up, down)))
 
 
+def _revealed(weights: list[float], pairs: list[Pair]) -> RevealedPair:
+    """Weights that sum to 1 at least."""
+    if not pairs or len(weights) != len(pairs) or min(weights) <= 0.0 or sum(weights) < 1 - EXCESS:
+        raise ValueError
+    return RevealedPair(tuple(weights), tuple(pairs))
+
+
 class _Kind:
     """A family of pairs: its words, in the order in which `make` takes their values."""
 
@@ -249,6 +258,10 @@ PAIRS = {
     "gaussian_mixtures": _Kind(
         _mixtures, GaussianMixturesPair, up=_list(_list(NUMBER)), down=_list(_list(NUMBER))
     ),
+    "allocation": _Kind(
+        AllocationPair, AllocationPair, mu=NUMBER, steps=COUNT, chosen=COUNT, added=_Word(bool, bool)
+    ),
+    "revealed": _Kind(_revealed, RevealedPair, weights=_list(SHARE), pairs=_list(PAIR)),
     "bracket": _Kind(Bracket, Bracket, below=PAIR, above=PAIR, known=_optional(PAIR)),
     "worst_of": _Kind(
         lambda sums: WorstOf(tuple(sums)), WorstOf, sums=_list(_Word(_terms_record, _read_terms))

@@ -4,7 +4,9 @@ Which engine answers:
 - one loss with a closed form: that form;
 - losses on one lattice (randomized response, geometric, discrete Gaussian): `lattice`, exact;
 - few discrete losses on no common lattice: `enumeration`, exact;
+- discrete losses some of which are rare and huge: `rare_atoms`, which counts those;
 - otherwise the `contour`, when the characteristic functions decay fast enough to cut the line;
+- where jumps are rare and huge: `layers`, a line for each scale of them;
 - otherwise, and for lattices too fine to go through, the `smoothed` line, which needs no decay;
 - where that is too long, everything is rounded onto a lattice, which also serves as the independent check.
 """
@@ -18,10 +20,12 @@ from typing import Literal
 
 import numpy as np
 
+from dalenius.calculus.engines import layers
 from dalenius.calculus.engines.contour import TINY, Contour, Lines, exp_up, log_peak
 from dalenius.calculus.engines.enumeration import enumerated
 from dalenius.calculus.engines.few_continuous import FewContinuous
 from dalenius.calculus.engines.lattice import LatticeLine, common_spacing
+from dalenius.calculus.engines.rare_atoms import RareAtoms
 from dalenius.calculus.engines.rounded import RoundedSum
 from dalenius.calculus.engines.saddle import Moments
 from dalenius.calculus.engines.search import crossings, least_epsilon
@@ -31,6 +35,12 @@ from dalenius.calculus.pairs.atoms import Atoms
 from dalenius.calculus.pairs.pair import UNIT, Bounds, Pair, Terms
 from dalenius.calculus.pairs.renyi import best_order, profile_bound, renyi_atoms
 from dalenius.core.checks import float_up
+
+WIDE = 1e-6
+"""A bracket on delta wider than this (relative) is worth a second try."""
+
+TOO_WIDE = 0.1
+"""One wider than this is left to the lattice."""
 
 Engine = Literal["auto", "contour", "grid", "proof"]
 
@@ -45,6 +55,7 @@ class Sum:
     def __init__(self, terms: Terms) -> None:
         self.terms = terms
         self._rounded: RoundedSum | None = None
+        self._layers: layers.Layers | None = None
         self._failures = 0
         self._atomic: Sum | None = None
         self._not_near = math.inf
@@ -107,7 +118,7 @@ class Sum:
                 return closed
         if engine != "grid" and self.exact is not None:
             return self.exact.delta(epsilon)
-        finite = self._on_lines(epsilon) if engine != "grid" else None
+        finite = self._on_lines(epsilon, engine) if engine != "grid" else None
         if finite is None:
             finite = self._on_grid(epsilon)
         # Parameters are the doubles given; merging them cost a few ulps, which log delta feels like this.
@@ -124,6 +135,9 @@ class Sum:
             return 1.0, 1.0
         if np.isfinite(self.moments.k).sum() < 8:
             return 1.0, 1.0
+        tame = layers.guess(self.terms, log_delta)
+        if tame is not None:
+            return min(tame[0], self.largest), tame[1]
         c, epsilon = self.moments.for_delta(log_delta)
         floor = -math.inf if self.few is None else self.few.least_epsilon(math.exp(log_delta), self.largest)
         if floor > min(epsilon, self.largest) or (math.isfinite(floor) and epsilon >= self.largest):
@@ -134,6 +148,7 @@ class Sum:
         """An upper bound on delta(epsilon) that needs nothing but real moments."""
         if not self.terms or self.infinite > 0.999 or self.largest == -math.inf:
             return 1.0
+        self.moments.for_epsilon(epsilon)  # so that the grid reaches the saddle
         finite = np.isfinite(self.moments.k)
         s, k = self.moments.s[finite], self.moments.k[finite]
         if not len(s):
@@ -170,33 +185,65 @@ class Sum:
             return None
         return Bounds(few.lower, min(1.0, few.upper + more))
 
-    def _finite(self, epsilon: float) -> Bounds | None:
+    def finite(self, epsilon: float) -> Bounds | None:
         """D(epsilon) of finite losses that may have total mass below 1."""
         if epsilon >= self.largest:
             return Bounds(0.0, 0.0)
         return self.exact.delta(epsilon) if self.exact is not None else self._on_lines(epsilon)
 
-    def _on_lines(self, epsilon: float) -> Bounds | None:
-        bounds = self._on_line(epsilon) if self._failures < 2 else None
+    def _on_lines(self, epsilon: float, engine: Engine = "auto") -> Bounds | None:
+        """By one line, or by layers or a smoothed line where one cannot be cut, or only far out, or would be wide."""
+        if self._rare is not None:
+            return self._rare.delta(epsilon)
+        lines = self.short_lines if engine == "auto" and self._has_cuts and self.few is None else self.lines
+        tries = self._failures < (1 if self._has_cuts else 2) or (engine == "contour" and self._has_cuts)
+        bounds = self._on_line(epsilon, lines) if tries else None
+        if self._has_cuts:
+            return self._on_layers(epsilon, bounds)
         if bounds is None:
             self._failures += 1
             return self._smoothed.delta(epsilon)
-        if self.lines.line is not None and self.lines.line.is_short:
+        if lines.line is not None and lines.line.is_short:
             closer = self._smoothed.delta(epsilon)
             if closer is not None:
                 return Bounds(max(bounds.lower, closer.lower), min(bounds.upper, closer.upper))
         return bounds
 
     @cached_property
+    def _rare(self) -> RareAtoms | None:
+        return RareAtoms.of(self.terms, WithoutRare, Sum) if self.spacing is None else None
+
+    @cached_property
+    def _has_cuts(self) -> bool:
+        return any(pair.cuts(1.0) is not None for pair, _ in self.terms)
+
+    def _on_layers(self, epsilon: float, known: Bounds | None) -> Bounds | None:
+        """What one line says, where that is narrow; else the narrower of it and what layers say."""
+        if known is not None and known.upper - known.lower <= WIDE * known.lower:
+            return known
+        self._failures += 1
+        if self._layers is None or not self._layers.fits(epsilon):
+            self._layers = layers.Layers(self.terms, epsilon)
+        bounds = self._layers.delta(epsilon)
+        if known is not None:
+            return min(known, bounds, key=lambda both: both.upper - both.lower)
+        return bounds if bounds.upper - bounds.lower <= TOO_WIDE * bounds.lower else None
+
+    @cached_property
+    def short_lines(self) -> Lines:
+        """As `lines`, where layers would cost less than a long line."""
+        return Lines(self.moments, layers.ShortLine)
+
+    @cached_property
     def _smoothed(self) -> Lines:
         return Lines(self.moments, SmoothedLine)
 
-    def _on_line(self, epsilon: float) -> Bounds | None:
+    def _on_line(self, epsilon: float, lines: Lines) -> Bounds | None:
         known = self._near_the_end(epsilon)
         if known is not None:
             return known
-        bounds = self.lines.delta(epsilon)
-        line = self.lines.line
+        bounds = lines.delta(epsilon)
+        line = lines.line
         if bounds is None or line is None or line.atoms is None or line.apart:
             return bounds
         if len(line.atoms) == sum(pair.as_atoms is not None for pair, _ in self.terms):
@@ -204,7 +251,7 @@ class Sum:
         # The line leaves out the outcomes in which every term shows an atom; they are counted apart.
         if self._atomic is None:
             self._atomic = Sum(line.atoms)
-        discrete = self._atomic._finite(epsilon)
+        discrete = self._atomic.finite(epsilon)
         if discrete is None:
             return None
         return Bounds(bounds.lower + discrete.lower, min(1.0, bounds.upper + discrete.upper))
@@ -213,6 +260,12 @@ class Sum:
         if self._rounded is None or not self._rounded.fits(epsilon):
             self._rounded = RoundedSum(self.terms, epsilon)
         return self._rounded.delta(epsilon)
+
+
+class WithoutRare(Sum):
+    """A sum whose rare atoms were set apart already."""
+
+    _rare = None
 
 
 class Direction:

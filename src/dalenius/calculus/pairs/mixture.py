@@ -22,19 +22,27 @@ class Rule:
     """M(c + i t) as a weighted sum over losses: weights_j exp(i t loss_j), with an error that grows with |t|.
 
     `noise` bounds the error of each loss in rounding units, `exponent` is the log weight before scaling,
-    `order` the power of w in it, and `outside` the error of the rule itself relative to the largest weight.
+    `order` the power of w in it, `outside` the error of the rule itself relative to the largest weight, and `slack`
+    the rounding of all else in the exponent, in units.
     """
 
     def __init__(
-        self, loss: Reals, exponent: Reals, order: Reals, noise: Reals, x: Reals, outside: float
+        self,
+        loss: Reals,
+        exponent: Reals,
+        order: Reals,
+        noise: Reals,
+        x: Reals,
+        outside: float,
+        slack: Reals | float = 8.0,
     ) -> None:
         top = float(exponent.max())
         weights = np.exp(exponent - top)
         total = float(weights.sum())
-        self.loss, self.weights = loss, weights / total
+        self.x, self.loss, self.weights = x, loss, weights / total
         self.log_scale = top + math.log(total)
         # Exponents and phases inherit the rounding of the losses.
-        rounding = UNIT * (np.abs(order) * noise + 2 * x * x + 2 * np.abs(order * loss) + 8.0)
+        rounding = UNIT * (np.abs(order) * noise + 2 * x * x + 2 * np.abs(order * loss) + slack)
         self.fixed = float(self.weights @ rounding) + (3 * len(x) + 8) * UNIT + outside / total
         self.per_t = float(self.weights @ (UNIT * (noise + 8 * np.abs(loss))))
 

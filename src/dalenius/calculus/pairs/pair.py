@@ -69,6 +69,52 @@ class Tilted(NamedTuple):
     error: Reals
 
 
+class Part(ABC):
+    """Part of a law of L: each outcome counts with a weight between 0 and 1."""
+
+    infinite: ClassVar[float] = 0.0
+    atomic: ClassVar[None] = None
+
+    @abstractmethod
+    def log_mgf(self, s: Reals) -> Reals:
+        """log of E[weight exp(s L)] on the real axis, of either sign, to about 1e-13; +inf beyond use."""
+
+    def rough_log_mgf(self, s: Reals) -> Reals:
+        return self.log_mgf(s)
+
+    @abstractmethod
+    def tilted(self, c: float, t: Reals) -> Tilted | None:
+        """The same along the line Re s = c; None when that takes too much work."""
+
+    @abstractmethod
+    def envelope(self, c: float, t: Reals, times: int = 1) -> Reals:
+        """As `Pair.envelope`."""
+
+    def mass(self) -> tuple[float, float]:
+        """log of the P-mass of a part below a level, and log of its Q-mass over its P-mass."""
+        return 0.0, 0.0
+
+
+class Cuts(ABC):
+    """Ways to part a law of L by how far L is from `Pair.anchor`; parts between levels in a row add up to it."""
+
+    @abstractmethod
+    def below(self, level: float) -> Part:
+        """What lies within `level` of the anchor."""
+
+    @abstractmethod
+    def between(self, low: float, high: float) -> Part:
+        """below(high) less below(low), a law of nonnegative weights; `high` may be inf."""
+
+    @abstractmethod
+    def steepest(self, level: float) -> float:
+        """Roughly the largest s at which `below(level)` is not yet ruled by what is left beyond its cut."""
+
+    @abstractmethod
+    def highest(self, mass: float) -> float:
+        """A level with P-mass about `mass` beyond it."""
+
+
 class Pair(ABC):
     """What the engines need to know of one ordered pair. Implementations are frozen and hashable."""
 
@@ -137,6 +183,15 @@ class Pair(ABC):
         It is the envelope, where that is the sum of these two; a bound on |M| as such does not serve.
         """
         return self.envelope(c, t)
+
+    @property
+    def anchor(self) -> float:
+        """Roughly where most of the law of L is."""
+        return 0.0
+
+    def cuts(self, level: float) -> Cuts | None:
+        """Soft cuts of the law, with a width that suits levels around this one; None when it is kept whole."""
+        return None
 
     @abstractmethod
     def cells(self, edges: Reals) -> tuple[Reals, Reals]:

@@ -12,8 +12,9 @@ import numpy as np
 from dalenius.calculus.pairs import mixture
 from dalenius.calculus.pairs.atoms import Atoms
 from dalenius.calculus.pairs.gaussian import GaussianPair
-from dalenius.calculus.pairs.pair import Ball, Decay, Pair, Reals, Tilted, Transform
+from dalenius.calculus.pairs.pair import Ball, Cuts, Decay, Pair, Reals, Tilted, Transform
 from dalenius.calculus.pairs.sampled import SampledPair
+from dalenius.calculus.pairs.soft_cut import SoftCuts
 
 FAR_APART = 38.0
 """From this mu on the two normal laws hardly overlap."""
@@ -24,6 +25,10 @@ REVEALED = Atoms(np.zeros(0), np.zeros(0), infinite=1.0)
 LEVEL = 0.8
 """Bounds on the decay below this are good enough."""
 MOST_CELLS = 100
+FARTHEST = 15.0
+"""Outcomes further out than this many standard deviations need no cut."""
+MOST_CUT = 0.99
+"""Above this rate the law is not cut: nearly every step samples."""
 
 
 @dataclass(frozen=True)
@@ -61,6 +66,18 @@ class SampledGaussianPair(SampledPair):
 
     def envelope(self, c: float, t: Reals, times: int = 1) -> Reals:
         return mixture.envelope_for(self.base.mu, self.rate, self.added, c, mixture.level_for(times)).on(t)
+
+    @property
+    def anchor(self) -> float:
+        return -math.log1p(-self.rate) if self.added else math.log1p(-self.rate)
+
+    def cuts(self, level: float) -> Cuts | None:
+        """Cuts so sharp that they bend log densities more than a tilt to an outcome around the level does."""
+        mu = self.base.mu
+        if self.rate > MOST_CUT or not 0 < level < math.inf:
+            return None
+        place = min(SoftCuts(mu, self.rate, self.added, 1.0).place(level), FARTHEST + mu)
+        return SoftCuts(mu, self.rate, self.added, min(max(16.0, 2.0 * place / mu, 4.0 / mu**2), 3000.0))
 
     def mirrored(self) -> Pair:
         from dalenius.calculus.pairs.subset_gaussian import SubsetGaussianPair

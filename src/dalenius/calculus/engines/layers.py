@@ -1,0 +1,464 @@
+"""delta(epsilon) of a sum with rare and huge jumps, layer by layer.
+
+A rare sample moves the loss far, most steps hardly at all: no single line suits both scales. Cut the law of each step
+softly at levels b_1 > b_2 > ... > b_K (`Pair.cuts`), and let B_k be the transform of a step's law below b_k, B_0 = M
+that of all of it. Over all terms j,
+
+    prod M_j^n = sum_k [prod B_{j,k}^n - prod B_{j,k+1}^n] + prod B_{j,K}^n.
+
+Each bracket is the transform of a nonnegative measure, for the law below b_k is at least that below b_{k+1}. So the
+argument of `contour` holds for every layer by itself: the trapezoid sum is an upper bound on its share of D(e), and
+Chernoff bounds of the same measure bound what it adds. Each layer has its own line, its own period and its own end:
+with J_k = B_k - B_{k+1} and R >= |B_k|, |B_{k+1}|,
+
+    |prod B_k^n - prod B_{k+1}^n| <= prod R^n sum_j n_j |J_j| / R_j,
+
+and J_k, which has no outcomes below b_{k+1}, decays on that scale. What is below the last level is negligible, or has a
+line of its own, or lies on one side of epsilon as a whole: then D is its P-mass less exp(e) times its Q-mass, but for
+E[(exp(e - L) - 1)_+], which a Chernoff bound covers, too.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from dalenius.calculus.engines.contour import TINY, Aliases, Contour, chernoff, exp_up, least_period, log_peak
+from dalenius.calculus.engines.saddle import Moments, Saddle
+from dalenius.calculus.pairs.pair import UNIT, Bounds, Cuts, Pair, Part, Reals, Terms
+from dalenius.core.bisection import last_true
+
+RATIO = 3.0
+"""Levels fall by this factor."""
+MOST_LEVELS = 12
+FAR = 4.0
+"""The first level is this many times as far from where most of the law is as epsilon is."""
+NEVER = 1e-45
+"""Outcomes of this probability need no layer of their own."""
+TIERS = ((1e-10, 2_000), (1e-9, 40_000), (1e-7, 200_000))
+NEGLIGIBLE = 21.0
+"""What is below delta by this many units of its logarithm is only bounded."""
+SHORT = ((1e-12, 1_000), (1e-10, 2_000))
+GOOD = 1e-8
+"""Relative width of a bracket worth stopping at."""
+RARE = 0.01
+"""Jumps of this total probability are left out of a guess."""
+MANY = 30.0
+"""From so many expected jumps near a level on, what lies below may well decay by itself."""
+
+
+class Split(NamedTuple):
+    """One term of one layer: what is below its low level, what is between the two (None: nothing), and how often."""
+
+    below: Part | Pair
+    between: Part | None
+    times: int
+
+
+class LayerMoments(Moments):
+    """The measure of one layer on the real axis."""
+
+    def __init__(self, splits: tuple[Split, ...], start: float) -> None:
+        self.splits = splits
+        super().__init__((), start)
+
+    def log_mgf(self, s: Reals) -> Reals:
+        below, gain = np.zeros(len(s)), np.zeros(len(s))
+        for split in self.splits:
+            log_below = split.below.log_mgf(s)
+            below += split.times * log_below
+            if split.between is not None:
+                gain += split.times * np.logaddexp(0.0, split.between.log_mgf(s) - log_below)
+        # prod B^n = prod B'^n exp(gain); expm1(gain) without overflow, and never 0.
+        gain = np.maximum(gain, 1e-300)
+        return np.asarray(below + gain + np.log(-np.expm1(-gain)) + self.count * 1e-13)
+
+    @property
+    def count(self) -> int:
+        return sum(split.times for split in self.splits)
+
+    @property
+    def log_mass(self) -> float:
+        return float(self.log_mgf(np.zeros(1))[0])
+
+
+class LayerLine(Contour):
+    """A line for the measure of one layer."""
+
+    tiers = TIERS
+
+    def __init__(self, moments: LayerMoments, saddle: Saddle) -> None:
+        self.moments, self.c, self.splits = moments, saddle.c, moments.splits
+        self.period = least_period(saddle)
+        self.step = 2 * math.pi / self.period
+        self.feasible = False
+        if not 1e-100 < self.step < 1e100:
+            return
+        self.aliases = Aliases.of(saddle, moments.log_mass, self.period)
+        reach, self.truncation = self._cut(saddle.log_delta - (saddle.log_mgf - saddle.c * saddle.epsilon))
+        self.feasible = math.isfinite(reach)
+        if self.feasible:
+            self._evaluate(np.arange(math.ceil(reach / self.step) + 1) * self.step)
+
+    def _cut(self, log_share: float) -> tuple[float, float]:
+        c = np.array([self.c])
+        edges = self.step * 1.25 ** np.arange(0.0, 64.0)
+        gain, bound = 0.0, np.zeros_like(edges)
+        log_low, log_high = 0.0, np.zeros_like(edges)
+        for split in self.splits:
+            if split.between is None:
+                continue
+            log_ratio = float((split.between.log_mgf(c) - split.below.log_mgf(c))[0])
+            if not math.isfinite(log_ratio):
+                return math.inf, math.inf
+            log_one = float(np.logaddexp(0.0, log_ratio))  # log(B/B'), of which J/B' is the ratio
+            gain += split.times * log_one
+            # J / R with R = B(c); or |B|^n + |B'|^n, |B| <= |J| + |B'|. All relative to B(c)^n.
+            jump = math.exp(log_ratio - log_one) * split.between.envelope(self.c, edges)
+            bound += split.times * jump
+            log_low -= split.times * log_one
+            log_high += split.times * np.log(np.minimum(jump + math.exp(-log_one), 1.0))
+        bound = np.minimum(bound, np.exp(log_high) + math.exp(log_low))
+        return self._first_good(edges, bound / -math.expm1(-gain) * (1 + 1e-9), log_share)
+
+    def _evaluate(self, t: Reals) -> None:
+        """prod B^n - prod B'^n on the line, B = B' + J, scaled to 1 at t = 0.
+
+        The difference is a sum of n products with one factor J and n - 1 factors B or B'. Let all values, true or
+        computed, be below R, and off by e; a product of N factors then is off by at most prod R sum e / R.
+        """
+        size = len(t)
+        log_below, gain, direct = np.zeros(size, complex), np.zeros(size, complex), np.zeros(size, complex)
+        log_reach, jumps, jump_errors, errors, roundings = (np.zeros(size) for _ in range(5))
+        self.exponent = self.size_of_exponent = 0.0
+        near = np.ones(size, dtype=bool)
+        for below, between, n in self.splits:
+            rest = below.tilted(self.c, t)
+            jump = None if between is None else between.tilted(self.c, t)
+            if rest is None or (jump is None and between is not None):
+                self.feasible = False
+                return
+            scale = rest.log_scale
+            low, low_error = rest.values, rest.error
+            high, high_error = np.zeros(size, complex), np.zeros(size)
+            if jump is not None:
+                # Both on the scale of their sum.
+                scale = float(np.logaddexp(rest.log_scale, jump.log_scale))
+                low, low_error = (y * math.exp(rest.log_scale - scale) for y in (rest.values, rest.error))
+                high, high_error = (y * math.exp(jump.log_scale - scale) for y in (jump.values, jump.error))
+                low_error = low_error + 4 * UNIT * (1 + abs(scale)) * np.abs(low)
+                high_error = high_error + 4 * UNIT * (1 + abs(scale) + abs(jump.log_scale)) * np.abs(high)
+            self.exponent += n * scale
+            self.size_of_exponent += abs(n * scale)
+            low = np.where(low == 0, 1e-300, low)
+            both = low + high
+            both = np.where(both == 0, 1e-300, both)
+            log_low = np.log(low)
+            with np.errstate(over="ignore", invalid="ignore"):
+                ratio = high / low
+            close = np.abs(ratio) < 0.5
+            near &= close
+            log_below += n * log_low
+            gain += n * _log1p(np.where(close, ratio, 0.0))
+            direct += n * np.log(both)
+            rounding = UNIT * 4 * (1 + np.abs(log_low)) * np.abs(low)
+            error = low_error + high_error + rounding
+            reach = np.maximum(np.abs(low), np.abs(both)) + error
+            log_reach += n * np.log(reach)
+            jumps += n * (np.abs(high) + high_error) / reach
+            jump_errors += n * (high_error + 16 * UNIT * np.abs(high)) / reach
+            errors += n * error / reach
+            roundings += n * UNIT * 8 * (1 + np.abs(np.log(both)))
+        share = (
+            float(-np.expm1((log_below[0] - direct[0]).real))
+            if not near[0]
+            else float(-np.expm1(-gain[0].real))
+        )
+        if not share > 0:
+            self.feasible = False
+            return
+        self.exponent += math.log(share)
+        with np.errstate(over="ignore", invalid="ignore"):
+            values = (
+                np.where(near, np.exp(log_below) * _expm1(gain), np.exp(direct) - np.exp(log_below)) / share
+            )
+        power = np.exp(log_reach) / share
+        reach = np.abs(values)
+        error = power * (jump_errors + jumps * errors + np.where(near, 0.0, roundings + 2 * errors))
+        error += 64 * UNIT * (reach + power * jumps)
+        self._keep(t, values, reach + error, error)
+
+
+class ShortLine(Contour):
+    """One line for all of the law, or for all that is below the last level."""
+
+    tiers = SHORT
+
+
+class Piece:
+    """A layer, or what is below the last one: its measure on the real axis, and the line last drawn."""
+
+    def __init__(self, moments: Moments, draw: type[LayerLine] | type[ShortLine]) -> None:
+        self.moments, self._draw = moments, draw
+        self.line: Contour | None = None
+        self._tail = (math.inf, 0.0)
+        self._saddle: Saddle | None = None
+
+    def look(self, epsilon: float) -> float:
+        """Find the saddle; a guess at the log of what this piece adds to delta."""
+        self.line = None
+        if np.isfinite(self.moments.k).sum() < 8:  # nothing is known
+            return 0.0
+        if self._saddle is None or self._saddle.epsilon != epsilon:
+            self._saddle = _moved(self.moments, self.moments.saddle(epsilon))
+        saddle = self._saddle
+        height = chernoff(saddle)
+        best = int(np.argmin(height - saddle.s * epsilon))
+        self._tail = float(height[best]), float(saddle.s[best])
+        bound = min(self.log_bound(epsilon), 0.0)
+        return min(saddle.log_delta, bound) if bound - 12.0 < saddle.log_delta < math.inf else bound - 3.0
+
+    def log_bound(self, epsilon: float) -> float:
+        """log of a Chernoff bound on what this piece adds."""
+        return self._tail[0] - self._tail[1] * epsilon
+
+    def draw(self, log_delta: float) -> bool:
+        """A line good enough where delta, of all pieces together, is about exp(log_delta)."""
+        if self._saddle is None:
+            return False
+        line = self._draw(self.moments, self._saddle._replace(log_delta=log_delta))  # type: ignore[arg-type]
+        self.line = line if line.feasible else None
+        return line.feasible
+
+    def delta(self, epsilon: float) -> Bounds:
+        if self.line is not None:
+            return self.line.delta(epsilon)
+        return Bounds(0.0, exp_up(min(self.log_bound(epsilon), 0.0)) * (1 + 1e-9))
+
+
+def _moved(moments: Moments, saddle: Saddle) -> Saddle:
+    """The saddle, or a place to its left with a shorter period, where K climbs a wall right of it."""
+    least = least_period(saddle)
+    best = saddle
+    places = saddle.c * np.array([0.75, 0.5, 0.35])
+    height = saddle.log_mgf - saddle.c * saddle.epsilon - math.log(saddle.c) - math.log1p(saddle.c)
+    for c, k in zip(places.tolist(), moments.log_mgf(places).tolist(), strict=True):
+        keep = np.abs(saddle.s - c) > 1e-4 * c
+        other = saddle._replace(c=c, log_mgf=k, s=saddle.s[keep], k=saddle.k[keep])
+        period = least_period(other)
+        if period < 0.5 * least and k - c * saddle.epsilon - math.log(c) - math.log1p(c) < height + 4.0:
+            least, best = period, other
+    return best
+
+
+class OneSided:
+    """What is below the last level, where it lies above epsilon as a whole, but for a Chernoff bound."""
+
+    def __init__(self, parts: tuple[tuple[Part | Pair, int], ...], epsilon: float) -> None:
+        self.parts = parts
+        masses = [(part.mass() if isinstance(part, Part) else (0.0, 0.0), n) for part, n in parts]
+        self.log_mass = sum(n * mass for (mass, _), n in masses)
+        self.log_ratio = sum(n * ratio for (_, ratio), n in masses)
+        self.size = sum(n * (abs(mass) + abs(ratio)) for (mass, ratio), n in masses)
+        self._tail = self._chernoff(epsilon)
+
+    def _chernoff(self, epsilon: float) -> tuple[float, float]:
+        """The best bound E[(exp(e - L) - 1)_+] <= exp(K(-q-1) + (q+1) e) q^q / (1+q)^(1+q), as offset and slope."""
+        gap = -(epsilon + self.log_ratio)
+        q = np.geomspace(0.3, 3000.0, 40) / max(gap, 1e-12)
+        count = sum(n for _, n in self.parts)
+        with np.errstate(all="ignore"):
+            k = sum((n * part.log_mgf(-1.0 - q) for part, n in self.parts), np.zeros(len(q)))
+        bound = k + 1e-9 * (1 + np.abs(k)) + 1e-13 * count + log_peak(q)
+        bound = np.where(np.isfinite(bound), bound, np.inf)
+        best = int(np.argmin(bound + (1 + q) * epsilon))
+        return float(bound[best]), float(1 + q[best])
+
+    def delta(self, epsilon: float) -> Bounds:
+        off = 16 * UNIT * (self.size + abs(epsilon) + 1)
+        gaps = (-math.expm1(min(epsilon + self.log_ratio + sign * off, 700.0)) for sign in (1, -1))
+        low, high = (
+            math.exp(self.log_mass - sign * off) * max(x, 0.0) for sign, x in zip((1, -1), gaps, strict=True)
+        )
+        offset, slope = self._tail
+        return Bounds(low, high * (1 + 8 * UNIT) + exp_up(min(offset + slope * epsilon, 0.0)) * (1 + 1e-9))
+
+
+class Layers:
+    """The pieces of a sum, cut at levels that suit one epsilon."""
+
+    def __init__(self, terms: Terms, epsilon: float) -> None:
+        self.terms = terms
+        self.epsilon = epsilon
+        self.target = self._distance(epsilon)
+        self.pieces: list[Piece] = []
+        self.centre, self.width = math.nan, math.inf
+        self.rest: OneSided | None = None
+        self.cuts: list[Cuts | None] = [pair.cuts(self.target) for pair, _ in terms]
+        self._pile(epsilon)
+
+    def _distance(self, epsilon: float) -> float:
+        """How far epsilon is from where the sum is without jumps."""
+        distance = max(abs(epsilon - sum(n * pair.anchor for pair, n in self.terms)), 1e-300)
+        mean = 0.0
+        for pair, n in self.terms:
+            cuts = pair.cuts(distance)
+            if cuts is None:
+                mean += n * float(pair.log_mgf(np.array([1e-4]))[0]) * 1e4
+            else:
+                mean -= n * cuts.below(distance).mass()[1]
+        return max(abs(epsilon - mean), 1e-3 * distance)
+
+    def fits(self, epsilon: float) -> bool:
+        return abs(math.log(self._distance(epsilon) / self.target)) < 0.4
+
+    def _below(self, level: float) -> tuple[tuple[Part | Pair, int], ...]:
+        return tuple(
+            (pair if cuts is None else cuts.below(level), n)
+            for (pair, n), cuts in zip(self.terms, self.cuts, strict=True)
+        )
+
+    def _layer(self, low: float, high: float) -> Piece:
+        splits = tuple(
+            Split(below, None if cuts is None else cuts.between(low, high), n)
+            for (below, n), cuts in zip(self._below(low), self.cuts, strict=True)
+        )
+        # The tail of a part without a high level is heavy: it has few moments.
+        return Piece(
+            LayerMoments(splits, min(0.1 / self.target, 0.1 if high == math.inf else math.inf)), LayerLine
+        )
+
+    def _pile(self, epsilon: float) -> None:
+        """Add layers, from the top, until what is below them can be had; then part the top until it is negligible."""
+        most = max(cuts.highest(NEVER) for cuts in self.cuts if cuts is not None)
+        first = low = min(FAR * self.target, most)
+        self.pieces = [self._layer(low, math.inf)]
+        estimate = self.pieces[0].look(epsilon)
+        for _ in range(MOST_LEVELS):
+            below = self._below(low)
+            rest = Piece(Moments(below, 0.1 / self.target), ShortLine)  # type: ignore[arg-type]
+            guess = rest.look(epsilon)
+            if rest.log_bound(epsilon) < estimate - NEGLIGIBLE:
+                break
+            one_sided = OneSided(below, epsilon)
+            bounds = one_sided.delta(epsilon)
+            if bounds.upper - bounds.lower < 1e-12 * max(bounds.lower, math.exp(min(estimate, 0.0))):
+                self.rest = one_sided
+                break
+            if self._jumps(low, rest) > MANY and rest.draw(max(guess, estimate)):
+                break
+            self.pieces.append(self._layer(low / RATIO, low))
+            estimate = max(estimate, self.pieces[-1].look(epsilon))
+            low /= RATIO
+        if self.rest is None:
+            self.pieces.append(rest)
+            estimate = max(estimate, guess)
+        while self.pieces[0].log_bound(epsilon) > estimate - NEGLIGIBLE and first < most:
+            high = min(RATIO**2 * first, most)
+            self.pieces[:1] = [self._layer(high, math.inf), self._layer(first, high)]
+            self.pieces[0].look(epsilon)
+            self.pieces[1].look(epsilon)
+            first = high
+
+    def _jumps(self, level: float, rest: Piece) -> float:
+        """How many steps are expected not far below the level, tilted for epsilon."""
+        if rest._saddle is None:
+            return 0.0
+        c = np.array([rest._saddle.c])
+        total = 0.0
+        for (_, n), cuts in zip(self.terms, self.cuts, strict=True):
+            if cuts is not None:
+                share = cuts.between(level / RATIO**2, level).log_mgf(c) - cuts.below(level).log_mgf(c)
+                total += n * math.exp(min(float(share[0]), 0.0))
+        return total
+
+    def delta(self, epsilon: float) -> Bounds:
+        """Certified bounds on D(epsilon)."""
+        if math.isfinite(self.centre):
+            bounds = self._sum(epsilon)
+            slopes = [piece.line.c for piece in self.pieces if piece.line is not None]
+            near = abs(epsilon - self.centre) * max(slopes, default=0.0) < 2.0
+            if (
+                bounds.upper - bounds.lower
+                <= (max(GOOD, min(2 * self.width, 1e-5)) if near else GOOD) * bounds.lower
+            ):
+                return bounds
+        log_delta = max(piece.look(epsilon) for piece in self.pieces)
+        if self.rest is not None:
+            log_delta = max(log_delta, math.log(max(self.rest.delta(epsilon).upper, TINY)))
+        for _ in range(3):
+            bounds = self._drawn(epsilon, log_delta)
+            if bounds.upper - bounds.lower <= GOOD * bounds.lower or bounds.upper > 0.1 * math.exp(log_delta):
+                break
+            # The guess was far off: aim at what was found instead.
+            log_delta = math.log(max(bounds.upper, TINY))
+        self.centre, self.width = epsilon, (bounds.upper - bounds.lower) / max(bounds.lower, TINY)
+        return bounds
+
+    def _drawn(self, epsilon: float, log_delta: float) -> Bounds:
+        """A line for each piece that matters; the others, and those that have none, are covered by Chernoff bounds."""
+        for piece in self.pieces:
+            if piece.log_bound(epsilon) < log_delta - NEGLIGIBLE:
+                piece.line = None
+            else:
+                piece.draw(log_delta)
+        return self._sum(epsilon)
+
+    def _sum(self, epsilon: float) -> Bounds:
+        parts = [piece.delta(epsilon) for piece in self.pieces]
+        if self.rest is not None:
+            parts.append(self.rest.delta(epsilon))
+        slack = 8 * UNIT * len(parts)
+        return Bounds(
+            sum(p.lower for p in parts) * (1 - slack), min(1.0, sum(p.upper for p in parts) * (1 + slack))
+        )
+
+
+def guess(terms: Terms, log_delta: float) -> tuple[float, float] | None:
+    """Roughly the epsilon at which delta is exp(log_delta), and the rate at which log delta falls there.
+
+    At least the one at which single jumps make up delta; and jumps below that are tame. None without such jumps.
+    """
+    steep = [(pair, n) for pair, n in terms if pair.largest == math.inf and pair.cuts(1.0) is not None]
+    if not steep:
+        return None
+
+    def by_one_jump(log_epsilon: float) -> bool:
+        single = sum(
+            n * bounds.upper for pair, n in steep if (bounds := pair.delta(math.exp(log_epsilon))) is not None
+        )
+        return single <= math.exp(log_delta)
+
+    jump = math.exp(last_true(by_one_jump, math.log(1e4), math.log(1e-14), relative=1e-3, steps=40)[0])
+    parts, most = [], math.inf
+    for pair, n in terms:
+        level = jump + abs(pair.anchor)
+        rough = pair.cuts(level)
+        if rough is not None:
+            level = max(level, rough.highest(RARE / n))
+        cuts = pair.cuts(level)
+        parts.append((pair if cuts is None else cuts.below(level), n))
+        most = min(most, math.inf if cuts is None else cuts.steepest(level))
+    moments = Moments(tuple(parts), most / 1e3)  # type: ignore[arg-type]
+    moments.k[moments.s > most] = np.inf
+    if np.isfinite(moments.k).sum() < 8:
+        return None
+    c, epsilon = moments.for_delta(log_delta)
+    epsilon = max(epsilon, jump)
+    return epsilon, max(c, 0.5 / epsilon)
+
+
+def _log1p(z: np.ndarray) -> np.ndarray:
+    """log(1 + z) for complex z, to a few roundings of itself."""
+    x, y = z.real, z.imag
+    return np.asarray(0.5 * np.log1p(x * (2 + x) + y * y) + 1j * np.arctan2(y, 1 + x))
+
+
+def _expm1(z: np.ndarray) -> np.ndarray:
+    """exp(z) - 1 for complex z, to a few roundings of itself."""
+    half = np.sin(z.imag / 2)
+    return np.asarray(
+        np.expm1(z.real) * np.cos(z.imag) - 2 * half * half + 1j * np.exp(z.real) * np.sin(z.imag)
+    )

@@ -1,0 +1,557 @@
+"""Parts of a sampled Gaussian law between two soft cuts, for `engines.layers`.
+
+With x ~ N(0, 1) the loss is +-log w(x), w = 1 - g + g exp(mu x - mu^2/2). A part weighs the outcome x by
+
+    D(x) = P(a, a exp(mu (x - low))) - P(a, a exp(mu (x - high))),
+
+P the regularized incomplete gamma function, which grows from 0 to 1 around each cut, within about 1/(mu sqrt(a));
+without a low cut the first term is 1, without a high one the second is 0. Parts with cuts in a row add up to the law.
+
+- D is analytic. From P(a, zeta) = zeta^a / Gamma(a) * integral of u^(a-1) exp(-zeta u) over 0 < u < 1, for
+  |theta| < pi/2
+
+      |D(x + i theta/mu)| <= cos(theta)^-a D(x + log(cos(theta))/mu),
+
+  and so the transform of a part with a low cut decays fast: on that line |w^(i t)| = exp(-t arg w), and arg w grows
+  with x.
+- Beyond a high cut D falls like exp(-a exp(mu (x - high))), faster than any power of w grows.
+- D is log-concave, as the convolution of an indicator with the density exp(a u - exp(u)), u = mu x. With G a gamma
+  variable of shape a, given that it lies between zeta_high and zeta_low, zeta = a exp(mu (x - cut)),
+  (log D)' = mu (a - E G) and (log D)'' >= -mu^2 E G. Here E G <= a + zeta_high, for the hazard rate of a gamma law with
+  a >= 1 is at most 1.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+
+import numpy as np
+from scipy.special import gammainc, gammaincc, gammaln, ndtri
+
+from dalenius.calculus.pairs import mixture
+from dalenius.calculus.pairs.pair import UNIT, Complexes, Cuts, Part, Reals, Tilted
+
+CUT = 45.0
+"""Outcomes whose weight is below exp(-CUT) of the largest are left out, and charged to the error."""
+STEEP = 10.0
+"""Beyond the window the log integrand falls with at least this slope."""
+FARTHEST = 50.0
+"""Without a high cut, orders that put weight on outcomes beyond this many standard deviations are of no use."""
+MOST_CELLS = 20_000
+PER_WIDTH = 3
+"""Cells per `narrowest`."""
+NODES, WEIGHTS = np.polynomial.legendre.leggauss(32)
+RHO = 4.0
+LONG, TALL = (RHO + 1 / RHO) / 2, (RHO - 1 / RHO) / 2
+MOST_GROWTH = 35.0
+"""A panel errs by 64/15 RHO^-64 exp(growth) relative to its largest value: exp(-50) at most."""
+ANGLES = (1.5, 3.0, 4.5, 6.0)
+"""Shifts theta of the line, in units of 1/sqrt(a)."""
+GROUP = 2
+"""Cells that share a bound on exp(-t arg w), that at the left end of the first."""
+
+
+@dataclass(frozen=True)
+class SoftCuts(Cuts):
+    """The soft cuts of one sampled Gaussian pair, all of the same sharpness a."""
+
+    mu: float
+    rate: float
+    added: bool
+    sharpness: float
+
+    @cached_property
+    def log_odds(self) -> float:
+        """log(g/(1-g) exp(z)) at x = 0."""
+        return math.log(self.rate) - math.log1p(-self.rate) - self.mu**2 / 2
+
+    def place(self, level: float) -> float:
+        """The x whose loss is `level` away from the end of its range: log1p(g/(1-g) exp(z)) = level."""
+        return (level + math.log(-math.expm1(-level)) - self.log_odds) / self.mu
+
+    def steepest(self, level: float) -> float:
+        return 0.9 * self.sharpness / math.expm1(min(level, 1.0))
+
+    def highest(self, mass: float) -> float:
+        # The cut reaches further to the left than the normal law alone.
+        wide = math.sqrt(1.0 + 1.0 / (self.mu**2 * self.sharpness))
+        x = -float(ndtri(mass)) * wide + (0.0 if self.added else self.mu)
+        return float(np.logaddexp(0.0, self.log_odds + self.mu * x))
+
+    def below(self, level: float) -> SoftPart:
+        return SoftPart(self, None, self.place(level))
+
+    def between(self, low: float, high: float) -> SoftPart:
+        return SoftPart(self, self.place(low), None if high == math.inf else self.place(high))
+
+
+@dataclass(frozen=True)
+class SoftPart(Part):
+    """The part of the law between a low and a high cut."""
+
+    cuts: SoftCuts
+    low: float | None
+    high: float | None
+
+    @cached_property
+    def narrowest(self) -> float:
+        """The least width of the two factors D and exp(-x^2/2)."""
+        return 1.0 / math.sqrt(1.0 + self.cuts.mu**2 * self.cuts.sharpness)
+
+    def order(self, s: float) -> float:
+        """The power of w whose weighted mean is the transform at s."""
+        return -s if self.cuts.added else 1.0 + s
+
+    def zeta(self, x: Reals, cut: float) -> Reals:
+        return np.asarray(self.cuts.sharpness * np.exp(np.clip(self.cuts.mu * (x - cut), -600.0, 60.0)))
+
+    def log_weight(self, x: Reals) -> Reals:
+        """log D(x), good to a few units times `shape error` (see `slack`)."""
+        a = self.cuts.sharpness
+        if self.low is None:
+            return np.zeros_like(x) if self.high is None else _log_q(a, self.zeta(x, self.high))
+        if self.high is None:
+            return _log_p(a, self.zeta(x, self.low))
+        # The smaller two of the four tails.
+        middle = x > (self.low + self.high) / 2
+        left, right = x[~middle], x[middle]
+        result = np.empty_like(x)
+        more, less = _log_p(a, self.zeta(left, self.low)), _log_p(a, self.zeta(left, self.high))
+        result[~middle] = more + np.log1p(-np.exp(np.minimum(less - more, -1e-9)))
+        more, less = _log_q(a, self.zeta(right, self.high)), _log_q(a, self.zeta(right, self.low))
+        result[middle] = more + np.log1p(-np.exp(np.minimum(less - more, -1e-9)))
+        return result
+
+    def slack(self, x: Reals, log_weight: Reals) -> Reals:
+        """What rounding may do to log D, in units: P and Q err by 16 (a + 16) units of themselves.
+
+        Their arguments err by 4 units of mu (|x| + |cut|), which (log D)' passes on; Q near 1 errs by those of P.
+        """
+        mu, a = self.cuts.mu, self.cuts.sharpness
+        ends = abs(self.low or 0.0) + abs(self.high or 0.0)
+        slope = a + (0.0 if self.high is None else self.zeta(x, self.high))
+        whole = 16 * (a + 16) + 8 * mu * (np.abs(x) + ends) * slope
+        if self.low is None:
+            whole = whole * np.minimum(1.0, -2 * log_weight)
+        return np.asarray(8 + whole)
+
+    def mass(self) -> tuple[float, float]:
+        """log of the P-mass of a part below a cut, and of its Q-mass over its P-mass, to about 1e-13 of themselves.
+
+        E w = 1, so both follow from what is above the cut: p = E P and q = E (w - 1) P.
+        """
+        assert self.low is None
+        if self.high is None:
+            return 0.0, 0.0
+        mu, rate = self.cuts.mu, self.cuts.rate
+        above = SoftPart(self.cuts, self.high, None)
+        x, fixed, _ = above.grid(0.0, 1.0)
+        weight = np.exp(fixed) * (float(x[1] - x[0]) / math.sqrt(2 * math.pi))
+        gone = float(weight.sum())
+        gain = rate * float(np.expm1(mu * x - mu * mu / 2) @ weight)
+        if gone + gain > 0.5:  # little is left
+            one, other = (float(k) for k in self.log_mgf(np.array([0.0, -1.0])))
+            return one, other - one
+        if self.cuts.added:  # E[w (1 - P)] / E[1 - P] = 1 - q / (1 - p)
+            return math.log1p(-gone), math.log1p(-gain / (1 - gone))
+        return math.log1p(-gone - gain), -math.log1p(-gain / (1 - gone))
+
+    # -- real arguments --------------------------------------------------------------------------------
+
+    def window(self, m: float) -> tuple[float, float]:
+        """An interval outside which the log integrand m log w - x^2/2 + log D falls at slope STEEP or more.
+
+        At its ends it has fallen by CUT.
+        """
+        mu, a = self.cuts.mu, self.cuts.sharpness
+
+        def rises(x: float) -> float:
+            """A lower bound on the slope, that holds left of x."""
+            pull = 0.0 if self.high is None else mu * a * math.exp(min(mu * (x - self.high), 60.0))
+            return -x + min(0.0, m) * mu * min(1.0, 2 * self.share(x)) - pull
+
+        def falls(x: float) -> float:
+            """An upper bound on the slope, that holds right of x."""
+            push = (
+                0.0
+                if self.low is None
+                else mu * min(a, _pull(a, a * math.exp(min(mu * (x - self.low), 60.0))))
+            )
+            if self.high is not None:
+                push = min(push, mu * (a - a * math.exp(min(mu * (x - self.high), 60.0))))
+            return -x + max(0.0, m) * mu + push
+
+        left = -STEEP if self.high is None else min(-STEEP, self.high)
+        while rises(left) < STEEP:
+            left -= 1.0
+        right = STEEP + max(0.0, m) * mu
+        if self.high is not None:
+            enough = 1.0 + max(m, 0.0) / a + max(0.0, STEEP - left) / (a * mu)
+            right = min(right, self.high + math.log(enough) / mu)
+        while falls(right) > -STEEP:
+            right += 0.5
+        # There d more units take it down by STEEP d + d^2/2, or with the high cut by d^2 / (2 narrowest^2).
+        right += 3.6 if self.high is None else min(3.6, 9.5 * self.narrowest)
+        return left - 3.6, max(right, left + 1.0)
+
+    def share(self, x: float) -> float:
+        """g exp(z) / w."""
+        return 1.0 / (1.0 + math.exp(-min(max(self.cuts.log_odds + self.cuts.mu * x, -700.0), 700.0)))
+
+    def grid(self, least: float, most: float) -> tuple[Reals, Reals, Reals]:
+        """Cells over the windows of orders between two: edges, log D - x^2/2 and log w there."""
+        ends = [self.window(m) for m in (least, most)]
+        gap = self.narrowest / PER_WIDTH
+        first, last = (min(e[0] for e in ends) / gap, max(e[1] for e in ends) / gap)
+        # Rounded, so that orders of similar size find the same cells.
+        return _grid(self, 64 * math.floor(first / 64), 64 * math.ceil(last / 64))
+
+    def log_mgf(self, s: Reals) -> Reals:
+        """log of the transform on the real axis, by the trapezoid rule; inf for orders beyond use.
+
+        On the line x + i theta/mu, theta = 2/sqrt(a), the factors D and exp(-x^2/2) grow by about exp(4), and the rule
+        errs by that times exp(-2 pi theta / (mu gap)), or exp(-37).
+        """
+        s = np.asarray(s, dtype=float)
+        result = np.full(len(s), np.inf)
+        orders = -s if self.cuts.added else 1.0 + s
+        mu, a = self.cuts.mu, self.cuts.sharpness
+        most = FARTHEST / mu
+        if self.high is not None:  # where exp(-zeta) still holds w^m
+            most = 3 * a * (1.0 + math.exp(min(-self.cuts.log_odds - mu * self.high, 600.0)))
+        finite = np.flatnonzero((orders <= most) & (-orders * mu <= mixture.MOST_TILT))
+        finite = finite[np.argsort(orders[finite], kind="stable")]
+        for block in np.array_split(finite, max(1, len(finite) // 40)):
+            if len(block) == 0:
+                continue
+            x, fixed, log_w = self.grid(float(orders[block[0]]), float(orders[block[-1]]))
+            if len(x) > MOST_CELLS:
+                continue
+            exponent = np.multiply.outer(orders[block], log_w) + fixed
+            top = exponent.max(axis=1)
+            total = np.exp(np.maximum(exponent - top[:, None], -700.0)).sum(axis=1)
+            result[block] = top + np.log(total * float(x[1] - x[0])) - 0.5 * math.log(2 * math.pi)
+        return result
+
+    # -- along a line ----------------------------------------------------------------------------------
+
+    def tilted(self, c: float, t: Reals) -> Tilted | None:
+        rule = part_rule(self, c, float(np.max(np.abs(t))))
+        return None if rule is None else _along(rule, t)
+
+    def envelope(self, c: float, t: Reals, times: int = 1) -> Reals:
+        if self.low is None:
+            return below_envelope(self, c, mixture.level_for(times)).on(t)
+        return part_envelope(self, c).at(t)
+
+
+def _along(rule: mixture.Rule, t: Reals) -> Tilted:
+    """The rule along a line, as 1 + sum of weights (exp(i t loss) - 1): most losses are tiny, and so are the errors.
+
+    exp(i (u + v)) - 1 = (exp(i u) - 1) exp(i v) + exp(i v) - 1 makes two factors of most exponentials. A sum of N
+    products errs by N units of the sum of their sizes; the weights add up to 1 up to those of pairwise summation, 40 at
+    most.
+    """
+    size = len(t)
+    if size > 1 and not np.array_equal(t, np.arange(size) * t[1]):
+        return rule.along(t)
+    block = max(1, min(math.isqrt(size), 2_000_000 // len(rule.loss)))
+    fine, fine_size = _turned(np.multiply.outer(rule.loss, t[:block]))
+    fine_sum, fine_size = rule.weights @ fine, rule.weights @ fine_size
+    values = np.empty((-(-size // block), block), dtype=complex)
+    sizes = np.empty(values.shape)
+    rows = max(1, 2_000_000 // len(rule.loss))
+    starts = t[::block]
+    for k in range(0, len(starts), rows):
+        coarse, coarse_size = _turned(np.multiply.outer(starts[k : k + rows], rule.loss))
+        values[k : k + rows] = (coarse * rule.weights) @ (1.0 + fine) + fine_sum
+        sizes[k : k + rows] = (coarse_size @ rule.weights)[:, None] + fine_size
+    count = len(rule.loss)
+    fixed = rule.fixed - (3 * count + 8) * UNIT + 48 * UNIT
+    error = fixed + rule.per_t * np.abs(t) + 2 * (count + 16) * UNIT * sizes.ravel()[:size]
+    return Tilted(rule.log_scale, 1.0 + values.ravel()[:size], error)
+
+
+def _turned(phase: Reals) -> tuple[Complexes, Reals]:
+    """exp(i phase) - 1, and its size."""
+    half = np.sin(0.5 * phase)
+    return -2 * half * half + 1j * np.sin(phase), 2 * np.abs(half)
+
+
+def _log_p(a: float, zeta: Reals) -> Reals:
+    """log P(a, zeta); where that is no float, the bound zeta^a exp(-zeta) / (Gamma(a + 1) (1 - zeta/(a + 1)))."""
+    value = gammainc(a, zeta)
+    tiny = value < 1e-290
+    result = np.log(np.where(tiny, 1.0, value))
+    near = zeta[tiny]
+    result[tiny] = a * np.log(near) - near - float(gammaln(a + 1)) - np.log1p(-near / (a + 1))
+    return np.asarray(result)
+
+
+def _log_q(a: float, zeta: Reals) -> Reals:
+    """log Q(a, zeta); where that is no float, the bound zeta^a exp(-zeta) / (Gamma(a) (zeta - a + 1))."""
+    value = gammaincc(a, zeta)
+    tiny = value < 1e-290
+    result = np.log(np.where(tiny, 1.0, value))
+    far = zeta[tiny]
+    result[tiny] = a * np.log(far) - far - float(gammaln(a)) - np.log(far - a + 1)
+    return np.asarray(result)
+
+
+def _pull(a: float, zeta: float) -> float:
+    """zeta times the reversed hazard rate of the gamma law, which falls: d log P(a, zeta) / d log zeta."""
+    below = float(gammainc(a, zeta))
+    return (
+        math.exp(min(a * math.log(zeta) - zeta - float(gammaln(a)), 700.0)) / below if below > 1e-290 else a
+    )
+
+
+@lru_cache(maxsize=128)
+def _grid(part: SoftPart, first: int, last: int) -> tuple[Reals, Reals, Reals]:
+    if last - first > MOST_CELLS:
+        return (np.zeros(MOST_CELLS + 1),) * 3
+    x = np.arange(first, last + 1) * (part.narrowest / PER_WIDTH)
+    log_w = mixture.log_mixture(part.cuts.mu * x - part.cuts.mu**2 / 2, part.cuts.rate)[0]
+    return x, part.log_weight(x) - 0.5 * x * x, log_w
+
+
+def _tops(part: SoftPart, x: Reals, concave: Reals) -> Reals:
+    """Upper bounds in the cells on log D - x^2/2, given at the edges (D may have been moved to the right)."""
+    bend = 1.0 + part.cuts.mu**2 * (
+        part.cuts.sharpness + (0.0 if part.high is None else np.minimum(part.zeta(x[1:], part.high), 1e6))
+    )
+    gap = float(x[1] - x[0])
+    return np.asarray(np.maximum(concave[1:], concave[:-1]) + np.minimum(bend * (gap * gap / 8), 50.0))
+
+
+@lru_cache(maxsize=64)
+def part_rule(part: SoftPart, c: float, reach: float) -> mixture.Rule | None:
+    """Gauss-Legendre panels for the transform at c + i t, |t| <= reach; None when that takes too many.
+
+    Let theta = mu y <= 1, d = -log(cos(theta))/mu. At x + i y the integrand is at most exp(u(x - d)), where
+    u = m log w + log D - x^2/2, times
+
+        cos(theta)^-a exp(y^2/2 + reach |arg w| + d |x|) max(w(x)/w(x - d), 1/cos'(theta))^|m|,
+
+    |arg w| <= theta min(1, 2 q), w(x)/w(x - d) <= exp(d mu q), q the share g exp(z)/w (see `mixture.bulk`), and cos'
+    what w may shrink by (`_log_cos`). On the Bernstein ellipse RHO of a panel of half width r, with half axes LONG r
+    and TALL r, the rule of 32 nodes errs by 64/15 r RHO^-64 / (1 - RHO^-2) times the largest modulus (Trefethen 2013,
+    "Approximation theory and approximation practice", Theorem 19.3).
+    """
+    m = part.order(c)
+    x, fixed, log_w = part.grid(m, m)
+    if len(x) > MOST_CELLS:
+        return None
+    gap = float(x[1] - x[0])
+    plain = fixed + m * log_w
+    upper = _tops(part, x, fixed) + np.maximum(m * log_w[1:], m * log_w[:-1])
+    top = float(plain.max())
+    kept = np.flatnonzero(upper > top - CUT)
+    first, last = int(kept[0]), int(kept[-1])
+    # Cells left out, and what lies beyond the window.
+    outside = float(np.exp(upper[:first] - top).sum() + np.exp(upper[last + 1 :] - top).sum()) * gap
+    outside += float(np.exp(plain[[0, -1]] - top).sum()) / STEEP
+    mu, a = part.cuts.mu, part.cuts.sharpness
+    at, end = float(x[first]), float(x[last + 1])
+    centres: list[float] = []
+    halves: list[float] = []
+    growths: list[float] = []
+    shifts: list[float] = []
+    sliver = 1e-12 * (1.0 + abs(end))
+    outside += sliver * math.exp(float(upper[last]) - top)
+    while end - at > sliver:
+        r, growth = _calm(part, m, reach, at, end)
+        d = 0.0
+        while growth > MOST_GROWTH:
+            q = min(1.0, 2 * part.share(at + (1 + LONG) * r))
+            y = TALL * r
+            theta = mu * y
+            d = -math.log(math.cos(theta)) / mu
+            growth = (
+                a * mu * d + y * y / 2 + reach * theta * q + d * (max(abs(at), abs(at + 2 * r)) + LONG * r)
+            )
+            growth += m * d * mu * q if m > 0 else m * _log_cos(theta, q)
+            if growth > MOST_GROWTH:
+                r *= max(0.3, 0.95 * MOST_GROWTH / growth)
+        if len(centres) >= mixture.MOST_PANELS or at + r == at:
+            return None
+        centres.append(at + r)
+        halves.append(r)
+        growths.append(growth)
+        shifts.append(d)
+        at += 2 * r
+    middle, half = np.array(centres), np.array(halves)
+    nodes = (middle[:, None] + half[:, None] * NODES).ravel()
+    log_nodes, noise = fine_log_mixture(
+        mu * nodes - mu * mu / 2, mu * np.abs(nodes) + mu * mu, part.cuts.rate
+    )
+    log_d = part.log_weight(nodes)
+    exponent = m * log_nodes + log_d - 0.5 * nodes * nodes - 0.5 * math.log(2 * math.pi)
+    exponent += np.log(half[:, None] * WEIGHTS).ravel()
+    left = np.clip(
+        np.floor((middle - LONG * half - np.array(shifts) - x[0]) / gap).astype(int), 0, len(upper) - 1
+    )
+    right = np.clip(np.floor((middle + LONG * half - x[0]) / gap).astype(int), 0, len(upper) - 1)
+    peaks = np.array([upper[i : j + 1].max() for i, j in zip(left, right, strict=True)])
+    each = np.exp(peaks - top + np.array(growths)) * half
+    error = 64 / 15 * RHO**-64 / (1 - RHO**-2) * float(each.sum())
+    largest = float(exponent.max())
+    outside = (outside + error) / math.sqrt(2 * math.pi) * math.exp(top - largest)
+    keep = exponent > largest - CUT
+    outside += float(np.count_nonzero(~keep)) * math.exp(-CUT)
+    loss = -log_nodes if part.cuts.added else log_nodes
+    slack = part.slack(nodes[keep], log_d[keep])
+    return mixture.Rule(
+        loss[keep],
+        exponent[keep],
+        np.full(np.count_nonzero(keep), m),
+        noise[keep],
+        nodes[keep],
+        outside,
+        slack,
+    )
+
+
+def _calm(part: SoftPart, m: float, reach: float, at: float, end: float) -> tuple[float, float]:
+    """Half the width of a panel far left of all cuts, and the growth of the integrand there.
+
+    There |P(a, zeta)| <= |zeta|^a exp(|zeta|) / Gamma(a + 1) is negligible and v = g/(1-g) |exp(z)| at most 1/10, so
+    that |w| lies between 1 - g times 1 - v and 1 + v, and |arg w| is at most 1.06 v. Else an ordinary width, and inf.
+    """
+    mu, a = part.cuts.mu, part.cuts.sharpness
+    widest = min(4.0 * part.narrowest, 1.0 / (mu * TALL))
+    r = min(3.0, (end - at) / 2)
+    while part.low is None and r > widest:
+        right = at + (1 + LONG) * r
+        v = math.exp(min(part.cuts.log_odds + mu * right, 0.0))
+        growth = (TALL * r) ** 2 / 2 + 1.06 * reach * v + 2.2 * abs(m) * v + 1e-9
+        far = -math.inf
+        if part.high is not None:
+            log_zeta = math.log(a) + mu * (right - part.high)
+            far = a * log_zeta + math.exp(min(log_zeta, 700.0)) - math.lgamma(a + 1)
+        if v <= 0.1 and far < -45.0 and growth <= MOST_GROWTH:
+            return r, growth
+        r *= 0.7
+    return min(widest, (end - at) / 2), math.inf
+
+
+def _log_cos(theta: float, q: float) -> float:
+    """A lower bound on log |w(x + i y)| - log w(x): at worst all of w turns by theta/2, or a share q by 1 - cos."""
+    whole = math.log(math.cos(theta / 2))
+    share = 1.0 - q * (1.0 - math.cos(theta))
+    return max(whole, math.log(share)) if share > 0 else whole
+
+
+def fine_log_mixture(z: Reals, size: Reals, rate: float) -> tuple[Reals, Reals]:
+    """`mixture.log_mixture`, with an error that knows how little of z a small rate leaves.
+
+    z errs by 4 units of `size`; d log w / dz is the share g exp(z)/w, and expm1, the product and log1p err by units of
+    the result.
+    """
+    log_w, noise = mixture.log_mixture(z, rate)
+    noise = noise + 4 * size
+    if rate > 0.5 or float(z.max()) >= 700.0:
+        return log_w, noise
+    share = rate * np.exp(z - log_w)
+    return log_w, np.minimum(noise, 8 * np.abs(log_w) + 8 * share * (size + np.abs(z)))
+
+
+class PartEnvelope:
+    """The L1 norm on lines x + i theta/mu as a function of t.
+
+    On a cell log D(x - d) - x^2/2 is below its top there, |w|^m at most that at one end (|w(x + i theta/mu)| grows with
+    x), and exp(-t arg w) at most that at the left end. Where D is nearly 1 its growth is not: without a low cut,
+    |D| <= 1 + cos(theta)^-a P(a, zeta_high(x - d)). Beyond the window the bounds fall with slope STEEP, as for
+    theta = 0, if D is not moved: d log|w| / dx, mu times the real part of v exp(i theta) / (1 + v exp(i theta)), lies
+    between 0 and mu min(1, 2 v/(1+v)). So the window is moved along with D.
+    """
+
+    def __init__(self, part: SoftPart, c: float) -> None:
+        m = part.order(c)
+        x, fixed, log_w = part.grid(m, m)
+        self.rows: list[tuple[Reals, Reals, float]] = []
+        if len(x) > MOST_CELLS:
+            return
+        gap = float(x[1] - x[0])
+        mu, rate, a = part.cuts.mu, part.cuts.rate, part.cuts.sharpness
+        whole = float(np.logaddexp.reduce(fixed + m * log_w)) + math.log(gap)
+        log_d = fixed + 0.5 * x * x
+        for unit in ANGLES:
+            theta = unit / math.sqrt(a)
+            if theta > 1.4:
+                break
+            d = -math.log(math.cos(theta)) / mu
+            moved = x + d  # the weight at `moved` is bounded by D at x
+            growth = a * mu * d + theta * theta / mu**2 / 2
+            size = _tops(part, x, log_d - 0.5 * moved * moved) + growth
+            if part.low is None:
+                normal = -0.5 * moved * moved
+                bare = np.maximum(normal[1:], normal[:-1]) + gap * gap / 8 + theta * theta / mu**2 / 2
+                if part.high is not None:
+                    crossing = _log_p(a, part.zeta(x[1:], part.high))
+                    bare = bare + np.logaddexp(0.0, crossing + a * mu * d)
+                size = np.minimum(size, bare)
+            z = mu * moved - mu * mu / 2
+            if z[-1] > 340.0:
+                break
+            swing = rate * np.exp(z)
+            real, imaginary = 1 - rate + swing * math.cos(theta), swing * math.sin(theta)
+            log_modulus = np.log(np.hypot(real, imaginary))
+            power = m * log_modulus[1:] if m > 0 else m * log_modulus[:-1]
+            weight = np.exp(np.minimum(size + power + math.log(gap) - whole, 700.0)) * (1 + 1e-9)
+            near = np.flatnonzero(weight > 1e-20)
+            if len(near) == 0:
+                continue
+            kept = slice(int(near[0]), int(near[-1]) + 1)
+            rest = float(weight[: near[0]].sum() + weight[near[-1] + 1 :].sum())
+            rest += float(weight[0] + weight[-1]) / (gap * STEEP)
+            turn, weight = np.arctan2(imaginary, real)[:-1][kept], weight[kept]
+            groups = np.arange(0, len(turn), GROUP)
+            self.rows.append((turn[groups], np.add.reduceat(weight, groups), rest))
+
+    def at(self, t: Reals) -> Reals:
+        best = np.ones(len(t))
+        for turn, weight, rest in self.rows:
+            best = np.minimum(best, np.exp(-np.multiply.outer(t, turn)) @ weight * (1 + 1e-9) + rest)
+        return best
+
+
+@lru_cache(maxsize=64)
+def part_envelope(part: SoftPart, c: float) -> PartEnvelope:
+    return PartEnvelope(part, c)
+
+
+@lru_cache(maxsize=32)
+def below_envelope(part: SoftPart, c: float, level: float) -> mixture.Envelope:
+    """Bounds on the decay of a part without a low cut: whatever lies below another cut, in full, and the rest decays.
+
+    Small t are covered by a discrete law, as in `mixture.envelope_for`.
+    """
+    rule = part_rule(part, c, 0.0)
+    if rule is None:
+        return mixture.Envelope(np.zeros(1), np.ones(1), np.ones_like)
+    whole = float(part.log_mgf(np.array([c]))[0])
+    order = np.argsort(rule.x)
+    at, cumulated = rule.x[order], np.cumsum(rule.weights[order])
+    options: list[tuple[float, float, PartEnvelope]] = [(0.0, 1.0, part_envelope(part, c))]
+    for share in (0.5, 0.1, 0.01, 1e-4) if level < 0.9 else (0.5, 0.1):
+        cut = float(at[min(int(np.searchsorted(cumulated, share)), len(at) - 1)])
+        if part.high is not None and cut > part.high - part.narrowest:
+            continue
+        below, above = SoftPart(part.cuts, None, cut), SoftPart(part.cuts, cut, part.high)
+        logs = [float(p.log_mgf(np.array([c]))[0]) - whole for p in (below, above)]
+        shares = [math.exp(min(log, 1.0)) * (1 + 1e-9) if log < 1.0 else math.inf for log in logs]
+        options.append((shares[0], shares[1], part_envelope(above, c)))
+
+    def smooth(t: Reals) -> Reals:
+        return np.asarray(
+            np.min([left + right * envelope.at(t) for left, right, envelope in options], axis=0)
+        )
+
+    def law(reach: float) -> mixture.Law | None:
+        fine = part_rule(part, c, reach)
+        return None if fine is None else mixture.Law(fine.loss, fine.weights, fine.fixed + fine.per_t * reach)
+
+    return mixture.Envelope(*mixture.stepped(rule.spread, smooth, law, level), smooth)
