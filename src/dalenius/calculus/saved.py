@@ -28,6 +28,7 @@ from dalenius.calculus.pairs.rectified import RectifiedPair
 from dalenius.calculus.pairs.revealed import RevealedPair
 from dalenius.calculus.pairs.sampled import SampledPair
 from dalenius.calculus.pairs.sampled_gaussian import SampledGaussianPair
+from dalenius.calculus.pairs.skellam import SkellamAtoms
 from dalenius.calculus.pairs.subset import SubsetPair
 from dalenius.calculus.pairs.subset_gaussian import SubsetGaussianPair
 from dalenius.core.adjacency import adjacency_record, read_adjacency
@@ -246,6 +247,7 @@ PAIRS = {
         blur=NUMBER,
     ),
     "discrete_gaussian": _Kind(DiscreteGaussianAtoms, DiscreteGaussianAtoms, sigma=NUMBER, sensitivity=COUNT),
+    "skellam": _Kind(SkellamAtoms, SkellamAtoms, variance=NUMBER, sensitivity=COUNT),
     "zcdp": _Kind(RenyiPair, RenyiPair, rho=_Word(_rho, _number), floor=_optional(PAIR), mu=NUMBER_OR_INF),
     "sampled": _Kind(
         _sampled, SampledPair, SampledGaussianPair, base=PAIR, rate=RATE, added=_Word(bool, bool)

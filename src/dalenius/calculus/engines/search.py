@@ -30,7 +30,7 @@ def crossings(
     points: dict[float, Bounds] = {}
     log_target = math.log(target)
     start, rate = guess
-    x = min(start, largest / 2)
+    x = min(start, largest / 2) if start > 0.0 else min(1.0 / rate, largest / 2)
     answer = []
     for upper in (True, False):
         away = 1.0 if upper else -1.0
@@ -65,6 +65,10 @@ def crossings(
                     answer[0] = plain
                 break
             x = root + away * tolerance
+            if x <= 0.0:
+                x = min(points) / 8
+            elif x >= largest:
+                x = (max(points) + largest) / 2
             if x in points:
                 return None
     return Bounds(min(answer[1], answer[0]), answer[0])
@@ -109,7 +113,7 @@ def least_epsilon(
         value = bounds(epsilon).upper if upper else bounds(epsilon).lower
         apart = math.log(max(value, TINY)) - math.log(target)
         # The sign is that of the comparison, not of rounded logarithms.
-        return max(apart, TINY) if value > target else min(apart, 0.0)
+        return max(apart, TINY) if value > target else min(apart, -TINY) if value < target else 0.0
 
     x, rate = min(max(guess[0], 0.0), largest), max(guess[1], 1e-3)
     low = high = x

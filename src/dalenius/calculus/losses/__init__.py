@@ -28,6 +28,7 @@ from dalenius.calculus.losses.renyi import rdp, zcdp
 from dalenius.calculus.losses.sampling import cp, poisson_sampled, sampled_without_replacement
 from dalenius.calculus.losses.shuffled import shuffled
 from dalenius.calculus.losses.shuffled_batches import shuffled_batches
+from dalenius.calculus.losses.skellam import discrete_gaussian_sum, skellam, skellam_vector
 from dalenius.calculus.losses.staircase import staircase
 from dalenius.calculus.losses.tradeoff import from_tradeoff
 from dalenius.calculus.losses.truncated_poisson import truncated_poisson
@@ -44,6 +45,7 @@ __all__ = [
     "bounded_range",
     "cp",
     "discrete_gaussian",
+    "discrete_gaussian_sum",
     "from_dp_accounting",
     "from_pair",
     "from_tradeoff",
@@ -66,6 +68,8 @@ __all__ = [
     "sampled_without_replacement",
     "shuffled",
     "shuffled_batches",
+    "skellam",
+    "skellam_vector",
     "staircase",
     "to_adjacency",
     "to_replace_one",
