@@ -74,7 +74,7 @@ def test_a_cap_that_is_never_met_costs_nothing() -> None:
     assert losses.truncated_poisson(1.3, 0.1, 20, 20) == free
     assert losses.truncated_poisson(1.3, 0.0, 20, 3) == dp.Loss.zero()
     wide, narrow = (losses.truncated_poisson(1.3, 0.1, 200, most) * 50 for most in (60, 40))
-    assert (free * 50).epsilon(1e-6) <= wide.epsilon(1e-6) < narrow.epsilon(1e-6)
+    assert (free * 50).epsilon_bounds(1e-6).lower <= wide.epsilon(1e-6) < narrow.epsilon(1e-6)
     lower, upper = wide.epsilon_bounds(1e-6)
     assert upper - lower < 1e-6 * upper
 
@@ -153,7 +153,9 @@ def test_largest_of_the_sums() -> None:
 
     for adjacency, p, q in ((dp.ADD_REMOVE, both(2.0), both(1.0)), (REPLACE, both(2.0), both(0.0))):
         loss = losses.shuffled_batches(sigma, 2, adjacency=adjacency)
-        for direction, (first, second) in (("remove", (p, q)), ("add", (q, p))):
+        # Replaced records may be told in either order, so that the worse one counts for both.
+        other = (q, p) if adjacency is dp.ADD_REMOVE else (p, q)
+        for direction, (first, second) in (("remove", (p, q)), ("add", other)):
             for epsilon in (0.0, 0.5, 1.5):
                 truth = np.maximum(first - math.exp(epsilon) * second, 0.0).sum() * cell
                 bounds = getattr(loss, direction).delta(epsilon)
@@ -182,9 +184,10 @@ def test_shuffling_costs_more_than_it_was_said_to() -> None:
     epoch = losses.shuffled_batches(0.5, 100, adjacency=dp.ADD_REMOVE)
     poisson = losses.poisson_sampled(losses.gaussian(0.5), 0.01) * 100
     assert epoch.epsilon_bounds(1e-5).lower > 1.4 * poisson.epsilon(1e-5)
-    assert epoch.epsilon(1e-5) == losses.gaussian(0.5).epsilon(1e-5)
+    assert epoch.epsilon(1e-5) == pytest.approx(losses.gaussian(0.5).epsilon(1e-5), rel=1e-8)
     assert losses.shuffled_batches(1.0, 1) == losses.gaussian(1.0, 2.0, REPLACE)
-    assert losses.shuffled_batches(1.0, 50).epsilon(1e-6) == losses.gaussian(1.0, 2.0, REPLACE).epsilon(1e-6)
+    known = losses.gaussian(1.0, 2.0, REPLACE).epsilon(1e-6)
+    assert losses.shuffled_batches(1.0, 50).epsilon(1e-6) == pytest.approx(known, rel=1e-8)
 
 
 class TestTruncatedPoisson(LossContract):

@@ -27,6 +27,7 @@ import numpy as np
 
 from dalenius.calculus.engines.contour import TINY, Aliases, Contour, chernoff, exp_up, least_period, log_peak
 from dalenius.calculus.engines.saddle import Moments, Saddle
+from dalenius.calculus.pairs.gaussian import GaussianPair
 from dalenius.calculus.pairs.pair import UNIT, Bounds, Cuts, Pair, Part, Reals, Terms
 from dalenius.core.bisection import last_true
 
@@ -73,11 +74,7 @@ class LayerMoments(Moments):
                 gain += split.times * np.logaddexp(0.0, split.between.log_mgf(s) - log_below)
         # prod B^n = prod B'^n exp(gain); expm1(gain) without overflow, and never 0.
         gain = np.maximum(gain, 1e-300)
-        return np.asarray(below + gain + np.log(-np.expm1(-gain)) + self.count * 1e-13)
-
-    @property
-    def count(self) -> int:
-        return sum(split.times for split in self.splits)
+        return np.asarray(below + gain + np.log(-np.expm1(-gain)))
 
     @property
     def log_mass(self) -> float:
@@ -200,8 +197,8 @@ class ShortLine(Contour):
 class Piece:
     """A layer, or what is below the last one: its measure on the real axis, and the line last drawn."""
 
-    def __init__(self, moments: Moments, draw: type[LayerLine] | type[ShortLine]) -> None:
-        self.moments, self._draw = moments, draw
+    def __init__(self, moments: Moments, draw: type[LayerLine] | type[ShortLine], count: int) -> None:
+        self.moments, self._draw, self.count = moments, draw, count
         self.line: Contour | None = None
         self._tail = (math.inf, 0.0)
         self._saddle: Saddle | None = None
@@ -212,7 +209,8 @@ class Piece:
         if np.isfinite(self.moments.k).sum() < 8:  # nothing is known
             return 0.0
         if self._saddle is None or self._saddle.epsilon != epsilon:
-            self._saddle = _moved(self.moments, self.moments.saddle(epsilon))
+            saddle = _moved(self.moments, self.moments.saddle(epsilon))
+            self._saddle = saddle._replace(k=saddle.k + 1e-13 * self.count)
         saddle = self._saddle
         height = chernoff(saddle)
         best = int(np.argmin(height - saddle.s * epsilon))
@@ -291,11 +289,15 @@ class Layers:
 
     def __init__(self, terms: Terms, epsilon: float) -> None:
         self.terms = terms
-        self.epsilon = epsilon
+        self.count = sum(n for _, n in terms)
         self.target = self._distance(epsilon)
         self.pieces: list[Piece] = []
         self.centre, self.width = math.nan, math.inf
         self.rest: OneSided | None = None
+        # The masses of a Gaussian pair are 1; those of others are not looked at.
+        self._has_masses = all(
+            isinstance(pair, GaussianPair) or pair.cuts(1.0) is not None for pair, _ in terms
+        )
         self.cuts: list[Cuts | None] = [pair.cuts(self.target) for pair, _ in terms]
         self._pile(epsilon)
 
@@ -327,7 +329,9 @@ class Layers:
         )
         # The tail of a part without a high level is heavy: it has few moments.
         return Piece(
-            LayerMoments(splits, min(0.1 / self.target, 0.1 if high == math.inf else math.inf)), LayerLine
+            LayerMoments(splits, min(0.1 / self.target, 0.1 if high == math.inf else math.inf)),
+            LayerLine,
+            self.count,
         )
 
     def _pile(self, epsilon: float) -> None:
@@ -338,13 +342,15 @@ class Layers:
         estimate = self.pieces[0].look(epsilon)
         for _ in range(MOST_LEVELS):
             below = self._below(low)
-            rest = Piece(Moments(below, 0.1 / self.target), ShortLine)  # type: ignore[arg-type]
+            rest = Piece(Moments(below, 0.1 / self.target), ShortLine, self.count)  # type: ignore[arg-type]
             guess = rest.look(epsilon)
             if rest.log_bound(epsilon) < estimate - NEGLIGIBLE:
                 break
             one_sided = OneSided(below, epsilon)
             bounds = one_sided.delta(epsilon)
-            if bounds.upper - bounds.lower < 1e-12 * max(bounds.lower, math.exp(min(estimate, 0.0))):
+            if self._has_masses and bounds.upper - bounds.lower < 1e-12 * max(
+                bounds.lower, math.exp(min(estimate, 0.0))
+            ):
                 self.rest = one_sided
                 break
             if self._jumps(low, rest) > MANY and rest.draw(max(guess, estimate)):

@@ -28,13 +28,14 @@ import numpy as np
 
 from dalenius.calculus.engines.contour import exp_up
 from dalenius.calculus.pairs.atoms import Atoms
-from dalenius.calculus.pairs.pair import TINY, UNIT, Bounds, Reals, Terms
+from dalenius.calculus.pairs.gaussian import GaussianPair
+from dalenius.calculus.pairs.pair import TINY, UNIT, Bounds, Pair, Reals, Terms
 
 RARE = 0.01
 """The mean number of rare atoms in a sum."""
 FAR = 4.0
-"""And how far they are, in standard deviations of the sum without them."""
-MOST_ATOMS, MOST_TABLES = 24, 2000
+"""And how far they are, in standard deviations of the sum of their own term without them."""
+MOST_OF_ONE, MOST_ATOMS, MOST_TABLES = 12, 24, 2000
 
 SMALL = 1e-10
 """Share of delta that may be bounded rather than computed."""
@@ -85,20 +86,20 @@ class RareAtoms:
 
         `part` makes a sum without rare atoms, `whole` any other (seen from the other side, there may be more of them).
         """
-        listed = [pair.as_atoms for pair, _ in terms]
-        if not listed or any(atoms is None or atoms.infinite >= 1.0 for atoms in listed):
+        if not all(isinstance(pair, GaussianPair) or _is_finite(pair) for pair, _ in terms):
             return None
-        counted = [(atoms, n) for atoms, (_, n) in zip(listed, terms, strict=True) if atoms is not None]
-        ends = [_rare_above(atoms, n * len(terms)) for atoms, n in counted]
-        spread = math.sqrt(
-            sum(
-                n * _variance(atoms, atoms.loss <= end) for (atoms, n), end in zip(counted, ends, strict=True)
-            )
-        )
-        bulk: list[tuple[Atoms, int]] = []
+        bulk: list[tuple[Pair, int]] = []
         jumps: list[Jump] = []
-        for i, ((atoms, n), end) in enumerate(zip(counted, ends, strict=True)):
+        for i, (pair, n) in enumerate(terms):
+            atoms = pair.as_atoms
+            if atoms is None:
+                bulk.append((pair, n))
+                continue
+            end = _rare_above(atoms, n * len(terms))
+            spread = math.sqrt(n * _variance(atoms, atoms.loss <= end))
             rare = (atoms.loss > end) & (atoms.loss > FAR * spread)
+            if np.count_nonzero(rare) > MOST_OF_ONE:  # no gap, but a tail that a line can follow
+                rare[:] = False
             jumps += [
                 Jump(i, float(x), float(p)) for x, p in zip(atoms.loss[rare], atoms.mass[rare], strict=True)
             ]
@@ -114,7 +115,7 @@ class RareAtoms:
 
     def _delta(self, epsilon: float, least: float) -> Bounds | None:
         """Where D is above `least`; parts that are negligible beside it are bounded."""
-        slack = max(atoms.slack for atoms, _ in self._atoms)
+        slack = max(pair.slack for pair, _ in self.bulk if isinstance(pair, Atoms))
         # (-weight, number of the last atom, its multiplicity, counts per term, loss)
         heap: list[tuple[float, int, int, tuple[int, ...], float]] = [
             (-1.0, 0, 0, (0,) * len(self.bulk), 0.0)
@@ -150,21 +151,18 @@ class RareAtoms:
     def _waiting(heap: list[tuple[float, int, int, tuple[int, ...], float]]) -> float:
         return -math.fsum(node[0] for node in heap)
 
-    @property
-    def _atoms(self) -> list[tuple[Atoms, int]]:
-        return [(atoms, n) for atoms, n in self.bulk if isinstance(atoms, Atoms)]
-
     def _part(self, counts: tuple[int, ...], epsilon: float, enough: float) -> Bounds | None:
         """Bounds on D of the bulk, this many releases fewer, to `enough` or better."""
         if counts not in self.parts:
-            terms = [(atoms, n - k) for (atoms, n), k in zip(self._atoms, counts, strict=True) if n > k]
-            turned = tuple((_turned(atoms), n) for atoms, n in terms)
+            terms = [(pair, n - k) for (pair, n), k in zip(self.bulk, counts, strict=True) if n > k]
+            turned = tuple((_turned(pair), n) for pair, n in terms)
             self.parts[counts] = self.part(tuple(terms)), Below(terms, self.whole(turned))
         part, below = self.parts[counts]
         # Losses were added up in floats, and those taken out may be off by their blur.
         shaky = sum(
-            k * (atoms.blur + 8 * UNIT * float(np.abs(atoms.loss).max(initial=0.0)))
-            for (atoms, _), k in zip(self._atoms, counts, strict=True)
+            k * (self.bulk[jump.term][0].blur + 8 * UNIT * jump.loss)
+            for jump in self.jumps
+            if (k := counts[jump.term]) > 0
         )
         if shaky == 0.0:
             return self._at(part, below, epsilon, enough)
@@ -187,24 +185,26 @@ class RareAtoms:
 class Below:
     """A sum of atoms seen from below: P - exp(e) Q, and what is missing."""
 
-    def __init__(self, terms: list[tuple[Atoms, int]], turned: Finite) -> None:
+    def __init__(self, terms: list[tuple[Pair, int]], turned: Finite) -> None:
         self.turned = turned
         self.log_p = self.log_q = self.off_p = self.off_q = self.mean = 0.0
         k = np.zeros(len(BEYOND))
-        for atoms, n in terms:
-            log_p, log_q = (float(x) for x in atoms.log_mgf(np.array([0.0, -1.0])))
+        for pair, n in terms:
+            values = pair.log_mgf(-1.0 - BEYOND)
+            k += n * (values + 1e-9 * (1 + np.abs(values)) + (1 + BEYOND) * pair.blur)
+            if isinstance(pair, GaussianPair):  # of mass 1 on both sides
+                self.mean += n * pair.mu**2 / 2
+                continue
+            assert isinstance(pair, Atoms)
+            log_p, log_q = (float(x) for x in pair.log_mgf(np.array([0.0, -1.0])))
             self.log_p += n * log_p
             self.log_q += n * log_q
-            self.mean += n * float(atoms.mass @ atoms.loss) / math.exp(log_p)
+            self.mean += n * float(pair.mass @ pair.loss) / math.exp(log_p)
             # Terms of the sums err by their mass, their exponents and the blur of their losses.
-            exponents = float(
-                np.abs(np.log(atoms.mass)).max(initial=0.0) + np.abs(atoms.loss).max(initial=0.0)
-            )
-            off = atoms.slack + UNIT * (2 * len(atoms.loss) + 32 + 4 * exponents)
+            exponents = float(np.abs(np.log(pair.mass)).max(initial=0.0) + np.abs(pair.loss).max(initial=0.0))
+            off = pair.slack + UNIT * (2 * len(pair.loss) + 32 + 4 * exponents)
             self.off_p += n * off
-            self.off_q += n * (off + atoms.blur)
-            values = atoms.log_mgf(-1.0 - BEYOND)
-            k += n * (values + 1e-9 * (1 + np.abs(values)) + (1 + BEYOND) * atoms.blur)
+            self.off_q += n * (off + pair.blur)
         self.k: Reals = k
 
     def delta(self, epsilon: float, enough: float) -> Bounds | None:
@@ -227,6 +227,10 @@ class Below:
             max(0.0, low + scale * missing.lower * (1 - 4 * UNIT)),
             max(0.0, high + scale * missing.upper * (1 + 4 * UNIT)),
         )
+
+
+def _is_finite(pair: Pair) -> bool:
+    return pair.as_atoms is not None and len(pair.as_atoms.loss) > 0
 
 
 def _rare_above(atoms: Atoms, count: int) -> float:
@@ -252,9 +256,12 @@ def _without(atoms: Atoms, rare: Reals) -> Atoms:
     return Atoms(atoms.loss[kept], atoms.mass[kept], 0.0, atoms.lattice, index, atoms.slack, atoms.blur)
 
 
-def _turned(atoms: Atoms) -> Atoms:
-    """The same atoms with P and Q exchanged."""
-    wide = float(np.abs(atoms.loss).max(initial=0.0))
-    slack = atoms.slack + 2 * atoms.blur + UNIT * (8 + 4 * wide)
-    mass = atoms.mass * np.exp(-atoms.loss)
-    return Atoms(-atoms.loss[::-1], np.maximum(mass, TINY)[::-1], slack=slack, blur=atoms.blur)
+def _turned(pair: Pair) -> Pair:
+    """The same with P and Q exchanged."""
+    if isinstance(pair, GaussianPair):
+        return pair
+    assert isinstance(pair, Atoms)
+    wide = float(np.abs(pair.loss).max(initial=0.0))
+    slack = pair.slack + 2 * pair.blur + UNIT * (8 + 4 * wide)
+    mass = pair.mass * np.exp(-pair.loss)
+    return Atoms(-pair.loss[::-1], np.maximum(mass, TINY)[::-1], slack=slack, blur=pair.blur)

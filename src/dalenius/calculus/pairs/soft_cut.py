@@ -39,6 +39,7 @@ STEEP = 10.0
 """Beyond the window the log integrand falls with at least this slope."""
 FARTHEST = 50.0
 """Without a high cut, orders that put weight on outcomes beyond this many standard deviations are of no use."""
+MOST_TILT = 1e14
 MOST_CELLS = 20_000
 PER_WIDTH = 3
 """Cells per `narrowest`."""
@@ -221,7 +222,7 @@ class SoftPart(Part):
         most = FARTHEST / mu
         if self.high is not None:  # where exp(-zeta) still holds w^m
             most = 3 * a * (1.0 + math.exp(min(-self.cuts.log_odds - mu * self.high, 600.0)))
-        finite = np.flatnonzero((orders <= most) & (-orders * mu <= mixture.MOST_TILT))
+        finite = np.flatnonzero((orders <= most) & (-orders * mu <= MOST_TILT))
         finite = finite[np.argsort(orders[finite], kind="stable")]
         for block in np.array_split(finite, max(1, len(finite) // 40)):
             if len(block) == 0:
