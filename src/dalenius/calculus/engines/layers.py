@@ -44,8 +44,12 @@ NEGLIGIBLE = 21.0
 SHORT = ((1e-12, 1_000), (1e-10, 2_000))
 GOOD = 1e-8
 """Relative width of a bracket worth stopping at."""
+SAME = 1.0
+"""A line drawn for a delta serves another whose logarithm is this near."""
 RARE = 0.01
 """Jumps of this total probability are left out of a guess."""
+HUGE = 6.0
+"""Where tilted jumps reach further than this, one line for all of the law is too long."""
 MANY = 30.0
 """From so many expected jumps near a level on, what lies below may well decay by itself."""
 
@@ -202,13 +206,14 @@ class Piece:
         self.line: Contour | None = None
         self._tail = (math.inf, 0.0)
         self._saddle: Saddle | None = None
+        self._aim = math.inf
 
     def look(self, epsilon: float) -> float:
         """Find the saddle; a guess at the log of what this piece adds to delta."""
-        self.line = None
         if np.isfinite(self.moments.k).sum() < 8:  # nothing is known
             return 0.0
         if self._saddle is None or self._saddle.epsilon != epsilon:
+            self.line = None
             saddle = _moved(self.moments, self.moments.saddle(epsilon))
             self._saddle = saddle._replace(k=saddle.k + 1e-13 * self.count)
         saddle = self._saddle
@@ -226,6 +231,9 @@ class Piece:
         """A line good enough where delta, of all pieces together, is about exp(log_delta)."""
         if self._saddle is None:
             return False
+        if self.line is not None and abs(log_delta - self._aim) < SAME:
+            return True
+        self._aim = log_delta
         line = self._draw(self.moments, self._saddle._replace(log_delta=log_delta))  # type: ignore[arg-type]
         self.line = line if line.feasible else None
         return line.feasible
@@ -261,6 +269,12 @@ class OneSided:
         self.log_ratio = sum(n * ratio for (_, ratio), n in masses)
         self.size = sum(n * (abs(mass) + abs(ratio)) for (mass, ratio), n in masses)
         self._tail = self._chernoff(epsilon)
+
+    @classmethod
+    def of(cls, parts: tuple[tuple[Part | Pair, int], ...], epsilon: float) -> OneSided | None:
+        """None where it lies below epsilon in the mean."""
+        log_ratio = sum(n * part.mass()[1] for part, n in parts if isinstance(part, Part))
+        return cls(parts, epsilon) if epsilon + log_ratio < 0.0 else None
 
     def _chernoff(self, epsilon: float) -> tuple[float, float]:
         """The best bound E[(exp(e - L) - 1)_+] <= exp(K(-q-1) + (q+1) e) q^q / (1+q)^(1+q), as offset and slope."""
@@ -298,6 +312,7 @@ class Layers:
         self._has_masses = all(
             isinstance(pair, GaussianPair) or pair.cuts(1.0) is not None for pair, _ in terms
         )
+        self._middle = epsilon - math.copysign(self.target, epsilon - self._mean)
         self.cuts: list[Cuts | None] = [pair.cuts(self.target) for pair, _ in terms]
         self._pile(epsilon)
 
@@ -311,10 +326,11 @@ class Layers:
                 mean += n * float(pair.log_mgf(np.array([1e-4]))[0]) * 1e4
             else:
                 mean -= n * cuts.below(distance).mass()[1]
+        self._mean = mean
         return max(abs(epsilon - mean), 1e-3 * distance)
 
     def fits(self, epsilon: float) -> bool:
-        return abs(math.log(self._distance(epsilon) / self.target)) < 0.4
+        return abs(math.log(max(abs(epsilon - self._middle), TINY) / self.target)) < 0.4
 
     def _below(self, level: float) -> tuple[tuple[Part | Pair, int], ...]:
         return tuple(
@@ -346,11 +362,9 @@ class Layers:
             guess = rest.look(epsilon)
             if rest.log_bound(epsilon) < estimate - NEGLIGIBLE:
                 break
-            one_sided = OneSided(below, epsilon)
-            bounds = one_sided.delta(epsilon)
-            if self._has_masses and bounds.upper - bounds.lower < 1e-12 * max(
-                bounds.lower, math.exp(min(estimate, 0.0))
-            ):
+            one_sided = OneSided.of(below, epsilon) if self._has_masses else None
+            bounds = Bounds(0.0, 1.0) if one_sided is None else one_sided.delta(epsilon)
+            if bounds.upper - bounds.lower < 1e-12 * max(bounds.lower, math.exp(min(estimate, 0.0))):
                 self.rest = one_sided
                 break
             if self._jumps(low, rest) > MANY and rest.draw(max(guess, estimate)):
@@ -454,6 +468,11 @@ def guess(terms: Terms, log_delta: float) -> tuple[float, float] | None:
     c, epsilon = moments.for_delta(log_delta)
     epsilon = max(epsilon, jump)
     return (epsilon, max(c, 0.5 / epsilon)) if epsilon > 1e-10 else (0.0, max(c, 1.0))
+
+
+def are_huge(terms: Terms, c: float) -> bool:
+    """Whether the law tilted by c would jump so far that no line is short."""
+    return any((cuts := pair.cuts(1.0)) is not None and cuts.jump(c) > HUGE for pair, _ in terms)
 
 
 def _log1p(z: np.ndarray) -> np.ndarray:

@@ -81,6 +81,9 @@ class SoftCuts(Cuts):
         x = -float(ndtri(mass)) * wide + (0.0 if self.added else self.mu)
         return float(np.logaddexp(0.0, self.log_odds + self.mu * x))
 
+    def jump(self, s: float) -> float:
+        return max(0.0, self.log_odds + self.mu**2 * (-s if self.added else 1.0 + s))
+
     def below(self, level: float) -> SoftPart:
         return SoftPart(self, None, self.place(level))
 
@@ -139,6 +142,10 @@ class SoftPart(Part):
         return np.asarray(8 + whole)
 
     def mass(self) -> tuple[float, float]:
+        return self._mass
+
+    @cached_property
+    def _mass(self) -> tuple[float, float]:
         """log of the P-mass of a part below a cut, and of its Q-mass over its P-mass, to about 1e-13 of themselves.
 
         E w = 1, so both follow from what is above the cut: p = E P and q = E (w - 1) P.
