@@ -38,7 +38,9 @@ FAR = 4.0
 """The first level is this many times as far from where most of the law is as epsilon is."""
 NEVER = 1e-45
 """Outcomes of this probability need no layer of their own."""
-TIERS = ((1e-10, 2_000), (1e-9, 40_000), (1e-7, 200_000))
+TIERS = ((1e-9, 2_000), (1e-8, 40_000), (1e-7, 200_000))
+ALIASES = 1e-10
+"""Relative error aimed at for aliasing on the line of one layer."""
 NEGLIGIBLE = 21.0
 """What is below delta by this many units of its logarithm is only bounded."""
 SHORT = ((1e-12, 1_000), (1e-10, 2_000))
@@ -92,7 +94,7 @@ class LayerLine(Contour):
 
     def __init__(self, moments: LayerMoments, saddle: Saddle) -> None:
         self.moments, self.c, self.splits = moments, saddle.c, moments.splits
-        self.period = least_period(saddle)
+        self.period = least_period(saddle, ALIASES)
         self.step = 2 * math.pi / self.period
         self.feasible = False
         if not 1e-100 < self.step < 1e100:
@@ -214,7 +216,7 @@ class Piece:
             return 0.0
         if self._saddle is None or self._saddle.epsilon != epsilon:
             self.line = None
-            saddle = _moved(self.moments, self.moments.saddle(epsilon))
+            saddle = _moved(self.moments.saddle(epsilon))
             self._saddle = saddle._replace(k=saddle.k + 1e-13 * self.count)
         saddle = self._saddle
         height = chernoff(saddle)
@@ -244,13 +246,15 @@ class Piece:
         return Bounds(0.0, exp_up(min(self.log_bound(epsilon), 0.0)) * (1 + 1e-9))
 
 
-def _moved(moments: Moments, saddle: Saddle) -> Saddle:
+def _moved(saddle: Saddle) -> Saddle:
     """The saddle, or a place to its left with a shorter period, where K climbs a wall right of it."""
     least = least_period(saddle)
     best = saddle
-    places = saddle.c * np.array([0.75, 0.5, 0.35])
+    known = [int(np.argmin(np.abs(saddle.s - share * saddle.c))) for share in (0.75, 0.5, 0.35)]
     height = saddle.log_mgf - saddle.c * saddle.epsilon - math.log(saddle.c) - math.log1p(saddle.c)
-    for c, k in zip(places.tolist(), moments.log_mgf(places).tolist(), strict=True):
+    for c, k in ((float(saddle.s[j]), float(saddle.k[j])) for j in known):
+        if not 0.2 * saddle.c < c < 0.9 * saddle.c:
+            continue
         keep = np.abs(saddle.s - c) > 1e-4 * c
         other = saddle._replace(c=c, log_mgf=k, s=saddle.s[keep], k=saddle.k[keep])
         period = least_period(other)
@@ -386,13 +390,12 @@ class Layers:
         """How many steps are expected not far below the level, tilted for epsilon."""
         if rest._saddle is None:
             return 0.0
-        c = np.array([rest._saddle.c])
-        total = 0.0
-        for (_, n), cuts in zip(self.terms, self.cuts, strict=True):
-            if cuts is not None:
-                share = cuts.between(level / RATIO**2, level).log_mgf(c) - cuts.below(level).log_mgf(c)
-                total += n * math.exp(min(float(share[0]), 0.0))
-        return total
+        c = rest._saddle.c
+        return sum(
+            n * cuts.crowd(level / RATIO**2, level, c)
+            for (_, n), cuts in zip(self.terms, self.cuts, strict=True)
+            if cuts is not None
+        )
 
     def delta(self, epsilon: float) -> Bounds:
         """Certified bounds on D(epsilon)."""
