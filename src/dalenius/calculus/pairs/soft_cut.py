@@ -41,7 +41,7 @@ FARTHEST = 50.0
 """Without a high cut, orders that put weight on outcomes beyond this many standard deviations are of no use."""
 MOST_TILT = 1e14
 MOST_CELLS = 20_000
-FEW_CELLS = 500
+FEW_CELLS = 1_000
 FEW_PRODUCTS = 50_000
 PER_WIDTH = 3
 """Cells per `narrowest`."""
@@ -167,8 +167,8 @@ class SoftPart(Part):
         if self.high is None:
             return 0.0, 0.0
         mu, rate = self.cuts.mu, self.cuts.rate
-        above = SoftPart(self.cuts, self.high, None)
-        x, fixed, _ = above.grid(0.0, 1.0)
+        above = part_of(self.cuts, self.high, None)
+        x, fixed, _ = above.grid_for(0.0, 1.0)
         weight = np.exp(fixed) * (float(x[1] - x[0]) / math.sqrt(2 * math.pi))
         gone = float(weight.sum())
         gain = rate * float(np.expm1(mu * x - mu * mu / 2) @ weight)
@@ -238,9 +238,16 @@ class SoftPart(Part):
         for low, high, known in self._grids:
             if low <= least and most <= high:
                 return known
-        found = self.grid(least, most)
-        if len(found[0]) <= FEW_CELLS and len(self._grids) < 8:
-            self._grids.append((least, most, found))
+        # With a high cut the window hardly depends on the order; others are likely to follow.
+        low, high = min(least, 0.0), max(most, 1.0)
+        if self.high is not None:
+            low, high = 8 * low, 8 * high
+        found = self.grid(low, high)
+        if len(found[0]) > FEW_CELLS:
+            return self.grid(least, most)
+        if len(self._grids) > 3:
+            self._grids.clear()
+        self._grids.append((low, high, found))
         return found
 
     def log_mgf(self, s: Reals) -> Reals:
@@ -250,6 +257,18 @@ class SoftPart(Part):
         errs by that times exp(-2 pi theta / (mu gap)), or exp(-37).
         """
         s = np.asarray(s, dtype=float)
+        key = s.tobytes()
+        if key not in self._moments:
+            if len(self._moments) > 7:
+                self._moments.clear()
+            self._moments[key] = self._log_mgf(s)
+        return self._moments[key].copy()
+
+    @cached_property
+    def _moments(self) -> dict[bytes, Reals]:
+        return {}
+
+    def _log_mgf(self, s: Reals) -> Reals:
         result = np.full(len(s), np.inf)
         orders = -s if self.cuts.added else 1.0 + s
         mu, a = self.cuts.mu, self.cuts.sharpness
@@ -407,7 +426,7 @@ def part_rule(part: SoftPart, c: float, reach: float) -> mixture.Rule | None:
     "Approximation theory and approximation practice", Theorem 19.3).
     """
     m = part.order(c)
-    x, fixed, log_w = part.grid(m, m)
+    x, fixed, log_w = part.grid_for(m, m)
     if len(x) > MOST_CELLS:
         return None
     gap = float(x[1] - x[0])
@@ -548,7 +567,7 @@ class PartEnvelope:
 
     def __init__(self, part: SoftPart, c: float) -> None:
         m = part.order(c)
-        x, fixed, log_w = part.grid(m, m)
+        x, fixed, log_w = part.grid_for(m, m)
         self.rows: list[tuple[Reals, Reals, float]] = []
         if len(x) > MOST_CELLS:
             return
