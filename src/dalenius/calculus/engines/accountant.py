@@ -57,6 +57,7 @@ class Sum:
         self._rounded: RoundedSum | None = None
         self._layers: layers.Layers | None = None
         self._failures = 0
+        self._rate = 0.0
         self._atomic: Sum | None = None
         self._not_near = math.inf
 
@@ -140,6 +141,7 @@ class Sum:
         if tame is not None:
             if layers.are_huge(self.terms, tame[1]):
                 self._failures += 1  # one line for all of the law would be drawn in vain
+            self._rate = tame[1]
             return min(tame[0], self.largest), tame[1]
         if np.isfinite(self.moments.k).sum() < 8:
             return 1.0, 1.0
@@ -237,7 +239,7 @@ class Sum:
             return known
         self._failures += 1
         if self._layers is None or not self._layers.fits(epsilon):
-            self._layers = layers.Layers(self.terms, epsilon)
+            self._layers = layers.Layers(self.terms, epsilon, self._rate)
         bounds = self._layers.delta(epsilon)
         if known is not None:
             return min(known, bounds, key=lambda both: both.upper - both.lower)

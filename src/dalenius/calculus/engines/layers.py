@@ -31,7 +31,7 @@ from dalenius.calculus.pairs.gaussian import GaussianPair
 from dalenius.calculus.pairs.pair import UNIT, Bounds, Cuts, Pair, Part, Reals, Terms
 from dalenius.core.bisection import last_true
 
-RATIO = 3.0
+RATIO = 4.0
 """Levels fall by this factor."""
 MOST_LEVELS = 12
 FAR = 4.0
@@ -52,7 +52,7 @@ RARE = 0.01
 """Jumps of this total probability are left out of a guess."""
 HUGE = 6.0
 """Where tilted jumps reach further than this, one line for all of the law is too long."""
-MANY = 30.0
+MANY = 5.0
 """From so many expected jumps near a level on, what lies below may well decay by itself."""
 
 
@@ -210,20 +210,31 @@ class Piece:
         self._saddle: Saddle | None = None
         self._aim = math.inf
 
-    def look(self, epsilon: float) -> float:
-        """Find the saddle; a guess at the log of what this piece adds to delta."""
-        if np.isfinite(self.moments.k).sum() < 8:  # nothing is known
+    def look(self, epsilon: float, enough: float = -math.inf) -> float:
+        """Find the saddle; a guess at the log of what this piece adds to delta.
+
+        A bound below `enough` will do: then no saddle is sought.
+        """
+        finite = np.isfinite(self.moments.k)
+        if finite.sum() < 8:  # nothing is known
             return 0.0
         if self._saddle is None or self._saddle.epsilon != epsilon:
-            self.line = None
+            self.line = self._saddle = None
+            if enough > -math.inf:
+                s, k = self.moments.s[finite], self.moments.k[finite]
+                self._bound(s, k + 1e-9 * (1 + np.abs(k)) + 1e-13 * self.count + log_peak(s), epsilon)
+                if self.log_bound(epsilon) < enough:
+                    return self.log_bound(epsilon)
             saddle = _moved(self.moments.saddle(epsilon))
             self._saddle = saddle._replace(k=saddle.k + 1e-13 * self.count)
         saddle = self._saddle
-        height = chernoff(saddle)
-        best = int(np.argmin(height - saddle.s * epsilon))
-        self._tail = float(height[best]), float(saddle.s[best])
+        self._bound(saddle.s, chernoff(saddle), epsilon)
         bound = min(self.log_bound(epsilon), 0.0)
         return min(saddle.log_delta, bound) if bound - 12.0 < saddle.log_delta < math.inf else bound - 3.0
+
+    def _bound(self, s: Reals, height: Reals, epsilon: float) -> None:
+        best = int(np.argmin(height - s * epsilon))
+        self._tail = float(height[best]), float(s[best])
 
     def log_bound(self, epsilon: float) -> float:
         """log of a Chernoff bound on what this piece adds."""
@@ -305,8 +316,10 @@ class OneSided:
 class Layers:
     """The pieces of a sum, cut at levels that suit one epsilon."""
 
-    def __init__(self, terms: Terms, epsilon: float) -> None:
+    def __init__(self, terms: Terms, epsilon: float, rate: float = 0.0) -> None:
+        """`rate` is that at which log delta falls, if known."""
         self.terms = terms
+        self.rate = rate
         self.count = sum(n for _, n in terms)
         self.target = self._distance(epsilon)
         self.pieces: list[Piece] = []
@@ -359,11 +372,14 @@ class Layers:
         most = max(cuts.highest(NEVER) for cuts in self.cuts if cuts is not None)
         first = low = min(FAR * self.target, most)
         self.pieces = [self._layer(low, math.inf)]
-        estimate = self.pieces[0].look(epsilon)
+        estimate = math.nan
+        start = 0.1 / self.target if self.rate == 0.0 else self.rate / 30
         for _ in range(MOST_LEVELS):
             below = self._below(low)
-            rest = Piece(Moments(below, 0.1 / self.target), ShortLine, self.count)  # type: ignore[arg-type]
+            rest = Piece(Moments(below, start), ShortLine, self.count)  # type: ignore[arg-type]
             guess = rest.look(epsilon)
+            if math.isnan(estimate):
+                estimate = self.pieces[0].look(epsilon, guess - NEGLIGIBLE - 5.0)
             if rest.log_bound(epsilon) < estimate - NEGLIGIBLE:
                 break
             one_sided = OneSided.of(below, epsilon) if self._has_masses else None
@@ -408,7 +424,9 @@ class Layers:
                 <= (max(GOOD, min(2 * self.width, 1e-5)) if near else GOOD) * bounds.lower
             ):
                 return bounds
-        log_delta = max(piece.look(epsilon) for piece in self.pieces)
+        log_delta = -math.inf
+        for piece in reversed(self.pieces):
+            log_delta = max(log_delta, piece.look(epsilon, log_delta - NEGLIGIBLE - 5.0))
         if self.rest is not None:
             log_delta = max(log_delta, math.log(max(self.rest.delta(epsilon).upper, TINY)))
         for _ in range(3):
@@ -426,6 +444,7 @@ class Layers:
             if piece.log_bound(epsilon) < log_delta - NEGLIGIBLE:
                 piece.line = None
             else:
+                piece.look(epsilon)
                 piece.draw(log_delta)
         return self._sum(epsilon)
 
