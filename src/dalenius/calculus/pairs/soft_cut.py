@@ -24,6 +24,7 @@ without a low cut the first term is 1, without a high one the second is 0. Parts
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
@@ -187,10 +188,13 @@ class SoftPart(Part):
         At its ends it has fallen by CUT.
         """
         mu, a = self.cuts.mu, self.cuts.sharpness
+        tame = False
 
         def rises(x: float) -> float:
             """A lower bound on the slope, that holds left of x."""
-            pull = 0.0 if self.high is None else mu * a * math.exp(min(mu * (x - self.high), 60.0))
+            pull = (
+                0.0 if self.high is None else mu * _drag(a, a * math.exp(min(mu * (x - self.high), 60.0)))
+            )
             return -x + min(0.0, m) * mu * min(1.0, 2 * self.share(x)) - pull
 
         def falls(x: float) -> float:
@@ -205,14 +209,21 @@ class SoftPart(Part):
             return -x + max(0.0, m) * mu + push
 
         left = -STEEP if self.high is None else min(-STEEP, self.high)
-        while rises(left) < STEEP:
-            left -= 1.0
+        if rises(left) < STEEP:
+            # What the slope lacks there it lacks no more of further left.
+            left = _nearest(lambda x: rises(x) >= STEEP, left, STEEP - rises(left), -1.0)
         right = STEEP + max(0.0, m) * mu
         if self.high is not None:
             enough = 1.0 + max(m, 0.0) / a + max(0.0, STEEP - left) / (a * mu)
             right = min(right, self.high + math.log(enough) / mu)
-        while falls(right) > -STEEP:
-            right += 0.5
+            # Right of the high cut m log w grows no faster than exp(mu x), as what pulls down does.
+            beside = max(m, 0.0) * self.share(self.high) / a
+            if beside < 0.9:
+                enough = (1.0 + max(0.0, STEEP - self.high) / (a * mu)) / (1.0 - beside)
+                tame = self.high + math.log(enough) / mu <= right
+                right = min(right, self.high + math.log(enough) / mu)
+        if not tame and falls(right) > -STEEP:
+            right = _nearest(lambda x: falls(x) <= -STEEP, right, falls(right) + STEEP, 0.5)
         # There d more units take it down by STEEP d + d^2/2, or with the high cut by d^2 / (2 narrowest^2).
         right += 3.6 if self.high is None else min(3.6, 9.5 * self.narrowest)
         return left - 3.6, max(right, left + 1.0)
@@ -383,6 +394,25 @@ def _log_q(a: float, zeta: Reals) -> Reals:
     far = zeta[tiny]
     result[tiny] = a * np.log(far) - far - float(gammaln(a)) - np.log(far - a + 1)
     return np.asarray(result)
+
+
+def _nearest(holds: Callable[[float], bool], at: float, far: float, within: float) -> float:
+    """A place beyond `at` where a condition holds, `within` one where it does not, if it holds at at + far (signed)."""
+    end = at + math.copysign(far * (1 + 1e-9) + 1e-9, within)
+    while not holds(end):
+        end += within
+    while abs(end - at) > abs(within):
+        middle = (at + end) / 2
+        at, end = (at, middle) if holds(middle) else (middle, end)
+    return end
+
+
+def _drag(a: float, zeta: float) -> float:
+    """zeta times the hazard rate of the gamma law, which grows and is at most 1: -d log Q(a, zeta) / d log zeta."""
+    above = float(gammaincc(a, zeta))
+    if above < 1e-290 or zeta < 1e-290:
+        return zeta
+    return min(zeta, math.exp(min(a * math.log(zeta) - zeta - float(gammaln(a)), 700.0)) / above * (1 + 1e-9))
 
 
 def _pull(a: float, zeta: float) -> float:
