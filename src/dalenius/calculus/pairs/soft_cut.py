@@ -298,6 +298,8 @@ class SoftPart(Part):
             top = exponent.max(axis=1)
             total = np.exp(np.maximum(exponent - top[:, None], -700.0)).sum(axis=1)
             result[block] = top + np.log(total * float(x[1] - x[0])) - 0.5 * math.log(2 * math.pi)
+            if self.high is not None:  # a peak far beyond the cut is too narrow for these cells
+                result[block[mu * (x[exponent.argmax(axis=1)] - self.high) > math.log(8.0)]] = np.inf
         return result
 
     # -- along a line ----------------------------------------------------------------------------------
