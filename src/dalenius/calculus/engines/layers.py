@@ -50,7 +50,7 @@ SAME = 1.0
 """A line drawn for a delta serves another whose logarithm is this near."""
 RARE = 0.01
 """Jumps of this total probability are left out of a guess."""
-HUGE = 6.0
+HUGE = 5.0
 """Where tilted jumps reach further than this, one line for all of the law is too long."""
 MANY = 5.0
 """From so many expected jumps near a level on, what lies below may well decay by itself."""

@@ -192,9 +192,7 @@ class SoftPart(Part):
 
         def rises(x: float) -> float:
             """A lower bound on the slope, that holds left of x."""
-            pull = (
-                0.0 if self.high is None else mu * _drag(a, a * math.exp(min(mu * (x - self.high), 60.0)))
-            )
+            pull = 0.0 if self.high is None else mu * _drag(a, a * math.exp(min(mu * (x - self.high), 60.0)))
             return -x + min(0.0, m) * mu * min(1.0, 2 * self.share(x)) - pull
 
         def falls(x: float) -> float:
@@ -666,14 +664,14 @@ def below_envelope(part: SoftPart, c: float, level: float) -> mixture.Envelope:
 
     if level > 0.5 and spread > 0.0 and plain.at(np.array([15.0 / spread]))[0] <= level:
         return mixture.Envelope(*mixture.stepped(spread, plain.at, law, level), plain.at)
-    rule = part_rule(part, c, 0.0)
+    rule = part.rule_for(c, 0.0, 1)
     if rule is None:
         return mixture.Envelope(np.zeros(1), np.ones(1), np.ones_like)
     whole = float(part.log_mgf(np.array([c]))[0])
     order = np.argsort(rule.x)
     at, cumulated = rule.x[order], np.cumsum(rule.weights[order])
     options: list[tuple[float, float, PartEnvelope]] = [(0.0, 1.0, plain)]
-    for share in (0.5, 0.1, 0.01, 1e-4) if level < 0.9 else (0.5, 0.1):
+    for share in (0.3, 0.01, 1e-4) if level < 0.9 else (0.5, 0.1):
         cut = float(at[min(int(np.searchsorted(cumulated, share)), len(at) - 1)])
         if part.high is not None and cut > part.high - part.narrowest:
             continue
