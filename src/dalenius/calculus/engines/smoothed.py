@@ -33,7 +33,7 @@ import math
 from dalenius.calculus.engines.contour import Contour
 from dalenius.calculus.engines.saddle import Moments, Saddle
 from dalenius.calculus.pairs.gaussian import GaussianPair
-from dalenius.calculus.pairs.pair import UNIT, Bounds
+from dalenius.calculus.pairs.pair import TINY, UNIT, Bounds
 
 WIDTH = 2.5e-7
 """Width of the bracket of epsilon aimed at, relative to an epsilon of LEAST or more."""
@@ -69,7 +69,7 @@ class SmoothedLine(Contour):
                 break
             # Where few atoms carry the mass near epsilon, the density is larger than an even spread would make it.
             bounds, excess = self._smoothed(saddle.epsilon)
-            wide = excess / (aim * self.c * bounds.upper)
+            wide = excess / max(aim * self.c * bounds.upper, TINY)
             if wide < 2.0:
                 return
             variance = self.variance / min(wide, 8.0) ** 2
