@@ -59,6 +59,19 @@ def small() -> dict[str, losses.Loss]:
     }
 
 
+def batches() -> dict[str, losses.Loss]:
+    """How batches are made: added to version 1 later, with a file of its own."""
+    replace = dp.REPLACE_ONE
+    return {
+        "mixture of gaussians": losses.mixture_of_gaussians(1.3, [0.0, 1.0, 2.0], [0.9, 0.08, 0.02]) * 50,
+        "poisson sampled group": losses.poisson_sampled_group(1.3, 0.05, 3) * 50,
+        "poisson sampled, replaced": losses.poisson_sampled(losses.gaussian(1.3), 0.05, replace) * 50,
+        "random allocation": losses.random_allocation(2.0, 30),
+        "truncated poisson": losses.truncated_poisson(1.3, 0.05, 100, 20) * 50,
+        "with replacement": losses.sampled_with_replacement(losses.gaussian(2.0, 1.0, replace), 5, 100),
+    }
+
+
 def large() -> dict[str, losses.Loss]:
     """Tabulated from above and from below: long texts."""
     return {
@@ -79,11 +92,15 @@ def numbers(loss: losses.Loss) -> dict[str, Any]:
 
 
 def main(folder: Path) -> None:
-    path = folder / f"losses-v{VERSION}.json"
-    if path.exists():
-        raise SystemExit(f"{path} is there, and is never written over.")
-    told = {name: {"text": loss.to_json(), "numbers": numbers(loss)} for name, loss in small().items()}
-    path.write_text(json.dumps(told, indent=0, sort_keys=True) + "\n")
+    for path, kept in (
+        (folder / f"losses-v{VERSION}.json", small),
+        (folder / f"batches-v{VERSION}.json", batches),
+    ):
+        if path.exists():
+            print(f"{path} is there, and is never written over.")
+            continue
+        told = {name: {"text": loss.to_json(), "numbers": numbers(loss)} for name, loss in kept().items()}
+        path.write_text(json.dumps(told, indent=0, sort_keys=True) + "\n")
 
 
 if __name__ == "__main__":

@@ -72,6 +72,14 @@ MEANINGS = {
     "parallel(gdp(0.5), gdp(1), gdp(0.2))": L.parallel(L.gdp(0.5), L.gdp(1.0), L.gdp(0.2)),
     "poisson(0.01, gaussian(1), replace_one)": L.poisson_sampled(L.gaussian(1.0), 0.01, dp.REPLACE_ONE),
     "mixture_of_gaussians(1, [0, 2], [0.9, 0.1])": L.mixture_of_gaussians(1.0, [0.0, 2.0], [0.9, 0.1]),
+    "random_allocation(4, 10)": L.random_allocation(4.0, 10),
+    "random_allocation(4, 30, 3)": L.random_allocation(4.0, 30, 3),
+    "truncated_poisson(1, 0.1, 50, 20)": L.truncated_poisson(1.0, 0.1, 50, 20),
+    "shuffled_batches(1, 20)": L.shuffled_batches(1.0, 20),
+    "shuffled_batches(1, 20, add_remove)": L.shuffled_batches(1.0, 20, adjacency=dp.ADD_REMOVE),
+    "sampled_with_replacement(gaussian(1, replace_one), 5, 50)": L.sampled_with_replacement(
+        L.gaussian(1.0, adjacency=dp.REPLACE_ONE), 5, 50
+    ),
     "poisson_sampled_group(1, 0.01, 3)": L.poisson_sampled_group(1.0, 0.01, 3),
     "to_replace_one(gdp(1))": L.to_replace_one(L.gdp(1.0)),
     "to_adjacency(gdp(1), replace_one)": L.to_replace_one(L.gdp(1.0)),

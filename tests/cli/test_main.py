@@ -112,6 +112,17 @@ class TestAccount:
         lower, upper = LOSS.delta_bounds(0.0)
         assert f"at least {decimals.rounded_down(lower)}, at most {decimals.rounded_up(upper)}" in out
 
+    def test_promises_and_saved_losses(self, tmp_path: Path) -> None:
+        kept = str(tmp_path / "run.json")
+        out = run("account", RUN, "--promise", "advantage:0.9", "--promise", "auc:0.51", "--save", kept)
+        assert "advantage:0.9: kept; membership advantage is at most" in out
+        assert "auc:0.51: NOT shown to be kept" in out
+        assert dp.Loss.from_json(Path(kept).read_text()) == LOSS
+        assert run_json("account", f"@{kept}")["expression"] == LOSS.expression
+        found = run_json("account", f"@{kept}", "--promise", "tpr:0.99,0.5")["promises"]
+        assert found[0]["kept"] is True
+        assert found[0]["upper"] == pytest.approx(LOSS.power(0.5), rel=1e-6)
+
     def test_json_has_full_precision(self) -> None:
         found = run_json("account", RUN, "--delta", "1e-5", "--epsilon", "3", "--epsilon", "4")
         assert found["expression"] == LOSS.expression

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dalenius.calculus.loss import Loss, checked
 from dalenius.calculus.pairs.pair import Reals
 from dalenius.core import checks
 from dalenius.errors import InvalidParameter
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+    from dalenius.calculus.loss import Loss
 
 INK, GREY = "#1b1f24", "#8c959f"
 COLOURS = ("#1f6feb", "#d1242f", "#1a7f37", "#9a6700", "#8250df", "#0a7c86", "#bc4c00", "#57606a")
@@ -62,7 +63,7 @@ def plot(*losses: Loss, labels: Sequence[str] | None = None, path: str | None = 
     except ImportError:
         raise ImportError("drawing needs matplotlib: pip install 'dalenius[plot]'") from None
 
-    names = _labels([checked(loss, "plot") for loss in losses], labels)
+    names = _labels(losses, labels)
     figure = Figure(figsize=(10.5, 4.4), layout="constrained")
     left, right = figure.subplots(1, 2)
     right.plot([0, 1], [1, 0], color=GREY, linestyle="--", linewidth=1.2, label="guessing blindly")
@@ -104,6 +105,11 @@ def plot(*losses: Loss, labels: Sequence[str] | None = None, path: str | None = 
 def _labels(losses: Sequence[Loss], labels: Sequence[str] | None) -> list[str]:
     if not 1 <= len(losses) <= MOST:
         raise InvalidParameter(f"plot() was given {len(losses)} losses; it draws from 1 to {MOST}.")
+    for loss in losses:
+        if not hasattr(loss, "delta_bounds"):
+            raise InvalidParameter(
+                f"plot() was given {checks.shown(loss)}; it takes losses, such as dalenius.losses.gaussian(sigma=1.0)."
+            )
     if labels is None:
         return [_short(loss.expression, 60) for loss in losses]
     if isinstance(labels, str) or not all(isinstance(label, str) for label in labels):

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from dalenius.calculus.pairs.allocation import AllocationPair
 from dalenius.calculus.pairs.atoms import Atoms, Lattice
 from dalenius.calculus.pairs.bounded_range import BoundedRangePair
 from dalenius.calculus.pairs.bracket import Bracket
@@ -21,13 +22,17 @@ from dalenius.calculus.pairs.gaussian import GaussianPair
 from dalenius.calculus.pairs.gaussian_mixtures import GaussianMixturesPair
 from dalenius.calculus.pairs.half_normal import ChiPair, HalfNormalPair
 from dalenius.calculus.pairs.known import GroupOf, RenyiPair, WorstOf
-from dalenius.calculus.pairs.laplace import LaplacePair
+from dalenius.calculus.pairs.laplace import LARGEST_SAMPLED, LaplacePair
 from dalenius.calculus.pairs.pair import Pair, Terms
 from dalenius.calculus.pairs.rectified import RectifiedPair
+from dalenius.calculus.pairs.revealed import RevealedPair
 from dalenius.calculus.pairs.sampled import SampledPair
 from dalenius.calculus.pairs.sampled_gaussian import SampledGaussianPair
+from dalenius.calculus.pairs.sampled_laplace import SampledLaplacePair
+from dalenius.calculus.pairs.skellam import SkellamAtoms
 from dalenius.calculus.pairs.subset import SubsetPair
 from dalenius.calculus.pairs.subset_gaussian import SubsetGaussianPair
+from dalenius.calculus.pairs.subset_laplace import SubsetLaplacePair
 from dalenius.core.adjacency import adjacency_record, read_adjacency
 from dalenius.core.record import JSON, CannotBeWritten, exact, unknown
 from dalenius.errors import InvalidParameter
@@ -193,6 +198,8 @@ def _atoms(loss: list[float], mass: list[float], infinite: float, *rest: Any) ->
 def _sampled(base: Pair, rate: float, added: bool) -> SampledPair:
     if isinstance(base, GaussianPair):
         return SampledGaussianPair(base, rate, added)
+    if isinstance(base, LaplacePair) and base.shift <= LARGEST_SAMPLED:
+        return SampledLaplacePair(base, rate, added)
     return SampledPair(base, rate, added)
 
 
@@ -209,6 +216,13 @@ def _mixtures(up: list[list[float]], down: list[list[float]]) -> GaussianMixture
     if not up and not down:
         raise ValueError
     return GaussianMixturesPair(*(tuple((shift, weight) for shift, weight in side) for side in (up, down)))
+
+
+def _revealed(weights: list[float], pairs: list[Pair]) -> RevealedPair:
+    """Weights that sum to 1 at least."""
+    if not pairs or len(weights) != len(pairs) or min(weights) <= 0.0 or sum(weights) < 1 - EXCESS:
+        raise ValueError
+    return RevealedPair(tuple(weights), tuple(pairs))
 
 
 class _Kind:
@@ -237,16 +251,31 @@ PAIRS = {
         blur=NUMBER,
     ),
     "discrete_gaussian": _Kind(DiscreteGaussianAtoms, DiscreteGaussianAtoms, sigma=NUMBER, sensitivity=COUNT),
+    "skellam": _Kind(SkellamAtoms, SkellamAtoms, variance=NUMBER, sensitivity=COUNT),
     "zcdp": _Kind(RenyiPair, RenyiPair, rho=_Word(_rho, _number), floor=_optional(PAIR), mu=NUMBER_OR_INF),
     "sampled": _Kind(
-        _sampled, SampledPair, SampledGaussianPair, base=PAIR, rate=RATE, added=_Word(bool, bool)
+        _sampled,
+        SampledPair,
+        SampledGaussianPair,
+        SampledLaplacePair,
+        base=PAIR,
+        rate=RATE,
+        added=_Word(bool, bool),
     ),
     "subset": _Kind(
-        lambda inner: inner.mirrored(), SubsetPair, SubsetGaussianPair, inner=_of_type(SampledPair)
+        lambda inner: inner.mirrored(),
+        SubsetPair,
+        SubsetGaussianPair,
+        SubsetLaplacePair,
+        inner=_of_type(SampledPair),
     ),
     "gaussian_mixtures": _Kind(
         _mixtures, GaussianMixturesPair, up=_list(_list(NUMBER)), down=_list(_list(NUMBER))
     ),
+    "allocation": _Kind(
+        AllocationPair, AllocationPair, mu=NUMBER, steps=COUNT, chosen=COUNT, added=_Word(bool, bool)
+    ),
+    "revealed": _Kind(_revealed, RevealedPair, weights=_list(SHARE), pairs=_list(PAIR)),
     "bracket": _Kind(Bracket, Bracket, below=PAIR, above=PAIR, known=_optional(PAIR)),
     "worst_of": _Kind(
         lambda sums: WorstOf(tuple(sums)), WorstOf, sums=_list(_Word(_terms_record, _read_terms))

@@ -46,6 +46,7 @@ SORTS = {
     "float": "a number",
     "int": "a whole number",
     "int | None": "a whole number",
+    "float | None": "a number",
     "Loss": "a loss",
     "Sequence[float]": "a list of numbers such as [0.9, 0.1]",
     "Sequence[float] | None": "a list of numbers such as [0.9, 0.1]",

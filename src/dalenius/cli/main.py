@@ -51,7 +51,9 @@ synthesize.add_to(app)
 infer.add_to(app)
 demo.add_to(app)
 
-EXPRESSION = typer.Argument(metavar="EXPR", help="A loss; `dalenius --help` shows how to write one.")
+EXPRESSION = typer.Argument(
+    metavar="EXPR", help="A loss; `dalenius --help` shows how to write one. @FILE reads a saved one."
+)
 
 
 def main() -> None:
@@ -103,6 +105,10 @@ def account(
     engine: str = typer.Option(
         "auto", metavar="auto|contour|grid|proof", help="How the bounds are computed."
     ),
+    promise: list[str] = typer.Option(
+        [], metavar="PROMISE", help="Say whether this is kept, such as auc:0.6; repeatable."
+    ),
+    save: str = typer.Option("", metavar="FILE", help="Write the loss down, to be read as @FILE."),
     as_json: bool = AS_JSON,
 ) -> None:
     """Certified bounds on what a computation costs.
@@ -116,6 +122,7 @@ def account(
       epsilon_at_delta: list of {delta, lower, upper, worse_direction}
       delta_at_epsilon: list of {epsilon, lower, upper, worse_direction}
       total_variation: {lower, upper}
+      promises: list of {kind, values, quantity, upper, promised, kept}
     worse_direction is "remove", "add", "same" (both have one law) or
     "tie" (the bounds overlap); infinity is the text "inf".
     """
@@ -123,10 +130,14 @@ def account(
     epsilons = [_option("--epsilon", text) for text in epsilon]
     if not deltas and not epsilons:
         deltas = [float(DEFAULT_DELTA)]
-    loss, how = read_loss(expression), cast("Engine", engine)
+    promises = [read_promise(text) for text in promise]
+    loss, how = _loss(expression), cast("Engine", engine)
     at_delta = [_line("delta", d, loss.epsilon_bounds(d, how), loss) for d in deltas]
     at_epsilon = [_line("epsilon", e, loss.delta_bounds(e, how), loss) for e in epsilons]
     variation = loss.delta_bounds(0.0, how)
+    kept = [_kept(each, loss) for each in promises]
+    if save:
+        _save(loss, save)
     if as_json:
         show.print_json(
             {
@@ -135,6 +146,7 @@ def account(
                 "epsilon_at_delta": at_delta,
                 "delta_at_epsilon": at_epsilon,
                 "total_variation": {"lower": variation.lower, "upper": variation.upper},
+                "promises": kept,
             }
         )
         return
@@ -146,6 +158,12 @@ def account(
             show.say()
     low, high = decimals.rounded_down(variation.lower), decimals.rounded_up(variation.upper)
     show.say(f"Total variation: at least {low}, at most {high}")
+    for text, row in zip(promise, kept, strict=True):
+        verdict = "kept" if row["kept"] else "NOT shown to be kept"
+        high, promised = decimals.rounded_up(row["upper"]), decimals.exact(row["promised"])
+        show.say(f"{text}: {verdict}; {row['quantity']} is at most {high} (promised: {promised}).")
+    if save:
+        show.say(f"Saved: {save}")
 
 
 def _line(given: str, at: float, bounds: Bounds, loss: Loss) -> dict[str, Any]:
@@ -294,7 +312,7 @@ def explain(
       text: the sentences
     """
     at = _option("--delta", delta)
-    loss = read_loss(expression)
+    loss = _loss(expression)
     if not as_json:
         show.say(loss.explain(at))
         return
@@ -330,7 +348,7 @@ def plot(
         raise InvalidParameter(
             f"--out is {out!r}, and the folder {str(path.parent)!r} does not exist; create it first."
         )
-    losses = [read_loss(text) for text in expression]
+    losses = [_loss(text) for text in expression]
     try:
         draw(*losses, labels=label or None, path=str(path))
     except OSError as problem:
@@ -341,6 +359,42 @@ def plot(
 
 
 # -- reading and printing ----------------------------------------------------------------------------
+
+
+def _loss(text: str) -> Loss:
+    """The loss that a text describes, or that a file holds: @FILE."""
+    from dalenius.calculus.loss import Loss
+
+    if not text.startswith("@"):
+        return read_loss(text)
+    try:
+        return Loss.from_json(Path(text[1:]).read_text())
+    except (OSError, ValueError) as problem:
+        if isinstance(problem, InvalidParameter):
+            raise
+        said = getattr(problem, "strerror", None) or "it holds no text"
+        raise InvalidParameter(f"{quoted(text[1:])} cannot be read: {said}.") from problem
+
+
+def _save(loss: Loss, out: str) -> None:
+    try:
+        Path(out).write_text(loss.to_json())
+    except OSError as problem:
+        raise InvalidParameter(
+            f"--save is {quoted(out)}, which cannot be written: {problem.strerror or problem}."
+        ) from problem
+
+
+def _kept(wanted: Guarantee, loss: Loss) -> dict[str, Any]:
+    found = wanted.measure(loss)
+    return {
+        "kind": wanted.tag,
+        "values": list(wanted.numbers.values()),
+        "quantity": found.quantity,
+        "upper": found.upper,
+        "promised": found.promised,
+        "kept": wanted.holds(loss),
+    }
 
 
 def _option(name: str, text: str) -> float:

@@ -141,6 +141,12 @@ def test_pure_trials(shape: float) -> None:
         assert best.delta(epsilon) <= promised.delta(epsilon) * (1 + 1e-9)
 
 
+def test_from_below_nothing_is_claimed() -> None:
+    best = losses.best_of(losses.gaussian(3.0), 10.0)
+    assert best.epsilon_bounds(1e-6).lower == 0.0 < best.epsilon(1e-6)
+    assert losses.Loss.from_json(best.to_json()) == best
+
+
 def test_smaller_shapes_cost_less_and_fewer_trials_too() -> None:
     trial = losses.gaussian(8.0)
     costs = [losses.best_of(trial, 10.0, shape).epsilon(1e-6) for shape in (0.0, 0.5, 1.0, 2.0)]

@@ -4,6 +4,7 @@ Which engine answers:
 - one loss with a closed form: that form;
 - losses on one lattice (randomized response, geometric, discrete Gaussian): `lattice`, exact;
 - few discrete losses on no common lattice: `enumeration`, exact;
+- discrete losses some of which are rare and huge: `rare_atoms`, which counts those;
 - otherwise the `contour`, when the characteristic functions decay fast enough to cut the line;
 - where jumps are rare and huge: `layers`, a line for each scale of them;
 - otherwise, and for lattices too fine to go through, the `smoothed` line, which needs no decay;
@@ -24,6 +25,7 @@ from dalenius.calculus.engines.contour import TINY, Contour, Lines, exp_up, log_
 from dalenius.calculus.engines.enumeration import enumerated
 from dalenius.calculus.engines.few_continuous import FewContinuous
 from dalenius.calculus.engines.lattice import LatticeLine, common_spacing
+from dalenius.calculus.engines.rare_atoms import RareAtoms
 from dalenius.calculus.engines.rounded import RoundedSum
 from dalenius.calculus.engines.saddle import Moments
 from dalenius.calculus.engines.search import crossings, least_epsilon
@@ -34,7 +36,7 @@ from dalenius.calculus.pairs.pair import UNIT, Bounds, Pair, Terms
 from dalenius.calculus.pairs.renyi import best_order, profile_bound, renyi_atoms
 from dalenius.core.checks import float_up
 
-WIDE = 2e-7
+WIDE = 1e-6
 """A bracket on delta wider than this (relative) is worth a second try."""
 
 TOO_WIDE = 0.1
@@ -183,7 +185,7 @@ class Sum:
             return None
         return Bounds(few.lower, min(1.0, few.upper + more))
 
-    def _finite(self, epsilon: float) -> Bounds | None:
+    def finite(self, epsilon: float) -> Bounds | None:
         """D(epsilon) of finite losses that may have total mass below 1."""
         if epsilon >= self.largest:
             return Bounds(0.0, 0.0)
@@ -191,8 +193,11 @@ class Sum:
 
     def _on_lines(self, epsilon: float, engine: Engine = "auto") -> Bounds | None:
         """By one line, or by layers or a smoothed line where one cannot be cut, or only far out, or would be wide."""
+        if self._rare is not None:
+            return self._rare.delta(epsilon)
         lines = self.short_lines if engine == "auto" and self._has_cuts and self.few is None else self.lines
-        bounds = self._on_line(epsilon, lines) if self._failures < (1 if self._has_cuts else 2) else None
+        tries = self._failures < (1 if self._has_cuts else 2) or (engine == "contour" and self._has_cuts)
+        bounds = self._on_line(epsilon, lines) if tries else None
         if self._has_cuts:
             return self._on_layers(epsilon, bounds)
         if bounds is None:
@@ -203,6 +208,10 @@ class Sum:
             if closer is not None:
                 return Bounds(max(bounds.lower, closer.lower), min(bounds.upper, closer.upper))
         return bounds
+
+    @cached_property
+    def _rare(self) -> RareAtoms | None:
+        return RareAtoms.of(self.terms, WithoutRare, Sum) if self.spacing is None else None
 
     @cached_property
     def _has_cuts(self) -> bool:
@@ -242,7 +251,7 @@ class Sum:
         # The line leaves out the outcomes in which every term shows an atom; they are counted apart.
         if self._atomic is None:
             self._atomic = Sum(line.atoms)
-        discrete = self._atomic._finite(epsilon)
+        discrete = self._atomic.finite(epsilon)
         if discrete is None:
             return None
         return Bounds(bounds.lower + discrete.lower, min(1.0, bounds.upper + discrete.upper))
@@ -251,6 +260,12 @@ class Sum:
         if self._rounded is None or not self._rounded.fits(epsilon):
             self._rounded = RoundedSum(self.terms, epsilon)
         return self._rounded.delta(epsilon)
+
+
+class WithoutRare(Sum):
+    """A sum whose rare atoms were set apart already."""
+
+    _rare = None
 
 
 class Direction:

@@ -31,7 +31,19 @@ TOLERANCE = 1e-12
 """Relative error aimed at for aliasing; the bounds use what was achieved."""
 
 TIERS = ((1e-12, 500), (1e-11, 1_000), (1e-10, 2_000), (1e-9, 100_000), (1e-8, 600_000))
-"""Truncation error (relative) and the number of nodes it may cost; beyond, the lattice engine serves."""
+"""Truncation error (relative) and the number of nodes it may cost; beyond, other engines serve."""
+
+ENOUGH = 1e-8
+"""Of epsilon, or of 1e-3 if that is more: a truncation that moves it by less is not worth many nodes."""
+
+LOOSEST = 1e-6
+
+
+def tiers_for(saddle: Saddle) -> tuple[tuple[float, int], ...]:
+    """TIERS, the fourth as loose as epsilon allows: there log delta falls at the rate c."""
+    allowed = min(max(TIERS[3][0], ENOUGH * saddle.c * max(saddle.epsilon, 1e-3)), LOOSEST)
+    return (*TIERS[:3], (allowed, TIERS[3][1]), TIERS[4])
+
 
 FEW_NODES = 1_000
 """A line no longer than this is drawn without a look for a shorter one."""
@@ -71,6 +83,7 @@ class Contour:
         few: Callable[[float], Bounds] | None = None,
     ) -> None:
         self.moments, self.terms, self.c = moments, moments.terms, saddle.c
+        self.tiers = tiers_for(saddle)
         parts = tuple((pair.atomic, n) for pair, n in moments.terms if pair.atomic is not None)
         atoms = self._log_share(parts) if len(parts) == len(moments.terms) else -math.inf
         fades = self._fades(saddle, atoms)
@@ -94,7 +107,7 @@ class Contour:
             reach, self.truncation = self._cut(log_share)
         if parts and reach > FEW_NODES * self.step:
             self.atoms, self.apart = parts, apart
-            self.tiers = TIERS[:-1]  # beyond, the smoothed line is shorter
+            self.tiers = self.tiers[:4]  # beyond, the smoothed line is shorter
             beside, truncation = self._cut(log_share)
             if beside < 0.5 * reach:
                 reach, self.truncation = beside, truncation

@@ -1,8 +1,8 @@
 """delta(epsilon) of a sum with rare and huge jumps, layer by layer.
 
 A rare sample moves the loss far, most steps hardly at all: no single line suits both scales. Cut the law of each step
-softly at levels b_1 > b_2 > ... > b_K (`Pair.cuts`), and let B_k be the transform of a step's law below b_k, B_0 = M that
-of all of it. Over all terms j,
+softly at levels b_1 > b_2 > ... > b_K (`Pair.cuts`), and let B_k be the transform of a step's law below b_k, B_0 = M
+that of all of it. Over all terms j,
 
     prod M_j^n = sum_k [prod B_{j,k}^n - prod B_{j,k+1}^n] + prod B_{j,K}^n.
 
@@ -27,6 +27,7 @@ import numpy as np
 
 from dalenius.calculus.engines.contour import TINY, Aliases, Contour, chernoff, exp_up, least_period, log_peak
 from dalenius.calculus.engines.saddle import Moments, Saddle
+from dalenius.calculus.pairs.gaussian import GaussianPair
 from dalenius.calculus.pairs.pair import UNIT, Bounds, Cuts, Pair, Part, Reals, Terms
 from dalenius.core.bisection import last_true
 
@@ -37,10 +38,10 @@ FAR = 4.0
 """The first level is this many times as far from where most of the law is as epsilon is."""
 NEVER = 1e-45
 """Outcomes of this probability need no layer of their own."""
-TIERS = ((1e-11, 8_000), (1e-9, 40_000), (1e-7, 200_000))
-NEGLIGIBLE = 26.0
+TIERS = ((1e-10, 2_000), (1e-9, 40_000), (1e-7, 200_000))
+NEGLIGIBLE = 21.0
 """What is below delta by this many units of its logarithm is only bounded."""
-SHORT = ((1e-12, 3_000), (1e-10, 6_000))
+SHORT = ((1e-12, 1_000), (1e-10, 2_000))
 GOOD = 1e-8
 """Relative width of a bracket worth stopping at."""
 RARE = 0.01
@@ -73,14 +74,10 @@ class LayerMoments(Moments):
                 gain += split.times * np.logaddexp(0.0, split.between.log_mgf(s) - log_below)
         # prod B^n = prod B'^n exp(gain); expm1(gain) without overflow, and never 0.
         gain = np.maximum(gain, 1e-300)
-        return np.asarray(below + gain + np.log(-np.expm1(-gain)) + self.count * 1e-13)
+        return np.asarray(below + gain + np.log(-np.expm1(-gain)))
 
     @property
-    def count(self) -> int:
-        return sum(split.times for split in self.splits)
-
-    @property
-    def log_mass(self) -> float:  # type: ignore[override]
+    def log_mass(self) -> float:
         return float(self.log_mgf(np.zeros(1))[0])
 
 
@@ -156,7 +153,8 @@ class LayerLine(Contour):
             both = low + high
             both = np.where(both == 0, 1e-300, both)
             log_low = np.log(low)
-            ratio = high / low
+            with np.errstate(over="ignore", invalid="ignore"):
+                ratio = high / low
             close = np.abs(ratio) < 0.5
             near &= close
             log_below += n * log_low
@@ -199,8 +197,8 @@ class ShortLine(Contour):
 class Piece:
     """A layer, or what is below the last one: its measure on the real axis, and the line last drawn."""
 
-    def __init__(self, moments: Moments, draw: type[LayerLine] | type[ShortLine]) -> None:
-        self.moments, self._draw = moments, draw
+    def __init__(self, moments: Moments, draw: type[LayerLine] | type[ShortLine], count: int) -> None:
+        self.moments, self._draw, self.count = moments, draw, count
         self.line: Contour | None = None
         self._tail = (math.inf, 0.0)
         self._saddle: Saddle | None = None
@@ -211,7 +209,8 @@ class Piece:
         if np.isfinite(self.moments.k).sum() < 8:  # nothing is known
             return 0.0
         if self._saddle is None or self._saddle.epsilon != epsilon:
-            self._saddle = _moved(self.moments, self.moments.saddle(epsilon))
+            saddle = _moved(self.moments, self.moments.saddle(epsilon))
+            self._saddle = saddle._replace(k=saddle.k + 1e-13 * self.count)
         saddle = self._saddle
         height = chernoff(saddle)
         best = int(np.argmin(height - saddle.s * epsilon))
@@ -290,11 +289,15 @@ class Layers:
 
     def __init__(self, terms: Terms, epsilon: float) -> None:
         self.terms = terms
-        self.epsilon = epsilon
+        self.count = sum(n for _, n in terms)
         self.target = self._distance(epsilon)
         self.pieces: list[Piece] = []
         self.centre, self.width = math.nan, math.inf
         self.rest: OneSided | None = None
+        # The masses of a Gaussian pair are 1; those of others are not looked at.
+        self._has_masses = all(
+            isinstance(pair, GaussianPair) or pair.cuts(1.0) is not None for pair, _ in terms
+        )
         self.cuts: list[Cuts | None] = [pair.cuts(self.target) for pair, _ in terms]
         self._pile(epsilon)
 
@@ -326,7 +329,9 @@ class Layers:
         )
         # The tail of a part without a high level is heavy: it has few moments.
         return Piece(
-            LayerMoments(splits, min(0.1 / self.target, 0.1 if high == math.inf else math.inf)), LayerLine
+            LayerMoments(splits, min(0.1 / self.target, 0.1 if high == math.inf else math.inf)),
+            LayerLine,
+            self.count,
         )
 
     def _pile(self, epsilon: float) -> None:
@@ -337,13 +342,15 @@ class Layers:
         estimate = self.pieces[0].look(epsilon)
         for _ in range(MOST_LEVELS):
             below = self._below(low)
-            rest = Piece(Moments(below, 0.1 / self.target), ShortLine)  # type: ignore[arg-type]
+            rest = Piece(Moments(below, 0.1 / self.target), ShortLine, self.count)  # type: ignore[arg-type]
             guess = rest.look(epsilon)
             if rest.log_bound(epsilon) < estimate - NEGLIGIBLE:
                 break
             one_sided = OneSided(below, epsilon)
             bounds = one_sided.delta(epsilon)
-            if bounds.upper - bounds.lower < 1e-12 * max(bounds.lower, math.exp(min(estimate, 0.0))):
+            if self._has_masses and bounds.upper - bounds.lower < 1e-12 * max(
+                bounds.lower, math.exp(min(estimate, 0.0))
+            ):
                 self.rest = one_sided
                 break
             if self._jumps(low, rest) > MANY and rest.draw(max(guess, estimate)):
@@ -367,7 +374,7 @@ class Layers:
             return 0.0
         c = np.array([rest._saddle.c])
         total = 0.0
-        for (pair, n), cuts in zip(self.terms, self.cuts, strict=True):
+        for (_, n), cuts in zip(self.terms, self.cuts, strict=True):
             if cuts is not None:
                 share = cuts.between(level / RATIO**2, level).log_mgf(c) - cuts.below(level).log_mgf(c)
                 total += n * math.exp(min(float(share[0]), 0.0))
@@ -446,7 +453,7 @@ def guess(terms: Terms, log_delta: float) -> tuple[float, float] | None:
         return None
     c, epsilon = moments.for_delta(log_delta)
     epsilon = max(epsilon, jump)
-    return epsilon, max(c, 0.5 / epsilon)
+    return (epsilon, max(c, 0.5 / epsilon)) if epsilon > 1e-10 else (0.0, max(c, 1.0))
 
 
 def _log1p(z: np.ndarray) -> np.ndarray:

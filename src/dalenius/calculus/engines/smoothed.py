@@ -33,7 +33,7 @@ import math
 from dalenius.calculus.engines.contour import Contour
 from dalenius.calculus.engines.saddle import Moments, Saddle
 from dalenius.calculus.pairs.gaussian import GaussianPair
-from dalenius.calculus.pairs.pair import TINY, UNIT, Bounds
+from dalenius.calculus.pairs.pair import UNIT, Bounds
 
 WIDTH = 2.5e-7
 """Width of the bracket of epsilon aimed at, relative to an epsilon of LEAST or more."""
@@ -42,10 +42,10 @@ LEAST = 1e-3
 LOOSE = 1e-5
 """And that of delta, relative."""
 
-MOST_WORK = 200_000_000
+MOST_WORK = 150_000_000
 """Nodes times losses that one line may cost."""
 
-MOST_NODES = 500_000
+MOST_NODES = 300_000
 
 REFINEMENTS = 3
 """How often a line whose bracket came out wide is drawn anew."""
@@ -62,17 +62,19 @@ class SmoothedLine(Contour):
         size = sum(len(pair.as_atoms.loss) if pair.as_atoms else ORDINARY for pair, _ in moments.terms)
         self.tiers = ((1e-10, min(MOST_NODES, MOST_WORK // size)),)
         aim = WIDTH * max(saddle.epsilon, LEAST)
-        variance = min(aim, LOOSE / self.c) / (1 + self.c)
+        # At the largest loss c is huge, and roundings of c times epsilon are what limits the bracket of delta.
+        loose = max(LOOSE, min(64 * UNIT * self.c * abs(saddle.epsilon), 0.1))
+        variance = min(aim, loose / self.c) / (1 + self.c)
         for _ in range(REFINEMENTS):
             self._smooth(saddle, variance)
             if not self.feasible:
                 break
             # Where few atoms carry the mass near epsilon, the density is larger than an even spread would make it.
             bounds, excess = self._smoothed(saddle.epsilon)
-            wide = excess / max(aim * self.c * bounds.upper, TINY)
-            if wide < 2.0:
+            allowed = aim * self.c * bounds.upper
+            if excess <= 2 * allowed or allowed == 0.0:
                 return
-            variance = self.variance / min(wide, 8.0) ** 2
+            variance = self.variance / min(excess / allowed, 8.0) ** 2
         while self.is_long and self.variance < 1.0:
             self._smooth(saddle, 2 * self.variance)
 

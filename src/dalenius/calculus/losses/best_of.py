@@ -15,6 +15,7 @@ import numpy as np
 
 from dalenius.calculus.loss import Loss, call, checked
 from dalenius.calculus.losses.best_profile import BestOf
+from dalenius.calculus.losses.discrete import from_pair
 from dalenius.calculus.pairs.pair import Reals
 from dalenius.core import checks
 from dalenius.core.bisection import last_true
@@ -58,10 +59,11 @@ class NegativeBinomial(TrialLaw):
 
     def log_weight(self, x: Reals) -> Reals:
         log_g = math.log(self.g)
-        scale = self.shape / math.expm1(-self.shape * log_g) if self.shape else -1 / log_g
-        return np.asarray(
-            math.log(scale) + math.log1p(-self.g) - (1 + self.shape) * np.log(self.g + (1 - self.g) * x)
+        many = -self.shape * log_g  # log(e^many - 1) without its overflow
+        scale = (
+            math.log(self.shape) - many - math.log(-math.expm1(-many)) if self.shape else -math.log(-log_g)
         )
+        return np.asarray(scale + math.log1p(-self.g) - (1 + self.shape) * np.log(self.g + (1 - self.g) * x))
 
     def pure(self, epsilon: float) -> float:
         return (2 + self.shape) * epsilon * (1 + 2.0**-51)
@@ -223,6 +225,9 @@ def _best(trial: Loss, law: TrialLaw, expression: str) -> Loss:
     checked(trial, "best_of")
     if not (trial.terms_remove or trial.terms_add):
         return Loss.zero(trial.adjacency)
+    if trial.delta_at_infinity() > 0.5:  # hardly a trial to be repeated: nothing is promised
+        revealed = from_pair([1.0, 0.0], [0.0, 1.0], trial.adjacency)
+        return Loss(revealed.terms_remove, revealed.terms_add, trial.adjacency, expression)
     pure = law.pure(trial.epsilon(0.0))
     return BestOf((trial,), law.log_weight).loss(expression, largest=pure)
 

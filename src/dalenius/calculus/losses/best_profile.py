@@ -20,12 +20,16 @@ import numpy as np
 
 from dalenius.calculus.loss import Loss
 from dalenius.calculus.losses.tables import epsilon_grid
+from dalenius.calculus.pairs.atoms import Atoms
+from dalenius.calculus.pairs.bracket import Bracket
 from dalenius.calculus.pairs.pair import Reals
 from dalenius.calculus.pairs.tabulate import symmetric_above
 
 CELLS = 500
 """Of x, each narrower than its lower end by 3 % or so."""
 ROUNDING = 1 + 1e-9
+FAR, SMALL, LAST = 500.0, 300.0, 250.0
+"""Exponents of what is taken for infinite, for next to nothing, and the last epsilon looked at: all within floats."""
 POINTS = 120
 """Where the profile of the best is worked out, for its loss."""
 
@@ -56,9 +60,15 @@ class BestOf:
     def delta(self, epsilon: float) -> float:
         """At most so much, at an epsilon of 0 or more."""
         log_weight, c = self._cells
+        # Where c is beyond floats, 1 is taken for what the weight is multiplied with.
+        far = c > FAR
+        rest = float(np.exp(log_weight[far]).max(initial=0.0))
+        log_weight, c = log_weight[~far], c[~far]
         height, steep = np.exp(log_weight), np.exp(log_weight + epsilon - c)
         # Chords between 0, e^-s for the slopes s of the table, and the point from which on h is 0.
-        end = math.exp(float(c.max()) - epsilon)
+        end = math.exp(
+            max(float(c.max(initial=0.0)) - epsilon, -SMALL)
+        )  # a larger one than needed is right, too
         t = np.exp(-self.slopes[::-1])
         inside = (t < end) & (t > 0) & (np.diff(t, prepend=0.0) > 0)
         t, deltas = (
@@ -68,7 +78,7 @@ class BestOf:
         h = np.append((height - steep * t[:-1, None]).max(axis=1, initial=0.0), 0.0)
         slope = np.diff(np.concatenate(([float(height.max())], h))) / np.diff(np.concatenate(([0.0], t)))
         bends = np.maximum(np.diff(np.append(slope, 0.0)), 0.0)
-        return min(1.0, float(bends @ (t * deltas)) * ROUNDING)
+        return min(1.0, (rest + float(bends @ (t * deltas))) * ROUNDING)
 
     def _delta(self, epsilon: float) -> float:
         """The profile of a trial between the points of its table: convex in e^epsilon, so below chords."""
@@ -83,14 +93,19 @@ class BestOf:
 
         `largest` is an epsilon at which delta is known to be 0, where there is one.
         """
-        reach = min(2 * float(self.slopes[-1]) + at, largest)
-        points = np.unique(np.concatenate((np.linspace(0.0, 1.0, POINTS) ** 1.5 * reach, [0.0, at])))
+        c = self._cells[1]
+        # Beyond the largest loss of a trial and the largest c nothing is left but what a trial gives away.
+        end = min(float(self.slopes[-1]) + float(c[c <= FAR].max(initial=0.0)), largest, LAST)
+        reach = min(2 * float(self.slopes[-1]) + at, largest, LAST)
+        grid = np.linspace(0.0, 1.0, POINTS)
+        points = np.unique(np.concatenate((grid**1.5 * reach, grid[::2] * end, [0.0, at, end])))
         heights = np.array([self.delta(float(e)) for e in points])
-        if math.isfinite(largest):
+        if largest <= LAST:
             # A profile that ends at E is below that of randomized response with E, too.
             points = np.append(points[points < largest], largest)
-            pure = np.expm1(np.maximum(largest - points, 0.0)) / (np.exp(-points) + np.exp(largest - points))
+            pure = -np.expm1(points - largest) / (1 + math.exp(-largest))
             heights = np.append(heights[: len(points) - 1], 0.0)
             heights = np.minimum(heights, pure * (1 + 1e-12))
-        pair = symmetric_above(points, heights)
+        # From below nothing is claimed: the order of the outcomes may be such that the best tells little.
+        pair = Bracket(Atoms(np.zeros(1), np.ones(1)), symmetric_above(points, heights))
         return Loss.symmetric(pair, self.trials[0].adjacency, expression)

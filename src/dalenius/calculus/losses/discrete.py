@@ -307,10 +307,13 @@ def _atoms(p: np.ndarray, q: np.ndarray) -> Atoms:
     p_both, q_both = p[both], q[both]
     # Where the ratio is near 1, p - q is exact and the logarithm keeps its relative accuracy.
     near = (p_both > q_both / 2) & (p_both < 2 * q_both)
-    far = np.log(p_both) - np.log(q_both)
-    with np.errstate(over="ignore", divide="ignore"):
+    with np.errstate(over="ignore", under="ignore", divide="ignore"):
+        ratio = p_both / q_both
+        direct = (ratio > 1e-300) & (ratio < 1e300)
+        far = np.where(direct, np.log(ratio), np.log(p_both) - np.log(q_both))
         loss, mass = np.where(near, np.log1p((p_both - q_both) / q_both), far), p_both
-    rounding = np.where(near, 2 * np.abs(loss), np.abs(np.log(p_both)) + np.abs(np.log(q_both)))
+    apart = np.where(direct, 1 + np.abs(loss), np.abs(np.log(p_both)) + np.abs(np.log(q_both)))
+    rounding = np.where(near, 2 * np.abs(loss), apart)
     # What the probabilities lack of 1 is shared out in the truth: it moves every loss by as much.
     lack = (abs(math.fsum([*p, -1.0])) + abs(math.fsum([*q, -1.0]))) * (1 + 1e-8)
     blur = 2 * UNIT * float(rounding.max(initial=0.0)) + lack

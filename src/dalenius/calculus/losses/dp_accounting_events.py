@@ -18,6 +18,8 @@ from dalenius.calculus.losses.laplace import laplace
 from dalenius.calculus.losses.mixture_of_gaussians import mixture_of_gaussians
 from dalenius.calculus.losses.renyi import rdp, zcdp
 from dalenius.calculus.losses.sampling import poisson_sampled, sampled_without_replacement
+from dalenius.calculus.losses.truncated_poisson import truncated_poisson
+from dalenius.calculus.losses.with_replacement import sampled_with_replacement
 from dalenius.core import checks
 from dalenius.core.adjacency import ADD_REMOVE, REPLACE_ONE, Adjacency
 from dalenius.core.adjacency import adjacency as checked_adjacency
@@ -34,7 +36,8 @@ def from_dp_accounting(event: object, adjacency: Adjacency) -> Loss:
     ----------
     event
         A no-op or non-private event; Gaussian, Laplace or discrete Laplace noise; a mixture of Gaussians; randomized
-        response and sampling without replacement (for replace-one neighbours); Poisson sampling; zero-concentrated
+        response and sampling with and without replacement (for replace-one neighbours); Poisson sampling, of Gaussian
+        noise also with batches of a largest size; zero-concentrated
         promises; a tree over one epoch (add/remove); repeat-and-select; and compositions of these.
     adjacency
         The neighbouring relation, `dp.ADD_REMOVE` or `dp.REPLACE_ONE`, of which events say nothing.
@@ -147,6 +150,21 @@ def _without_replacement(event: Any, adjacency: Adjacency) -> Loss:
     return sampled_without_replacement(inner, event.sample_size, event.source_dataset_size)
 
 
+def _with_replacement(event: Any, adjacency: Adjacency) -> Loss:
+    _only(REPLACE_ONE, adjacency, event)
+    inner = from_dp_accounting(event.event, adjacency)
+    return sampled_with_replacement(inner, event.sample_size, event.source_dataset_size)
+
+
+def _truncated(event: Any, adjacency: Adjacency) -> Loss:
+    if not (event.sampling_probability and event.truncated_batch_size and event.dataset_size):
+        return Loss.zero(adjacency)
+    if event.noise_multiplier == 0:
+        return _everything(adjacency)
+    sizes = event.dataset_size, event.truncated_batch_size
+    return truncated_poisson(event.noise_multiplier, event.sampling_probability, *sizes, adjacency=adjacency)
+
+
 def _self_composed(event: Any, adjacency: Adjacency) -> Loss:
     return from_dp_accounting(event.event, adjacency) * checks.count("count", event.count)
 
@@ -198,6 +216,8 @@ EVENTS: Mapping[str, Callable[[Any, Adjacency], Loss]] = {
     "MixtureOfGaussiansDpEvent": _mixture,
     "PoissonSampledDpEvent": _poisson_sampled,
     "SampledWithoutReplacementDpEvent": _without_replacement,
+    "SampledWithReplacementDpEvent": _with_replacement,
+    "TruncatedSubsampledGaussianDpEvent": _truncated,
     "SelfComposedDpEvent": _self_composed,
     "ComposedDpEvent": _composed,
     "RepeatAndSelectDpEvent": _repeat_and_select,

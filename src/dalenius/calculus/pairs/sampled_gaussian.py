@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from dalenius.calculus.pairs.atoms import Atoms
 from dalenius.calculus.pairs.gaussian import GaussianPair
 from dalenius.calculus.pairs.pair import Ball, Cuts, Decay, Pair, Reals, Tilted, Transform
 from dalenius.calculus.pairs.sampled import SampledPair
-from dalenius.calculus.pairs.soft_cut import SoftCuts
+from dalenius.calculus.pairs.soft_cut import SoftCuts, SoftPart
 
 FAR_APART = 38.0
 """From this mu on the two normal laws hardly overlap."""
@@ -25,6 +26,10 @@ REVEALED = Atoms(np.zeros(0), np.zeros(0), infinite=1.0)
 LEVEL = 0.8
 """Bounds on the decay below this are good enough."""
 MOST_CELLS = 100
+MOST_WORK = 2e7
+"""Exponentials that one line may take; beyond, layers take fewer."""
+FAR_TILT = 1e5
+"""From this tilt on, times mu, the trapezoid rule takes too many nodes."""
 FARTHEST = 15.0
 """Outcomes further out than this many standard deviations need no cut."""
 MOST_CUT = 0.99
@@ -56,15 +61,30 @@ class SampledGaussianPair(SampledPair):
         return mixture.log_moments_up(self.base.mu, self.rate, s, self.added)
 
     def log_mgf(self, s: Reals) -> Reals:
-        return mixture.log_moments(self.base.mu, self.rate, -s if self.added else 1.0 + s)
+        result = mixture.log_moments(self.base.mu, self.rate, -s if self.added else 1.0 + s)
+        far = s * self.base.mu > FAR_TILT
+        if self._whole is not None and far.any():
+            result[far] = self._whole.log_mgf(s[far])
+        return result
+
+    @cached_property
+    def _whole(self) -> SoftPart | None:
+        """The law itself as a part without cuts, in the add direction: its panels bear any tilt."""
+        if not self.added or self.rate > MOST_CUT:
+            return None
+        return SoftPart(SoftCuts(self.base.mu, self.rate, True, 16.0), None, None)
 
     def tilted(self, c: float, t: Reals) -> Tilted | None:
+        if self._whole is not None and c * self.base.mu > FAR_TILT:
+            return self._whole.tilted(c, t)
         reach = float(np.max(np.abs(t)))
-        if len(t) * mixture.size_for(self.base.mu, self.rate, self._order(c), reach) > mixture.MOST_WORK:
+        if len(t) * mixture.size_for(self.base.mu, self.rate, self._order(c), reach) > MOST_WORK:
             return None
         return mixture.trapezoid(self.base.mu, self.rate, self.added, c, reach).along(t)
 
     def envelope(self, c: float, t: Reals, times: int = 1) -> Reals:
+        if self._whole is not None and c * self.base.mu > FAR_TILT:
+            return self._whole.envelope(c, t, times)
         return mixture.envelope_for(self.base.mu, self.rate, self.added, c, mixture.level_for(times)).on(t)
 
     @property

@@ -158,7 +158,8 @@ def nodes_between(
     growths: list[float] = []
     for at, end in pieces:
         while at < end:
-            r = min(widest, (end - at) / 2)
+            rest = (end - at) / 2
+            r = min(widest, rest)
             while True:
                 right = math.exp(min(at + (1 + long) * r, 700.0)) * rate
                 q = right / (1.0 - rate + right)
@@ -177,7 +178,7 @@ def nodes_between(
             centres.append(at + r)
             halves.append(r)
             growths.append(growth)
-            at += 2 * r
+            at = end if r == rest else at + 2 * r
     half = np.array(halves)
     z = np.array(centres)[:, None] + half[:, None] * NODES
     u = order * mixture.log_mixture(z, rate)[0] - z / 2
@@ -256,7 +257,8 @@ def decay(e: float, rate: float, added: bool, c: float) -> Callable[[Reals], Rea
     """A bound on |M(c + it)|/M(c) from t on: the atoms, and a density in L of bounded variation."""
     order = -c if added else 1.0 + c
     rule = quadrature(e, rate, added, c, 0.0)
-    assert rule is not None
+    if rule is None:
+        return np.ones_like
     variation = variation_between(e, rate, order, (-e, e), rule.log_scale)
     atoms = float(rule.weights[:2].sum()) * (1 + 1e-12)
     rest = float(rule.weights[2:].sum()) * (1 + 1e-12) + rule.fixed
@@ -277,8 +279,32 @@ def envelope_for(e: float, rate: float, added: bool, c: float, level: float) -> 
         return None if fine is None else Law(fine.loss, fine.weights, fine.fixed + fine.per_t * reach)
 
     first = quadrature(e, rate, added, c, 0.0)
-    assert first is not None
-    return Envelope(*mixture.stepped(first.spread, smooth, law, level), smooth)
+    if first is None:
+        return Envelope(np.zeros(1), np.ones(1), smooth)
+    return Envelope(*stepped(first.spread, smooth, law, level), smooth)
+
+
+MOST_CELLS = 600
+
+
+def stepped(
+    spread: float, smooth: Callable[[Reals], Reals], law: Callable[[float], Law | None], level: float
+) -> tuple[Reals, Reals]:
+    """`mixture.stepped`, with finer cells where these say little, up to where the bound for large t says more."""
+    breaks, values = mixture.stepped(spread, smooth, law, level)
+    little = np.flatnonzero((values > 0.95) & (breaks * spread > 0.05))
+    ends = 0.05 / spread * 1.1 ** np.arange(120.0)
+    enough = np.flatnonzero(smooth(ends) <= 0.9)
+    if len(little) == 0 or len(enough) == 0:
+        return breaks, values
+    start, end = float(breaks[little[0]]), float(ends[enough[0]])
+    cells = math.ceil((end - start) * spread / 0.1)
+    fine = law(end) if 0 < cells <= MOST_CELLS else None
+    if fine is None:
+        return breaks, values
+    edges = np.linspace(start, end, cells + 1)
+    bounds = np.minimum(np.append(fine.on_cells(edges) * (1 + 1e-12), 1.0), 1.0)
+    return np.concatenate((breaks[: little[0]], edges)), np.concatenate((values[: little[0]], bounds))
 
 
 def _excess(s: Reals, z: Reals, rate: float, added: bool) -> Reals:

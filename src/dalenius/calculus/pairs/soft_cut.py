@@ -4,18 +4,21 @@ With x ~ N(0, 1) the loss is +-log w(x), w = 1 - g + g exp(mu x - mu^2/2). A par
 
     D(x) = P(a, a exp(mu (x - low))) - P(a, a exp(mu (x - high))),
 
-P the regularized incomplete gamma function, which grows from 0 to 1 around each cut, within about 1/(mu sqrt(a)); without
-a low cut the first term is 1, without a high one the second is 0. So parts with cuts in a row add up to the law.
+P the regularized incomplete gamma function, which grows from 0 to 1 around each cut, within about 1/(mu sqrt(a));
+without a low cut the first term is 1, without a high one the second is 0. Parts with cuts in a row add up to the law.
 
-- D is analytic. From P(a, zeta) = zeta^a / Gamma(a) * integral of u^(a-1) exp(-zeta u) over 0 < u < 1, for |theta| < pi/2
+- D is analytic. From P(a, zeta) = zeta^a / Gamma(a) * integral of u^(a-1) exp(-zeta u) over 0 < u < 1, for
+  |theta| < pi/2
 
       |D(x + i theta/mu)| <= cos(theta)^-a D(x + log(cos(theta))/mu),
 
-  and so the transform of a part with a low cut decays fast: on that line |w^(i t)| = exp(-t arg w), and arg w grows with x.
+  and so the transform of a part with a low cut decays fast: on that line |w^(i t)| = exp(-t arg w), and arg w grows
+  with x.
 - Beyond a high cut D falls like exp(-a exp(mu (x - high))), faster than any power of w grows.
 - D is log-concave, as the convolution of an indicator with the density exp(a u - exp(u)), u = mu x. With G a gamma
-  variable of shape a, given that it lies between zeta_high and zeta_low, zeta = a exp(mu (x - cut)), (log D)' = mu (a - E G)
-  and (log D)'' >= -mu^2 E G. Here E G <= a + zeta_high, for the hazard rate of a gamma law with a >= 1 is at most 1.
+  variable of shape a, given that it lies between zeta_high and zeta_low, zeta = a exp(mu (x - cut)),
+  (log D)' = mu (a - E G) and (log D)'' >= -mu^2 E G. Here E G <= a + zeta_high, for the hazard rate of a gamma law with
+  a >= 1 is at most 1.
 """
 
 from __future__ import annotations
@@ -28,7 +31,7 @@ import numpy as np
 from scipy.special import gammainc, gammaincc, gammaln, ndtri
 
 from dalenius.calculus.pairs import mixture
-from dalenius.calculus.pairs.pair import Cuts, Part, Reals, Tilted
+from dalenius.calculus.pairs.pair import UNIT, Complexes, Cuts, Part, Reals, Tilted
 
 CUT = 45.0
 """Outcomes whose weight is below exp(-CUT) of the largest are left out, and charged to the error."""
@@ -36,8 +39,9 @@ STEEP = 10.0
 """Beyond the window the log integrand falls with at least this slope."""
 FARTHEST = 50.0
 """Without a high cut, orders that put weight on outcomes beyond this many standard deviations are of no use."""
+MOST_TILT = 1e14
 MOST_CELLS = 20_000
-PER_WIDTH = 5
+PER_WIDTH = 3
 """Cells per `narrowest`."""
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(32)
 RHO = 4.0
@@ -46,7 +50,7 @@ MOST_GROWTH = 35.0
 """A panel errs by 64/15 RHO^-64 exp(growth) relative to its largest value: exp(-50) at most."""
 ANGLES = (1.5, 3.0, 4.5, 6.0)
 """Shifts theta of the line, in units of 1/sqrt(a)."""
-GROUP = 3
+GROUP = 2
 """Cells that share a bound on exp(-t arg w), that at the left end of the first."""
 
 
@@ -69,7 +73,7 @@ class SoftCuts(Cuts):
         return (level + math.log(-math.expm1(-level)) - self.log_odds) / self.mu
 
     def steepest(self, level: float) -> float:
-        return 0.5 * self.sharpness / math.expm1(min(level, 1.0))
+        return 0.9 * self.sharpness / math.expm1(min(level, 1.0))
 
     def highest(self, mass: float) -> float:
         # The cut reaches further to the left than the normal law alone.
@@ -209,7 +213,7 @@ class SoftPart(Part):
         """log of the transform on the real axis, by the trapezoid rule; inf for orders beyond use.
 
         On the line x + i theta/mu, theta = 2/sqrt(a), the factors D and exp(-x^2/2) grow by about exp(4), and the rule
-        errs by that times exp(-2 pi theta / (mu gap)), or exp(-60).
+        errs by that times exp(-2 pi theta / (mu gap)), or exp(-37).
         """
         s = np.asarray(s, dtype=float)
         result = np.full(len(s), np.inf)
@@ -218,7 +222,7 @@ class SoftPart(Part):
         most = FARTHEST / mu
         if self.high is not None:  # where exp(-zeta) still holds w^m
             most = 3 * a * (1.0 + math.exp(min(-self.cuts.log_odds - mu * self.high, 600.0)))
-        finite = np.flatnonzero((orders <= most) & (-orders * mu <= mixture.MOST_TILT))
+        finite = np.flatnonzero((orders <= most) & (-orders * mu <= MOST_TILT))
         finite = finite[np.argsort(orders[finite], kind="stable")]
         for block in np.array_split(finite, max(1, len(finite) // 40)):
             if len(block) == 0:
@@ -236,12 +240,45 @@ class SoftPart(Part):
 
     def tilted(self, c: float, t: Reals) -> Tilted | None:
         rule = part_rule(self, c, float(np.max(np.abs(t))))
-        return None if rule is None else rule.along(t)
+        return None if rule is None else _along(rule, t)
 
     def envelope(self, c: float, t: Reals, times: int = 1) -> Reals:
         if self.low is None:
             return below_envelope(self, c, mixture.level_for(times)).on(t)
         return part_envelope(self, c).at(t)
+
+
+def _along(rule: mixture.Rule, t: Reals) -> Tilted:
+    """The rule along a line, as 1 + sum of weights (exp(i t loss) - 1): most losses are tiny, and so are the errors.
+
+    exp(i (u + v)) - 1 = (exp(i u) - 1) exp(i v) + exp(i v) - 1 makes two factors of most exponentials. A sum of N
+    products errs by N units of the sum of their sizes; the weights add up to 1 up to those of pairwise summation, 40 at
+    most.
+    """
+    size = len(t)
+    if size > 1 and not np.array_equal(t, np.arange(size) * t[1]):
+        return rule.along(t)
+    block = max(1, min(math.isqrt(size), 2_000_000 // len(rule.loss)))
+    fine, fine_size = _turned(np.multiply.outer(rule.loss, t[:block]))
+    fine_sum, fine_size = rule.weights @ fine, rule.weights @ fine_size
+    values = np.empty((-(-size // block), block), dtype=complex)
+    sizes = np.empty(values.shape)
+    rows = max(1, 2_000_000 // len(rule.loss))
+    starts = t[::block]
+    for k in range(0, len(starts), rows):
+        coarse, coarse_size = _turned(np.multiply.outer(starts[k : k + rows], rule.loss))
+        values[k : k + rows] = (coarse * rule.weights) @ (1.0 + fine) + fine_sum
+        sizes[k : k + rows] = (coarse_size @ rule.weights)[:, None] + fine_size
+    count = len(rule.loss)
+    fixed = rule.fixed - (3 * count + 8) * UNIT + 48 * UNIT
+    error = fixed + rule.per_t * np.abs(t) + 2 * (count + 16) * UNIT * sizes.ravel()[:size]
+    return Tilted(rule.log_scale, 1.0 + values.ravel()[:size], error)
+
+
+def _turned(phase: Reals) -> tuple[Complexes, Reals]:
+    """exp(i phase) - 1, and its size."""
+    half = np.sin(0.5 * phase)
+    return -2 * half * half + 1j * np.sin(phase), 2 * np.abs(half)
 
 
 def _log_p(a: float, zeta: Reals) -> Reals:
@@ -299,9 +336,10 @@ def part_rule(part: SoftPart, c: float, reach: float) -> mixture.Rule | None:
 
         cos(theta)^-a exp(y^2/2 + reach |arg w| + d |x|) max(w(x)/w(x - d), 1/cos'(theta))^|m|,
 
-    |arg w| <= theta min(1, 2 q), w(x)/w(x - d) <= exp(d mu q), q the share g exp(z)/w (see `mixture.bulk`), and cos' what w
-    may shrink by (`_log_cos`). On the Bernstein ellipse RHO of a panel of half width r, with half axes LONG r and TALL r,
-    the rule of 32 nodes errs by 64/15 r RHO^-64 / (1 - RHO^-2) times the largest modulus (Trefethen 2013, Theorem 19.3).
+    |arg w| <= theta min(1, 2 q), w(x)/w(x - d) <= exp(d mu q), q the share g exp(z)/w (see `mixture.bulk`), and cos'
+    what w may shrink by (`_log_cos`). On the Bernstein ellipse RHO of a panel of half width r, with half axes LONG r
+    and TALL r, the rule of 32 nodes errs by 64/15 r RHO^-64 / (1 - RHO^-2) times the largest modulus (Trefethen 2013,
+    "Approximation theory and approximation practice", Theorem 19.3).
     """
     m = part.order(c)
     x, fixed, log_w = part.grid(m, m)
@@ -380,8 +418,8 @@ def part_rule(part: SoftPart, c: float, reach: float) -> mixture.Rule | None:
 def _calm(part: SoftPart, m: float, reach: float, at: float, end: float) -> tuple[float, float]:
     """Half the width of a panel far left of all cuts, and the growth of the integrand there.
 
-    There |P(a, zeta)| <= |zeta|^a exp(|zeta|) / Gamma(a + 1) is negligible and v = g/(1-g) |exp(z)| at most 1/10, so that
-    |w| lies between 1 - g times 1 - v and 1 + v, and |arg w| is at most 1.06 v. Otherwise an ordinary width, and inf.
+    There |P(a, zeta)| <= |zeta|^a exp(|zeta|) / Gamma(a + 1) is negligible and v = g/(1-g) |exp(z)| at most 1/10, so
+    that |w| lies between 1 - g times 1 - v and 1 + v, and |arg w| is at most 1.06 v. Else an ordinary width, and inf.
     """
     mu, a = part.cuts.mu, part.cuts.sharpness
     widest = min(4.0 * part.narrowest, 1.0 / (mu * TALL))
@@ -426,9 +464,9 @@ class PartEnvelope:
 
     On a cell log D(x - d) - x^2/2 is below its top there, |w|^m at most that at one end (|w(x + i theta/mu)| grows with
     x), and exp(-t arg w) at most that at the left end. Where D is nearly 1 its growth is not: without a low cut,
-    |D| <= 1 + cos(theta)^-a P(a, zeta_high(x - d)). Beyond the window the bounds fall with slope STEEP, as for theta = 0, if
-    D is not moved: d log|w| / dx, mu times the real part of v exp(i theta) / (1 + v exp(i theta)), lies between 0 and
-    mu min(1, 2 v/(1+v)). So the window is moved along with D.
+    |D| <= 1 + cos(theta)^-a P(a, zeta_high(x - d)). Beyond the window the bounds fall with slope STEEP, as for
+    theta = 0, if D is not moved: d log|w| / dx, mu times the real part of v exp(i theta) / (1 + v exp(i theta)), lies
+    between 0 and mu min(1, 2 v/(1+v)). So the window is moved along with D.
     """
 
     def __init__(self, part: SoftPart, c: float) -> None:

@@ -23,6 +23,7 @@ from dalenius.calculus.pairs.sampled_laplace import (
     graded_nodes,
     log_mixture,
     nodes_between,
+    stepped,
     variation_between,
 )
 from dalenius.calculus.pairs.subset import SubsetPair
@@ -132,7 +133,8 @@ def quadrature(e: float, rate: float, c: float, reach: float) -> Rule | None:
 def decay(e: float, rate: float, c: float) -> Callable[[Reals], Reals]:
     """A bound on |M(c + it)|/M(c) from t on: the atoms, and a density on either half."""
     rule = quadrature(e, rate, c, 0.0)
-    assert rule is not None
+    if rule is None:
+        return np.ones_like
     variation = sum(variation_between(e, rate, order, (0.0, e), rule.log_scale) for order in (1.0 + c, -c))
     log_top = float(mixture.log_mixture(np.array([e]), rate)[0][0])
     is_atom = (rule.loss == 0.0) | (np.abs(rule.loss) == log_top)
@@ -155,8 +157,9 @@ def envelope_for(e: float, rate: float, c: float, level: float) -> Envelope:
         return None if fine is None else Law(fine.loss, fine.weights, fine.fixed + fine.per_t * reach)
 
     first = quadrature(e, rate, c, 0.0)
-    assert first is not None
-    return Envelope(*mixture.stepped(first.spread, smooth, law, level), smooth)
+    if first is None:
+        return Envelope(np.zeros(1), np.ones(1), smooth)
+    return Envelope(*stepped(first.spread, smooth, law, level), smooth)
 
 
 def log_moments(e: float, rate: float, s: Reals) -> Reals:

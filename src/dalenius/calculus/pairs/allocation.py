@@ -1,0 +1,44 @@
+"""One of the k steps out of t that a record takes part in, chosen uniformly at random."""
+
+from __future__ import annotations
+
+import math
+
+from dalenius.calculus.pairs.bracket import Bracket
+from dalenius.calculus.pairs.gaussian import GaussianPair
+from dalenius.calculus.pairs.lognormal_sums import allocated
+from dalenius.calculus.pairs.pair import Pair
+
+SMALLEST, LARGEST = 0.01, 2.0
+"""Outside this range of mu nothing is amplified: the step counts as if it were known."""
+MOST_INFINITE = 1e-8
+"""Where more than this of the table lies beyond its end, likewise."""
+
+
+class AllocationPair(Bracket):
+    """One direction. Of k chosen steps each counts as one out of floor(t/k).
+
+    From below, k steps are what the sum of all releases tells, N(k mu, t) against N(0, t), a k-th part of it each.
+    Renyi divergences are those of a step that is known.
+    """
+
+    mu: float
+    steps: int
+    chosen: int
+    added: bool
+
+    def __init__(self, mu: float, steps: int, chosen: int, added: bool) -> None:
+        known = GaussianPair(mu)
+        part = steps // chosen
+        below: Pair = GaussianPair(mu * math.sqrt(chosen / steps) * (1 - 1e-12))
+        above: Pair = known
+        if part > 1 and SMALLEST <= mu <= LARGEST:
+            from_below, from_above = allocated(mu, part)[added]
+            above = from_above if from_above.infinite <= MOST_INFINITE else known
+            below = from_below if chosen == 1 else below
+        super().__init__(below, above, known)
+        for name, value in (("mu", mu), ("steps", steps), ("chosen", chosen), ("added", added)):
+            object.__setattr__(self, name, value)
+
+    def __repr__(self) -> str:
+        return f"AllocationPair({self.mu!r}, {self.steps}, {self.chosen}, {self.added})"

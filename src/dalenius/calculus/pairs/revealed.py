@@ -1,0 +1,147 @@
+"""One of several pairs, and which one is told: what joint convexity bounds a mixture by.
+
+With P = sum w_i P_i and Q = sum w_i Q_i the divergences of (P, Q) are at most those of ((i, P_i), (i, Q_i)), whose
+profile is sum w_i delta_i and whose moment generating function is sum w_i M_i.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import logsumexp
+
+from dalenius.calculus.pairs.pair import UNIT, Bounds, Pair, Reals, Tilted
+
+
+@dataclass(frozen=True)
+class RevealedPair(Pair):
+    """Pair i with probability weights[i]; the weights sum to 1, or to a rounding more."""
+
+    weights: tuple[float, ...]
+    pairs: tuple[Pair, ...]
+
+    @property
+    def infinite(self) -> float:  # type: ignore[override]
+        return min(1.0, sum(w * pair.infinite for w, pair in self._each) * (1 + 16 * UNIT))
+
+    @property
+    def _each(self) -> tuple[tuple[float, Pair], ...]:
+        return tuple(zip(self.weights, self.pairs, strict=True))
+
+    @property
+    def _log_weights(self) -> Reals:
+        return np.asarray(np.log(np.array(self.weights))[:, None])
+
+    @property
+    def largest(self) -> float:
+        return max(pair.largest for pair in self.pairs)
+
+    @property
+    def blur(self) -> float:  # type: ignore[override]
+        return max(pair.blur for pair in self.pairs)
+
+    @property
+    def roughness(self) -> float:  # type: ignore[override]
+        return max(pair.roughness for pair in self.pairs) + 8 * UNIT
+
+    @property
+    def tail_only(self) -> bool:  # type: ignore[override]
+        return all(pair.tail_only for pair in self.pairs if pair.infinite > 0.0)
+
+    @property
+    def has_law(self) -> bool:  # type: ignore[override]
+        return all(pair.has_law for pair in self.pairs)
+
+    @property
+    def reach(self) -> float:
+        return max(pair.reach for pair in self.pairs)
+
+    # What holds for every pair holds for whichever it is.
+
+    @property
+    def asymptote(self) -> tuple[float, float]:
+        slopes, rises = zip(*(pair.asymptote for pair in self.pairs), strict=True)
+        return max(slopes), max(rises)
+
+    @property
+    def zcdp(self) -> float:
+        # mu-GDP is mu^2/2-zCDP.
+        return min(max(pair.zcdp for pair in self.pairs), self.gdp**2 / 2 * (1 + 4 * UNIT))
+
+    @property
+    def gdp(self) -> float:
+        return max(pair.gdp for pair in self.pairs)
+
+    @property
+    def lower(self) -> Pair:
+        below = tuple(pair.lower for pair in self.pairs)
+        return (
+            self
+            if all(a is b for a, b in zip(below, self.pairs, strict=True))
+            else RevealedPair(self.weights, below)
+        )
+
+    @property
+    def upper(self) -> Pair:
+        above = tuple(pair.upper for pair in self.pairs)
+        return (
+            self
+            if all(a is b for a, b in zip(above, self.pairs, strict=True))
+            else RevealedPair(self.weights, above)
+        )
+
+    def delta(self, epsilon: float) -> Bounds | None:
+        bounds = [pair.delta(epsilon) for pair in self.pairs]
+        lower = upper = 0.0
+        for weight, known in zip(self.weights, bounds, strict=True):
+            if known is None:
+                return None
+            lower, upper = lower + weight * known.lower, upper + weight * known.upper
+        rounding = 4 * UNIT * (2 + len(bounds))
+        return Bounds(min(1.0, lower) * (1 - rounding), min(1.0, upper * (1 + rounding)))
+
+    def log_mgf(self, s: Reals) -> Reals:
+        return np.asarray(logsumexp([pair.log_mgf(s) for pair in self.pairs] + self._log_weights, axis=0))
+
+    def renyi_log_mgf(self, s: Reals) -> Reals:
+        known = np.array([pair.renyi_log_mgf(s) for pair in self.pairs])
+        # log(1 + sum w (M - 1)), which keeps what is small.
+        near = np.log1p(np.array(self.weights) @ np.expm1(np.minimum(known, 600.0)))
+        far = logsumexp(known + self._log_weights, axis=0) + 32 * UNIT * (1 + len(self.pairs))
+        return np.asarray(np.where((known < 600.0).all(axis=0), near, far) * (1 + 32 * UNIT))
+
+    def cells(self, edges: Reals) -> tuple[Reals, Reals]:
+        p, q = np.zeros(len(edges) + 1), np.zeros(len(edges) + 1)
+        for weight, pair in self._each:
+            own_p, own_q = pair.cells(edges)
+            p += weight * own_p
+            q += weight * own_q
+        return p, q
+
+    def tilted(self, c: float, t: Reals) -> Tilted | None:
+        parts = [pair.tilted(c, t) for pair in self.pairs]
+        scales = [
+            np.log(w) + part.log_scale
+            for w, part in zip(self.weights, parts, strict=True)
+            if part is not None
+        ]
+        if len(scales) < len(parts):
+            return None
+        top = float(max(scales))
+        values, error = np.zeros(len(t), dtype=complex), np.zeros(len(t))
+        for scale, part in zip(scales, parts, strict=True):
+            assert part is not None
+            share = float(np.exp(scale - top))
+            values += share * part.values
+            # A scale far from 1 loses a rounding of its logarithm.
+            rounding = UNIT * (8 + 4 * abs(part.log_scale) + 4 * abs(top))
+            error += share * (part.error * (1 + 1e-9) + rounding * np.abs(part.values))
+        return Tilted(top, values, error)
+
+    def envelope(self, c: float, t: Reals, times: int = 1) -> Reals:
+        at = np.array([c])
+        scales = np.array([float(pair.log_mgf(at)[0]) for pair in self.pairs]) + self._log_weights[:, 0]
+        shares = np.exp(scales - logsumexp(scales)) * (1 + 1e-9)
+        bounds = [pair.envelope(c, t, times) for pair in self.pairs]
+        return np.asarray(np.minimum(shares @ np.array(bounds), 1.0))

@@ -1,0 +1,211 @@
+"""Rare and huge jumps: the layers against quadrature at 30 digits, against the lattice, and against planted faults."""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+
+import mpmath
+import numpy as np
+import pytest
+from scipy.special import gammainc, gammaincc
+
+from dalenius import losses
+from dalenius.calculus.engines.accountant import Sum
+from dalenius.calculus.engines.layers import Layers, guess
+from dalenius.calculus.pairs.gaussian import GaussianPair
+from dalenius.calculus.pairs.pair import UNIT, Pair, Terms
+from dalenius.calculus.pairs.soft_cut import SoftPart
+from tests.calculus.contract import overlap
+
+RELATIVE = 1e-7
+"""Width promised at the points below, relative to delta."""
+
+
+def pair(rate: float, sigma: float, added: bool = False) -> Pair:
+    return GaussianPair(1 / sigma).sampled(rate, added)
+
+
+def by_layers(terms: Terms, epsilon: float) -> Layers:
+    found = Layers(terms, epsilon)
+    found.delta(epsilon)
+    return found
+
+
+# -- the truth for two steps: E over the first step of the closed form of the second -------------------
+
+
+def one_step(g: mpmath.mpf, mu: mpmath.mpf, epsilon: mpmath.mpf, added: bool) -> mpmath.mpf:
+    """H(exp(epsilon)) of N(0,1) against its mixture with N(mu, 1), one way or the other."""
+    level = mpmath.expm1(-epsilon if added else epsilon) / g + 1
+    if level <= 0:
+        return mpmath.mpf(0) if added else -mpmath.expm1(epsilon)
+    x = mpmath.log(level) / mu + mu / 2
+    if added:  # the outcomes below x
+        plain, mixed = mpmath.ncdf(x), (1 - g) * mpmath.ncdf(x) + g * mpmath.ncdf(x - mu)
+        return plain - mpmath.exp(epsilon) * mixed
+    plain, mixed = mpmath.ncdf(-x), (1 - g) * mpmath.ncdf(-x) + g * mpmath.ncdf(mu - x)
+    return mixed - mpmath.exp(epsilon) * plain
+
+
+@lru_cache
+def two_steps(rate: float, sigma: float, epsilon: float, added: bool) -> float:
+    with mpmath.workdps(22):
+        g, mu, e = mpmath.mpf(rate), 1 / mpmath.mpf(sigma), mpmath.mpf(epsilon)
+
+        def integrand(x: mpmath.mpf) -> mpmath.mpf:
+            w = 1 - g + g * mpmath.exp(mu * x - mu * mu / 2)
+            loss = -mpmath.log(w) if added else mpmath.log(w)
+            return mpmath.npdf(x) * (1 if added else w) * one_step(g, mu, e - loss, added)
+
+        # Where the first step leaves nothing to the second, or all, the integrand turns sharply.
+        level = mpmath.exp((-e if added else e) - mpmath.log1p(-g)) if not added else mpmath.exp(-e) / (1 - g)
+        turn = float(mpmath.log((level - 1) / g + 1) / mu + mu / 2)
+        near = [turn + sign * 10.0**-k for k in range(8) for sign in (-1, 1)]
+        places = sorted(p for p in {*np.arange(-13.0, 16.0, 2.0).tolist(), turn, *near} if -13 <= p <= 15)
+        return float(mpmath.quad(integrand, places))
+
+
+@pytest.mark.parametrize(
+    ("rate", "sigma", "epsilon", "added"),
+    [
+        (1e-4, 1.0, 0.01, False),
+        (1e-6, 0.7, 1e-4, False),
+        (2e-3, 2.0, 0.05, False),
+        (0.02, 0.5, 3.0, False),
+        (1e-3, 1.0, 1.9e-3, True),
+    ],
+)
+def test_two_steps(rate: float, sigma: float, epsilon: float, added: bool) -> None:
+    truth = two_steps(rate, sigma, epsilon, added)
+    bounds = Layers(((pair(rate, sigma, added), 2),), epsilon).delta(epsilon)
+    assert bounds.lower * (1 - 1e-13) <= truth <= bounds.upper * (1 + 1e-13)
+    assert bounds.upper - bounds.lower <= RELATIVE * truth
+
+
+# -- named points, and the lattice ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("rate", "sigma", "steps", "delta", "epsilon"),
+    [
+        (1e-4, 1.0, 100, 1e-8, 0.01350475),
+        (1e-4, 1.0, 100, 1e-30, 2.2357455),
+        (5e-4, 0.6, 60_000, 1e-8, 4.300265),
+    ],
+)
+def test_named_points(rate: float, sigma: float, steps: int, delta: float, epsilon: float) -> None:
+    lower, upper = (losses.poisson_sampled(losses.gaussian(sigma), rate) * steps).epsilon_bounds(delta)
+    assert upper - lower <= 1e-6 * max(upper, 1e-3)
+    assert lower == pytest.approx(epsilon, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("terms", "epsilon"),
+    [
+        (((pair(1e-3, 0.8), 3_000),), 3.0),
+        (((pair(1e-5, 8.0), 70_000),), 0.0015),
+        (((pair(1e-4, 1.0, True), 100),), 0.005),
+        (((pair(1e-3, 1.0), 200), (pair(2e-4, 0.5), 1_000)), 1.0),
+        (((pair(1e-3, 1.0), 50), (GaussianPair(0.01), 1)), 0.1),
+    ],
+)
+def test_against_the_lattice(terms: Terms, epsilon: float) -> None:
+    bounds = Layers(terms, epsilon).delta(epsilon)
+    assert overlap(bounds, Sum(terms).delta(epsilon, "grid"))
+    assert bounds.upper - bounds.lower <= RELATIVE * bounds.lower
+
+
+def test_a_guess_is_near() -> None:
+    terms = ((pair(4e-7, 1.0), 400_000),)
+    epsilon, rate = guess(terms, math.log(1e-13)) or (0.0, 0.0)
+    assert abs(math.log(Sum(terms).delta(epsilon).upper / 1e-13)) < 3.0
+    assert rate > 0
+
+
+# -- planted faults -----------------------------------------------------------------------------------
+
+
+def test_a_missing_layer_is_noticed() -> None:
+    terms = ((pair(1e-4, 1.0), 2),)
+    truth = two_steps(1e-4, 1.0, 0.01, False)
+    found = by_layers(terms, 0.01)
+    lines = [piece for piece in found.pieces if piece.line is not None]
+    largest = max(lines, key=lambda piece: piece.delta(0.01).lower)
+    found.pieces.remove(largest)
+    assert found._sum(0.01).upper < truth * (1 - RELATIVE)
+
+
+def test_a_line_cut_short_is_noticed() -> None:
+    terms = ((pair(1e-4, 1.0), 2),)
+    truth = two_steps(1e-4, 1.0, 0.01, False)
+    found = by_layers(terms, 0.01)
+    for piece in found.pieces:
+        if piece.line is not None:
+            piece.line.weight[len(piece.line.weight) // 4 :] = 0.0
+    bounds = found._sum(0.01)
+    assert not bounds.lower * (1 - RELATIVE) <= truth <= bounds.upper * (1 + RELATIVE)
+
+
+# -- parts ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("added", [False, True])
+@pytest.mark.parametrize(("rate", "sigma"), [(1e-4, 1.0), (1e-3, 8.0), (0.05, 0.4)])
+def test_parts_add_up(rate: float, sigma: float, added: bool) -> None:
+    whole = pair(rate, sigma, added)
+    level = 8 * rate
+    cuts = whole.cuts(level)
+    assert cuts is not None
+    parts = [cuts.below(level), cuts.between(level, 3 * level), cuts.between(3 * level, math.inf)]
+    c, t = 0.7, np.arange(20) * 0.4 / level
+    total, error = np.zeros(len(t), complex), np.zeros(len(t))
+    for part in parts:
+        tilted = part.tilted(c, t)
+        assert tilted is not None
+        total += math.exp(tilted.log_scale) * tilted.values
+        error += math.exp(tilted.log_scale) * tilted.error
+        # The real axis, and the bounds on what is cut off.
+        assert float(part.log_mgf(np.array([c]))[0]) == pytest.approx(tilted.log_scale, abs=1e-11, rel=1e-12)
+        assert np.all(np.abs(tilted.values[1:]) <= part.envelope(c, t[1:]) + tilted.error[1:])
+    known = whole.tilted(c, t)
+    assert known is not None
+    expected, off = math.exp(known.log_scale) * known.values, math.exp(known.log_scale) * known.error
+    assert np.all(np.abs(total - expected) <= error + off)
+    assert error.max() < 1e-11
+    log_p, ratio = parts[0].mass()
+    zero, minus = parts[0].log_mgf(np.array([0.0, -1.0]))
+    assert log_p == pytest.approx(float(zero), abs=1e-12)
+    assert ratio == pytest.approx(float(minus - zero), abs=1e-12)
+
+
+def test_incomplete_gamma_functions_are_as_good_as_said() -> None:
+    rng = np.random.default_rng(5)
+    part = pair(1e-4, 1.0).cuts(1e-3)
+    assert part is not None
+    for a in (16.0, 60.0, 300.0, 3000.0):
+        for zeta in a * np.exp(rng.uniform(-12.0, 6.0, 12) / math.sqrt(a)):
+            with mpmath.workdps(40):
+                p = mpmath.gammainc(a, 0, float(zeta), regularized=True)
+                q = mpmath.gammainc(a, float(zeta), mpmath.inf, regularized=True)
+            allowed = 16 * (a + 16) * UNIT
+            if p > 1e-280:
+                assert abs(float(gammainc(a, zeta) / p) - 1) <= allowed
+            if q > 1e-280:
+                assert abs(float(gammaincc(a, zeta) / q) - 1) <= allowed
+
+
+def test_weights_beyond_floats_are_bounded() -> None:
+    cuts = pair(1e-4, 1.0).cuts(1e-3)
+    assert cuts is not None
+    part = cuts.between(1e-3, 3e-3)
+    assert isinstance(part, SoftPart)
+    x = np.linspace(-40.0, 12.0, 14)
+    with mpmath.workdps(40):
+        for place, log_weight in zip(x.tolist(), part.log_weight(x).tolist(), strict=True):
+            zetas = [
+                float(part.zeta(np.array([place]), cut)[0]) for cut in (part.low or 0.0, part.high or 0.0)
+            ]
+            low, high = (mpmath.gammainc(cuts.sharpness, 0, z, regularized=True) for z in zetas)  # type: ignore[attr-defined]
+            true = float(mpmath.log(low - high)) if low > high else -math.inf
+            assert log_weight >= true - 1e-9 * (1 + abs(true))

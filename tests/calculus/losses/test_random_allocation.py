@@ -1,0 +1,146 @@
+"""Random allocation: under the contract, against quadrature for two and three steps, and against known relations."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy.integrate import quad
+from scipy.special import logsumexp, ndtr
+
+import dalenius as dp
+from dalenius import losses
+from dalenius.calculus.pairs import lognormal_sums
+from dalenius.errors import InvalidParameter
+from tests.calculus.contract import Case, LossContract
+
+REPLACE = dp.REPLACE_ONE
+
+
+class TestRandomAllocation(LossContract):
+    """Six steps: outcomes have six coordinates."""
+
+    cases = (Case("one of six", lambda x: losses.random_allocation(1.5 * x, 6), mechanism=(1.5, 6)),)
+    slow_sums = True
+    repeats = (20,)
+    composed = (1, 20)
+    attained_at = (1, 20)
+    proved = False
+    examples = 2
+    levels = 8
+
+    def draw(self, case: Case, rng: np.random.Generator, size: int, present: bool) -> np.ndarray:
+        sigma, steps = case.mechanism
+        outcomes = sigma * rng.standard_normal((size, steps))
+        if present:
+            outcomes[np.arange(size), rng.integers(steps, size=size)] += 1.0
+        return outcomes
+
+    def log_ratio(self, case: Case, outcomes: np.ndarray) -> np.ndarray:
+        sigma, steps = case.mechanism
+        return logsumexp((outcomes - 0.5) / sigma**2, axis=1) - math.log(steps)
+
+    def test_directions_against_a_fine_partition(self, case: Case) -> None:  # type: ignore[override]
+        """Six dimensions have no fine partition: two have, see below."""
+        assert not case.loss().is_symmetric
+
+
+def call(mu: float, strike: float) -> float:
+    """E (W - strike)_+ for the log-normal W."""
+    if strike <= 0.0:
+        return 1.0 - strike
+    z = math.log(strike) / mu + mu / 2
+    return float(ndtr(mu - z) - strike * ndtr(-z))
+
+
+def truth(mu: float, steps: int, epsilon: float) -> tuple[float, float]:
+    """Both directions: steps - 1 integrals of E (W - strike)_+ over the others."""
+    alpha = math.exp(epsilon)
+
+    def mean(strike: float, left: int) -> float:
+        """E (sum of `left` of them - strike)_+."""
+        if left == 1:
+            return call(mu, strike)
+
+        def integrand(x: float) -> float:
+            w = math.exp(mu * x - mu * mu / 2)
+            return math.exp(-x * x / 2) / math.sqrt(2 * math.pi) * mean(strike - w, left - 1)
+
+        kink = (math.log(max(strike, 1e-300)) + mu * mu / 2) / mu
+        points = [min(max(kink, -11.0), 11.0)]
+        return float(
+            quad(integrand, -12.0, 12.0 + mu, points=points, limit=200, epsabs=1e-13, epsrel=1e-11)[0]
+        )
+
+    removed = mean(steps * alpha, steps) / steps
+    # (1 - a s)_+ = (a s - 1)_+ + 1 - a s.
+    added = alpha * mean(steps / alpha, steps) / steps + 1 - alpha
+    return removed, added
+
+
+@pytest.mark.parametrize(("mu", "steps"), [(0.25, 2), (1.0, 2), (1.0, 3)])
+@pytest.mark.parametrize("epsilon", [0.0, 0.3, 1.5])
+def test_a_few_steps_by_quadrature(
+    mu: float, steps: int, epsilon: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lognormal_sums, "MOST_POINTS", 2**17)
+    removed, added = truth(mu, steps, epsilon)
+    (below, above), (below_add, above_add) = lognormal_sums.allocated.__wrapped__(mu, steps)
+    slack = 1e-10
+    assert below.delta(epsilon).lower - slack <= removed <= above.delta(epsilon).upper + slack
+    assert below_add.delta(epsilon).lower - slack <= added <= above_add.delta(epsilon).upper + slack
+    assert above.delta(epsilon).upper - below.delta(epsilon).lower <= 0.05 * removed + 1e-9
+
+
+def test_between_known_losses() -> None:
+    """One epoch: less than coins at the same rate, less than a step that is known; more than the sum of all tells."""
+    for sigma, steps in ((2.0, 50), (1.25, 400)):
+        epoch = losses.random_allocation(sigma, steps)
+        lower, upper = epoch.epsilon_bounds(1e-6)
+        assert upper - lower <= 2e-3 * upper
+        assert upper < (losses.poisson_sampled(losses.gaussian(sigma), 1 / steps) * steps).epsilon(1e-6)
+        assert lower > losses.gaussian(sigma * math.sqrt(steps)).epsilon(1e-6)
+
+
+def test_several_steps_of_many() -> None:
+    often, parts = losses.random_allocation(2.0, 405, 20), losses.random_allocation(2.0, 20) * 20
+    lower, upper = often.epsilon_bounds(1e-6)
+    assert upper == pytest.approx(parts.epsilon(1e-6), rel=1e-12)
+    assert lower == pytest.approx(losses.gaussian(2.0, 20 / math.sqrt(405)).epsilon(1e-6), rel=1e-9)
+    assert losses.random_allocation(2.0, 5, 5) == losses.gaussian(2.0) * 5
+    assert losses.random_allocation(2.0, 1) == losses.gaussian(2.0)
+
+
+def test_out_of_the_range_of_the_table() -> None:
+    for sigma in (0.3, 1e3):
+        lower, upper = losses.random_allocation(sigma, 100).epsilon_bounds(1e-6)
+        assert lower <= upper == pytest.approx(losses.gaussian(sigma).epsilon(1e-6), rel=1e-8)
+
+
+def test_replaced() -> None:
+    epoch = losses.random_allocation(2.0, 50, adjacency=REPLACE)
+    assert epoch.adjacency is REPLACE
+    assert epoch == losses.to_replace_one(losses.random_allocation(2.0, 50))
+    assert (
+        losses.random_allocation(2.0, 50).epsilon(1e-6)
+        < epoch.epsilon(1e-6)
+        < losses.gaussian(2.0, 2.0).epsilon(1e-6)
+    )
+
+
+def test_kept_as_text() -> None:
+    epochs = losses.random_allocation(2.0, 50) * 40
+    again = dp.Loss.from_json(epochs.to_json())
+    assert again == epochs
+    assert again.epsilon_bounds(1e-6) == epochs.epsilon_bounds(1e-6)
+    assert losses.random_allocation(2.0, 51) * 40 != epochs
+    assert losses.random_allocation(2.0, 51) + losses.random_allocation(2.0, 50) == losses.random_allocation(
+        2.0, 50
+    ) + losses.random_allocation(2.0, 51)
+
+
+def test_refuses() -> None:
+    for steps, chosen in ((0, 1), (5, 6), (5, 0), (10**8, 1), (2.5, 1)):
+        with pytest.raises(InvalidParameter):
+            losses.random_allocation(1.0, steps, chosen)  # type: ignore[arg-type]
