@@ -347,7 +347,7 @@ class Layers:
         return max(abs(epsilon - mean), 1e-3 * distance)
 
     def fits(self, epsilon: float) -> bool:
-        return abs(math.log(max(abs(epsilon - self._middle), TINY) / self.target)) < 0.4
+        return abs(math.log(max(abs(epsilon - self._middle), 1e-300)) - math.log(self.target)) < 0.4
 
     def _below(self, level: float) -> tuple[tuple[Part | Pair, int], ...]:
         return tuple(
