@@ -52,7 +52,7 @@ RARE = 0.01
 """Jumps of this total probability are left out of a guess."""
 HUGE = 5.0
 """Where tilted jumps reach further than this, one line for all of the law is too long."""
-MANY = 5.0
+MANY = 30.0
 """From so many expected jumps near a level on, what lies below may well decay by itself."""
 
 
