@@ -209,3 +209,17 @@ def test_weights_beyond_floats_are_bounded() -> None:
             low, high = (mpmath.gammainc(cuts.sharpness, 0, z, regularized=True) for z in zetas)  # type: ignore[attr-defined]
             true = float(mpmath.log(low - high)) if low > high else -math.inf
             assert log_weight >= true - 1e-9 * (1 + abs(true))
+
+
+@pytest.mark.parametrize("levels", [2, 3])
+def test_the_last_layer_is_counted_once(monkeypatch: pytest.MonkeyPatch, levels: int) -> None:
+    """When the levels run out, what lies below the last of them is left: not what lies below the one before."""
+    monkeypatch.setattr("dalenius.calculus.engines.layers.MOST_LEVELS", levels)
+    rate, sigma = 2.97102296708921e-06, 0.26873288226548325
+    epsilon = 2.971021115052831e-06  # near the largest loss
+    terms: Terms = ((pair(rate, sigma, True), 1),)
+    bounds = by_layers(terms, epsilon).delta(epsilon)
+    with mpmath.workdps(40):
+        mu = mpmath.mpf(GaussianPair(1 / sigma).mu)
+        truth = one_step(mpmath.mpf(rate), mu, mpmath.mpf(epsilon), True)
+    assert bounds.lower <= truth <= bounds.upper

@@ -358,6 +358,9 @@ class Layers:
             self.pieces.append(self._layer(low / RATIO, low))
             estimate = max(estimate, self.pieces[-1].look(epsilon))
             low /= RATIO
+        else:  # `rest` is still what lies below the level before, which holds the last layer, too
+            rest = Piece(Moments(self._below(low), 0.1 / self.target), ShortLine, self.count)  # type: ignore[arg-type]
+            guess = rest.look(epsilon)
         if self.rest is None:
             self.pieces.append(rest)
             estimate = max(estimate, guess)
