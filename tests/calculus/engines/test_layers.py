@@ -12,7 +12,7 @@ from scipy.special import gammainc, gammaincc
 
 from dalenius import losses
 from dalenius.calculus.engines.accountant import Sum
-from dalenius.calculus.engines.layers import Layers, guess
+from dalenius.calculus.engines.layers import LayerLine, LayerMoments, Layers, Piece, Split, guess
 from dalenius.calculus.pairs.gaussian import GaussianPair
 from dalenius.calculus.pairs.pair import UNIT, Pair, Terms
 from dalenius.calculus.pairs.soft_cut import SoftPart
@@ -223,3 +223,22 @@ def test_the_last_layer_is_counted_once(monkeypatch: pytest.MonkeyPatch, levels:
         mu = mpmath.mpf(GaussianPair(1 / sigma).mu)
         truth = one_step(mpmath.mpf(rate), mu, mpmath.mpf(epsilon), True)
     assert bounds.lower <= truth <= bounds.upper
+
+
+def test_a_layer_of_very_many_jumps_is_evaluated() -> None:
+    """exp(-n log B'/B) alone is no float there, nor is its inverse; their product is."""
+    law = pair(1e-3, 0.5)
+    cuts = law.cuts(0.1)
+    assert cuts is not None
+    split = Split(cuts.below(0.02), cuts.between(0.02, 0.5), 10**7)
+    piece = Piece(LayerMoments((split,), 0.1), LayerLine, split.times)
+    assert piece.draw(piece.look(2000.0))
+    assert piece.line is not None
+    assert np.isfinite(piece.line.values).all()
+
+
+def test_a_line_that_is_no_number_says_nothing() -> None:
+    terms = ((GaussianPair(1.0), 1),)
+    line = Sum(terms).lines.draw(Sum(terms).moments, Sum(terms).moments.saddle(1.0))
+    line.values[0] = math.nan
+    assert line.delta(1.0) == (0.0, 1.0)

@@ -168,6 +168,7 @@ class LayerLine(Contour):
             jump_errors += n * (high_error + 16 * UNIT * np.abs(high)) / reach
             errors += n * error / reach
             roundings += n * UNIT * 8 * (1 + np.abs(np.log(both)))
+        near &= gain.real < 700.0  # beyond, expm1 overflows, and nothing cancels
         share = (
             float(-np.expm1((log_below[0] - direct[0]).real))
             if not near[0]
