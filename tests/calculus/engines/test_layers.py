@@ -12,7 +12,16 @@ from scipy.special import gammainc, gammaincc
 
 from dalenius import losses
 from dalenius.calculus.engines.accountant import Sum
-from dalenius.calculus.engines.layers import LayerLine, LayerMoments, Layers, Piece, Split, guess
+from dalenius.calculus.engines.layers import (
+    SHORT,
+    LayerLine,
+    LayerMoments,
+    Layers,
+    Piece,
+    ShortLine,
+    Split,
+    guess,
+)
 from dalenius.calculus.pairs.gaussian import GaussianPair
 from dalenius.calculus.pairs.pair import UNIT, Pair, Terms
 from dalenius.calculus.pairs.soft_cut import SoftPart
@@ -173,7 +182,7 @@ def test_parts_add_up(rate: float, sigma: float, added: bool) -> None:
     expected, off = math.exp(known.log_scale) * known.values, math.exp(known.log_scale) * known.error
     assert np.all(np.abs(total - expected) <= error + off)
     assert error.max() < 1e-11
-    log_p, ratio = parts[0].mass()
+    log_p, ratio, _ = parts[0].mass()
     zero, minus = parts[0].log_mgf(np.array([0.0, -1.0]))
     assert log_p == pytest.approx(float(zero), abs=1e-12)
     assert ratio == pytest.approx(float(minus - zero), abs=1e-12)
@@ -242,3 +251,50 @@ def test_a_line_that_is_no_number_says_nothing() -> None:
     line = Sum(terms).lines.draw(Sum(terms).moments, Sum(terms).moments.saddle(1.0))
     line.values[0] = math.nan
     assert line.delta(1.0) == (0.0, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("rate", "sigma", "steps", "epsilon"), [(1e-3, 0.03, 100, -0.5), (1e-3, 0.03, 300, -2.0)]
+)
+def test_noise_so_small_that_the_normal_laws_hardly_meet(
+    rate: float, sigma: float, steps: int, epsilon: float
+) -> None:
+    """What is below the last level has a Q-mass of (1 - rate)^steps, not of 1."""
+    terms = ((pair(rate, sigma, True), steps),)
+    truth = -math.expm1(epsilon + steps * math.log1p(-rate))  # but for 1e-40
+    bounds = Sum(terms).delta(epsilon)
+    assert bounds.lower <= truth <= bounds.upper
+    assert bounds.upper - bounds.lower <= 1e-9
+
+
+@pytest.mark.parametrize(("mu", "rate", "added"), [(2.76, 0.099, True)])
+def test_masses_are_as_good_as_said(mu: float, rate: float, added: bool) -> None:
+    law = GaussianPair(mu).sampled(rate, added)
+    cuts = law.cuts(3 * rate)
+    assert cuts is not None
+    part = cuts.below(3 * rate)
+    assert isinstance(part, SoftPart)
+    assert part.high is not None
+    log_p, ratio, off = part.mass()
+    with mpmath.workdps(25):
+        a, m, cut = cuts.sharpness, mpmath.mpf(mu), mpmath.mpf(part.high)  # type: ignore[attr-defined]
+
+        def gone(x: mpmath.mpf) -> mpmath.mpf:
+            return mpmath.npdf(x) * mpmath.gammainc(a, 0, a * mpmath.exp(m * (x - cut)), regularized=True)
+
+        places = mpmath.linspace(float(part.high) - 3.0 - 10 / mu, mu + 12.0, 16)
+        p = mpmath.quad(gone, places, maxdegree=4)
+        q = mpmath.quad(lambda x: rate * mpmath.expm1(m * x - m * m / 2) * gone(x), places, maxdegree=4)
+        small = mpmath.log1p(-p), mpmath.log1p(-q / (1 - p))
+        truth = small if added else (mpmath.log1p(-p - q), -small[1])
+    assert abs(log_p - truth[0]) <= off
+    assert abs(ratio - truth[1]) <= off
+    assert off <= 1e-9 * (abs(log_p) + abs(ratio))
+
+
+def test_a_long_line_is_left_to_layers() -> None:
+    """One step of a rare sample decays slowly: the line that is tried first must not follow it."""
+    terms = ((pair(1e-6, 0.6, True), 10),)
+    saddle = Sum(terms).moments.saddle(9e-6)
+    line = ShortLine(Sum(terms).moments, saddle)
+    assert line.tiers == SHORT

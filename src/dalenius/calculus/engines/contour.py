@@ -83,7 +83,7 @@ class Contour:
         few: Callable[[float], Bounds] | None = None,
     ) -> None:
         self.moments, self.terms, self.c = moments, moments.terms, saddle.c
-        self.tiers = tiers_for(saddle)
+        self.tiers = self._tiers(saddle)
         parts = tuple((pair.atomic, n) for pair, n in moments.terms if pair.atomic is not None)
         atoms = self._log_share(parts) if len(parts) == len(moments.terms) else -math.inf
         fades = self._fades(saddle, atoms)
@@ -92,6 +92,9 @@ class Contour:
             known = math.log(max(few(saddle.epsilon).lower, TINY))
             saddle = saddle._replace(log_delta=max(saddle.log_delta, known))
         self._lay(saddle, parts if atoms > LEAST_SHARE else (), apart, fades)
+
+    def _tiers(self, saddle: Saddle) -> tuple[tuple[float, int], ...]:
+        return tiers_for(saddle)
 
     def _lay(self, saddle: Saddle, parts: Terms = (), apart: int = 0, fades: bool = True) -> None:
         """Choose the nodes and evaluate M there, less the atomic parts where that makes the line shorter."""

@@ -44,6 +44,8 @@ NEGLIGIBLE = 21.0
 SHORT = ((1e-12, 1_000), (1e-10, 2_000))
 GOOD = 1e-8
 """Relative width of a bracket worth stopping at."""
+SURE = 1e-9
+"""Relative width of a bracket on what is below the last level, where that lies on one side."""
 RARE = 0.01
 """Jumps of this total probability are left out of a guess."""
 MANY = 30.0
@@ -192,7 +194,8 @@ class LayerLine(Contour):
 class ShortLine(Contour):
     """One line for all of the law, or for all that is below the last level."""
 
-    tiers = SHORT
+    def _tiers(self, saddle: Saddle) -> tuple[tuple[float, int], ...]:
+        return SHORT
 
 
 class Piece:
@@ -257,10 +260,11 @@ class OneSided:
 
     def __init__(self, parts: tuple[tuple[Part | Pair, int], ...], epsilon: float) -> None:
         self.parts = parts
-        masses = [(part.mass() if isinstance(part, Part) else (0.0, 0.0), n) for part, n in parts]
-        self.log_mass = sum(n * mass for (mass, _), n in masses)
-        self.log_ratio = sum(n * ratio for (_, ratio), n in masses)
-        self.size = sum(n * (abs(mass) + abs(ratio)) for (mass, ratio), n in masses)
+        masses = [(part.mass() if isinstance(part, Part) else (0.0, 0.0, 0.0), n) for part, n in parts]
+        self.log_mass = sum(n * mass for (mass, _, _), n in masses)
+        self.log_ratio = sum(n * ratio for (_, ratio, _), n in masses)
+        self.size = sum(n * (abs(mass) + abs(ratio)) for (mass, ratio, _), n in masses)
+        self.off = sum(n * off for (_, _, off), n in masses)
         self._tail = self._chernoff(epsilon)
 
     def _chernoff(self, epsilon: float) -> tuple[float, float]:
@@ -276,7 +280,9 @@ class OneSided:
         return float(bound[best]), float(1 + q[best])
 
     def delta(self, epsilon: float) -> Bounds:
-        off = 16 * UNIT * (self.size + abs(epsilon) + 1)
+        off = self.off + 16 * UNIT * (self.size + abs(epsilon) + 1)
+        if not math.isfinite(off):
+            return Bounds(0.0, 1.0)
         gaps = (-math.expm1(min(epsilon + self.log_ratio + sign * off, 700.0)) for sign in (1, -1))
         low, high = (
             math.exp(self.log_mass - sign * off) * max(x, 0.0) for sign, x in zip((1, -1), gaps, strict=True)
@@ -312,7 +318,7 @@ class Layers:
                 mean += n * float(pair.log_mgf(np.array([1e-4]))[0]) * 1e4
             else:
                 mean -= n * cuts.below(distance).mass()[1]
-        return max(abs(epsilon - mean), 1e-3 * distance)
+        return max(abs(epsilon - mean), 1e-3 * distance) if math.isfinite(mean) else distance
 
     def fits(self, epsilon: float) -> bool:
         return abs(math.log(self._distance(epsilon) / self.target)) < 0.4
@@ -349,7 +355,7 @@ class Layers:
                 break
             one_sided = OneSided(below, epsilon)
             bounds = one_sided.delta(epsilon)
-            if self._has_masses and bounds.upper - bounds.lower < 1e-12 * max(
+            if self._has_masses and bounds.upper - bounds.lower < SURE * max(
                 bounds.lower, math.exp(min(estimate, 0.0))
             ):
                 self.rest = one_sided
