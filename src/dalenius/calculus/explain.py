@@ -6,6 +6,7 @@ import math
 from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal
 from typing import TYPE_CHECKING
 
+from dalenius.core import checks
 from dalenius.core.adjacency import ADD_REMOVE
 from dalenius.core.decimals import rounded_up
 
@@ -18,6 +19,7 @@ WIDE = Context(prec=30, Emax=MAX_EMAX, Emin=MIN_EMIN)
 
 def explain(loss: Loss, delta: float) -> str:
     """What the loss promises, and what the best attacker could do with the release."""
+    delta = checks.failure_probability("delta", delta)
     if not (loss.terms_remove or loss.terms_add):
         return "This release does not depend on the data at all: nothing about anyone can be learned from it."
     who = "your record is in the data"

@@ -22,15 +22,17 @@ from dalenius.calculus.pairs.gaussian import GaussianPair
 from dalenius.calculus.pairs.gaussian_mixtures import GaussianMixturesPair
 from dalenius.calculus.pairs.half_normal import ChiPair, HalfNormalPair
 from dalenius.calculus.pairs.known import GroupOf, RenyiPair, WorstOf
-from dalenius.calculus.pairs.laplace import LaplacePair
+from dalenius.calculus.pairs.laplace import LARGEST_SAMPLED, LaplacePair
 from dalenius.calculus.pairs.pair import Pair, Terms
 from dalenius.calculus.pairs.rectified import RectifiedPair
 from dalenius.calculus.pairs.revealed import RevealedPair
 from dalenius.calculus.pairs.sampled import SampledPair
 from dalenius.calculus.pairs.sampled_gaussian import SampledGaussianPair
+from dalenius.calculus.pairs.sampled_laplace import SampledLaplacePair
 from dalenius.calculus.pairs.skellam import SkellamAtoms
 from dalenius.calculus.pairs.subset import SubsetPair
 from dalenius.calculus.pairs.subset_gaussian import SubsetGaussianPair
+from dalenius.calculus.pairs.subset_laplace import SubsetLaplacePair
 from dalenius.core.adjacency import adjacency_record, read_adjacency
 from dalenius.core.record import JSON, CannotBeWritten, exact, unknown
 from dalenius.errors import InvalidParameter
@@ -196,6 +198,8 @@ def _atoms(loss: list[float], mass: list[float], infinite: float, *rest: Any) ->
 def _sampled(base: Pair, rate: float, added: bool) -> SampledPair:
     if isinstance(base, GaussianPair):
         return SampledGaussianPair(base, rate, added)
+    if isinstance(base, LaplacePair) and base.shift <= LARGEST_SAMPLED:
+        return SampledLaplacePair(base, rate, added)
     return SampledPair(base, rate, added)
 
 
@@ -250,10 +254,20 @@ PAIRS = {
     "skellam": _Kind(SkellamAtoms, SkellamAtoms, variance=NUMBER, sensitivity=COUNT),
     "zcdp": _Kind(RenyiPair, RenyiPair, rho=_Word(_rho, _number), floor=_optional(PAIR), mu=NUMBER_OR_INF),
     "sampled": _Kind(
-        _sampled, SampledPair, SampledGaussianPair, base=PAIR, rate=RATE, added=_Word(bool, bool)
+        _sampled,
+        SampledPair,
+        SampledGaussianPair,
+        SampledLaplacePair,
+        base=PAIR,
+        rate=RATE,
+        added=_Word(bool, bool),
     ),
     "subset": _Kind(
-        lambda inner: inner.mirrored(), SubsetPair, SubsetGaussianPair, inner=_of_type(SampledPair)
+        lambda inner: inner.mirrored(),
+        SubsetPair,
+        SubsetGaussianPair,
+        SubsetLaplacePair,
+        inner=_of_type(SampledPair),
     ),
     "gaussian_mixtures": _Kind(
         _mixtures, GaussianMixturesPair, up=_list(_list(NUMBER)), down=_list(_list(NUMBER))

@@ -244,6 +244,8 @@ def test_refuses() -> None:
         losses.sampled_with_replacement(
             losses.gaussian(1.0, 1.0, REPLACE) + losses.laplace(1.0, 1.0, REPLACE), 3, 10
         )
+    with pytest.raises(InvalidParameter, match="more than 20 times"):
+        losses.sampled_with_replacement(losses.gaussian(1.0, 1.0, REPLACE), 10**15, 2)
     with pytest.raises(TooLittleNoise):
         losses.truncated_poisson(0.01, 0.1, 10, 5)
     for arguments in ((1.0, 0.1, 0, 5), (1.0, 0.1, 10, 0), (1.0, 1.5, 10, 5), (-1.0, 0.1, 10, 5)):

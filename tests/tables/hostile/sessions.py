@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from random import Random
@@ -16,7 +17,7 @@ from typing import Any
 
 import dalenius as dp
 from dalenius.session.ledger import Ledger
-from tests.tables.hostile import lines
+from tests.tables.hostile import lines, made
 from tests.tables.hostile.judge import Leak, Tally, count
 from tests.tables.hostile.questions import Question
 from tests.tables.hostile.rows import World
@@ -55,18 +56,24 @@ def sessions(folder: Path, world: World, question: Question, random: Random, tal
     kind = random.choice(("frame", "parquet", "csv"))
     fitted = random.random() < 0.2
     inferred = random.choice(ESTIMATORS) if random.random() < 0.3 else None
-    here = None
+    making = random.choice(list(made.MAKERS)) if random.random() < 0.4 else None
+    rows = 1 if question.unit.is_row else question.unit.max_rows
+    here, counted = None, None
     for number in (None, *range(len(world.neighbours))):
         if number is not None and question.unit.is_row and len(world.neighbours[number]) > 1:
             continue
         try:
-            there = _told(folder, world, number, question, total, price, kind, fitted, inferred)
+            there, numbers = _told(
+                folder, world, number, question, total, price, kind, fitted, inferred, making
+            )
         except NotStorable:
             if number is None:
                 return
             continue
         if number is None:
-            here = there
+            here, counted = there, numbers
+        elif isinstance(numbers, Counter) and isinstance(counted, Counter) and _far(counted, numbers) > rows:
+            raise Leak(f"{making} counts more rows of one unit than {rows}\n{question}\n{own(world, number)}")
         elif here != there:
             assert here is not None
             a, b = _apart(here, there)
@@ -78,6 +85,12 @@ def sessions(folder: Path, world: World, question: Question, random: Random, tal
             count(tally, question, _kind(here[0]))
             tally.asked["a fit"] += fitted
             tally.asked["an inference"] += inferred is not None
+            if making is not None:
+                tally.asked[making] += 1
+
+
+def _far(here: Counter[Any], there: Counter[Any]) -> int:
+    return max(made.moved(here, there, kind) for kind in ("code", "period"))
 
 
 def _apart(here: Any, there: Any) -> tuple[Any, Any]:
@@ -107,8 +120,10 @@ def _told(
     kind: str,
     fitted: bool,
     inferred: Inferred | None,
-) -> tuple[Any, ...]:
-    """Everything that somebody outside sees of a session, but for noise and times."""
+    making: str | None,
+) -> tuple[tuple[Any, ...], Any]:
+    """Everything that somebody outside sees of a session, but for noise and times; and what nobody sees: the integers
+    that synthesis and feeds are made from."""
     place = folder / "session"
     shutil.rmtree(place, ignore_errors=True)
     place.mkdir()
@@ -144,10 +159,17 @@ def _told(
                 told.append(f"{type(result).__name__} {getattr(result, 'names', result.__dict__.keys())}")
             except Exception as problem:
                 told.append(_failure(problem))
+        numbers = None
+        if making is not None:
+            try:
+                told.append(made.MAKERS[making](session, world.names, price))
+                numbers = made.counted(session, world.names, question.unit)
+            except Exception as problem:
+                told.append(_failure(problem))
         told.append(repr(session.remaining))
         told.append([_entry(line) for line in ledger.export()])
         session.source.close()
-    return tuple(told)
+    return tuple(told), numbers
 
 
 def _failure(problem: Exception) -> str:

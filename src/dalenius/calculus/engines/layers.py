@@ -463,7 +463,7 @@ def guess(terms: Terms, log_delta: float) -> tuple[float, float] | None:
         return None
     c, epsilon = moments.for_delta(log_delta)
     epsilon = max(epsilon, jump)
-    return epsilon, max(c, 0.5 / epsilon)
+    return (epsilon, max(c, 0.5 / epsilon)) if epsilon > 1e-10 else (0.0, max(c, 1.0))
 
 
 def _log1p(z: np.ndarray) -> np.ndarray:

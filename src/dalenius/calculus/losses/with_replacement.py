@@ -25,6 +25,7 @@ from dalenius.errors import AdjacencyMismatch, InvalidParameter
 
 LEAST_TAIL = 1e-18
 """Numbers of copies less likely than this, together, count as the worst case."""
+MOST_COPIES = 20
 NOTHING = Atoms(np.zeros(1), np.ones(1))
 
 
@@ -56,7 +57,7 @@ def sampled_with_replacement(loss: Loss, m: int, n: int) -> Loss:
     Raises
     ------
     InvalidParameter
-        If m or n is not a count.
+        If m or n is not a count, or m is more than 20 n.
     AdjacencyMismatch
         If the loss is stated for the other neighbouring relation.
 
@@ -77,6 +78,12 @@ def sampled_with_replacement(loss: Loss, m: int, n: int) -> Loss:
             "drawing a fixed number of records is analysed for replace-one neighbours, and this loss is stated for "
             "add/remove. Pass adjacency=dalenius.REPLACE_ONE (with the sensitivity of a replacement), or use "
             "losses.poisson_sampled."
+        )
+    if m > MOST_COPIES * n:
+        raise InvalidParameter.of(
+            "m",
+            f"m is {m} and n is {n}: a record is drawn more than {MOST_COPIES} times on average. "
+            "Draw less, or use every record.",
         )
     if m == 0 or not (loss.terms_remove or loss.terms_add):
         return Loss.zero(loss.adjacency)
@@ -118,7 +125,7 @@ def _group_pair(loss: Loss, size: int) -> Pair:
     if size > MOST_STEPS and (one is None or one.chained(size) is None):
         return REVEALED
     pair = single_pair(group(loss, size))
-    if pair is None:
+    if pair is None or not pair.has_law:
         raise InvalidParameter(
             "sampled_with_replacement() takes the loss of one release, such as gaussian(1.0, 1.0, replace_one). Bound "
             "a sum of several first, by losses.gdp(loss.gdp(), replace_one)."
