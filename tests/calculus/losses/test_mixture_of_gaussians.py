@@ -263,3 +263,11 @@ def test_refuses_what_hides_nothing() -> None:
         losses.poisson_sampled_group(1000.0, 0.1, 1001)
     with pytest.raises(AdjacencyMismatch):
         losses.poisson_sampled(losses.gaussian(1.0, adjacency=REPLACE), 0.1, REPLACE)
+
+
+def test_probabilities_that_sum_to_more_than_one_are_not_worth_less() -> None:
+    """What is above 1 is taken from the smaller shift: the rest is at least as far apart as the two halves."""
+    halves = losses.mixture_of_gaussians(1.0, [1e-8, 2e-8], [0.5, 0.5])
+    more = losses.mixture_of_gaussians(1.0, [1e-8, 2e-8], [0.5, 0.5 + 9e-10])
+    for one, other in zip(more.directions, halves.directions, strict=True):
+        assert one.delta(0.0).upper >= other.delta(0.0).lower
