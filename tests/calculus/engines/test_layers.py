@@ -123,6 +123,14 @@ def test_a_guess_is_near() -> None:
     assert rate > 0
 
 
+def test_nothing_but_zero_is_looked_at_where_zero_will_do() -> None:
+    """Far beyond 0 delta is next to nothing, and takes seconds; whether the guess is 0 or a little above it."""
+    for sigma, rate, steps, most in ((9.5, 1.8e-7, 1000, 0.0), (1.9, 8e-7, 1_200_000, 1e-6)):
+        direction = (losses.poisson_sampled(losses.gaussian(sigma), rate) * steps).remove
+        assert direction.epsilon(0.02) == (0.0, 0.0)
+        assert max(epsilon for epsilon, _ in direction._answers) <= most
+
+
 # -- planted faults -----------------------------------------------------------------------------------
 
 
