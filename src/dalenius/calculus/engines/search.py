@@ -9,10 +9,10 @@ from typing import Literal
 
 from scipy.optimize import brentq
 
-from dalenius.calculus.pairs.pair import TINY, Bounds
+from dalenius.calculus.pairs.pair import TINY, UNIT, Bounds
 
 MOST_EVALUATIONS = 12
-SHARE = 0.05
+SHARE = 0.2
 """Of the width that the bounds themselves leave: no closer need the search come to where they cross."""
 
 
@@ -52,7 +52,7 @@ def crossings(
                 return None
             nearest = points[min(points, key=lambda y: abs(y - root))]
             left = SHARE * math.log(nearest.upper / nearest.lower) / slope
-            tolerance = 1e-12 * max(1.0, root) + min(left, 1e-10 * root)
+            tolerance = 4 * UNIT * root + min(left, 1e-10 * root)
             good = [
                 y
                 for y, delta in points.items()
