@@ -12,7 +12,9 @@ from scipy.special import gammainc, gammaincc
 
 from dalenius import losses
 from dalenius.calculus.engines.accountant import Sum
-from dalenius.calculus.engines.layers import Layers, guess
+from dalenius.calculus.engines.contour import Contour
+from dalenius.calculus.engines.layers import Layers, ShortLine, guess
+from dalenius.calculus.engines.saddle import Moments
 from dalenius.calculus.pairs.gaussian import GaussianPair
 from dalenius.calculus.pairs.pair import UNIT, Pair, Terms
 from dalenius.calculus.pairs.soft_cut import SoftPart
@@ -114,6 +116,13 @@ def test_against_the_lattice(terms: Terms, epsilon: float) -> None:
     bounds = Layers(terms, epsilon).delta(epsilon)
     assert overlap(bounds, Sum(terms).delta(epsilon, "grid"))
     assert bounds.upper - bounds.lower <= RELATIVE * bounds.lower
+
+
+def test_a_line_that_layers_would_shorten_is_not_drawn() -> None:
+    moments = Moments(((pair(0.9, 1.0), 2),))
+    saddle = moments.saddle(5.5)
+    assert Contour(moments, saddle).feasible
+    assert not ShortLine(moments, saddle).feasible
 
 
 def test_a_guess_is_near() -> None:
