@@ -190,13 +190,13 @@ def test_known_cases() -> None:
 
 
 def test_what_replacing_costs() -> None:
-    """Between one removal and the chain of a removal and an addition."""
+    """Between one removal and the chain of a removal and an addition: an epsilon is above x if delta at x is."""
     step = losses.poisson_sampled(losses.gaussian(1.0), 0.01)
-    removed, chained = (step * 300).epsilon(1e-6), losses.to_replace_one(step * 300).epsilon(1e-6)
-    replaced = losses.poisson_sampled(losses.gaussian(1.0), 0.01, REPLACE) * 300
-    assert removed < replaced.epsilon(1e-6) < 0.9 * chained
-    group = losses.poisson_sampled_group(1.0, 0.01, 3) * 300
-    assert group.epsilon(1e-6) < losses.group(step * 300, 3).epsilon(1e-6)
+    replaced = (losses.poisson_sampled(losses.gaussian(1.0), 0.01, REPLACE) * 300).epsilon(1e-6)
+    assert (step * 300).epsilon(1e-6) < replaced
+    assert losses.to_replace_one(step * 300).delta(replaced / 0.9) > 1e-6
+    group = losses.poisson_sampled_group(1.0, 0.01, 3).epsilon(1e-6)
+    assert losses.group(step, 3).delta(group) > 2e-6
     other = losses.poisson_sampled(losses.laplace(1.0), 0.1, REPLACE)
     assert other.adjacency is REPLACE
     assert other.epsilon(1e-6) <= losses.to_replace_one(losses.laplace(1.0)).epsilon(1e-6)

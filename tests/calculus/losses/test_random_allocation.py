@@ -80,22 +80,20 @@ def truth(mu: float, steps: int, epsilon: float) -> tuple[float, float]:
 
 
 @pytest.mark.parametrize(("mu", "steps"), [(0.25, 2), (1.0, 2), (1.0, 3)])
-@pytest.mark.parametrize("epsilon", [0.0, 0.3, 1.5])
-def test_a_few_steps_by_quadrature(
-    mu: float, steps: int, epsilon: float, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_few_steps_by_quadrature(mu: float, steps: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lognormal_sums, "MOST_POINTS", 2**17)
-    removed, added = truth(mu, steps, epsilon)
     (below, above), (below_add, above_add) = lognormal_sums.allocated.__wrapped__(mu, steps)
     slack = 1e-10
-    assert below.delta(epsilon).lower - slack <= removed <= above.delta(epsilon).upper + slack
-    assert below_add.delta(epsilon).lower - slack <= added <= above_add.delta(epsilon).upper + slack
-    assert above.delta(epsilon).upper - below.delta(epsilon).lower <= 0.05 * removed + 1e-9
+    for epsilon in (0.0, 0.3, 1.5):
+        removed, added = truth(mu, steps, epsilon)
+        assert below.delta(epsilon).lower - slack <= removed <= above.delta(epsilon).upper + slack
+        assert below_add.delta(epsilon).lower - slack <= added <= above_add.delta(epsilon).upper + slack
+        assert above.delta(epsilon).upper - below.delta(epsilon).lower <= 0.05 * removed + 1e-9
 
 
 def test_between_known_losses() -> None:
     """One epoch: less than coins at the same rate, less than a step that is known; more than the sum of all tells."""
-    for sigma, steps in ((2.0, 50), (1.25, 400)):
+    for sigma, steps in ((2.0, 50), (1.25, 150)):
         epoch = losses.random_allocation(sigma, steps)
         lower, upper = epoch.epsilon_bounds(1e-6)
         assert upper - lower <= 2e-3 * upper
