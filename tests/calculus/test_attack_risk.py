@@ -163,3 +163,14 @@ def test_the_area_of_sampled_noise_by_simulation() -> None:
     low, high = (losses.poisson_sampled(losses.gaussian(sigma), rate) * steps).auc_bounds()
     assert low - 0.022 <= share <= high + 0.022
     assert high - low < 2e-4
+
+
+def test_a_prior_next_to_nothing() -> None:
+    promise = dp.AttackRisk(posterior=0.75, prior=5e-324)
+    assert promise.as_budget().epsilon == pytest.approx(math.log(3) - math.log(5e-324))
+    assert promise.holds(dp.losses.pure(1.0))
+
+
+def test_numbers_without_a_name() -> None:
+    with pytest.raises(dp.errors.InvalidParameter, match=r"given 0\.1 without a name"):
+        dp.AttackRisk(0.1, advantage=0.1)
