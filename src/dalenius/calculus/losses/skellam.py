@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 
 from dalenius.calculus.loss import Loss, call
-from dalenius.calculus.losses.renyi import rdp, zcdp
+from dalenius.calculus.losses.renyi import rdp
+from dalenius.calculus.pairs.known import RenyiPair
 from dalenius.calculus.pairs.skellam import SkellamAtoms, skellam_divergence
 from dalenius.core import checks
 from dalenius.core.adjacency import ADD_REMOVE, Adjacency
+from dalenius.core.adjacency import adjacency as checked_adjacency
 from dalenius.errors import InvalidParameter
 
 MOST_STEPS = 10**4
@@ -176,10 +178,10 @@ def discrete_gaussian_sum(
     mu = far / (math.sqrt(n) * sigma)
     either = (mu + gap * math.sqrt(d)) ** 2, mu**2 + 2 * long * gap / (math.sqrt(n) * sigma) + gap**2 * d
     # A dozen roundings; the exponents are good to 1e-15 of their size, and e^-740 is 0.
-    loss = zcdp(0.5 * min(either) * (1 + 1e-12), adjacency)
+    rho = checks.moderate("rho", 0.5 * min(either) * (1 + 1e-12) + 1e-300, 1e8)
     numbers = {"sigma": sigma, "parties": n, "l2_sensitivity": far}
     text = call("discrete_gaussian_sum", **numbers, dimension=(d, 1), l1_sensitivity=(long, most))
-    return Loss(loss.terms_remove, loss.terms_add, adjacency, text)
+    return Loss.symmetric(RenyiPair(rho), checked_adjacency(adjacency), text)
 
 
 def _sized(name: str, value: object, why: str = "") -> float:
