@@ -165,6 +165,17 @@ def test_the_area_of_sampled_noise_by_simulation() -> None:
     assert high - low < 2e-4
 
 
+def test_a_prior_next_to_nothing() -> None:
+    promise = dp.AttackRisk(posterior=0.75, prior=5e-324)
+    assert promise.as_budget().epsilon == pytest.approx(math.log(3) - math.log(5e-324))
+    assert promise.holds(dp.losses.pure(1.0))
+
+
+def test_numbers_without_a_name() -> None:
+    with pytest.raises(dp.errors.InvalidParameter, match=r"given 0\.1 without a name"):
+        dp.AttackRisk(0.1, advantage=0.1)
+
+
 def test_a_prior_below_all_odds_is_not_forgotten() -> None:
     """(1 - prior) / prior is no float for 1e-310; the posterior is e^700 times that, about 1e-6."""
     assert losses.pure(700.0).posterior(1e-310, 0.0) >= math.exp(700.0) * 1e-310

@@ -202,7 +202,12 @@ def mixture_pair(up: Side, down: Side) -> Pair:
 
 
 def _listed(name: str, values: object) -> list[float]:
-    if not isinstance(values, Sequence | np.ndarray) or isinstance(values, str) or not len(values):
+    if (
+        not isinstance(values, Sequence | np.ndarray)
+        or isinstance(values, str | bytes)
+        or np.ndim(values) == 0
+        or not len(values)
+    ):
         raise InvalidParameter.of(
             name, f"{name} is {checks.shown(values)}; it must be a list of numbers, not empty."
         )
