@@ -341,10 +341,10 @@ def chernoff(saddle: Saddle) -> Reals:
     return np.asarray(saddle.k + log_peak(saddle.s))
 
 
-def least_period(saddle: Saddle) -> float:
-    """The least T whose aliases on the line through c are below TOLERANCE of delta on both sides."""
+def least_period(saddle: Saddle, tolerance: float = TOLERANCE) -> float:
+    """The least T whose aliases on the line through c are below `tolerance` of delta on both sides."""
     s, c = saddle.s, saddle.c
-    room = -saddle.log_delta - math.log(TOLERANCE) + math.log(2)
+    room = -saddle.log_delta - math.log(tolerance) + math.log(2)
     excess = np.maximum(chernoff(saddle) - s * saddle.epsilon + room, 1.0)
     with np.errstate(divide="ignore"):
         periods = excess / (s - c)
