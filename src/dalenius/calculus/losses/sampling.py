@@ -146,7 +146,9 @@ def cp(loss: Loss, p: float) -> Loss:
 def sampled_without_replacement(loss: Loss, m: int, n: int) -> Loss:
     """Loss of a release run on m records drawn from n uniformly without replacement, replace-one adjacency.
 
-    The loss given is that of the release on m records. It is C_{m/n} of it (Dong, Roth and Su 2022).
+    The loss given is that of the release on m records. It is C_{m/n} of it (Dong, Roth and Su 2022). For one release
+    that is exact. A sum of several is an upper bound: the lower end of its bracket is that of the sum of these worst
+    pairs, and whether one data set is the worst in every step is not known.
 
     Parameters
     ----------
