@@ -54,7 +54,7 @@ RARE = 0.01
 """Jumps of this total probability are left out of a guess."""
 HUGE = 5.0
 """Where tilted jumps reach further than this, one line for all of the law is too long."""
-MANY = 5.0
+MANY = 30.0
 """From so many expected jumps near a level on, what lies below may well decay by itself."""
 
 
@@ -353,7 +353,7 @@ class Layers:
         return max(abs(epsilon - self._mean), 1e-3 * distance)
 
     def fits(self, epsilon: float) -> bool:
-        return abs(math.log(max(abs(epsilon - self._middle), TINY) / self.target)) < 0.4
+        return abs(math.log(max(abs(epsilon - self._middle), 1e-300)) - math.log(self.target)) < 0.4
 
     def _below(self, level: float) -> tuple[tuple[Part | Pair, int], ...]:
         return tuple(
