@@ -5,10 +5,12 @@ Which engine answers:
 - losses on one lattice (randomized response, geometric, discrete Gaussian): `lattice`, exact;
 - few discrete losses on no common lattice: `enumeration`, exact;
 - discrete losses some of which are rare and huge: `rare_atoms`, which counts those;
-- otherwise the `contour`, when the characteristic functions decay fast enough to cut the line;
-- where jumps are rare and huge: `layers`, a line for each scale of them;
-- otherwise, and for lattices too fine to go through, the `smoothed` line, which needs no decay;
-- where that is too long, everything is rounded onto a lattice, which also serves as the independent check.
+- otherwise the `contour`, when the characteristic functions decay fast enough to cut the line; atoms beside a density,
+  and outcomes that show few densities, are counted apart (`few_continuous`), near the largest loss without any line;
+- where that line is long or wide and jumps are rare and huge: `layers`, a line for each scale of them;
+- where it cannot be cut, and for lattices too fine to go through: the `smoothed` line, which needs no decay;
+- where that is too long, or layers are too wide, everything is rounded onto a lattice, which also serves as the
+  independent check.
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ from typing import Literal
 import numpy as np
 
 from dalenius.calculus.engines import layers
-from dalenius.calculus.engines.contour import TINY, Contour, Lines, exp_up, log_peak
+from dalenius.calculus.engines.contour import Contour, Lines, exp_up, log_peak
 from dalenius.calculus.engines.enumeration import enumerated
 from dalenius.calculus.engines.few_continuous import FewContinuous
 from dalenius.calculus.engines.lattice import LatticeLine, common_spacing
@@ -32,7 +34,7 @@ from dalenius.calculus.engines.search import crossings, least_epsilon
 from dalenius.calculus.engines.smoothed import SmoothedLine
 from dalenius.calculus.pairs import divergences
 from dalenius.calculus.pairs.atoms import Atoms
-from dalenius.calculus.pairs.pair import UNIT, Bounds, Pair, Terms
+from dalenius.calculus.pairs.pair import TINY, UNIT, Bounds, Pair, Terms
 from dalenius.calculus.pairs.renyi import best_order, profile_bound, renyi_atoms
 from dalenius.core.checks import float_up
 
@@ -42,11 +44,10 @@ WIDE = 1e-6
 TOO_WIDE = 0.1
 """One wider than this is left to the lattice."""
 
-Engine = Literal["auto", "contour", "grid", "proof"]
-
-
 NEAR_THE_END = 1e-9
 """Share of delta that outcomes with many continuous parts may have to be bounded and not computed."""
+
+Engine = Literal["auto", "contour", "grid", "proof"]
 
 
 class Sum:
@@ -219,7 +220,7 @@ class Sum:
         if bounds is None:
             self._failures += 1
             return self._smoothed.delta(epsilon)
-        if lines.line is not None and lines.line.is_short:
+        if lines.line is not None and lines.line.period_is_short:
             closer = self._smoothed.delta(epsilon)
             if closer is not None:
                 return Bounds(max(bounds.lower, closer.lower), min(bounds.upper, closer.upper))

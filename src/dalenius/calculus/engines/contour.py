@@ -25,7 +25,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dalenius.calculus.engines.saddle import Moments, Saddle
-from dalenius.calculus.pairs.pair import UNIT, Bounds, Complexes, Pair, Reals, Terms, Tilted
+from dalenius.calculus.pairs.pair import TINY, UNIT, Bounds, Complexes, Pair, Reals, Terms, Tilted
 
 TOLERANCE = 1e-12
 """Relative error aimed at for aliasing; the bounds use what was achieved."""
@@ -50,7 +50,6 @@ FEW_NODES = 1_000
 NEGLIGIBLE = 1e-17
 LEAST_SHARE = -800.0
 """Atomic parts whose product is below exp of this are not set apart: beside rounding nothing is left of it."""
-TINY = 5e-324
 
 
 def exp_up(x: float) -> float:
@@ -61,8 +60,9 @@ def exp_up(x: float) -> float:
 class Contour:
     """A vertical line with M evaluated on it once; `delta` may then be asked at many epsilons."""
 
-    tiers: tuple[tuple[float, int], ...] = TIERS
-    is_short = False
+    tiers: tuple[tuple[float, int], ...] = ()
+    """How far the line may go for which truncation; none: as far as epsilon is worth (`tiers_for`)."""
+    period_is_short = False
     """Whether the period is shorter than it should be, so that aliases loosen the lower bound."""
     last_once = False
     _flat: Complexes | None = None
@@ -83,7 +83,7 @@ class Contour:
         few: Callable[[float], Bounds] | None = None,
     ) -> None:
         self.moments, self.terms, self.c = moments, moments.terms, saddle.c
-        self.tiers = tiers_for(saddle)
+        self.tiers = self.tiers or tiers_for(saddle)
         parts = tuple((pair.atomic, n) for pair, n in moments.terms if pair.atomic is not None)
         atoms = self._log_share(parts) if len(parts) == len(moments.terms) else -math.inf
         fades = self._fades(saddle, atoms)
@@ -209,7 +209,7 @@ class Contour:
         value = np.exp(log_value)
         size = np.exp(np.minimum(log_value.real + relative, 700.0))
         error = np.minimum(size, np.abs(value) * np.expm1(np.minimum(relative, 700.0)))
-        error += 16 * UNIT * abs(self.exponent)
+        error += 16 * UNIT * self.size_of_exponent
         if not self.apart:
             return value, error
         total, off = value.copy(), error.copy()
@@ -228,7 +228,7 @@ class Contour:
                 total += ways * power * others
                 off += ways * np.abs(power) * np.minimum(most, grown)
                 wrong = (np.abs(rest) + rest_error) ** j - np.abs(power)
-                off += ways * most * (wrong + 16 * UNIT * (abs(self.exponent) + j) * np.abs(power))
+                off += ways * most * (wrong + 16 * UNIT * (self.size_of_exponent + j) * np.abs(power))
         return total, off
 
     def _turning(self, t: Reals) -> Reals:
@@ -297,6 +297,8 @@ class Contour:
         phases = 16.0 + len(self.t) + 4 * abs(epsilon) * self.turning
         slack = float(np.sum(size * (self.error + UNIT * phases * self.reach) + weight * off * self.reach))
         slack += truncation + self.dropped * float(np.abs(kernel[0]) + off[0])
+        if not math.isfinite(value + slack):  # nothing is known
+            return Bounds(0.0, math.inf)
         total = self.exponent + exponent
         relative = 8 * UNIT * (self.size_of_exponent + abs(exponent) + 4)
         upper = (value + slack) * (1 + relative)

@@ -30,6 +30,8 @@ def crossings(
     points: dict[float, Bounds] = {}
     log_target = math.log(target)
     start, rate = guess
+    if start <= 0.0 and bounds(0.0).upper <= target:
+        return Bounds(0.0, 0.0)
     x = min(start, largest / 2) if start > 0.0 else min(1.0 / rate, largest / 2)
     answer = []
     for upper in (True, False):
@@ -66,6 +68,8 @@ def crossings(
                 break
             x = root + away * tolerance
             if x <= 0.0:
+                if bounds(0.0).upper <= target:
+                    return Bounds(0.0, 0.0)
                 x = min(points) / 8
             elif x >= largest:
                 x = (max(points) + largest) / 2
