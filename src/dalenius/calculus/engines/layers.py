@@ -335,7 +335,6 @@ class Layers:
         self._has_masses = all(
             isinstance(pair, GaussianPair) or pair.cuts(1.0) is not None for pair, _ in terms
         )
-        self._middle = epsilon - math.copysign(self.target, epsilon - self._mean)
         self.cuts: list[Cuts | None] = [pair.cuts(self.target) for pair, _ in terms]
         self._pile(epsilon)
 
@@ -349,11 +348,11 @@ class Layers:
                 mean += n * float(pair.log_mgf(np.array([1e-4]))[0]) * 1e4
             else:
                 mean -= n * cuts.below(distance).mass()[1]
-        self._mean = mean if math.isfinite(mean) else epsilon - distance
-        return max(abs(epsilon - self._mean), 1e-3 * distance)
+        away = abs(epsilon - mean) if math.isfinite(mean) else distance
+        return max(away, 1e-3 * distance)
 
     def fits(self, epsilon: float) -> bool:
-        return abs(math.log(max(abs(epsilon - self._middle), 1e-300)) - math.log(self.target)) < 0.4
+        return abs(math.log(self._distance(epsilon)) - math.log(self.target)) < 0.4
 
     def _below(self, level: float) -> tuple[tuple[Part | Pair, int], ...]:
         return tuple(
