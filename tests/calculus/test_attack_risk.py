@@ -163,3 +163,31 @@ def test_the_area_of_sampled_noise_by_simulation() -> None:
     low, high = (losses.poisson_sampled(losses.gaussian(sigma), rate) * steps).auc_bounds()
     assert low - 0.022 <= share <= high + 0.022
     assert high - low < 2e-4
+
+
+def test_a_prior_next_to_nothing() -> None:
+    promise = dp.AttackRisk(posterior=0.75, prior=5e-324)
+    assert promise.as_budget().epsilon == pytest.approx(math.log(3) - math.log(5e-324))
+    assert promise.holds(dp.losses.pure(1.0))
+
+
+def test_numbers_without_a_name() -> None:
+    with pytest.raises(dp.errors.InvalidParameter, match=r"given 0\.1 without a name"):
+        dp.AttackRisk(0.1, advantage=0.1)
+
+
+def test_a_prior_below_all_odds_is_not_forgotten() -> None:
+    """(1 - prior) / prior is no float for 1e-310; the posterior is e^700 times that, about 1e-6."""
+    assert losses.pure(700.0).posterior(1e-310, 0.0) >= math.exp(700.0) * 1e-310
+
+
+@pytest.mark.parametrize(("tpr", "fpr"), [(0.5, 0.3), (0.05, 0.01), (0.659, 0.38), (0.5, 0.4), (0.9, 0.8)])
+def test_no_release_that_keeps_one_point_of_the_curve_is_worse(tpr: float, fpr: float) -> None:
+    """One order never shows an outcome that the other has with a chance of its own: two straight curves."""
+    worst = dp.AttackRisk(tpr=tpr, fpr=fpr).loss()
+    alike = max((1 - tpr) / (1 - fpr), fpr / tpr)
+    assert max(1 - alike * (1 - fpr), fpr / alike) == pytest.approx(tpr, rel=1e-12)  # the promise is kept
+    release = losses.from_pair([alike, 1 - alike], [1.0, 0.0])
+    for epsilon in (0.0, 0.3, 1.0, 3.0):
+        assert release.delta_bounds(epsilon).lower <= worst.delta(epsilon) * (1 + 1e-9)
+    assert worst.delta(50.0) == pytest.approx(1 - alike, rel=1e-9)

@@ -266,6 +266,21 @@ def test_several_in_one_plot(tmp_path: Path) -> None:
     for wrong in ((), (1.0,), (losses.pure(1.0),) * 33):
         with pytest.raises(dp.errors.InvalidParameter, match=r"plot\(\)"):
             dp.plot(*wrong)  # type: ignore[arg-type]
-    for labels in (["one"], "ab", [1, 2]):
+    for labels in (["one"], "ab", [1, 2], 5, iter(["a", "b"]), ["a", ""], ["a", "\ud800"]):
         with pytest.raises(dp.errors.InvalidParameter, match="labels"):
             dp.plot(losses.pure(1.0), losses.pure(0.5), labels=labels)  # type: ignore[arg-type]
+
+
+def test_labels_are_drawn_as_they_are(tmp_path: Path) -> None:
+    one, two = losses.gaussian(2.0), losses.gaussian(0.01)
+    figure = dp.plot(one, two, labels=["_a", r"$\frac{$"], path=str(tmp_path / "odd.png"))
+    assert len(figure.legends[0].get_texts()) == 2
+    alone = dp.plot(one, labels=["mine"])
+    assert alone.get_suptitle() == "mine"
+
+
+def test_other_neighbours_are_told_apart() -> None:
+    step = losses.gaussian(2.0)
+    figure = dp.plot(losses.poisson_sampled(step, 0.1), losses.poisson_sampled(step, 0.1, dp.REPLACE_ONE))
+    first, second = (text.get_text() for text in figure.legends[0].get_texts())
+    assert (first[-16:], second[-13:]) == ("(add/remove one)", "(replace one)")

@@ -120,3 +120,27 @@ def test_what_would_understate_is_refused(text: str, was: str, now: str) -> None
 def test_what_is_not_a_loss(text: str, message: str) -> None:
     with pytest.raises((InvalidParameter, dp.errors.LedgerError), match=message):
         losses.Loss.from_json(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "was", "now"),
+    [
+        (TEXT, '"square":"1"', '"square":"0"'),
+        (TEXT, '"square":"1"', '"square":"-1"'),
+        (losses.bounded_range(1.0).to_json(), '"eta":"1.0"', '"eta":"0.0"'),
+        (SAMPLED, '"rate":"0.5"', '"rate":"1.0"'),
+        (SAMPLED, '"rate":"0.5"', '"rate":true'),
+        (SAMPLED, '"added":false', '"added":"false"'),
+    ],
+)
+def test_what_no_loss_is_made_of_is_refused(text: str, was: str, now: str) -> None:
+    assert was in text
+    with pytest.raises(InvalidParameter, match="not written as we write them"):
+        losses.Loss.from_json(text.replace(was, now))
+
+
+def test_pairs_in_pairs_too_deep() -> None:
+    inner = '{"kind":"gaussian","square":"1"}'
+    deep = '{"kind":"sampled","rate":"0.5","added":false,"base":' * 400 + inner + "}" * 400
+    with pytest.raises(InvalidParameter, match="not written as we write them"):
+        losses.Loss.from_json(TEXT.replace(inner, deep))

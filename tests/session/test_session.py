@@ -340,3 +340,17 @@ def test_what_was_meant(engine: str, tmp_path: Path) -> None:
     s = dp.Session(path, table="employees", unit=dp.Unit.rows(), budget=dp.PureDP(1.0))
     with pytest.raises(InvalidParameter, match="did you mean 'hours_per_week'"):
         s.table.filter("hours > 10")
+
+
+def test_prices_and_promises_name_the_fix() -> None:
+    session = dp.Session(pd.DataFrame({"age": [30] * 100}), unit=dp.Unit.rows(), budget=dp.GDP(1.0))
+    test = dp.infer.BinomialTest(dp.GDP(0.2))
+    with pytest.raises(dp.errors.InvalidParameter, match="features"):
+        session.price(test)
+    with pytest.raises(dp.errors.InvalidParameter, match="leave accuracy"):
+        session.price(test, dp.within(5), features="age >= 40")
+    with pytest.raises(dp.errors.InvalidParameter, match=r"GDP\(mu=0.25.* implies it"):
+        session.release(session.table.agg(n=dp.count()), dp.AttackRisk(advantage=0.1))
+    with pytest.raises(dp.errors.InvalidParameter, match="rows is 1000000000000"):
+        session.synthesize({"age": (0, 100)}, dp.GDP(0.2), rows=10**12)
+    assert session.spent == dp.GDP(0.0)

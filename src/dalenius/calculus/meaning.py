@@ -154,7 +154,8 @@ class Meaning(Views):
         gain = self.epsilon(delta)
         if math.isinf(gain):
             return 1.0
-        # Six roundings, each of at most one part in 2^53.
+        # Six roundings, each of at most one part in 2^53; a smaller prior has odds that are no floats.
+        prior = max(prior, 1e-300)
         return min(1.0, (1.0 + 2.0**-50) / (1.0 + (1.0 - prior) / prior * math.exp(-gain)))
 
     def tail(self, delta: float) -> float:

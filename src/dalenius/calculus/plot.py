@@ -37,7 +37,8 @@ def plot(*losses: Loss, labels: Sequence[str] | None = None, path: str | None = 
     *losses
         From 1 to 32 of them.
     labels
-        What the legend calls them; None for how each was made.
+        What the legend (the title, of one loss) calls them; None for how each was made, and for which neighbours
+        where they differ in that.
     path
         Where to save the picture; not saved for None.
 
@@ -51,7 +52,7 @@ def plot(*losses: Loss, labels: Sequence[str] | None = None, path: str | None = 
     ImportError
         If matplotlib is not installed.
     InvalidParameter
-        If something is not a loss, there are too many, or the labels are not as many texts.
+        If something is not a loss, there are too many, or the labels are not as many printable texts.
 
     Examples
     --------
@@ -76,7 +77,7 @@ def plot(*losses: Loss, labels: Sequence[str] | None = None, path: str | None = 
         colour, line = COLOURS[number % len(COLOURS)], LINES[number // len(COLOURS)]
         if len(losses) > 1 and len(losses) <= len(LINES):
             line = LINES[number]
-        _draw(left, right, (epsilon, low, high), name if len(losses) > 1 else None, colour, line)
+        _draw(left, right, (epsilon, low, high), _verbatim(name) if len(losses) > 1 else None, colour, line)
     left.set(xlabel="epsilon", ylabel="delta", title="Privacy profile", yscale="log")
     left.set_ylim(max(least * 0.5, 1e-14), 1.5)
     right.set(
@@ -89,7 +90,7 @@ def plot(*losses: Loss, labels: Sequence[str] | None = None, path: str | None = 
     )
     if len(losses) == 1:
         right.legend(frameon=False, loc="upper right")
-        figure.suptitle(_short(losses[0].expression), fontsize=10, color=INK)
+        figure.suptitle(_verbatim(names[0]), fontsize=10, color=INK)
     else:
         figure.legend(
             *left.get_legend_handles_labels(), loc="outside upper center", frameon=False, fontsize=9, ncols=2
@@ -111,14 +112,32 @@ def _labels(losses: Sequence[Loss], labels: Sequence[str] | None) -> list[str]:
                 f"plot() was given {checks.shown(loss)}; it takes losses, such as dalenius.losses.gaussian(sigma=1.0)."
             )
     if labels is None:
-        return [_short(loss.expression, 60) for loss in losses]
-    if isinstance(labels, str) or not all(isinstance(label, str) for label in labels):
-        raise InvalidParameter(
-            f"labels is {checks.shown(labels)}; it must be a list of texts, one for each loss."
+        mixed = len({loss.adjacency for loss in losses}) > 1
+        return [
+            _short(loss.expression, 60 if len(losses) > 1 else LONGEST)
+            + (f" ({loss.adjacency.value})" if mixed else "")
+            for loss in losses
+        ]
+    if not isinstance(labels, list | tuple) or not all(_is_label(label) for label in labels):
+        raise InvalidParameter.of(
+            "labels",
+            f"labels is {checks.shown(labels)}; it must be a list of texts, not empty, one for each loss.",
         )
     if len(labels) != len(losses):
-        raise InvalidParameter(f"there are {len(labels)} labels for {len(losses)} losses; give one for each.")
-    return list(labels)
+        raise InvalidParameter.of(
+            "labels", f"labels: {len(labels)} for {len(losses)} losses; give one label for each."
+        )
+    return [str(label) for label in labels]
+
+
+def _is_label(label: object) -> bool:
+    """Text that can be drawn: not blank, and no half of a character."""
+    return isinstance(label, str) and bool(label.strip()) and label.replace("\n", " ").isprintable()
+
+
+def _verbatim(name: str) -> str:
+    """What Matplotlib draws as this text: no formulas, and no label is hidden."""
+    return ("\u200b" if name.startswith("_") else "") + name.replace("$", r"\$")
 
 
 def _draw(
@@ -131,7 +150,7 @@ def _draw(
     left.plot(epsilon, drawn, color=colour, linestyle=line, linewidth=2, label=name)
     alpha = np.linspace(0.0, 1.0, 401)
     lines = [
-        np.maximum(1 - d - math.exp(e) * alpha, math.exp(-e) * (1 - d - alpha))
+        np.maximum(1 - d - math.exp(min(e, 700.0)) * alpha, math.exp(-e) * (1 - d - alpha))
         for e, d in zip(epsilon, high, strict=True)
     ]
     curve = np.maximum(0.0, np.max(lines, axis=0))

@@ -65,7 +65,7 @@ def read_loss(record: Mapping[str, JSON]) -> Loss:
         return Loss(remove, add, read_adjacency(record["adjacency"]), str(record["expression"]))
     except InvalidParameter:
         raise
-    except (KeyError, TypeError, ValueError, ArithmeticError):
+    except (KeyError, TypeError, ValueError, ArithmeticError, RecursionError):
         raise InvalidParameter("this dalenius loss is not written as we write them.") from None
 
 
@@ -107,6 +107,8 @@ class _Word(NamedTuple):
 
 def _number(text: JSON, most: float = math.inf) -> float:
     """A finite double, 0 or more."""
+    if isinstance(text, bool):
+        raise ValueError
     value = float(text)
     if not (0.0 <= value <= most and math.isfinite(value)):
         raise ValueError
@@ -120,10 +122,32 @@ def _count(times: JSON) -> int:
     return times
 
 
-def _rate(text: JSON) -> float:
-    if float(text) == 0.0:
+def _positive(text: JSON) -> float:
+    value = _number(text)
+    if value == 0.0:
         raise ValueError
-    return _number(text, 1.0)
+    return value
+
+
+def _square(text: JSON) -> Fraction:
+    value = Fraction(text)
+    if value <= 0:
+        raise ValueError
+    return value
+
+
+def _rate(text: JSON) -> float:
+    """Above 0 and below 1: a sample at rate 1 is written as what was sampled."""
+    value = _positive(text)
+    if value >= 1.0:
+        raise ValueError
+    return value
+
+
+def _truth(value: JSON) -> bool:
+    if not isinstance(value, bool):
+        raise ValueError
+    return value
 
 
 def _rho(rho: float) -> str:
@@ -162,6 +186,8 @@ def _optional(word: _Word) -> _Word:
 
 
 NUMBER = _Word(exact, _number)
+POSITIVE = _Word(exact, _positive)
+TRUTH = _Word(bool, _truth)
 NUMBER_OR_INF = _Word(exact, lambda text: math.inf if text == exact(math.inf) else _number(text))
 SIGNED = _Word(exact, float)
 SHARE = _Word(exact, lambda text: _number(text, 1 + EXCESS))
@@ -233,9 +259,9 @@ class _Kind:
 
 
 PAIRS = {
-    "gaussian": _Kind(GaussianPair.of_square, GaussianPair, square=_Word(exact, Fraction)),
-    "laplace": _Kind(LaplacePair, LaplacePair, shift=NUMBER),
-    "bounded_range": _Kind(BoundedRangePair, BoundedRangePair, eta=NUMBER),
+    "gaussian": _Kind(GaussianPair.of_square, GaussianPair, square=_Word(exact, _square)),
+    "laplace": _Kind(LaplacePair, LaplacePair, shift=POSITIVE),
+    "bounded_range": _Kind(BoundedRangePair, BoundedRangePair, eta=POSITIVE),
     "half_normal": _Kind(HalfNormalPair, HalfNormalPair, offset=NUMBER, mu=NUMBER),
     "rectified": _Kind(RectifiedPair, RectifiedPair, offset=NUMBER, mu=NUMBER),
     "chi": _Kind(ChiPair, ChiPair, offset=NUMBER, mu=NUMBER, dimension=COUNT),
@@ -250,8 +276,10 @@ PAIRS = {
         slack=NUMBER,
         blur=NUMBER,
     ),
-    "discrete_gaussian": _Kind(DiscreteGaussianAtoms, DiscreteGaussianAtoms, sigma=NUMBER, sensitivity=COUNT),
-    "skellam": _Kind(SkellamAtoms, SkellamAtoms, variance=NUMBER, sensitivity=COUNT),
+    "discrete_gaussian": _Kind(
+        DiscreteGaussianAtoms, DiscreteGaussianAtoms, sigma=POSITIVE, sensitivity=COUNT
+    ),
+    "skellam": _Kind(SkellamAtoms, SkellamAtoms, variance=POSITIVE, sensitivity=COUNT),
     "zcdp": _Kind(RenyiPair, RenyiPair, rho=_Word(_rho, _number), floor=_optional(PAIR), mu=NUMBER_OR_INF),
     "sampled": _Kind(
         _sampled,
@@ -260,7 +288,7 @@ PAIRS = {
         SampledLaplacePair,
         base=PAIR,
         rate=RATE,
-        added=_Word(bool, bool),
+        added=TRUTH,
     ),
     "subset": _Kind(
         lambda inner: inner.mirrored(),
@@ -272,9 +300,7 @@ PAIRS = {
     "gaussian_mixtures": _Kind(
         _mixtures, GaussianMixturesPair, up=_list(_list(NUMBER)), down=_list(_list(NUMBER))
     ),
-    "allocation": _Kind(
-        AllocationPair, AllocationPair, mu=NUMBER, steps=COUNT, chosen=COUNT, added=_Word(bool, bool)
-    ),
+    "allocation": _Kind(AllocationPair, AllocationPair, mu=POSITIVE, steps=COUNT, chosen=COUNT, added=TRUTH),
     "revealed": _Kind(_revealed, RevealedPair, weights=_list(SHARE), pairs=_list(PAIR)),
     "bracket": _Kind(Bracket, Bracket, below=PAIR, above=PAIR, known=_optional(PAIR)),
     "worst_of": _Kind(

@@ -57,6 +57,10 @@ if TYPE_CHECKING:
     from dalenius.session.testing import Testing
 
 
+MOST_MADE_ROWS = 10**9
+"""Synthetic rows are held in memory; more than this is a slip of the pen."""
+
+
 @dataclass(frozen=True)
 class Price:
     """The cheapest budget that is accurate enough, and whether there is that much left; a release takes it as it is."""
@@ -605,6 +609,8 @@ class Session:
             marginals=marginals,
         )
         wanted = None if rows is None else count("rows", rows, 1)
+        if wanted is not None and wanted > MOST_MADE_ROWS:
+            raise InvalidParameter.of("rows", f"rows is {wanted}; it must be at most {MOST_MADE_ROWS}.")
         cost = self._cost(asked.loss, budget)
         reply = self.account.ask(asked.question, cost, lambda: asked.compute(self.source))
         coded, released = asked.restored(reply.answer)
@@ -731,10 +737,17 @@ class Session:
         True
         """
         if features is not None:
+            if accuracy is not None or flag("continual", continual):
+                raise InvalidParameter(
+                    "a regression or a test has its own promise, which is its price; leave accuracy and continual out."
+                )
             cost = self._cost_of_fit(self._asked(query, features, target, table).loss)
             return Price(self.account.filter.spent(cost), cost.fits(self.account.left()))
         if not isinstance(accuracy, Within):
-            raise InvalidParameter(f"accuracy is {accuracy!r}; say dp.within(100, confidence=0.95).")
+            raise InvalidParameter(
+                f"accuracy is {shown(accuracy)}; say dp.within(100, confidence=0.95) of a question, and features=... "
+                "of a regression or a test."
+            )
         periods = Periods.of(query) if flag("continual", continual) else None
         if periods is not None:
             exact.check(query, self.unit)

@@ -12,7 +12,9 @@ from scipy.special import gammainc, gammaincc
 
 from dalenius import losses
 from dalenius.calculus.engines.accountant import Sum
-from dalenius.calculus.engines.layers import Layers, guess
+from dalenius.calculus.engines.contour import Contour
+from dalenius.calculus.engines.layers import Layers, ShortLine, guess
+from dalenius.calculus.engines.saddle import Moments
 from dalenius.calculus.pairs.gaussian import GaussianPair
 from dalenius.calculus.pairs.pair import UNIT, Pair, Terms
 from dalenius.calculus.pairs.soft_cut import SoftPart
@@ -116,11 +118,26 @@ def test_against_the_lattice(terms: Terms, epsilon: float) -> None:
     assert bounds.upper - bounds.lower <= RELATIVE * bounds.lower
 
 
+def test_a_line_that_layers_would_shorten_is_not_drawn() -> None:
+    moments = Moments(((pair(0.9, 1.0), 2),))
+    saddle = moments.saddle(5.5)
+    assert Contour(moments, saddle).feasible
+    assert not ShortLine(moments, saddle).feasible
+
+
 def test_a_guess_is_near() -> None:
     terms = ((pair(4e-7, 1.0), 400_000),)
     epsilon, rate = guess(terms, math.log(1e-13)) or (0.0, 0.0)
     assert abs(math.log(Sum(terms).delta(epsilon).upper / 1e-13)) < 3.0
     assert rate > 0
+
+
+def test_nothing_but_zero_is_looked_at_where_zero_will_do() -> None:
+    """Far beyond 0 delta is next to nothing, and takes seconds; whether the guess is 0 or a little above it."""
+    for sigma, rate, steps, most in ((9.5, 1.8e-7, 1000, 0.0), (1.9, 8e-7, 1_200_000, 1e-6)):
+        direction = (losses.poisson_sampled(losses.gaussian(sigma), rate) * steps).remove
+        assert direction.epsilon(0.02) == (0.0, 0.0)
+        assert max(epsilon for epsilon, _ in direction._answers) <= most
 
 
 # -- planted faults -----------------------------------------------------------------------------------

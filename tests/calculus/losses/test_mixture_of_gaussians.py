@@ -190,13 +190,13 @@ def test_known_cases() -> None:
 
 
 def test_what_replacing_costs() -> None:
-    """Between one removal and the chain of a removal and an addition."""
+    """Between one removal and the chain of a removal and an addition: an epsilon is above x if delta at x is."""
     step = losses.poisson_sampled(losses.gaussian(1.0), 0.01)
-    removed, chained = (step * 300).epsilon(1e-6), losses.to_replace_one(step * 300).epsilon(1e-6)
-    replaced = losses.poisson_sampled(losses.gaussian(1.0), 0.01, REPLACE) * 300
-    assert removed < replaced.epsilon(1e-6) < 0.9 * chained
-    group = losses.poisson_sampled_group(1.0, 0.01, 3) * 300
-    assert group.epsilon(1e-6) < losses.group(step * 300, 3).epsilon(1e-6)
+    replaced = (losses.poisson_sampled(losses.gaussian(1.0), 0.01, REPLACE) * 300).epsilon(1e-6)
+    assert (step * 300).epsilon(1e-6) < replaced
+    assert losses.to_replace_one(step * 300).delta(replaced / 0.9) > 1e-6
+    group = losses.poisson_sampled_group(1.0, 0.01, 3).epsilon(1e-6)
+    assert losses.group(step, 3).delta(group) > 2e-6
     other = losses.poisson_sampled(losses.laplace(1.0), 0.1, REPLACE)
     assert other.adjacency is REPLACE
     assert other.epsilon(1e-6) <= losses.to_replace_one(losses.laplace(1.0)).epsilon(1e-6)
@@ -263,3 +263,11 @@ def test_refuses_what_hides_nothing() -> None:
         losses.poisson_sampled_group(1000.0, 0.1, 1001)
     with pytest.raises(AdjacencyMismatch):
         losses.poisson_sampled(losses.gaussian(1.0, adjacency=REPLACE), 0.1, REPLACE)
+
+
+def test_probabilities_that_sum_to_more_than_one_are_not_worth_less() -> None:
+    """What is above 1 is taken from the smaller shift: the rest is at least as far apart as the two halves."""
+    halves = losses.mixture_of_gaussians(1.0, [1e-8, 2e-8], [0.5, 0.5])
+    more = losses.mixture_of_gaussians(1.0, [1e-8, 2e-8], [0.5, 0.5 + 9e-10])
+    for one, other in zip(more.directions, halves.directions, strict=True):
+        assert one.delta(0.0).upper >= other.delta(0.0).lower

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import pickle
+from collections.abc import Callable
 
 import mpmath
 import numpy as np
@@ -169,3 +170,30 @@ def test_refusals() -> None:
     ):
         with pytest.raises(dp.errors.InvalidParameter):
             wrong()
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: dp.losses.skellam_vector(1e-300, 1.0, 1.0), "variance is 1e-300"),
+        (lambda: dp.losses.skellam_vector(1e308, 1.0, 1.0), "variance is 1e"),
+        (lambda: dp.losses.discrete_gaussian_sum(1e308, 3, 1.0), "sigma is 1e"),
+        (lambda: dp.losses.discrete_gaussian_sum(2.0, 3, 1e308), "l2_sensitivity is 1e"),
+        (lambda: dp.losses.discrete_gaussian_sum(0.5, 3, 4.0, 9, l1_sensitivity=0.1), "at least the l2 norm"),
+    ],
+)
+def test_numbers_out_of_range_are_refused_by_name(make: Callable[[], object], message: str) -> None:
+    with pytest.raises(dp.errors.InvalidParameter, match=message):
+        make()
+
+
+def test_sum_of_discrete_gaussians_claims_nothing_from_below() -> None:
+    """For sigma = 1/2 the bound is far from the truth: epsilon of the exact law of 100 parts is below 1 at 1e-6."""
+    k = np.arange(-40, 41)
+    one = np.exp(-2.0 * k**2) / np.exp(-2.0 * k**2).sum()
+    law = one
+    for _ in range(99):
+        law = np.convolve(law, one)
+    assert np.maximum(law[1:] - math.e * law[:-1], 0.0).sum() < 1e-6
+    low, high = losses.discrete_gaussian_sum(0.5, 100, 1.0).epsilon_bounds(1e-6)
+    assert low < 1.0 < high

@@ -5,10 +5,12 @@ Which engine answers:
 - losses on one lattice (randomized response, geometric, discrete Gaussian): `lattice`, exact;
 - few discrete losses on no common lattice: `enumeration`, exact;
 - discrete losses some of which are rare and huge: `rare_atoms`, which counts those;
-- otherwise the `contour`, when the characteristic functions decay fast enough to cut the line;
-- where jumps are rare and huge: `layers`, a line for each scale of them;
-- otherwise, and for lattices too fine to go through, the `smoothed` line, which needs no decay;
-- where that is too long, everything is rounded onto a lattice, which also serves as the independent check.
+- otherwise the `contour`, when the characteristic functions decay fast enough to cut the line; atoms beside a density,
+  and outcomes that show few densities, are counted apart (`few_continuous`), near the largest loss without any line;
+- where that line is long or wide and jumps are rare and huge: `layers`, a line for each scale of them;
+- where it cannot be cut, and for lattices too fine to go through: the `smoothed` line, which needs no decay;
+- where that is too long, or layers are too wide, everything is rounded onto a lattice, which also serves as the
+  independent check.
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ from typing import Literal
 import numpy as np
 
 from dalenius.calculus.engines import layers
-from dalenius.calculus.engines.contour import TINY, Contour, Lines, exp_up, log_peak
+from dalenius.calculus.engines.contour import Contour, Lines, exp_up, log_peak
 from dalenius.calculus.engines.enumeration import enumerated
 from dalenius.calculus.engines.few_continuous import FewContinuous
 from dalenius.calculus.engines.lattice import LatticeLine, common_spacing
@@ -32,7 +34,7 @@ from dalenius.calculus.engines.search import crossings, least_epsilon
 from dalenius.calculus.engines.smoothed import SmoothedLine
 from dalenius.calculus.pairs import divergences
 from dalenius.calculus.pairs.atoms import Atoms
-from dalenius.calculus.pairs.pair import UNIT, Bounds, Pair, Terms
+from dalenius.calculus.pairs.pair import TINY, UNIT, Bounds, Pair, Terms
 from dalenius.calculus.pairs.renyi import best_order, profile_bound, renyi_atoms
 from dalenius.core.checks import float_up
 
@@ -42,11 +44,10 @@ WIDE = 1e-6
 TOO_WIDE = 0.1
 """One wider than this is left to the lattice."""
 
-Engine = Literal["auto", "contour", "grid", "proof"]
-
-
 NEAR_THE_END = 1e-9
 """Share of delta that outcomes with many continuous parts may have to be bounded and not computed."""
+
+Engine = Literal["auto", "contour", "grid", "proof"]
 
 
 class Sum:
@@ -57,6 +58,7 @@ class Sum:
         self._rounded: RoundedSum | None = None
         self._layers: layers.Layers | None = None
         self._failures = 0
+        self._rate = 0.0
         self._atomic: Sum | None = None
         self._not_near = math.inf
 
@@ -121,6 +123,9 @@ class Sum:
         finite = self._on_lines(epsilon, engine) if engine != "grid" else None
         if finite is None:
             finite = self._on_grid(epsilon)
+        return self._with_infinite(epsilon, finite)
+
+    def _with_infinite(self, epsilon: float, finite: Bounds) -> Bounds:
         # Parameters are the doubles given; merging them cost a few ulps, which log delta feels like this.
         slack = 64 * UNIT * (2.0 - math.log(max(finite.upper, TINY)))
         known = self.infinite_bounds
@@ -133,11 +138,14 @@ class Sum:
         """Roughly the epsilon at which delta is exp(log_delta), and -d log delta / d epsilon there."""
         if self.largest == -math.inf or self.infinite > 0.999:  # nothing finite to look at
             return 1.0, 1.0
-        if np.isfinite(self.moments.k).sum() < 8:
-            return 1.0, 1.0
         tame = layers.guess(self.terms, log_delta)
         if tame is not None:
+            if layers.are_huge(self.terms, tame[1]):
+                self._failures += 1  # one line for all of the law would be drawn in vain
+            self._rate = tame[1]
             return min(tame[0], self.largest), tame[1]
+        if np.isfinite(self.moments.k).sum() < 8:
+            return 1.0, 1.0
         c, epsilon = self.moments.for_delta(log_delta)
         floor = -math.inf if self.few is None else self.few.least_epsilon(math.exp(log_delta), self.largest)
         if floor > min(epsilon, self.largest) or (math.isfinite(floor) and epsilon >= self.largest):
@@ -148,6 +156,8 @@ class Sum:
         """An upper bound on delta(epsilon) that needs nothing but real moments."""
         if not self.terms or self.infinite > 0.999 or self.largest == -math.inf:
             return 1.0
+        if epsilon >= self.largest:
+            return self.infinite
         self.moments.for_epsilon(epsilon)  # so that the grid reaches the saddle
         finite = np.isfinite(self.moments.k)
         s, k = self.moments.s[finite], self.moments.k[finite]
@@ -156,6 +166,13 @@ class Sum:
         # K is good to 1e-12 relative to the terms it sums; 1e-9 is ample.
         bound = k + 1e-9 * (1 + np.abs(k)) + log_peak(s) - s * epsilon
         return (self.infinite + exp_up(min(float(bound.min()), 0.0))) * (1 + 4 * UNIT)
+
+    def bound(self, epsilon: float) -> float:
+        """An upper bound on delta(epsilon) by one short line, where other engines would narrow what it says."""
+        if not self.terms or not self._has_cuts or self.few is not None or epsilon >= self.largest:
+            return 1.0
+        finite = self._on_line(epsilon, self.short_lines)
+        return 1.0 if finite is None else self._with_infinite(epsilon, finite).upper
 
     @cached_property
     def lines(self) -> Lines:
@@ -203,7 +220,7 @@ class Sum:
         if bounds is None:
             self._failures += 1
             return self._smoothed.delta(epsilon)
-        if lines.line is not None and lines.line.is_short:
+        if lines.line is not None and lines.line.period_is_short:
             closer = self._smoothed.delta(epsilon)
             if closer is not None:
                 return Bounds(max(bounds.lower, closer.lower), min(bounds.upper, closer.upper))
@@ -223,7 +240,7 @@ class Sum:
             return known
         self._failures += 1
         if self._layers is None or not self._layers.fits(epsilon):
-            self._layers = layers.Layers(self.terms, epsilon)
+            self._layers = layers.Layers(self.terms, epsilon, self._rate)
         bounds = self._layers.delta(epsilon)
         if known is not None:
             return min(known, bounds, key=lambda both: both.upper - both.lower)
@@ -352,6 +369,8 @@ class Direction:
     def stays_below(self, epsilon: float, delta: float, engine: Engine = "auto") -> bool:
         """Whether delta(epsilon) <= delta is certain."""
         if engine == "auto" and self.upper is not None and self.upper.chernoff(epsilon) <= delta:
+            return True
+        if engine == "auto" and self.upper is not None and self.upper.bound(epsilon) <= delta:
             return True
         return self.delta(epsilon, engine).upper <= delta
 

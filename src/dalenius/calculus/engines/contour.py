@@ -25,7 +25,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dalenius.calculus.engines.saddle import Moments, Saddle
-from dalenius.calculus.pairs.pair import UNIT, Bounds, Complexes, Pair, Reals, Terms, Tilted
+from dalenius.calculus.pairs.pair import TINY, UNIT, Bounds, Complexes, Pair, Reals, Terms, Tilted
 
 TOLERANCE = 1e-12
 """Relative error aimed at for aliasing; the bounds use what was achieved."""
@@ -50,7 +50,6 @@ FEW_NODES = 1_000
 NEGLIGIBLE = 1e-17
 LEAST_SHARE = -800.0
 """Atomic parts whose product is below exp of this are not set apart: beside rounding nothing is left of it."""
-TINY = 5e-324
 
 
 def exp_up(x: float) -> float:
@@ -61,8 +60,9 @@ def exp_up(x: float) -> float:
 class Contour:
     """A vertical line with M evaluated on it once; `delta` may then be asked at many epsilons."""
 
-    tiers: tuple[tuple[float, int], ...] = TIERS
-    is_short = False
+    tiers: tuple[tuple[float, int], ...] = ()
+    """How far the line may go for which truncation; none: as far as epsilon is worth (`tiers_for`)."""
+    period_is_short = False
     """Whether the period is shorter than it should be, so that aliases loosen the lower bound."""
     last_once = False
     _flat: Complexes | None = None
@@ -83,7 +83,7 @@ class Contour:
         few: Callable[[float], Bounds] | None = None,
     ) -> None:
         self.moments, self.terms, self.c = moments, moments.terms, saddle.c
-        self.tiers = tiers_for(saddle)
+        self.tiers = self.tiers or tiers_for(saddle)
         parts = tuple((pair.atomic, n) for pair, n in moments.terms if pair.atomic is not None)
         atoms = self._log_share(parts) if len(parts) == len(moments.terms) else -math.inf
         fades = self._fades(saddle, atoms)
@@ -341,10 +341,10 @@ def chernoff(saddle: Saddle) -> Reals:
     return np.asarray(saddle.k + log_peak(saddle.s))
 
 
-def least_period(saddle: Saddle) -> float:
-    """The least T whose aliases on the line through c are below TOLERANCE of delta on both sides."""
+def least_period(saddle: Saddle, tolerance: float = TOLERANCE) -> float:
+    """The least T whose aliases on the line through c are below `tolerance` of delta on both sides."""
     s, c = saddle.s, saddle.c
-    room = -saddle.log_delta - math.log(TOLERANCE) + math.log(2)
+    room = -saddle.log_delta - math.log(tolerance) + math.log(2)
     excess = np.maximum(chernoff(saddle) - s * saddle.epsilon + room, 1.0)
     with np.errstate(divide="ignore"):
         periods = excess / (s - c)

@@ -31,7 +31,7 @@ class LatticeLine(Contour):
         self.moments, self.terms, self.c, self.spacing = moments, moments.terms, saddle.c, spacing
         # A period shorter than needed only loosens the lower bound: aliases are added, never lost.
         needed = least_period(saddle) / spacing
-        self.is_short = needed > MOST_POINTS
+        self.period_is_short = needed > MOST_POINTS
         self.feasible = True
         self.size = max(8, next_fast_len(math.ceil(min(needed, MOST_POINTS)), real=True))
         self.period = self.size * spacing

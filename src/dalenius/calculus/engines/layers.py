@@ -25,28 +25,34 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dalenius.calculus.engines.contour import TINY, Aliases, Contour, chernoff, exp_up, least_period, log_peak
+from dalenius.calculus.engines.contour import Aliases, Contour, chernoff, exp_up, least_period, log_peak
 from dalenius.calculus.engines.saddle import Moments, Saddle
 from dalenius.calculus.pairs.gaussian import GaussianPair
-from dalenius.calculus.pairs.pair import UNIT, Bounds, Cuts, Pair, Part, Reals, Terms
+from dalenius.calculus.pairs.pair import TINY, UNIT, Bounds, Cuts, Pair, Part, Reals, Terms
 from dalenius.core.bisection import last_true
 
-RATIO = 3.0
+RATIO = 4.0
 """Levels fall by this factor."""
 MOST_LEVELS = 12
 FAR = 4.0
 """The first level is this many times as far from where most of the law is as epsilon is."""
 NEVER = 1e-45
 """Outcomes of this probability need no layer of their own."""
-TIERS = ((1e-10, 2_000), (1e-9, 40_000), (1e-7, 200_000))
+TIERS = ((1e-9, 2_000), (1e-8, 40_000), (1e-7, 200_000))
+ALIASES = 1e-10
+"""Relative error aimed at for aliasing on the line of one layer."""
 NEGLIGIBLE = 21.0
 """What is below delta by this many units of its logarithm is only bounded."""
 SHORT = ((1e-12, 1_000), (1e-10, 2_000))
 GOOD = 1e-8
 """Relative width of a bracket worth stopping at."""
+SAME = 1.0
+"""A line drawn for a delta serves another whose logarithm is this near."""
 RARE = 0.01
 """Jumps of this total probability are left out of a guess."""
-MANY = 30.0
+HUGE = 5.0
+"""Where tilted jumps reach further than this, one line for all of the law is too long."""
+MANY = 5.0
 """From so many expected jumps near a level on, what lies below may well decay by itself."""
 
 
@@ -88,7 +94,7 @@ class LayerLine(Contour):
 
     def __init__(self, moments: LayerMoments, saddle: Saddle) -> None:
         self.moments, self.c, self.splits = moments, saddle.c, moments.splits
-        self.period = least_period(saddle)
+        self.period = least_period(saddle, ALIASES)
         self.step = 2 * math.pi / self.period
         self.feasible = False
         if not 1e-100 < self.step < 1e100:
@@ -202,21 +208,33 @@ class Piece:
         self.line: Contour | None = None
         self._tail = (math.inf, 0.0)
         self._saddle: Saddle | None = None
+        self._aim = math.inf
 
-    def look(self, epsilon: float) -> float:
-        """Find the saddle; a guess at the log of what this piece adds to delta."""
-        self.line = None
-        if np.isfinite(self.moments.k).sum() < 8:  # nothing is known
+    def look(self, epsilon: float, enough: float = -math.inf) -> float:
+        """Find the saddle; a guess at the log of what this piece adds to delta.
+
+        A bound below `enough` will do: then no saddle is sought.
+        """
+        finite = np.isfinite(self.moments.k)
+        if finite.sum() < 8:  # nothing is known
             return 0.0
         if self._saddle is None or self._saddle.epsilon != epsilon:
-            saddle = _moved(self.moments, self.moments.saddle(epsilon))
+            self.line = self._saddle = None
+            if enough > -math.inf:
+                s, k = self.moments.s[finite], self.moments.k[finite]
+                self._bound(s, k + 1e-9 * (1 + np.abs(k)) + 1e-13 * self.count + log_peak(s), epsilon)
+                if self.log_bound(epsilon) < enough:
+                    return self.log_bound(epsilon)
+            saddle = _moved(self.moments.saddle(epsilon))
             self._saddle = saddle._replace(k=saddle.k + 1e-13 * self.count)
         saddle = self._saddle
-        height = chernoff(saddle)
-        best = int(np.argmin(height - saddle.s * epsilon))
-        self._tail = float(height[best]), float(saddle.s[best])
+        self._bound(saddle.s, chernoff(saddle), epsilon)
         bound = min(self.log_bound(epsilon), 0.0)
         return min(saddle.log_delta, bound) if bound - 12.0 < saddle.log_delta < math.inf else bound - 3.0
+
+    def _bound(self, s: Reals, height: Reals, epsilon: float) -> None:
+        best = int(np.argmin(height - s * epsilon))
+        self._tail = float(height[best]), float(s[best])
 
     def log_bound(self, epsilon: float) -> float:
         """log of a Chernoff bound on what this piece adds."""
@@ -226,6 +244,9 @@ class Piece:
         """A line good enough where delta, of all pieces together, is about exp(log_delta)."""
         if self._saddle is None:
             return False
+        if self.line is not None and abs(log_delta - self._aim) < SAME:
+            return True
+        self._aim = log_delta
         line = self._draw(self.moments, self._saddle._replace(log_delta=log_delta))  # type: ignore[arg-type]
         self.line = line if line.feasible else None
         return line.feasible
@@ -236,13 +257,15 @@ class Piece:
         return Bounds(0.0, exp_up(min(self.log_bound(epsilon), 0.0)) * (1 + 1e-9))
 
 
-def _moved(moments: Moments, saddle: Saddle) -> Saddle:
+def _moved(saddle: Saddle) -> Saddle:
     """The saddle, or a place to its left with a shorter period, where K climbs a wall right of it."""
     least = least_period(saddle)
     best = saddle
-    places = saddle.c * np.array([0.75, 0.5, 0.35])
+    known = [int(np.argmin(np.abs(saddle.s - share * saddle.c))) for share in (0.75, 0.5, 0.35)]
     height = saddle.log_mgf - saddle.c * saddle.epsilon - math.log(saddle.c) - math.log1p(saddle.c)
-    for c, k in zip(places.tolist(), moments.log_mgf(places).tolist(), strict=True):
+    for c, k in ((float(saddle.s[j]), float(saddle.k[j])) for j in known):
+        if not 0.2 * saddle.c < c < 0.9 * saddle.c:
+            continue
         keep = np.abs(saddle.s - c) > 1e-4 * c
         other = saddle._replace(c=c, log_mgf=k, s=saddle.s[keep], k=saddle.k[keep])
         period = least_period(other)
@@ -261,6 +284,12 @@ class OneSided:
         self.log_ratio = sum(n * ratio for (_, ratio), n in masses)
         self.size = sum(n * (abs(mass) + abs(ratio)) for (mass, ratio), n in masses)
         self._tail = self._chernoff(epsilon)
+
+    @classmethod
+    def of(cls, parts: tuple[tuple[Part | Pair, int], ...], epsilon: float) -> OneSided | None:
+        """None where it lies below epsilon in the mean."""
+        log_ratio = sum(n * part.mass()[1] for part, n in parts if isinstance(part, Part))
+        return cls(parts, epsilon) if epsilon + log_ratio < 0.0 else None
 
     def _chernoff(self, epsilon: float) -> tuple[float, float]:
         """The best bound E[(exp(e - L) - 1)_+] <= exp(K(-q-1) + (q+1) e) q^q / (1+q)^(1+q), as offset and slope."""
@@ -287,8 +316,10 @@ class OneSided:
 class Layers:
     """The pieces of a sum, cut at levels that suit one epsilon."""
 
-    def __init__(self, terms: Terms, epsilon: float) -> None:
+    def __init__(self, terms: Terms, epsilon: float, rate: float = 0.0) -> None:
+        """`rate` is that at which log delta falls, if known."""
         self.terms = terms
+        self.rate = rate
         self.count = sum(n for _, n in terms)
         self.target = self._distance(epsilon)
         self.pieces: list[Piece] = []
@@ -298,6 +329,7 @@ class Layers:
         self._has_masses = all(
             isinstance(pair, GaussianPair) or pair.cuts(1.0) is not None for pair, _ in terms
         )
+        self._middle = epsilon - math.copysign(self.target, epsilon - self._mean)
         self.cuts: list[Cuts | None] = [pair.cuts(self.target) for pair, _ in terms]
         self._pile(epsilon)
 
@@ -311,10 +343,11 @@ class Layers:
                 mean += n * float(pair.log_mgf(np.array([1e-4]))[0]) * 1e4
             else:
                 mean -= n * cuts.below(distance).mass()[1]
+        self._mean = mean
         return max(abs(epsilon - mean), 1e-3 * distance)
 
     def fits(self, epsilon: float) -> bool:
-        return abs(math.log(self._distance(epsilon) / self.target)) < 0.4
+        return abs(math.log(max(abs(epsilon - self._middle), TINY) / self.target)) < 0.4
 
     def _below(self, level: float) -> tuple[tuple[Part | Pair, int], ...]:
         return tuple(
@@ -339,18 +372,19 @@ class Layers:
         most = max(cuts.highest(NEVER) for cuts in self.cuts if cuts is not None)
         first = low = min(FAR * self.target, most)
         self.pieces = [self._layer(low, math.inf)]
-        estimate = self.pieces[0].look(epsilon)
+        estimate = math.nan
+        start = 0.1 / self.target if self.rate == 0.0 else self.rate / 30
         for _ in range(MOST_LEVELS):
             below = self._below(low)
-            rest = Piece(Moments(below, 0.1 / self.target), ShortLine, self.count)  # type: ignore[arg-type]
+            rest = Piece(Moments(below, start), ShortLine, self.count)  # type: ignore[arg-type]
             guess = rest.look(epsilon)
+            if math.isnan(estimate):
+                estimate = self.pieces[0].look(epsilon, guess - NEGLIGIBLE - 5.0)
             if rest.log_bound(epsilon) < estimate - NEGLIGIBLE:
                 break
-            one_sided = OneSided(below, epsilon)
-            bounds = one_sided.delta(epsilon)
-            if self._has_masses and bounds.upper - bounds.lower < 1e-12 * max(
-                bounds.lower, math.exp(min(estimate, 0.0))
-            ):
+            one_sided = OneSided.of(below, epsilon) if self._has_masses else None
+            bounds = Bounds(0.0, 1.0) if one_sided is None else one_sided.delta(epsilon)
+            if bounds.upper - bounds.lower < 1e-12 * max(bounds.lower, math.exp(min(estimate, 0.0))):
                 self.rest = one_sided
                 break
             if self._jumps(low, rest) > MANY and rest.draw(max(guess, estimate)):
@@ -372,13 +406,12 @@ class Layers:
         """How many steps are expected not far below the level, tilted for epsilon."""
         if rest._saddle is None:
             return 0.0
-        c = np.array([rest._saddle.c])
-        total = 0.0
-        for (_, n), cuts in zip(self.terms, self.cuts, strict=True):
-            if cuts is not None:
-                share = cuts.between(level / RATIO**2, level).log_mgf(c) - cuts.below(level).log_mgf(c)
-                total += n * math.exp(min(float(share[0]), 0.0))
-        return total
+        c = rest._saddle.c
+        return sum(
+            n * cuts.crowd(level / RATIO**2, level, c)
+            for (_, n), cuts in zip(self.terms, self.cuts, strict=True)
+            if cuts is not None
+        )
 
     def delta(self, epsilon: float) -> Bounds:
         """Certified bounds on D(epsilon)."""
@@ -391,7 +424,9 @@ class Layers:
                 <= (max(GOOD, min(2 * self.width, 1e-5)) if near else GOOD) * bounds.lower
             ):
                 return bounds
-        log_delta = max(piece.look(epsilon) for piece in self.pieces)
+        log_delta = -math.inf
+        for piece in reversed(self.pieces):
+            log_delta = max(log_delta, piece.look(epsilon, log_delta - NEGLIGIBLE - 5.0))
         if self.rest is not None:
             log_delta = max(log_delta, math.log(max(self.rest.delta(epsilon).upper, TINY)))
         for _ in range(3):
@@ -409,6 +444,7 @@ class Layers:
             if piece.log_bound(epsilon) < log_delta - NEGLIGIBLE:
                 piece.line = None
             else:
+                piece.look(epsilon)
                 piece.draw(log_delta)
         return self._sum(epsilon)
 
@@ -454,6 +490,11 @@ def guess(terms: Terms, log_delta: float) -> tuple[float, float] | None:
     c, epsilon = moments.for_delta(log_delta)
     epsilon = max(epsilon, jump)
     return (epsilon, max(c, 0.5 / epsilon)) if epsilon > 1e-10 else (0.0, max(c, 1.0))
+
+
+def are_huge(terms: Terms, c: float) -> bool:
+    """Whether the law tilted by c would jump so far that no line is short."""
+    return any((cuts := pair.cuts(1.0)) is not None and cuts.jump(c) > HUGE for pair, _ in terms)
 
 
 def _log1p(z: np.ndarray) -> np.ndarray:

@@ -9,10 +9,10 @@ from typing import Literal
 
 from scipy.optimize import brentq
 
-from dalenius.calculus.pairs.pair import TINY, Bounds
+from dalenius.calculus.pairs.pair import TINY, UNIT, Bounds
 
 MOST_EVALUATIONS = 12
-SHARE = 0.05
+SHARE = 0.2
 """Of the width that the bounds themselves leave: no closer need the search come to where they cross."""
 
 
@@ -30,6 +30,8 @@ def crossings(
     points: dict[float, Bounds] = {}
     log_target = math.log(target)
     start, rate = guess
+    if start <= 0.0 and bounds(0.0).upper <= target:
+        return Bounds(0.0, 0.0)
     x = min(start, largest / 2) if start > 0.0 else min(1.0 / rate, largest / 2)
     answer = []
     for upper in (True, False):
@@ -50,7 +52,7 @@ def crossings(
                 return None
             nearest = points[min(points, key=lambda y: abs(y - root))]
             left = SHARE * math.log(nearest.upper / nearest.lower) / slope
-            tolerance = 1e-12 * max(1.0, root) + min(left, 1e-10 * root)
+            tolerance = 4 * UNIT * root + min(left, 1e-10 * root)
             good = [
                 y
                 for y, delta in points.items()
@@ -66,6 +68,8 @@ def crossings(
                 break
             x = root + away * tolerance
             if x <= 0.0:
+                if bounds(0.0).upper <= target:
+                    return Bounds(0.0, 0.0)
                 x = min(points) / 8
             elif x >= largest:
                 x = (max(points) + largest) / 2

@@ -92,7 +92,10 @@ class AttackPosterior(AttackRisk):
     def _log_ratio(self) -> float:
         """The logarithm of the odds after over the odds before, to 2 ulps."""
         after, before = Fraction(self.posterior), Fraction(self.prior)
-        return math.log1p(float((after - before) / (before * (1 - after))))
+        odds = (after - before) / (before * (1 - after))
+        if odds > 1e300:  # beyond what a double holds before the logarithm
+            return math.log(odds.numerator) - math.log(odds.denominator)
+        return math.log1p(float(odds))
 
     def as_budget(self) -> ApproxDP:
         return ApproxDP(self._log_ratio * (1 - 2.0**-50), self.delta)

@@ -26,9 +26,9 @@ class AttackPower(AttackRisk):
     With f the trade-off function of the release: f(fpr) >= 1 - tpr. (Carlini, Chien, Nasr, Song, Terzis and Tramer
     2022, "Membership Inference Attacks From First Principles", argue for judging attacks so.)
 
-    One point of a curve says little about the rest of it: an attack that keeps the promise may, with a chance of
-    tpr - fpr, be certain. `loss()` counts with that, and no loss that keeps the promise is worse; it does not keep the
-    promise itself.
+    One point of a curve says little about the rest of it: an attack that keeps the promise may be certain with a
+    chance of (tpr - fpr) / (1 - fpr), or (tpr - fpr) / tpr if that is less. `loss()` counts with that, and no loss that
+    keeps the promise is worse; it does not keep the promise itself.
 
     Parameters
     ----------
@@ -71,8 +71,8 @@ class AttackPower(AttackRisk):
         hits, alarms = Fraction(self.tpr), Fraction(self.fpr)
         if hits + alarms > 1:  # the same promise about the other direction
             hits, alarms = 1 - alarms, 1 - hits
-        delta = hits - alarms
-        more = (1 - delta) * (1 + hits / alarms) - 2  # e^epsilon - 1
+        delta = (hits - alarms) / (1 - alarms)
+        more = max(Fraction(0), (1 - delta) * (1 + hits / alarms) - 2)  # e^epsilon - 1
         epsilon = math.log1p(checks.float_up(more)) * (1 + 2.0**-50)
         return approx(epsilon, checks.float_up(delta), adjacency)
 

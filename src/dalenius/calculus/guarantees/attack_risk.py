@@ -87,7 +87,12 @@ class AttackRisk(Guarantee):
             names = ("advantage", "tpr", "fpr", "auc", "posterior", "prior", "delta")
             numbers = zip(names, (advantage, tpr, fpr, auc, posterior, prior, delta), strict=True)
             given = {name for name, value in numbers if value is not None}
-            kind = _kind(set() if values else given)
+            if values:
+                raise InvalidParameter(
+                    f"AttackRisk was given {checks.shown(values[0])} without a name; write what it promises, such as "
+                    "AttackRisk(advantage=0.1)."
+                )
+            kind = _kind(given)
         made: Self = object.__new__(kind)
         return made
 

@@ -139,8 +139,10 @@ class Filter(ABC):
         found = budget if pure is None else pure
         if not isinstance(found, self.prices):
             names = checks.either([kind.__name__ for kind in self.prices])
+            implied = budget.as_budget() if hasattr(budget, "as_budget") else None
+            hint = f" {implied!r} implies it." if isinstance(implied, self.prices) else ""
             raise InvalidParameter(
-                f"this session's budget is {self.promise!r}, so a release is paid in {names}, not {budget!r}."
+                f"this session's budget is {self.promise!r}, so a release is paid in {names}, not {budget!r}.{hint}"
             )
         if not any(found.numbers.values()):
             raise InvalidParameter(f"the budget of the release is {budget!r}; it must be above 0.")

@@ -115,7 +115,7 @@ def best_of(trial: Loss, mean: float, shape: float = 1.0) -> Loss:
     mean
         The mean number of trials, above 1 and below a million.
     shape
-        The shape of the law, from 0 to 1000. Smaller shapes cost less, and K varies more.
+        The shape of the law, 0 or from 1e-100 to 1000. Smaller shapes cost less, and K varies more.
 
     Returns
     -------
@@ -133,7 +133,9 @@ def best_of(trial: Loss, mean: float, shape: float = 1.0) -> Loss:
     >>> round(dp.losses.best_of(dp.losses.pure(0.5), mean=10).epsilon(0.0), 6)
     1.5
     """
-    shape = checks.within("shape", shape, "a number from 0 to 1000", lambda x: 0 <= x <= 1000)
+    shape = checks.within(
+        "shape", shape, "0, or a number from 1e-100 to 1000", lambda x: x == 0 or 1e-100 <= x <= 1000
+    )
     law = NegativeBinomial(mean_above_one(mean), shape)
     return _best(trial, law, call("best_of", trial=_text(trial), mean=law.mean, shape=(shape, 1.0)))
 

@@ -363,7 +363,7 @@ def _below(square: Fraction) -> Pair:
 def _matrix(strategy: Any) -> np.ndarray:
     try:
         matrix = np.array(strategy, dtype=float)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise InvalidParameter.of("strategy", "strategy must be a matrix of numbers.") from None
     if matrix.ndim != 2 or matrix.size == 0:
         raise InvalidParameter.of(

@@ -6,9 +6,11 @@ An event is known by the name of its class, so that dp-accounting is needed by w
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+
+import numpy as np
 
 from dalenius.calculus.loss import Loss
 from dalenius.calculus.losses.best_of import best_of, best_of_poisson
@@ -74,7 +76,22 @@ def from_dp_accounting(event: object, adjacency: Adjacency) -> Loss:
             f"an event of the kind {kind} has no loss here; known are {', '.join(sorted(EVENTS))}. Bound it by one of "
             "these, or make its loss with dalenius.losses."
         )
-    return reader(event, adjacency)
+    try:
+        return reader(event, adjacency)
+    except RecursionError:
+        raise InvalidParameter(
+            f"the event {kind} holds events in events too deep to be followed; make one ComposedDpEvent of them all."
+        ) from None
+
+
+def _listed(name: str, values: Any) -> Any:
+    if (
+        not isinstance(values, Sequence | np.ndarray)
+        or isinstance(values, str | bytes)
+        or np.ndim(values) != 1
+    ):
+        raise InvalidParameter.of(name, f"{name} is {checks.shown(values)}; it must be a list.")
+    return values
 
 
 def _width(adjacency: Adjacency) -> int:
@@ -131,13 +148,12 @@ def _randomized_response(event: Any, adjacency: Adjacency) -> Loss:
 
 
 def _mixture(event: Any, adjacency: Adjacency) -> Loss:
-    if not any(event.sensitivities):
+    sensitivities = _listed("sensitivities", event.sensitivities)
+    if len(sensitivities) and all(each == 0 for each in sensitivities):
         return Loss.zero(adjacency)
     if event.standard_deviation == 0:
         return _everything(adjacency)
-    return mixture_of_gaussians(
-        event.standard_deviation, event.sensitivities, event.sampling_probs, adjacency
-    )
+    return mixture_of_gaussians(event.standard_deviation, sensitivities, event.sampling_probs, adjacency)
 
 
 def _poisson_sampled(event: Any, adjacency: Adjacency) -> Loss:
@@ -157,7 +173,7 @@ def _with_replacement(event: Any, adjacency: Adjacency) -> Loss:
 
 
 def _truncated(event: Any, adjacency: Adjacency) -> Loss:
-    if not (event.sampling_probability and event.truncated_batch_size and event.dataset_size):
+    if 0 in (event.sampling_probability, event.truncated_batch_size, event.dataset_size):
         return Loss.zero(adjacency)
     if event.noise_multiplier == 0:
         return _everything(adjacency)
@@ -170,7 +186,10 @@ def _self_composed(event: Any, adjacency: Adjacency) -> Loss:
 
 
 def _composed(event: Any, adjacency: Adjacency) -> Loss:
-    return sum((from_dp_accounting(each, adjacency) for each in event.events), Loss.zero(adjacency))
+    events = event.events
+    if not isinstance(events, Sequence) or isinstance(events, str | bytes):
+        raise InvalidParameter.of("events", f"events is {checks.shown(events)}; it must be a list of events.")
+    return sum((from_dp_accounting(each, adjacency) for each in events), Loss.zero(adjacency))
 
 
 def _tree(event: Any, adjacency: Adjacency) -> Loss:

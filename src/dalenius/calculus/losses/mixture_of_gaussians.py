@@ -94,6 +94,10 @@ def mixture_of_gaussians(
             weights[shift] = weights.get(shift, Fraction(0)) + Fraction(chance)
     # What rounding left out counts as the worst case, what it added comes off the best ones.
     weights[max(weights)] += max(Fraction(0), 1 - total)
+    excess = max(Fraction(0), total - 1)
+    for shift in sorted(weights):
+        taken = min(weights[shift], excess)
+        weights[shift], excess = weights[shift] - taken, excess - taken
     name = f"mixture_of_gaussians(sigma={sigma:.12g}, sensitivities={_shown(lengths)}, probabilities={_shown(chances)})"
     return loss_of_shifts(weights, checked_adjacency(adjacency), name)
 
@@ -198,7 +202,12 @@ def mixture_pair(up: Side, down: Side) -> Pair:
 
 
 def _listed(name: str, values: object) -> list[float]:
-    if not isinstance(values, Sequence | np.ndarray) or isinstance(values, str) or not len(values):
+    if (
+        not isinstance(values, Sequence | np.ndarray)
+        or isinstance(values, str | bytes)
+        or np.ndim(values) == 0
+        or not len(values)
+    ):
         raise InvalidParameter.of(
             name, f"{name} is {checks.shown(values)}; it must be a list of numbers, not empty."
         )

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
+
 from dalenius.calculus.loss import Loss, call
-from dalenius.calculus.losses.neighbours import to_replace_one
+from dalenius.calculus.losses.neighbours import chained_above
 from dalenius.calculus.pairs.allocation import AllocationPair
 from dalenius.calculus.pairs.gaussian import GaussianPair
 from dalenius.core import checks
@@ -43,7 +45,7 @@ def random_allocation(
         The largest l2 norm of what a record adds to a step, above 0.
     adjacency
         `dp.ADD_REMOVE`, which includes a record that is emptied while its place stays, or `dp.REPLACE_ONE`, which is
-        followed along the chain remove, add.
+        followed along the chain remove, add: an upper bound, its lower end what the sum of all releases tells.
 
     Returns
     -------
@@ -79,11 +81,13 @@ def random_allocation(
     name = call(
         "random_allocation", sigma=sigma, steps=steps, chosen=(chosen, 1), sensitivity=(sensitivity, 1.0)
     )
+    replaced = checked_adjacency(adjacency) is REPLACE_ONE
     if steps == chosen:
-        loss = Loss.symmetric(GaussianPair(mu), ADD_REMOVE, name) * chosen
-    else:
-        remove, add = (AllocationPair(mu, steps, chosen, added) for added in (False, True))
-        loss = Loss(((remove, chosen),), ((add, chosen),), ADD_REMOVE, name)
-    if checked_adjacency(adjacency) is REPLACE_ONE:
-        return to_replace_one(loss)
-    return loss
+        terms = ((GaussianPair(2 * mu if replaced else mu), chosen),)
+        return Loss(terms, terms, adjacency, name)
+    remove, add = (AllocationPair(mu, steps, chosen, added) for added in (False, True))
+    loss = Loss(((remove, chosen),), ((add, chosen),), ADD_REMOVE, name)
+    if not replaced:
+        return loss
+    # Records that point in opposite directions move the sum of all releases by 2 k mu, its noise being sqrt(t).
+    return chained_above(loss, GaussianPair(2 * mu * chosen / math.sqrt(steps) * (1 - 1e-12)))

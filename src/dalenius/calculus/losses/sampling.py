@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dalenius.calculus.loss import Loss, checked
 from dalenius.calculus.losses.mixture_of_gaussians import MOST_SIGMAS, mixture_pair
-from dalenius.calculus.losses.neighbours import to_replace_one
+from dalenius.calculus.losses.neighbours import chained_above, to_replace_one
 from dalenius.calculus.losses.tables import finite_pair, single_pair
 from dalenius.calculus.pairs.bracket import Bracket
 from dalenius.calculus.pairs.gaussian import GaussianPair
@@ -27,7 +27,8 @@ def poisson_sampled(loss: Loss, rate: float, adjacency: Adjacency = ADD_REMOVE) 
 
     For replace-one neighbours, what is sampled may be the one record or the other: the pair of Gaussian noise is
     (1-rate) N(0, 1) + rate N(mu, 1) against (1-rate) N(0, 1) + rate N(-mu, 1), which is attained and holds under
-    composition (proof in docs/batches.md). Any other loss is followed along the chain remove, add.
+    composition (proof in docs/batches.md). Any other loss is followed along the chain remove, add, which is an upper
+    bound; the lower end then is that of a record replaced by one that changes nothing.
 
     Parameters
     ----------
@@ -79,8 +80,11 @@ def poisson_sampled(loss: Loss, rate: float, adjacency: Adjacency = ADD_REMOVE) 
 def _replaced(loss: Loss, rate: float) -> Loss:
     """The Poisson-sampled loss for replace-one neighbours."""
     pair = single_pair(loss)
-    if not isinstance(pair, GaussianPair) or pair.mu > MOST_SIGMAS or not 0.0 < rate < 1.0:
+    if not 0.0 < rate < 1.0 or not (loss.terms_remove or loss.terms_add):
         return to_replace_one(poisson_sampled(loss, rate))
+    if not isinstance(pair, GaussianPair) or pair.mu > MOST_SIGMAS:
+        sampled = poisson_sampled(loss, rate)
+        return chained_above(sampled, sampled.terms_remove[0][0].lower)
     side = ((pair.mu, rate),)
     name = f"poisson_sampled({loss.expression}, rate={rate:.12g})"
     return Loss.symmetric(mixture_pair(side, side), REPLACE_ONE, name)
@@ -142,7 +146,9 @@ def cp(loss: Loss, p: float) -> Loss:
 def sampled_without_replacement(loss: Loss, m: int, n: int) -> Loss:
     """Loss of a release run on m records drawn from n uniformly without replacement, replace-one adjacency.
 
-    The loss given is that of the release on m records. It is C_{m/n} of it (Dong, Roth and Su 2022).
+    The loss given is that of the release on m records. It is C_{m/n} of it (Dong, Roth and Su 2022). For one release
+    that is exact. A sum of several is an upper bound: the lower end of its bracket is that of the sum of these worst
+    pairs, and whether one data set is the worst in every step is not known.
 
     Parameters
     ----------

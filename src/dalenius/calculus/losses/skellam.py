@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 
 from dalenius.calculus.loss import Loss, call
-from dalenius.calculus.losses.renyi import rdp, zcdp
+from dalenius.calculus.losses.renyi import rdp
+from dalenius.calculus.pairs.known import RenyiPair
 from dalenius.calculus.pairs.skellam import SkellamAtoms, skellam_divergence
 from dalenius.core import checks
 from dalenius.core.adjacency import ADD_REMOVE, Adjacency
+from dalenius.core.adjacency import adjacency as checked_adjacency
 from dalenius.errors import InvalidParameter
 
 MOST_STEPS = 10**4
@@ -101,11 +103,8 @@ def skellam_vector(
     >>> round(loss.epsilon(1e-5), 3) <= 0.45
     True
     """
-    variance = checks.positive("variance", variance, "Noise of variance 0 hides nothing.")
-    far, long = (
-        checks.positive("l2_sensitivity", l2_sensitivity),
-        checks.positive("l1_sensitivity", l1_sensitivity),
-    )
+    variance = _sized("variance", variance, "Noise of variance 0 hides nothing.")
+    far, long = _sized("l2_sensitivity", l2_sensitivity), _sized("l1_sensitivity", l1_sensitivity)
     if long < far * (1 - 1e-12) or long > far * far * (1 + 1e-12):
         raise InvalidParameter.of(
             "l1_sensitivity",
@@ -163,21 +162,31 @@ def discrete_gaussian_sum(
     >>> round(dp.losses.discrete_gaussian_sum(sigma=2.0, parties=100, l2_sensitivity=10.0).zcdp(), 6)
     0.125
     """
-    sigma = checks.within("sigma", sigma, "a number, 0.5 or more", lambda x: x >= 0.5)
+    sigma = checks.within("sigma", sigma, "a number from 0.5 to 1e100", lambda x: 0.5 <= x <= 1e100)
     n, d = checks.count("parties", parties, least=1), checks.count("dimension", dimension, least=1)
     if n > 10**6:
         raise InvalidParameter.of("parties", f"parties is {n}; it must be at most 1e6.")
-    far = checks.positive("l2_sensitivity", l2_sensitivity)
+    far = _sized("l2_sensitivity", l2_sensitivity)
     most = min(far * far, far * math.sqrt(d))
     long = most if l1_sensitivity is None else min(most, checks.positive("l1_sensitivity", l1_sensitivity))
+    if long < far * (1 - 1e-12) and long < most:
+        raise InvalidParameter.of(
+            "l1_sensitivity",
+            f"l1_sensitivity is {long}; it is at least the l2 norm, {far}, for every vector.",
+        )
     gap = 10 * math.fsum(math.exp(-2 * math.pi**2 * sigma**2 * k / (k + 1)) for k in range(1, n))
     mu = far / (math.sqrt(n) * sigma)
     either = (mu + gap * math.sqrt(d)) ** 2, mu**2 + 2 * long * gap / (math.sqrt(n) * sigma) + gap**2 * d
     # A dozen roundings; the exponents are good to 1e-15 of their size, and e^-740 is 0.
-    loss = zcdp(0.5 * min(either) * (1 + 1e-12), adjacency)
+    rho = checks.moderate("rho", 0.5 * min(either) * (1 + 1e-12) + 1e-300, 1e8)
     numbers = {"sigma": sigma, "parties": n, "l2_sensitivity": far}
     text = call("discrete_gaussian_sum", **numbers, dimension=(d, 1), l1_sensitivity=(long, most))
-    return Loss(loss.terms_remove, loss.terms_add, adjacency, text)
+    return Loss.symmetric(RenyiPair(rho), checked_adjacency(adjacency), text)
+
+
+def _sized(name: str, value: object, why: str = "") -> float:
+    """A number whose square is a double, too."""
+    return checks.within(name, value, "a number from 1e-100 to 1e100", lambda x: 1e-100 <= x <= 1e100, why)
 
 
 class _Divergences:

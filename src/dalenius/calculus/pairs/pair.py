@@ -114,6 +114,14 @@ class Cuts(ABC):
     def highest(self, mass: float) -> float:
         """A level with P-mass about `mass` beyond it."""
 
+    @abstractmethod
+    def crowd(self, low: float, high: float, s: float) -> float:
+        """Roughly the share of `below(high)`, tilted by s, that lies above the low level."""
+
+    @abstractmethod
+    def jump(self, s: float) -> float:
+        """Roughly how far the law tilted by s reaches, were all of it as steep as far out."""
+
 
 class Pair(ABC):
     """What the engines need to know of one ordered pair. Implementations are frozen and hashable."""

@@ -12,11 +12,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 
 from dalenius.calculus.pairs.pair import TINY, UNIT, Bounds, Pair, Reals
 from dalenius.calculus.theorems.subsampling import amplified
+from dalenius.core.checks import float_up
 
 
 @dataclass(frozen=True)
@@ -26,6 +28,12 @@ class SampledPair(Pair):
     base: Pair
     rate: float
     added: bool
+
+    def sampled(self, rate: float, added: bool) -> Pair:
+        """A sample of a sample is one at the product of the rates."""
+        if added is not self.added:
+            return super().sampled(rate, added)
+        return self.base.sampled(float_up(Fraction(rate) * Fraction(self.rate)), added)
 
     @property
     def infinite(self) -> float:  # type: ignore[override]

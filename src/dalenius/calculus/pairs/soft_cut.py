@@ -24,6 +24,7 @@ without a low cut the first term is 1, without a high one the second is 0. Parts
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
@@ -41,13 +42,18 @@ FARTHEST = 50.0
 """Without a high cut, orders that put weight on outcomes beyond this many standard deviations are of no use."""
 MOST_TILT = 1e14
 MOST_CELLS = 20_000
+FEW_CELLS = 1_000
+FEW_PRODUCTS = 50_000
 PER_WIDTH = 3
 """Cells per `narrowest`."""
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(32)
 RHO = 4.0
 LONG, TALL = (RHO + 1 / RHO) / 2, (RHO - 1 / RHO) / 2
 MOST_GROWTH = 35.0
-"""A panel errs by 64/15 RHO^-64 exp(growth) relative to its largest value: exp(-50) at most."""
+"""A panel errs by 64/15 RHO^-64 exp(growth) relative to its largest value: exp(-50) at most of the largest of all."""
+MOST_MORE = 40.0
+LESS_CUT, MORE_GROWTH = 36.0, 45.0
+"""CUT and MOST_GROWTH for a part with a low cut."""
 ANGLES = (1.5, 3.0, 4.5, 6.0)
 """Shifts theta of the line, in units of 1/sqrt(a)."""
 GROUP = 2
@@ -81,11 +87,22 @@ class SoftCuts(Cuts):
         x = -float(ndtri(mass)) * wide + (0.0 if self.added else self.mu)
         return float(np.logaddexp(0.0, self.log_odds + self.mu * x))
 
+    def jump(self, s: float) -> float:
+        return max(0.0, self.log_odds + self.mu**2 * (-s if self.added else 1.0 + s))
+
     def below(self, level: float) -> SoftPart:
-        return SoftPart(self, None, self.place(level))
+        return part_of(self, None, self.place(level))
 
     def between(self, low: float, high: float) -> SoftPart:
-        return SoftPart(self, self.place(low), None if high == math.inf else self.place(high))
+        return part_of(self, self.place(low), None if high == math.inf else self.place(high))
+
+    def crowd(self, low: float, high: float, s: float) -> float:
+        part = self.below(high)
+        m = part.order(s)
+        x, fixed, log_w = part.grid_for(m, m)
+        exponent = fixed + m * log_w
+        weight = np.exp(np.maximum(exponent - exponent.max(), -700.0))
+        return float(weight[x > self.place(low)].sum() / weight.sum())
 
 
 @dataclass(frozen=True)
@@ -139,6 +156,10 @@ class SoftPart(Part):
         return np.asarray(8 + whole)
 
     def mass(self) -> tuple[float, float]:
+        return self._mass
+
+    @cached_property
+    def _mass(self) -> tuple[float, float]:
         """log of the P-mass of a part below a cut, and of its Q-mass over its P-mass, to about 1e-13 of themselves.
 
         E w = 1, so both follow from what is above the cut: p = E P and q = E (w - 1) P.
@@ -147,8 +168,8 @@ class SoftPart(Part):
         if self.high is None:
             return 0.0, 0.0
         mu, rate = self.cuts.mu, self.cuts.rate
-        above = SoftPart(self.cuts, self.high, None)
-        x, fixed, _ = above.grid(0.0, 1.0)
+        above = part_of(self.cuts, self.high, None)
+        x, fixed, _ = above.grid_for(0.0, 1.0)
         weight = np.exp(fixed) * (float(x[1] - x[0]) / math.sqrt(2 * math.pi))
         gone = float(weight.sum())
         gain = rate * float(np.expm1(mu * x - mu * mu / 2) @ weight)
@@ -167,10 +188,11 @@ class SoftPart(Part):
         At its ends it has fallen by CUT.
         """
         mu, a = self.cuts.mu, self.cuts.sharpness
+        tame = False
 
         def rises(x: float) -> float:
             """A lower bound on the slope, that holds left of x."""
-            pull = 0.0 if self.high is None else mu * a * math.exp(min(mu * (x - self.high), 60.0))
+            pull = 0.0 if self.high is None else mu * _drag(a, a * math.exp(min(mu * (x - self.high), 60.0)))
             return -x + min(0.0, m) * mu * min(1.0, 2 * self.share(x)) - pull
 
         def falls(x: float) -> float:
@@ -185,14 +207,21 @@ class SoftPart(Part):
             return -x + max(0.0, m) * mu + push
 
         left = -STEEP if self.high is None else min(-STEEP, self.high)
-        while rises(left) < STEEP:
-            left -= 1.0
+        if rises(left) < STEEP:
+            # What the slope lacks there it lacks no more of further left.
+            left = _nearest(lambda x: rises(x) >= STEEP, left, STEEP - rises(left), -1.0)
         right = STEEP + max(0.0, m) * mu
         if self.high is not None:
             enough = 1.0 + max(m, 0.0) / a + max(0.0, STEEP - left) / (a * mu)
             right = min(right, self.high + math.log(enough) / mu)
-        while falls(right) > -STEEP:
-            right += 0.5
+            # Right of the high cut m log w grows no faster than exp(mu x), as what pulls down does.
+            beside = max(m, 0.0) * self.share(self.high) / a
+            if beside < 0.9:
+                enough = (1.0 + max(0.0, STEEP - self.high) / (a * mu)) / (1.0 - beside)
+                tame = self.high + math.log(enough) / mu <= right
+                right = min(right, self.high + math.log(enough) / mu)
+        if not tame and falls(right) > -STEEP:
+            right = _nearest(lambda x: falls(x) <= -STEEP, right, falls(right) + STEEP, 0.5)
         # There d more units take it down by STEEP d + d^2/2, or with the high cut by d^2 / (2 narrowest^2).
         right += 3.6 if self.high is None else min(3.6, 9.5 * self.narrowest)
         return left - 3.6, max(right, left + 1.0)
@@ -209,6 +238,27 @@ class SoftPart(Part):
         # Rounded, so that orders of similar size find the same cells.
         return _grid(self, 64 * math.floor(first / 64), 64 * math.ceil(last / 64))
 
+    @cached_property
+    def _grids(self) -> list[tuple[float, float, tuple[Reals, Reals, Reals]]]:
+        return []
+
+    def grid_for(self, least: float, most: float) -> tuple[Reals, Reals, Reals]:
+        """As `grid`, or cells found before for more orders than these, if they are few."""
+        for low, high, known in self._grids:
+            if low <= least and most <= high:
+                return known
+        # With a high cut the window hardly depends on the order; others are likely to follow.
+        low, high = min(least, 0.0), max(most, 1.0)
+        if self.high is not None:
+            low, high = 8 * low, 8 * high
+        found = self.grid(low, high)
+        if len(found[0]) > FEW_CELLS:
+            return self.grid(least, most)
+        if len(self._grids) > 3:
+            self._grids.clear()
+        self._grids.append((low, high, found))
+        return found
+
     def log_mgf(self, s: Reals) -> Reals:
         """log of the transform on the real axis, by the trapezoid rule; inf for orders beyond use.
 
@@ -216,6 +266,18 @@ class SoftPart(Part):
         errs by that times exp(-2 pi theta / (mu gap)), or exp(-37).
         """
         s = np.asarray(s, dtype=float)
+        key = s.tobytes()
+        if key not in self._moments:
+            if len(self._moments) > 7:
+                self._moments.clear()
+            self._moments[key] = self._log_mgf(s)
+        return self._moments[key].copy()
+
+    @cached_property
+    def _moments(self) -> dict[bytes, Reals]:
+        return {}
+
+    def _log_mgf(self, s: Reals) -> Reals:
         result = np.full(len(s), np.inf)
         orders = -s if self.cuts.added else 1.0 + s
         mu, a = self.cuts.mu, self.cuts.sharpness
@@ -223,29 +285,62 @@ class SoftPart(Part):
         if self.high is not None:  # where exp(-zeta) still holds w^m
             most = 3 * a * (1.0 + math.exp(min(-self.cuts.log_odds - mu * self.high, 600.0)))
         finite = np.flatnonzero((orders <= most) & (-orders * mu <= MOST_TILT))
+        if len(finite) == 0:
+            return result
         finite = finite[np.argsort(orders[finite], kind="stable")]
-        for block in np.array_split(finite, max(1, len(finite) // 40)):
-            if len(block) == 0:
-                continue
-            x, fixed, log_w = self.grid(float(orders[block[0]]), float(orders[block[-1]]))
+        for block in [finite] if len(finite) < 80 else np.array_split(finite, len(finite) // 40):
+            x, fixed, log_w = self.grid_for(float(orders[block[0]]), float(orders[block[-1]]))
             if len(x) > MOST_CELLS:
                 continue
             exponent = np.multiply.outer(orders[block], log_w) + fixed
             top = exponent.max(axis=1)
             total = np.exp(np.maximum(exponent - top[:, None], -700.0)).sum(axis=1)
             result[block] = top + np.log(total * float(x[1] - x[0])) - 0.5 * math.log(2 * math.pi)
+            if self.high is not None:  # a peak far beyond the cut is too narrow for these cells
+                result[block[mu * (x[exponent.argmax(axis=1)] - self.high) > math.log(8.0)]] = np.inf
         return result
 
     # -- along a line ----------------------------------------------------------------------------------
 
     def tilted(self, c: float, t: Reals) -> Tilted | None:
-        rule = part_rule(self, c, float(np.max(np.abs(t))))
+        rule = self.rule_for(c, float(np.max(np.abs(t))), len(t))
         return None if rule is None else _along(rule, t)
+
+    @cached_property
+    def _rules(self) -> dict[float, list[tuple[float, mixture.Rule]]]:
+        return {}
+
+    def rule_for(self, c: float, reach: float, count: int) -> mixture.Rule | None:
+        """A rule for |t| <= reach: one found before that reaches further serves few t as well."""
+        if c not in self._rules and len(self._rules) > 3:
+            self._rules.clear()
+        known = self._rules.setdefault(c, [])
+        for far, rule in known:
+            if far == reach or (far > reach and count * len(rule.loss) < FEW_PRODUCTS):
+                return rule
+        found = part_rule(self, c, reach)
+        if found is not None:
+            known.append((reach, found))
+        return found
+
+    def spread(self, c: float) -> float:
+        """Roughly the mean absolute deviation of the loss, the law tilted by c."""
+        m = self.order(c)
+        _, fixed, log_w = self.grid_for(m, m)
+        exponent = fixed + m * log_w
+        weight = np.exp(np.maximum(exponent - exponent.max(), -700.0))
+        weight /= weight.sum()
+        return float(weight @ np.abs(log_w - weight @ log_w))
 
     def envelope(self, c: float, t: Reals, times: int = 1) -> Reals:
         if self.low is None:
             return below_envelope(self, c, mixture.level_for(times)).on(t)
         return part_envelope(self, c).at(t)
+
+
+@lru_cache(maxsize=256)
+def part_of(cuts: SoftCuts, low: float | None, high: float | None) -> SoftPart:
+    return SoftPart(cuts, low, high)
 
 
 def _along(rule: mixture.Rule, t: Reals) -> Tilted:
@@ -301,6 +396,25 @@ def _log_q(a: float, zeta: Reals) -> Reals:
     return np.asarray(result)
 
 
+def _nearest(holds: Callable[[float], bool], at: float, far: float, within: float) -> float:
+    """A place beyond `at` where a condition holds, `within` one where it does not, if it holds at at + far (signed)."""
+    end = at + math.copysign(far * (1 + 1e-9) + 1e-9, within)
+    while not holds(end):
+        end += within
+    while abs(end - at) > abs(within):
+        middle = (at + end) / 2
+        at, end = (at, middle) if holds(middle) else (middle, end)
+    return end
+
+
+def _drag(a: float, zeta: float) -> float:
+    """zeta times the hazard rate of the gamma law, which grows and is at most 1: -d log Q(a, zeta) / d log zeta."""
+    above = float(gammaincc(a, zeta))
+    if above < 1e-290 or zeta < 1e-290:
+        return zeta
+    return min(zeta, math.exp(min(a * math.log(zeta) - zeta - float(gammaln(a)), 700.0)) / above * (1 + 1e-9))
+
+
 def _pull(a: float, zeta: float) -> float:
     """zeta times the reversed hazard rate of the gamma law, which falls: d log P(a, zeta) / d log zeta."""
     below = float(gammainc(a, zeta))
@@ -342,14 +456,16 @@ def part_rule(part: SoftPart, c: float, reach: float) -> mixture.Rule | None:
     "Approximation theory and approximation practice", Theorem 19.3).
     """
     m = part.order(c)
-    x, fixed, log_w = part.grid(m, m)
+    x, fixed, log_w = part.grid_for(m, m)
     if len(x) > MOST_CELLS:
         return None
     gap = float(x[1] - x[0])
     plain = fixed + m * log_w
     upper = _tops(part, x, fixed) + np.maximum(m * log_w[1:], m * log_w[:-1])
     top = float(plain.max())
-    kept = np.flatnonzero(upper > top - CUT)
+    # What jumps is needed to fewer digits than what is raised to a power.
+    deep, growth_of_one = (CUT, MOST_GROWTH) if part.low is None else (LESS_CUT, MORE_GROWTH)
+    kept = np.flatnonzero(upper > top - deep)
     first, last = int(kept[0]), int(kept[-1])
     # Cells left out, and what lies beyond the window.
     outside = float(np.exp(upper[:first] - top).sum() + np.exp(upper[last + 1 :] - top).sum()) * gap
@@ -362,10 +478,13 @@ def part_rule(part: SoftPart, c: float, reach: float) -> mixture.Rule | None:
     shifts: list[float] = []
     sliver = 1e-12 * (1.0 + abs(end))
     outside += sliver * math.exp(float(upper[last]) - top)
+    heights, peak = upper.tolist(), float(x[int(np.argmax(upper))])
+    start, final = float(x[0]), len(heights) - 1
     while end - at > sliver:
         r, growth = _calm(part, m, reach, at, end)
         d = 0.0
-        while growth > MOST_GROWTH:
+        most = growth_of_one
+        while growth > most:
             q = min(1.0, 2 * part.share(at + (1 + LONG) * r))
             y = TALL * r
             theta = mu * y
@@ -374,8 +493,15 @@ def part_rule(part: SoftPart, c: float, reach: float) -> mixture.Rule | None:
                 a * mu * d + y * y / 2 + reach * theta * q + d * (max(abs(at), abs(at + 2 * r)) + LONG * r)
             )
             growth += m * d * mu * q if m > 0 else m * _log_cos(theta, q)
-            if growth > MOST_GROWTH:
-                r *= max(0.3, 0.95 * MOST_GROWTH / growth)
+            # Where the integrand is small, it may grow by more.
+            near, far = at - (LONG - 1) * r - d, at + (1 + LONG) * r
+            if near > peak or far < peak:
+                highest = heights[min(max(int(((near if near > peak else far) - start) / gap), 0), final)]
+                most = growth_of_one + min(max(top - highest, 0.0), MOST_MORE)
+            else:
+                most = growth_of_one
+            if growth > most:
+                r *= max(0.3, 0.95 * most / growth)
         if len(centres) >= mixture.MOST_PANELS or at + r == at:
             return None
         centres.append(at + r)
@@ -400,8 +526,8 @@ def part_rule(part: SoftPart, c: float, reach: float) -> mixture.Rule | None:
     error = 64 / 15 * RHO**-64 / (1 - RHO**-2) * float(each.sum())
     largest = float(exponent.max())
     outside = (outside + error) / math.sqrt(2 * math.pi) * math.exp(top - largest)
-    keep = exponent > largest - CUT
-    outside += float(np.count_nonzero(~keep)) * math.exp(-CUT)
+    keep = exponent > largest - deep
+    outside += float(np.count_nonzero(~keep)) * math.exp(-deep)
     loss = -log_nodes if part.cuts.added else log_nodes
     slack = part.slack(nodes[keep], log_d[keep])
     return mixture.Rule(
@@ -471,7 +597,7 @@ class PartEnvelope:
 
     def __init__(self, part: SoftPart, c: float) -> None:
         m = part.order(c)
-        x, fixed, log_w = part.grid(m, m)
+        x, fixed, log_w = part.grid_for(m, m)
         self.rows: list[tuple[Reals, Reals, float]] = []
         if len(x) > MOST_CELLS:
             return
@@ -528,16 +654,24 @@ def part_envelope(part: SoftPart, c: float) -> PartEnvelope:
 def below_envelope(part: SoftPart, c: float, level: float) -> mixture.Envelope:
     """Bounds on the decay of a part without a low cut: whatever lies below another cut, in full, and the rest decays.
 
-    Small t are covered by a discrete law, as in `mixture.envelope_for`.
+    Small t are covered by a discrete law, as in `mixture.envelope_for`. Of many steps each needs to decay but a little.
     """
-    rule = part_rule(part, c, 0.0)
+    plain, spread = part_envelope(part, c), part.spread(c)
+
+    def law(reach: float) -> mixture.Law | None:
+        fine = part.rule_for(c, reach, 1)
+        return None if fine is None else mixture.Law(fine.loss, fine.weights, fine.fixed + fine.per_t * reach)
+
+    if level > 0.5 and spread > 0.0 and plain.at(np.array([15.0 / spread]))[0] <= level:
+        return mixture.Envelope(*mixture.stepped(spread, plain.at, law, level), plain.at)
+    rule = part.rule_for(c, 0.0, 1)
     if rule is None:
         return mixture.Envelope(np.zeros(1), np.ones(1), np.ones_like)
     whole = float(part.log_mgf(np.array([c]))[0])
     order = np.argsort(rule.x)
     at, cumulated = rule.x[order], np.cumsum(rule.weights[order])
-    options: list[tuple[float, float, PartEnvelope]] = [(0.0, 1.0, part_envelope(part, c))]
-    for share in (0.5, 0.1, 0.01, 1e-4) if level < 0.9 else (0.5, 0.1):
+    options: list[tuple[float, float, PartEnvelope]] = [(0.0, 1.0, plain)]
+    for share in (0.3, 0.01, 1e-4) if level < 0.9 else (0.5, 0.1):
         cut = float(at[min(int(np.searchsorted(cumulated, share)), len(at) - 1)])
         if part.high is not None and cut > part.high - part.narrowest:
             continue
@@ -550,9 +684,5 @@ def below_envelope(part: SoftPart, c: float, level: float) -> mixture.Envelope:
         return np.asarray(
             np.min([left + right * envelope.at(t) for left, right, envelope in options], axis=0)
         )
-
-    def law(reach: float) -> mixture.Law | None:
-        fine = part_rule(part, c, reach)
-        return None if fine is None else mixture.Law(fine.loss, fine.weights, fine.fixed + fine.per_t * reach)
 
     return mixture.Envelope(*mixture.stepped(rule.spread, smooth, law, level), smooth)

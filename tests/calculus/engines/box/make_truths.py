@@ -37,7 +37,7 @@ STEPS = {1: 90, 2: 104, 3: 16}
 FINE = {1: (COARSE, COARSE), 2: (64, 48), 3: (14, 11)}
 """Nodes a unit of the two quadratures that must agree, by the number of steps."""
 PAIRS = 40
-LONG, PATIENCE = 250, 2.0
+LONG, PATIENCE = 60, 0.7
 """How many long runs, and after how many seconds of processor time one is left out."""
 ctx.prec = 240
 ROOT2 = arb(2).sqrt()
