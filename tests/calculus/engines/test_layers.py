@@ -13,7 +13,7 @@ from scipy.special import gammainc, gammaincc
 from dalenius import losses
 from dalenius.calculus.engines.accountant import Sum
 from dalenius.calculus.engines.contour import Contour
-from dalenius.calculus.engines.layers import Layers, ShortLine, guess
+from dalenius.calculus.engines.layers import LayerLine, LayerMoments, Layers, Piece, ShortLine, Split, guess
 from dalenius.calculus.engines.saddle import Moments
 from dalenius.calculus.pairs.gaussian import GaussianPair
 from dalenius.calculus.pairs.pair import UNIT, Pair, Terms
@@ -190,7 +190,7 @@ def test_parts_add_up(rate: float, sigma: float, added: bool) -> None:
     expected, off = math.exp(known.log_scale) * known.values, math.exp(known.log_scale) * known.error
     assert np.all(np.abs(total - expected) <= error + off)
     assert error.max() < 1e-11
-    log_p, ratio = parts[0].mass()
+    log_p, ratio, _ = parts[0].mass()
     zero, minus = parts[0].log_mgf(np.array([0.0, -1.0]))
     assert log_p == pytest.approx(float(zero), abs=1e-12)
     assert ratio == pytest.approx(float(minus - zero), abs=1e-12)
@@ -226,3 +226,75 @@ def test_weights_beyond_floats_are_bounded() -> None:
             low, high = (mpmath.gammainc(cuts.sharpness, 0, z, regularized=True) for z in zetas)  # type: ignore[attr-defined]
             true = float(mpmath.log(low - high)) if low > high else -math.inf
             assert log_weight >= true - 1e-9 * (1 + abs(true))
+
+
+@pytest.mark.parametrize("levels", [2, 3])
+def test_the_last_layer_is_counted_once(monkeypatch: pytest.MonkeyPatch, levels: int) -> None:
+    """When the levels run out, what lies below the last of them is left: not what lies below the one before."""
+    monkeypatch.setattr("dalenius.calculus.engines.layers.MOST_LEVELS", levels)
+    rate, sigma = 2.97102296708921e-06, 0.26873288226548325
+    epsilon = 2.971021115052831e-06  # near the largest loss
+    terms: Terms = ((pair(rate, sigma, True), 1),)
+    bounds = by_layers(terms, epsilon).delta(epsilon)
+    with mpmath.workdps(40):
+        mu = mpmath.mpf(GaussianPair(1 / sigma).mu)
+        truth = one_step(mpmath.mpf(rate), mu, mpmath.mpf(epsilon), True)
+    assert bounds.lower <= truth <= bounds.upper
+
+
+def test_a_layer_of_very_many_jumps_is_evaluated() -> None:
+    """exp(-n log B'/B) alone is no float there, nor is its inverse; their product is."""
+    law = pair(1e-3, 0.5)
+    cuts = law.cuts(0.1)
+    assert cuts is not None
+    split = Split(cuts.below(0.02), cuts.between(0.02, 0.5), 10**7)
+    piece = Piece(LayerMoments((split,), 0.1), LayerLine, split.times)
+    assert piece.draw(piece.look(2000.0))
+    assert piece.line is not None
+    assert np.isfinite(piece.line.values).all()
+
+
+def test_a_line_that_is_no_number_says_nothing() -> None:
+    terms = ((GaussianPair(1.0), 1),)
+    line = Sum(terms).lines.draw(Sum(terms).moments, Sum(terms).moments.saddle(1.0))
+    line.values[0] = math.nan
+    assert line.delta(1.0) == (0.0, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("rate", "sigma", "steps", "epsilon"), [(1e-3, 0.03, 100, -0.5), (1e-3, 0.03, 300, -2.0)]
+)
+def test_noise_so_small_that_the_normal_laws_hardly_meet(
+    rate: float, sigma: float, steps: int, epsilon: float
+) -> None:
+    """What is below the last level has a Q-mass of (1 - rate)^steps, not of 1."""
+    terms = ((pair(rate, sigma, True), steps),)
+    truth = -math.expm1(epsilon + steps * math.log1p(-rate))  # but for 1e-40
+    bounds = Sum(terms).delta(epsilon)
+    assert bounds.lower <= truth <= bounds.upper
+    assert bounds.upper - bounds.lower <= 1e-9
+
+
+@pytest.mark.parametrize(("mu", "rate", "added"), [(2.76, 0.099, True)])
+def test_masses_are_as_good_as_said(mu: float, rate: float, added: bool) -> None:
+    law = GaussianPair(mu).sampled(rate, added)
+    cuts = law.cuts(3 * rate)
+    assert cuts is not None
+    part = cuts.below(3 * rate)
+    assert isinstance(part, SoftPart)
+    assert part.high is not None
+    log_p, ratio, off = part.mass()
+    with mpmath.workdps(25):
+        a, m, cut = cuts.sharpness, mpmath.mpf(mu), mpmath.mpf(part.high)  # type: ignore[attr-defined]
+
+        def gone(x: mpmath.mpf) -> mpmath.mpf:
+            return mpmath.npdf(x) * mpmath.gammainc(a, 0, a * mpmath.exp(m * (x - cut)), regularized=True)
+
+        places = mpmath.linspace(float(part.high) - 3.0 - 10 / mu, mu + 12.0, 16)
+        p = mpmath.quad(gone, places, maxdegree=4)
+        q = mpmath.quad(lambda x: rate * mpmath.expm1(m * x - m * m / 2) * gone(x), places, maxdegree=4)
+        small = mpmath.log1p(-p), mpmath.log1p(-q / (1 - p))
+        truth = small if added else (mpmath.log1p(-p - q), -small[1])
+    assert abs(log_p - truth[0]) <= off
+    assert abs(ratio - truth[1]) <= off
+    assert off <= 1e-9 * (abs(log_p) + abs(ratio))

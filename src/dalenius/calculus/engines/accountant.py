@@ -140,7 +140,7 @@ class Sum:
             return 1.0, 1.0
         tame = layers.guess(self.terms, log_delta)
         if tame is not None:
-            if layers.are_huge(self.terms, tame[1]):
+            if tame[0] > 0.0 and layers.are_huge(self.terms, tame[1]):
                 self._failures += 1  # one line for all of the law would be drawn in vain
             self._rate = tame[1]
             return min(tame[0], self.largest), tame[1]

@@ -209,7 +209,7 @@ class Contour:
         value = np.exp(log_value)
         size = np.exp(np.minimum(log_value.real + relative, 700.0))
         error = np.minimum(size, np.abs(value) * np.expm1(np.minimum(relative, 700.0)))
-        error += 16 * UNIT * abs(self.exponent)
+        error += 16 * UNIT * self.size_of_exponent
         if not self.apart:
             return value, error
         total, off = value.copy(), error.copy()
@@ -228,7 +228,7 @@ class Contour:
                 total += ways * power * others
                 off += ways * np.abs(power) * np.minimum(most, grown)
                 wrong = (np.abs(rest) + rest_error) ** j - np.abs(power)
-                off += ways * most * (wrong + 16 * UNIT * (abs(self.exponent) + j) * np.abs(power))
+                off += ways * most * (wrong + 16 * UNIT * (self.size_of_exponent + j) * np.abs(power))
         return total, off
 
     def _turning(self, t: Reals) -> Reals:
@@ -297,6 +297,8 @@ class Contour:
         phases = 16.0 + len(self.t) + 4 * abs(epsilon) * self.turning
         slack = float(np.sum(size * (self.error + UNIT * phases * self.reach) + weight * off * self.reach))
         slack += truncation + self.dropped * float(np.abs(kernel[0]) + off[0])
+        if not math.isfinite(value + slack):  # nothing is known
+            return Bounds(0.0, math.inf)
         total = self.exponent + exponent
         relative = 8 * UNIT * (self.size_of_exponent + abs(exponent) + 4)
         upper = (value + slack) * (1 + relative)

@@ -46,13 +46,15 @@ NEGLIGIBLE = 21.0
 SHORT = ((1e-12, 1_000), (1e-10, 2_000))
 GOOD = 1e-8
 """Relative width of a bracket worth stopping at."""
+SURE = 1e-9
+"""Relative width of a bracket on what is below the last level, where that lies on one side."""
 SAME = 1.0
 """A line drawn for a delta serves another whose logarithm is this near."""
 RARE = 0.01
 """Jumps of this total probability are left out of a guess."""
 HUGE = 5.0
 """Where tilted jumps reach further than this, one line for all of the law is too long."""
-MANY = 5.0
+MANY = 30.0
 """From so many expected jumps near a level on, what lies below may well decay by itself."""
 
 
@@ -174,6 +176,7 @@ class LayerLine(Contour):
             jump_errors += n * (high_error + 16 * UNIT * np.abs(high)) / reach
             errors += n * error / reach
             roundings += n * UNIT * 8 * (1 + np.abs(np.log(both)))
+        near &= gain.real < 700.0  # beyond, expm1 overflows, and nothing cancels
         share = (
             float(-np.expm1((log_below[0] - direct[0]).real))
             if not near[0]
@@ -279,10 +282,11 @@ class OneSided:
 
     def __init__(self, parts: tuple[tuple[Part | Pair, int], ...], epsilon: float) -> None:
         self.parts = parts
-        masses = [(part.mass() if isinstance(part, Part) else (0.0, 0.0), n) for part, n in parts]
-        self.log_mass = sum(n * mass for (mass, _), n in masses)
-        self.log_ratio = sum(n * ratio for (_, ratio), n in masses)
-        self.size = sum(n * (abs(mass) + abs(ratio)) for (mass, ratio), n in masses)
+        masses = [(part.mass() if isinstance(part, Part) else (0.0, 0.0, 0.0), n) for part, n in parts]
+        self.log_mass = sum(n * mass for (mass, _, _), n in masses)
+        self.log_ratio = sum(n * ratio for (_, ratio, _), n in masses)
+        self.size = sum(n * (abs(mass) + abs(ratio)) for (mass, ratio, _), n in masses)
+        self.off = sum(n * off for (_, _, off), n in masses)
         self._tail = self._chernoff(epsilon)
 
     @classmethod
@@ -304,7 +308,9 @@ class OneSided:
         return float(bound[best]), float(1 + q[best])
 
     def delta(self, epsilon: float) -> Bounds:
-        off = 16 * UNIT * (self.size + abs(epsilon) + 1)
+        off = self.off + 16 * UNIT * (self.size + abs(epsilon) + 1)
+        if not math.isfinite(off):
+            return Bounds(0.0, 1.0)
         gaps = (-math.expm1(min(epsilon + self.log_ratio + sign * off, 700.0)) for sign in (1, -1))
         low, high = (
             math.exp(self.log_mass - sign * off) * max(x, 0.0) for sign, x in zip((1, -1), gaps, strict=True)
@@ -343,11 +349,11 @@ class Layers:
                 mean += n * float(pair.log_mgf(np.array([1e-4]))[0]) * 1e4
             else:
                 mean -= n * cuts.below(distance).mass()[1]
-        self._mean = mean
-        return max(abs(epsilon - mean), 1e-3 * distance)
+        self._mean = mean if math.isfinite(mean) else epsilon - distance
+        return max(abs(epsilon - self._mean), 1e-3 * distance)
 
     def fits(self, epsilon: float) -> bool:
-        return abs(math.log(max(abs(epsilon - self._middle), TINY) / self.target)) < 0.4
+        return abs(math.log(max(abs(epsilon - self._middle), 1e-300)) - math.log(self.target)) < 0.4
 
     def _below(self, level: float) -> tuple[tuple[Part | Pair, int], ...]:
         return tuple(
@@ -384,7 +390,7 @@ class Layers:
                 break
             one_sided = OneSided.of(below, epsilon) if self._has_masses else None
             bounds = Bounds(0.0, 1.0) if one_sided is None else one_sided.delta(epsilon)
-            if bounds.upper - bounds.lower < 1e-12 * max(bounds.lower, math.exp(min(estimate, 0.0))):
+            if bounds.upper - bounds.lower < SURE * max(bounds.lower, math.exp(min(estimate, 0.0))):
                 self.rest = one_sided
                 break
             if self._jumps(low, rest) > MANY and rest.draw(max(guess, estimate)):
@@ -392,6 +398,9 @@ class Layers:
             self.pieces.append(self._layer(low / RATIO, low))
             estimate = max(estimate, self.pieces[-1].look(epsilon))
             low /= RATIO
+        else:  # `rest` is still what lies below the level before, which holds the last layer, too
+            rest = Piece(Moments(self._below(low), start), ShortLine, self.count)  # type: ignore[arg-type]
+            guess = rest.look(epsilon)
         if self.rest is None:
             self.pieces.append(rest)
             estimate = max(estimate, guess)

@@ -90,9 +90,9 @@ class Part(ABC):
     def envelope(self, c: float, t: Reals, times: int = 1) -> Reals:
         """As `Pair.envelope`."""
 
-    def mass(self) -> tuple[float, float]:
-        """log of the P-mass of a part below a level, and log of its Q-mass over its P-mass."""
-        return 0.0, 0.0
+    def mass(self) -> tuple[float, float, float]:
+        """log of the P-mass of a part below a level, log of its Q-mass over its P-mass, and the error of both."""
+        return 0.0, 0.0, math.inf
 
 
 class Cuts(ABC):

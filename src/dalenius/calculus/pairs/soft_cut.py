@@ -41,7 +41,8 @@ STEEP = 10.0
 FARTHEST = 50.0
 """Without a high cut, orders that put weight on outcomes beyond this many standard deviations are of no use."""
 MOST_TILT = 1e14
-MOST_CELLS = 20_000
+MOST_CELLS = 32_000
+"""Enough for every mu up to 38 and all that lies above a cut."""
 FEW_CELLS = 1_000
 FEW_PRODUCTS = 50_000
 PER_WIDTH = 3
@@ -155,30 +156,38 @@ class SoftPart(Part):
             whole = whole * np.minimum(1.0, -2 * log_weight)
         return np.asarray(8 + whole)
 
-    def mass(self) -> tuple[float, float]:
+    def mass(self) -> tuple[float, float, float]:
         return self._mass
 
     @cached_property
-    def _mass(self) -> tuple[float, float]:
-        """log of the P-mass of a part below a cut, and of its Q-mass over its P-mass, to about 1e-13 of themselves.
+    def _mass(self) -> tuple[float, float, float]:
+        """log of the P-mass of a part below a cut, of its Q-mass over its P-mass, and a bound on the error of both.
 
-        E w = 1, so both follow from what is above the cut: p = E P and q = E (w - 1) P.
+        E w = 1, so both follow from what is above the cut: p = E P and q = E (w - 1) P. The trapezoid rule adds to the
+        roundings of D (`slack`) about exp(-33), see `log_mgf`, and those of the exponents.
         """
         assert self.low is None
         if self.high is None:
-            return 0.0, 0.0
+            return 0.0, 0.0, 0.0
         mu, rate = self.cuts.mu, self.cuts.rate
         above = part_of(self.cuts, self.high, None)
         x, fixed, _ = above.grid_for(0.0, 1.0)
-        weight = np.exp(fixed) * (float(x[1] - x[0]) / math.sqrt(2 * math.pi))
-        gone = float(weight.sum())
-        gain = rate * float(np.expm1(mu * x - mu * mu / 2) @ weight)
+        if len(x) > MOST_CELLS:
+            return math.nan, math.nan, math.inf
+        unit = float(x[1] - x[0]) / math.sqrt(2 * math.pi)
+        z = mu * x - mu * mu / 2
+        weight = np.exp(fixed)
+        # exp(z) alone may be no float where the weight is 0.
+        grown = rate * np.where(z < 1.0, np.expm1(np.minimum(z, 1.0)) * weight, np.exp(fixed + z) - weight)
+        gone, gain = unit * float(weight.sum()), unit * float(grown.sum())
         if gone + gain > 0.5:  # little is left
             one, other = (float(k) for k in self.log_mgf(np.array([0.0, -1.0])))
-            return one, other - one
+            return one, other - one, 1e-12 * (1 + abs(one) + abs(other))
+        units = above.slack(x, fixed + 0.5 * x * x) + 4 * (x * x + np.abs(z)) + len(x)
+        off = 4 * unit * float((UNIT * units + 1e-14) @ (weight + np.abs(grown)))
         if self.cuts.added:  # E[w (1 - P)] / E[1 - P] = 1 - q / (1 - p)
-            return math.log1p(-gone), math.log1p(-gain / (1 - gone))
-        return math.log1p(-gone - gain), -math.log1p(-gain / (1 - gone))
+            return math.log1p(-gone), math.log1p(-gain / (1 - gone)), off
+        return math.log1p(-gone - gain), -math.log1p(-gain / (1 - gone)), off
 
     # -- real arguments --------------------------------------------------------------------------------
 
