@@ -9,7 +9,7 @@ from __future__ import annotations
 import datetime
 import shutil
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,10 +20,11 @@ import numpy as np
 import pytest
 
 import dalenius as dp
-from dalenius.errors import BudgetExceeded, Refused
+from dalenius.errors import BudgetExceeded, Refused, SourceError
 from dalenius.mechanisms._support import counter
 from dalenius.queries import AdaptiveMarginals
 from dalenius.session import synthesis
+from dalenius.session.coded_columns import Binned, PrivatelyBinned
 from dalenius.session.ledger import Ledger
 from dalenius.tables.plan.sensitivity import sensitivity
 from tests.tables.hostile.judge import Leak, Tally
@@ -62,14 +63,19 @@ class Measured:
 
 
 @contextmanager
-def watched(unit: dp.Unit, hidden: int) -> Iterator[list[Measured]]:
-    """Whatever reaches a mechanism meanwhile. hidden: so many columns, the first, are coded by noisy edges."""
+def watched(unit: dp.Unit) -> Iterator[list[Measured]]:
+    """Whatever reaches a mechanism meanwhile.
+
+    Private edges are released, and then replaced by public ones: with others, other rows of a unit may be kept, and
+    what one unit changes is a matter of the same edges.
+    """
     seen: list[Measured] = []
     rows = 1 if unit.is_row else unit.max_rows
     measure, count, find = AdaptiveMarginals.release, counter.Counter.measured, synthesis.release
+    settle = PrivatelyBinned.settled
 
     def release(self: AdaptiveMarginals, value: Any) -> Any:
-        coded = np.asarray(value)[:, hidden:]
+        coded = np.asarray(value)
         seen.append(Measured(f"rows of {coded.dtype}", Counter(map(tuple, coded.tolist())), rows))
         return measure(self, value)
 
@@ -85,7 +91,12 @@ def watched(unit: dp.Unit, hidden: int) -> Iterator[list[Measured]]:
             seen.append(Measured(what, Counter(dict(enumerate(values.ravel().tolist()))), int(allowed)))
         return find(plan, table)
 
+    def evenly(self: PrivatelyBinned, quantiles: Iterable[float]) -> Binned:
+        list(quantiles)
+        return settle(self, np.linspace(self.lower, self.upper, self.bins + 1))
+
     with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(PrivatelyBinned, "settled", evenly)
         patch.setattr(AdaptiveMarginals, "release", release)
         patch.setattr(counter.Counter, "measured", measured)
         patch.setattr(synthesis, "release", edges)
@@ -177,14 +188,17 @@ def _told(
     told: list[Any] = []
     integers = {}
     with Ledger.open(place / "kept.ledger") as ledger:
-        session = dp.Session(
-            data, unit=asked.unit, budget=asked.total, ledger=ledger, name="data", schema=facts
-        )
+        try:
+            session = dp.Session(
+                data, unit=asked.unit, budget=asked.total, ledger=ledger, name="data", schema=facts
+            )
+        except SourceError as refused:  # for its names and types
+            return [str(refused)], {}
         object.__setattr__(session.source, "name", "data")
         for maker in asked.order:
             before = list(ledger.export())
             try:
-                with watched(asked.unit, int(maker == "a synthesis in private bins")) as seen:
+                with watched(asked.unit) as seen:
                     told.append(MAKERS[maker](session, world.names, asked.roles, asked.price))
                 integers[maker] = seen
             except (Refused, BudgetExceeded) as refused:
