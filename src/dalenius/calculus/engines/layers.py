@@ -31,7 +31,7 @@ from dalenius.calculus.pairs.gaussian import GaussianPair
 from dalenius.calculus.pairs.pair import TINY, UNIT, Bounds, Cuts, Pair, Part, Reals, Terms
 from dalenius.core.bisection import last_true
 
-RATIO = 4.0
+RATIO = 3.0
 """Levels fall by this factor."""
 MOST_LEVELS = 12
 FAR = 4.0

@@ -306,8 +306,22 @@ class SoftPart(Part):
             total = np.exp(np.maximum(exponent - top[:, None], -700.0)).sum(axis=1)
             result[block] = top + np.log(total * float(x[1] - x[0])) - 0.5 * math.log(2 * math.pi)
             if self.high is not None:  # a peak far beyond the cut is too narrow for these cells
-                result[block[mu * (x[exponent.argmax(axis=1)] - self.high) > math.log(8.0)]] = np.inf
+                far = block[mu * (x[exponent.argmax(axis=1)] - self.high) > math.log(8.0)]
+                if len(far):
+                    result[far] = self._narrow(orders[far], float(x[0]), float(x[-1]), float(x[1] - x[0]) / 4)
         return result
+
+    def _narrow(self, orders: Reals, start: float, end: float, gap: float) -> Reals:
+        """The same with finer cells; inf where even these are too wide."""
+        assert self.high is not None
+        mu = self.cuts.mu
+        x = np.arange(start, end, gap)
+        log_w = mixture.log_mixture(mu * x - mu**2 / 2, self.cuts.rate)[0]
+        exponent = np.multiply.outer(orders, log_w) + (self.log_weight(x) - 0.5 * x * x)
+        top = exponent.max(axis=1)
+        total = np.exp(np.maximum(exponent - top[:, None], -700.0)).sum(axis=1)
+        value = top + np.log(total * gap) - 0.5 * math.log(2 * math.pi)
+        return np.where(mu * (x[exponent.argmax(axis=1)] - self.high) > math.log(128.0), np.inf, value)
 
     # -- along a line ----------------------------------------------------------------------------------
 
