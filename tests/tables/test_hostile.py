@@ -12,7 +12,7 @@ import pytest
 
 from tests.servers.postgres import PostgresServer
 from tests.tables.hostile import databases, lines, objects, stores
-from tests.tables.hostile.campaign import EQUAL, Try, engines, neighbours, run, whole
+from tests.tables.hostile.campaign import EQUAL, Try, engines, neighbours, run, syntheses_and_feeds, whole
 from tests.tables.hostile.judge import Tally
 from tests.tables.hostile.leaks import LEAKS, Planted
 
@@ -67,6 +67,10 @@ def test_columns_of_objects() -> None:
 
 def test_whole_sessions(tmp_path: Path) -> None:
     assert tried(whole("duckdb", tmp_path), 5, 11) > 10
+
+
+def test_syntheses_and_feeds(tmp_path: Path) -> None:
+    assert tried(syntheses_and_feeds("duckdb", tmp_path), 2, 1) > 10
 
 
 def test_duckdb_without_its_optimizer() -> None:

@@ -259,7 +259,7 @@ def _told(policy: Any) -> dict[str, Any]:
 def questions(draw: st.DrawFn, names: Mapping[str, str]) -> Question:
     """A question in Python, or one time in four in SQL, for columns of these names."""
     writer = _Writer(draw, names)
-    unit = draw(st.sampled_from(_units(names)))
+    unit = draw(st.sampled_from(units(names)))
     schema = _schema(draw, names)
     if draw(st.integers(0, 3)) == 0:
         return _in_sql(draw, writer, unit, schema)
@@ -269,7 +269,7 @@ def questions(draw: st.DrawFn, names: Mapping[str, str]) -> Question:
     return Question(unit, schema, tuple(steps), by, keys, aggregates)
 
 
-def _units(names: Mapping[str, str]) -> list[Unit]:
+def units(names: Mapping[str, str]) -> list[Unit]:
     return [
         Unit.rows(),
         Unit.rows(),
