@@ -141,7 +141,8 @@ def test_bounds_that_are_left_out_are_those_of_the_schema(people: pd.DataFrame) 
         with pytest.raises(InvalidParameter, match="needs bounds"):
             short.run(*arrays(people, name))
     assert asked.remaining.rho == pytest.approx(8.4, rel=1e-6)
-    assert asked.price(infer.MeanTest(PROMISE, mean=40), features="pay").budget == PROMISE
+    price = asked.price(infer.MeanTest(PROMISE, mean=40), features="pay").budget
+    assert PROMISE.rho * (1 - 1e-6) < price.rho <= PROMISE.rho
     other = asked.infer(infer.MeanTest(PROMISE, mean=0.5), "old = TRUE")  # a condition is 1 or 0
     assert other.pvalue < 0.01
     for features, words in (("person", "needs bounds"), ({"pay": (0, 30)}, "between the bounds")):
