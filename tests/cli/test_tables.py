@@ -299,8 +299,8 @@ def test_a_regression_and_a_test_from_the_shell(data: Path, tmp_path: Path) -> N
         (("anov", "--feature", "state"), "did you mean 'anova'?"),
         (("anova", "--feature", "state", "--set", "level=a,b"), "did you mean 'levels'?"),
         (("poisson_regression", "--feature", "id"), 'poisson_regression needs most: --set "most=..."'),
-        (("mean_test", "--feature", "income", "--set", "mean=0.5"), "mean_test needs bounds"),
-        (("anova", "--feature", "state", "--target", "income"), "anova needs bounds and levels"),
+        (("mean_test", "--feature", "income", "--set", "mean=0.5"), "the test of a mean needs bounds"),
+        (("anova", "--feature", "state", "--target", "income"), 'anova needs levels: --set "levels=..."'),
         (
             ("mean_test", "--feature", "income", "--set", "mean=-1", "--set", "bounds=0,9"),
             "between the bounds",

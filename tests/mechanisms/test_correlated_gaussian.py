@@ -98,16 +98,16 @@ def test_no_record_moves_more_than_its_loss_says(m: CorrelatedGaussian) -> None:
     nobody = rng.normal(size=(m.steps, 3)) * m.clip
     allowed = m._parameter(3) / m.sigma
     longest = 0.0
-    for pattern in patterns(m._schedule):
+    for pattern in map(np.flatnonzero, patterns(m._schedule)):
         for kind in range(3):
             own = np.ones((len(pattern), 3)) if kind == 0 else rng.normal(size=(len(pattern), 3))
             if kind == 1:
                 own = np.outer(rng.choice([-1.0, 1.0], len(pattern)), [1.0, 2.0, 2.0])
             own *= m.clip / np.linalg.norm(own, axis=1, keepdims=True) * (1 - 1e-12)
             with_it, without = nobody.copy(), nobody.copy()
-            with_it[list(pattern)] += own
+            with_it[pattern] += own
             if m.adjacency is dp.REPLACE_ONE:
-                without[list(pattern)] -= own
+                without[pattern] -= own
             moved = (rows(m, m._units(with_it)) - rows(m, m._units(without))).astype(float)
             longest = max(longest, float(np.linalg.norm(moved)))
     assert longest <= allowed

@@ -232,8 +232,9 @@ class Grid:
             return units
         low, high = (self._unit(bound) for bound in self.bounds)
         if units.dtype == object:
-            units = np.minimum(np.maximum(units, low), high)
-            return _compact(units)
+            # A single number becomes a Python integer, which a ufunc takes for 64 bits.
+            above = np.asarray(np.maximum(units, low), dtype=object)
+            return _compact(np.asarray(np.minimum(above, high), dtype=object))
         if max(abs(low), abs(high)) < LARGEST:
             clipped: Array = np.clip(units, low, high)
             return clipped
