@@ -57,7 +57,7 @@ class Sum:
         self.terms = terms
         self._rounded: RoundedSum | None = None
         self._layers: layers.Layers | None = None
-        self._failures = 0
+        self._failed: list[float] = []
         self._rate = 0.0
         self._atomic: Sum | None = None
         self._not_near = math.inf
@@ -141,7 +141,7 @@ class Sum:
         tame = layers.guess(self.terms, log_delta)
         if tame is not None:
             if tame[0] > 0.0 and layers.are_huge(self.terms, tame[1]):
-                self._failures += 1  # one line for all of the law would be drawn in vain
+                self._failed.append(tame[0])  # one line for all of the law would be drawn in vain
             self._rate = tame[1]
             return min(tame[0], self.largest), tame[1]
         if np.isfinite(self.moments.k).sum() < 8:
@@ -163,8 +163,7 @@ class Sum:
         s, k = self.moments.s[finite], self.moments.k[finite]
         if not len(s):
             return 1.0
-        # K is good to 1e-12 relative to the terms it sums; 1e-9 is ample.
-        bound = k + 1e-9 * (1 + np.abs(k)) + log_peak(s) - s * epsilon
+        bound = self.moments.above(k) + log_peak(s) - s * epsilon
         return (self.infinite + exp_up(min(float(bound.min()), 0.0))) * (1 + 4 * UNIT)
 
     def bound(self, epsilon: float) -> float:
@@ -213,18 +212,24 @@ class Sum:
         if self._rare is not None:
             return self._rare.delta(epsilon)
         lines = self.short_lines if engine == "auto" and self._has_cuts and self.few is None else self.lines
-        tries = self._failures < (1 if self._has_cuts else 2) or (engine == "contour" and self._has_cuts)
+        tries = self._is_tried(epsilon) or (engine == "contour" and self._has_cuts)
         bounds = self._on_line(epsilon, lines) if tries else None
+        if tries and (bounds is None or (self._has_cuts and not _is_narrow(bounds))):
+            self._failed.append(epsilon)
         if self._has_cuts:
             return self._on_layers(epsilon, bounds)
         if bounds is None:
-            self._failures += 1
             return self._smoothed.delta(epsilon)
         if lines.line is not None and lines.line.period_is_short:
             closer = self._smoothed.delta(epsilon)
             if closer is not None:
                 return Bounds(max(bounds.lower, closer.lower), min(bounds.upper, closer.upper))
         return bounds
+
+    def _is_tried(self, epsilon: float) -> bool:
+        """Whether one line is worth a try: it failed at no epsilon near this one, or only once without layers."""
+        near = sum(abs(epsilon - other) <= 0.5 * max(abs(epsilon), abs(other)) for other in self._failed)
+        return near < (1 if self._has_cuts else 2)
 
     @cached_property
     def _rare(self) -> RareAtoms | None:
@@ -236,9 +241,8 @@ class Sum:
 
     def _on_layers(self, epsilon: float, known: Bounds | None) -> Bounds | None:
         """What one line says, where that is narrow; else the narrower of it and what layers say."""
-        if known is not None and known.upper - known.lower <= WIDE * known.lower:
+        if known is not None and _is_narrow(known):
             return known
-        self._failures += 1
         if self._layers is None or not self._layers.fits(epsilon):
             self._layers = layers.Layers(self.terms, epsilon, self._rate)
         bounds = self._layers.delta(epsilon)
@@ -283,6 +287,10 @@ class WithoutRare(Sum):
     """A sum whose rare atoms were set apart already."""
 
     _rare = None
+
+
+def _is_narrow(bounds: Bounds) -> bool:
+    return bounds.upper - bounds.lower <= WIDE * bounds.lower
 
 
 class Direction:

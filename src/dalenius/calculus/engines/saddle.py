@@ -119,9 +119,14 @@ class Moments:
         log_delta = here - 0.5 * math.log(2 * math.pi * max(bend, 1e-6)) + x
         s, k = np.concatenate((self.s, s)), np.concatenate((self.k, k))
         keep = np.isfinite(k) & (np.abs(s - c) > 1e-4 * c)
-        # K is good to 1e-12 relative to the terms it sums; 1e-9 is ample.
-        k = k[keep] + 1e-9 * (1 + np.abs(k[keep]))
-        return Saddle(c, epsilon, log_delta, here + c * epsilon + x + math.log1p(c), s[keep], k)
+        return Saddle(
+            c, epsilon, log_delta, here + c * epsilon + x + math.log1p(c), s[keep], self.above(k[keep])
+        )
+
+    def above(self, k: Reals) -> Reals:
+        """K rounded up: one log M is good to 1e-12 of itself and to 1e-13, and there is one for every release."""
+        releases = float(sum(n for _, n in self.terms))
+        return np.asarray(k + 1e-9 * (1 + np.abs(k)) + 1e-13 * releases)
 
     def for_delta(self, log_delta: float) -> tuple[float, float]:
         """A contour near the saddle for this delta, and an estimate of epsilon."""
