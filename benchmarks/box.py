@@ -18,7 +18,9 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass, replace
+from multiprocessing import get_context
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -114,6 +116,12 @@ def measure(point: Point, limit: float) -> Measured:
     )
 
 
+def in_a_process_of_its_own(point: Point, limit: float) -> Measured:
+    """`measure` in a fork, so that what one point held in memory is not counted for the next."""
+    with ProcessPoolExecutor(1, get_context("fork")) as process:
+        return process.submit(measure, point, limit).result()
+
+
 def outside(point: Point) -> bool:
     """Whether a point that was given up is far outside the box, by the saddle point's estimate."""
     found = box_points.loss(point)
@@ -158,7 +166,7 @@ def answered(seed: int, count: int, discrete: bool, limit: float, kept: Path) ->
                 return
             found = known.get(point.index)
             if found is None:
-                measured = measure(point, limit)
+                measured = in_a_process_of_its_own(point, limit)
                 inside = not outside(point) if measured.stopped else counts(measured)
                 found = {**asdict(measured), "counts": inside}
                 file.write(json.dumps(found) + "\n")
