@@ -116,10 +116,10 @@ def measure(point: Point, limit: float) -> Measured:
     )
 
 
-def in_a_process_of_its_own(point: Point, limit: float) -> Measured:
-    """`measure` in a fork, so that what one point held in memory is not counted for the next."""
+def in_a_process_of_its_own(work: Callable[..., Any], *arguments: object) -> Any:
+    """In a fork, so that what one point held in memory is not counted for the next."""
     with ProcessPoolExecutor(1, get_context("fork")) as process:
-        return process.submit(measure, point, limit).result()
+        return process.submit(work, *arguments).result()
 
 
 def outside(point: Point) -> bool:
@@ -166,8 +166,8 @@ def answered(seed: int, count: int, discrete: bool, limit: float, kept: Path) ->
                 return
             found = known.get(point.index)
             if found is None:
-                measured = in_a_process_of_its_own(point, limit)
-                inside = not outside(point) if measured.stopped else counts(measured)
+                measured = in_a_process_of_its_own(measure, point, limit)
+                inside = not in_a_process_of_its_own(outside, point) if measured.stopped else counts(measured)
                 found = {**asdict(measured), "counts": inside}
                 file.write(json.dumps(found) + "\n")
                 file.flush()
