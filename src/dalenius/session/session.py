@@ -188,6 +188,12 @@ class Session:
         )
 
     @property
+    def ledger(self) -> Ledger:
+        """The ledger this session is charged in: `session.ledger.log()`. It is made by the first question charged."""
+        account = self.account
+        return account.found_ledger() if isinstance(account, SessionAccount) else account.ledger
+
+    @property
     def table(self) -> Table:
         """The table, to ask about: filter, with_columns, join_public, group_by, agg."""
         return self.source.table()
