@@ -34,6 +34,7 @@ from dalenius.session.opening import SessionAccount, Terms, dataset_name
 from dalenius.session.personal import release_of_fit, report
 from dalenius.session.record import answers, questions
 from dalenius.session.record.counters import counter_record, read_counter
+from dalenius.tables.ask.cube import CubeQuery
 from dalenius.tables.ask.query import Query, Table
 from dalenius.tables.compute import exact
 from dalenius.tables.compute.discovery import Discovery, discovery
@@ -45,6 +46,7 @@ from dalenius.tables.facts.schema import Schema
 from dalenius.tables.facts.unit import Unit
 from dalenius.tables.plan.plan import Plan, plan
 from dalenius.tables.release.answer import Answer
+from dalenius.tables.release.cross_table import CrossTable
 from dalenius.tables.release.estimates import Wanted
 from dalenius.tables.release.released import Released, release
 
@@ -312,6 +314,48 @@ class Session:
             for name, (query, released) in answers.read_plan(reply.answer, queries).items()
         }
 
+    def cross_table(self, query: CubeQuery, budget: Budget) -> CrossTable:
+        """A table and its margins with numbers that add up, as one release.
+
+        Every margin gets an even part of the budget and noise of its own. All of them together give the best linear
+        estimate of each cell and of each margin, at no further cost.
+
+        Parameters
+        ----------
+        query
+            A question that ends in `table.cube(...).agg(...)` or `table.rollup(...).agg(...)`.
+        budget
+            What all of it together may cost; as in `release`.
+
+        Returns
+        -------
+        CrossTable
+            Cells and margins; `wide` lays them out in two directions.
+
+        Raises
+        ------
+        InvalidParameter
+            If the question or the budget is refused; nothing is charged.
+        BudgetExceeded
+            If there is not so much left; nothing is charged.
+
+        Examples
+        --------
+        >>> import dalenius as dp, pandas as pd
+        >>> people = pd.DataFrame({"sex": ["f", "m"] * 500, "town": ["a", "a", "b", "b"] * 250})
+        >>> s = dp.Session(people, unit=dp.Unit.rows(), budget=dp.ZCDP(0.5), schema=dp.Schema(nulls="drop"))
+        >>> q = s.table.cube("sex", "town", keys={"sex": ["f", "m"], "town": ["a", "b"]}).agg(n=dp.count())
+        >>> table = s.cross_table(q, dp.ZCDP(0.1))
+        >>> n = dict(zip(table.keys, table["n"].plain))
+        >>> n["f", "a"] + n["f", "b"] == n["f", "all"]
+        True
+        """
+        if not isinstance(query, CubeQuery):
+            raise InvalidParameter(
+                f"the question is {shown(query)}; it must be made with table.cube(...) or table.rollup(...)."
+            )
+        return CrossTable.of(query, self.release_all(query.named, budget).values())
+
     def sql(
         self,
         text: str,
@@ -320,7 +364,7 @@ class Session:
         public: Mapping[str, Any] | None = None,
         keys: Any = None,
         confidence: float = 0.95,
-    ) -> Answer:
+    ) -> Answer | CrossTable:
         """The answer to a SELECT of aggregates; see docs/tables.md for the subset that is understood.
 
         Parameters
@@ -338,8 +382,8 @@ class Session:
 
         Returns
         -------
-        Answer
-            As from `release`, which this calls.
+        Answer or CrossTable
+            As from `release`, which this calls; of GROUP BY CUBE or ROLLUP as from `cross_table`.
 
         Raises
         ------
@@ -355,15 +399,17 @@ class Session:
         >>> s.sql("SELECT COUNT(*) AS n FROM data", dp.ZCDP(0.1)).free
         False
         """
-        from dalenius.tables.sql import parse_sql
+        from dalenius.tables.sql import parse_question
 
         if not isinstance(public, Mapping | None):
             raise InvalidParameter(
                 f"public is {shown(public)}; it must be a mapping of names to public tables, as {{'regions': frame}}."
             )
-        query = parse_sql(
+        query = parse_question(
             text, self.table, public={} if public is None else public, keys=keys, unit=self.unit.column
         )
+        if isinstance(query, CubeQuery):
+            return self.cross_table(query, budget).at(confidence)
         return self.release(query, budget, confidence=confidence)
 
     def continual(self, query: Query, budget: Budget) -> Feed:
