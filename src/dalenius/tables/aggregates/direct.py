@@ -22,12 +22,9 @@ class Direct(Aggregate):
     def error(self, noises: Mapping[str, Noise], typical: Inputs | None, confidence: float) -> float | None:
         (noise,) = noises.values()
         reach = noise.accuracy(confidence)
-        # What is shown of a whole number is rounded: off by k or less as long as the noise is below k + 1/2.
-        return (
-            float(math.floor(reach + 0.5))
-            if noise.measure.whole
-            else reach * float(noise.measure.granularity)
-        )
+        if noise.measure.whole:  # it is shown rounded: off by k or less as long as the noise is below k + 1/2
+            return float(math.floor(reach + 0.5))
+        return reach * float(noise.measure.granularity)
 
 
 def direct(
