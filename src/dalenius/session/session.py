@@ -218,6 +218,11 @@ class Session:
     def left_in_words(self) -> str:
         """What is left, at four digits, and how many more questions like the last one that is enough for.
 
+        Returns
+        -------
+        str
+            One line; what is left is rounded down.
+
         Examples
         --------
         >>> import dalenius as dp, pandas as pd
@@ -371,12 +376,14 @@ class Session:
         ----------
         text
             The SELECT.
-        budget, accuracy, confidence
+        budget, accuracy
             What the answer may cost, or how accurate it is to be; as in `release`.
         public
             Public tables to join, by name.
         keys
             The groups, where the schema does not list them.
+        confidence
+            Of the intervals, as in `release`.
 
         Returns
         -------
@@ -746,9 +753,11 @@ class Session:
         Parameters
         ----------
         query
-            A question, as for `release`; or the text of a SELECT, as for `sql`, with `public` and `keys`.
+            A question, as for `release`; or the text of a SELECT, as for `sql`.
         budget
             What the answer may cost; all that remains, if not said.
+        public, keys
+            As for `sql`.
 
         Returns
         -------
