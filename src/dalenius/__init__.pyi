@@ -28,6 +28,7 @@ from dalenius.local.best import Local as Local
 from dalenius.session.accuracy import within as within
 from dalenius.session.ledger import Ledger as Ledger
 from dalenius.session.session import Session as Session
+from dalenius.session.verify import verify_ledger as verify_ledger
 from dalenius.tables.aggregates import bounds as bounds
 from dalenius.tables.aggregates import correlation as correlation
 from dalenius.tables.aggregates import count as count

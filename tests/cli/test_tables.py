@@ -291,6 +291,12 @@ def test_a_regression_and_a_test_from_the_shell(data: Path, tmp_path: Path) -> N
     assert 0 < told["p"] <= 1
     assert list(told["estimates"]) == ["mean of 'CA'", "mean of 'NY'"]
     assert told["cost"] == "0.5-GDP, add/remove one record"
+    middle = run(
+        *("infer", data, "quantiles", "--feature", "income, 0, 250000", "--set", "levels=0.5"), *to, "--json"
+    )
+    told = json.loads(middle.output)
+    assert told["names"] == ["income 0.5"]
+    assert told["low"] < told["estimates"] < told["high"]
 
 
 @pytest.mark.parametrize(
@@ -301,6 +307,8 @@ def test_a_regression_and_a_test_from_the_shell(data: Path, tmp_path: Path) -> N
         (("poisson_regression", "--feature", "id"), 'poisson_regression needs most: --set "most=..."'),
         (("mean_test", "--feature", "income", "--set", "mean=0.5"), "the test of a mean needs bounds"),
         (("anova", "--feature", "state", "--target", "income"), 'anova needs levels: --set "levels=..."'),
+        (("mean", "--feature", "income"), "the mean needs bounds"),
+        (("quantiles", "--feature", "income, 0, 9"), 'quantiles needs levels: --set "levels=..."'),
         (
             ("mean_test", "--feature", "income", "--set", "mean=-1", "--set", "bounds=0,9"),
             "between the bounds",

@@ -61,9 +61,11 @@ from dalenius.tables.release.estimates import Wanted
 from dalenius.tables.release.released import Released, release
 
 if TYPE_CHECKING:
+    from dalenius.infer.estimates.settings.estimate import Estimate
     from dalenius.infer.hypotheses.hypothesis_test import HypothesisTest
     from dalenius.infer.hypotheses.result import TestResult
     from dalenius.infer.regression.settings import Regression
+    from dalenius.session.estimation import Estimation
     from dalenius.session.fit import Fitting
     from dalenius.session.inference import Inference
     from dalenius.session.synthetic_table import SyntheticTable
@@ -201,6 +203,12 @@ class Session:
             "a session cannot be pickled or copied: its budget is one, in its ledger. Open another session on the same "
             "ledger where it is needed."
         )
+
+    @property
+    def ledger(self) -> Ledger:
+        """The ledger this session is charged in: `session.ledger.log()`. It is made by the first question charged."""
+        account = self.account
+        return account.found_ledger() if isinstance(account, SessionAccount) else account.ledger
 
     @property
     def table(self) -> Table:
@@ -546,6 +554,17 @@ class Session:
     @overload
     def infer(
         self,
+        estimator: Estimate | type[Estimate],
+        features: Any,
+        target: Any = None,
+        *,
+        table: Table | None = None,
+        budget: Budget | None = None,
+    ) -> Result: ...
+
+    @overload
+    def infer(
+        self,
         estimator: HypothesisTest | type[HypothesisTest],
         features: Any,
         target: Any = None,
@@ -563,24 +582,26 @@ class Session:
         table: Table | None = None,
         budget: Budget | None = None,
     ) -> Result | TestResult:
-        """A regression with intervals, or a test, of the table and paid from the budget.
+        """A regression or an estimate with intervals, or a test, of the table and paid from the budget.
 
         The price is the estimator's own, `estimator.loss`, for all rows of a unit and the session's neighbours, in the
         session's currency; the result's `loss` is what was charged. The identical question is answered from the record,
-        for nothing. However many rows there are, a few blocks of them are in memory at a time for a regression, and a
-        server or a cluster sends nothing but sums; tests hold their columns in memory.
+        for nothing. However many rows there are, a few blocks of them are in memory at a time for a regression or an
+        estimate, and of a regression a server or a cluster sends nothing but sums; tests hold their columns in memory.
 
         Parameters
         ----------
         estimator
-            A regression or a test of `dp.infer` with its settings, as LinearRegression(guarantee=dp.GDP(0.5)) or
-            MeanTest(dp.GDP(0.5), bounds=(0, 100), mean=40). Or its class, or a function of a guarantee, as in `fit`.
+            A regression, an estimate or a test of `dp.infer` with its settings, as
+            LinearRegression(guarantee=dp.GDP(0.5)), Mean(dp.GDP(0.5)) or MeanTest(dp.GDP(0.5), mean=40). Or its class,
+            or a function of a guarantee, as in `fit`.
         features
-            Columns or expressions, as a list where the schema has their bounds, or with them: {"age": (18, 90)}. For a
-            test of one column that column; else the groups, or a condition for two samples, the first where it holds.
+            Columns or expressions, as a list where the schema has their bounds, or with them: {"age": (18, 90)}. For an
+            estimate or a test of one column that column; else x, or the groups, or a condition for two samples, the
+            first where it holds.
         target
-            A column or an expression, likewise; for classes, numbers or a condition (1 or 0). The values of a test that
-            compares groups.
+            A column or an expression, likewise; for classes, numbers or a condition (1 or 0). The y of an estimate, or
+            the values where groups are compared.
         table
             Other than all of it: `session.table.filter(...)`, for instance.
         budget
@@ -608,6 +629,8 @@ class Session:
         >>> how = dp.infer.LinearRegression(guarantee=dp.ZCDP(0.5))
         >>> s.infer(how, {"age": (18, 90)}, {"pay": (0, 100)}).names
         ('age', 'const')
+        >>> s.infer(dp.infer.Quantiles(dp.ZCDP(0.1), levels=(0.25, 0.75)), {"pay": (0, 100)}).names
+        ('pay 0.25', 'pay 0.75')
         >>> test = dp.infer.TwoSampleMeanTest(dp.ZCDP(0.1), bounds=(0, 100))
         >>> s.infer(test, "age >= 40", "pay").pvalue < 0.01
         True
@@ -719,14 +742,21 @@ class Session:
         whole = self.table if table is None else table
         return Fitting.of(model, features, target, whole, self.unit, self.adjacency, self.account.filter)
 
-    def _asked(self, estimator: Any, features: Any, target: Any, table: Table | None) -> Inference | Testing:
+    def _asked(
+        self, estimator: Any, features: Any, target: Any, table: Table | None
+    ) -> Inference | Testing | Estimation:
+        from dalenius.infer.estimates.settings.estimate import Estimate
         from dalenius.infer.hypotheses.hypothesis_test import HypothesisTest
+        from dalenius.session.estimation import Estimation
         from dalenius.session.inference import Inference
         from dalenius.session.testing import Testing
 
-        kind = Testing if isinstance(estimator, HypothesisTest) else Inference
+        kinds = {HypothesisTest: Testing, Estimate: Estimation}
+        kind: Any = next((kinds[base] for base in kinds if isinstance(estimator, base)), Inference)
+        asked: Inference | Testing | Estimation
         whole = self.table if table is None else table
-        return kind.of(estimator, features, target, whole, self.unit, self.adjacency, self.account.filter)
+        asked = kind.of(estimator, features, target, whole, self.unit, self.adjacency, self.account.filter)
+        return asked
 
     @property
     def privacy_report(self) -> PrivacyReport:
@@ -822,15 +852,15 @@ class Session:
         """The cheapest budget, of the session's kind, with which the answer is accurate enough. It is free.
 
         It is found from public facts alone: bounds, unit, groups, and what you say about the size of groups. It has
-        four digits, rounded up. Of a model, a regression or a test, which has its own promise: what `fit` or `infer`
-        would charge for it. `synthesize` has no price of this kind: how well a few marginals describe a table depends
-        on the table.
+        four digits, rounded up. Of a model, a regression, an estimate or a test, which has its own promise: what `fit`
+        or `infer` would charge for it. `synthesize` has no price of this kind: how well a few marginals describe a
+        table depends on the table.
 
         Parameters
         ----------
         query
-            A question, as for `release` or `continual`; the text of a SELECT, as for `sql`; or a model, a regression or
-            a test, as for `fit` and `infer`.
+            A question, as for `release` or `continual`; the text of a SELECT, as for `sql`; or a model, a regression,
+            an estimate or a test, as for `fit` and `infer`.
         accuracy
             `dp.within(error, confidence)`, for a question. Of a feed, both the count of each period and its running
             total are within the error, or the one that `column` names: "n" or "n_total".
