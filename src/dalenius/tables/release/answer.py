@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -29,6 +28,9 @@ from dalenius.tables.release.released import Released, release
 from dalenius.tables.release.sheet import Shaped, Sheet
 from dalenius.tables.release.sheet import UnknownColumn as UnknownColumn
 from dalenius.tables.statistics.column import Column
+
+FARTHEST = 1e30
+"""Where the ends of ratios stop that are not bounded: computed with, infinity is not a number."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -226,7 +228,7 @@ class Answer(Sheet):
         a = a.scaled(per)
         c = (np.full(len(self), a.variance), np.zeros(len(self)), np.full(len(self), b.variance))
         counts = self[top].whole and self[bottom].whole
-        within = (0.0 if counts else -math.inf, math.inf)
+        within = (0.0 if counts else -FARTHEST, FARTHEST)
         low, high = interval(
             a.values,
             b.values,

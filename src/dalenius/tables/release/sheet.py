@@ -213,7 +213,9 @@ class Sheet(ABC):
         lines = io.StringIO()
         writer = csv.writer(lines, lineterminator="\n")
         writer.writerow(table)
-        writer.writerows(zip(*table.values(), strict=True))
+        writer.writerows(
+            ["" if value != value else value for value in row] for row in zip(*table.values(), strict=True)
+        )
         if path is not None:
             Path(path).write_text(lines.getvalue(), encoding="utf-8")
         return lines.getvalue()
