@@ -192,7 +192,7 @@ class Answer:
             cells = [f"<td>{html.escape(str(part))}</td>" for part in key]
             cells += [_cell(column, k, scale) for column, scale in zip(self.columns, scales, strict=True)]
             body.append("<tr>" + "".join(cells) + "</tr>")
-        note = html.escape(self._note())
+        note = html.escape(self.note)
         return (
             f'<table class="dalenius" style="{_TABLE}"><thead><tr>{head}</tr></thead>'
             f'<tbody>{"".join(body)}</tbody></table><p style="{_NOTE}">{note}</p>'
@@ -211,7 +211,7 @@ class Answer:
         lines.insert(1, "  ".join("-" * width for width in widths))
         if len(self) > MOST_SHOWN:
             lines.append(f"... and {len(self) - MOST_SHOWN} more groups")
-        return "\n".join([*lines, self._note()])
+        return "\n".join([*lines, self.note])
 
     def __repr__(self) -> str:
         record = f", from the record of {self.given}" if self.free else ""
@@ -223,7 +223,9 @@ class Answer:
             for k, key in enumerate(self.keys[:most])
         ]
 
-    def _note(self) -> str:
+    @property
+    def note(self) -> str:
+        """What the intervals are, and what the answer cost: the line below it."""
         kind = "all together" if self.wanted.simultaneous else "each"
         what = "noise and sampling (of counts and sums: noise)" if self.wanted.sampling else "noise"
         cost = f"cost: {self.cost}."
