@@ -297,7 +297,7 @@ class Session:
         (False, PureDP(epsilon=0.75))
         >>> a = s.release(s.table.agg(n=dp.count()), accuracy=dp.within(20, confidence=0.9))
         >>> a.cost
-        'PureDP(epsilon=0.1152)'
+        'PureDP(epsilon=0.1123)'
         """
         wanted = _wanted(accuracy, confidence)
         discovers, paid = _discovers(query), self._paid(budget, query, accuracy)
@@ -944,7 +944,7 @@ class Session:
         >>> q = s.table.agg(n=dp.count())
         >>> price = s.price(q, dp.within(10, confidence=0.95))
         >>> print(price)
-        ZCDP(rho=0.01743), epsilon 0.8446 at delta 1e-06; what is left pays for 28
+        ZCDP(rho=0.01743), epsilon 0.8362 at delta 1e-06; what is left pays for 28
         >>> s.release(q, price).free
         False
         >>> s.price("SELECT COUNT(*) AS n FROM data", dp.within(10)).budget == price.budget
