@@ -99,7 +99,8 @@ class Statement:
 
 def statement(ledger: Ledger, year: int, account: str | None = None, title: str | None = None) -> Statement:
     """The page of a year; see `Ledger.statement`."""
-    if isinstance(year, bool) or not isinstance(year, int) or not 1970 <= year <= 9998:
+    given: object = year
+    if isinstance(given, bool) or not isinstance(given, int) or not 1970 <= given <= 9998:
         raise InvalidParameter(f"the year is {checks.shown(year)}; it must be one, as 2026.")
     log, verification = read_log(ledger, account), ledger.verify()
     accounts = [each for each in ledger.accounts() if account in (None, each.dataset)]
