@@ -123,6 +123,11 @@ class Ledger(Chain):
     def __repr__(self) -> str:
         return f"Ledger({self.store.label!r})"
 
+    def _repr_html_(self) -> str:
+        from dalenius.session.report import accounts_html
+
+        return accounts_html(self)
+
     # -- accounts ---------------------------------------------------------------------------------
 
     def account(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -10,7 +11,7 @@ from dalenius.calculus.guarantees import Guarantee
 from dalenius.session.account import Account
 from dalenius.session.entries import SCHEMA, Entry
 from dalenius.session.ledger import Ledger
-from dalenius.session.log import bodies
+from dalenius.session.log import DIGITS, bodies, cost_text, left_text, promise_text
 from dalenius.session.words import in_words
 
 
@@ -59,6 +60,34 @@ def _account(ledger: Ledger, account: Account) -> dict[str, Any]:
         "answers": tally.answered - tally.failed,
         "failures": tally.failed,
     }
+
+
+def accounts_html(ledger: Ledger) -> str:
+    """The accounts as a table, for notebooks: costs rounded up, what is left down."""
+    head = ("account", "promised", "budget", "charged", "left", "questions")
+    rows = []
+    for account in ledger.accounts():
+        state = account.state()
+        with ledger.reading() as view:
+            charges = view.memory.accounts[account.seq].charges
+        left = state.left(None)
+        rows.append(
+            (
+                account.dataset,
+                promise_text(account.promise, DIGITS),
+                promise_text(state.budget, DIGITS),
+                cost_text(state.balance.total),
+                "closed" if state.standing.closed else left_text(left, account.filter.left(left)),
+                str(charges),
+            )
+        )
+    style = "text-align:left;padding:2px 10px 2px 0"
+    lines = [("th", head), *(("td", row) for row in rows)]
+    table = "".join(
+        "<tr>" + "".join(f'<{tag} style="{style}">{html.escape(cell)}</{tag}>' for cell in row) + "</tr>"
+        for tag, row in lines
+    )
+    return f'<p>Ledger {html.escape(ledger.store.label)}</p><table class="dalenius">{table}</table>'
 
 
 def _share(account: Account, name: str) -> str | None:
