@@ -115,7 +115,10 @@ class Session:
     analyst
         Who asks, where the budget has shares.
     shares
-        The part of a new account's budget that each analyst may spend.
+        What each analyst may spend of a new account's budget: fractions of it, or promises of its kind.
+    ceiling, renewals
+        How far, and how often, a steward may open more of a new account: the promise is then about all of it
+        (docs/ledger.md). Left out: never.
     reserve
         For ApproxDP budgets, how much of epsilon is set aside, when the account is opened, for pure and fitted
         releases; they then cost less and Gaussian noise more (docs/learning.md).
@@ -159,6 +162,8 @@ class Session:
         adjacency: Adjacency = ADD_REMOVE,
         analyst: str | None = None,
         shares: Mapping[str, Any] | None = None,
+        ceiling: Guarantee | None = None,
+        renewals: int | None = None,
         reserve: float | None = None,
         per_question: Guarantee | None = None,
         split_evenly_over: int | None = None,
@@ -183,7 +188,9 @@ class Session:
             ledger = _forgotten_with(self) / "forgotten.ledger"
         place, moved = self.source.place, flag("moved", moved)
         former = self.source.former if name is None else frozenset[str]()
-        terms = Terms(label, budget, adjacency, unit, analyst, shares, place, moved, former, reserve)
+        terms = Terms(
+            label, budget, adjacency, unit, analyst, shares, place, moved, former, reserve, ceiling, renewals
+        )
         self.account: Account = SessionAccount(ledger, terms)
         self._fits: dict[str, Release] = {}
         self._meanings: dict[str, str] = {}
