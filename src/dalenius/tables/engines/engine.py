@@ -17,8 +17,8 @@ import ibis.expr.datatypes as dt
 import numpy as np
 from numpy.typing import NDArray
 
-from dalenius.errors import QueryRefused
-from dalenius.tables.engines.opened import Clean, Described, Opened
+from dalenius.errors import QueryRefused, SourceError
+from dalenius.tables.engines.opened import APART, Clean, Described, Opened
 from dalenius.tables.engines.place import Place
 from dalenius.tables.engines.sqltext import UNUSABLE
 from dalenius.tables.facts.kinds import Kind
@@ -70,8 +70,8 @@ class Engine(ABC):
         """Whether a path, an address or an object in memory is for this engine. Ibis tables are not asked about."""
 
     @abstractmethod
-    def open(self, data: Any, table: str | None, schema: Schema) -> Opened:
-        """Open what `opens` said yes to."""
+    def open(self, data: Any, table: str | None, schema: Schema, beside: Any = None) -> Opened:
+        """Open what `opens` said yes to. beside: a connection that this opened before, to be used for this, too."""
 
     @abstractmethod
     def place(self, data: Any, table: str | None) -> Place:
@@ -85,11 +85,15 @@ class Engine(ABC):
     def adopted(self, backend: Any, sql: str) -> tuple[Any, Any]:
         """A connection that was given, made ready, and the relation that some SQL stands for."""
 
-    def open_given(self, data: Any) -> Opened:
+    def open_given(self, data: Any, beside: Any = None) -> Opened:
         """An Ibis table, on a connection that was given and stays open: its own SQL, columns by position."""
         backend = data.get_backend()
         backend._run_pre_execute_hooks(data)  # tables in memory that the expression uses
         own, relation = self.adopted(backend, backend.compile(data))
+        if beside is not None:
+            if _connection(own) is not _connection(beside):
+                raise SourceError(f"{APART}.")
+            own = beside
         called = data.get_name() if hasattr(data.op(), "name") else "data"
         return self.cleaned(own, relation, called, names=list(data.columns), owned=False, kept=data)
 
@@ -196,6 +200,10 @@ class Engine(ABC):
         if kind == "integer":
             return x.cast("int64")
         raise QueryRefused(f"something of type {kind} cannot be a key or an id.")
+
+
+def _connection(backend: Any) -> Any:
+    return getattr(backend, "con", None) or getattr(backend, "_session", None) or backend
 
 
 def fits(size: int) -> bool:

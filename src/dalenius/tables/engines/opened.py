@@ -14,6 +14,11 @@ from dalenius.tables.facts.nearest import nearest
 if TYPE_CHECKING:
     from dalenius.tables.engines.engine import Engine
 
+APART = (
+    "the tables of one session are joined where they are, so they must be in one place: all of them files and data "
+    "frames, or all tables of one database, or of one Spark session, or of one connection of Ibis"
+)
+
 
 @dataclass(frozen=True)
 class Opened:

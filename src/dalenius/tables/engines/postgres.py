@@ -71,19 +71,11 @@ class Postgres(Engine):
     def opens(self, data: Any) -> bool:
         return isinstance(data, str | Path) and str(data).startswith(ADDRESSES)
 
-    def open(self, data: Any, table: str | None, schema: Schema) -> Opened:
+    def open(self, data: Any, table: str | None, schema: Schema, beside: Any = None) -> Opened:
         import psycopg
 
         called = named_table(table, "the address names a database")
-        try:
-            connection = psycopg.connect(str(data), autocommit=True, connect_timeout=30)
-        except psycopg.Error:
-            connection = None
-        if connection is None:  # no chained exception: the address may hold a password
-            raise SourceError(
-                f"no connection to PostgreSQL at {urlsplit(str(data)).hostname}; check address and password."
-            )
-        backend = _own(connection)
+        backend = self._connected(str(data)) if beside is None else beside
         try:
             described = self.described(backend, sqltext.qualified(called))
         except psycopg.Error:
@@ -92,6 +84,19 @@ class Postgres(Engine):
             backend.disconnect()
             raise no_table(called)
         return self.cleaned(backend, sqltext.qualified(called), called)
+
+    def _connected(self, address: str) -> Any:
+        import psycopg
+
+        try:
+            connection = psycopg.connect(address, autocommit=True, connect_timeout=30)
+        except psycopg.Error:
+            connection = None
+        if connection is None:  # no chained exception: the address may hold a password
+            raise SourceError(
+                f"no connection to PostgreSQL at {urlsplit(address).hostname}; check address and password."
+            )
+        return _own(connection)
 
     def place(self, data: Any, table: str | None) -> Place:
         """Host, port and database, however they are written; never a user, a password or an option."""

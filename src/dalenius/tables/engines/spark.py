@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from dalenius.errors import SourceError
 from dalenius.tables.engines import sqltext
 from dalenius.tables.engines.engine import Engine, builtin, limbs
-from dalenius.tables.engines.opened import Clean, Described, Opened, named_table, no_table
+from dalenius.tables.engines.opened import APART, Clean, Described, Opened, named_table, no_table
 from dalenius.tables.engines.place import Place, plain_name
 from dalenius.tables.facts.kinds import MOST
 from dalenius.tables.facts.schema import Schema
@@ -61,7 +61,7 @@ class Spark(Engine):
     def opens(self, data: Any) -> bool:
         return type(data).__module__.partition(".")[0] == "pyspark"
 
-    def open(self, data: Any, table: str | None, schema: Schema) -> Opened:
+    def open(self, data: Any, table: str | None, schema: Schema, beside: Any = None) -> Opened:
         called, frame = "data", data
         if not hasattr(data, "sparkSession"):
             if not hasattr(data, "table"):
@@ -74,7 +74,9 @@ class Spark(Engine):
                 frame = data.table(".".join(f"`{part}`" for part in parts))
             if frame is None:
                 raise no_table(called)
-        backend = ibis.pyspark.connect(frame.sparkSession)
+        if beside is not None and beside._session is not frame.sparkSession:
+            raise SourceError(f"{APART}.")
+        backend = ibis.pyspark.connect(frame.sparkSession) if beside is None else beside
         return self.cleaned(backend, frame, called, owned=False, kept=frame)
 
     def place(self, data: Any, table: str | None) -> Place:

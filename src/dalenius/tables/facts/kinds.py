@@ -12,7 +12,8 @@ Every source turns its columns into one clean form of their kind, inside the eng
     timestamp   microseconds without a zone, within the midnights of those two days, likewise
 
 Everything above sources relies on that and on nothing else. Columns travel under internal names, by position: `c0`,
-`c1`, ... of the data, `p0_0`, ... of public tables, `x0`, ... computed. So no engine ever sees a name that a person
+`c1`, ... of the data, `p0_0`, ... of public tables, `q0_0`, ... of private tables joined to it, `x0`, ... computed.
+So no engine ever sees a name that a person
 chose, and capitals, quotes, blanks and reserved words cannot matter.
 """
 
@@ -81,6 +82,11 @@ def identity_name(position: int) -> str:
 def public_name(number: int, position: int) -> str:
     """What a column of the public table joined as that number is called inside the engine."""
     return f"p{number}_{position}"
+
+
+def private_name(number: int, position: int) -> str:
+    """What a column of the private table joined as that number is called inside the engine."""
+    return f"q{number}_{position}"
 
 
 def computed_name(position: int) -> str:

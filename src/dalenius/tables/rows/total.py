@@ -54,7 +54,7 @@ SUMMED: Mapping[type[Any], str] = {
     ops.CountStar: ANY,
     ops.CountDistinct: "isu",
     **dict.fromkeys((ops.RowNumber, ops.DenseRank), ""),
-    **dict.fromkeys((ops.WindowFunction, ops.SortKey), "is"),
+    **dict.fromkeys((ops.WindowFunction, ops.SortKey), "isfbdt"),
 }
 """What rows are counted, ranked and summed by."""
 
@@ -80,8 +80,9 @@ def check(
     casts: frozenset[str] = CASTS,
     given: Any = None,
 ) -> None:
-    """Refuse an Ibis expression with an operation that is not listed. given: the relation the walk stops at."""
-    stack, seen = [expression.op()], {None if given is None else given.op()}
+    """Refuse an Ibis expression with an operation that is not listed. given: the relations the walk stops at."""
+    relations = () if given is None else given if isinstance(given, tuple) else (given,)
+    stack, seen = [expression.op()], {relation.op() for relation in relations}
     while stack:
         node = stack.pop()
         if node in seen:

@@ -24,7 +24,7 @@ from dalenius.tables.engines.duckdb.csv import valid
 from dalenius.tables.engines.duckdb.objects import from_objects
 from dalenius.tables.engines.engine import Engine
 from dalenius.tables.engines.opened import Clean, Opened
-from dalenius.tables.engines.sqltext import MOMENTS
+from dalenius.tables.engines.sqltext import MOMENTS, view_name
 from dalenius.tables.facts.schema import Schema
 
 PACKAGES = ("pandas", "polars", "pyarrow")
@@ -36,8 +36,8 @@ START, END = -62_135_596_800, 253_402_214_400
 """Seconds from 1970 to the first day of the year 1, and to the last of the year 9999."""
 
 
-def open_frame(engine: Engine, data: Any, schema: Schema) -> Opened:
-    """Register the columns with an embedded DuckDB."""
+def open_frame(engine: Engine, data: Any, schema: Schema, beside: Any = None) -> Opened:
+    """Register the columns with an embedded DuckDB, or with the one of a table opened before."""
     module = type(data).__module__.partition(".")[0]
     columns = _from_pandas(data, schema) if module == "pandas" else _from_arrow(data, module, schema)
     names = [name for name, _, _ in columns]
@@ -45,11 +45,11 @@ def open_frame(engine: Engine, data: Any, schema: Schema) -> Opened:
         raise SourceError("the frame has two columns of the same name; rename one.")
     forms = [form(column, f"r{i}") for i, (_, column, _) in enumerate(columns)]
     table = pa.table([held for held, _ in forms], names=[f"r{i}" for i in range(len(forms))])
-    backend = connection.connect()
     if not forms:
         raise SourceError("the frame has no columns.")
-    backend.con.register("data", table)
-    opened = engine.cleaned(backend, "data", "data", names=names, forms=[form for _, form in forms])
+    backend, held = (connection.connect(), "data") if beside is None else (beside, view_name())
+    backend.con.register(held, table)
+    opened = engine.cleaned(backend, held, "data", names=names, forms=[form for _, form in forms])
     full = {name for name, _, full in columns if full}
     fields = tuple(replace(f, nullable=f.nullable and f.name not in full) for f in opened.fields)
     return replace(opened, fields=fields)
