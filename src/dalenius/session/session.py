@@ -57,6 +57,7 @@ if TYPE_CHECKING:
     from dalenius.session.inference import Inference
     from dalenius.session.synthetic_table import SyntheticTable
     from dalenius.session.testing import Testing
+    from dalenius.session.truncation import Truncation
 
 
 MOST_MADE_ROWS = 10**9
@@ -364,6 +365,58 @@ class Session:
             text, self.table, public={} if public is None else public, keys=keys, unit=self.unit.column
         )
         return self.release(query, budget, confidence=confidence)
+
+    def truncation(
+        self,
+        budget: Budget,
+        *,
+        table: Table | None = None,
+        up_to: int | None = None,
+        confidence: float = 0.95,
+    ) -> Truncation:
+        """How many units have more rows than may enter an answer, and how many rows that leaves out, privately.
+
+        What is beyond a unit's `max_rows` is left out of every answer, and no interval covers it. Charged and recorded
+        as a release is.
+
+        Parameters
+        ----------
+        budget
+            What it may cost; as in `release`.
+        table
+            Other than all of it: `session.table.filter(...)`, for instance, or one of several tables.
+        up_to
+            At most so many rows of a unit are counted as lost or kept; five times `max_rows`, if not said. One unit
+            moves what is lost by at most `up_to - max_rows`, and the noise is as large as that needs.
+        confidence
+            Of the intervals.
+
+        Returns
+        -------
+        Truncation
+            `print` it; `share_cut`, `share_lost`, and `answer` with intervals.
+
+        Raises
+        ------
+        InvalidParameter
+            If there is nothing to ask, or the budget is refused; nothing is charged.
+        BudgetExceeded
+            If there is not so much left; nothing is charged.
+
+        Examples
+        --------
+        >>> import dalenius as dp, pandas as pd
+        >>> visits = pd.DataFrame({"who": [1, 1, 1, 2, 3] * 100})
+        >>> s = dp.Session(visits, unit=dp.Unit("who", max_rows=2), budget=dp.ZCDP(0.5))
+        >>> s.truncation(dp.ZCDP(0.1)).max_rows, s.remaining
+        (2, ZCDP(rho=0.4))
+        """
+        from dalenius.session import truncation
+
+        asked = self.table if table is None else table
+        query, rows, most = truncation.question(asked, getattr(asked, "unit", None), up_to)
+        answer = self.release(query, budget, confidence=confidence)
+        return truncation.Truncation(answer, str(self.unit.column), rows, most)
 
     def continual(self, query: Query, budget: Budget) -> Feed:
         """A count by period that keeps being published as periods come in, for one charge.

@@ -505,11 +505,13 @@ def _flat_names(
 
 def _joined_schema(ours: Schema, theirs: Schema, step: PrivateJoin) -> Schema:
     """Our facts, and theirs under their names from now on. Where nothing matched there is no value, whatever was said:
-    after a left join "never" is "drop"."""
+    after a left join "never" is "drop", and so is nothing, of a column that always has a value itself."""
     columns = dict(ours.columns)
+    full = {f.name for f in step.table.columns if not f.missing}
     for name, called in step.flat:
         own, policy = theirs[name], theirs.policy(name)
-        policy = "drop" if policy == "never" and step.how == "left" else policy
+        if step.how == "left" and (policy == "never" or (policy is None and name in full)):
+            policy = "drop"
         columns[called] = Column(bounds=own.bounds, categories=own.categories, nulls=policy)
     return Schema(columns, nulls=ours.nulls, records=ours.records)
 
