@@ -123,6 +123,46 @@ class Related:
         return table.group_by(*self.by, keys=keys).agg(**made) if self.by else table.agg(**made)
 
 
+LISTS = {"xs": ("x", "y", "f", "x"), "ks": ("k", "who", "k")}
+"""Columns of lists, where an engine has them: the row's own values of these roles, as many as another value says."""
+
+
+def _lists(world: World, number: int | None) -> dict[str, list[Any]]:
+    made: dict[str, list[Any]] = {name: [] for name in LISTS}
+    for row in world.table(number):
+        values = dict(zip(ROLES, row, strict=True))
+        for name, roles in LISTS.items():
+            size = values["h"]
+            items = [values[role] for role in roles][: abs(size) % 5 if size is not None else 0]
+            made[name].append(None if size is None else items)
+    return made
+
+
+def _with_lists(world: World, number: int | None) -> pa.Table:
+    table, lists = stores.arrow(world, number), _lists(world, number)
+    for name, kind in {"xs": pa.float64(), "ks": pa.binary()}.items():
+        ends = [0]
+        for items in lists[name]:
+            ends.append(ends[-1] + len(items or ()))
+        values = pa.array([v for items in lists[name] for v in items or ()], kind)
+        values = values.view(pa.string()) if name == "ks" else values
+        missing = pa.array([items is None for items in lists[name]], pa.bool_())
+        column = pa.ListArray.from_arrays(pa.array(ends, pa.int32()), values, mask=missing)
+        table = table.append_column(name, column)
+    return table
+
+
+def _array(items: list[Any] | None) -> str | None:
+    """A list as PostgreSQL reads it."""
+    if items is None:
+        return None
+    texts = [None if v is None else v.decode() if isinstance(v, bytes) else repr(v) for v in items]
+    escaped = [
+        "NULL" if t is None else '"' + t.replace("\\", "\\\\").replace('"', '\\"') + '"' for t in texts
+    ]
+    return "{" + ",".join(escaped) + "}"
+
+
 def _stepped(table: Table, steps: Sequence[tuple[Any, ...]]) -> Table:
     for kind, *given in steps:
         if kind == "filter":
@@ -131,6 +171,8 @@ def _stepped(table: Table, steps: Sequence[tuple[Any, ...]]) -> Table:
             table = table.with_columns(**{given[0]: given[1]})
         elif kind == "limit":
             table = table.limit_rows(min(given[0], table.bound.max_rows))
+        elif kind == "explode":
+            table = table.explode(given[0], max_items=given[1])
         else:
             table = table.per_unit(*given)
     return table
@@ -148,9 +190,7 @@ def related(draw: st.DrawFn, names: Mapping[str, str]) -> Related:
     rows = {"data": pick([1, 2, 3]), "other": pick([1, 2, 3])}
     unit = Unit(column, max_rows=rows, max_groups=pick([None, None, 1, 2]))
     schemas = {"data": _schema(draw, names), "other": _schema(draw, names)}
-    ours = tuple(
-        _own_step(draw, writer, "Mine", ["filter", "compute", "limit"]) for _ in range(pick([0, 0, 1]))
-    )
+    ours = tuple(_own_step(draw, writer, "Mine", OWN) for _ in range(pick([0, 0, 1])))
     on: tuple[str, ...] | None = None
     how, theirs = "inner", ()
     if pick([True] * 5 + [False]):
@@ -163,11 +203,13 @@ def related(draw: st.DrawFn, names: Mapping[str, str]) -> Related:
             return _in_sql(draw, writer, unit, schemas, on, how)
         right = _Writer(draw, names)
         counted = pick([False] * 4 + [True]) and len(on) == 1
-        kinds = ["filter", "compute", "limit"]
-        theirs = tuple(_own_step(draw, right, "Theirs", kinds) for _ in range(pick([0, 0, 1])))
+        theirs = tuple(_own_step(draw, right, "Theirs", OWN) for _ in range(pick([0, 0, 1])))
         if counted:
             theirs = (*theirs, ("per unit", "Rows"))
         _see_theirs(writer, names, counted, [step[1] for step in theirs if step[0] == "compute"])
+        if not counted:
+            for _, column, _ in (step for step in theirs if step[0] == "explode"):
+                (writer.texts if column == "ks" else writer.numeric).extend([f"other.{column}"] * 3)
     steps = tuple(
         _own_step(draw, writer, "After", ["filter", "compute", "limit"]) for _ in range(pick([0, 0, 1]))
     )
@@ -187,12 +229,19 @@ def _see_theirs(writer: _Writer, names: Mapping[str, str], counted: bool, comput
     writer.flags.append(f"other.{names['flag']}")
 
 
+OWN = ["filter", "compute", "limit", "explode", "explode"]
+
+
 def _own_step(draw: st.DrawFn, writer: _Writer, name: str, kinds: list[str]) -> tuple[Any, ...]:
     kind = draw(st.sampled_from(kinds))
     if kind == "filter":
         return "filter", writer.condition(1)
     if kind == "limit":
         return "limit", draw(st.sampled_from([1, 2, 4]))
+    if kind == "explode":
+        column = draw(st.sampled_from(sorted(LISTS)))
+        (writer.texts if column == "ks" else writer.numeric).extend([column] * 3)
+        return "explode", column, draw(st.sampled_from([1, 2, 3]))
     text = writer.number(1)
     writer.numeric.append(name)
     return "compute", name, text
@@ -242,12 +291,12 @@ def in_frames(pair: Pair) -> Iterator[Hold]:
     """Two frames in one DuckDB, whose rows are exchanged."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(frames, "view_name", lambda: "second")
-        first = {name: (stores.arrow(world, None), None) for name, world in pair.tables.items()}
+        first = {name: (_with_lists(world, None), None) for name, world in pair.tables.items()}
         source = Source.open_together(first)
 
     def hold(number: int | None) -> Source:
         for name, world in zip(("data", "second"), pair.tables.values(), strict=True):
-            columns = stores.arrow(world, number).columns
+            columns = _with_lists(world, number).columns
             held = [frames.form(column, f"r{n}")[0] for n, column in enumerate(columns)]
             source._backend.con.register(name, pa.table(held, names=[f"r{n}" for n in range(len(held))]))
         return source
@@ -268,16 +317,19 @@ def in_postgres(url: str) -> Store:
                     for role in ROLES
                 )
                 connection.execute(f"DROP TABLE IF EXISTS {table}")
-                connection.execute(f"CREATE TABLE {table} ({columns})")
+                listed = ", xs double precision[], ks text[]"
+                connection.execute(f"CREATE TABLE {table} ({columns}{listed})")
             source = Source.open_together({table: (url, table) for table in pair.tables})
 
             def hold(number: int | None) -> Source:
                 for table, world in pair.tables.items():
                     connection.execute(f"TRUNCATE {table}")
                     with connection.cursor() as cursor, cursor.copy(f"COPY {table} FROM STDIN") as copy:
-                        for row in world.table(number):
+                        lists = zip(*_lists(world, number).values(), strict=True)
+                        for row, both in zip(world.table(number), lists, strict=True):
                             values = zip(ROLES, row, strict=True)
-                            copy.write_row([stores.spelled(value, role) for role, value in values])
+                            own = [stores.spelled(value, role) for role, value in values]
+                            copy.write_row([*own, *map(_array, both)])
                 return source
 
             yield hold
@@ -329,7 +381,7 @@ def in_spark(session: Any, folder: Path) -> Store:
             given = {}
             for table, world in pair.tables.items():
                 path = folder / f"pair{next(places)}.parquet"
-                pq.write_table(stores.arrow(world, number), path)
+                pq.write_table(_with_lists(world, number), path)
                 given[table] = (session.read.parquet(str(path)), None)
             return Source.open_together(given)
 

@@ -24,7 +24,7 @@ from dalenius.tables.aggregates import Aggregate
 from dalenius.tables.facts.forms import nulls_record
 from dalenius.tables.facts.ids import check_id
 from dalenius.tables.facts.keys import Discover, Keys, checked_kinds, group_kind, public_keys
-from dalenius.tables.facts.kinds import KEYS, Field, is_text
+from dalenius.tables.facts.kinds import CLEAN, KEYS, MOST_ITEMS, Field, Kind, is_text
 from dalenius.tables.facts.nearest import alike
 from dalenius.tables.facts.problems import Problems
 from dalenius.tables.facts.public import PublicTable
@@ -32,7 +32,7 @@ from dalenius.tables.facts.schema import Column, Schema
 from dalenius.tables.facts.unit import Unit
 from dalenius.tables.measures.measure import Measure
 from dalenius.tables.rows.expressions import parse, quoted
-from dalenius.tables.rows.relations import LimitRows, PerUnit, PrivateJoin
+from dalenius.tables.rows.relations import Explode, LimitRows, PerUnit, PrivateJoin
 from dalenius.tables.rows.scope import Scope
 from dalenius.tables.rows.steps import Compute, Filter, Held, Join, Step
 
@@ -136,22 +136,22 @@ class Table:
         most the product of both in what comes out. Columns of the other table keep their names; those that this one
         has, too, and those joined on, are called `purchases.day`, by the other table's name.
         """
-        unit = self._unit("a join of private tables")
         given: object = other
         if not isinstance(given, Table):
             raise InvalidParameter(
                 f"join is given a {type(other).__name__}; it joins private tables of one session, like "
                 "s.table['visits'].join(s.table['purchases'], on=...). A public table is joined by join_public(...)."
             )
-        if self.family is None or other.family is not self.family:
-            raise QueryRefused(
-                f"{self.name!r} and {other.name!r} are not of one session; open them together: dp.Session({{"
-                f"{self.name!r}: ..., {other.name!r}: ...}}, ...), so that one budget pays for both."
-            )
         if again := sorted(self.tables & other.tables):
             raise QueryRefused(
                 f"the table {again[0]!r} cannot be joined with itself; compute what is needed in one row "
                 "(with_columns), or count rows of each unit first: per_unit()."
+            )
+        unit = self._unit("a join of private tables")
+        if self.family is None or other.family is not self.family:
+            raise QueryRefused(
+                f"{self.name!r} and {other.name!r} are not of one session; open them together: dp.Session({{"
+                f"{self.name!r}: ..., {other.name!r}: ...}}, ...), so that one budget pays for both."
             )
         if not checks.is_one_of(how, "inner", "left"):
             raise InvalidParameter(f"how is {how!r}; it must be 'inner' or 'left'.")
@@ -186,6 +186,38 @@ class Table:
         step = PrivateJoin(other, column, pairs, how, left, right, tuple(flat.items()))
         schema = _joined_schema(self.schema, other.schema, step)
         return replace(self, schema=schema, steps=(*self.steps, step))
+
+    def explode(self, column: str, *, max_items: int) -> Table:
+        """A row for each item of a list, the first `max_items` of each row: `explode("items", max_items=5)`.
+
+        The column is then the item. A row with an empty list, or none, is left out. One unit has so many times the rows
+        it had, which the noise is for; `limit_rows` after it lowers them.
+        """
+        self._unit("explode")
+        most = checks.count("max_items", max_items, 1)
+        if most > MOST_ITEMS:
+            raise InvalidParameter.of(
+                "max_items", f"max_items is {most}; at most {MOST_ITEMS} items of a list are read."
+            )
+        if any(isinstance(step, PrivateJoin | PerUnit) for step in self.steps):
+            raise QueryRefused(
+                "lists are exploded before tables are joined, or rows counted: put explode first."
+            )
+        scope = self.scope()
+        name = scope.resolve(column)
+        field = scope.fields.get(name)
+        if field is None or field.items is None or field.kind is not None:
+            kind = "computed" if field is None else f"of type {field.dtype}"
+            raise QueryRefused(
+                f"column {name!r} is {kind}; explode takes lists of numbers, text, dates or truth values. Arrow and "
+                "Polars frames, Parquet and DuckDB files, PostgreSQL and Spark have them; SQLite and CSV files do not. "
+                "A pandas column of Python lists is given as Arrow: pyarrow.Table.from_pandas(frame)."
+            )
+        # Items of double precision, whatever the list holds: their clean form is all that is known of them.
+        item = Field(name, CLEAN[field.items], field.items, True, True)
+        step = Explode(item, most)
+        step.apply(scope, NOWHERE)
+        return replace(self, steps=(*self.steps, step))
 
     def limit_rows(self, rows: int) -> Table:
         """Fewer rows of each unit than the session's `max_rows`: less noise, and more left out.
@@ -481,6 +513,9 @@ class _Nowhere:
 
     def rows_of(self, table: str) -> Any:
         return None
+
+    def listed(self, items: Any, kind: Kind, at: Any) -> tuple[Any, Any]:
+        return items[at], items.length()
 
     def truncate(self, scope: Scope, unit: str, most: int, by: tuple[str, ...]) -> None:
         pass

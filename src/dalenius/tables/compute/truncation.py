@@ -57,6 +57,10 @@ class HeldIn:
     def rows_of(self, table: str) -> Any:
         return self.source.called(table).rows
 
+    def listed(self, items: Any, kind: Kind, at: Any) -> tuple[Any, Any]:
+        engine = self.source.engine
+        return engine.item(items, kind, at), engine.size(items, kind)
+
     def truncate(self, scope: Scope, unit: str, most: int, by: tuple[str, ...]) -> None:
         truncate(self.source.engine, scope, unit, most, by, self.used)
 

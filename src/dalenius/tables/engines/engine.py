@@ -134,10 +134,12 @@ class Engine(ABC):
         columns = self.described(backend, relation)
         raw = [f"r{i}" for i in range(len(columns))]
         read = forms or [self.clean(column.dtype, x) for x, column in zip(raw, columns, strict=True)]
-        texts = [c.name for c, form in zip(columns, read, strict=True) if form.kind == "text"]
+        texts = [c.name for c, form in zip(columns, read, strict=True) if "text" in (form.kind, form.items)]
         odd = self.collated(backend, relation, texts) & set(texts) if texts else set()
         read = [
-            replace(form, kind=None, dtype=UNUSABLE, identity=None) if column.name in odd else form
+            replace(form, kind=None, items=None, dtype=UNUSABLE, identity=None)
+            if column.name in odd
+            else form
             for column, form in zip(columns, read, strict=True)
         ]
         named = zip(names or [column.name for column in columns], columns, read, strict=True)
@@ -187,6 +189,14 @@ class Engine(ABC):
     def sum(self, x: Any, size: int) -> list[tuple[Any, int]]:
         """Pieces of the sum of integers below 2^size in magnitude: pairs (aggregate, power of two it is
         worth)."""
+
+    def item(self, items: Any, kind: Kind, at: Any) -> Any:
+        """The item of a list of clean items at a position from 0, null beyond its end."""
+        raise QueryRefused(f"{self.name} has no lists.")
+
+    def size(self, items: Any, kind: Kind) -> Any:
+        """How many items a list has; null, or less than 0, where there is none."""
+        raise QueryRefused(f"{self.name} has no lists.")
 
     def integer(self, kind: Kind | None, x: Any) -> Any:
         """A key or an id as an integer, not always another for another value."""

@@ -49,7 +49,8 @@ class Clean:
     """A column's clean form: its kind, its type as people know it, and SQL that yields it for any value.
 
     nan: whether a value can turn out missing that is not null to the engine. identity: SQL that tells all values
-    apart as text, where the clean form does not (whole numbers beyond 64 bits with a sign).
+    apart as text, where the clean form does not (whole numbers beyond 64 bits with a sign). items: of a list, whose
+    kind is None, the kind of its items; the SQL then yields a list of their clean forms, at most MOST_ITEMS of them.
     """
 
     kind: Kind | None
@@ -57,10 +58,16 @@ class Clean:
     sql: str = ""
     nan: bool = False
     identity: str | None = None
+    items: Kind | None = None
+
+    @property
+    def is_used(self) -> bool:
+        """Whether a question can use the column, or what is in it."""
+        return self.kind is not None or self.items is not None
 
     def field(self, name: str, nullable: bool = True) -> Field:
         mended = self.kind == "text" and self.identity is not None
-        return Field(name, self.dtype, self.kind, nullable, self.nan, mended)
+        return Field(name, self.dtype, self.kind, nullable, self.nan, mended, self.items)
 
 
 def named_table(table: str | None, what: str) -> str:

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 from urllib.parse import urlsplit
 
+import ibis.expr.operations as ops
 import numpy as np
 from numpy.typing import NDArray
 
@@ -25,7 +26,7 @@ from dalenius.tables.engines.engine import Engine, builtin, wide_sum
 from dalenius.tables.engines.fences import fenced
 from dalenius.tables.engines.opened import Clean, Described, Opened, named_table, no_table
 from dalenius.tables.engines.place import Place, plain_name
-from dalenius.tables.facts.kinds import MOST
+from dalenius.tables.facts.kinds import CLEAN, MOST, MOST_ITEMS, Kind
 from dalenius.tables.facts.schema import Schema
 from dalenius.tables.rows.total import CASTS, COMMON, SCORED, SUMMED
 
@@ -64,9 +65,15 @@ class Postgres(Engine):
         "get_byte": "xi",
         "encode": "xs",
         "octet_length": "s",
+        "cardinality": "l",
     }
     casts = CASTS | {"is"}
-    operations: ClassVar[Mapping[type[Any], str]] = {**COMMON, **SUMMED, **SCORED}
+    operations: ClassVar[Mapping[type[Any], str]] = {
+        **COMMON,
+        **SUMMED,
+        **SCORED,
+        ops.ArrayIndex: "li",
+    }
 
     def opens(self, data: Any) -> bool:
         return isinstance(data, str | Path) and str(data).startswith(ADDRESSES)
@@ -149,6 +156,12 @@ class Postgres(Engine):
             return Clean("date", "date", sqltext.within(x, *sqltext.DAYS))
         if dtype == "timestamp":
             return Clean("timestamp", "timestamp(6)", sqltext.within(x, *sqltext.MOMENTS))
+        if dtype.startswith("_"):
+            item = self.clean(dtype[1:], "e")
+            if item.kind is not None:
+                read = f"unnest({x}) WITH ORDINALITY AS u(e, n) WHERE n <= {MOST_ITEMS} ORDER BY n"
+                listed = f"CASE WHEN {x} IS NOT NULL THEN ARRAY(SELECT {item.sql} FROM {read}) END"
+                return Clean(None, dtype, listed, items=item.kind)
         return Clean(None, sqltext.UNUSABLE if dtype in ("bpchar", "citext", "name") else dtype)
 
     def collated(self, backend: Any, relation: Any, columns: Sequence[str]) -> set[str]:
@@ -195,6 +208,12 @@ class Postgres(Engine):
 
     def length(self, text: Any) -> Any:
         return builtin("octet_length", "string", returns="int32")(text).cast("int64")
+
+    def item(self, items: Any, kind: Kind, at: Any) -> Any:
+        return items[at]
+
+    def size(self, items: Any, kind: Kind) -> Any:
+        return builtin("cardinality", f"array<{CLEAN[kind]}>", returns="int32")(items).cast("int64")
 
     def once(self, rows: Any) -> Any:
         return rows.limit(

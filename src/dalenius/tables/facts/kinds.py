@@ -41,6 +41,9 @@ CLEAN: Mapping[Kind, str] = {
 }
 """The clean form of each kind, as Ibis writes it."""
 
+MOST_ITEMS = 4096
+"""Of a list, the first so many items are read; the rest of it is left out."""
+
 MOST = 1.7976931348623157e308
 """The largest double, for which infinity is read."""
 
@@ -53,7 +56,8 @@ class Field:
     dtype: the engine's type as Ibis writes it, `float32` or `decimal(12, 2)`.
     kind: None when the type is of no use in a question; `dtype` then says what it is.
     nullable: whether the engine lets it hold null. nan: whether it can hold NaN, as floating point can, and
-    PostgreSQL's numeric. mended: whether bytes that are not UTF-8 were replaced as it was read.
+    PostgreSQL's numeric. mended: whether bytes that are not UTF-8 were replaced as it was read. items: of a list, whose
+    kind is None, the kind of its items: such a column is of use once `explode` has made a row of each.
     """
 
     name: str
@@ -62,6 +66,7 @@ class Field:
     nullable: bool
     nan: bool = False
     mended: bool = False
+    items: Kind | None = None
 
     @property
     def missing(self) -> bool:
@@ -97,6 +102,7 @@ def computed_name(position: int) -> str:
 def clean_types(fields: tuple[Field, ...]) -> dict[str, str]:
     """The columns inside the engine and their types, as Ibis writes them."""
     types = {column_name(i): CLEAN[f.kind] for i, f in enumerate(fields) if f.kind is not None}
+    types |= {column_name(i): f"array<{CLEAN[f.items]}>" for i, f in enumerate(fields) if f.items is not None}
     return types | {identity_name(i): "string" for i, f in enumerate(fields) if needs_identity(f)}
 
 

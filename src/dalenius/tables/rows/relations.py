@@ -70,6 +70,34 @@ class PrivateJoin(Step):
 
 
 @dataclass(frozen=True)
+class Explode(Step):
+    """A row for each of the first items of a list; a row whose list is empty or missing has none. The column is the
+    item from then on. item: the column as it is then."""
+
+    per_unit: ClassVar[bool] = True
+
+    item: Field
+    most: int
+
+    def apply(self, scope: Scope, held: Held) -> None:
+        scope.explode(self, held)
+
+    def bound(self, unit: Unit) -> Unit:
+        return unit.times(self.most)
+
+    def record(self) -> dict[str, JSON]:
+        return {"kind": "explode", "column": self.item.name, "type": self.item.kind, "max_items": self.most}
+
+    @property
+    def names(self) -> frozenset[str]:
+        return frozenset({self.item.name})
+
+    @property
+    def added(self) -> tuple[Field, ...]:
+        return (self.item,)
+
+
+@dataclass(frozen=True)
 class LimitRows(Step):
     """Fewer rows of each unit: they are left out where the rows are joined or summed, after all filters before that."""
 

@@ -22,11 +22,12 @@ from dalenius.tables.facts.kinds import (
     public_name,
 )
 from dalenius.tables.facts.nearest import alike, nearest
+from dalenius.tables.facts.public import PublicTable
 from dalenius.tables.facts.schema import HOW_TO_DECLARE, Impute, Nulls, Schema
 from dalenius.tables.rows.compile import compile_tree
 from dalenius.tables.rows.expressions import parse, plain, quoted, written
 from dalenius.tables.rows.reading import read
-from dalenius.tables.rows.relations import PrivateJoin
+from dalenius.tables.rows.relations import Explode, PrivateJoin
 from dalenius.tables.rows.steps import Held, Join
 from dalenius.tables.rows.terms import INT64, Term
 
@@ -92,7 +93,10 @@ class Scope:
             return replace(self.computed[name], value=self.rows[self._inside[name]])
         field = self.fields[name]
         if field.kind is None:
-            raise QueryRefused(f"column {name!r} has type {field.dtype}, which cannot be used in a question.")
+            hint = f": explode({name!r}, max_items=...) makes a row of each item" if field.items else ""
+            raise QueryRefused(
+                f"column {name!r} has type {field.dtype}, which cannot be used in a question{hint}."
+            )
         return read(self.rows[self._inside[name]], field, nulls or self.schema.policy(name))
 
     def identity(self, name: str) -> tuple[Any, Kind]:
@@ -266,6 +270,21 @@ class Scope:
                 self.computed[called] = replace(term, nullable=outer, constant=None)
             else:
                 self.fields[called] = added[called]
+
+    def explode(self, step: Explode, held: Held) -> None:
+        """A row for each of the first items of a list: positions are public, and each row meets each of them once."""
+        name, kind, new = step.item.name, step.item.kind, self._next()
+        assert kind is not None
+        listed = self._inside[name]
+        positions = held.upload(PublicTable.of({"position": list(range(step.most))}))
+        joined = self.rows.cross_join(positions)
+        at = joined["position"].cast("int64")
+        item, size = held.listed(joined[listed], kind, at)
+        before = [column for column in self.rows.columns if column != listed]
+        rows = joined.filter(size > at)
+        item, _ = held.listed(rows[listed], kind, rows["position"].cast("int64"))
+        self.rows = rows.select(*before, **{new: item})
+        self._inside[name], self.fields[name] = new, step.item
 
     def count_rows(self, unit: str, name: str) -> None:
         """One row for each unit: its id, and how many rows it has."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
 
 from dalenius.core.record import JSON
-from dalenius.tables.facts.kinds import Field
+from dalenius.tables.facts.kinds import Field, Kind
 from dalenius.tables.facts.public import PublicTable
 from dalenius.tables.facts.unit import Unit
 
@@ -24,6 +24,9 @@ class Held(Protocol):
 
     def rows_of(self, table: str) -> Any:
         """The rows of the private table of that name; None where everything is checked and nothing can be run."""
+
+    def listed(self, items: Any, kind: Kind, at: Any) -> tuple[Any, Any]:
+        """Of a list of items of a kind: the item at a position from 0, and how many there are."""
 
     def truncate(self, scope: Scope, unit: str, most: int, by: tuple[str, ...]) -> None:
         """Leave at most so many rows of each unit in a scope; the unit's id is the column `unit`. by: columns of which

@@ -28,7 +28,8 @@ import ibis.expr.operations as ops
 from dalenius.errors import QueryRefused
 
 ANY = "fgisbdtnu0"
-"""Doubles, shorter floats (g), integers, text (s), truth values, dates, timestamps, decimals (n), uuids, null (0)."""
+"""Doubles, shorter floats (g), integers, text (s), truth values, dates, timestamps, decimals (n), uuids, null (0);
+beside these there are lists (l) and bytes (x)."""
 
 COMMON: Mapping[type[Any], str] = {
     **dict.fromkeys((ops.Add, ops.Subtract, ops.Multiply), "fi"),
@@ -129,6 +130,7 @@ def letter(dtype: Any) -> str:
         "n": dtype.is_decimal(),
         "u": dtype.is_uuid(),
         "x": dtype.is_binary(),
+        "l": dtype.is_array(),
         "0": dtype.is_null(),
     }
     return next((sign for sign, holds in signs.items() if holds), "?")

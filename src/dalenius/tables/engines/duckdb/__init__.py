@@ -23,6 +23,7 @@ from dalenius.tables.engines.duckdb import cleaning, connection, csv, frames, pa
 from dalenius.tables.engines.engine import Engine, builtin, interruptible, wide_sum
 from dalenius.tables.engines.opened import Clean, Described, Opened, existing_file, named_table, no_table
 from dalenius.tables.engines.place import Place, file_name, file_place, plain_name
+from dalenius.tables.facts.kinds import CLEAN, Kind
 from dalenius.tables.facts.schema import Schema
 from dalenius.tables.rows.total import CASTS, COMMON, SCORED, SUMMED
 
@@ -44,7 +45,13 @@ class DuckDB(Engine):
     name = "duckdb"
     opened = "the path of a CSV or Parquet file, a pandas, Polars or Arrow frame, a DuckDB file and a table"
     at_hand = True
-    functions: ClassVar[Mapping[str, str]] = {"sha256": "s", "hex": "s", "strlen": "s"}
+    functions: ClassVar[Mapping[str, str]] = {
+        "sha256": "s",
+        "hex": "s",
+        "strlen": "s",
+        "list_extract": "li",
+        "len": "l",
+    }
     casts = CASTS | {"is"}
     operations: ClassVar[Mapping[type[Any], str]] = {
         **COMMON,
@@ -150,6 +157,12 @@ class DuckDB(Engine):
 
     def length(self, text: Any) -> Any:
         return builtin("strlen", "string", returns="int64")(text)
+
+    def item(self, items: Any, kind: Kind, at: Any) -> Any:
+        return builtin("list_extract", f"array<{CLEAN[kind]}>", "int64", returns=CLEAN[kind])(items, at + 1)
+
+    def size(self, items: Any, kind: Kind) -> Any:
+        return builtin("len", f"array<{CLEAN[kind]}>", returns="int64")(items)
 
     def once(self, rows: Any) -> Any:
         return rows

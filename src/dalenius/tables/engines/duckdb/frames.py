@@ -25,6 +25,7 @@ from dalenius.tables.engines.duckdb.objects import from_objects
 from dalenius.tables.engines.engine import Engine
 from dalenius.tables.engines.opened import Clean, Opened
 from dalenius.tables.engines.sqltext import MOMENTS, view_name
+from dalenius.tables.facts.kinds import MOST_ITEMS
 from dalenius.tables.facts.schema import Schema
 
 PACKAGES = ("pandas", "polars", "pyarrow")
@@ -131,7 +132,27 @@ def form(column: Any, x: str) -> tuple[Any, Clean]:
     if is_.is_timestamp(dtype) and dtype.tz is None:
         shown = "timestamp(9)" if dtype.unit == "ns" else "timestamp(6)"
         return _units(column), Clean("timestamp", shown, _moment(x, dtype.unit))
+    if is_.is_list(dtype) or is_.is_large_list(dtype):
+        return _lists(column, x)
     return pa.chunked_array([pa.nulls(len(column))]), Clean(None, str(dtype))
+
+
+def _lists(column: Any, x: str) -> tuple[Any, Clean]:
+    """Lists of items that DuckDB holds without loss; where there are none, a column of no use."""
+    items, read = form(pc.list_flatten(column), "e")
+    shown = str(column.type)
+    if read.kind is None:
+        return pa.chunked_array([pa.nulls(len(column))]), Clean(None, shown)
+    sizes = pc.fill_null(pc.list_value_length(column), 0).to_numpy()
+    ends = pa.array(np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)]))
+    missing = pa.array(column.is_null().to_numpy().astype(bool), pa.bool_())
+    wide = (
+        items.cast(pa.large_string()) if read.kind == "text" else items
+    )  # one piece may be too large for less
+    whole = pa.concat_arrays(wide.chunks) if wide.num_chunks else pa.array([], wide.type)
+    held = pa.LargeListArray.from_arrays(ends, whole, mask=missing)
+    listed = f"list_transform(list_slice({x}, 1, {MOST_ITEMS}), lambda e: {read.sql})"
+    return pa.chunked_array([held]), Clean(None, shown, listed, items=read.kind)
 
 
 def _plain(column: Any) -> Any:

@@ -93,6 +93,7 @@ def _by_arrow(engine: Engine, backend: Any, path: str, called: str, registered: 
     files = [path] if Path(path).is_file() else sorted(glob.glob(path, recursive=True))
     schema = dataset.dataset(files, format="parquet").schema
     forms = [form(pa.chunked_array([], f.type), f"r{i}") for i, f in enumerate(schema)]
+    forms = [(held, replace(read, items=None)) for held, read in forms]  # lists are not read this way
     types, values = [], []
     for i, (field, (held, read)) in enumerate(zip(schema, forms, strict=True)):
         texts = read.kind == "text"
