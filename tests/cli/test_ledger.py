@@ -101,8 +101,39 @@ class TestVerify:
         assert "use a path or postgresql://" in run("verify", "mysql://host/db", code=2)
 
     def test_not_a_ledger(self, tmp_path: Path) -> None:
-        (tmp_path / "notes.txt").write_text("hello")
-        assert "it is not a ledger" in run("verify", str(tmp_path / "notes.txt"), code=3)
+        """Another file was named: that can be put right, and is no damage."""
+        path = tmp_path / "notes.csv"
+        path.write_text("age,town\n3,a\n")
+        for command in ("show", "log", "verify", "checkpoint", "export"):
+            assert "is not a ledger. Name another file" in run(command, str(path), code=2)
+
+
+class TestLog:
+    def test_table(self, path: str) -> None:
+        head, *lines = run("log", path, "people").splitlines()
+        assert head.split() == ["when", "who", "account", "what", "cost", "left", "after"]
+        assert [line.split()[2:] for line in lines][1] == [
+            "ana",
+            "people",
+            "how",
+            "many?",
+            *["rho", "0.125", "rho", "0.875"],
+        ]
+        assert len(run("log", path).splitlines()) == 5
+
+    def test_other_shapes(self, path: str) -> None:
+        found = json.loads(run("log", path, "--json"))
+        assert set(found) == {"ledger", "checkpoint", "log"}
+        assert found["log"][1]["cost"] == {"amount": "0.125", "delta": "0"}
+        assert run("log", path, "--csv").splitlines()[0] == "seq,when,who,account,what,cost,left after"
+        assert run("log", path, "--markdown").splitlines()[1] == "|---|---|---|---|---|---|"
+        assert "choose one" in run("log", path, "--csv", "--json", code=2)
+
+    def test_filters(self, path: str) -> None:
+        assert run("log", path, "--since", "2200") == "Nothing was done then.\n"
+        assert len(run("log", path, "--analyst", "ana").splitlines()) == 2
+        assert "since is 'soon'" in run("log", path, "--since", "soon", code=2)
+        assert "did you mean 'people'" in run("log", path, "peopel", code=2)
 
 
 class TestExport:
@@ -112,6 +143,15 @@ class TestExport:
         out = tmp_path / "out.jsonl"
         assert run("export", path, "--out", str(out)) == f"Written: {out}\n"
         assert out.read_text() == lines
+
+    def test_readable(self, path: str) -> None:
+        lines = [json.loads(line) for line in run("export", path, "--readable").splitlines()]
+        charge = next(line for line in lines if line.get("kind") == "charge")
+        assert (charge["what"], charge["question"], charge["cost"]["amount"]) == (
+            "how many?",
+            "how many?",
+            "0.125",
+        )
 
     def test_never_over_a_file(self, path: str) -> None:
         before = Path(path).read_bytes()

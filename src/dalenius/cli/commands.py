@@ -12,12 +12,20 @@ from typing import Any, get_type_hints
 import typer
 
 from dalenius.cli.show import harmless
-from dalenius.errors import BudgetExceeded, DaleniusError, EngineFailed, LedgerDamaged, LedgerError
+from dalenius.errors import (
+    BudgetExceeded,
+    DaleniusError,
+    EngineFailed,
+    LedgerDamaged,
+    LedgerError,
+    NotALedger,
+)
 
 UNEXPECTED, REFUSED, DAMAGED, OVERSPENT, NO_LEDGER, FAILED = 1, 2, 3, 4, 5, 6
 
 CODES: tuple[tuple[type[DaleniusError], int], ...] = (
     (LedgerDamaged, DAMAGED),
+    (NotALedger, REFUSED),
     (LedgerError, NO_LEDGER),
     (BudgetExceeded, OVERSPENT),
     (EngineFailed, FAILED),

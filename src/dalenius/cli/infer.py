@@ -1,4 +1,4 @@
-"""`dalenius infer`: a regression with intervals, or a test, from a table and paid from a ledger."""
+"""`dalenius infer`: a regression or an estimate with intervals, or a test, from a table and paid from a ledger."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Estimated:
     """What is estimated or tested, of which columns."""
 
     kind: str = typer.Argument(
-        metavar="KIND", help="linear_regression, logistic_regression, ..., mean_test, anova, ..."
+        metavar="KIND", help="linear_regression, ..., mean, quantiles, ..., mean_test, anova, ..."
     )
     feature: list[str] = typer.Option(
         metavar="COLUMN", help='With bounds where the schema has none: "age, 18, 90". Repeatable.'
@@ -72,14 +72,14 @@ class Estimated:
 
 
 def infer(opened: Opened, asked: Estimated, budget: str = BUDGET, as_json: bool = AS_JSON) -> None:
-    """A regression with intervals, or a test.
+    """A regression or an estimate with intervals, or a test.
 
     Features and target are columns or expressions; the first sample of a test of two is where the feature, a
     condition, holds. The ledger is charged what the estimator promises; the same question is answered from it
     for nothing.
 
     \b
-    JSON keys of a regression: names, estimates, errors, low, high (95 %), p, reason, notes, cost, remaining.
+    JSON keys of estimates: names, estimates, errors, low, high (95 %), p, reason, notes, cost, remaining.
     JSON keys of a test: test, hypothesis, statistic, p, estimates, notes, cost, remaining.
     """
     session, estimator = opened.session(budget), asked.estimator(budget)

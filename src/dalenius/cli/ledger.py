@@ -1,4 +1,4 @@
-"""`dalenius ledger show | verify | checkpoint | export | grant | convert`: look at a ledger, and look after it."""
+"""`dalenius ledger ...`: look at a ledger, and look after it."""
 
 from __future__ import annotations
 
@@ -75,6 +75,51 @@ def show(where: str = WHERE, checkpoint: str | None = CHECKPOINT, as_json: bool 
 
 
 @command(app)
+def log(
+    where: str = WHERE,
+    account: str | None = typer.Argument(None, metavar="[ACCOUNT]", help="Of one account. [default: all]"),
+    since: str | None = typer.Option(None, metavar="WHEN", help="From then on: 2026, 2026-03, 2026-03-05."),
+    until: str | None = typer.Option(None, metavar="WHEN", help="Up to then, the day or month included."),
+    analyst: str | None = typer.Option(None, metavar="NAME", help="What one of them did."),
+    checkpoint: str | None = CHECKPOINT,
+    as_json: bool = AS_JSON,
+    as_csv: bool = typer.Option(False, "--csv", help="Print lines of CSV."),
+    as_markdown: bool = typer.Option(False, "--markdown", help="Print a Markdown table."),
+) -> None:
+    """What was done, by whom and when: every question in words, its cost, and what was left after it.
+
+    Costs are rounded up and what is left down, at four digits, in what the account is counted in (epsilon, rho, mu^2);
+    where the promise is told by another number, what is left is said in that, too. Times are UTC.
+
+    \b
+    JSON keys:
+      ledger, checkpoint
+      log: list of {seq, time, who, analyst, user, account, act, what, outcome,
+        kind, cost, left, left_as}
+    cost and left are exact decimals as text, left_as the promise that is left.
+    """
+    from dalenius.session.ledger import Ledger
+    from dalenius.session.log import COLUMNS
+
+    if as_json + as_csv + as_markdown > 1:
+        raise InvalidParameter("--json, --csv and --markdown are three ways to print it; choose one.")
+    with Ledger.open(where, create=False, checkpoint=read_expected(checkpoint)) as ledger:
+        found = ledger.log(account, since=since, until=until, analyst=analyst)
+        if as_json:
+            content = {"ledger": ledger.id, "checkpoint": ledger.checkpoint(), "log": found.to_dicts()}
+            screen.print_json(content)
+            return
+    if as_csv:
+        sys.stdout.write(screen.harmless(found.to_csv()))
+    elif as_markdown:
+        screen.say(found.to_markdown())
+    elif not found:
+        screen.say("Nothing was done then." if since or until or analyst else "No account was opened yet.")
+    else:
+        screen.table(COLUMNS, [line.cells() for line in found])
+
+
+@command(app)
 def verify(where: str = WHERE, checkpoint: str | None = CHECKPOINT, as_json: bool = AS_JSON) -> None:
     """Read every entry and check the chain, the sums, and that every answer has its charge.
 
@@ -94,14 +139,8 @@ def verify(where: str = WHERE, checkpoint: str | None = CHECKPOINT, as_json: boo
     if as_json:
         heading = {"sound": verification.ok, "problems": verification.problems}
         screen.print_json({**heading, **counts, "checkpoint": verification.checkpoint})
-    elif verification.ok:
-        one = {"entries": "entry", "accounts": "account", "charges": "charge", "answers": "answer"}
-        screen.say(
-            f"Sound: {', '.join(f'{n} {one[many] if n == 1 else many}' for many, n in counts.items())}."
-        )
-        screen.say(f"Checkpoint: {verification.checkpoint}")
     else:
-        screen.say("\n- ".join(("Not sound:", *verification.problems)))
+        screen.say(str(verification))
     if not verification.ok:
         raise typer.Exit(DAMAGED)
 
@@ -151,8 +190,13 @@ def export(
     out: str | None = typer.Option(
         None, metavar="FILE", help="A new file to write. [default: standard output]"
     ),
+    readable: bool = typer.Option(
+        False, "--readable", help="Questions and answers as JSON, and each question in words."
+    ),
 ) -> None:
     """The whole ledger as lines of JSON: a heading, every entry in order, and the checkpoint they end at.
+
+    With --readable the words of a body stand in the entry itself, and hashes cannot be computed from it.
 
     \b
     Keys of an entry:
@@ -164,14 +208,14 @@ def export(
 
     with Ledger.open(where, create=False) as ledger:
         if out is None:
-            _print(ledger.export())
+            _print(ledger.export(readable=readable))
             return
         path = Path(out)
         try:
             # "x": never over another file, least of all over the ledger.
-            with open(path, "x", encoding="ascii", opener=_private) as file:
+            with open(path, "x", encoding="utf-8", opener=_private) as file:
                 try:
-                    file.writelines(line + "\n" for line in ledger.export())
+                    file.writelines(line + "\n" for line in ledger.export(readable=readable))
                 except BaseException:
                     path.unlink()
                     raise

@@ -20,7 +20,7 @@ from dalenius.calculus.guarantees import Filter, Guarantee
 from dalenius.calculus.guarantees.cost import Cost
 from dalenius.calculus.loss import Loss
 from dalenius.errors import BudgetExceeded, EngineFailed, InvalidParameter, LedgerDamaged, LedgerError
-from dalenius.session.entries import Entry, digest, now
+from dalenius.session.entries import Entry, digest, now, user_word
 from dalenius.session.rows import Rows
 from dalenius.session.terms import listed
 from dalenius.tables.engines.failure import FAILED
@@ -279,6 +279,7 @@ class Account:
             "spent": after.total.written(),
             "by": {self.analyst or "": after.of(self.analyst).written()},
             "time": now(),
+            **user_word(),
         }
         return self.ledger.append(rows, "charge", self.seq, key, body)
 

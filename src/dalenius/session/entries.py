@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import getpass
 import hashlib
 import json
 from collections.abc import Mapping
@@ -128,6 +129,19 @@ def digest(text: str) -> str:
 def now() -> str:
     """For readers only: nothing is ever ordered or decided by it, since clocks go backwards."""
     return datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
+
+
+def user_word() -> dict[str, str]:
+    """Who this process belongs to, as an entry says it; nothing where the system does not know.
+
+    For readers only, like the time: anybody may call themselves by any name.
+    """
+    try:
+        name = getpass.getuser()
+        name.encode("utf-8")
+    except (OSError, KeyError, ImportError, UnicodeEncodeError):  # a container may have no name for its user
+        return {}
+    return {"user": name[:200]} if name.strip() else {}
 
 
 def other_version(label: str, version: object) -> LedgerError:

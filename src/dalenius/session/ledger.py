@@ -20,7 +20,7 @@ from dalenius.core.adjacency import ADD_REMOVE, Adjacency
 from dalenius.errors import InvalidParameter, LedgerError
 from dalenius.session.account import Account
 from dalenius.session.chain import Chain, read_checkpoint
-from dalenius.session.entries import Entry, digest, now
+from dalenius.session.entries import Entry, digest, now, user_word
 from dalenius.session.stores import PATIENCE, store_at
 from dalenius.session.terms import (
     account_terms,
@@ -35,6 +35,7 @@ from dalenius.session.terms import (
 from dalenius.tables.facts.unit import Unit
 
 if TYPE_CHECKING:
+    from dalenius.session.log import Log
     from dalenius.session.verify import Verification
 
 Shares = Mapping[str, "Fraction | int | float | str"]
@@ -185,7 +186,7 @@ class Ledger(Chain):
         terms = account_terms(dataset, filter, unit)
         if entry is None:
             written = {name: str(part) for name, part in (parts or {}).items()}
-            body = {**terms, "limit": filter.limit.written(), "shares": written, "time": now()}
+            body = {**terms, "limit": filter.limit.written(), "shares": written, "time": now(), **user_word()}
             entry = self._opened(dataset, body if place is None else {**body, "place": place})
         check_terms(entry.content(), terms)
         account = read_account(self, entry, analyst)
@@ -259,8 +260,14 @@ class Ledger(Chain):
 
         return verified(self.store, checkpoint)
 
-    def export(self) -> Iterator[str]:
-        """The whole ledger as text, which can be checked without the ledger.
+    def export(self, *, readable: bool = False) -> Iterator[str]:
+        """The whole ledger as text.
+
+        Parameters
+        ----------
+        readable
+            For people and their programs: questions and answers as JSON objects, and each question in words. Else
+            bodies are the texts that were hashed, and the copy can be checked without the ledger.
 
         Returns
         -------
@@ -269,7 +276,40 @@ class Ledger(Chain):
         """
         from dalenius.session.report import exported
 
-        return exported(self)
+        return exported(self, checks.flag("readable", readable))
+
+    def log(
+        self,
+        account: str | None = None,
+        *,
+        since: object = None,
+        until: object = None,
+        analyst: str | None = None,
+    ) -> Log:
+        """What was done, by whom and when: every question in words, what it cost, and what was left after it.
+
+        Parameters
+        ----------
+        account
+            The name of one account; all, if left out.
+        since, until
+            From and up to when, both included: "2026", "2026-03", "2026-03-05", a date, or a moment.
+        analyst
+            One who asked, by the name in the column `who`.
+
+        Returns
+        -------
+        Log
+            `print` it, or `to_pandas()`, `to_csv()`, `to_markdown()`, `to_dicts()`.
+
+        Raises
+        ------
+        InvalidParameter
+            If there is no such account, or a time is none.
+        """
+        from dalenius.session.log import read_log
+
+        return read_log(self, account, since, until, analyst)
 
     def grant(self, role: str) -> None:
         """Let a PostgreSQL role spend and do nothing else. For the ledger's owner.

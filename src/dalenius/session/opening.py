@@ -19,7 +19,7 @@ from dalenius.calculus.guarantees import Guarantee, filter_of
 from dalenius.calculus.guarantees.cost import Cost
 from dalenius.core.adjacency import Adjacency
 from dalenius.core.checks import shown
-from dalenius.errors import InvalidParameter, LedgerDamaged
+from dalenius.errors import InvalidParameter, LedgerDamaged, LedgerError
 from dalenius.session.account import Account, Balance, Ticket
 from dalenius.session.entries import Entry
 from dalenius.session.ledger import Ledger
@@ -153,6 +153,16 @@ class SessionAccount(Account):
             if account is not None:  # opened before, or somebody else was quicker
                 self._take(account)
         return self._opened is not None
+
+    def found_ledger(self) -> Ledger:
+        """The ledger, if it is there."""
+        found = existing_ledger(self.where)
+        if found is None:
+            raise LedgerError(
+                "there is no ledger yet: the first question that is charged makes it, and opens the account."
+            )
+        self.where = found
+        return found
 
     def balance(self) -> Balance:
         return super().balance() if self.is_open else Balance(self.filter.nothing, {})

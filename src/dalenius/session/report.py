@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from dalenius.session.account import Account
-from dalenius.session.chain import BATCH
-from dalenius.session.entries import SCHEMA
+from dalenius.session.entries import SCHEMA, Entry
 from dalenius.session.ledger import Ledger
+from dalenius.session.log import bodies
+from dalenius.session.words import in_words
 
 
 def overview(ledger: Ledger) -> dict[str, Any]:
@@ -57,21 +58,43 @@ def _account(ledger: Ledger, account: Account) -> dict[str, Any]:
     }
 
 
-def exported(ledger: Ledger) -> Iterator[str]:
+def exported(ledger: Ledger, readable: bool = False) -> Iterator[str]:
     """The whole ledger as lines of JSON: a heading, the entries in order, and the checkpoint they end at.
 
-    The lines hold everything the hashes are made of, so a copy can be checked without the ledger.
+    The lines hold everything the hashes are made of, so a copy can be checked without the ledger. Readable: the bodies,
+    the questions and the answers as JSON and not as text of JSON, each question also in words.
     """
     heading = {"format": "dalenius ledger", "schema": SCHEMA, "ledger": ledger.id}
-    yield json.dumps(heading, ensure_ascii=True)
-    seq, last = 0, ledger.checkpoint()
-    end = int(last.partition(":")[0])  # entries made while this runs belong to the next export
-    while seq < end:
-        with ledger.reading() as rows:
-            batch = [rows.same(entry) for entry in rows.tail(seq + 1, min(BATCH, end - seq))[1]]
-        for entry in batch:
-            yield json.dumps(
-                entry._asdict(), ensure_ascii=True
-            )  # the body as text: the hash is over its letters
-        seq += len(batch)
+    yield json.dumps({**heading, "readable": True} if readable else heading, ensure_ascii=True)
+    last = ledger.checkpoint()
+    for entry, body in bodies(ledger, int(last.partition(":")[0])):
+        # The body as text: the hash is over its letters.
+        yield json.dumps(
+            readable_entry(entry, body) if readable else entry._asdict(), ensure_ascii=not readable
+        )
     yield json.dumps({"checkpoint": last}, ensure_ascii=True)
+
+
+def readable_entry(entry: Entry, body: Mapping[str, Any]) -> dict[str, Any]:
+    """An entry for people and their programs."""
+    told = dict(body)
+    if entry.kind == "charge":
+        told = {"what": in_words(str(body["question"])), **told, "question": _inner(body["question"])}
+    elif entry.kind == "answer":
+        told["answer"] = _inner(body["answer"])
+    return {
+        "seq": entry.seq,
+        "kind": entry.kind,
+        "account": entry.account or None,
+        **{word: value for word, value in told.items() if word not in ("seq", "kind", "account", "hash")},
+        "hash": entry.hash,
+    }
+
+
+def _inner(text: Any) -> Any:
+    """What a text of JSON says; any other text is itself."""
+    try:
+        found = json.loads(text)
+    except (TypeError, ValueError, RecursionError):
+        return text
+    return found if isinstance(found, dict | list) else text

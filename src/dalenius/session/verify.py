@@ -40,6 +40,18 @@ class Verification:
     def ok(self) -> bool:
         return not self.problems
 
+    def __str__(self) -> str:
+        if self.problems:
+            return "\n- ".join(("Not sound:", *self.problems))
+        counts = (
+            (self.entries, "entry", "entries"),
+            (self.accounts, "account", "accounts"),
+            (self.charges, "charge", "charges"),
+            (self.answers, "answer", "answers"),
+        )
+        told = ", ".join(f"{n} {one if n == 1 else many}" for n, one, many in counts)
+        return f"Sound: {told}.\nCheckpoint: {self.checkpoint}"
+
     @property
     def unanswered(self) -> int:
         """Charges without an answer: a crash, a failed computation, or work under way."""
@@ -54,6 +66,33 @@ def verify(
     An edit, a removal, an insertion or a swap breaks the chain of hashes. A missing tail shows against the
     head, which is kept apart. Somebody who may write the database can rewrite all of it consistently: only a
     `checkpoint` kept elsewhere shows that.
+
+    Parameters
+    ----------
+    where
+        A path, or a postgresql:// URL. A ledger that is too damaged to be opened can be verified like this.
+    checkpoint
+        What `Ledger.checkpoint` gave earlier; the ledger must contain it.
+    patience
+        How long, in seconds, to wait for others.
+
+    Returns
+    -------
+    Verification
+        Whether it is sound (`ok`), and what is wrong (`problems`); `print` it.
+
+    Raises
+    ------
+    LedgerError
+        If there is no ledger, what is there is another file (`NotALedger`), or it cannot be read.
+
+    Examples
+    --------
+    >>> import tempfile, dalenius as dp
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> dp.Ledger.open(folder.name + "/people.ledger").close()
+    >>> dp.verify_ledger(folder.name + "/people.ledger").ok
+    True
     """
     read_checkpoint(checkpoint or f"0:{START}")
     try:
@@ -64,6 +103,10 @@ def verify(
         return verified(store, checkpoint)
     finally:
         store.close()
+
+
+verify_ledger = verify
+"""The name at the front door."""
 
 
 def verified(

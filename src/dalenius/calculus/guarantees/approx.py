@@ -200,6 +200,22 @@ class ApproxFilter(Filter):
     def budget(self, amount: float) -> GDP:
         return GDP(amount**0.5)
 
+    def in_own_kind(self, price: Guarantee) -> Guarantee:
+        """(epsilon, delta) with the delta of the promise, half of which is for the noise, as in `budget_left`."""
+        if not isinstance(price, GDP):
+            return super().in_own_kind(price)
+        half = amounts.exactly_at_most(self.half)
+        epsilon = price.loss(self.adjacency).epsilon_bounds(half).upper
+        found = ApproxDP(epsilon, self.promise.delta).shortened(up=True)
+        if epsilon == 0 or not math.isfinite(epsilon) or not self._is_worth(found, price):
+            # So little noise or so much that no epsilon says it at this delta.
+            return super().in_own_kind(price)
+        return found
+
+    def _is_worth(self, found: ApproxDP, price: GDP) -> bool:
+        bought = self.price(found)
+        return isinstance(bought, GDP) and bought.mu >= price.mu
+
     def spent(self, cost: Cost) -> ApproxDP:
         delta = amounts.declared_at_least(cost.delta + (self.half if cost.amount else 0))
         epsilon = self._epsilon(amounts.declared_root_at_least(cost.amount), upper=True)

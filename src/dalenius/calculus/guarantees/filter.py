@@ -167,6 +167,10 @@ class Filter(ABC):
     def budget(self, amount: float) -> Guarantee:
         """The price of a release that costs this amount: what a search for the least price walks along."""
 
+    def in_own_kind(self, price: Guarantee) -> Guarantee:
+        """A price, as `budget` gives it, in the words of the promise and rounded up to the digits people read."""
+        return price.shortened(up=True)
+
     def group(self, loss: Loss, steps: int, adjacency: Adjacency) -> Loss | None:
         """The loss towards somebody so many steps away where this currency has a rule of its own for it."""
         return None
