@@ -158,7 +158,7 @@ def test_names_by_default() -> None:
         ("SELECT COUNT(*) FROM (SELECT * FROM people)", "must name the table 'people'"),
         ("SELECT COUNT(*)", "must name the table 'people'"),
         ("SELECT COUNT(*) FROM people, other", "not one of the public tables"),
-        ("SELECT COUNT(*) FROM people JOIN people p2 USING (id)", "not one of the public tables"),
+        ("SELECT COUNT(*) FROM people JOIN people p2 USING (id)", "cannot be joined with itself"),
         ("SELECT COUNT(*) FROM people JOIN zips", "needs USING"),
         ("SELECT COUNT(*) FROM people CROSS JOIN zips", "only JOIN and LEFT JOIN"),
         ("SELECT COUNT(*) FROM people RIGHT JOIN zips USING (zip)", "only JOIN and LEFT JOIN"),

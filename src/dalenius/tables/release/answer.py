@@ -23,6 +23,7 @@ from dalenius.tables.compute.exact import ExactTable
 from dalenius.tables.facts.nearest import nearest
 from dalenius.tables.plan.plan import Plan
 from dalenius.tables.release.estimates import Wanted, columns
+from dalenius.tables.release.left_out import left_out
 from dalenius.tables.release.reconcile import whole
 from dalenius.tables.release.released import Released, release
 from dalenius.tables.release.sheet import Shaped, Sheet
@@ -78,6 +79,11 @@ class Answer(Sheet):
     @property
     def keys(self) -> list[tuple[Any, ...]]:
         return self.released.keys
+
+    @property
+    def left_out(self) -> str:
+        """What is beyond the bounds of a unit and does not count, in words; empty where every row counts."""
+        return left_out(self.plan)
 
     def at(
         self,
@@ -280,7 +286,8 @@ class Answer(Sheet):
         off = "".join(f" {name}_off: how many rows the rank of {name} may be off." for name in ranks)
         if any(f"{name}_outcome" in names for name in names):
             off += " refused: the data do not bear the proposal, or do so barely."
-        return f"{100 * self.wanted.confidence:g} % intervals ({kind}) cover the {what}; {cost}{off}"
+        gone = f" {self.left_out}" if self.left_out else ""
+        return f"{100 * self.wanted.confidence:g} % intervals ({kind}) cover the {what}; {cost}{off}{gone}"
 
 
 def _moved(column: Column, estimate: Any) -> Column:

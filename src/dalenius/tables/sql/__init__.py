@@ -5,7 +5,8 @@
     WHERE age >= 18
     GROUP BY state
 
-- FROM names the one private table; JOIN ... USING or ON a = b AND ..., INNER or LEFT, public tables given by name.
+- FROM names a private table; JOIN ... USING or ON a = b AND ..., INNER or LEFT, public tables given by name, or other
+  private tables of the session, on the unit's id among others.
 - Columns are written alone or as table.column; a name that no table has, or two, is refused.
 - SELECT lists grouping columns and aggregates: COUNT(*), COUNT(x), COUNT(DISTINCT id) of the unit's id, SUM,
   AVG or MEAN, VARIANCE, STDDEV, COVARIANCE or COVAR_SAMP, CORR, MEDIAN, QUANTILE(x, level),
@@ -40,7 +41,7 @@ from dalenius.tables.sql.select import plain, read_select
 
 def parse_sql(
     text: str,
-    table: Table,
+    table: Table | Mapping[str, Table],
     *,
     unit: str | None = None,
     public: Mapping[str, Any] | None = None,
@@ -55,7 +56,7 @@ def parse_sql(
 
 def parse_question(
     text: str,
-    table: Table,
+    table: Table | Mapping[str, Table],
     *,
     unit: str | None = None,
     public: Mapping[str, Any] | None = None,
@@ -63,8 +64,8 @@ def parse_question(
 ) -> Query | CubeQuery:
     """The question a SELECT asks, or the several of GROUP BY CUBE (...) or ROLLUP (...).
 
-    table: what FROM must name (by `table.name`). unit: the id column, for COUNT(DISTINCT id). public: public
-    tables by the names JOIN uses. keys: the groups, as in `Table.group_by`.
+    table: what FROM must name (by `table.name`), or several, of which JOIN may name others. unit: the id column, for
+    COUNT(DISTINCT id). public: public tables by the names JOIN uses. keys: the groups, as in `Table.group_by`.
     """
     select = read_select(text)
     select, asked = joined(select, table, {} if public is None else public)
