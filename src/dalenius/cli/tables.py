@@ -94,7 +94,7 @@ class Opened:
         label = dataset_name(source, self.name, needed=True)
         known = not isinstance(ledger, str) and any(account.dataset == label for account in ledger.accounts())
         each = None if self.split_evenly_over is not None else self.per_question
-        promised = self.total or (None if known else budget or each)
+        promised = self.total or (None if known else budget)
         unit = Unit.rows()
         if self.unit is not None:
             unit = Unit(self.unit, max_rows=self.max_rows, max_groups=self.max_groups)
