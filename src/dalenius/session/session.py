@@ -46,6 +46,7 @@ from dalenius.session.personal import release_of_fit, report
 from dalenius.session.price import Price, told_delta
 from dalenius.session.record import answers, questions
 from dalenius.session.record.counters import counter_record, read_counter
+from dalenius.tables.ask.cube import CubeQuery
 from dalenius.tables.ask.query import Query, Table
 from dalenius.tables.compute import exact
 from dalenius.tables.compute.discovery import Discovery, discovery
@@ -57,6 +58,7 @@ from dalenius.tables.facts.schema import Schema
 from dalenius.tables.facts.unit import Unit
 from dalenius.tables.plan.plan import Plan, plan
 from dalenius.tables.release.answer import Answer
+from dalenius.tables.release.cross_table import CrossTable
 from dalenius.tables.release.estimates import Wanted
 from dalenius.tables.release.released import Released, release
 
@@ -368,6 +370,48 @@ class Session:
             for name, (query, released) in answers.read_plan(reply.answer, queries).items()
         }
 
+    def cross_table(self, query: CubeQuery, budget: Budget | None = None) -> CrossTable:
+        """A table and its margins with numbers that add up, as one release.
+
+        Every margin gets an even part of the budget and noise of its own. All of them together give the best linear
+        estimate of each cell and of each margin, at no further cost.
+
+        Parameters
+        ----------
+        query
+            A question that ends in `table.cube(...).agg(...)` or `table.rollup(...).agg(...)`.
+        budget
+            What all of it together may cost; as in `release`.
+
+        Returns
+        -------
+        CrossTable
+            Cells and margins; `wide` lays them out in two directions.
+
+        Raises
+        ------
+        InvalidParameter
+            If the question or the budget is refused; nothing is charged.
+        BudgetExceeded
+            If there is not so much left; nothing is charged.
+
+        Examples
+        --------
+        >>> import dalenius as dp, pandas as pd
+        >>> people = pd.DataFrame({"sex": ["f", "m"] * 500, "town": ["a", "a", "b", "b"] * 250})
+        >>> s = dp.Session(people, unit=dp.Unit.rows(), budget=dp.ZCDP(0.5), schema=dp.Schema(nulls="drop"))
+        >>> q = s.table.cube("sex", "town", keys={"sex": ["f", "m"], "town": ["a", "b"]}).agg(n=dp.count())
+        >>> table = s.cross_table(q, dp.ZCDP(0.1))
+        >>> n = dict(zip(table.keys, table["n"].plain))
+        >>> n["f", "a"] + n["f", "b"] == n["f", "all"]
+        True
+        """
+        if not isinstance(query, CubeQuery):
+            raise InvalidParameter(
+                f"the question is {shown(query)}; it must be made with table.cube(...) or table.rollup(...)."
+            )
+        return CrossTable.of(query, self.release_all(query.named, self._paid(budget)).values())
+
     def sql(
         self,
         text: str,
@@ -377,7 +421,7 @@ class Session:
         public: Mapping[str, Any] | None = None,
         keys: Any = None,
         confidence: float | None = None,
-    ) -> Answer:
+    ) -> Answer | CrossTable:
         """The answer to a SELECT of aggregates; see docs/tables.md for the subset that is understood.
 
         Parameters
@@ -395,8 +439,8 @@ class Session:
 
         Returns
         -------
-        Answer
-            As from `release`, which this calls.
+        Answer or CrossTable
+            As from `release`, which this calls; of GROUP BY CUBE or ROLLUP as from `cross_table`.
 
         Raises
         ------
@@ -412,8 +456,16 @@ class Session:
         >>> s.sql("SELECT COUNT(*) AS n FROM data", dp.ZCDP(0.1)).free
         False
         """
-        query = self._read(text, public, keys)
-        return self.release(query, budget, accuracy=accuracy, confidence=confidence)
+        from dalenius.tables.sql import parse_question
+
+        query = parse_question(text, self.table, **self._beside(public, keys))
+        if not isinstance(query, CubeQuery):
+            return self.release(query, budget, accuracy=accuracy, confidence=confidence)
+        if accuracy is not None:
+            raise InvalidParameter(
+                "CUBE and ROLLUP have no price by accuracy; give a budget: it is divided evenly over the margins."
+            )
+        return self.cross_table(query, budget).at(confidence)
 
     def continual(self, query: Query, budget: Budget | None = None) -> Feed:
         """A count by period that keeps being published as periods come in, for one charge.
@@ -1031,13 +1083,15 @@ class Session:
     def _read(self, text: str, public: Mapping[str, Any] | None, keys: Any) -> Query:
         from dalenius.tables.sql import parse_sql
 
+        return parse_sql(text, self.table, **self._beside(public, keys))
+
+    def _beside(self, public: Mapping[str, Any] | None, keys: Any) -> dict[str, Any]:
+        """What a SELECT is read with."""
         if not isinstance(public, Mapping | None):
             raise InvalidParameter(
                 f"public is {shown(public)}; it must be a mapping of names to public tables, as {{'regions': frame}}."
             )
-        return parse_sql(
-            text, self.table, public={} if public is None else public, keys=keys, unit=self.unit.column
-        )
+        return {"public": {} if public is None else public, "keys": keys, "unit": self.unit.column}
 
     def _within_reach(self, query: Query, accuracy: Within) -> str | None:
         """What is left, said as an accuracy."""
