@@ -79,7 +79,12 @@ def random_allocation(
         )
     mu = checks.moderate("sensitivity / sigma", checks.ratio_up(sensitivity, sigma))
     name = call(
-        "random_allocation", sigma=sigma, steps=steps, chosen=(chosen, 1), sensitivity=(sensitivity, 1.0)
+        "random_allocation",
+        sigma=sigma,
+        steps=steps,
+        chosen=(chosen, 1),
+        sensitivity=(sensitivity, 1.0),
+        adjacency=adjacency,
     )
     replaced = checked_adjacency(adjacency) is REPLACE_ONE
     if steps == chosen:
@@ -90,4 +95,4 @@ def random_allocation(
     if not replaced:
         return loss
     # Records that point in opposite directions move the sum of all releases by 2 k mu, its noise being sqrt(t).
-    return chained_above(loss, GaussianPair(2 * mu * chosen / math.sqrt(steps) * (1 - 1e-12)))
+    return chained_above(loss, GaussianPair(2 * mu * chosen / math.sqrt(steps) * (1 - 1e-12)), name)
