@@ -17,7 +17,7 @@ REPLACE = dp.REPLACE_ONE
 
 
 class TestShuffledBatches(LossContract):
-    """All others add -1: the sums of the batches are N(0, 1) but for one, moved by 2 mu (record 1) or not (record -1)."""
+    """All others add -1: the sums of batches are N(0, 1), but one is moved by 2 mu (record 1) or not (record -1)."""
 
     cases = (Case("five batches", lambda x: losses.shuffled_batches(2.0 * x, 5), mechanism=(2.0, 5)),)
     attained_at = ()

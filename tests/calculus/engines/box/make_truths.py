@@ -5,10 +5,10 @@ integrated out one by one, and the last step has a closed form:
 
     D_n(y) = E[D_{n-1}(y - L_1)],   D_1(y) = P(L > y) - e^y Q(L > y).
 
-Arithmetic has 240 bits; tanh-sinh quadrature between the places where the integrand is not smooth is done with two
-steps, and both must agree to 30 digits, or the point is left out. Discrete pairs are enumerated. The epsilon at which
-delta is asked is where a coarse quadrature has the delta of the point. Takes about half an hour;
-`... make_truths "3 steps" long` makes these groups alone.
+Arithmetic is in balls of 320 bits. Between the places where the integrand is not smooth, quadrature (tanh-sinh beside
+them, Gauss-Legendre elsewhere) is done with two steps, and both must agree to 50 digits, or the point is left out.
+Discrete pairs are enumerated. The epsilon at which delta is asked is where a coarse quadrature has the delta of the
+point. Takes about half an hour; `... make_truths "3 steps" long` makes these groups alone.
 """
 
 from __future__ import annotations
