@@ -232,6 +232,9 @@ class Pair(ABC):
         """A rho with D_order(P||Q) <= rho order for every order > 1, where one is known in closed form."""
         return self.asymptote[0] if self.asymptote[1] == 0.0 else math.inf
 
+    zcdp_is_loose: bool = False
+    """Whether the Renyi divergences may say more than `zcdp`, which is not theirs."""
+
     @property
     def gdp(self) -> float:
         """A mu for which the pair is dominated by N(mu, 1) against N(0, 1); inf when none is known.
