@@ -347,7 +347,7 @@ class Layers:
             if cuts is None:
                 mean += n * float(pair.log_mgf(np.array([1e-4]))[0]) * 1e4
             else:
-                mean -= n * cuts.below(distance).mass()[1]
+                mean += n * cuts.below(distance).mean()
         away = abs(epsilon - mean) if math.isfinite(mean) else distance
         return max(away, 1e-3 * distance)
 

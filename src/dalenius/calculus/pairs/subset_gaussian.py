@@ -12,10 +12,14 @@ from scipy.special import erf
 
 from dalenius.calculus.pairs import mixture
 from dalenius.calculus.pairs.atoms import Atoms
-from dalenius.calculus.pairs.pair import UNIT, Reals, Tilted
+from dalenius.calculus.pairs.pair import UNIT, Cuts, Reals, Tilted
 from dalenius.calculus.pairs.panels import NODES, Panels, panels
-from dalenius.calculus.pairs.sampled_gaussian import SampledGaussianPair
+from dalenius.calculus.pairs.sampled_gaussian import FAR_APART, FARTHEST, MOST_CUT, SampledGaussianPair
+from dalenius.calculus.pairs.soft_halves import HalvesCuts
 from dalenius.calculus.pairs.subset import SubsetPair
+
+CLEAR = 30.0
+"""The log weight of an outcome of loss 0 above a cut is about this far below 0."""
 
 
 @dataclass(frozen=True)
@@ -52,6 +56,16 @@ class SubsetGaussianPair(SubsetPair):
 
     def envelope(self, c: float, t: Reals, times: int = 1) -> Reals:
         return half_line_envelope(self._mu, self.inner.rate, c, mixture.level_for(times)).on(t)
+
+    def cuts(self, level: float) -> Cuts | None:
+        """Cuts as sharp as those of the Poisson sample, and so sharp that they leave nothing of what is close to 0."""
+        mu, rate = self._mu, self.inner.rate
+        if rate > MOST_CUT or mu > FAR_APART or not 0 < level < math.inf:
+            return None
+        place = min(HalvesCuts(mu, rate, 1.0).place(level), FARTHEST + mu)
+        v = max(mu * (place - mu / 2), 1e-9)
+        clear = CLEAR / (v + math.expm1(-v) if v > 1e-4 else v * v / 2)
+        return HalvesCuts(mu, rate, min(max(16.0, 2.0 * place / mu, 4.0 / mu**2, clear), 3000.0))
 
     def beside_atoms(self, c: float, t: Reals) -> Reals:
         return decay(self._mu, self.inner.rate, c)(t)
