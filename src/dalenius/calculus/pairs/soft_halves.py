@@ -19,6 +19,7 @@ where D of a low cut is tiny. Close to h no part decays fast.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
@@ -46,6 +47,10 @@ from dalenius.calculus.pairs.soft_cut import (
 GAUSS, GAUSS_WEIGHTS = np.polynomial.legendre.leggauss(16)
 LOG_ROOT = 0.5 * math.log(2 * math.pi)
 MOST_NODES = 100_000
+MOST_TILT = 1000.0
+"""Without cuts, orders beyond this over mu are of no use."""
+MOST_WORK = 5e7
+"""Products that one line may take."""
 FAR_BEYOND = math.log(128.0)
 """Where exp(mu (x - high)) is this large the weight falls too steeply to be looked at."""
 
@@ -175,7 +180,7 @@ class SoftHalves(Part):
         """Orders of w beyond this are of no use."""
         mu, a = self.cuts.mu, self.cuts.sharpness
         if self.high is None:
-            return FARTHEST / mu
+            return (FARTHEST if self.low is not None else MOST_TILT) / mu
         return 3 * a * (1.0 + math.exp(min(-self.cuts.right.log_odds - mu * self.high, 600.0)))
 
     @cached_property
@@ -258,7 +263,7 @@ class SoftHalves(Part):
 
     def tilted(self, c: float, t: Reals) -> Tilted | None:
         rule = self.rule_for(c, float(np.max(np.abs(t))), len(t))
-        if rule is None or len(rule.loss) * len(t) > mixture.MOST_WORK:
+        if rule is None or len(rule.loss) * len(t) > MOST_WORK:
             return None
         return along(rule, t)
 
@@ -295,6 +300,10 @@ class SoftHalves(Part):
                 Nodes(zero, np.array([self.log_atom]), zero, zero, zero, np.array([32.0]), self.log_atom, 0.0)
             )
         return rule_of(parts) if sum(len(part.loss) for part in parts) else None
+
+    def beside_atom(self, c: float, t: Reals) -> Reals:
+        """As `Pair.beside_atoms`, of the law without cuts."""
+        return without_cuts(self, c)(t)
 
     def envelope(self, c: float, t: Reals, times: int = 1) -> Reals:
         if self.low is None:
@@ -337,7 +346,71 @@ def halves_envelope(part: SoftHalves, c: float) -> HalvesEnvelope:
     return HalvesEnvelope(part, c)
 
 
+@lru_cache(maxsize=64)
+def without_cuts(part: SoftHalves, c: float) -> Callable[[Reals], Reals]:
+    """The atom, and a bound on the decay of both halves together, for the law without cuts.
+
+    Let F = w^m phi, m = 1 + c and -c, and T F = (F/L')', L = log w, L' = mu r, r = g exp(z)/w. By parts, twice, the
+    halves are, at c + i t,
+
+        [F/L'](h) (1/(it) - 1/(it)) - t^-2 ([T F/L'](h), both + integrals of (T F/L')' exp(+-itL), both).
+
+    The first terms cancel, for both F are phi(h) at h. With E = log(F/L'^2), p = log(F/L') and its slope
+    p' = (m+1) mu r - x - mu, the second ones add up to 3 mu (g - 1) phi(h)/(mu g)^2, and the integrand is exp(E) times
+
+        p'' + p' (p' - mu (1 - r)),   p'' = (m+1) mu^2 r (1 - r) - 1.
+
+    On cells r, x and r (1 - r) lie in intervals; E'' = (m+2) mu^2 r (1 - r) - 1. Beyond the last one E falls with slope
+    REACH at least, and the polynomial, at most Q there, grows by no more than (1 + y)^2 within y.
+    """
+    mu, g, h = part.cuts.mu, part.cuts.rate, part.h
+    log_all = float(part.log_mgf(np.array([c]))[0])
+    if not math.isfinite(log_all):
+        return np.ones_like
+    log_height = -0.5 * h * h - LOG_ROOT - 2 * math.log(mu * g)
+    total = 3 * mu * (1 - g) * math.exp(min(log_height - log_all, 600.0))
+    for m in (1.0 + c, -c):
+        end = max(m * mu, h) + mixture.REACH
+        bend = 1.0 + (abs(m) + 2.0) * mu * mu / 4
+        x = np.linspace(h, end, min(math.ceil((end - h) * math.sqrt(bend) / 0.05), MOST_CELLS) + 2)
+        log_w = mixture.log_mixture(mu * x - mu * mu / 2, g)[0]
+        log_r = math.log(g) + mu * x - mu * mu / 2 - log_w
+        r = np.exp(np.minimum(log_r, 0.0))
+        height = m * log_w - 0.5 * x * x - LOG_ROOT - 2 * (math.log(mu) + log_r) - log_all
+        near, far, left, right = x[:-1], x[1:], r[:-1], r[1:]
+        both = r * (1 - r)
+        least = np.minimum(both[:-1], both[1:])
+        most = np.where((left < 0.5) & (right > 0.5), 0.25, np.maximum(both[:-1], both[1:]))
+
+        def along(k: float, less: float) -> tuple[Reals, Reals]:
+            """The range of k mu r - x - less mu on the cells."""
+            ends = k * mu * left, k * mu * right  # noqa: B023
+            return np.minimum(*ends) - far - less * mu, np.maximum(*ends) - near - less * mu  # noqa: B023
+
+        one, other = along(m + 1, 1.0), along(m + 2, 2.0)
+        products = [a * b for a in one for b in other]
+        curve = (m + 1) * mu * mu * least - 1, (m + 1) * mu * mu * most - 1
+        size = np.maximum(
+            np.abs(np.max(products, axis=0) + np.maximum(*curve)),
+            np.abs(np.min(products, axis=0) + np.minimum(*curve)),
+        )
+        gap = float(x[1] - x[0])
+        top = np.maximum(height[1:], height[:-1]) + bend * gap * gap / 8
+        total += float(np.exp(np.minimum(top, 600.0)) @ size) * gap
+        q = (end + (abs(m) + 4) * mu) ** 2 + bend
+        total += q * math.exp(min(float(height[-1]), 600.0))
+    total *= 1 + 1e-9
+    atom = math.exp(part.log_atom - log_all) * (1 + 1e-9)
+    rest = -math.expm1(part.log_atom - log_all) * (1 + 1e-9)
+
+    def smooth(t: Reals) -> Reals:
+        return np.asarray(np.minimum(1.0, atom + np.minimum(rest, total / np.maximum(t, 1e-150) ** 2)))
+
+    return smooth
+
+
 @lru_cache(maxsize=32)
 def below_envelope(part: SoftHalves, c: float, level: float) -> mixture.Envelope:
     """As that of `soft_cut`: whatever lies below another cut, and the atom, in full, and the rest decays."""
-    return below_envelope_of(part, c, level, np.ones_like, lambda *ends: halves_of(part.cuts, *ends))
+    plain = without_cuts(part, c) if part.high is None else np.ones_like
+    return below_envelope_of(part, c, level, plain, lambda *ends: halves_of(part.cuts, *ends))
