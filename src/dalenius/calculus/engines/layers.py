@@ -336,6 +336,8 @@ class Layers:
             isinstance(pair, GaussianPair) or pair.cuts(1.0) is not None for pair, _ in terms
         )
         self.cuts: list[Cuts | None] = [pair.cuts(self.target) for pair, _ in terms]
+        # Atoms, and all that is close to them, do not decay: no layer is drawn among them that need not be.
+        self._has_atoms = all(pair.atomic is not None for pair, _ in terms)
         self._pile(epsilon)
 
     def _distance(self, epsilon: float) -> float:
@@ -392,7 +394,7 @@ class Layers:
             if bounds.upper - bounds.lower < SURE * max(bounds.lower, math.exp(min(estimate, 0.0))):
                 self.rest = one_sided
                 break
-            if self._jumps(low, rest) > MANY and rest.draw(max(guess, estimate)):
+            if (self._jumps(low, rest) > MANY or self._has_atoms) and rest.draw(max(guess, estimate)):
                 break
             self.pieces.append(self._layer(low / RATIO, low))
             estimate = max(estimate, self.pieces[-1].look(epsilon))
@@ -460,10 +462,20 @@ class Layers:
         parts = [piece.delta(epsilon) for piece in self.pieces]
         if self.rest is not None:
             parts.append(self.rest.delta(epsilon))
+        atoms = self.pieces[-1].line.atoms if self.pieces[-1].line is not None else None
+        if atoms is not None and epsilon < 0.0:
+            parts.append(_at_zero(atoms, epsilon))
         slack = 8 * UNIT * len(parts)
         return Bounds(
             sum(p.lower for p in parts) * (1 - slack), min(1.0, sum(p.upper for p in parts) * (1 + slack))
         )
+
+
+def _at_zero(atoms: Terms, epsilon: float) -> Bounds:
+    """What atoms at loss 0, which a line left out, add below epsilon 0."""
+    value = math.exp(sum(n * float(part.log_mgf(np.zeros(1))[0]) for part, n in atoms)) * -math.expm1(epsilon)
+    slack = 64 * UNIT * sum(n for _, n in atoms)
+    return Bounds(value * (1 - slack), value * (1 + slack) + TINY)
 
 
 def guess(terms: Terms, log_delta: float) -> tuple[float, float] | None:

@@ -24,9 +24,10 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 import numpy as np
-from scipy.special import erf
+from scipy.special import erf, gammaincc, gammaln
 
 from dalenius.calculus.pairs import mixture
+from dalenius.calculus.pairs.atoms import Atoms
 from dalenius.calculus.pairs.pair import UNIT, Cuts, Part, Reals, Tilted
 from dalenius.calculus.pairs.soft_cut import (
     FARTHEST,
@@ -49,6 +50,8 @@ LOG_ROOT = 0.5 * math.log(2 * math.pi)
 MOST_NODES = 100_000
 MOST_TILT = 1000.0
 """Without cuts, orders beyond this over mu are of no use."""
+MOST_MU = 4.0
+"""Above, tails beyond the window are not bounded closely enough; there layers serve."""
 MOST_WORK = 5e7
 """Products that one line may take."""
 FAR_BEYOND = math.log(128.0)
@@ -301,9 +304,14 @@ class SoftHalves(Part):
             )
         return rule_of(parts) if sum(len(part.loss) for part in parts) else None
 
-    def beside_atom(self, c: float, t: Reals) -> Reals:
-        """As `Pair.beside_atoms`, of the law without cuts."""
-        return without_cuts(self, c)(t)
+    @property
+    def atomic(self) -> Atoms | None:  # type: ignore[override]
+        """The atom at 0, as `Pair.atomic`."""
+        return Atoms(np.zeros(1), np.array([math.exp(self.log_atom)])) if self.low is None else None
+
+    def beside_atoms(self, c: float, t: Reals) -> Reals:
+        """As `Pair.beside_atoms`."""
+        return kinked(self, c)(t)
 
     def envelope(self, c: float, t: Reals, times: int = 1) -> Reals:
         if self.low is None:
@@ -347,61 +355,77 @@ def halves_envelope(part: SoftHalves, c: float) -> HalvesEnvelope:
 
 
 @lru_cache(maxsize=64)
-def without_cuts(part: SoftHalves, c: float) -> Callable[[Reals], Reals]:
-    """The atom, and a bound on the decay of both halves together, for the law without cuts.
+def kinked(part: SoftHalves, c: float) -> Callable[[Reals], Reals]:
+    """The atom, and a bound on the decay of both halves together, for a part without a low cut.
 
-    Let F = w^m phi, m = 1 + c and -c, and T F = (F/L')', L = log w, L' = mu r, r = g exp(z)/w. By parts, twice, the
+    Let F = w^m D phi, m = 1 + c and -c, and T F = (F/L')', L = log w, L' = mu r, r = g exp(z)/w. By parts, twice, the
     halves are, at c + i t,
 
         [F/L'](h) (1/(it) - 1/(it)) - t^-2 ([T F/L'](h), both + integrals of (T F/L')' exp(+-itL), both).
 
-    The first terms cancel, for both F are phi(h) at h. With E = log(F/L'^2), p = log(F/L') and its slope
-    p' = (m+1) mu r - x - mu, the second ones add up to 3 mu (g - 1) phi(h)/(mu g)^2, and the integrand is exp(E) times
+    The first terms cancel, for both F are the same at h. With E = log(F/L'^2), p = log(F/L') and its slope
+    p' = (m+1) mu r - x - mu - mu k, the integrand is exp(E) times
 
-        p'' + p' (p' - mu (1 - r)),   p'' = (m+1) mu^2 r (1 - r) - 1.
+        p'' + p' (p' - mu (1 - r)),   p'' = (m+1) mu^2 r (1 - r) - 1 - mu^2 v,
 
-    On cells r, x and r (1 - r) lie in intervals; E'' = (m+2) mu^2 r (1 - r) - 1. Beyond the last one E falls with slope
-    REACH at least, and the polynomial, at most Q there, grows by no more than (1 + y)^2 within y.
+    where (log D)' = -mu k, k = zeta times the hazard rate of the gamma law at zeta (`soft_cut`), which grows, and
+    (log D)'' = -mu^2 v, v = k (a - zeta + k), the second factor the mean of what a gamma variable beyond zeta has
+    beyond it, which falls. On cells r, x, r (1 - r), k and v lie in intervals; E'' = p'' + mu^2 r (1 - r). Beyond the
+    last one E falls with slope STEEP at least, and the polynomial, at most Q there, grows by no more than (1 + y)^2
+    exp(2 mu y) within y, for zeta does by exp(mu y); with mu <= MOST_MU this leaves a slope of 2.
     """
-    mu, g, h = part.cuts.mu, part.cuts.rate, part.h
+    mu, g, h, a = part.cuts.mu, part.cuts.rate, part.h, part.cuts.sharpness
     log_all = float(part.log_mgf(np.array([c]))[0])
-    if not math.isfinite(log_all):
+    if not math.isfinite(log_all) or mu > MOST_MU:
         return np.ones_like
-    log_height = -0.5 * h * h - LOG_ROOT - 2 * math.log(mu * g)
-    total = 3 * mu * (1 - g) * math.exp(min(log_height - log_all, 600.0))
-    for m in (1.0 + c, -c):
-        end = max(m * mu, h) + mixture.REACH
-        bend = 1.0 + (abs(m) + 2.0) * mu * mu / 4
-        x = np.linspace(h, end, min(math.ceil((end - h) * math.sqrt(bend) / 0.05), MOST_CELLS) + 2)
+    ends_at_h = 0.0
+    total = 0.0
+    for side in part.sides:
+        m = side.order(c)
+        end = max(side.window(m)[1], h + mixture.REACH)
+        bend = 1.0 + (abs(m) + 2.0) * mu * mu / 4 * (1.0 if m < 0 else part.sides[0].share(end))
+        if part.high is not None:
+            bend += mu * mu * a
+        gap = min(0.05 / math.sqrt(bend), (end - h) / 64)
+        if (end - h) / gap > MOST_CELLS:
+            return np.ones_like
+        x = np.linspace(h, end, math.ceil((end - h) / gap) + 2)
+        gap = float(x[1] - x[0])
         log_w = mixture.log_mixture(mu * x - mu * mu / 2, g)[0]
         log_r = math.log(g) + mu * x - mu * mu / 2 - log_w
         r = np.exp(np.minimum(log_r, 0.0))
-        height = m * log_w - 0.5 * x * x - LOG_ROOT - 2 * (math.log(mu) + log_r) - log_all
-        near, far, left, right = x[:-1], x[1:], r[:-1], r[1:]
+        k, excess = np.zeros_like(x), np.full_like(x, a)
+        zeta = np.zeros_like(x)
+        if part.high is not None:
+            zeta = side.zeta(x, part.high)
+            k, excess = hazard(a, zeta)
+        height = m * log_w + side.log_weight(x) - 0.5 * x * x - LOG_ROOT - 2 * (math.log(mu) + log_r) - log_all
         both = r * (1 - r)
         least = np.minimum(both[:-1], both[1:])
-        most = np.where((left < 0.5) & (right > 0.5), 0.25, np.maximum(both[:-1], both[1:]))
-
-        def along(k: float, less: float) -> tuple[Reals, Reals]:
-            """The range of k mu r - x - less mu on the cells."""
-            ends = k * mu * left, k * mu * right  # noqa: B023
-            return np.minimum(*ends) - far - less * mu, np.maximum(*ends) - near - less * mu  # noqa: B023
-
-        one, other = along(m + 1, 1.0), along(m + 2, 2.0)
-        products = [a * b for a in one for b in other]
-        curve = (m + 1) * mu * mu * least - 1, (m + 1) * mu * mu * most - 1
+        most = np.where((r[:-1] < 0.5) & (r[1:] > 0.5), 0.25, np.maximum(both[:-1], both[1:]))
+        pulls = k[:-1] * excess[1:] * (1 - 1e-6), k[1:] * excess[:-1] * (1 + 1e-6)
+        near, far, left, right, slack, tight = x[:-1], x[1:], r[:-1], r[1:], k[:-1], k[1:]
+        ranges = []
+        for order, less in ((m + 1, 1.0), (m + 2, 2.0)):
+            low, high = np.minimum(order * left, order * right), np.maximum(order * left, order * right)
+            ranges.append((mu * (low - less - tight) - far, mu * (high - less - slack) - near))
+        products = [u * v for u in ranges[0] for v in ranges[1]]
+        turns = (m + 1) * mu * mu * least, (m + 1) * mu * mu * most
+        curve = np.minimum(*turns) - 1 - mu * mu * pulls[1], np.maximum(*turns) - 1 - mu * mu * pulls[0]
         size = np.maximum(
-            np.abs(np.max(products, axis=0) + np.maximum(*curve)),
-            np.abs(np.min(products, axis=0) + np.minimum(*curve)),
+            np.abs(np.max(products, axis=0) + curve[1]), np.abs(np.min(products, axis=0) + curve[0])
         )
-        gap = float(x[1] - x[0])
-        top = np.maximum(height[1:], height[:-1]) + bend * gap * gap / 8
+        steep = np.maximum(np.abs(curve[0]), np.abs(curve[1])) + mu * mu / 4
+        top = np.maximum(height[1:], height[:-1]) + np.minimum(steep * gap * gap / 8, 50.0)
         total += float(np.exp(np.minimum(top, 600.0)) @ size) * gap
-        q = (end + (abs(m) + 4) * mu) ** 2 + bend
-        total += q * math.exp(min(float(height[-1]), 600.0))
-    total *= 1 + 1e-9
+        q = (end + (abs(m) + 4 + float(zeta[-1]) + a) * mu) ** 2 + 1.0
+        total += 4 * q * math.exp(min(float(height[-1]), 600.0))
+        ends_at_h += mu * ((m + 1) * g - 1 - float(k[0])) - h
+    height_at_h = math.exp(min(float(height[0]), 600.0))
+    total += abs(ends_at_h) * height_at_h + 1e-6 * (abs(m) + 4 + a) * mu * height_at_h
+    total *= 1 + 1e-6
     atom = math.exp(part.log_atom - log_all) * (1 + 1e-9)
-    rest = -math.expm1(part.log_atom - log_all) * (1 + 1e-9)
+    rest = max(-math.expm1(part.log_atom - log_all), 0.0) * (1 + 1e-9) + 1e-12
 
     def smooth(t: Reals) -> Reals:
         return np.asarray(np.minimum(1.0, atom + np.minimum(rest, total / np.maximum(t, 1e-150) ** 2)))
@@ -409,8 +433,20 @@ def without_cuts(part: SoftHalves, c: float) -> Callable[[Reals], Reals]:
     return smooth
 
 
+def hazard(a: float, zeta: Reals) -> tuple[Reals, Reals]:
+    """zeta times the hazard rate of the gamma law of shape a, and the mean of what is beyond zeta, less zeta.
+
+    Where Q(a, zeta) is no float the first is between zeta - a + 1 and zeta: nothing of weight is there.
+    """
+    above = gammaincc(a, zeta)
+    known = (above > 1e-290) & (zeta > 1e-290)
+    safe = np.where(known, zeta, 1.0)
+    k = np.exp(np.minimum(a * np.log(safe) - safe - float(gammaln(a)), 700.0)) / np.where(known, above, 1.0)
+    k = np.where(known, np.minimum(k, zeta), np.where(zeta > 1.0, zeta, 0.0))
+    return k, np.clip(a - zeta + k, np.where(known, 0.0, 1.0), a)
+
+
 @lru_cache(maxsize=32)
 def below_envelope(part: SoftHalves, c: float, level: float) -> mixture.Envelope:
     """As that of `soft_cut`: whatever lies below another cut, and the atom, in full, and the rest decays."""
-    plain = without_cuts(part, c) if part.high is None else np.ones_like
-    return below_envelope_of(part, c, level, plain, lambda *ends: halves_of(part.cuts, *ends))
+    return below_envelope_of(part, c, level, kinked(part, c), lambda *ends: halves_of(part.cuts, *ends))

@@ -100,7 +100,7 @@ class SubsetGaussianPair(SubsetPair):
 
     def beside_atoms(self, c: float, t: Reals) -> Reals:
         if self._whole is not None:
-            return self._whole.beside_atom(c, t)
+            return self._whole.beside_atoms(c, t)
         return decay(self._mu, self.inner.rate, c)(t)
 
 
