@@ -244,7 +244,8 @@ class Sum:
         if known is not None and _is_narrow(known):
             return known
         if self._layers is None or not self._layers.fits(epsilon):
-            self._layers = layers.Layers(self.terms, epsilon, self._rate)
+            few = None if self.few is None or self.few.most > 1 else self.few.delta
+            self._layers = layers.Layers(self.terms, epsilon, self._rate, few)
         bounds = self._layers.delta(epsilon)
         if known is not None:
             return min(known, bounds, key=lambda both: both.upper - both.lower)

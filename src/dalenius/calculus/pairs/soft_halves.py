@@ -146,6 +146,8 @@ class SoftHalves(Part):
         """
         mu, a = self.cuts.mu, self.cuts.sharpness
         first, last = self.sides[0].window(most)
+        if self.high is not None:  # a peak before FAR_BEYOND has fallen by 39 a twice as far
+            last = min(last, max(self.high, self.h) + (FAR_BEYOND + math.log(2.0)) / mu)
         at, widest = max(self.h, first), 2.0 * self.narrowest
         sharp = 3.0 / max(steepest * mu * self.cuts.rate, 1e-300)
         edges = [at]
@@ -382,15 +384,10 @@ def kinked(part: SoftHalves, c: float) -> Callable[[Reals], Reals]:
     total = 0.0
     for side in part.sides:
         m = side.order(c)
-        end = max(side.window(m)[1], h + mixture.REACH)
-        bend = 1.0 + (abs(m) + 2.0) * mu * mu / 4 * (1.0 if m < 0 else part.sides[0].share(end))
-        if part.high is not None:
-            bend += mu * mu * a
-        gap = min(0.05 / math.sqrt(bend), (end - h) / 64)
-        if (end - h) / gap > MOST_CELLS:
+        x = _cells(part, side, m)
+        if len(x) > MOST_CELLS:
             return np.ones_like
-        x = np.linspace(h, end, math.ceil((end - h) / gap) + 2)
-        gap = float(x[1] - x[0])
+        end, gap = float(x[-1]), np.diff(x)
         log_w = mixture.log_mixture(mu * x - mu * mu / 2, g)[0]
         log_r = math.log(g) + mu * x - mu * mu / 2 - log_w
         r = np.exp(np.minimum(log_r, 0.0))
@@ -417,20 +414,37 @@ def kinked(part: SoftHalves, c: float) -> Callable[[Reals], Reals]:
         )
         steep = np.maximum(np.abs(curve[0]), np.abs(curve[1])) + mu * mu / 4
         top = np.maximum(height[1:], height[:-1]) + np.minimum(steep * gap * gap / 8, 50.0)
-        total += float(np.exp(np.minimum(top, 600.0)) @ size) * gap
+        total += float(np.exp(np.minimum(top, 600.0)) @ (size * gap))
         q = (end + (abs(m) + 4 + float(zeta[-1]) + a) * mu) ** 2 + 1.0
         total += 4 * q * math.exp(min(float(height[-1]), 600.0))
         ends_at_h += mu * ((m + 1) * g - 1 - float(k[0])) - h
     height_at_h = math.exp(min(float(height[0]), 600.0))
     total += abs(ends_at_h) * height_at_h + 1e-6 * (abs(m) + 4 + a) * mu * height_at_h
     total *= 1 + 1e-6
-    atom = math.exp(part.log_atom - log_all) * (1 + 1e-9)
-    rest = max(-math.expm1(part.log_atom - log_all), 0.0) * (1 + 1e-9) + 1e-12
+    atom = math.exp(part.log_atom - log_all) * (1 + 1e-12)
+    rest = max(-math.expm1(part.log_atom - log_all), 0.0) * (1 + 1e-12) + 1e-12
 
     def smooth(t: Reals) -> Reals:
         return np.asarray(np.minimum(1.0, atom + np.minimum(rest, total / np.maximum(t, 1e-150) ** 2)))
 
     return smooth
+
+
+def _cells(part: SoftHalves, side: SoftPart, m: float) -> Reals:
+    """Cells from h to the end of the window, on which the log integrand of order m hardly bends."""
+    mu, a = part.cuts.mu, part.cuts.sharpness
+    end = max(side.window(m)[1], part.h + mixture.REACH)
+    x = np.linspace(part.h, end, 600)
+    log_w = mixture.log_mixture(mu * x - mu * mu / 2, part.cuts.rate)[0]
+    r = np.exp(np.minimum(math.log(part.cuts.rate) + mu * x - mu * mu / 2 - log_w, 0.0))
+    height = m * log_w + side.log_weight(x) - 0.5 * x * x
+    bend = 1.0 + (abs(m) + 2.0) * mu * mu * r
+    if part.high is not None:
+        bend += mu * mu * (a + side.zeta(x, part.high))
+    density = np.sqrt(bend) * np.where(height > height.max() - 60.0, 7.0, 1.0)
+    count = np.concatenate(([0.0], np.cumsum(np.maximum(density[1:], density[:-1]) * np.diff(x))))
+    size = min(max(math.ceil(float(count[-1])), 64), MOST_CELLS + 1)
+    return np.interp(np.linspace(0.0, count[-1], size + 1), count, x)
 
 
 def hazard(a: float, zeta: Reals) -> tuple[Reals, Reals]:
