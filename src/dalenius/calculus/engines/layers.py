@@ -18,7 +18,7 @@ line of its own, or lies on one side of epsilon as a whole: then D is its P-mass
 E[(exp(e - L) - 1)_+], which a Chernoff bound covers, too.
 
 Where every pair has an atom at loss 0, of transform A, and a continuous part beside it that decays slowly, outcomes in
-which at most one release shows the latter are counted apart (`few_continuous`), for the whole law at once. What is below
+which at most one release shows the latter are counted apart (`few_continuous`), for all of the law. What is below
 the last level is then left with those of two and more (`ApartLine`), and from each layer n A^(n-1) J is taken; both are
 nonnegative measures still.
 """
@@ -138,10 +138,9 @@ class LayerLine(Contour):
             bound += split.times * jump
             log_low -= split.times * log_one
             log_high += split.times * np.log(np.minimum(jump + math.exp(-log_one), 1.0))
-        if self.atoms_apart is not None:  # A <= R: single jumps beside atoms are at most as many
-            bound = 2 * bound
-        else:
-            bound = np.minimum(bound, np.exp(log_high) + math.exp(log_low))
+        # With A <= R, single jumps beside atoms are at most as many.
+        direct = np.exp(log_high) + math.exp(log_low)
+        bound = np.minimum(bound, direct) if self.atoms_apart is None else 2 * bound
         return self._first_good(edges, bound / -math.expm1(-gain) * (1 + 1e-9), log_share)
 
     def _evaluate(self, t: Reals) -> None:
@@ -297,9 +296,18 @@ class Piece:
         if self.line is not None and abs(log_delta - self._aim) < SAME:
             return True
         self._aim = log_delta
-        line = self._draw(self.moments, self._saddle._replace(log_delta=log_delta))  # type: ignore[arg-type]
+        line = self._draw(self.moments, self._saddle._replace(log_delta=log_delta))
         self.line = line if line.feasible else None
         return line.feasible
+
+    def draws(self, epsilon: float, guess: float, others: float) -> bool:
+        """Whether a line says enough here, beside other pieces of about exp(others): one that had to stay left of
+        its saddle, where the cut lets K end, does not.
+        """
+        if not self.draw(max(guess, others)) or self.line is None:
+            return False
+        low, high = self.line.delta(epsilon)
+        return high - low <= max(REFIT * low, 1e-9 * math.exp(min(others, 0.0)))
 
     def delta(self, epsilon: float) -> Bounds:
         if self.line is not None:
@@ -452,12 +460,12 @@ class Layers:
             if bounds.upper - bounds.lower < SURE * max(bounds.lower, math.exp(min(estimate, 0.0))):
                 self.rest = one_sided
                 break
-            if (self._jumps(low, rest) > MANY or self._has_atoms) and rest.draw(max(guess, estimate)):
+            if (self._jumps(low, rest) > MANY or self._has_atoms) and rest.draws(epsilon, guess, estimate):
                 break
             if self._has_atoms and self.few is not None:
                 beside = Piece(rest.moments, ApartLine, self.count)
                 beside.look(epsilon)
-                if beside.draw(max(guess, estimate)):
+                if beside.draws(epsilon, guess, estimate):
                     rest, self._is_apart = beside, True
                     break
             self.pieces.append(self._layer(low / RATIO, low))

@@ -585,7 +585,8 @@ def part_nodes(
     )
     right = np.clip(np.floor((middle + LONG * half - x[0]) / gap).astype(int), 0, len(upper) - 1)
     peaks = np.array([upper[i : j + 1].max() for i, j in zip(left, right, strict=True)])
-    each = np.exp(peaks - top + np.array(growths)) * half
+    with np.errstate(over="ignore"):  # then nothing is known
+        each = np.exp(peaks - top + np.array(growths)) * half
     error = 64 / 15 * RHO**-64 / (1 - RHO**-2) * float(each.sum())
     largest = float(exponent.max())
     outside = (outside + error) / math.sqrt(2 * math.pi) * math.exp(top - largest)

@@ -26,12 +26,9 @@ LONG = FILE["long"]
 def quick(point: dict[str, Any]) -> bool:
     """Whether no grid is needed today.
 
-    Not asked, for they take seconds and some are wider than promised: two steps or more of Gaussian noise without
-    replacement, and sums of Laplace noise and a rare release.
+    Not asked, for they take seconds and some are wider than promised: sums of Laplace noise and a rare release.
     """
     parts = point["parts"]
-    if point["family"] == "without replacement, Gaussian":
-        return bool(parts[0]["times"] == 1)
     laplace = any(part["kind"] == "laplace" for part in parts)
     return len(parts) == 1 or not laplace or all(part["rate"] > 1e-3 for part in parts)
 
