@@ -217,7 +217,6 @@ class LayerLine(Contour):
             reach = np.abs(values)
         self._keep(t, values, reach + error, error)
 
-
     def _single(self, jumps: list[Tilted | None], atoms: Terms) -> tuple[Complexes, Reals]:
         """The sum of n J prod A^n / A on the scale of the values, and its error."""
         logs = [float(part.log_mgf(np.zeros(1))[0]) for part, _ in atoms]

@@ -487,9 +487,7 @@ def part_rule(part: SoftPart, c: float, reach: float) -> mixture.Rule | None:
 
 def rule_of(parts: Sequence[Nodes]) -> mixture.Rule:
     """The rule of all these nodes together."""
-    loss, exponent, order, noise, x, slack = (
-        np.concatenate([part[k] for part in parts]) for k in range(6)
-    )
+    loss, exponent, order, noise, x, slack = (np.concatenate([part[k] for part in parts]) for k in range(6))
     top = float(exponent.max())
     outside = sum(math.exp(min(part.peak - top, 50.0)) * part.missed for part in parts)
     return mixture.Rule(loss, exponent, order, noise, x, outside, slack)
@@ -710,7 +708,9 @@ def part_envelope(part: SoftPart, c: float) -> PartEnvelope:
 @lru_cache(maxsize=32)
 def below_envelope(part: SoftPart, c: float, level: float) -> mixture.Envelope:
     """Bounds on the decay of a part without a low cut."""
-    return below_envelope_of(part, c, level, part_envelope(part, c).at, lambda *ends: SoftPart(part.cuts, *ends))
+    return below_envelope_of(
+        part, c, level, part_envelope(part, c).at, lambda *ends: SoftPart(part.cuts, *ends)
+    )
 
 
 class Whole(Protocol):

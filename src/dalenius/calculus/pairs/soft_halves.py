@@ -396,7 +396,9 @@ def kinked(part: SoftHalves, c: float) -> Callable[[Reals], Reals]:
         if part.high is not None:
             zeta = side.zeta(x, part.high)
             k, excess = hazard(a, zeta)
-        height = m * log_w + side.log_weight(x) - 0.5 * x * x - LOG_ROOT - 2 * (math.log(mu) + log_r) - log_all
+        height = (
+            m * log_w + side.log_weight(x) - 0.5 * x * x - LOG_ROOT - 2 * (math.log(mu) + log_r) - log_all
+        )
         both = r * (1 - r)
         least = np.minimum(both[:-1], both[1:])
         most = np.where((r[:-1] < 0.5) & (r[1:] > 0.5), 0.25, np.maximum(both[:-1], both[1:]))

@@ -21,6 +21,9 @@ from dalenius.calculus.pairs.subset import SubsetPair
 CLEAR = 30.0
 """The log weight of an outcome of loss 0 above a cut is about this far below 0."""
 
+MOST_NODES = 2e6
+"""Nodes of one rule at a rate next to 1, some 100 MB."""
+
 
 @dataclass(frozen=True)
 class SubsetGaussianPair(SubsetPair):
@@ -71,7 +74,7 @@ class SubsetGaussianPair(SubsetPair):
         result = np.full(len(s), np.inf)
         for k in np.flatnonzero(np.abs(s) * self._mu < 1e4):
             c = float(s[k]) if s[k] >= 0 else -1.0 - float(s[k])  # symmetric: M(s) = M(-1-s)
-            if c >= 0:
+            if c >= 0 and nodes_of(self._mu, c, 0.0) < MOST_NODES:
                 result[k] = half_line(self._mu, self.inner.rate, c, 0.0).log_scale
         return result
 
@@ -79,7 +82,8 @@ class SubsetGaussianPair(SubsetPair):
         if self._whole is not None:
             return self._whole.tilted(c, t)
         reach = float(np.max(np.abs(t)))
-        if len(t) * nodes_of(self._mu, c, reach) > mixture.MOST_WORK:
+        nodes = nodes_of(self._mu, c, reach)
+        if nodes > MOST_NODES or len(t) * nodes > mixture.MOST_WORK:
             return None
         return half_line(self._mu, self.inner.rate, c, reach).along(t)
 
@@ -120,7 +124,7 @@ def nodes_of(mu: float, c: float, reach: float) -> float:
     return len(NODES) * ((1 + c) * mu + 2 * mixture.REACH) / (2 * _radius(mu, c, reach))
 
 
-@lru_cache(maxsize=128)
+@lru_cache(maxsize=16)
 def half_line(mu: float, rate: float, c: float, reach: float) -> mixture.Rule:
     """Gauss-Legendre panels for M(c+it) = A(s) + A(-1-s) + tie, A(s) = E[w^(1+s); x > mu/2], x ~ N(0,1).
 

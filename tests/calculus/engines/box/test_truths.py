@@ -21,6 +21,8 @@ from dalenius.calculus.pairs.pair import Bounds
 
 FILE = json.loads(Path(__file__).with_name("truths.json").read_text(encoding="utf-8"))
 LONG = FILE["long"]
+SUBSETS = json.loads(Path(__file__).with_name("without_replacement.json").read_text(encoding="utf-8"))
+"""Two steps each, by `make_without_replacement`."""
 
 
 def quick(point: dict[str, Any]) -> bool:
@@ -33,7 +35,7 @@ def quick(point: dict[str, Any]) -> bool:
     return len(parts) == 1 or not laplace or all(part["rate"] > 1e-3 for part in parts)
 
 
-SHORT = [x for x in FILE["truths"] if quick(x["point"])]
+SHORT = [x for x in FILE["truths"] if quick(x["point"])] + SUBSETS
 EVERY = [*FAMILIES, box_points.DISCRETE]
 
 
