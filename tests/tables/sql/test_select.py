@@ -143,7 +143,7 @@ def test_names_by_default() -> None:
         ("SELECT COUNT(*) FROM people GROUP BY 7", "no such column in the SELECT list"),
         ("SELECT COUNT(*) FROM people GROUP BY age / 10", "compute it first"),
         ("SELECT COUNT(*) FROM people GROUP BY ALL", "not available|GROUP BY ALL|list the columns"),
-        ("SELECT state, COUNT(*) FROM people GROUP BY ROLLUP (state)", "refused|not available"),
+        ("SELECT state, COUNT(*) FROM people GROUP BY ROLLUP (state)", "several questions"),
         (
             "SELECT state, COUNT(*) FROM people GROUP BY state HAVING COUNT(*) > 5",
             "HAVING would choose groups",
@@ -321,7 +321,8 @@ def test_names_with_dots(tmp_path: Any) -> None:
         ("SELECT QUANTILE(age) FROM people", "lacks an argument"),
         ("SELECT MODE() WITHIN GROUP (ORDER BY age) FROM people", "PERCENTILE_CONT"),
         ("SELECT state, COUNT(*) FROM people GROUP BY GROUPING SETS ((state), ())", "list the columns"),
-        ("SELECT state, COUNT(*) FROM people GROUP BY CUBE (state)", "list the columns"),
+        ("SELECT state, COUNT(*) FROM people GROUP BY CUBE (state)", "several questions"),
+        ("SELECT state, COUNT(*) FROM people GROUP BY age, CUBE (state)", "list the columns"),
         ("SELECT state, COUNT(*) FROM people GROUP BY state WITH ROLLUP", "list the columns"),
         ("SELECT COUNT(*) FROM people WHERE state COLLATE NOCASE = 'ca'", "not in the language"),
         ("SELECT COUNT(*) FROM people WHERE age IS NOT DISTINCT FROM 3", "not in the language"),

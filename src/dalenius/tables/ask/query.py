@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import ibis
 from sqlglot import exp
@@ -31,6 +31,9 @@ from dalenius.tables.measures.measure import Measure
 from dalenius.tables.rows.expressions import parse, quoted
 from dalenius.tables.rows.scope import Scope
 from dalenius.tables.rows.steps import Compute, Filter, Join, Step
+
+if TYPE_CHECKING:
+    from dalenius.tables.ask.cube import Cube
 
 
 @dataclass(frozen=True)
@@ -134,6 +137,24 @@ class Table:
         checked_kinds(listed, kinds)
         return Grouped(self, names, listed)
 
+    def cube(self, *columns: str, keys: Any = None) -> Cube:
+        """Groups, and their margins: `cube("sex", "town")` asks by sex and town, by sex, by town and in all, with
+        numbers that add up.
+
+        keys: a list for each column, `{"sex": ["f", "m"], "town": [...]}`; left out, the categories in the schema. Rows
+        with other keys are left out of all of them.
+        """
+        from dalenius.tables.ask.cube import cube
+
+        return cube(self, *columns, keys=keys)
+
+    def rollup(self, *columns: str, keys: Any = None) -> Cube:
+        """Groups, and the margins that leave out the last columns: `rollup("state", "town")` asks by state and town, by
+        state and in all; see `cube`."""
+        from dalenius.tables.ask.cube import rollup
+
+        return rollup(self, *columns, keys=keys)
+
     def agg(self, *unnamed: Aggregate, **aggregates: Aggregate) -> Query:
         """The question, about all rows at once: `agg(n=dp.count())`."""
         return _query(self, (), None, unnamed, aggregates)
@@ -188,6 +209,10 @@ class Grouped:
     table: Table
     columns: tuple[str, ...]
     keys: Keys | Discover
+
+    def __repr__(self) -> str:
+        groups = f"{len(self.keys)} groups" if isinstance(self.keys, Keys) else "groups to be discovered"
+        return f"<{repr(self.table)[1:-1]}; by {', '.join(self.columns)} ({groups})>"
 
     def agg(self, *unnamed: Aggregate, **aggregates: Aggregate) -> Query:
         """The question: `agg(n=dp.count())`."""
