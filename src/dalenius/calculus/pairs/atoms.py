@@ -102,7 +102,7 @@ class Atoms(Pair):
     def log_mgf(self, s: Reals) -> Reals:
         log_mass = np.log(self.mass)
         result = np.empty(len(s))
-        block = max(1, 4_000_000 // max(1, len(self.loss)))
+        block = max(1, 1_000_000 // max(1, len(self.loss)))
         for i in range(0, len(s), block):
             result[i : i + block] = logsumexp(
                 np.multiply.outer(s[i : i + block], self.loss) + log_mass, axis=1

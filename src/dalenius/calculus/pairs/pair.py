@@ -94,6 +94,10 @@ class Part(ABC):
         """log of the P-mass of a part below a level, log of its Q-mass over its P-mass, and the error of both."""
         return 0.0, 0.0, math.inf
 
+    def mean(self) -> float:
+        """Roughly the mean of L within a part below a level that most of the law is in."""
+        return -self.mass()[1]
+
 
 class Cuts(ABC):
     """Ways to part a law of L by how far L is from `Pair.anchor`; parts between levels in a row add up to it."""

@@ -22,22 +22,21 @@ from dalenius.calculus.pairs.pair import Bounds
 GROUPS = json.loads(Path(__file__).with_name("truths.json").read_text(encoding="utf-8"))["groups"]
 LONG = GROUPS["long"]
 TRUTHS = [x for name, group in GROUPS.items() if name != "long" for x in group]
+SUBSETS = json.loads(Path(__file__).with_name("without_replacement.json").read_text(encoding="utf-8"))
+"""Two steps each, by `make_without_replacement`."""
 
 
 def quick(point: dict[str, Any]) -> bool:
     """Whether no grid is needed today.
 
-    Not asked, for they take seconds and some are wider than promised: two steps or more of Gaussian noise without
-    replacement, and sums of Laplace noise and a rare release.
+    Not asked, for they take seconds and some are wider than promised: sums of Laplace noise and a rare release.
     """
     parts = point["parts"]
-    if point["family"] == "without replacement, Gaussian":
-        return bool(parts[0]["times"] == 1)
     laplace = any(part["kind"] == "laplace" for part in parts)
     return len(parts) == 1 or not laplace or all(part["rate"] > 1e-3 for part in parts)
 
 
-SHORT = [x for x in TRUTHS if quick(x["point"])]
+SHORT = [x for x in TRUTHS if quick(x["point"])] + SUBSETS
 EVERY = [*FAMILIES, box_points.DISCRETE]
 
 
