@@ -209,6 +209,15 @@ class TestLog:
         assert [(line.who, line.what) for line in s.ledger.log()][1:] == [("ana", "count")]
 
 
+def test_a_ledger_in_a_notebook(tmp_path: Path) -> None:
+    ledger = Ledger.open(tmp_path / "x.ledger")
+    ledger.account("<people>", dp.ZCDP(0.5), renewals=1).charge("q", rho("0.125"))
+    shown = ledger._repr_html_()
+    assert "&lt;people&gt;" in shown
+    for cell in ("rho 1<", "rho 0.5<", "rho 0.125<", "rho 0.375<"):
+        assert cell in shown
+
+
 class TestExport:
     def test_readable(self, tmp_path: Path) -> None:
         s = session(str(tmp_path / "x.ledger"))

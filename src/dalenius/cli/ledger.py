@@ -20,7 +20,7 @@ from dalenius.core import decimals
 from dalenius.errors import InvalidParameter
 
 app = typer.Typer(
-    help="Look at a ledger: what was spent, whether it is sound, all of it as text; and who may spend.",
+    help="Look at a ledger: what was spent, by whom, whether it is sound; and look after its accounts.",
     epilog=EXIT_CODES,
     rich_markup_mode=None,
     no_args_is_help=True,
@@ -46,9 +46,9 @@ def show(where: str = WHERE, checkpoint: str | None = CHECKPOINT, as_json: bool 
     JSON keys:
       ledger, schema, checkpoint
       accounts: list of {dataset, unit, adjacency, kind, budget, spent, left,
-        exact: {limit, spent, left}, analysts: list of {analyst, share, spent, left},
-        charges, answers}
-    budget, spent and left are promises, such as {"rho": 0.5}. The amounts under exact and
+        promise, exact: {limit, spent, left}, renewals: {settled, used}, closed,
+        analysts: list of {analyst, share, allowed, spent, left}, charges, answers}
+    promise, budget, spent and left are promises, such as {"rho": 0.5}. The amounts under exact and
     analysts are what is charged (epsilon, rho, mu^2; delta; shift), exact decimals as text.
     """
     from dalenius.session.ledger import Ledger
@@ -68,6 +68,9 @@ def show(where: str = WHERE, checkpoint: str | None = CHECKPOINT, as_json: bool 
     screen.say()
     header = ("dataset", "unit", "neighbours", "budget", "spent", "left", "charges", "answers")
     screen.table(header, [_account(account) for account in accounts])
+    for account in accounts:
+        for sentence in _plan(account):
+            screen.say(sentence)
     rows = [_analyst(account, who) for account in accounts for who in account["analysts"]]
     if rows:
         screen.say()
@@ -146,6 +149,32 @@ def verify(where: str = WHERE, checkpoint: str | None = CHECKPOINT, as_json: boo
 
 
 @command(app)
+def statement(
+    where: str = WHERE,
+    account: str | None = typer.Argument(None, metavar="[ACCOUNT]", help="Of one account. [default: all]"),
+    year: int | None = typer.Option(
+        None, metavar="YEAR", help="Of which year, in UTC; of this one, if left out."
+    ),
+    out: Path = typer.Option(metavar="FILE", help="A new file, such as statement.html."),
+    title: str | None = typer.Option(None, metavar="TEXT", help="Of the page."),
+    checkpoint: str | None = CHECKPOINT,
+) -> None:
+    """A year on one page of HTML: what was promised, what was spent by whom on what, what it means for one person.
+
+    The page needs nothing else: style and pictures are inside, and nothing is fetched. If the ledger is not sound, the
+    page says so, and the exit code is 3.
+    """
+    from dalenius.session.ledger import Ledger
+
+    with Ledger.open(where, create=False, checkpoint=read_expected(checkpoint)) as ledger:
+        made = ledger.statement(year, account, title=title)
+    made.save(out)
+    screen.say(f"Written: {out}")
+    if not made.sound:
+        raise typer.Exit(DAMAGED)
+
+
+@command(app)
 def checkpoint(
     where: str = WHERE,
     file: Path | None = typer.Option(
@@ -165,6 +194,122 @@ def checkpoint(
     if file is not None:
         _replaced(file, f"{new}\n")
     screen.say(new)
+
+
+ACCOUNT = typer.Argument(metavar="ACCOUNT", help="The name of the data set, as `ledger show` lists it.")
+NOTE = typer.Option(None, metavar="TEXT", help="Why; it is kept.")
+
+
+@command(app, name="open")
+def open_(
+    where: str = WHERE,
+    account: str = typer.Argument(metavar="ACCOUNT", help="What the ledger is to call the data set."),
+    budget: str = typer.Option(metavar="PROMISE", help="What may be spent at first, as zcdp:0.5."),
+    ceiling: str | None = typer.Option(
+        None, metavar="PROMISE", help="What the budget may be raised to. [default: the budget]"
+    ),
+    renewals: int = typer.Option(0, metavar="TIMES", help="How often the budget may be opened once more."),
+    share: list[str] | None = typer.Option(
+        None,
+        metavar="NAME=SHARE",
+        help="What an analyst may spend: ana=1/4 or ana=zcdp:0.2. May be repeated.",
+    ),
+    unit: str | None = typer.Option(
+        None, metavar="COLUMN", help="Who is protected: the column that tells people apart. [default: a row]"
+    ),
+    max_rows: int = typer.Option(1, metavar="ROWS", help="The most rows of one of them that count."),
+    replace_one: bool = typer.Option(
+        False, "--replace-one", help="Neighbours differ in one that is replaced."
+    ),
+) -> None:
+    """Open an account before the first question: its budget, what it may become, and who may spend.
+
+    What people are promised is all that may ever be opened: (TIMES + 1) times the ceiling, in the account's currency.
+    """
+    from dalenius.cli.promises import read_promise
+    from dalenius.core.adjacency import ADD_REMOVE, REPLACE_ONE
+    from dalenius.session.ledger import Ledger
+    from dalenius.tables.facts.unit import Unit
+
+    promise = read_promise(budget)
+    shares = dict(_share(text) for text in share) if share else None
+    with Ledger.open(where) as ledger:
+        if any(each.dataset == account for each in ledger.accounts()):
+            raise InvalidParameter(f"the ledger has an account {account!r} already; `ledger show` lists it.")
+        made = ledger.account(
+            account,
+            promise,
+            shares=shares,
+            ceiling=None if ceiling is None else read_promise(ceiling),
+            renewals=renewals,
+            unit=Unit.rows() if unit is None else Unit(unit, max_rows=max_rows),
+            adjacency=REPLACE_ONE if replace_one else ADD_REMOVE,
+        )
+        screen.say(f"Opened: {account}, {made.budget!r}; promised in all: {made.promise!r}.")
+
+
+@command(app, name="raise")
+def raise_(
+    where: str = WHERE,
+    account: str = ACCOUNT,
+    budget: str = typer.Argument(metavar="PROMISE", help="The new budget, as zcdp:0.8."),
+    note: str | None = NOTE,
+) -> None:
+    """Raise a budget, up to the ceiling that was settled when the account was opened. The promise stays as it is."""
+    from dalenius.cli.promises import read_promise
+    from dalenius.session.ledger import Ledger
+
+    with Ledger.open(where, create=False) as ledger:
+        left = ledger.existing(account).raise_budget(read_promise(budget), note=note)
+    screen.say(f"Raised: {left!r} is left.")
+
+
+@command(app)
+def renew(where: str = WHERE, account: str = ACCOUNT, note: str | None = NOTE) -> None:
+    """Open a budget once more, as often as was settled when the account was opened. The promise stays as it is."""
+    from dalenius.session.ledger import Ledger
+
+    with Ledger.open(where, create=False) as ledger:
+        left = ledger.existing(account).renew(note=note)
+    screen.say(f"Renewed: {left!r} is left.")
+
+
+@command(app)
+def share(
+    where: str = WHERE,
+    account: str = ACCOUNT,
+    analyst: str = typer.Argument(metavar="ANALYST", help="Who may spend so much more."),
+    promise: str = typer.Argument(metavar="PROMISE", help="How much, as zcdp:0.1."),
+    note: str | None = NOTE,
+) -> None:
+    """Grant an analyst a share, out of what is left; from then on only those who have one may spend."""
+    from dalenius.cli.promises import read_promise
+    from dalenius.session.ledger import Ledger
+
+    with Ledger.open(where, create=False) as ledger:
+        left = ledger.existing(account).grant_share(analyst, read_promise(promise), note=note)
+    screen.say(f"Granted: {analyst} may spend {left!r}.")
+
+
+@command(app)
+def close(
+    where: str = WHERE,
+    account: str = ACCOUNT,
+    note: str | None = NOTE,
+    yes: bool = typer.Option(False, "--yes", help="Do not ask whether it is meant."),
+) -> None:
+    """Close an account for ever: nothing more is charged to it. What was answered can be read again, for nothing."""
+    from dalenius.session.ledger import Ledger
+
+    with Ledger.open(where, create=False) as ledger:
+        found = ledger.existing(account)
+        if not yes:
+            if not sys.stdin.isatty():
+                raise InvalidParameter("an account is closed for ever; say --yes if that is meant.")
+            if not typer.confirm(f"Close {account!r} for ever? {found.remaining!r} is left of it."):
+                raise InvalidParameter("nothing was closed.")
+        found.close_for_ever(note=note)
+    screen.say(f"Closed: {account}.")
 
 
 @command(app)
@@ -258,6 +403,16 @@ def convert(
     screen.say(f"Checkpoint: {done['checkpoint']}")
 
 
+def _share(text: str) -> tuple[str, Any]:
+    """NAME=1/4 or NAME=zcdp:0.2."""
+    from dalenius.cli.promises import read_promise
+
+    name, mark, value = text.rpartition("=")
+    if not mark or not name:
+        raise InvalidParameter(f"--share is {text!r}; it must be NAME=SHARE, as ana=1/4 or ana=zcdp:0.2.")
+    return name, read_promise(value) if ":" in value else value
+
+
 def read_expected(text: str | None) -> str | None:
     """A checkpoint from the command line: itself, or what is in @FILE."""
     if text is None or not text.startswith("@"):
@@ -312,6 +467,22 @@ def _account(account: dict[str, Any]) -> tuple[str, ...]:
     )
 
 
+def _plan(account: dict[str, Any]) -> list[str]:
+    """What else there is to say of an account."""
+    name, told = account["dataset"], []
+    renewals = account["renewals"]
+    if account["promise"] != account["budget"]:
+        often = f" ({renewals['used']} of {renewals['settled']} renewals used)" if renewals["settled"] else ""
+        told.append(f"{name}: promised in all, {_numbers(account['promise'])}{often}.")
+    if account["closed"]:
+        told.append(f"{name}: closed for ever; what was answered can be read again.")
+    limit = Fraction(account["exact"]["limit"]["amount"])
+    shared = [Fraction(who["allowed"]["amount"]) for who in account["analysts"] if who["allowed"]]
+    if sum(shared) > limit:
+        told.append(f"{name}: the shares come to more than the budget; who asks first is answered.")
+    return told
+
+
 def _numbers(promise: dict[str, float], digits: int = decimals.DIGITS, up: bool = True) -> str:
     from dalenius.calculus.guarantees.amounts import shown
 
@@ -322,7 +493,7 @@ def _analyst(account: dict[str, Any], who: dict[str, Any]) -> tuple[str, ...]:
     return (
         account["dataset"],
         who["analyst"] or "(no name)",
-        who["share"] or "any",
+        who["share"] or ("granted" if who["allowed"] else "any"),
         _short(account["kind"], who["spent"], up=True),
         _short(account["kind"], who["left"], up=False) if who["left"] else "",
     )

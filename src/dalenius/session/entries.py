@@ -23,7 +23,7 @@ CLOSED = 100
 """A head of version CLOSED + n is that of a ledger of version n in which nothing is charged: one that was converted, or
 one that a conversion has not finished yet."""
 
-Kind = Literal["open", "account", "charge", "answer", "close"]
+Kind = Literal["open", "account", "charge", "answer", "steward", "close"]
 KINDS: tuple[str, ...] = get_args(Kind)
 
 _scan = json.JSONDecoder().raw_decode
@@ -40,6 +40,7 @@ class Entry(NamedTuple):
     account  digest of the dataset   the promise, the limit, the analysts' shares
     charge   digest of the question  who asked what, the cost, and all that is spent after it
     answer   digest of the question  the charge it belongs to, and the answer
+    steward  ""                      a budget that was raised, renewed or closed, or a share that was granted
     close    ""                      the last entry: which ledger goes on in its place
 
     docs/record-format.md has every word of the bodies.

@@ -12,21 +12,22 @@ import html
 import io
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, overload
 
-from dalenius.calculus.guarantees import Filter, Guarantee
+from dalenius.calculus.guarantees import Filter, Guarantee, from_record
 from dalenius.calculus.guarantees.amounts import decimal, shown
 from dalenius.calculus.guarantees.cost import Cost, currency_of
 from dalenius.core import checks
 from dalenius.core.nearest import meant
 from dalenius.errors import InvalidParameter
-from dalenius.session.account import WHERE
+from dalenius.session.account import WHERE, Balance, State
 from dalenius.session.chain import BATCH
-from dalenius.session.terms import read_terms
+from dalenius.session.standing import Standing, sums_of
+from dalenius.session.terms import planned, read_terms
 from dalenius.session.words import in_words, shortened
 
 if TYPE_CHECKING:
@@ -238,11 +239,40 @@ def left_text(left: Cost, as_: Guarantee | None, digits: int = DIGITS) -> str:
     return f"{text} ({as_.leading} {shown(Decimal(repr(as_.numbers[as_.leading])), digits, False)})"
 
 
-def promise_text(promise: Guarantee) -> str:
-    """A promise as it was declared: "rho 0.5"."""
-    return ", ".join(
-        f"{name} {shown(Decimal(repr(value)), 17, True)}" for name, value in promise.numbers.items()
-    )
+def opening_text(filter: Filter, body: Mapping[str, Any]) -> str:
+    """What an account settles: "rho 0.5", or what it may become."""
+    budget, ceiling, renewals = planned(body)
+    text = promise_text(budget)
+    if body.get("plan") is None:
+        return text
+    if ceiling != budget:
+        text += f", may be raised to {promise_text(ceiling)}"
+    if renewals:
+        text += f", may be renewed {renewals} time{'s' * (renewals != 1)}"
+    return f"{text}; promised in all: {promise_text(filter.promise, DIGITS)}"
+
+
+_ACTS: Mapping[str, tuple[str, Callable[[Mapping[str, Any]], str]]] = {
+    "raise": ("raised", lambda body: f"budget raised to {promise_text(from_record(body['budget']))}"),
+    "renew": ("renewed", lambda body: f"budget renewed, for the {ordinal(body['renewal'])} time"),
+    "share": (
+        "shared",
+        lambda body: f"{promise_text(from_record(body['share']['promise']))} granted to {body['analyst']}",
+    ),
+    "close": ("closed", lambda body: "account closed for ever"),
+}
+
+
+def ordinal(number: int) -> str:
+    """1st, 2nd, 3rd, 11th."""
+    endings = {1: "st", 2: "nd", 3: "rd"}
+    return f"{number}{'th' if number % 100 in (11, 12, 13) else endings.get(number % 10, 'th')}"
+
+
+def promise_text(promise: Guarantee, digits: int = 17) -> str:
+    """A promise as it was declared: "rho 0.5"; in fewer digits it is rounded up."""
+    numbers = promise.numbers.items()
+    return ", ".join(f"{name} {shown(Decimal(repr(value)), digits, True)}" for name, value in numbers)
 
 
 # -- reading the chain --------------------------------------------------------------------------------
@@ -254,14 +284,15 @@ class Past:
 
     dataset: str
     filter: Filter
-    limit: Cost
+    opening: Mapping[str, Any]
+    standing: Standing
     spent: Cost
     known: dict[tuple[Fraction, ...], Guarantee] = field(default_factory=dict)
 
     @property
     def left(self) -> Cost:
         """What was left to all together."""
-        return self.spent.below(self.limit)
+        return State(self.filter, Balance(self.spent, {}), self.standing).left(None)
 
     def left_as(self) -> Guarantee:
         """The same as a promise; each is computed once."""
@@ -269,6 +300,13 @@ class Past:
         if left.parts not in self.known:
             self.known[left.parts] = self.filter.left(left)
         return self.known[left.parts]
+
+    def line(self, entry: Entry, body: Mapping[str, Any], act: str, what: str) -> Line:
+        """What a steward did."""
+        time, user = str(body["time"]), body.get("user")
+        return Line(
+            entry.seq, time, self.dataset, act, what, user=user, left=self.left, left_as=self.left_as()
+        )
 
     def cost(self, content: Mapping[str, str]) -> Cost:
         """A cost that an entry states."""
@@ -325,20 +363,16 @@ def _lines(ledger: Ledger) -> list[Line]:
 
 def _line(entry: Entry, body: dict[str, Any], pasts: dict[int, Past]) -> Line | None:
     if entry.kind == "account":
-        filter, limit, _ = read_terms(body)
-        past = pasts[entry.seq] = Past(str(body["dataset"]), filter, limit, filter.nothing)
-        what = f"account opened: {promise_text(filter.promise)}"
-        act, user = "opened", body.get("user")
-        return Line(
-            entry.seq,
-            body["time"],
-            past.dataset,
-            act,
-            what,
-            user=user,
-            left=past.left,
-            left_as=past.left_as(),
-        )
+        filter, _, _ = read_terms(body)
+        past = Past(str(body["dataset"]), filter, body, Standing.of(body), filter.nothing)
+        pasts[entry.seq] = past
+        return past.line(entry, body, "opened", f"account opened: {opening_text(filter, body)}")
+    if entry.kind == "steward":
+        past = pasts[entry.account]
+        past.standing = past.standing.after(body, sums_of(past.spent.written()))
+        note = f" ({shortened(str(body['note']), 120)})" if body.get("note") else ""
+        act, what = _ACTS[body["act"]]
+        return past.line(entry, body, act, what(body) + note)
     if entry.kind == "charge":
         past = pasts[entry.account]
         past.spent = past.cost(body["spent"])

@@ -11,20 +11,20 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
-from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from dalenius.calculus.guarantees import Guarantee, filter_of
+from dalenius.calculus.guarantees import Guarantee
 from dalenius.calculus.guarantees.cost import Cost
 from dalenius.core.adjacency import Adjacency
 from dalenius.core.checks import shown
 from dalenius.errors import InvalidParameter, LedgerDamaged, LedgerError
-from dalenius.session.account import Account, Balance, Ticket
+from dalenius.session.account import Account, Balance, State, Ticket
 from dalenius.session.entries import Entry
 from dalenius.session.ledger import Ledger
+from dalenius.session.standing import Standing
 from dalenius.session.stores import PATIENCE, new_store
-from dalenius.session.terms import check_share, checked_name, checked_shares
+from dalenius.session.terms import check_share, checked_name, proposed, read_terms
 from dalenius.tables.ask.several import is_several, listed_tables
 from dalenius.tables.compute.source import Source
 from dalenius.tables.engines.place import Place
@@ -49,6 +49,8 @@ class Terms:
     former: frozenset[str] = frozenset()
     """What earlier versions called the same data, where the caller gave it no name."""
     reserve: float | None = None
+    ceiling: Guarantee | None = None
+    renewals: int | None = None
 
 
 def opened(data: Any, table: Any, schema: Any, unit: Unit) -> Source:
@@ -135,15 +137,23 @@ class SessionAccount(Account):
                 f"the ledger has no account of {terms.dataset!r} yet; say what its budget is: budget=dp.ZCDP(0.5), "
                 "or --total zcdp:0.5."
             )
-        filter = filter_of(terms.budget, terms.adjacency, 0 if terms.reserve is None else terms.reserve)
-        shares: Mapping[str, Fraction] = checked_shares(terms.shares) or {}
+        filter, body = proposed(
+            terms.dataset,
+            terms.budget,
+            adjacency=terms.adjacency,
+            unit=terms.unit,
+            reserve=0 if terms.reserve is None else terms.reserve,
+            shares=terms.shares,
+            ceiling=terms.ceiling,
+            renewals=terms.renewals,
+        )
+        _, _, shares = read_terms(body)
         if terms.analyst is not None:
             checked_name("analyst", terms.analyst)
         check_share(terms.analyst, shares, terms.dataset)
         nowhere: Any = None  # until it is opened
-        super().__init__(
-            nowhere, 0, terms.dataset, filter, filter.limit, shares, terms.analyst, repr(terms.unit)
-        )
+        super().__init__(nowhere, 0, terms.dataset, filter, shares, terms.analyst, repr(terms.unit))
+        self._at_first = State(filter, Balance(filter.nothing, {}), Standing.of(body))
 
     @property
     def is_open(self) -> bool:
@@ -164,8 +174,8 @@ class SessionAccount(Account):
         self.where = found
         return found
 
-    def balance(self) -> Balance:
-        return super().balance() if self.is_open else Balance(self.filter.nothing, {})
+    def state(self) -> State:
+        return super().state() if self.is_open else self._at_first
 
     def recorded(self, question: str) -> str | None:
         return super().recorded(question) if self.is_open else None
@@ -175,14 +185,17 @@ class SessionAccount(Account):
 
     def _charge(self, question: str, cost: Cost, recall: bool) -> Ticket | Entry:
         if not self.is_open:
-            self._fitting(Balance(self.filter.nothing, {}), cost)
+            self._fitting(self._at_first, cost)
             self._take(self._open())
         elif self._place_to_record is not None:
             if not (recall and self.recorded(question) is not None):
-                self._fitting(self.balance(), cost)
-            here, before = self._place_to_record
-            self.record_place(here.written(), before)
-            self._place_to_record = None
+                self._fitting(self.state(), cost)
+            if (
+                not self.is_closed
+            ):  # to a closed account nothing is added; what is on record can be read from anywhere
+                here, before = self._place_to_record
+                self.record_place(here.written(), before)
+                self._place_to_record = None
         return super()._charge(question, cost, recall)
 
     # -- finding and opening ----------------------------------------------------------------------
@@ -193,7 +206,7 @@ class SessionAccount(Account):
 
     def _account(self, ledger: Ledger) -> Account:
         terms = self.terms
-        budget = terms.budget or ledger.existing(terms.dataset).promise
+        budget = terms.budget or ledger.existing(terms.dataset).budget
         return ledger.account(
             terms.dataset,
             budget,
@@ -203,6 +216,8 @@ class SessionAccount(Account):
             unit=terms.unit,
             place=terms.place.written(),
             reserve=terms.reserve,
+            ceiling=terms.ceiling,
+            renewals=terms.renewals,
         )
 
     def _take(self, account: Account) -> None:

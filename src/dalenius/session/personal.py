@@ -89,7 +89,9 @@ def report(account: Account, fits: Mapping[str, Release]) -> PrivacyReport:
         fits.get(key) or worst_case(account.filter, cost, f"release {n}")
         for n, (key, cost) in enumerate(_charges(account), start=1)
     ]
-    return PrivacyReport(releases, more=True, ceiling=worst_case(account.filter, account.limit, "the budget"))
+    # The most that may ever be open, and not what is open now: a steward may have moved that by the answers.
+    most = account.state().most
+    return PrivacyReport(releases, more=True, ceiling=worst_case(account.filter, most, "the budget"))
 
 
 def _charges(account: Account) -> Iterator[tuple[str, Cost]]:

@@ -121,7 +121,10 @@ class Session:
     analyst
         Who asks, where the budget has shares.
     shares
-        The part of a new account's budget that each analyst may spend.
+        What each analyst may spend of a new account's budget: fractions of it, or promises of its kind.
+    ceiling, renewals
+        How far, and how often, a steward may open more of a new account: the promise is then about all of it
+        (docs/ledger.md). Left out: never.
     reserve
         For ApproxDP budgets, how much of epsilon is set aside, when the account is opened, for pure and fitted
         releases; they then cost less and Gaussian noise more (docs/learning.md).
@@ -165,6 +168,8 @@ class Session:
         adjacency: Adjacency = ADD_REMOVE,
         analyst: str | None = None,
         shares: Mapping[str, Any] | None = None,
+        ceiling: Guarantee | None = None,
+        renewals: int | None = None,
         reserve: float | None = None,
         per_question: Guarantee | None = None,
         split_evenly_over: int | None = None,
@@ -185,7 +190,9 @@ class Session:
             ledger = _forgotten_with(self) / "forgotten.ledger"
         place, moved = place_of_all(self.source), flag("moved", moved)
         former = self.source.former if name is None and not self.source.together else frozenset[str]()
-        terms = Terms(label, budget, adjacency, unit, analyst, shares, place, moved, former, reserve)
+        terms = Terms(
+            label, budget, adjacency, unit, analyst, shares, place, moved, former, reserve, ceiling, renewals
+        )
         self.account: Account = SessionAccount(ledger, terms)
         self._fits: dict[str, Release] = {}
         self._meanings: dict[str, str] = {}
@@ -305,7 +312,7 @@ class Session:
         (False, PureDP(epsilon=0.75))
         >>> a = s.release(s.table.agg(n=dp.count()), accuracy=dp.within(20, confidence=0.9))
         >>> a.cost
-        'PureDP(epsilon=0.1152)'
+        'PureDP(epsilon=0.1123)'
         """
         wanted = _wanted(accuracy, confidence)
         discovers, paid = _discovers(query), self._paid(budget, query, accuracy)
@@ -1007,7 +1014,7 @@ class Session:
         >>> q = s.table.agg(n=dp.count())
         >>> price = s.price(q, dp.within(10, confidence=0.95))
         >>> print(price)
-        ZCDP(rho=0.01743), epsilon 0.8446 at delta 1e-06; what is left pays for 28
+        ZCDP(rho=0.01743), epsilon 0.8362 at delta 1e-06; what is left pays for 28
         >>> s.release(q, price).free
         False
         >>> s.price("SELECT COUNT(*) AS n FROM data", dp.within(10)).budget == price.budget

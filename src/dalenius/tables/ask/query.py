@@ -390,6 +390,10 @@ class Grouped:
     columns: tuple[str, ...]
     keys: Keys | Discover
 
+    def __repr__(self) -> str:
+        groups = f"{len(self.keys)} groups" if isinstance(self.keys, Keys) else "groups to be discovered"
+        return f"<{repr(self.table)[1:-1]}; by {', '.join(self.columns)} ({groups})>"
+
     def agg(self, *unnamed: Aggregate, **aggregates: Aggregate) -> Query:
         """The question: `agg(n=dp.count())`."""
         return _query(self.table, self.columns, self.keys, unnamed, aggregates)
