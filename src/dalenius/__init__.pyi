@@ -43,6 +43,7 @@ from dalenius.tables.aggregates import quantile as quantile
 from dalenius.tables.aggregates import quantiles as quantiles
 from dalenius.tables.aggregates import std as std
 from dalenius.tables.aggregates import sum as sum
+from dalenius.tables.aggregates import top_k as top_k
 from dalenius.tables.aggregates import variance as variance
 from dalenius.tables.facts.keys import discover as discover
 from dalenius.tables.facts.schema import Schema as Schema

@@ -337,3 +337,18 @@ def test_a_refused_accuracy_says_which_one_could_be_had() -> None:
     assert s.price(query, dp.within({"n": 3})).affordable
     assert not s.price(query, dp.within({"n": 2})).affordable
     assert s.remaining == dp.ZCDP(0.5)
+
+
+def test_everything_is_shown_in_few_words() -> None:
+    wide = pd.DataFrame({f"column {n}": [1] for n in range(200)})
+    s = dp.Session(wide, unit=dp.Unit.rows(), budget=dp.ZCDP(1 / 3))
+    grouped = s.table.filter(" AND ".join(f'"column {n}" > 0' for n in range(50))).group_by(
+        "column 1", keys=range(1000)
+    )
+    query = grouped.agg(**{f"n{n}": dp.sum(f'"column {n}"', (0, 1)) for n in range(60)})
+    price = s.price(s.table.agg(n=dp.count()), dp.within(9))
+    for thing in (s, s.table, grouped, query, price, grouped.table):
+        for text in (repr(thing), str(thing)):
+            assert len(text) < 700, text
+            assert " object at 0x" not in text
+    assert repr(grouped).endswith("by column 1 (1000 groups)>")

@@ -152,7 +152,9 @@ def verify(where: str = WHERE, checkpoint: str | None = CHECKPOINT, as_json: boo
 def statement(
     where: str = WHERE,
     account: str | None = typer.Argument(None, metavar="[ACCOUNT]", help="Of one account. [default: all]"),
-    year: int = typer.Option(metavar="YEAR", help="Of which year, in UTC."),
+    year: int | None = typer.Option(
+        None, metavar="YEAR", help="Of which year, in UTC; of this one, if left out."
+    ),
     out: Path = typer.Option(metavar="FILE", help="A new file, such as statement.html."),
     title: str | None = typer.Option(None, metavar="TEXT", help="Of the page."),
     checkpoint: str | None = CHECKPOINT,

@@ -13,6 +13,7 @@ from dalenius.tables.aggregates.aggregate import Inputs
 from dalenius.tables.facts.keys import Discover
 from dalenius.tables.facts.nearest import nearest
 from dalenius.tables.plan.plan import Plan, groups
+from dalenius.tables.release.left_out import left_out
 from dalenius.tables.release.released import Released
 
 DEPENDS = "depends on the data"
@@ -108,4 +109,6 @@ class Explanation:
             lines.append(f"  {name}: {shown} ({aggregate.explanation})")
         if self.threshold is not None:
             lines.append(f"Keys that fewer than about {self.threshold:.0f} units share stay hidden.")
+        if gone := left_out(self.plan):
+            lines.append(gone)
         return "\n".join(lines)

@@ -363,13 +363,15 @@ class Ledger(Chain):
 
         return read_log(self, account, since, until, analyst)
 
-    def statement(self, year: int, account: str | None = None, *, title: str | None = None) -> Statement:
+    def statement(
+        self, year: int | None = None, account: str | None = None, *, title: str | None = None
+    ) -> Statement:
         """A year on one page: what was promised, what was spent by whom on what, and what that means for a person.
 
         Parameters
         ----------
         year
-            Of the entries' times, in UTC.
+            Of the entries' times, in UTC; this one, if left out.
         account
             The name of one account; all, if left out.
         title

@@ -11,11 +11,13 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from dalenius.calculus.guarantees import Guarantee
 from dalenius.calculus.guarantees.cost import Cost
 from dalenius.core.adjacency import Adjacency
+from dalenius.core.checks import shown
 from dalenius.errors import InvalidParameter, LedgerDamaged, LedgerError
 from dalenius.session.account import Account, Balance, State, Ticket
 from dalenius.session.entries import Entry
@@ -23,8 +25,11 @@ from dalenius.session.ledger import Ledger
 from dalenius.session.standing import Standing
 from dalenius.session.stores import PATIENCE, new_store
 from dalenius.session.terms import check_share, checked_name, proposed, read_terms
+from dalenius.tables.ask.several import is_several, listed_tables
 from dalenius.tables.compute.source import Source
 from dalenius.tables.engines.place import Place
+from dalenius.tables.facts.nearest import nearest
+from dalenius.tables.facts.schema import Schema
 from dalenius.tables.facts.unit import Unit
 
 
@@ -48,16 +53,62 @@ class Terms:
     renewals: int | None = None
 
 
+def opened(data: Any, table: Any, schema: Any, unit: Unit) -> Source:
+    """The table of a session, or the first of several, opened."""
+    if not is_several(data, table):
+        return Source.open(data, table=table, schema=_facts(schema, "schema"))
+    tables = listed_tables(data, table)
+    if unit.column is None:
+        raise InvalidParameter(
+            "several tables need to know whose rows are whose: unit=dp.Unit('person_id', max_rows={'visits': 4, ...}), "
+            "an id that all of them have. Tables of other people each get a session of their own."
+        )
+    for name in tables:
+        unit.of(checked_name("the name of a table", name))
+    if extra := sorted({name for name, _ in unit.tables} - set(tables)):
+        raise InvalidParameter(
+            f"max_rows names a table {extra[0]!r} that is not given; {nearest(extra[0], tables)}."
+        )
+    if len({name.lower() for name in tables}) < len(tables):
+        raise InvalidParameter("two tables have names that differ in capitals only; rename one.")
+    if not isinstance(schema, Mapping | None):
+        raise InvalidParameter(
+            f"schema is {shown(schema)}; of several tables it is a mapping, with the schema of each by its name."
+        )
+    if unknown := sorted(set(schema or {}) - set(tables)):
+        raise InvalidParameter(
+            f"the schema is of a table {unknown[0]!r}, which is not there; {nearest(unknown[0], tables)}. Of several "
+            "tables it is a mapping, with the schema of each by its name."
+        )
+    facts = {name: _facts(given, f"the schema of {name!r}") for name, given in (schema or {}).items()}
+    return Source.open_together(tables, facts)
+
+
+def _facts(schema: Any, what: str) -> Schema | str | Path | None:
+    if not isinstance(schema, Schema | Mapping | str | Path | None):
+        raise InvalidParameter(
+            f"{what} is {shown(schema)}; it must be a dp.Schema, a mapping of columns to facts, or a file."
+        )
+    return Schema(dict(schema)) if isinstance(schema, Mapping) else schema
+
+
+def place_of_all(source: Source) -> Place:
+    """Where the data of a session is: the table, or all of several."""
+    if not source.together:
+        return source.place
+    return Place.several({name: one.place for name, one in source.together.items()})
+
+
 def dataset_name(source: Source, name: str | None, needed: bool) -> str:
-    """What the ledger calls the data: the name given, or that of the file or table."""
+    """What the ledger calls the data: the name given, or that of the file or table, or of all of several."""
     if name is not None:
         return checked_name("the name", name)
-    if needed and source.place.kind == "memory":
+    if needed and place_of_all(source).kind == "memory":
         raise InvalidParameter(
             "a data frame has no name and no place of its own, and a ledger keeps a budget for each name: say which "
             "data these are, name='people 2024'."
         )
-    return source.name
+    return " and ".join(sorted(source.together)) or source.name
 
 
 def existing_ledger(where: str | os.PathLike[str] | Ledger) -> Ledger | None:

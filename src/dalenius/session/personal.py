@@ -45,6 +45,8 @@ def release_of_fit(fitting: Fitting, fitted: Pipeline, meanings: dict[str, str])
 
     if fitting.loss.adjacency is not ADD_REMOVE or fitting.model.get_params().get("rows") == "normalize":
         return None
+    if fitting.query.table.is_per_unit:  # a row is then no longer a record of the person
+        return None
     if any(meanings.setdefault(name, meant) != meant for name, meant in _meanings(fitting.query.table)):
         return None
     *features, target = (dict(role)["sum"].values[0] for role in fitting.query.roles)

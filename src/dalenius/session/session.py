@@ -7,9 +7,10 @@ import os
 import shutil
 import tempfile
 import weakref
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
@@ -41,12 +42,14 @@ from dalenius.session.entries import digest
 from dalenius.session.explain import Explanation
 from dalenius.session.ledger import Ledger
 from dalenius.session.left import Asked, left_in_words, refused, story
-from dalenius.session.opening import SessionAccount, Terms, dataset_name
+from dalenius.session.opening import SessionAccount, Terms, dataset_name, opened, place_of_all
 from dalenius.session.personal import release_of_fit, report
 from dalenius.session.price import Price, told_delta
 from dalenius.session.record import answers, questions
 from dalenius.session.record.counters import counter_record, read_counter
+from dalenius.tables.ask.cube import CubeQuery
 from dalenius.tables.ask.query import Query, Table
+from dalenius.tables.ask.several import Tables
 from dalenius.tables.compute import exact
 from dalenius.tables.compute.discovery import Discovery, discovery
 from dalenius.tables.compute.source import Source
@@ -57,6 +60,7 @@ from dalenius.tables.facts.schema import Schema
 from dalenius.tables.facts.unit import Unit
 from dalenius.tables.plan.plan import Plan, plan
 from dalenius.tables.release.answer import Answer
+from dalenius.tables.release.cross_table import CrossTable
 from dalenius.tables.release.estimates import Wanted
 from dalenius.tables.release.released import Released, release
 
@@ -70,6 +74,7 @@ if TYPE_CHECKING:
     from dalenius.session.inference import Inference
     from dalenius.session.synthetic_table import SyntheticTable
     from dalenius.session.testing import Testing
+    from dalenius.session.truncation import Truncation
 
 
 MOST_MADE_ROWS = 10**9
@@ -86,7 +91,9 @@ class Session:
     Parameters
     ----------
     data
-        Whatever `tables.Source.open` opens (a file, a data frame, a database address), or what it opened.
+        Whatever `tables.Source.open` opens (a file, a data frame, a database address), or what it opened. Several
+        tables of the same units, in one place: {"visits": "visits.parquet", "purchases": "purchases.parquet"}; one
+        account pays for all of them (docs/tables.md).
     unit
         Who is protected.
     budget
@@ -105,9 +112,10 @@ class Session:
     moved
         Whether the data of this account was at another place before; the ledger keeps that it was moved.
     table
-        The table, in a database.
+        The table, in a database; a list of names, or a mapping of names to tables, for several.
     schema
-        Public facts about the columns: a Schema, a mapping of columns to facts, or a description file.
+        Public facts about the columns: a Schema, a mapping of columns to facts, or a description file. Of several
+        tables, one of these for each, by name.
     adjacency
         Which two data sets are neighbours.
     analyst
@@ -155,7 +163,7 @@ class Session:
         ledger: str | Path | Ledger | None = None,
         name: str | None = None,
         moved: bool = False,
-        table: str | None = None,
+        table: str | Sequence[str] | Mapping[str, str] | None = None,
         schema: Schema | Mapping[str, Any] | str | Path | None = None,
         adjacency: Adjacency = ADD_REMOVE,
         analyst: str | None = None,
@@ -170,22 +178,18 @@ class Session:
             raise InvalidParameter(
                 f"unit is {unit!r}; it must be dp.Unit.rows() or dp.Unit('id', max_rows=...)."
             )
-        if not isinstance(schema, Schema | Mapping | str | Path | None):
-            raise InvalidParameter(
-                f"schema is {shown(schema)}; it must be a dp.Schema, a mapping of columns to facts, or a file."
-            )
-        facts = Schema(dict(schema)) if isinstance(schema, Mapping) else schema
-        self.source = data if isinstance(data, Source) else Source.open(data, table=table, schema=facts)
+        self.source = data if isinstance(data, Source) else opened(data, table, schema, unit)
         self.unit, self.adjacency = unit, adjacency
         problems = Problems()
-        problems.attempt(lambda: self.source.schema.check(self.source.fields))
-        problems.attempt(lambda: _known(unit, self.source))
+        for source in self.source.together.values() or [self.source]:
+            problems.attempt(partial(source.schema.check, source.fields))
+            problems.attempt(partial(_known, unit, source))
         problems.raise_any()
         label = dataset_name(self.source, name, needed=ledger is not None)
         if ledger is None:
             ledger = _forgotten_with(self) / "forgotten.ledger"
-        place, moved = self.source.place, flag("moved", moved)
-        former = self.source.former if name is None else frozenset[str]()
+        place, moved = place_of_all(self.source), flag("moved", moved)
+        former = self.source.former if name is None and not self.source.together else frozenset[str]()
         terms = Terms(
             label, budget, adjacency, unit, analyst, shares, place, moved, former, reserve, ceiling, renewals
         )
@@ -219,8 +223,14 @@ class Session:
 
     @property
     def table(self) -> Table:
-        """The table, to ask about: filter, with_columns, join_public, group_by, agg."""
-        return self.source.table()
+        """The table, to ask about: filter, with_columns, join_public, group_by, agg. One of several: `table["visits"]`,
+        which `join` joins with another of the same units."""
+        made = {
+            source.name: replace(source.table(), unit=self.unit.of(source.name), family=self.source)
+            for source in self.source.together.values() or [self.source]
+        }
+        tables: Any = Tables(made) if self.source.together else made[self.source.name]
+        return tables  # type: ignore[no-any-return]
 
     @property
     def remaining(self) -> Guarantee:
@@ -302,7 +312,7 @@ class Session:
         (False, PureDP(epsilon=0.75))
         >>> a = s.release(s.table.agg(n=dp.count()), accuracy=dp.within(20, confidence=0.9))
         >>> a.cost
-        'PureDP(epsilon=0.1152)'
+        'PureDP(epsilon=0.1123)'
         """
         wanted = _wanted(accuracy, confidence)
         discovers, paid = _discovers(query), self._paid(budget, query, accuracy)
@@ -313,7 +323,7 @@ class Session:
         if discovers:
             return self._with_discovery(query, paid, wanted, instead)
         made = self._plan(query, self.account.filter.price(paid))
-        question = questions.of_release(query, paid, self.unit, self.adjacency)
+        question = questions.of_release(query, paid, made.unit, self.adjacency)
         cost = self._cost(made.loss, paid)
         reply = self._ask(
             question, Asked(cost, paid), lambda: answers.to_release(query, self._compute(made)), instead
@@ -375,6 +385,48 @@ class Session:
             for name, (query, released) in answers.read_plan(reply.answer, queries).items()
         }
 
+    def cross_table(self, query: CubeQuery, budget: Budget | None = None) -> CrossTable:
+        """A table and its margins with numbers that add up, as one release.
+
+        Every margin gets an even part of the budget and noise of its own. All of them together give the best linear
+        estimate of each cell and of each margin, at no further cost.
+
+        Parameters
+        ----------
+        query
+            A question that ends in `table.cube(...).agg(...)` or `table.rollup(...).agg(...)`.
+        budget
+            What all of it together may cost; as in `release`.
+
+        Returns
+        -------
+        CrossTable
+            Cells and margins; `wide` lays them out in two directions.
+
+        Raises
+        ------
+        InvalidParameter
+            If the question or the budget is refused; nothing is charged.
+        BudgetExceeded
+            If there is not so much left; nothing is charged.
+
+        Examples
+        --------
+        >>> import dalenius as dp, pandas as pd
+        >>> people = pd.DataFrame({"sex": ["f", "m"] * 500, "town": ["a", "a", "b", "b"] * 250})
+        >>> s = dp.Session(people, unit=dp.Unit.rows(), budget=dp.ZCDP(0.5), schema=dp.Schema(nulls="drop"))
+        >>> q = s.table.cube("sex", "town", keys={"sex": ["f", "m"], "town": ["a", "b"]}).agg(n=dp.count())
+        >>> table = s.cross_table(q, dp.ZCDP(0.1))
+        >>> n = dict(zip(table.keys, table["n"].plain))
+        >>> n["f", "a"] + n["f", "b"] == n["f", "all"]
+        True
+        """
+        if not isinstance(query, CubeQuery):
+            raise InvalidParameter(
+                f"the question is {shown(query)}; it must be made with table.cube(...) or table.rollup(...)."
+            )
+        return CrossTable.of(query, self.release_all(query.named, budget).values())
+
     def sql(
         self,
         text: str,
@@ -384,7 +436,7 @@ class Session:
         public: Mapping[str, Any] | None = None,
         keys: Any = None,
         confidence: float | None = None,
-    ) -> Answer:
+    ) -> Answer | CrossTable:
         """The answer to a SELECT of aggregates; see docs/tables.md for the subset that is understood.
 
         Parameters
@@ -402,8 +454,8 @@ class Session:
 
         Returns
         -------
-        Answer
-            As from `release`, which this calls.
+        Answer or CrossTable
+            As from `release`, which this calls; of GROUP BY CUBE or ROLLUP as from `cross_table`.
 
         Raises
         ------
@@ -419,8 +471,68 @@ class Session:
         >>> s.sql("SELECT COUNT(*) AS n FROM data", dp.ZCDP(0.1)).free
         False
         """
-        query = self._read(text, public, keys)
-        return self.release(query, budget, accuracy=accuracy, confidence=confidence)
+        from dalenius.tables.sql import parse_question
+
+        query = parse_question(text, self.table, **self._beside(public, keys))
+        if not isinstance(query, CubeQuery):
+            return self.release(query, budget, accuracy=accuracy, confidence=confidence)
+        if accuracy is not None:
+            raise InvalidParameter(
+                "CUBE and ROLLUP have no price by accuracy; give a budget: it is divided evenly over the margins."
+            )
+        return self.cross_table(query, budget).at(confidence)
+
+    def truncation(
+        self,
+        budget: Budget | None = None,
+        *,
+        table: Table | None = None,
+        up_to: int | None = None,
+        confidence: float = 0.95,
+    ) -> Truncation:
+        """How many units have more rows than may enter an answer, and how many rows that leaves out, privately.
+
+        What is beyond a unit's `max_rows` is left out of every answer, and no interval covers it. Charged and recorded
+        as a release is.
+
+        Parameters
+        ----------
+        budget
+            What it may cost; as in `release`.
+        table
+            Other than all of it: `session.table.filter(...)`, for instance, or one of several tables.
+        up_to
+            At most so many rows of a unit are counted as lost or kept; five times `max_rows`, if not said. One unit
+            moves what is lost by at most `up_to - max_rows`, and the noise is as large as that needs.
+        confidence
+            Of the intervals.
+
+        Returns
+        -------
+        Truncation
+            `print` it; `share_cut`, `share_lost`, and `answer` with intervals.
+
+        Raises
+        ------
+        InvalidParameter
+            If there is nothing to ask, or the budget is refused; nothing is charged.
+        BudgetExceeded
+            If there is not so much left; nothing is charged.
+
+        Examples
+        --------
+        >>> import dalenius as dp, pandas as pd
+        >>> visits = pd.DataFrame({"who": [1, 1, 1, 2, 3] * 100})
+        >>> s = dp.Session(visits, unit=dp.Unit("who", max_rows=2), budget=dp.ZCDP(0.5))
+        >>> s.truncation(dp.ZCDP(0.1)).max_rows, s.remaining
+        (2, ZCDP(rho=0.4))
+        """
+        from dalenius.session import truncation
+
+        asked = self.table if table is None else table
+        query, rows, most = truncation.question(asked, getattr(asked, "unit", None), up_to)
+        answer = self.release(query, budget, confidence=confidence)
+        return truncation.Truncation(answer, str(self.unit.column), rows, most)
 
     def continual(self, query: Query, budget: Budget | None = None) -> Feed:
         """A count by period that keeps being published as periods come in, for one charge.
@@ -458,20 +570,21 @@ class Session:
         (2, 3, ZCDP(rho=0.4))
         """
         periods, budget = Periods.of(query), self._paid(budget)
-        exact.check(query, self.unit)
+        unit = self._unit(query.table)
+        exact.check(query, unit)
         counter = self._counter(periods, budget)
-        question = questions.of_feed(query, budget, self.unit, self.adjacency)
+        question = questions.of_feed(query, budget, unit, self.adjacency)
         asked = Asked(self._cost(counter.loss, budget), budget)
         reply = self._ask(question, asked, lambda: answers.to_feed(counter_record(counter)))
         counter = read_counter(answers.read_feed(reply.answer), self.adjacency)
         return Feed(
             periods,
-            self.unit,
+            unit,
             self.adjacency,
             question,
             self.account,
             counter,
-            lambda asked: exact.evaluate(self.source, asked, self.unit, in_order=True),
+            lambda asked: exact.evaluate(self.source, asked, unit, in_order=True),
         )
 
     def fit(
@@ -727,7 +840,7 @@ class Session:
         asked = Synthesis.of(
             columns,
             whole,
-            self.unit,
+            self._unit(whole),
             self.account.filter,
             budget,
             self._rare(),
@@ -747,7 +860,8 @@ class Session:
         from dalenius.session.fit import Fitting
 
         whole = self.table if table is None else table
-        return Fitting.of(model, features, target, whole, self.unit, self.adjacency, self.account.filter)
+        unit = self._unit(whole)
+        return Fitting.of(model, features, target, whole, unit, self.adjacency, self.account.filter)
 
     def _asked(
         self, estimator: Any, features: Any, target: Any, table: Table | None
@@ -762,7 +876,8 @@ class Session:
         kind: Any = next((kinds[base] for base in kinds if isinstance(estimator, base)), Inference)
         asked: Inference | Testing | Estimation
         whole = self.table if table is None else table
-        asked = kind.of(estimator, features, target, whole, self.unit, self.adjacency, self.account.filter)
+        unit = self._unit(whole)
+        asked = kind.of(estimator, features, target, whole, unit, self.adjacency, self.account.filter)
         return asked
 
     @property
@@ -899,7 +1014,7 @@ class Session:
         >>> q = s.table.agg(n=dp.count())
         >>> price = s.price(q, dp.within(10, confidence=0.95))
         >>> print(price)
-        ZCDP(rho=0.01743), epsilon 0.8446 at delta 1e-06; what is left pays for 28
+        ZCDP(rho=0.01743), epsilon 0.8362 at delta 1e-06; what is left pays for 28
         >>> s.release(q, price).free
         False
         >>> s.price("SELECT COUNT(*) AS n FROM data", dp.within(10)).budget == price.budget
@@ -929,7 +1044,7 @@ class Session:
         query = self._read(query, public, keys) if isinstance(query, str) else query
         periods = Periods.of(query) if flag("continual", continual) else None
         if periods is not None:
-            exact.check(query, self.unit)
+            exact.check(query, self._unit(query.table))
 
         def is_rough(amount: float) -> bool:
             return self._is_rough(query if periods is None else periods, amount, accuracy)
@@ -1027,13 +1142,15 @@ class Session:
     def _read(self, text: str, public: Mapping[str, Any] | None, keys: Any) -> Query:
         from dalenius.tables.sql import parse_sql
 
+        return parse_sql(text, self.table, **self._beside(public, keys))
+
+    def _beside(self, public: Mapping[str, Any] | None, keys: Any) -> dict[str, Any]:
+        """What a SELECT is read with."""
         if not isinstance(public, Mapping | None):
             raise InvalidParameter(
                 f"public is {shown(public)}; it must be a mapping of names to public tables, as {{'regions': frame}}."
             )
-        return parse_sql(
-            text, self.table, public={} if public is None else public, keys=keys, unit=self.unit.column
-        )
+        return {"public": {} if public is None else public, "keys": keys, "unit": self.unit.column}
 
     def _within_reach(self, query: Query, accuracy: Within) -> str | None:
         """What is left, said as an accuracy."""
@@ -1119,7 +1236,8 @@ class Session:
         return self.account.filter.charge(loss, budget, self.account.left())
 
     def _counter(self, periods: Periods, budget: Guarantee) -> FeedCounter:
-        return counter_for(periods, self.unit, self.account.filter.price(budget), self.adjacency)
+        unit = self._unit(periods.query.table)
+        return counter_for(periods, unit, self.account.filter.price(budget), self.adjacency)
 
     def _cost_of_fit(self, loss: Loss) -> Cost:
         account = self.account
@@ -1131,11 +1249,25 @@ class Session:
                 "dp.discover() finds the keys in a release of its own: ask this question by release(query, budget), or "
                 "list the keys: group_by(..., keys=[...])."
             )
-        exact.check(query, self.unit)
-        return plan(query, self.unit, price, self.adjacency, self._rare() / among)
+        unit = self._unit(query.table)
+        exact.check(query, unit)
+        return plan(query, unit, price, self.adjacency, self._rare() / among)
+
+    def _unit(self, table: Table) -> Unit:
+        """How much of one unit a table holds at most, after its steps: what is planned for, and enforced."""
+        given: object = table
+        if not isinstance(given, Table):
+            raise InvalidParameter(
+                f"this session has several tables ({', '.join(self.source.together)}); say which: table=s.table[...]."
+            )
+        if (self.source.together or len(table.tables) > 1) and table.family is not self.source:
+            raise InvalidParameter(
+                f"the question is about the table {table.name!r} of another session; take it from this one: s.table."
+            )
+        return table.bounded(self.unit.of(table.name))
 
     def _compute(self, made: Plan) -> Released:
-        return release(made, exact.evaluate(self.source, made.query, self.unit))
+        return release(made, exact.evaluate(self.source, made.query, made.unit))
 
     def _with_discovery(
         self, query: Query, budget: Guarantee, wanted: Wanted, instead: Callable[[], str | None]
@@ -1144,11 +1276,11 @@ class Session:
         discovery = self._discovery(query, budget)
 
         def compute() -> str:
-            keys = discovery.keys(exact.evaluate(self.source, discovery.finding, self.unit))
+            keys = discovery.keys(exact.evaluate(self.source, discovery.finding, discovery.rest.unit))
             made = discovery.restricted(keys)
             return answers.to_discovery(keys, (made.query, self._compute(made)) if keys else None)
 
-        question = questions.of_release(query, budget, self.unit, self.adjacency)
+        question = questions.of_release(query, budget, discovery.rest.unit, self.adjacency)
         reply = self._ask(question, Asked(self._cost(discovery.loss, budget), budget), compute, instead)
         keys, record = answers.read_discovered(reply.answer)
         made = discovery.restricted(keys)
@@ -1161,9 +1293,10 @@ class Session:
                 f"discovering keys spends some delta, and this session's budget is {self.account.promise!r}. "
                 "Use a session with an ApproxDP budget, or list the keys: group_by(..., keys=[...])."
             )
-        exact.check(query, self.unit)
+        unit = self._unit(query.table)
+        exact.check(query, unit)
         price = self.account.filter.price(budget)
-        return discovery(query, self.unit, price, self._rare(), self.adjacency)
+        return discovery(query, unit, price, self._rare(), self.adjacency)
 
     def _rare(self) -> float:
         """The probability with which one release may do worse than its price: a twentieth of what is set aside."""

@@ -97,14 +97,15 @@ class Statement:
         return file
 
 
-def statement(ledger: Ledger, year: int, account: str | None = None, title: str | None = None) -> Statement:
+def statement(ledger: Ledger, year: int | None, account: str | None, title: str | None) -> Statement:
     """The page of a year; see `Ledger.statement`."""
+    now = datetime.datetime.now(datetime.UTC).replace(microsecond=0)
+    year = now.year if year is None else year
     given: object = year
     if isinstance(given, bool) or not isinstance(given, int) or not 1970 <= given <= 9998:
         raise InvalidParameter(f"the year is {checks.shown(year)}; it must be one, as 2026.")
     log, verification = read_log(ledger, account), ledger.verify()
     accounts = [each for each in ledger.accounts() if account in (None, each.dataset)]
-    now = datetime.datetime.now(datetime.UTC).replace(microsecond=0)
     heading = title or f"What was asked, and what it cost: {year}"
     sections = [_Account(each, log, year, now).html() for each in accounts]
     body = (
