@@ -195,6 +195,9 @@ class Account:
 
     # -- what a steward does -----------------------------------------------------------------------
 
+    def check_opened(self) -> None:
+        """Refuse where the ledger has no such account yet."""
+
     def raise_budget(self, budget: Guarantee, *, note: str | None = None) -> Guarantee:
         """Open more of what was promised: a larger budget, up to the ceiling that the account was opened with.
 
