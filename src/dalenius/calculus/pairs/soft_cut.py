@@ -54,6 +54,8 @@ LONG, TALL = (RHO + 1 / RHO) / 2, (RHO - 1 / RHO) / 2
 MOST_GROWTH = 35.0
 """A panel errs by 64/15 RHO^-64 exp(growth) relative to its largest value: exp(-50) at most of the largest of all."""
 MOST_MORE = 40.0
+TOO_COARSE = 60.0
+"""Cells whose bounds are so far above what is seen of the integrand miss its peak."""
 LESS_CUT, MORE_GROWTH = 36.0, 45.0
 """CUT and MOST_GROWTH for a part with a low cut."""
 ANGLES = (1.5, 3.0, 4.5, 6.0)
@@ -520,6 +522,8 @@ def part_nodes(
     # Cells from the one on that holds the sharp end.
     begin = 0 if start == -math.inf else min(max(math.floor((start - x[0]) / gap) - 1, 0), len(upper) - 1)
     top = max(float(plain[begin:].max()), least_top + 0.5 * math.log(2 * math.pi))
+    if float(upper[begin:].max()) > top + TOO_COARSE:
+        return None
     # What jumps is needed to fewer digits than what is raised to a power.
     deep, growth_of_one = (CUT, MOST_GROWTH) if part.low is None else (LESS_CUT, MORE_GROWTH)
     kept = np.flatnonzero(upper[begin:] > top - deep) + begin
@@ -587,6 +591,8 @@ def part_nodes(
         each = np.exp(peaks - top + np.array(growths)) * half
     error = 64 / 15 * RHO**-64 / (1 - RHO**-2) * float(each.sum())
     largest = float(exponent.max())
+    if top > largest + TOO_COARSE:
+        return None
     outside = (outside + error) / math.sqrt(2 * math.pi) * math.exp(top - largest)
     keep = exponent > largest - deep
     outside += float(np.count_nonzero(~keep)) * math.exp(-deep)
