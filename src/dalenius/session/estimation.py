@@ -90,7 +90,9 @@ class Estimation:
         estimate = estimate.told(wanted_bounds)
         query = table.agg(
             **{
-                f"column {n}": sum_of(*summed(column, text, _outward(table, text, ends, estimate.what)))
+                f"column {n}": sum_of(
+                    *summed(table, column, text, _outward(table, text, ends, estimate.what))
+                )
                 for n, (column, text, ends) in enumerate(
                     zip(estimate.columns, given, wanted_bounds, strict=True)
                 )
