@@ -21,9 +21,9 @@ from dalenius.core.adjacency import ADD_REMOVE, Adjacency
 from dalenius.core.arrays import Reals
 from dalenius.core.record import JSON
 from dalenius.errors import InvalidParameter
+from dalenius.infer.columns import OUTCOMES, Categories, Column
 from dalenius.infer.estimates.settings.difference import DifferenceOfMeans
 from dalenius.infer.estimates.settings.estimate import Estimate, TableRows
-from dalenius.infer.hypotheses.columns import OUTCOMES, Categories, Column
 from dalenius.infer.result import Result
 from dalenius.session.columns import Columns, named_columns, of_a_unit
 from dalenius.session.inference import check_rows_are_public, name_of

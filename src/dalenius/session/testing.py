@@ -17,8 +17,8 @@ from dalenius.core.adjacency import ADD_REMOVE, Adjacency
 from dalenius.core.checks import shown
 from dalenius.core.record import JSON
 from dalenius.errors import InvalidParameter, QueryRefused
+from dalenius.infer.columns import Categories, Column
 from dalenius.infer.hypotheses.bounded_test import BoundedTest
-from dalenius.infer.hypotheses.columns import Categories, Column
 from dalenius.infer.hypotheses.hypothesis_test import HypothesisTest
 from dalenius.infer.hypotheses.result import TestResult
 from dalenius.infer.inputs import Places
