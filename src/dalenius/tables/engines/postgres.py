@@ -3,8 +3,8 @@
 Doubles that overflow or underflow are errors, sums of integers are decimals without limit. NaN is null, infinity the
 largest value of its kind, and so are numbers beyond doubles and dates beyond the calendar. Text must be stored as UTF-8
 (so that `convert_to` has nothing to convert, and nothing that it could not), under a collation in which different texts
-differ. It is compared by its bytes then: two columns of different collations cannot be compared at all, which the server
-finds out when the first row is there, so that one person's row would decide whether a question fails.
+differ. It is compared by its bytes then: two columns of different collations cannot be compared at all, which the
+server finds out when the first row is there, so that one person's row would decide whether a question fails.
 """
 
 from __future__ import annotations
