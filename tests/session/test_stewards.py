@@ -332,6 +332,34 @@ def test_a_session_on_a_closed_account(tmp_path: Path) -> None:
 # -- shares ----------------------------------------------------------------------------------------------------
 
 
+def test_a_fit_that_was_paid_stays_free_after_a_raise_and_a_renewal(tmp_path: Path) -> None:
+    """The promise that a budget pays for is found from what the account was opened with, which no act moves."""
+    people = pd.DataFrame({"x": range(100), "y": [n % 7 for n in range(100)]})
+    s = dp.Session(
+        people,
+        unit=dp.Unit.rows(),
+        budget=dp.ApproxDP(4, 1e-6),
+        ceiling=dp.ApproxDP(8, 1e-6),
+        renewals=2,
+        reserve=1.0,
+        ledger=tmp_path / "l.ledger",
+        name="people",
+        schema=dp.Schema(nulls="drop"),
+    )
+
+    def fitted() -> Any:
+        model = dp.learn.AdaptivePosteriorSampleRegression
+        s.fit(model, {"x": (0, 100)}, {"y": (0, 7)}, budget=dp.ApproxDP(0.3, 1e-6))
+        return s.account.balance().total
+
+    spent = fitted()
+    assert spent.shift > 0  # where the room for one fit is a part of what is set aside
+    s.account.raise_budget(dp.ApproxDP(6, 1e-6))
+    assert fitted() == spent
+    s.account.renew()
+    assert fitted() == spent
+
+
 def test_promises_as_shares(place: str) -> None:
     """Each is held by their own share and by the whole, which the shares may exceed together."""
     ledger = Ledger.open(place)

@@ -90,6 +90,11 @@ class State:
         return read_cost(self.standing.limit, self.filter)
 
     @property
+    def first(self) -> Cost:
+        """What might be spent when the account was opened; no steward moves it."""
+        return read_cost(self.standing.first, self.filter)
+
+    @property
     def most(self) -> Cost:
         """What may ever be spent: what the promise is about."""
         return read_cost(self.standing.most, self.filter)

@@ -1192,12 +1192,12 @@ class Session:
                 f"{name}(guarantee=dp.ZCDP(0.1)), say budget=dp.ZCDP(0.1), or open the session with per_question=..."
             )
         paid = self._paid(budget)
-        pays, room, limit = self.account.filter, self._cost_of_budget(paid), self.account.limit
+        pays, room, limit = self.account.filter, self._cost_of_budget(paid), self.account.state().first
         part = min(Fraction(1), room.amount / limit.amount)
         room = replace(room, delta=limit.delta / 200, shift=amounts.rounded_down(limit.shift * part))
 
         def cost_of(promise: Guarantee) -> Cost:
-            # Not of what is left: the same call finds the same promise tomorrow, and its fit on record.
+            # Not of what is left or open: the same call finds the same promise tomorrow, and its fit on record.
             return pays.charge_for_fit(loss_of(promise), limit, limit)
 
         return model(given(cost_of, pays, paid, room))

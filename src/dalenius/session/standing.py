@@ -114,6 +114,8 @@ class Standing:
     renewed: int = 0
     closed: bool = False
     shares: Mapping[str, Share] = field(default_factory=dict)
+    first: Sums = field(default_factory=dict)
+    """The gate as the account was opened."""
 
     @classmethod
     def of(cls, opening: Mapping[str, Any]) -> Standing:
@@ -122,11 +124,11 @@ class Standing:
         limit = sums_of(opening["limit"])
         shares = {name: Share.read(content) for name, content in opening["shares"].items()}
         if plan is None:
-            return cls(limit, limit, opening["promise"], limit, 0, shares=shares)
+            return cls(limit, limit, opening["promise"], limit, 0, shares=shares, first=limit)
         renewals, ceiling = plan["renewals"], sums_of(plan["most"])
         if type(renewals) is not int or renewals < 0 or not fits(limit, ceiling):
             raise ValueError("a plan must be written as we write them.")
-        return cls(limit, limit, plan["budget"], ceiling, renewals, shares=shares)
+        return cls(limit, limit, plan["budget"], ceiling, renewals, shares=shares, first=limit)
 
     @property
     def most(self) -> Sums:
