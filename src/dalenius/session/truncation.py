@@ -85,7 +85,9 @@ def question(table: Table | Tables, unit: Unit | None, up_to: int | None) -> tup
             "up_to",
             f"up_to is {most}; it must be more than the {rows} rows that count of each {unit.column}.",
         )
-    name = "rows" if unit.column.lower() != "rows" else "number of rows"
+    name, taken = "rows", {known.lower() for known in table.names}
+    while name in taken:
+        name = f"number of {name}"
     n = quoted(name)
     asked = table.per_unit(name).agg(
         units=count(),

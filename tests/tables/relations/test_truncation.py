@@ -136,3 +136,11 @@ def test_answers_about_joined_tables_say_it_of_each() -> None:
     )
     told = s.release(joined.limit_rows(4).agg(n=dp.count()), dp.ZCDP(1)).left_out
     assert "each who; at most 4 joined rows of each who count. What" in told
+
+
+def test_a_table_may_have_a_column_called_rows() -> None:
+    visits = pd.DataFrame({"who": [1, 1, 1, 2], "Rows": [1, 2, 3, 4], "number of rows": [1, 2, 3, 4]})
+    s = dp.Session(
+        visits, unit=dp.Unit("who", max_rows=2), budget=dp.ZCDP(1e4), schema=dp.Schema(nulls="drop")
+    )
+    assert round(s.truncation(dp.ZCDP(1e3)).answer["cut"].estimate[0]) == 1
