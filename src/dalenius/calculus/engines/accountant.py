@@ -38,6 +38,12 @@ from dalenius.calculus.pairs.pair import TINY, UNIT, Bounds, Pair, Terms
 from dalenius.calculus.pairs.renyi import best_order, profile_bound, renyi_atoms
 from dalenius.core.checks import float_up
 
+FIRST, ASIDE = 1e-2, 30.0
+"""Where moments are looked at first, and how far left of a rate that is known: three decades from there."""
+
+TAME = 10.0
+"""A rate up to this is one at which the moments of a law with rare and huge jumps are quickly had."""
+
 WIDE = 1e-6
 """A bracket on delta wider than this (relative) is worth a second try."""
 
@@ -92,7 +98,9 @@ class Sum:
 
     @cached_property
     def moments(self) -> Moments:
-        return Moments(self.terms)
+        # With rare and huge jumps the saddle is far below that rate, and moments far above it take long.
+        known = 0.0 < self._rate < (TAME if self._has_cuts else math.inf)
+        return Moments(self.terms, self._rate / ASIDE if known else FIRST)
 
     @cached_property
     def spacing(self) -> float | None:
@@ -144,16 +152,24 @@ class Sum:
                 self._failed.append(tame[0])  # one line for all of the law would be drawn in vain
             self._rate = tame[1]
             return min(tame[0], self.largest), tame[1]
+        self._rate = self._rate or normal_rate(self.terms, log_delta)
         if np.isfinite(self.moments.k).sum() < 8:
             return 1.0, 1.0
         c, epsilon = self.moments.for_delta(log_delta)
         floor = -math.inf if self.few is None else self.few.least_epsilon(math.exp(log_delta), self.largest)
         if floor > min(epsilon, self.largest) or (math.isfinite(floor) and epsilon >= self.largest):
             return floor, 1 / max(self.largest - floor, 1e-300)
+        self._rate = c
         return min(epsilon, self.largest), c
 
-    def chernoff(self, epsilon: float) -> float:
-        """An upper bound on delta(epsilon) that needs nothing but real moments."""
+    @property
+    def rate(self) -> float:
+        """Roughly the rate at which log delta falls where it was last looked at; 0 before that."""
+        return self._rate
+
+    def chernoff(self, epsilon: float, rate: float = 0.0) -> float:
+        """An upper bound on delta(epsilon) that needs nothing but real moments; `rate` says where to look first."""
+        self._rate = self._rate or rate
         if not self.terms or self.infinite > 0.999 or self.largest == -math.inf:
             return 1.0
         if epsilon >= self.largest:
@@ -374,9 +390,14 @@ class Direction:
         for pair, _ in self.terms:
             proof.check(pair, self._reveals)
 
-    def stays_below(self, epsilon: float, delta: float, engine: Engine = "auto") -> bool:
-        """Whether delta(epsilon) <= delta is certain."""
-        if engine == "auto" and self.upper is not None and self.upper.chernoff(epsilon) <= delta:
+    @property
+    def rate(self) -> float:
+        """Roughly the rate at which log delta falls where it was last looked at; 0 when that is not known."""
+        return self.upper.rate if self.upper is not None else 0.0
+
+    def stays_below(self, epsilon: float, delta: float, engine: Engine = "auto", rate: float = 0.0) -> bool:
+        """Whether delta(epsilon) <= delta is certain; `rate` is roughly that at which log delta falls, if known."""
+        if engine == "auto" and self.upper is not None and self.upper.chernoff(epsilon, rate) <= delta:
             return True
         if engine == "auto" and self.upper is not None and self.upper.bound(epsilon) <= delta:
             return True
@@ -429,6 +450,19 @@ class Direction:
             return 1.0, 1.0
         rest = delta - self.upper.infinite
         return self.upper.guess(math.log(rest if rest > 0 else delta))
+
+
+def normal_rate(terms: Terms, log_delta: float) -> float:
+    """The rate at which log delta falls where delta is exp(log_delta), were the sum normal; 0 when nobody knows.
+
+    The log-moment generating function of a normal loss of variance v is v s (s + 1) / 2.
+    """
+    s = np.array([1e-4])
+    with np.errstate(all="ignore"):
+        variance = 2e4 * float(sum(n * pair.rough_log_mgf(s)[0] for pair, n in terms))
+    if not 0.0 < variance < math.inf:
+        return 0.0
+    return min(max(math.sqrt(2 * max(-log_delta, 1.0) / variance), 1e-8), 1e8)
 
 
 def merged(terms: Terms) -> Terms:

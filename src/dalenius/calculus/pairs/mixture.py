@@ -129,6 +129,16 @@ def log_mixture(z: Reals, rate: float) -> tuple[Reals, Reals]:
     return value, 8.0 * (np.abs(z) + np.abs(value)) + 4.0 * abs(math.log(rate)) * ~small + 8.0 * (rate > 0.5)
 
 
+def log_mixture_at(z: float, rate: float) -> float:
+    """`log_mixture` at one place, without its error."""
+    if z >= 700.0:
+        far = z + math.log(rate)
+        return far + math.log1p((1.0 - rate) * math.exp(-far))
+    if rate > 0.5 and z < -0.5:
+        return math.log((1.0 - rate) + rate * math.exp(z))
+    return math.log1p(rate * math.expm1(z))
+
+
 def strip(mu: float, m: float, reach: float) -> tuple[float, float]:
     """A strip |Im x| <= a, and a bound on the logarithm of what the L1 norm grows by on its edge (see trapezoid)."""
     a = min(2.5 / mu, 8.5, math.sqrt(80.0 / max(-m, 1.0)) / mu)
