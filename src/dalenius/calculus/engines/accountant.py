@@ -98,8 +98,8 @@ class Sum:
 
     @cached_property
     def moments(self) -> Moments:
-        # With rare and huge jumps the saddle is far below that rate, and moments far above it take long.
-        known = 0.0 < self._rate < (TAME if self._has_cuts else math.inf)
+        # With rare and huge jumps the saddle is far below that rate, and moments there take long.
+        known = self._rate > 0.0 and (self._rate < TAME or layers.are_far(self.terms, self._rate))
         return Moments(self.terms, self._rate / ASIDE if known else FIRST)
 
     @cached_property
@@ -146,13 +146,13 @@ class Sum:
         """Roughly the epsilon at which delta is exp(log_delta), and -d log delta / d epsilon there."""
         if self.largest == -math.inf or self.infinite > 0.999:  # nothing finite to look at
             return 1.0, 1.0
-        tame = layers.guess(self.terms, log_delta)
+        self._rate = self._rate or normal_rate(self.terms, log_delta)
+        tame = None if layers.are_far(self.terms, self._rate) else layers.guess(self.terms, log_delta)
         if tame is not None:
             if tame[0] > 0.0 and layers.are_huge(self.terms, tame[1]):
                 self._failed.append(tame[0])  # one line for all of the law would be drawn in vain
             self._rate = tame[1]
             return min(tame[0], self.largest), tame[1]
-        self._rate = self._rate or normal_rate(self.terms, log_delta)
         if np.isfinite(self.moments.k).sum() < 8:
             return 1.0, 1.0
         c, epsilon = self.moments.for_delta(log_delta)
@@ -457,9 +457,9 @@ def normal_rate(terms: Terms, log_delta: float) -> float:
 
     The log-moment generating function of a normal loss of variance v is v s (s + 1) / 2.
     """
-    s = np.array([1e-4])
+    s = np.array([0.5])  # smaller ones leave nothing but rounding of a rare sample
     with np.errstate(all="ignore"):
-        variance = 2e4 * float(sum(n * pair.rough_log_mgf(s)[0] for pair, n in terms))
+        variance = float(sum(n * pair.rough_log_mgf(s)[0] for pair, n in terms)) / 0.375
     if not 0.0 < variance < math.inf:
         return 0.0
     return min(max(math.sqrt(2 * max(-log_delta, 1.0) / variance), 1e-8), 1e8)
@@ -474,4 +474,6 @@ def merged(terms: Terms) -> Terms:
     for pair, n in terms:
         families.setdefault(type(pair), []).append((pair, n))
     together = [term for family, members in families.items() for term in family.merge(tuple(members))]
+    if len(together) == 1:
+        return tuple(together)
     return tuple(sorted(together, key=lambda term: (term[0].sort_key, term[1])))

@@ -54,6 +54,9 @@ RARE = 0.01
 """Jumps of this total probability are left out of a guess."""
 HUGE = 5.0
 """Where tilted jumps reach further than this, one line for all of the law is too long."""
+JUMPS = math.log(1e-14), math.log(1e4)
+"""Between these logarithms is every jump."""
+STEEPER = 4.0
 MANY = 30.0
 """From so many expected jumps near a level on, what lies below may well decay by itself."""
 
@@ -327,7 +330,7 @@ class Layers:
         self.terms = terms
         self.rate = rate
         self.count = sum(n for _, n in terms)
-        self.target = self._distance(epsilon)
+        self.target, self._made_for = self._distance(epsilon), epsilon
         self.pieces: list[Piece] = []
         self.centre, self.width = math.nan, math.inf
         self.rest: OneSided | None = None
@@ -352,6 +355,8 @@ class Layers:
         return max(away, 1e-3 * distance)
 
     def fits(self, epsilon: float) -> bool:
+        if abs(epsilon - self._made_for) <= 0.05 * self.target:
+            return True
         return abs(math.log(self._distance(epsilon)) - math.log(self.target)) < 0.4
 
     def _below(self, level: float) -> tuple[tuple[Part | Pair, int], ...]:
@@ -471,17 +476,10 @@ def guess(terms: Terms, log_delta: float) -> tuple[float, float] | None:
 
     At least the one at which single jumps make up delta; and jumps below that are tame. None without such jumps.
     """
-    steep = [(pair, n) for pair, n in terms if pair.largest == math.inf and pair.cuts(1.0) is not None]
+    steep = tuple((pair, n) for pair, n in terms if pair.largest == math.inf and pair.cuts(1.0) is not None)
     if not steep:
         return None
-
-    def by_one_jump(log_epsilon: float) -> bool:
-        single = sum(
-            n * bounds.upper for pair, n in steep if (bounds := pair.delta(math.exp(log_epsilon))) is not None
-        )
-        return single <= math.exp(log_delta)
-
-    jump = math.exp(last_true(by_one_jump, math.log(1e4), math.log(1e-14), relative=1e-3, steps=40)[0])
+    jump = math.exp(_one_jump(steep, log_delta))
     parts, most = [], math.inf
     for pair, n in terms:
         level = jump + abs(pair.anchor)
@@ -498,6 +496,32 @@ def guess(terms: Terms, log_delta: float) -> tuple[float, float] | None:
     c, epsilon = moments.for_delta(log_delta)
     epsilon = max(epsilon, jump)
     return (epsilon, max(c, 0.5 / epsilon)) if epsilon > 1e-10 else (0.0, max(c, 1.0))
+
+
+def _one_jump(steep: Terms, log_delta: float) -> float:
+    """Roughly the log of the epsilon at which single jumps have delta exp(log_delta)."""
+
+    def excess(log_epsilon: float) -> float:
+        epsilon = math.exp(log_epsilon)
+        known = [(pair.delta(epsilon), n) for pair, n in steep]
+        single = sum(n * bounds.upper for bounds, n in known if bounds is not None)
+        return math.log(max(single, TINY)) - log_delta
+
+    low, high = last_true(lambda x: excess(x) > 0.0, *JUMPS, steps=6)
+    above, below = excess(low), excess(high)
+    for _ in range(3):  # the logarithm falls smoothly: chords
+        if not above > 0.0 > below:
+            break
+        x = low + (high - low) * min(max(above / (above - below), 0.05), 0.95)
+        value = excess(x)
+        low, above, high, below = (x, value, high, below) if value > 0.0 else (low, above, x, value)
+    return low + (high - low) * above / (above - below) if above > 0.0 > below else high
+
+
+def are_far(terms: Terms, c: float) -> bool:
+    """Whether jumps hardly show in the law tilted by c, and by somewhat more: it is tame as it is."""
+    cuts = [pair.cuts(1.0) for pair, _ in terms]
+    return c > 0.0 and all(one is None or one.jump(STEEPER * c) == 0.0 for one in cuts)
 
 
 def are_huge(terms: Terms, c: float) -> bool:

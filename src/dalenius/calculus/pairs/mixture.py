@@ -68,7 +68,7 @@ def transform(t: Reals, loss: Reals, weights: Reals) -> Complexes:
     The rounding of phases then is that of two: 2 UNIT |t loss| each, within the 8 that `Rule.per_t` allows.
     """
     size = len(t)
-    if size < 2 or size * len(loss) < 20_000 or not np.array_equal(t, np.arange(size) * t[1]):
+    if size < 8 or size * len(loss) < 1_000 or not np.array_equal(t, np.arange(size) * t[1]):
         return np.asarray(np.exp(1j * np.multiply.outer(t, loss)) @ weights)
     block = max(1, min(math.isqrt(size), 4_000_000 // len(loss)))
     fine = np.exp(1j * np.multiply.outer(loss, t[:block]))
