@@ -23,7 +23,7 @@ from typing import Literal
 import numpy as np
 
 from dalenius.calculus.engines import layers
-from dalenius.calculus.engines.contour import Contour, Lines, exp_up, log_peak
+from dalenius.calculus.engines.contour import Contour, Lines, Roof, exp_up, log_peak
 from dalenius.calculus.engines.enumeration import enumerated
 from dalenius.calculus.engines.few_continuous import FewContinuous
 from dalenius.calculus.engines.lattice import LatticeLine, common_spacing
@@ -67,6 +67,8 @@ class Sum:
         self._rate = 0.0
         self._atomic: Sum | None = None
         self._not_near = math.inf
+        self.last_line: Contour | None = None
+        """A line that all of the law, or most of it, was last seen on, if there is one."""
 
     @property
     def infinite(self) -> float:
@@ -182,6 +184,15 @@ class Sum:
         bound = self.moments.above(k) + log_peak(s) - s * epsilon
         return (self.infinite + exp_up(min(float(bound.min()), 0.0))) * (1 + 4 * UNIT)
 
+    def roof(self, epsilon: float, delta: float, like: Contour) -> float:
+        """An upper bound on delta(epsilon) by a line like another one, good if that is of much the same law."""
+        if not self.terms or self.infinite > 0.999:
+            return 1.0
+        if epsilon >= self.largest:
+            return self.infinite
+        finite = Roof(self.terms, like, epsilon, math.log(delta)).delta(epsilon)
+        return self._with_infinite(epsilon, finite).upper
+
     def bound(self, epsilon: float) -> float:
         """An upper bound on delta(epsilon) by one short line, where other engines would narrow what it says."""
         if not self.terms or not self._has_cuts or self.few is not None or epsilon >= self.largest:
@@ -262,6 +273,7 @@ class Sum:
         if self._layers is None or not self._layers.fits(epsilon):
             self._layers = layers.Layers(self.terms, epsilon, self._rate)
         bounds = self._layers.delta(epsilon)
+        self.last_line = self._layers.pieces[-1].line
         if known is not None:
             return min(known, bounds, key=lambda both: both.upper - both.lower)
         return bounds if bounds.upper - bounds.lower <= TOO_WIDE * bounds.lower else None
@@ -281,6 +293,7 @@ class Sum:
             return known
         bounds = lines.delta(epsilon)
         line = lines.line
+        self.last_line = line if self.spacing is None and line is not None and line.atoms is None else None
         if bounds is None or line is None or line.atoms is None or line.apart:
             return bounds
         if len(line.atoms) == sum(pair.as_atoms is not None for pair, _ in self.terms):
@@ -390,17 +403,19 @@ class Direction:
         for pair, _ in self.terms:
             proof.check(pair, self._reveals)
 
-    @property
-    def rate(self) -> float:
-        """Roughly the rate at which log delta falls where it was last looked at; 0 when that is not known."""
-        return self.upper.rate if self.upper is not None else 0.0
-
-    def stays_below(self, epsilon: float, delta: float, engine: Engine = "auto", rate: float = 0.0) -> bool:
-        """Whether delta(epsilon) <= delta is certain; `rate` is roughly that at which log delta falls, if known."""
-        if engine == "auto" and self.upper is not None and self.upper.chernoff(epsilon, rate) <= delta:
-            return True
-        if engine == "auto" and self.upper is not None and self.upper.bound(epsilon) <= delta:
-            return True
+    def stays_below(
+        self, epsilon: float, delta: float, engine: Engine = "auto", beside: Direction | None = None
+    ) -> bool:
+        """Whether delta(epsilon) <= delta is certain; `beside` is a direction that was asked for this delta."""
+        if engine == "auto" and self.upper is not None:
+            other = beside.upper if beside is not None else None
+            like = other.last_line if other is not None else None
+            if like is not None and self.upper.roof(epsilon, delta, like) <= delta:
+                return True
+            if self.upper.chernoff(epsilon, other.rate if other is not None else 0.0) <= delta:
+                return True
+            if self.upper.bound(epsilon) <= delta:
+                return True
         return self.delta(epsilon, engine).upper <= delta
 
     def epsilon(self, delta: float, engine: Engine = "auto") -> Bounds:

@@ -308,6 +308,36 @@ class Contour:
         return Bounds(low, high)
 
 
+class Roof(Contour):
+    """A line drawn like that of another sum: an upper bound, however badly it is placed.
+
+    The full trapezoid sum is one for every c and every period; nothing is known of what it adds.
+    """
+
+    def __init__(self, terms: Terms, like: Contour, epsilon: float, log_delta: float) -> None:
+        self.terms, self.c, self.tiers, self.period, self.step = (
+            terms,
+            like.c,
+            like.tiers,
+            like.period,
+            like.step,
+        )
+        c = np.array([self.c])
+        log_mgf = sum(n * float(pair.log_mgf(c)[0]) for pair, n in terms)
+        self.feasible = math.isfinite(log_mgf)
+        reach = math.inf
+        if self.feasible:
+            reach, self.truncation = self._cut(log_delta - (log_mgf - self.c * epsilon))
+        self.feasible = math.isfinite(reach)
+        if self.feasible:
+            self._evaluate(np.arange(math.ceil(reach / self.step) + 1) * self.step)
+
+    def delta(self, epsilon: float) -> Bounds:
+        if not self.feasible:
+            return Bounds(0.0, 1.0)
+        return Bounds(0.0, min(1.0, self._sum(epsilon, *self._kernel(self.s, epsilon), self.truncation).upper))
+
+
 class Aliases(NamedTuple):
     """A bound on the sum over m != 0, as two Chernoff series: log of each is `offset` - s * epsilon."""
 
