@@ -29,17 +29,20 @@ from dalenius.calculus.engines.few_continuous import FewContinuous
 from dalenius.calculus.engines.lattice import LatticeLine, common_spacing
 from dalenius.calculus.engines.rare_atoms import RareAtoms
 from dalenius.calculus.engines.rounded import RoundedSum
-from dalenius.calculus.engines.saddle import Moments
+from dalenius.calculus.engines.saddle import Moments, above
 from dalenius.calculus.engines.search import crossings, least_epsilon
 from dalenius.calculus.engines.smoothed import SmoothedLine
 from dalenius.calculus.pairs import divergences
 from dalenius.calculus.pairs.atoms import Atoms
-from dalenius.calculus.pairs.pair import TINY, UNIT, Bounds, Pair, Terms
+from dalenius.calculus.pairs.pair import TINY, UNIT, Bounds, Pair, Reals, Terms
 from dalenius.calculus.pairs.renyi import best_order, profile_bound, renyi_atoms
 from dalenius.core.checks import float_up
 
 FIRST, ASIDE = 1e-2, 30.0
 """Where moments are looked at first, and how far left of a rate that is known: three decades from there."""
+
+FEW = 2.0 ** np.arange(-1.5, 2.0, 0.5)
+"""Moments for a first look, relative to a rate that is known."""
 
 TAME = 10.0
 """A rate up to this is one at which the moments of a law with rare and huge jumps are quickly had."""
@@ -177,11 +180,23 @@ class Sum:
         if epsilon >= self.largest:
             return self.infinite
         self.moments.for_epsilon(epsilon)  # so that the grid reaches the saddle
-        finite = np.isfinite(self.moments.k)
-        s, k = self.moments.s[finite], self.moments.k[finite]
-        if not len(s):
+        return self._chernoff(epsilon, self.moments.s, self.moments.k)
+
+    def chernoff_near(self, epsilon: float, rate: float) -> float:
+        """The same by few moments around a rate."""
+        if not self.terms or self.infinite > 0.999 or self.largest == -math.inf or epsilon >= self.largest:
             return 1.0
-        bound = self.moments.above(k) + log_peak(s) - s * epsilon
+        s = rate * FEW
+        with np.errstate(all="ignore"):
+            k = sum((n * pair.rough_log_mgf(s) for pair, n in self.terms), np.zeros_like(s))
+        return self._chernoff(epsilon, s, k)
+
+    def _chernoff(self, epsilon: float, s: Reals, k: Reals) -> float:
+        finite = np.isfinite(k)
+        if not finite.any():
+            return 1.0
+        s, k = s[finite], k[finite]
+        bound = above(self.terms, k) + log_peak(s) - s * epsilon
         return (self.infinite + exp_up(min(float(bound.min()), 0.0))) * (1 + 4 * UNIT)
 
     def roof(self, epsilon: float, delta: float, like: Contour) -> float:
@@ -238,20 +253,23 @@ class Sum:
         """By one line, or by layers or a smoothed line where one cannot be cut, or only far out, or would be wide."""
         if self._rare is not None:
             return self._rare.delta(epsilon)
-        lines = self.short_lines if engine == "auto" and self._has_cuts and self.few is None else self.lines
         tries = self._is_tried(epsilon) or (engine == "contour" and self._has_cuts)
-        bounds = self._on_line(epsilon, lines) if tries else None
+        lines = self._lines_for(engine) if tries else None
+        bounds = self._on_line(epsilon, lines) if lines is not None else None
         if tries and (bounds is None or (self._has_cuts and not _is_narrow(bounds))):
             self._failed.append(epsilon)
         if self._has_cuts:
             return self._on_layers(epsilon, bounds)
         if bounds is None:
             return self._smoothed.delta(epsilon)
-        if lines.line is not None and lines.line.period_is_short:
+        if lines is not None and lines.line is not None and lines.line.period_is_short:
             closer = self._smoothed.delta(epsilon)
             if closer is not None:
                 return Bounds(max(bounds.lower, closer.lower), min(bounds.upper, closer.upper))
         return bounds
+
+    def _lines_for(self, engine: Engine) -> Lines:
+        return self.short_lines if engine == "auto" and self._has_cuts and self.few is None else self.lines
 
     def _is_tried(self, epsilon: float) -> bool:
         """Whether one line is worth a try: it failed at no epsilon near this one, or only once without layers."""
@@ -412,7 +430,10 @@ class Direction:
             like = other.last_line if other is not None else None
             if like is not None and self.upper.roof(epsilon, delta, like) <= delta:
                 return True
-            if self.upper.chernoff(epsilon, other.rate if other is not None else 0.0) <= delta:
+            rate = other.rate if other is not None else 0.0
+            if like is None and rate > 0.0 and self.upper.chernoff_near(epsilon, rate) <= delta:
+                return True
+            if self.upper.chernoff(epsilon, rate) <= delta:
                 return True
             if self.upper.bound(epsilon) <= delta:
                 return True

@@ -387,7 +387,8 @@ class Layers:
         for _ in range(MOST_LEVELS):
             below = self._below(low)
             rest = Piece(Moments(below, start), ShortLine, self.count)  # type: ignore[arg-type]
-            guess = rest.look(epsilon)
+            # Where a bound shows that little is left, no saddle is sought.
+            guess = rest.look(epsilon, estimate - NEGLIGIBLE if estimate > -math.inf else -math.inf)
             if math.isnan(estimate):
                 estimate = self.pieces[0].look(epsilon, guess - NEGLIGIBLE - 5.0)
             if rest.log_bound(epsilon) < estimate - NEGLIGIBLE:

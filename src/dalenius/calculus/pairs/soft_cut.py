@@ -33,6 +33,7 @@ from scipy.special import gammainc, gammaincc, gammaln, ndtri
 
 from dalenius.calculus.pairs import mixture
 from dalenius.calculus.pairs.pair import UNIT, Complexes, Cuts, Part, Reals, Tilted
+from dalenius.core.bisection import last_true
 
 CUT = 45.0
 """Outcomes whose weight is below exp(-CUT) of the largest are left out, and charged to the error."""
@@ -399,24 +400,54 @@ def _turned(phase: Reals) -> tuple[Complexes, Reals]:
     return -2 * half * half + 1j * np.sin(phase), 2 * np.abs(half)
 
 
+@lru_cache(maxsize=256)
+def _ends(a: float) -> tuple[float, float]:
+    """Where P(a, zeta), left of the first, and Q(a, zeta), right of the second, are below exp(-40): 1 - them is 1.
+
+    By the bounds in `_log_p` and `_log_q`, on the logarithm of zeta / a.
+    """
+    fixed = float(gammaln(a)) - a * math.log(a)
+
+    def log_density(x: float) -> float:
+        return a * x - a * math.exp(x) - fixed
+
+    def is_left(x: float) -> bool:
+        return log_density(x) - math.log(a) - math.log1p(-math.exp(x) * a / (a + 1)) < -41.0
+
+    def is_right(x: float) -> bool:
+        return log_density(x) - math.log(a * math.expm1(x) + 1) < -41.0
+
+    left = last_true(is_left, -60.0, 0.0, relative=1e-2)[0]
+    right = last_true(is_right, 12.0, 0.0, relative=1e-2)[0]
+    return a * math.exp(left), a * math.exp(right)
+
+
 def _log_p(a: float, zeta: Reals) -> Reals:
     """log P(a, zeta); where that is no float, the bound zeta^a exp(-zeta) / (Gamma(a + 1) (1 - zeta/(a + 1)))."""
+    result = np.zeros_like(zeta)
+    less = zeta < _ends(a)[1]
+    zeta = zeta[less]
     value = gammainc(a, zeta)
     tiny = value < 1e-290
-    result = np.log(np.where(tiny, 1.0, value))
+    logs = np.log(np.where(tiny, 1.0, value))
     near = zeta[tiny]
-    result[tiny] = a * np.log(near) - near - float(gammaln(a + 1)) - np.log1p(-near / (a + 1))
-    return np.asarray(result)
+    logs[tiny] = a * np.log(near) - near - float(gammaln(a + 1)) - np.log1p(-near / (a + 1))
+    result[less] = logs
+    return result
 
 
 def _log_q(a: float, zeta: Reals) -> Reals:
     """log Q(a, zeta); where that is no float, the bound zeta^a exp(-zeta) / (Gamma(a) (zeta - a + 1))."""
+    result = np.zeros_like(zeta)
+    more = zeta > _ends(a)[0]
+    zeta = zeta[more]
     value = gammaincc(a, zeta)
     tiny = value < 1e-290
-    result = np.log(np.where(tiny, 1.0, value))
+    logs = np.log(np.where(tiny, 1.0, value))
     far = zeta[tiny]
-    result[tiny] = a * np.log(far) - far - float(gammaln(a)) - np.log(far - a + 1)
-    return np.asarray(result)
+    logs[tiny] = a * np.log(far) - far - float(gammaln(a)) - np.log(far - a + 1)
+    result[more] = logs
+    return result
 
 
 def _nearest(holds: Callable[[float], bool], at: float, far: float, within: float) -> float:
