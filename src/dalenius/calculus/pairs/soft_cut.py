@@ -56,6 +56,8 @@ MOST_GROWTH = 35.0
 MOST_MORE = 40.0
 LESS_CUT, MORE_GROWTH = 36.0, 45.0
 """CUT and MOST_GROWTH for a part with a low cut."""
+WORTH = 60.0
+"""Cells below exp of this, relative to the largest, add nothing that a float would show."""
 ANGLES = (1.5, 3.0, 4.5, 6.0)
 """Shifts theta of the line, in units of 1/sqrt(a)."""
 GROUP = 2
@@ -302,12 +304,17 @@ class SoftPart(Part):
             x, fixed, log_w = self.grid_for(float(orders[block[0]]), float(orders[block[-1]]))
             if len(x) > MOST_CELLS:
                 continue
-            exponent = np.multiply.outer(orders[block], log_w) + fixed
-            top = exponent.max(axis=1)
-            total = np.exp(np.maximum(exponent - top[:, None], -700.0)).sum(axis=1)
+            kept = _worth(fixed, log_w, float(orders[block[0]]), float(orders[block[-1]]))
+            exponent = np.multiply.outer(orders[block], log_w[kept])
+            exponent += fixed[kept]
+            peak = exponent.argmax(axis=1)
+            top = exponent[np.arange(len(block)), peak]
+            exponent -= top[:, None]
+            np.maximum(exponent, -700.0, out=exponent)
+            total = np.exp(exponent, out=exponent).sum(axis=1)
             result[block] = top + np.log(total * float(x[1] - x[0])) - 0.5 * math.log(2 * math.pi)
             if self.high is not None:  # a peak far beyond the cut is too narrow for these cells
-                far = block[mu * (x[exponent.argmax(axis=1)] - self.high) > math.log(8.0)]
+                far = block[mu * (x[kept][peak] - self.high) > math.log(8.0)]
                 if len(far):
                     result[far] = self._narrow(orders[far], float(x[0]), float(x[-1]), float(x[1] - x[0]) / 4)
         return result
@@ -475,6 +482,18 @@ def _pull(a: float, zeta: float) -> float:
     return (
         math.exp(min(a * math.log(zeta) - zeta - float(gammaln(a)), 700.0)) / below if below > 1e-290 else a
     )
+
+
+def _worth(fixed: Reals, log_w: Reals, least: float, most: float) -> slice:
+    """Cells that hold all but exp(-WORTH) each of every law exp(fixed + m log w), m between two orders.
+
+    log w grows with x, so a larger order only moves mass to the right: what lies left of a cell is at most its share
+    for the least order, what lies right of one that for the largest.
+    """
+    first, last = fixed + least * log_w, fixed + most * log_w
+    left = int(np.argmax(first > first.max() - WORTH))
+    right = len(last) - int(np.argmax(last[::-1] > last.max() - WORTH))
+    return slice(left, max(right, left + 1))
 
 
 @lru_cache(maxsize=128)
