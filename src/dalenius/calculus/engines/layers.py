@@ -56,7 +56,7 @@ HUGE = 5.0
 """Where tilted jumps reach further than this, one line for all of the law is too long."""
 JUMPS = math.log(1e-14), math.log(1e4)
 """Between these logarithms is every jump."""
-STEEPER = 4.0
+STEEPER = 2.0
 MANY = 30.0
 """From so many expected jumps near a level on, what lies below may well decay by itself."""
 
@@ -331,6 +331,8 @@ class Layers:
         self.rate = rate
         self.count = sum(n for _, n in terms)
         self.target, self._made_for = self._distance(epsilon), epsilon
+        # All moments begin here: what is below a level is asked for the same ones by the layer and for what is left.
+        self.start = 0.1 / self.target if rate == 0.0 else rate / 30
         self.pieces: list[Piece] = []
         self.centre, self.width = math.nan, math.inf
         self.rest: OneSided | None = None
@@ -371,11 +373,8 @@ class Layers:
             for (below, n), cuts in zip(self._below(low), self.cuts, strict=True)
         )
         # The tail of a part without a high level is heavy: it has few moments.
-        return Piece(
-            LayerMoments(splits, min(0.1 / self.target, 0.1 if high == math.inf else math.inf)),
-            LayerLine,
-            self.count,
-        )
+        start = min(self.start, 0.1) if high == math.inf else self.start
+        return Piece(LayerMoments(splits, start), LayerLine, self.count)
 
     def _pile(self, epsilon: float) -> None:
         """Add layers, from the top, until what is below them can be had; then part the top until it is negligible."""
@@ -383,7 +382,7 @@ class Layers:
         first = low = min(FAR * self.target, most)
         self.pieces = [self._layer(low, math.inf)]
         estimate = math.nan
-        start = 0.1 / self.target if self.rate == 0.0 else self.rate / 30
+        start = self.start
         for _ in range(MOST_LEVELS):
             below = self._below(low)
             rest = Piece(Moments(below, start), ShortLine, self.count)  # type: ignore[arg-type]
