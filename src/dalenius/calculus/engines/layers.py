@@ -34,6 +34,8 @@ from dalenius.core.bisection import last_true
 RATIO = 3.0
 """Levels fall by this factor."""
 MOST_LEVELS = 12
+LONG = 500
+"""From so many nodes on a line is worth a look at what else decays along it."""
 FAR = 4.0
 """The first level is this many times as far from where most of the law is as epsilon is."""
 NEVER = 1e-45
@@ -111,8 +113,24 @@ class LayerLine(Contour):
             self._evaluate(np.arange(math.ceil(reach / self.step) + 1) * self.step)
 
     def _cut(self, log_share: float) -> tuple[float, float]:
-        c = np.array([self.c])
         edges = self.step * 1.25 ** np.arange(0.0, 64.0)
+        beyond = self._jumps_beyond(edges)
+        if beyond is None:
+            return math.inf, math.inf
+        reach, tail = self._first_good(edges, beyond, log_share)
+        if reach <= LONG * self.step or all(split.between is not None for split in self.splits):
+            return reach, tail
+        # Terms that are not cut are a factor of both products.
+        log_common = np.zeros_like(edges)
+        for split in self.splits:
+            if split.between is None:
+                with np.errstate(divide="ignore"):
+                    log_common += split.times * np.log(split.below.envelope(self.c, edges, split.times))
+        return self._first_good(edges, beyond * np.exp(np.minimum(log_common, 0.0)), log_share)
+
+    def _jumps_beyond(self, edges: Reals) -> Reals | None:
+        """A bound on the difference of the products from each edge on, without what is not cut, relative to t = 0."""
+        c = np.array([self.c])
         gain, bound = 0.0, np.zeros_like(edges)
         log_low, log_high = 0.0, np.zeros_like(edges)
         for split in self.splits:
@@ -120,7 +138,7 @@ class LayerLine(Contour):
                 continue
             log_ratio = float((split.between.log_mgf(c) - split.below.log_mgf(c))[0])
             if not math.isfinite(log_ratio):
-                return math.inf, math.inf
+                return None
             log_one = float(np.logaddexp(0.0, log_ratio))  # log(B/B'), of which J/B' is the ratio
             gain += split.times * log_one
             # J / R with R = B(c); or |B|^n + |B'|^n, |B| <= |J| + |B'|. All relative to B(c)^n.
@@ -129,7 +147,7 @@ class LayerLine(Contour):
             log_low -= split.times * log_one
             log_high += split.times * np.log(np.minimum(jump + math.exp(-log_one), 1.0))
         bound = np.minimum(bound, np.exp(log_high) + math.exp(log_low))
-        return self._first_good(edges, bound / -math.expm1(-gain) * (1 + 1e-9), log_share)
+        return np.asarray(bound / -math.expm1(-gain) * (1 + 1e-9))
 
     def _evaluate(self, t: Reals) -> None:
         """prod B^n - prod B'^n on the line, B = B' + J, scaled to 1 at t = 0.
@@ -209,7 +227,7 @@ class ShortLine(Contour):
 class Piece:
     """A layer, or what is below the last one: its measure on the real axis, and the line last drawn."""
 
-    def __init__(self, moments: Moments, draw: type[LayerLine] | type[ShortLine], count: int) -> None:
+    def __init__(self, moments: Moments, draw: type[Contour], count: int) -> None:
         self.moments, self._draw, self.count = moments, draw, count
         self.line: Contour | None = None
         self._tail = (math.inf, 0.0)
@@ -253,7 +271,7 @@ class Piece:
         if self.line is not None and abs(log_delta - self._aim) < SAME:
             return True
         self._aim = log_delta
-        line = self._draw(self.moments, self._saddle._replace(log_delta=log_delta))  # type: ignore[arg-type]
+        line = self._draw(self.moments, self._saddle._replace(log_delta=log_delta))
         self.line = line if line.feasible else None
         return line.feasible
 

@@ -112,7 +112,7 @@ class Atoms(Pair):
 
     @cached_property
     def _log_mass(self) -> Reals:
-        return np.log(self.mass)
+        return np.asarray(np.log(self.mass))
 
     def renyi_log_mgf(self, s: Reals) -> Reals:
         return np.minimum(self._log_mgf_up(s), self.log_mgf_by_reach(s))
