@@ -205,7 +205,9 @@ class Sum:
             return 1.0
         if epsilon >= self.largest:
             return self.infinite
-        finite = Roof(self.terms, like, epsilon, math.log(delta)).delta(epsilon)
+        # A smoothed line is that of a sum with a little noise more, which tells no less.
+        terms = (*self.terms, like.terms[-1]) if isinstance(like, SmoothedLine) else self.terms
+        finite = Roof(terms, like, epsilon, math.log(delta)).delta(epsilon)
         return self._with_infinite(epsilon, finite).upper
 
     def bound(self, epsilon: float) -> float:
@@ -261,7 +263,9 @@ class Sum:
         if self._has_cuts:
             return self._on_layers(epsilon, bounds)
         if bounds is None:
-            return self._smoothed.delta(epsilon)
+            bounds = self._smoothed.delta(epsilon)
+            self.last_line = self._smoothed.line
+            return bounds
         if lines is not None and lines.line is not None and lines.line.period_is_short:
             closer = self._smoothed.delta(epsilon)
             if closer is not None:
