@@ -44,11 +44,11 @@ FIRST, ASIDE = 1e-2, 30.0
 FEW = 2.0 ** np.arange(-1.5, 2.0, 0.5)
 """Moments for a first look, relative to a rate that is known."""
 
-TAME = 10.0
-"""A rate up to this is one at which the moments of a law with rare and huge jumps are quickly had."""
-
 WIDE = 1e-6
 """A bracket on delta wider than this (relative) is worth a second try."""
+
+LEAST_DELTA = 1e-300
+"""Below this a delta has few digits, and none to spare for bounds."""
 
 TOO_WIDE = 0.1
 """One wider than this is left to the lattice."""
@@ -104,8 +104,7 @@ class Sum:
     @cached_property
     def moments(self) -> Moments:
         # With rare and huge jumps the saddle is far below that rate, and moments there take long.
-        known = self._rate > 0.0 and (self._rate < TAME or layers.are_far(self.terms, self._rate))
-        return Moments(self.terms, self._rate / ASIDE if known else FIRST)
+        return Moments(self.terms, self._rate / ASIDE if layers.are_far(self.terms, self._rate) else FIRST)
 
     @cached_property
     def spacing(self) -> float | None:
@@ -190,6 +189,17 @@ class Sum:
         with np.errstate(all="ignore"):
             k = sum((n * pair.rough_log_mgf(s) for pair, n in self.terms), np.zeros_like(s))
         return self._chernoff(epsilon, s, k)
+
+    def chernoff_epsilon(self, log_delta: float) -> float:
+        """An epsilon at which Chernoff's bound is exp(log_delta), however small that is; inf when there is none."""
+        if np.isfinite(self.moments.k).sum() >= 8:
+            self.moments.for_delta(log_delta)  # so that the grid reaches the saddle
+        finite = np.isfinite(self.moments.k)
+        if not finite.any():
+            return math.inf
+        s, k = self.moments.s[finite], self.moments.k[finite]
+        least = float(((above(self.terms, k) + log_peak(s) - log_delta) / s).min())
+        return max(0.0, least * (1 + 16 * UNIT))
 
     def _chernoff(self, epsilon: float, s: Reals, k: Reals) -> float:
         finite = np.isfinite(k)
@@ -457,6 +467,12 @@ class Direction:
             return Bounds(min(upper, max(0.0, least) if floor.infinite == 0.0 else math.inf), upper)
         if engine == "proof":
             return self._proved(delta)
+        if engine == "auto" and self._hardly_tells(delta):
+            return Bounds(0.0, 0.0)
+        if delta < LEAST_DELTA and not self._closed and self.upper is not None and self.infinite == 0.0:
+            # No float is left for the digits of delta: the lower end is that of a larger one, the upper one Chernoff's.
+            upper = min(self.upper.chernoff_epsilon(math.log(delta)), max(0.0, self.largest))
+            return Bounds(min(self.epsilon(LEAST_DELTA, engine).lower, upper), upper)
         guess = self._guess(delta)
         evaluate = partial(self.delta, engine=engine)
         if max(self.infinite, self.lower.infinite) < delta:
@@ -473,6 +489,18 @@ class Direction:
             start = (upper, guess[1]) if math.isfinite(upper) else guess
             lower = least_epsilon(evaluate, delta, start, self.lower.largest, "lower")
         return Bounds(min(lower, upper), upper)
+
+    def _hardly_tells(self, delta: float) -> bool:
+        """Whether delta(0), the total variation, is certainly no more: that of products is at most the sum."""
+        most = 0.0
+        for pair, n in self.terms:
+            known = pair.delta(0.0)
+            if known is None:
+                return False
+            most += n * known.upper
+            if most > delta:
+                return False
+        return most * (1 + 4 * UNIT * (len(self.terms) + 1)) <= delta
 
     def _proved(self, delta: float) -> Bounds:
         """The float answer, widened until ball arithmetic agrees with both ends."""
