@@ -29,7 +29,7 @@ from dalenius.calculus.pairs.revealed import RevealedPair
 from dalenius.calculus.pairs.sampled import SampledPair
 from dalenius.calculus.pairs.sampled_gaussian import SampledGaussianPair
 from dalenius.calculus.pairs.sampled_laplace import SampledLaplacePair
-from dalenius.calculus.pairs.skellam import SkellamAtoms
+from dalenius.calculus.pairs.skellam import SkellamAtoms, SkellamVectorPair
 from dalenius.calculus.pairs.subset import SubsetPair
 from dalenius.calculus.pairs.subset_gaussian import SubsetGaussianPair
 from dalenius.calculus.pairs.subset_laplace import SubsetLaplacePair
@@ -280,6 +280,9 @@ PAIRS = {
         DiscreteGaussianAtoms, DiscreteGaussianAtoms, sigma=POSITIVE, sensitivity=COUNT
     ),
     "skellam": _Kind(SkellamAtoms, SkellamAtoms, variance=POSITIVE, sensitivity=COUNT),
+    "skellam_vector": _Kind(
+        SkellamVectorPair, SkellamVectorPair, variance=POSITIVE, l2=POSITIVE, l1=POSITIVE
+    ),
     "zcdp": _Kind(RenyiPair, RenyiPair, rho=_Word(_rho, _number), floor=_optional(PAIR), mu=NUMBER_OR_INF),
     "sampled": _Kind(
         _sampled,

@@ -13,7 +13,7 @@ from dalenius.cli.commands import command
 from dalenius.errors import InvalidParameter
 
 if TYPE_CHECKING:
-    from dalenius.tables.release.answer import Answer
+    from dalenius.tables.release.sheet import Sheet
 
 QUESTIONS = {
     "Income by state": "SELECT state, COUNT(DISTINCT person) AS people, AVG(income) AS income\n"
@@ -72,7 +72,7 @@ def run(folder: Path, rows: int) -> Path:
     session = dp.Session(data, unit=unit, budget=budget, ledger=ledger, schema=schema)
     print(f"Budget for everything ever released from {data.name}: {budget!r}\n", flush=True)
     table = session.table.filter("age >= 18")
-    parts: list[tuple[str, str, Answer]] = []
+    parts: list[tuple[str, str, Sheet]] = []
     for title, select in QUESTIONS.items():
         text = select.format(people=f'"{data.stem}"')
         answer = session.sql(text, dp.ApproxDP(0.5, 1e-8))
@@ -123,7 +123,7 @@ def _model(table: Any, session: Any) -> tuple[str, str]:
     return "\n".join(summary), picture
 
 
-def _picture(answer: Answer) -> str:
+def _picture(answer: Sheet) -> str:
     """The last column of a table by group, or the columns of a single line."""
     columns = answer.columns
     if len(answer.keys) > 1:
@@ -166,7 +166,7 @@ def _attack() -> tuple[str, str]:
 
 
 def _page(
-    parts: list[tuple[str, str, Answer]],
+    parts: list[tuple[str, str, Sheet]],
     model: tuple[str, str],
     attack: tuple[str, str],
     session: Any,

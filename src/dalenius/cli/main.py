@@ -12,6 +12,7 @@ import typer
 
 from dalenius.cli import attack, demo, infer, ledger, local, show, synthesize, tables
 from dalenius.cli.commands import AS_JSON, EXIT_CODES, UNEXPECTED, command
+from dalenius.cli.forms import Form
 from dalenius.cli.loss_expressions import Expression, evaluate, free_names, known, parse, read_loss
 from dalenius.cli.problems import GrammarError, quoted, single_number
 from dalenius.cli.promises import Promising, read_promise
@@ -42,6 +43,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     no_args_is_help=True,
+    context_settings={"help_option_names": ["-h", "--help"]},  # commands inherit it
 )
 app.add_typer(attack.app, name="attack")
 app.add_typer(ledger.app, name="ledger")
@@ -87,9 +89,19 @@ def _top(
 
 
 @command(app)
-def losses() -> None:
-    """The names that an expression may use, with their parameters."""
-    show.table(("name", "meaning"), known())
+def losses(form: Form) -> None:
+    """The names that an expression may use, with their parameters.
+
+    \b
+    JSON keys: losses, a list of {name, meaning}.
+    """
+    header, rows = ("name", "meaning"), known()
+    if form.as_json:
+        show.print_json({"losses": [dict(zip(header, row, strict=True)) for row in rows]})
+    elif form.is_table:
+        form.print(header, rows)
+    else:
+        show.table(header, rows)
 
 
 # -- account -----------------------------------------------------------------------------------------
@@ -97,6 +109,7 @@ def losses() -> None:
 
 @command(app)
 def account(
+    form: Form,
     expression: str = EXPRESSION,
     delta: list[str] = typer.Option(
         [], metavar="D", help="Bound epsilon at this delta; repeatable. [default: 1e-6]"
@@ -109,7 +122,6 @@ def account(
         [], metavar="PROMISE", help="Say whether this is kept, such as auc:0.6; repeatable."
     ),
     save: str = typer.Option("", metavar="FILE", help="Write the loss down, to be read as @FILE."),
-    as_json: bool = AS_JSON,
 ) -> None:
     """Certified bounds on what a computation costs.
 
@@ -138,7 +150,11 @@ def account(
     kept = [_kept(each, loss) for each in promises]
     if save:
         _save(loss, save)
-    if as_json:
+    if form.is_table:
+        titles = ("bounded", "given", "at", "lower", "upper", "worse_direction")
+        form.print(titles, [_row(row) for row in (*at_delta, *at_epsilon)])
+        return
+    if form.as_json:
         show.print_json(
             {
                 **_about(loss),
@@ -177,6 +193,13 @@ def _line(given: str, at: float, bounds: Bounds, loss: Loss) -> dict[str, Any]:
         )
         worse = "remove" if remove.lower > add.upper else "add" if add.lower > remove.upper else "tie"
     return {given: at, "lower": bounds.lower, "upper": bounds.upper, "worse_direction": worse}
+
+
+def _row(row: Mapping[str, Any]) -> tuple[Any, ...]:
+    """The same with full precision, for a table of both kinds."""
+    given = "delta" if "delta" in row else "epsilon"
+    bounded = "epsilon" if given == "delta" else "delta"
+    return bounded, given, row[given], row["lower"], row["upper"], row["worse_direction"]
 
 
 def _cells(given: str, row: Mapping[str, Any]) -> tuple[str, ...]:

@@ -76,7 +76,7 @@ class Testing:
             test = test.within(ends or table.scope().argument(text, None, None, f"the {test.method}").bounds)
         record = estimator_record(test)
         sums = {
-            f"column {n}": sum_of(*_summed(column, text, ends))
+            f"column {n}": sum_of(*summed(column, text, ends))
             for n, (column, (text, ends)) in enumerate(zip(test.columns, given.items(), strict=True))
         }
         query = table.agg(**sums)
@@ -104,7 +104,7 @@ class Testing:
         return answers.read_test(text).with_loss(self.loss)
 
 
-def _summed(
+def summed(
     column: Column, text: str, ends: tuple[float, float] | None
 ) -> tuple[str, tuple[float, float] | None]:
     """The expression to read, and its bounds; None for those of the schema."""

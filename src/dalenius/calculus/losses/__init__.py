@@ -17,6 +17,7 @@ from dalenius.calculus.losses.discrete import (
     pure,
     randomized_response,
 )
+from dalenius.calculus.losses.discrete_gaussian_vector import discrete_gaussian_vector
 from dalenius.calculus.losses.dp_accounting_events import from_dp_accounting
 from dalenius.calculus.losses.gaussian import gaussian, gdp
 from dalenius.calculus.losses.laplace import laplace
@@ -46,6 +47,7 @@ __all__ = [
     "cp",
     "discrete_gaussian",
     "discrete_gaussian_sum",
+    "discrete_gaussian_vector",
     "from_dp_accounting",
     "from_pair",
     "from_tradeoff",
