@@ -26,8 +26,8 @@ LONG = FILE["long"]
 def quick(point: dict[str, Any]) -> bool:
     """Whether it takes no seconds today.
 
-    Not asked: two steps or more of Gaussian noise without replacement, some of which are wider than promised, and in the
-    add direction rare Gaussian noise of few steps beside Laplace noise that is not rare.
+    Not asked: two steps or more of Gaussian noise without replacement, some of which are wider than promised, and
+    rare Gaussian noise beside Laplace noise that is not rare, in the add direction.
     """
     parts = point["parts"]
     if point["family"] == "without replacement, Gaussian":
