@@ -126,7 +126,7 @@ class Sum:
             return proof.delta_bounds(self, epsilon)
         if epsilon >= self.largest or self.infinite == 1.0:
             return self.infinite_bounds
-        if engine == "auto" and len(self.terms) == 1 and self.terms[0][1] == 1:
+        if engine == "auto" and self._is_closed:
             closed = self.terms[0][0].delta(epsilon)
             if closed is not None:
                 return closed
@@ -136,6 +136,11 @@ class Sum:
         if finite is None:
             finite = self._on_grid(epsilon)
         return self._with_infinite(epsilon, finite)
+
+    @cached_property
+    def _is_closed(self) -> bool:
+        """Whether this is one release whose profile has a form."""
+        return len(self.terms) == 1 and self.terms[0][1] == 1 and self.terms[0][0].delta(0.0) is not None
 
     def _with_infinite(self, epsilon: float, finite: Bounds) -> Bounds:
         # Parameters are the doubles given; merging them cost a few ulps, which log delta feels like this.
@@ -150,7 +155,8 @@ class Sum:
         """Roughly the epsilon at which delta is exp(log_delta), and -d log delta / d epsilon there."""
         if self.largest == -math.inf or self.infinite > 0.999:  # nothing finite to look at
             return 1.0, 1.0
-        self._rate = self._rate or normal_rate(self.terms, log_delta)
+        if not self._is_closed:  # its moments are not needed, and far out they may take long
+            self._rate = self._rate or normal_rate(self.terms, log_delta)
         tame = None if layers.are_far(self.terms, self._rate) else layers.guess(self.terms, log_delta)
         if tame is not None:
             if tame[0] > 0.0 and layers.are_huge(self.terms, tame[1]):
