@@ -147,6 +147,22 @@ def test_every_table_in_every_form(name: str, data: Path, tmp_path: Path) -> Non
     assert set(lines[1]) <= set("|- ")
 
 
+def test_a_table_with_its_margins(data: Path, tmp_path: Path) -> None:
+    schema = tmp_path / "s.toml"
+    schema.write_text('[columns.sex]\ncategories = ["F", "M"]\n[columns.age]\ncategories = [1, 2]\n')
+    text = "SELECT sex, age, COUNT(*) AS n FROM people GROUP BY CUBE (sex, age)"
+    to = ("--schema", schema, "--ledger", tmp_path / "L", "--total", "zcdp:1")
+    found = run("sql", data, text, *to, "--per-question", "zcdp:0.2", "--csv")
+    assert found.exit_code == 0, found.output
+    rows = list(csv.DictReader(io.StringIO(found.stdout)))
+    count = {(row["sex"], row["age"]): float(row["n"]) for row in rows}
+    assert count["F", "1"] + count["F", "2"] == count["F", "all"]
+    assert "cost: ZCDP(rho=0.2)" in found.stderr
+    assert json.loads(run("sql", data, text, *to, "--budget", "zcdp:0.2", "--json").stdout)["free"]
+    assert "by accuracy" in run("sql", data, text, *to, "--within", 5).stderr
+    assert "by accuracy" in run("price", data, "--sql", text, *to, "--within", 5).stderr
+
+
 def test_cells_that_would_break_a_table(data: Path, tmp_path: Path) -> None:
     words = ("query", data, "--agg", "n=count()", "--group-by", "sex", "--keys-from", tmp_path / "k.csv")
     (tmp_path / "k.csv").write_text('sex\n"a|b"\n"c\x1b[31m"\n"d""e"\n')

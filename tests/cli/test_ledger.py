@@ -168,7 +168,8 @@ class TestSteward:
 
 def test_statement(path: str, tmp_path: Path) -> None:
     out, year = tmp_path / "statement.html", str(datetime.datetime.now(datetime.UTC).year)
-    assert run("statement", path, "--year", year, "--out", str(out)) == f"Written: {out}\n"
+    assert run("statement", path, "--out", str(out)) == f"Written: {out}\n"
+    assert f"charged in {year}" in out.read_text(encoding="utf-8")
     assert "how many?" in out.read_text(encoding="utf-8")
     assert "name a new one" in run("statement", path, "--year", year, "--out", str(out), code=2)
     assert "the year is 3" in run("statement", path, "--year", "3", "--out", str(out), code=2)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -161,6 +162,22 @@ def test_a_price_says_how_often_it_can_be_paid(budget: Guarantee) -> None:
 
 
 @EACH
+def test_the_same_accuracy_is_free_however_little_is_left(budget: Guarantee) -> None:
+    """Also where the price as it was paid does not fit any more, and one without its rounding would."""
+    s = session(budget)
+    query = s.table.agg(n=dp.sum("age", (0, 100)))
+    accuracy = dp.within(s.explain(query, budget.divided(2.0001)).error())
+    price = s.price(query, accuracy)
+    assert not s.release(query, accuracy=accuracy).free
+    pays = s.account.filter
+    least = pays.budget(float(s._cost_of_budget(price.budget).amount) * (1 - 1e-5))
+    rest = replace(s.account.left(), amount=s.account.left().amount - s._cost_of_budget(least).amount)
+    s.release(s.table.agg(n=dp.count()), pays.budget(float(rest.amount) * (1 - 1e-9)))
+    assert s.release(query, accuracy=accuracy).free
+    assert s.price(query, accuracy).budget == price.budget
+
+
+@EACH
 def test_all_that_is_left_is_affordable(budget: Guarantee) -> None:
     """Where only the rounding up of a price would be too much, it is not rounded up."""
     s = session(budget)
@@ -195,6 +212,13 @@ def test_accuracies_that_cannot_be() -> None:
         s.price(query, dp.within(5, column="n"), delta=0.0)
     with pytest.raises(InvalidParameter, match="say what the answer may cost"):
         s.release(query)
+    with pytest.raises(InvalidParameter, match=r"session\.sql"):
+        s.release("SELECT COUNT(*) AS n FROM data", dp.ZCDP(0.1))  # type: ignore[arg-type]
+    with pytest.raises(InvalidParameter, match="its price is what it promises"):
+        s.price(dp.learn.LinearRegression, features={"age": (18, 90)}, target="age")
+    feed = s.table.group_by("age", keys=[20, 30]).agg(n=dp.count())
+    with pytest.raises(InvalidParameter, match="one by one"):
+        s.price(feed, dp.within(30, simultaneous=True), continual=True)
     assert s.remaining == dp.ZCDP(0.5)
 
 
@@ -243,6 +267,9 @@ def test_a_fit_for_a_budget_costs_no_more_than_that() -> None:
     made = s.fit(dp.learn.LinearRegression, {"age": (18, 90)}, {"age": (18, 90)})[-1].guarantee
     assert 0.00995 < made.rho <= 0.01
     assert s.spent.rho <= 0.04
+    spent = s.spent
+    s.fit(dp.learn.LinearRegression, {"age": (18, 90)}, {"age": (18, 90)})
+    assert s.spent == spent  # the same call is the same fit, on record
     with pytest.raises(InvalidParameter, match="has its own promise"):
         s.fit(dp.learn.LinearRegression(dp.ZCDP(0.1)), {"age": (18, 90)}, "age", budget=dp.ZCDP(0.1))
 

@@ -95,6 +95,20 @@ class TestWords:
         }
         assert in_words(text(record)) == "trimmed mean of pay (0 to 9) by town"
 
+    def test_steps_are_told_and_none_is_left_out(self) -> None:
+        steps: list[dict[str, object]] = [
+            {"kind": "private join", "on": [["id", "id"]], "table": {"name": "visits"}},
+            {"kind": "explode", "column": "codes", "max_items": 3},
+            {"kind": "limit rows", "max_rows": 2},
+            {"kind": "of a later version"},
+        ]
+        count = {"aggregate": {"kind": "count", "column": None}}
+        query = {"aggregates": [count], "group_by": [], "keys": None, "table": {"steps": steps}}
+        assert in_words(text({"format": "dalenius question", "kind": "release", "query": query})) == (
+            "count, joined with the private table visits on id, one row for each of at most 3 items of codes, "
+            "at most 2 rows of each, of a later version"
+        )
+
 
 class TestLog:
     def test_who_what_cost_and_left(self, place: str) -> None:

@@ -312,6 +312,8 @@ def test_a_session_on_a_closed_account(tmp_path: Path) -> None:
         return dp.Session(data, unit=dp.Unit.rows(), budget=dp.ZCDP(0.5), ledger=tmp_path / "l", **more)
 
     s = session(tmp_path / "people.csv", renewals=1)
+    with pytest.raises(InvalidParameter, match="its first question opens it"):
+        s.account.renew()
     first = s.release(s.table.agg(n=dp.count()), dp.ZCDP(0.1))
     assert s.account.promise == dp.ZCDP(1.0)
     s.account.close_for_ever()

@@ -23,7 +23,7 @@ from dalenius.errors import (
     NotALedger,
 )
 
-UNEXPECTED, REFUSED, DAMAGED, OVERSPENT, NO_LEDGER, FAILED = 1, 2, 3, 4, 5, 6
+UNEXPECTED, REFUSED, DAMAGED, OVERSPENT, NO_LEDGER, FAILED, BROKEN = 1, 2, 3, 4, 5, 6, 7
 
 CODES: tuple[tuple[type[DaleniusError], int], ...] = (
     (LedgerDamaged, DAMAGED),
@@ -42,7 +42,8 @@ Exit codes:
   3  the ledger is damaged: it is not what was written
   4  not enough is left of the budget; nothing was charged
   5  the ledger could not be used; nothing was released
-  6  the engine could not answer; the question was charged"""
+  6  the engine could not answer; the question was charged
+  7  a promise that was asked about is not shown to be kept"""
 
 AS_JSON = typer.Option(False, "--json", help="Print one JSON object with full precision.")
 

@@ -80,7 +80,9 @@ def run(folder: Path, rows: int) -> Path:
         parts.append((title, text, answer))
     model = _model(table, session)
     attack = _attack()
-    print(f"{model[0]}\n\n{attack[0]}\n\nSpent: {session.spent!r}\nLeft:  {session.remaining!r}")
+    print(
+        f"{model[0]}\n\n{attack[0]}\n\nSpent: {session.spent.shortened(up=True)!r}\nLeft:  {session.left_in_words()}"
+    )
     session.privacy_report.save(folder / "my-cost.html")
     print(f"\nWhat it cost one person, to be asked with one's own record: {folder / 'my-cost.html'}")
     report = folder / "report.html"
@@ -184,7 +186,10 @@ def _page(
     body.append(
         f"<h2>What an attacker makes of exact answers</h2>{attack[1]}<pre>{html.escape(attack[0])}</pre>"
     )
-    spent, left = html.escape(repr(session.spent)), html.escape(repr(session.remaining))
+    spent, left = (
+        html.escape(repr(p))
+        for p in (session.spent.shortened(up=True), session.remaining.shortened(up=False))
+    )
     body.append(f"<h2>Budget</h2><p>Spent: {spent}<br>Left: {left}</p>")
     body.append(
         '<p><a href="my-cost.html">What did all this cost me?</a> A page to ask with one\'s own record.</p>'

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import datetime
 import os
 import sys
 from collections.abc import Iterable
@@ -166,8 +167,9 @@ def statement(
     """
     from dalenius.session.ledger import Ledger
 
+    chosen = datetime.datetime.now(datetime.UTC).year if year is None else year
     with Ledger.open(where, create=False, checkpoint=read_expected(checkpoint)) as ledger:
-        made = ledger.statement(year, account, title=title)
+        made = ledger.statement(chosen, account, title=title)
     made.save(out)
     screen.say(f"Written: {out}")
     if not made.sound:

@@ -21,7 +21,10 @@ if TYPE_CHECKING:
     from dalenius.session.accuracy import Within
     from dalenius.session.ledger import Ledger
     from dalenius.session.session import Session
+    from dalenius.tables.ask.cube import CubeQuery
     from dalenius.tables.ask.query import Query
+    from dalenius.tables.release.answer import Answer
+    from dalenius.tables.release.cross_table import CrossTable
 
 BUDGET = typer.Option(
     None,
@@ -94,7 +97,7 @@ class Opened:
         label = dataset_name(source, self.name, needed=True)
         known = not isinstance(ledger, str) and any(account.dataset == label for account in ledger.accounts())
         each = None if self.split_evenly_over is not None else self.per_question
-        promised = self.total or (None if known else budget or each)
+        promised = self.total or (None if known else budget)
         unit = Unit.rows()
         if self.unit is not None:
             unit = Unit(self.unit, max_rows=self.max_rows, max_groups=self.max_groups)
@@ -209,25 +212,37 @@ class Shown(Form):
                 f"{html} cannot be written: its folder is not there, or it is one; name another file."
             )
 
-    def release(self, session: Session, query: Query, paid: Paid, data: str) -> None:
+    def release(self, session: Session, query: Query | CubeQuery, paid: Paid, data: str) -> None:
         """Pay, answer and print."""
+        from dalenius.tables.ask.cube import CubeQuery
+        from dalenius.tables.release.answer import Answer
+
         accuracy = paid.accuracy(self.confidence, self.simultaneous)
         budget = None if paid.budget is None else read_promise(paid.budget)
+        if isinstance(query, CubeQuery) and accuracy is not None:
+            raise InvalidParameter(
+                "CUBE and ROLLUP have no price by accuracy; say --budget in place of --within."
+            )
+        answer: Answer | CrossTable
         with working(f"Asking {data}"):
-            answer = session.release(query, budget, accuracy=accuracy, confidence=self.confidence)
-        answer = answer.at(simultaneous=self.simultaneous)
+            if isinstance(query, CubeQuery):
+                answer = session.cross_table(query, budget)
+            else:
+                answer = session.release(query, budget, accuracy=accuracy)
+        answer = answer.at(self.confidence, simultaneous=self.simultaneous)
+        given = answer if isinstance(answer, Answer) else answer.cells
         if self.as_json:
             content = {
                 "keys": [list(map(str, key)) for key in answer.keys],
                 "columns": answer.to_dict(),
-                "cost": answer.cost,
-                "free": answer.free,
-                "given": answer.given,
+                "cost": given.cost,
+                "free": given.free,
+                "given": given.given,
                 "remaining": repr(session.remaining),
             }
             print_json(content, indent=None)
         else:
-            on_record = f"From the ledger, given {answer.given}, at no cost now. " if answer.free else ""
+            on_record = f"From the ledger, given {given.given}, at no cost now. " if given.free else ""
             left = f"{on_record}Left: {session.left_in_words()}"
             if self.is_table:
                 table = answer.to_dict()
@@ -301,11 +316,15 @@ def price(
     \b
     JSON keys: budget, affordable, epsilon, delta, times (what is left pays for), assumes.
     """
+    from dalenius.tables.ask.cube import CubeQuery
+
     accuracy = read_within(within, confidence, column, rows, simultaneous)
     session = opened.session()
     if select is not None and (asked.agg, asked.where, asked.group_by) != (None, None, None):
         raise InvalidParameter("--sql says everything: leave --agg, --where and --group-by out.")
     query = asked.of(session) if select is None else _selected(session, select, asked.keys)
+    if isinstance(query, CubeQuery):
+        raise InvalidParameter("CUBE and ROLLUP have no price by accuracy; choose a budget.")
     with working("Looking for the least"):
         found = session.price(query, accuracy, delta=delta)
     content = {
@@ -348,11 +367,11 @@ def names(text: str) -> list[str]:
     return [name for name in found if name]
 
 
-def _selected(session: Session, text: str, keys: str | None) -> Query:
-    from dalenius.tables.sql import grouped_by, parse_sql
+def _selected(session: Session, text: str, keys: str | None) -> Query | CubeQuery:
+    from dalenius.tables.sql import grouped_by, parse_question
 
     listed = None if keys is None else _listed(session, grouped_by(text), keys)
-    return parse_sql(text, session.table, public={}, keys=listed, unit=session.unit.column)
+    return parse_question(text, session.table, public={}, keys=listed, unit=session.unit.column)
 
 
 def _listed(session: Session, column: str | None, keys: str) -> list[Any]:

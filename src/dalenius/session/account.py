@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from dalenius.calculus.guarantees import Filter, Guarantee, filter_of, from_record
 from dalenius.calculus.guarantees.cost import Cost
+from dalenius.calculus.guarantees.guarantee import READ
 from dalenius.calculus.loss import Loss
 from dalenius.errors import BudgetExceeded, EngineFailed, InvalidParameter, LedgerDamaged, LedgerError
 from dalenius.session import acts
@@ -193,6 +194,9 @@ class Account:
         return self.state().allowance(analyst)
 
     # -- what a steward does -----------------------------------------------------------------------
+
+    def check_opened(self) -> None:
+        """Refuse where the ledger has no such account yet."""
 
     def raise_budget(self, budget: Guarantee, *, note: str | None = None) -> Guarantee:
         """Open more of what was promised: a larger budget, up to the ceiling that the account was opened with.
@@ -475,8 +479,9 @@ class Account:
             left = state.left(self.analyst)
             whose = f" of the share of {self.analyst!r}" if state.standing.shares else ""
             raise BudgetExceeded(
-                f"the release costs {cost.text()}, and {left.text(up=False)} is left{whose} (enough for "
-                f"{self.filter.left(left)!r}). Nothing was charged; ask for less accuracy or fewer answers.",
+                f"the release costs {cost.text(READ)}, and {left.text(READ, up=False)} is left{whose} (enough for "
+                f"{self.filter.left(left).shortened(up=False)!r}). Nothing was charged; ask for less accuracy or fewer "
+                "answers.",
                 asked=self.filter.spent(cost),
                 left=self.filter.left(left),
             )

@@ -114,6 +114,7 @@ def _done(
 ) -> Guarantee:
     """Decide under the lock, and append; what is left then."""
     told = {} if note is None else {"note": _checked_note(note)}
+    account.check_opened()
     with account.ledger.writing() as rows:
         state, opening = account._state(rows, everybody=True), rows.get(account.seq)
         assert opening is not None

@@ -174,6 +174,13 @@ class SessionAccount(Account):
         self.where = found
         return found
 
+    def check_opened(self) -> None:
+        if not self.is_open:
+            raise InvalidParameter(
+                f"the account of {self.dataset!r} is not open yet: its first question opens it, or "
+                "dp.Ledger.open(...).account(...) does."
+            )
+
     def state(self) -> State:
         return super().state() if self.is_open else self._at_first
 

@@ -425,7 +425,7 @@ class Session:
             raise InvalidParameter(
                 f"the question is {shown(query)}; it must be made with table.cube(...) or table.rollup(...)."
             )
-        return CrossTable.of(query, self.release_all(query.named, budget).values())
+        return CrossTable.of(query, self.release_all(query.named, self._paid(budget)).values())
 
     def sql(
         self,
@@ -643,16 +643,16 @@ class Session:
         """
         from sklearn.base import clone
 
-        def cost_of(promise: Guarantee) -> Cost:
+        def loss_of(promise: Guarantee) -> Loss:
             changed = model(promise) if _makes(model) else clone(model).set_params(guarantee=promise)
-            return self._cost_of_fit(self._fitting(changed, features, target, table).loss)
+            return self._fitting(changed, features, target, table).loss
 
-        model = self._promising(model, budget, cost_of)
+        model = self._promising(model, budget, loss_of)
         fitting = self._fitting(model, features, target, table)
         question, own_promise = fitting.question, getattr(model, "guarantee", None)
         asked = self._asked_fit(fitting.loss, own_promise)
         reply = self._ask(
-            question, asked, lambda: fitting.compute(self.source), self._smaller(own_promise, cost_of)
+            question, asked, lambda: fitting.compute(self.source), self._smaller(own_promise, loss_of)
         )
         fitted = fitting.restored(reply.answer)
         own = release_of_fit(fitting, fitted, self._meanings)
@@ -756,18 +756,18 @@ class Session:
         True
         """
 
-        def cost_of(promise: Guarantee) -> Cost:
+        def loss_of(promise: Guarantee) -> Loss:
             changed = estimator(promise) if _makes(estimator) else replace(estimator, guarantee=promise)
-            return self._cost_of_fit(self._asked(changed, features, target, table).loss)
+            return self._asked(changed, features, target, table).loss
 
-        estimator = self._promising(estimator, budget, cost_of)
+        estimator = self._promising(estimator, budget, loss_of)
         asked = self._asked(estimator, features, target, table)
         own = getattr(estimator, "guarantee", None)
         reply = self._ask(
             asked.question,
             self._asked_fit(asked.loss, own),
             lambda: asked.compute(self.source),
-            self._smaller(own, cost_of),
+            self._smaller(own, loss_of),
         )
         return asked.restored(reply.answer)
 
@@ -1031,6 +1031,11 @@ class Session:
                 raise InvalidParameter(
                     "a regression or a test has its own promise, which is its price; leave accuracy and continual out."
                 )
+            if _makes(query):
+                raise InvalidParameter(
+                    f"{getattr(query, '__name__', 'it')} has no promise yet, and its price is what it promises: give "
+                    "it one, as in LinearRegression(guarantee=dp.ZCDP(0.1))."
+                )
             if callable(getattr(query, "price", None)):
                 cost = self._cost_of_fit(self._fitting(query, features, target, table).loss)
             else:
@@ -1045,6 +1050,11 @@ class Session:
         periods = Periods.of(query) if flag("continual", continual) else None
         if periods is not None:
             exact.check(query, self._unit(query.table))
+            if accuracy.simultaneous:
+                raise InvalidParameter(
+                    "the periods of a feed are held to an error one by one; leave simultaneous out, and ask for a "
+                    "higher confidence."
+                )
 
         def is_rough(amount: float) -> bool:
             return self._is_rough(query if periods is None else periods, amount, accuracy)
@@ -1057,7 +1067,8 @@ class Session:
         least = pays.budget(high)
         budget = pays.in_own_kind(least)
         cost = self._cost(self._planned(query, periods, budget).loss, budget)
-        if not cost.fits(left):  # it may be only the rounding that is too much
+        if not cost.fits(left) and not self._is_on_record(query, budget):
+            # It may be only the rounding that is too much.
             exactly = self._cost(self._planned(query, periods, least).loss, least)
             if exactly.fits(left):
                 budget, cost = least, exactly
@@ -1165,7 +1176,7 @@ class Session:
         named = ", ".join(f"{c!r}: {e}" for c, e in zip(columns, told_errors, strict=True))
         return f"what is left suffices for within({told_errors[0] if columns == [None] else f'{{{named}}}'})"
 
-    def _promising(self, model: Any, budget: Budget | None, cost_of: Callable[[Guarantee], Cost]) -> Any:
+    def _promising(self, model: Any, budget: Budget | None, loss_of: Callable[[Guarantee], Loss]) -> Any:
         """A model with its promise: as it is given, or made with the largest promise that its budget pays for."""
         if not _makes(model):
             if budget is not None:
@@ -1181,19 +1192,27 @@ class Session:
                 f"{name}(guarantee=dp.ZCDP(0.1)), say budget=dp.ZCDP(0.1), or open the session with per_question=..."
             )
         paid = self._paid(budget)
-        room, limit = self._cost_of_budget(paid), self.account.limit
+        pays, room, limit = self.account.filter, self._cost_of_budget(paid), self.account.limit
         part = min(Fraction(1), room.amount / limit.amount)
         room = replace(room, delta=limit.delta / 200, shift=amounts.rounded_down(limit.shift * part))
-        return model(given(cost_of, self.account.filter, paid, room))
+
+        def cost_of(promise: Guarantee) -> Cost:
+            # Not of what is left: the same call finds the same promise tomorrow, and its fit on record.
+            return pays.charge_for_fit(loss_of(promise), limit, limit)
+
+        return model(given(cost_of, pays, paid, room))
 
     def _asked_fit(self, loss: Loss, promise: Guarantee | None) -> Asked:
         cost = self._cost_of_fit(loss)
         return Asked(cost, promise if isinstance(promise, Guarantee) else self.account.filter.spent(cost))
 
     def _smaller(
-        self, promise: Guarantee | None, cost_of: Callable[[Guarantee], Cost]
+        self, promise: Guarantee | None, loss_of: Callable[[Guarantee], Loss]
     ) -> Callable[[], str | None]:
         """What a fit could promise instead, where it is too dear."""
+
+        def cost_of(smaller: Guarantee) -> Cost:
+            return self._cost_of_fit(loss_of(smaller))
 
         def instead() -> str | None:
             try:
@@ -1203,6 +1222,10 @@ class Session:
             return None if found is None else f"it can promise {found!r} at most"
 
         return instead
+
+    def _is_on_record(self, query: Query, budget: Guarantee) -> bool:
+        question = questions.of_release(query, budget, self.unit, self.adjacency)
+        return self.account.recorded(question) is not None
 
     def _planned(
         self, query: Query, periods: Periods | None, budget: Guarantee
@@ -1327,6 +1350,11 @@ def _remove(path: Path, owner: int) -> None:
 
 def _discovers(query: object) -> bool:
     """Whether the keys of a question are to be found; what is no question is refused."""
+    if isinstance(query, str):
+        raise InvalidParameter(
+            "a question is needed, not text; a SELECT is asked by session.sql(text, ...), and "
+            "session.table begins a question that ends with .agg(n=dp.count())."
+        )
     if not isinstance(query, Query):
         raise InvalidParameter(
             f"a question is needed, not a {type(query).__name__}; end it with what is wanted: .agg(n=dp.count())."

@@ -110,7 +110,23 @@ def _steps(table: Record) -> str:
     joined = [" and ".join(ours for ours, _ in step["on"]) for step in steps if step["kind"] == "join"]
     text = f", where {' AND '.join(conditions)}" if conditions else ""
     text += f", with {', '.join(made)}" if made else ""
-    return text + "".join(f", joined with a public table on {on}" for on in joined)
+    text += "".join(f", joined with a public table on {on}" for on in joined)
+    return text + "".join(f", {_other_step(step)}" for step in steps if step["kind"] not in _TOLD)
+
+
+_TOLD = ("filter", "compute", "join")
+
+
+def _other_step(step: Record) -> str:
+    """What else was done to the rows; a step of a later version by the word it is recorded under."""
+    if step["kind"] == "private join":
+        on = " and ".join(ours for ours, _ in step["on"])
+        return f"joined with the private table {step['table']['name']} on {on}"
+    if step["kind"] == "explode":
+        return f"one row for each of at most {step['max_items']} items of {step['column']}"
+    if step["kind"] == "limit rows":
+        return f"at most {step['max_rows']} rows of each"
+    return str(step["kind"])
 
 
 def _release_all(record: Record) -> str:

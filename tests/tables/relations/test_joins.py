@@ -309,3 +309,32 @@ def test_models_of_joined_rows_pay_for_all_of_them() -> None:
     s.fit(single, {"price": (0, 9)}, "site = 'a'", table=s.table["visits"])
     joined, alone = after.rho, s.spent.rho - after.rho
     assert joined > 8 * alone  # six rows cost 36 times one, two rows four times
+
+
+def test_the_record_of_a_join_is_for_ever() -> None:
+    """Its words are in ledgers: they have a tag of their own, and do not change."""
+    s = session()
+    theirs = s.table["purchases"].limit_rows(2)
+    both = s.table["visits"].join(theirs, on=["person_id", "day"], how="left").limit_rows(3)
+    join, limit = both.record()["steps"]
+    assert limit == {"kind": "limit rows", "max_rows": 3}
+    assert {word: join[word] for word in join if word != "table"} == {
+        "kind": "private join",
+        "how": "left",
+        "on": [["day", "day"], ["person_id", "person_id"]],
+        "columns": [
+            ["day", "purchases.day"],
+            ["item", "item"],
+            ["person_id", "purchases.person_id"],
+            ["price", "purchases.price"],
+        ],
+        "max_rows": {"left": 2, "right": 2},
+    }
+    assert join["table"] == theirs.record()
+    assert s.table["visits"].per_unit().record()["steps"] == [
+        {"kind": "rows of each unit", "unit": "person_id", "name": "rows"}
+    ]
+    unit = dp.Unit("person_id", max_rows={"visits": 2, "purchases": 3})
+    written = {"kind": "id in tables", "column": "person_id", "max_rows": {"purchases": 3, "visits": 2}}
+    assert unit.record() == {**written, "max_groups": 3}
+    assert dp.Unit.from_record(unit.record()) == unit

@@ -228,7 +228,7 @@ class Sum:
 
     def bound(self, epsilon: float) -> float:
         """An upper bound on delta(epsilon) by one short line, where other engines would narrow what it says."""
-        if not self.terms or not self._has_cuts or self.few is not None or epsilon >= self.largest:
+        if not self.terms or not self._has_cuts or epsilon >= self.largest:
             return 1.0
         finite = self._on_line(epsilon, self.short_lines)
         return 1.0 if finite is None else self._with_infinite(epsilon, finite).upper
@@ -289,7 +289,7 @@ class Sum:
         return bounds
 
     def _lines_for(self, engine: Engine) -> Lines:
-        return self.short_lines if engine == "auto" and self._has_cuts and self.few is None else self.lines
+        return self.short_lines if engine == "auto" and self._has_cuts else self.lines
 
     def _is_tried(self, epsilon: float) -> bool:
         """Whether one line is worth a try: it failed at no epsilon near this one, or only once without layers."""
@@ -309,7 +309,8 @@ class Sum:
         if known is not None and _is_narrow(known):
             return known
         if self._layers is None or not self._layers.fits(epsilon):
-            self._layers = layers.Layers(self.terms, epsilon, self._rate)
+            few = None if self.few is None or self.few.most > 1 else self.few.delta
+            self._layers = layers.Layers(self.terms, epsilon, self._rate, few)
         bounds = self._layers.delta(epsilon)
         self.last_line = self._layers.pieces[-1].line
         if known is not None:
@@ -319,7 +320,10 @@ class Sum:
     @cached_property
     def short_lines(self) -> Lines:
         """As `lines`, where layers would cost less than a long line."""
-        return Lines(self.moments, layers.ShortLine)
+        if self.few is None:
+            return Lines(self.moments, layers.ShortLine)
+        draw = partial(layers.ShortLine, apart=self.few.most, few=self.few.delta)
+        return Lines(self.moments, draw, self.few.delta)
 
     @cached_property
     def _smoothed(self) -> Lines:

@@ -1,6 +1,6 @@
 """Privacy losses: the elementary ones, and what sampling, grouping and splitting do to them."""
 
-from dalenius.calculus.loss import Loss, total
+from dalenius.calculus.loss import Loss, from_json, total
 from dalenius.calculus.losses.best_of import best_of, best_of_binomial, best_of_poisson
 from dalenius.calculus.losses.bounded_range import bounded_range
 from dalenius.calculus.losses.correlated import (
@@ -49,6 +49,7 @@ __all__ = [
     "discrete_gaussian_sum",
     "discrete_gaussian_vector",
     "from_dp_accounting",
+    "from_json",
     "from_pair",
     "from_tradeoff",
     "gaussian",

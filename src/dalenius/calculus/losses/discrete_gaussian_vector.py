@@ -87,7 +87,11 @@ def discrete_gaussian_vector(
         else GaussianPair(whole / sigma * (1 - 1e-9))
     )
     name = call(
-        "discrete_gaussian_vector", sigma=sigma, squared_sensitivity=squared, coordinates=(places, squared)
+        "discrete_gaussian_vector",
+        sigma=sigma,
+        squared_sensitivity=squared,
+        coordinates=(places, squared),
+        adjacency=adjacency,
     )
     if sigma < 1 or mu > 1e4:
         return Loss.symmetric(RenyiPair(rho, below, mu), adjacency, name)

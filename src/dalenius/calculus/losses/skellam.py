@@ -62,7 +62,9 @@ def skellam(variance: float, sensitivity: int = 1, adjacency: Adjacency = ADD_RE
             f"sensitivity is {steps}; the exact pair is kept up to {MOST_STEPS}. Use coarser units.",
         )
     pair = SkellamAtoms(variance, steps)
-    return Loss.symmetric(pair, adjacency, call("skellam", variance=variance, sensitivity=(steps, 1)))
+    return Loss.symmetric(
+        pair, adjacency, call("skellam", variance=variance, sensitivity=(steps, 1), adjacency=adjacency)
+    )
 
 
 def skellam_vector(
@@ -111,7 +113,9 @@ def skellam_vector(
             f"{far * far:g}. The bound of the square is always safe.",
         )
     checks.moderate("l2_sensitivity^2 / variance", far * far / variance, 1e8)
-    text = call("skellam_vector", variance=variance, l2_sensitivity=far, l1_sensitivity=long)
+    text = call(
+        "skellam_vector", variance=variance, l2_sensitivity=far, l1_sensitivity=long, adjacency=adjacency
+    )
     return Loss.symmetric(SkellamVectorPair(variance, far, long), checked_adjacency(adjacency), text)
 
 
@@ -179,7 +183,9 @@ def discrete_gaussian_sum(
     # A dozen roundings; the exponents are good to 1e-15 of their size, and e^-740 is 0.
     rho = checks.moderate("rho", 0.5 * min(either) * (1 + 1e-12) + 1e-300, 1e8)
     numbers = {"sigma": sigma, "parties": n, "l2_sensitivity": far}
-    text = call("discrete_gaussian_sum", **numbers, dimension=(d, 1), l1_sensitivity=(long, most))
+    text = call(
+        "discrete_gaussian_sum", **numbers, dimension=(d, 1), l1_sensitivity=(long, most), adjacency=adjacency
+    )
     return Loss.symmetric(RenyiPair(rho), checked_adjacency(adjacency), text)
 
 

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import expit
 
+from dalenius.calculus.pairs.atoms_mu import atoms_mu
 from dalenius.calculus.pairs.mixture import log_mixture, transform
 from dalenius.calculus.pairs.pair import UNIT, Ball, Bounds, Pair, Reals, Tilted, Transform
 from dalenius.core.checks import float_up
@@ -102,7 +103,7 @@ class Atoms(Pair):
         result = np.full(len(s), -np.inf)
         if len(self.loss) == 0:
             return result
-        block = max(1, 4_000_000 // len(self.loss))
+        block = max(1, 1_000_000 // len(self.loss))
         for i in range(0, len(s), block):
             exponent = np.multiply.outer(s[i : i + block], self.loss) + self._log_mass
             top = exponent.max(axis=1)
@@ -154,6 +155,14 @@ class Atoms(Pair):
             return math.inf
         complete = abs(float((self.mass * np.exp(-self.loss)).sum()) - 1.0) < 1e-12
         return float(np.abs(self.loss).max()) + self.blur if complete and self.infinite == 0 else math.inf
+
+    @cached_property
+    def gdp(self) -> float:
+        """By its largest loss, or test by test, whichever is less."""
+        if self.infinite > 0 or not math.isfinite(self.reach) or not self.largest < 700:
+            return super().gdp
+        off = 2 * (self.slack + self.blur)
+        return min(super().gdp, atoms_mu(self.loss, self.mass, off) if off < 0.1 else math.inf)
 
     def delta(self, epsilon: float) -> Bounds:
         if epsilon >= self.largest:
