@@ -475,7 +475,8 @@ def stepped(
     `spread` is about the mean absolute deviation of L, `law(reach)` a law good for t up to there.
     """
     unit = 1.0 / spread
-    ends = unit * 1.3 ** np.arange(102.0)
+    with np.errstate(over="ignore"):  # hardly any spread: the last ends are inf
+        ends = unit * 1.3 ** np.arange(102.0)
     enough = smooth(ends) <= level
     # A cell of another grid may begin a little before the smooth bound is good enough.
     end = 1.2 * float(ends[int(np.argmax(enough))]) if enough.any() else float(ends[-1])
