@@ -67,7 +67,7 @@ reproduce: $(VENV)/.installed-dev
 	$(BIN)/python -m experiments $(if $(DATA),--data $(DATA))
 
 docs: $(VENV)/.installed-dev
-	$(BIN)/mkdocs build --strict --site-dir site
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --site-dir site
 
 clean:
 	rm -rf site build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

@@ -1,7 +1,9 @@
 """How often intervals by simulation, and those of the local model, hold: writes experiments/INFER_SIMULATION.md.
 
-Every cell is kept in parts/infer_simulation.jsonl as soon as it is done, and a run that was stopped goes on from there:
-delete the file after a change of the methods. With --seeds 20 it takes about three hours of one processor.
+A run is --seeds rounds over all cells, each of a twentieth of the replicates. Every round of a cell is kept in
+parts/infer_simulation.jsonl as soon as it is done, and a run that was stopped goes on from there: delete the file after
+a change of the methods. --seeds 0 runs nothing, and writes the page of what is on file. With --seeds 20 it takes about
+three hours of one processor.
 """
 
 from __future__ import annotations
@@ -9,8 +11,9 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -91,10 +94,18 @@ def by_simulation(name: str, method: str, n: int, mu: float, replicates: int, se
         rows = problem.rows(n, 1, rng)
         released = problem.released(rows, rng)[0]
         if method == "bootstrap":
-            fit = dp.infer.bootstrap(released, problem.mechanism, problem.family, n=n, replicates=499, seed=k)
+            fit = dp.infer.bootstrap(
+                released, problem.mechanism, problem.family, n=n, replicates=499, seed=_seed(seed, k)
+            )
         else:
             fit = dp.infer.repro_samples(
-                released, problem.mechanism, problem.family, n=n, replicates=199, alphas=(0.05,), seed=k
+                released,
+                problem.mechanism,
+                problem.family,
+                n=n,
+                replicates=199,
+                alphas=(0.05,),
+                seed=_seed(seed, k),
             )
         limits.append(fit.conf_int())
         naive.append(problem.plug_in(released, n))
@@ -319,41 +330,48 @@ CALIBRATED: dict[str, tuple[Any, Any, int]] = {
 }
 
 
-def jobs(scale: float) -> Iterator[tuple[Callable[..., list[Cell]], str, str, int, float, int]]:
-    """The quick ones first."""
+Job = tuple[Callable[..., list[Cell]], str, str, int, float, int]
 
-    def times(number: int) -> int:
-        return max(20, round(number * scale))
 
+def jobs() -> Iterator[Job]:
+    """One round, the quick ones first."""
     places = [(n, mu) for n in SIZES for mu in MUS]
     for n, mu in places:
         for name in LOCAL:
-            yield locally, name, "", n, mu, times(2000 if "regression" not in name else 1000)
-        yield histogram, "four shares", "", n, mu, times(2000)
+            yield locally, name, "", n, mu, 100 if "regression" not in name else 50
+        yield histogram, "four shares", "", n, mu, 100
         if mu == 1.0:
-            yield errors, "errors", "", n, mu, times(1000)
-    for mu in MUS:
-        yield transcript, "audit", "", 0, mu, 200_000
+            yield errors, "errors", "", n, mu, 50
     for name in CALIBRATED:
         for method in ("augmentation", "normal sums"):
-            yield calibration, name, method, 0, 0.0, 1000
-    for name, number in (("Bernoulli", 2000), ("Poisson", 1000), ("normal", 400)):
+            yield calibration, name, method, 0, 0.0, 50
+    for name, number in (("Bernoulli", 100), ("Poisson", 50), ("normal", 20)):
         for n, mu in places:
             for method in ("bootstrap", "repro samples"):
-                yield by_simulation, name, method, n, mu, times(number)
-            yield by_posterior, name, "posterior", n, mu, times(300 if n == 10_000 else 600)
+                yield by_simulation, name, method, n, mu, number
+            yield by_posterior, name, "posterior", n, mu, 15 if n == 10_000 else 30
     for n, mu in places:
-        yield by_posterior, "Bernoulli", "posterior, normal sums", n, mu, times(2000)
+        yield by_posterior, "Bernoulli", "posterior, normal sums", n, mu, 100
 
 
-def _run(job: tuple[Any, ...]) -> tuple[str, list[Cell]]:
+def once() -> Iterator[Job]:
+    """What needs all its people at once."""
+    for mu in MUS:
+        yield transcript, "audit", "", 0, mu, 200_000
+
+
+def _seed(seed: int, k: int) -> int:
+    return 10_000 * seed + k
+
+
+def _run(job: Job, turn: int) -> tuple[str, list[Cell]]:
     run, name, method, n, mu, replicates = job
-    return _key(job), run(name, method, n, mu, replicates, 12)
+    return _key(job, turn), run(name, method, n, mu, replicates, 12 + turn)
 
 
-def _key(job: tuple[Any, ...]) -> str:
+def _key(job: Job, turn: int) -> str:
     run, name, method, n, mu, replicates = job
-    return f"{run.__name__}|{name}|{method}|{n}|{mu:g}|{replicates}"
+    return f"{run.__name__}|{name}|{method}|{n}|{mu:g}|{replicates}|{turn}"
 
 
 def main(where: Path, _data: Path | None, seeds: int) -> None:
@@ -362,17 +380,53 @@ def main(where: Path, _data: Path | None, seeds: int) -> None:
     done = {}
     if kept.exists():
         done = {line["key"]: line["cells"] for line in map(json.loads, kept.read_text().splitlines())}
-    wanted = list(jobs(seeds / 20))
-    left = [job for job in wanted if _key(job) not in done]
+    wanted = [(job, turn) for turn in range(seeds) for job in (*jobs(), *(() if turn else once()))]
+    left = [each for each in wanted if _key(*each) not in done]
     if left:
         with ProcessPoolExecutor(os.cpu_count()) as pool, kept.open("a") as file:
-            for future in as_completed([pool.submit(_run, job) for job in left]):
+            for future in as_completed([pool.submit(_run, *each) for each in left]):
                 key, cells = future.result()
                 done[key] = cells
                 file.write(json.dumps({"key": key, "cells": cells}) + "\n")
                 file.flush()
                 print(key, flush=True)
-    write(where, [cell for job in wanted for cell in done[_key(job)]])
+    first = [_key(job, 0) for job in (*jobs(), *once())]
+    whole = len(first) + 19 * len(list(jobs()))
+    note = "" if len(done) >= whole else (
+        f"This run was stopped: {sum(key in done for key in first)} of the {len(first)} parts of the first round were "
+        f"done, of twenty rounds {100 * len(done) / whole:.0f} %; `--seeds 20` goes on from there."
+    )  # fmt: skip
+    write(where, pooled(done.values()), note)
+
+
+def pooled(rounds: Iterable[list[Cell]]) -> list[Cell]:
+    """The rounds of each cell as one."""
+    cells: dict[Any, list[Cell]] = {}
+    for cell in chain.from_iterable(rounds):
+        cells.setdefault(tuple(cell[k] for k in ("what", "parameter", "n", "mu")), []).append(cell)
+    return [_as_one(each) for each in cells.values()]
+
+
+def _as_one(rounds: list[Cell]) -> Cell:
+    """Shares of all replicates, means of the rounds' median widths, sums of ranks, roots of mean squares."""
+    first = rounds[0]
+    found = {k: first[k] for k in ("what", "parameter", "n", "mu")}
+    if "held" in first:
+        asked, number = (sum(each[k] for each in rounds) for k in ("asked", "number"))
+        some = [each for each in rounds if each["number"]]
+        found |= {"asked": asked, "number": number}
+        for k in ("held", "width", "naive held", "naive width", "clean width"):
+            found[k] = sum(each[k] * each["number"] for each in some) / number if number else math.nan
+    elif "ranks" in first:
+        ranks = np.sum([each["ranks"] for each in rounds], axis=0)
+        p = float(stats.chisquare(ranks).pvalue)
+        found |= {"number": int(ranks.sum()), "ranks": ranks.tolist(), "p": p}
+    elif first["what"] == "errors":
+        for k in ("ours", "own", "shared"):
+            found[k] = math.sqrt(sum(each[k] ** 2 for each in rounds) / len(rounds))
+    else:
+        found = first
+    return found
 
 
 HEAD = """# Intervals by simulation, and in the local model

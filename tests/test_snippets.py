@@ -6,6 +6,7 @@ In a Markdown file,
 - in ```console blocks every line `$ dalenius ...` must exit 0, and where output is printed below it,
   that must be its output (runs of white space count as one space); other commands are not run. Those of README.md are
   processes of their own; those of other pages run inside of this one, which spares it the imports;
+- the home page and the tutorials are followed from top to bottom, commands and Python in one folder;
 - blocks of any other kind are left alone, but a Python snippet under another name is an error:
   it would never be run.
 """
@@ -31,6 +32,8 @@ from dalenius.cli.main import app
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+IN_ORDER = [ROOT / "docs" / "index.md", *sorted((ROOT / "docs" / "tutorials").glob("*.md"))]
+APART = [page for page in PAGES if page not in IN_ORDER]
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 DALENIUS = (str(Path(sys.executable).with_name("dalenius")),)
 TIMEOUT = 300
@@ -80,11 +83,13 @@ def blocks(page: Path) -> Iterator[Block]:
         raise SnippetError(f"{page.name}:{opening[2]}: this block is never closed")
 
 
-def run_python(page: Path) -> int:
-    """Run the python blocks of a page in one namespace; how many there were."""
+def run_python(page: Path, run: Run | None = None) -> int:
+    """Run the python blocks of a page in one namespace, and the commands between them if told how; count them."""
     namespace: dict[str, object] = {"__name__": "__main__"}
     count = 0
     for block in blocks(page):
+        if run is not None and block.language == "console":
+            count += run_commands(page, block, run)
         if block.language != "python":
             continue
         count += 1
@@ -171,23 +176,25 @@ def called(words: list[str]) -> tuple[int, str, str]:
 
 def run_console(page: Path, run: Run) -> int:
     """Run the `$ dalenius` commands of a page and compare their output; how many there were."""
+    return sum(run_commands(page, block, run) for block in blocks(page) if block.language == "console")
+
+
+def run_commands(page: Path, block: Block, run: Run) -> int:
+    """Run the `$ dalenius` commands of a block and compare their output; how many there were."""
     count = 0
-    for block in blocks(page):
-        if block.language != "console":
+    for command, printed in commands(block):
+        words = shlex.split(command)
+        if words[:1] != ["dalenius"]:
             continue
-        for command, printed in commands(block):
-            words = shlex.split(command)
-            if words[:1] != ["dalenius"]:
-                continue
-            count += 1
-            where = f"`{command}` at {page.name}:{block.line}"
-            if set(words) & {"|", ">", ">>", "<", "&&", "||", ";"}:
-                raise SnippetError(f"{where}: only plain commands are run, no shell syntax")
-            code, told, complaints = run(words[1:])
-            if code != 0:
-                raise SnippetError(f"{where} exited {code}:\n{told}{complaints}")
-            if printed.strip() and printed.split() != told.split():
-                raise SnippetError(f"{where} printed\n{told}\nbut the page says\n{printed}")
+        count += 1
+        where = f"`{command}` at {page.name}:{block.line}"
+        if set(words) & {"|", ">", ">>", "<", "&&", "||", ";"}:
+            raise SnippetError(f"{where}: only plain commands are run, no shell syntax")
+        code, told, complaints = run(words[1:])
+        if code != 0:
+            raise SnippetError(f"{where} exited {code}:\n{told}{complaints}")
+        if printed.strip() and printed.split() != told.split():
+            raise SnippetError(f"{where} printed\n{told}\nbut the page says\n{printed}")
     return count
 
 
@@ -219,12 +226,17 @@ def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MPLBACKEND", "Agg")
 
 
-@pytest.mark.parametrize("page", PAGES, ids=_name)
+@pytest.mark.parametrize("page", IN_ORDER, ids=_name)
+def test_pages_to_follow(page: Path) -> None:
+    run_python(page, called)
+
+
+@pytest.mark.parametrize("page", APART, ids=_name)
 def test_python_snippets(page: Path) -> None:
     run_python(page)
 
 
-@pytest.mark.parametrize("page", PAGES, ids=_name)
+@pytest.mark.parametrize("page", APART, ids=_name)
 def test_console_snippets(page: Path) -> None:
     run_console(page, started(*DALENIUS) if page.name == "README.md" else called)
 

@@ -28,6 +28,7 @@ from dalenius.local.best import Local as Local
 from dalenius.session.accuracy import within as within
 from dalenius.session.ledger import Ledger as Ledger
 from dalenius.session.session import Session as Session
+from dalenius.session.verify import verify_ledger as verify_ledger
 from dalenius.tables.aggregates import bounds as bounds
 from dalenius.tables.aggregates import correlation as correlation
 from dalenius.tables.aggregates import count as count
@@ -42,6 +43,7 @@ from dalenius.tables.aggregates import quantile as quantile
 from dalenius.tables.aggregates import quantiles as quantiles
 from dalenius.tables.aggregates import std as std
 from dalenius.tables.aggregates import sum as sum
+from dalenius.tables.aggregates import top_k as top_k
 from dalenius.tables.aggregates import variance as variance
 from dalenius.tables.facts.keys import discover as discover
 from dalenius.tables.facts.schema import Schema as Schema

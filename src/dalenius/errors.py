@@ -16,7 +16,8 @@ given, what is allowed and what to do; nothing decides by reading one.
     │       └── SourceError         OSError         data that cannot be opened
     ├── BudgetExceeded              ValueError      asked, left
     ├── LedgerError                 OSError         a ledger that cannot be used
-    │   └── LedgerDamaged                           a ledger that is not what was written
+    │   ├── LedgerDamaged                           a ledger that is not what was written
+    │   └── NotALedger                              a file that is something else
     └── EngineFailed                RuntimeError    charged, and the engine could not carry it out
 """
 
@@ -99,6 +100,10 @@ class LedgerError(DaleniusError, OSError):
 
 class LedgerDamaged(LedgerError):
     """A ledger is not what was written: an entry was changed, removed, or the file went back in time."""
+
+
+class NotALedger(LedgerError):
+    """What was named as a ledger is another file."""
 
 
 class FunctionFailed(DaleniusError, RuntimeError):

@@ -65,6 +65,9 @@ LISTED = [
     Listed("Gaussian", {"sensitivity": 1, "sigma": 1.0}, 0.6, 1e-3, pair=(np.zeros(3), np.full(3, 3**-0.5))),
     Listed("DiscreteGaussian", {"sensitivity": 1, "sigma": 1.0}, 0.6, 1e-3),
     Listed("DiscreteGaussian", {"sensitivity": math.sqrt(2), "sigma": 1.5}, 0.55, 1e-3),
+    Listed("Skellam", {"sensitivity": 1, "variance": 1.0}, 0.55, 1e-3),
+    # A bound on divergences, not the law: nobody attains it.
+    Listed("Skellam", {"sensitivity": math.sqrt(2), "variance": 2.0}, 0.4, 1e-3),
     Listed("Staircase", {"sensitivity": 1, "epsilon": 1.0}, 0.88),
     Listed("Staircase", {"sensitivity": 1, "epsilon": 3.0, "objective": "squared"}, 0.9),
     Listed("Tulap", {"sensitivity": 1, "epsilon": 1.0}, 0.93),
@@ -134,6 +137,7 @@ PLANTED: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "Quantiles": ({**BOUNDS, "epsilon": 0.5, "levels": (0.25, 0.5, 0.75)}, {"epsilon": 2.0}),
     "RandomizedResponse": ({"epsilon": 1.0}, {"epsilon": 2.0}),
     "ReportNoisyMax": (ONE, {"epsilon": 2.0}),
+    "Skellam": ({"sensitivity": 1, "variance": 4.0}, {"variance": 1.0}),
     "SparseVector": ({**ONE, "count": 2}, {"epsilon": 2.0}),
     "StabilityHistogram": ({"scale": 2.0, "threshold": 12}, {"scale": 1.0}),
     "Staircase": ({"sensitivity": 1, "epsilon": 0.5}, {"epsilon": 1.0}),

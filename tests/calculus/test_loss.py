@@ -153,7 +153,7 @@ def test_drawn_curves_are_the_views() -> None:
             losses.poisson_sampled(losses.gaussian(1.0), 0.01) * 10,
             "Loss(poisson_sampled(gaussian(sigma=1), rate=0.01) * 10)",
         ),
-        (losses.pure(1.0, adjacency=REPLACE), "Loss(pure(epsilon=1), adjacency=REPLACE_ONE)"),
+        (losses.pure(1.0, adjacency=REPLACE), "Loss(pure(epsilon=1, adjacency=replace_one))"),
         (dp.Loss.zero(), "Loss(nothing())"),
     ],
     ids=repr,

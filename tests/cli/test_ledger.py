@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import json
 import shutil
 import sqlite3
@@ -101,8 +102,77 @@ class TestVerify:
         assert "use a path or postgresql://" in run("verify", "mysql://host/db", code=2)
 
     def test_not_a_ledger(self, tmp_path: Path) -> None:
-        (tmp_path / "notes.txt").write_text("hello")
-        assert "it is not a ledger" in run("verify", str(tmp_path / "notes.txt"), code=3)
+        """Another file was named: that can be put right, and is no damage."""
+        path = tmp_path / "notes.csv"
+        path.write_text("age,town\n3,a\n")
+        for command in ("show", "log", "verify", "checkpoint", "export"):
+            assert "is not a ledger. Name another file" in run(command, str(path), code=2)
+
+
+class TestLog:
+    def test_table(self, path: str) -> None:
+        head, *lines = run("log", path, "people").splitlines()
+        assert head.split() == ["when", "who", "account", "what", "cost", "left", "after"]
+        assert [line.split()[2:] for line in lines][1] == [
+            "ana",
+            "people",
+            "how",
+            "many?",
+            *["rho", "0.125", "rho", "0.875"],
+        ]
+        assert len(run("log", path).splitlines()) == 5
+
+    def test_other_shapes(self, path: str) -> None:
+        found = json.loads(run("log", path, "--json"))
+        assert set(found) == {"ledger", "checkpoint", "log"}
+        assert found["log"][1]["cost"] == {"amount": "0.125", "delta": "0"}
+        assert run("log", path, "--csv").splitlines()[0] == "seq,when,who,account,what,cost,left after"
+        assert run("log", path, "--markdown").splitlines()[1] == "|---|---|---|---|---|---|"
+        assert "choose one" in run("log", path, "--csv", "--json", code=2)
+
+    def test_filters(self, path: str) -> None:
+        assert run("log", path, "--since", "2200") == "Nothing was done then.\n"
+        assert len(run("log", path, "--analyst", "ana").splitlines()) == 2
+        assert "since is 'soon'" in run("log", path, "--since", "soon", code=2)
+        assert "did you mean 'people'" in run("log", path, "peopel", code=2)
+
+
+class TestSteward:
+    def test_the_life_of_an_account(self, tmp_path: Path) -> None:
+        where = str(tmp_path / "new.ledger")
+        plan = ("--budget", "zcdp:0.5", "--ceiling", "zcdp:1", "--renewals", "1")
+        out = run("open", where, "people", *plan, "--share", "ana=1/2", "--share", "ben=zcdp:0.4")
+        assert out == "Opened: people, ZCDP(rho=0.5); promised in all: ZCDP(rho=2.0).\n"
+        assert "has an account 'people' already" in run("open", where, "people", "--budget", "zcdp:1", code=2)
+        assert run("raise", where, "people", "zcdp:0.8") == "Raised: ZCDP(rho=0.8) is left.\n"
+        assert "above that" in run("raise", where, "people", "zcdp:3", code=2)
+        assert run("renew", where, "people", "--note", "2027") == "Renewed: ZCDP(rho=1.6) is left.\n"
+        assert "No theorem resets a person" in run("renew", where, "people", code=2)
+        assert run("share", where, "people", "ana", "zcdp:0.1") == "Granted: ana may spend ZCDP(rho=0.9).\n"
+        shown = run("show", where)
+        assert "people: promised in all, rho 2 (1 of 1 renewals used)." in shown
+        assert "the shares come to more than the budget" in shown
+        assert "say --yes" in run("close", where, "people", code=2)
+        assert run("close", where, "people", "--yes") == "Closed: people.\n"
+        assert "closed for ever" in run("show", where)
+        assert json.loads(run("show", where, "--json"))["accounts"][0]["closed"] is True
+        assert "Sound: 6 entries" in run("verify", where)
+
+    def test_bad_input(self, tmp_path: Path, path: str) -> None:
+        where = str(tmp_path / "new.ledger")
+        assert "must be NAME=SHARE" in run("open", where, "x", "--budget", "zcdp:1", "--share", "ana", code=2)
+        assert not Path(where).exists()
+        assert "is not a guarantee" in run("raise", path, "people", "rho:3", code=2)
+        assert "no account for the dataset 'cats'" in run("renew", path, "cats", code=5)
+
+
+def test_statement(path: str, tmp_path: Path) -> None:
+    out, year = tmp_path / "statement.html", str(datetime.datetime.now(datetime.UTC).year)
+    assert run("statement", path, "--out", str(out)) == f"Written: {out}\n"
+    assert f"charged in {year}" in out.read_text(encoding="utf-8")
+    assert "how many?" in out.read_text(encoding="utf-8")
+    assert "name a new one" in run("statement", path, "--year", year, "--out", str(out), code=2)
+    assert "the year is 3" in run("statement", path, "--year", "3", "--out", str(out), code=2)
 
 
 class TestExport:
@@ -112,6 +182,15 @@ class TestExport:
         out = tmp_path / "out.jsonl"
         assert run("export", path, "--out", str(out)) == f"Written: {out}\n"
         assert out.read_text() == lines
+
+    def test_readable(self, path: str) -> None:
+        lines = [json.loads(line) for line in run("export", path, "--readable").splitlines()]
+        charge = next(line for line in lines if line.get("kind") == "charge")
+        assert (charge["what"], charge["question"], charge["cost"]["amount"]) == (
+            "how many?",
+            "how many?",
+            "0.125",
+        )
 
     def test_never_over_a_file(self, path: str) -> None:
         before = Path(path).read_bytes()

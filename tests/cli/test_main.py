@@ -114,14 +114,50 @@ class TestAccount:
 
     def test_promises_and_saved_losses(self, tmp_path: Path) -> None:
         kept = str(tmp_path / "run.json")
-        out = run("account", RUN, "--promise", "advantage:0.9", "--promise", "auc:0.51", "--save", kept)
+        out = run("account", RUN, "--promise", "advantage:0.9", "--save", kept)
         assert "advantage:0.9: kept; membership advantage is at most" in out
-        assert "auc:0.51: NOT shown to be kept" in out
         assert dp.Loss.from_json(Path(kept).read_text()) == LOSS
         assert run_json("account", f"@{kept}")["expression"] == LOSS.expression
         found = run_json("account", f"@{kept}", "--promise", "tpr:0.99,0.5")["promises"]
         assert found[0]["kept"] is True
         assert found[0]["upper"] == pytest.approx(LOSS.power(0.5), rel=1e-6)
+
+    @pytest.mark.parametrize("more", [(), ("--json",)])
+    def test_a_broken_promise_has_an_exit_code_of_its_own(
+        self, tmp_path: Path, more: tuple[str, ...]
+    ) -> None:
+        """After everything was printed and saved."""
+        kept = tmp_path / "run.json"
+        words = [
+            "account",
+            RUN,
+            "--promise",
+            "advantage:0.9",
+            "--promise",
+            "auc:0.51",
+            "--save",
+            str(kept),
+            *more,
+        ]
+        result = CliRunner().invoke(program.app, words)
+        assert result.exit_code == 7
+        assert result.stderr == ""
+        assert ("auc:0.51: NOT shown to be kept" in result.stdout) == (not more)
+        assert ('"kept": false' in result.stdout) == bool(more)
+        assert dp.Loss.from_json(kept.read_text()) == LOSS
+
+    def test_a_file_that_is_there_is_kept_unless_told_otherwise(self, tmp_path: Path) -> None:
+        kept = tmp_path / "run.json"
+        kept.write_text("the only copy")
+        said = run("account", "gaussian(1)", "--save", str(kept), code=2)
+        assert "is there already" in said
+        assert "--force" in said
+        assert kept.read_text() == "the only copy"
+        run("account", "gaussian(1)", "--save", str(kept), "--force")
+        assert dp.Loss.from_json(kept.read_text()) == dp.losses.gaussian(1.0)
+        new = tmp_path / "new.json"
+        run("account", "gaussian(1)", "--save", str(tmp_path / "no folder" / "x"), code=2)
+        assert not new.exists()
 
     def test_json_has_full_precision(self) -> None:
         found = run_json("account", RUN, "--delta", "1e-5", "--epsilon", "3", "--epsilon", "4")

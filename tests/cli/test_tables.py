@@ -102,8 +102,8 @@ def test_prices_are_free(data: Path, tmp_path: Path) -> None:
     )
     found = run(*words)
     assert found.exit_code == 0, found.output
-    assert found.output.startswith("ZCDP(rho=0.019")
-    asked = ("query", data, "--agg", "n=count()", "--budget", found.output.strip(), "--total", "zcdp:0.5")
+    assert found.stdout == "ZCDP(rho=0.01743)\n"
+    asked = ("query", data, "--agg", "n=count()", "--budget", found.stdout.strip(), "--total", "zcdp:0.5")
     paid = run(*asked, "--ledger", tmp_path / "L")
     assert paid.exit_code == 0, paid.output
 
@@ -132,7 +132,7 @@ def test_too_little_left_has_a_code_of_its_own(data: Path, tmp_path: Path) -> No
     words = ("--agg", "n=count()", "--budget", "zcdp:9", "--total", "zcdp:1")
     found = run("query", data, *words, "--ledger", tmp_path / "L")
     assert found.exit_code == 4
-    assert "rho 1 is left" in found.output
+    assert "100 % is left: at most ZCDP(rho=1.0) can be given" in found.output
 
 
 def test_nothing_is_evaluated() -> None:
@@ -272,11 +272,11 @@ def test_a_regression_and_a_test_from_the_shell(data: Path, tmp_path: Path) -> N
     words = ("infer", data, "linear_regression", "--feature", "id, 0, 900", "--target", "income, 0, 250000")
     to = (*INFER, "--ledger", tmp_path / "L")
     price = run(*words, *to, "--price", "--json")
-    assert json.loads(price.output) == {"budget": "GDP(mu=0.49999999950000007)", "affordable": True}
+    assert json.loads(price.output) == {"budget": "GDP(mu=0.5)", "affordable": True, "times": 36}
     first = run(*words, *to)
     assert first.exit_code == 0, first.output
     assert "robust linear regression" in first.output
-    assert "Left: GDP(mu=2.95803989" in first.output
+    assert "Left: GDP(mu=2.958), enough for 35 more" in first.output
     told = json.loads(run(*words, *to, "--json").output)
     assert told["names"] == ["id", "const"]
     assert told["low"][1] < told["estimates"][1] < told["high"][1]
@@ -291,6 +291,12 @@ def test_a_regression_and_a_test_from_the_shell(data: Path, tmp_path: Path) -> N
     assert 0 < told["p"] <= 1
     assert list(told["estimates"]) == ["mean of 'CA'", "mean of 'NY'"]
     assert told["cost"] == "0.5-GDP, add/remove one record"
+    middle = run(
+        *("infer", data, "quantiles", "--feature", "income, 0, 250000", "--set", "levels=0.5"), *to, "--json"
+    )
+    told = json.loads(middle.output)
+    assert told["names"] == ["income 0.5"]
+    assert told["low"] < told["estimates"] < told["high"]
 
 
 @pytest.mark.parametrize(
@@ -301,6 +307,8 @@ def test_a_regression_and_a_test_from_the_shell(data: Path, tmp_path: Path) -> N
         (("poisson_regression", "--feature", "id"), 'poisson_regression needs most: --set "most=..."'),
         (("mean_test", "--feature", "income", "--set", "mean=0.5"), "the test of a mean needs bounds"),
         (("anova", "--feature", "state", "--target", "income"), 'anova needs levels: --set "levels=..."'),
+        (("mean", "--feature", "income"), "the mean needs bounds"),
+        (("quantiles", "--feature", "income, 0, 9"), 'quantiles needs levels: --set "levels=..."'),
         (
             ("mean_test", "--feature", "income", "--set", "mean=-1", "--set", "bounds=0,9"),
             "between the bounds",

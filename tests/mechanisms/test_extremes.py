@@ -49,7 +49,9 @@ def quantiles(kind: Any, epsilon: float, **options: Any) -> None:
 
 def additive(kind: Any, s: float, noise: float) -> None:
     mechanism = kind(sensitivity=s, **{kind._size: noise})
-    mechanism.release([[7]] if kind in (m.AnalyzeGauss, m.Geometric, m.DiscreteGaussian) else [1e308])
+    mechanism.release(
+        [[7]] if kind in (m.AnalyzeGauss, m.Geometric, m.DiscreteGaussian, m.Skellam) else [1e308]
+    )
     assert mechanism.accuracy() >= 0
 
 
@@ -81,7 +83,15 @@ CASES: dict[str, Callable[[float, float], Any]] = {
     },
     **{
         kind.__name__: lambda e, s, kind=kind: additive(kind, s, e)
-        for kind in (m.Laplace, m.Gaussian, m.KNorm, m.AnalyzeGauss, m.Geometric, m.DiscreteGaussian)
+        for kind in (
+            m.Laplace,
+            m.Gaussian,
+            m.KNorm,
+            m.AnalyzeGauss,
+            m.Geometric,
+            m.DiscreteGaussian,
+            m.Skellam,
+        )
     },
     **{
         kind.__name__: lambda e, s, kind=kind: chosen(kind, e, s)

@@ -1,9 +1,10 @@
-"""`python -m tests.session.killed WHERE STEP`: releases that are killed (SIGKILL) after n lines of our code.
+"""`python -m tests.session.killed WHERE STEP [raise]`: releases that are killed (SIGKILL) after n lines of our code.
 
 One child per n asks one question of its own; when the n-th line of the session room is about to run it is
 killed, on the spot. A child that goes unharmed counts the lines of a release; then n is 1, 1 + STEP, ... and
 each of the last LAST ones, between the recording of an answer and its delivery. Each child is told of in a
-line of JSON: whether it was killed, and what got out of it before.
+line of JSON: whether it was killed, and what got out of it before. With `raise` each child is a steward who raises the
+budget by one.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from tests.session.helpers import rho
 ROOM = os.path.dirname(dalenius.session.__file__)
 
 
+STEWARD = sys.argv[3:] == ["raise"]
 LAST = 12
 NEVER = 10**9
 
@@ -79,11 +81,17 @@ def release(where: str, lines: int, out: int) -> None:
     budget = dp.ZCDP(1000.0)
     # Opening reads all entries, and there are more for each child: it is not counted.
     ledger = Ledger.open(where)
-    sys.settrace(count)
-    account = ledger.account("people", budget)
-    reply = account.ask(f"question {lines}", rho("0.001"), compute)
+    if STEWARD:
+        account = ledger.existing("people")
+        more = dp.ZCDP(float(account.limit.amount) + 1)
+        sys.settrace(count)
+        answer = str(account.raise_budget(more))
+    else:
+        sys.settrace(count)
+        account = ledger.account("people", budget)
+        answer = account.ask(f"question {lines}", rho("0.001"), compute).answer
     sys.settrace(None)
-    os.write(out, f"delivered {reply.answer} after {lines - left}".encode())
+    os.write(out, f"delivered {answer} after {lines - left}".encode())
 
 
 if __name__ == "__main__":

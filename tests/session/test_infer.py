@@ -171,7 +171,7 @@ def test_replace_one_with_a_public_number_of_rows(people: pd.DataFrame) -> None:
         (HOW, ["age"], ["pay", "hours"], "target names 2 columns"),
         (HOW, {"person": None}, "pay", "bounds"),
         (HOW, [], "pay", "features is empty"),
-        (dp.infer.LinearRegression, ["age"], "pay", "not an estimator that a session can pay for"),
+        (dp.infer.LinearRegression, ["age"], "pay", "LinearRegression has no promise yet"),
         (dp.learn.LinearRegression(dp.GDP(1.0)), ["age"], "pay", "LinearRegression"),
         (dp.infer.LinearRegression(guarantee=dp.GDP(1.0), bounds=[(0, 1)] * 3), COLUMNS, "pay", "3 pairs"),
         (

@@ -525,7 +525,7 @@ class TestReport:
             account.charge(f"q{i}", rho("0.1"))
         monkeypatch.setattr("dalenius.session.verify.BATCH", 2)
         monkeypatch.setattr("dalenius.session.chain.BATCH", 2)
-        monkeypatch.setattr("dalenius.session.report.BATCH", 2)
+        monkeypatch.setattr("dalenius.session.log.BATCH", 2)
         assert verify(place).entries == 9
         assert len(list(exported(account.ledger))) == 11
 

@@ -167,7 +167,7 @@ def test_what_does_not_fit_is_refused_before_the_charge(people: pd.DataFrame) ->
         (public, "pay", None, "REPLACE_ONE"),
         (odd, "sex", None, "categories are texts"),
         (CASES["ranks"][0], "sex = 'f'", "person", "bounds"),
-        (infer.MeanTest, "pay", None, "not an estimator"),
+        (infer.MeanTest, "pay", None, "no promise yet"),
     ):
         with pytest.raises(InvalidParameter, match=words):
             asked.infer(test, features, target)

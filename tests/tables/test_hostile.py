@@ -11,10 +11,11 @@ from pathlib import Path
 import pytest
 
 from tests.servers.postgres import PostgresServer
-from tests.tables.hostile import databases, lines, objects, stores
+from tests.tables.hostile import databases, lines, objects, relations, stores
 from tests.tables.hostile.campaign import EQUAL, Try, engines, neighbours, run, syntheses_and_feeds, whole
 from tests.tables.hostile.judge import Tally
 from tests.tables.hostile.leaks import LEAKS, Planted
+from tests.tables.hostile.sessions import LEGS
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::FutureWarning"),
@@ -66,7 +67,14 @@ def test_columns_of_objects() -> None:
 
 
 def test_whole_sessions(tmp_path: Path) -> None:
-    assert tried(whole("duckdb", tmp_path), 5, 11) > 10
+    """And every leg of them is walked: a session in which all is refused tells nothing."""
+    tally = Tally()
+    leak = run(whole("duckdb", tmp_path), 4, 12, tally)
+    if leak is not None:
+        raise leak
+    assert tally.total > 10
+    for leg in LEGS:
+        assert tally.asked[leg] > tally.asked[f"{leg}, refused"], (leg, tally.asked)
 
 
 def test_syntheses_and_feeds(tmp_path: Path) -> None:
@@ -88,6 +96,23 @@ def test_sqlite(tmp_path: Path) -> None:
     held, same = stores.sqlite(tmp_path), stores.sqlite(tmp_path, anything=False)
     assert tried(neighbours(held, "duckdb", names=0, forms=False), 1, 12) > 50
     assert tried(engines({"duckdb": stores.frame, "sqlite": same}), 1, 13) > 20
+
+
+def test_joined_tables() -> None:
+    """One unit has rows in both tables; what of it meets, and nothing else, may show."""
+    assert tried(relations.neighbours(relations.in_frames, "duckdb", units=16), 2, 1) > 100
+
+
+def test_joined_tables_of_postgres(postgres_server: PostgresServer) -> None:
+    held = relations.in_postgres(postgres_server.fresh())
+    assert tried(relations.neighbours(held, "postgres", units=4), 1, 2) > 10
+    assert tried(relations.engines({"duckdb": relations.in_frames, "postgres": held}, units=2), 1, 3) > 5
+
+
+def test_joined_tables_of_sqlite(tmp_path: Path) -> None:
+    held = relations.in_sqlite(tmp_path)
+    assert tried(relations.neighbours(held, "duckdb", 0, units=4), 1, 4) > 10
+    assert tried(relations.engines({"duckdb": relations.in_frames, "sqlite": held}, units=2), 1, 5) > 5
 
 
 @pytest.mark.parametrize("planted", LEAKS, ids=[leak.name for leak in LEAKS])

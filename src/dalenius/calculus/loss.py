@@ -10,7 +10,7 @@ from dalenius.calculus.engines.accountant import Direction, merged
 from dalenius.calculus.meaning import Meaning
 from dalenius.calculus.pairs.pair import Pair, Terms
 from dalenius.core import checks
-from dalenius.core.adjacency import ADD_REMOVE, Adjacency
+from dalenius.core.adjacency import ADD_REMOVE, Adjacency, adjacency_record
 from dalenius.core.adjacency import adjacency as checked_adjacency
 from dalenius.core.record import headed, opened
 from dalenius.errors import AdjacencyMismatch, InvalidParameter
@@ -137,7 +137,8 @@ class Loss(Meaning):
         return frozenset(self.terms_remove), frozenset(self.terms_add), self.adjacency
 
     def __repr__(self) -> str:
-        where = "" if self.adjacency is ADD_REMOVE else f", adjacency={self.adjacency!r}"
+        told = self.adjacency is ADD_REMOVE or adjacency_record(self.adjacency) in self.expression
+        where = "" if told else f", adjacency={self.adjacency!r}"
         return f"Loss({self.expression}{where})"
 
     # -- directions -------------------------------------------------------------------------------
@@ -277,15 +278,48 @@ class Loss(Meaning):
 
 
 def call(name: str, **arguments: Any) -> str:
-    """The text of a constructor call; a tuple (value, default) is left out when it is the default."""
+    """The text of a constructor call; a tuple (value, default) is left out when it is the default.
+
+    A neighbouring relation is part of the text unless it is add/remove: read again, the text means the same loss.
+    """
     shown = []
     for key, value in arguments.items():
+        if key == "adjacency":
+            value, default = value if isinstance(value, tuple) else (value, ADD_REMOVE)
+            value = (adjacency_record(checked_adjacency(value)), adjacency_record(default))
         if isinstance(value, tuple):
             value, default = value
             if value == default:
                 continue
         shown.append(f"{key}={value:.12g}" if isinstance(value, float) else f"{key}={value}")
     return f"{name}({', '.join(shown)})"
+
+
+def from_json(text: str) -> Loss:
+    """The loss that `Loss.to_json` wrote.
+
+    Parameters
+    ----------
+    text
+        What `to_json` returned, of this version of the format or an earlier one.
+
+    Returns
+    -------
+    Loss
+        With the same bounds, to the last bit.
+
+    Raises
+    ------
+    InvalidParameter
+        If the text is not a saved loss, or of a newer version: then install a newer dalenius.
+
+    Examples
+    --------
+    >>> import dalenius as dp
+    >>> dp.losses.from_json(dp.losses.laplace(scale=2.0).to_json()).epsilon(0.0)
+    0.5
+    """
+    return Loss.from_json(text)
 
 
 def checked(loss: object, where: str) -> Loss:

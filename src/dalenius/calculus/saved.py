@@ -7,11 +7,13 @@ function (`rdp`, a promise of a trade-off curve) cannot be written. The format i
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from dalenius.calculus.pairs.allocation import AllocationPair
 from dalenius.calculus.pairs.atoms import Atoms, Lattice
@@ -29,11 +31,11 @@ from dalenius.calculus.pairs.revealed import RevealedPair
 from dalenius.calculus.pairs.sampled import SampledPair
 from dalenius.calculus.pairs.sampled_gaussian import SampledGaussianPair
 from dalenius.calculus.pairs.sampled_laplace import SampledLaplacePair
-from dalenius.calculus.pairs.skellam import SkellamAtoms
+from dalenius.calculus.pairs.skellam import SkellamAtoms, SkellamVectorPair
 from dalenius.calculus.pairs.subset import SubsetPair
 from dalenius.calculus.pairs.subset_gaussian import SubsetGaussianPair
 from dalenius.calculus.pairs.subset_laplace import SubsetLaplacePair
-from dalenius.core.adjacency import adjacency_record, read_adjacency
+from dalenius.core.adjacency import WORDS, adjacency_record
 from dalenius.core.record import JSON, CannotBeWritten, exact, unknown
 from dalenius.errors import InvalidParameter
 
@@ -44,6 +46,15 @@ FORMAT, VERSION = "dalenius loss", 1
 
 EXCESS = 1e-9
 """What sums of a written loss may be off by roundings."""
+
+MOST_TEXT, MOST_DIGITS = 10**6, 4000
+"""The longest text of an expression, and of a number that is a fraction."""
+MOST_TIMES = 10**300
+"""As for repetitions: a whole number that is a double, too."""
+MOST_LOSS, MOST_SHIFT = 1e6, 200.0
+"""The largest loss of one outcome, and shift of a mixture, that is read."""
+WIDEST = 10**8
+"""How many places of a lattice a written loss may span; none that is made here has as many."""
 
 
 def loss_record(loss: Loss) -> dict[str, JSON]:
@@ -61,11 +72,16 @@ def read_loss(record: Mapping[str, JSON]) -> Loss:
     from dalenius.calculus.loss import Loss
 
     try:
+        expression, relation = record["expression"], record["adjacency"]
+        if not isinstance(expression, str) or len(expression) > MOST_TEXT:
+            raise ValueError
+        if not isinstance(relation, str) or relation not in WORDS:
+            raise unknown("a neighbouring relation", relation, InvalidParameter)
         remove, add = (_read_terms(record[side]) for side in ("remove", "add"))
-        return Loss(remove, add, read_adjacency(record["adjacency"]), str(record["expression"]))
+        return Loss(remove, add, WORDS[relation], expression)
     except InvalidParameter:
         raise
-    except (KeyError, TypeError, ValueError, ArithmeticError, RecursionError):
+    except (KeyError, TypeError, ValueError, ArithmeticError, RecursionError, AttributeError, IndexError):
         raise InvalidParameter("this dalenius loss is not written as we write them.") from None
 
 
@@ -74,7 +90,7 @@ def _terms_record(terms: Terms) -> list[JSON]:
 
 
 def _read_terms(records: list[JSON]) -> Terms:
-    return tuple((read_pair(record["pair"]), _count(record["times"])) for record in records)
+    return tuple((read_pair(record["pair"]), _count(record["times"])) for record in _listed(records))
 
 
 def pair_record(pair: Pair) -> dict[str, JSON]:
@@ -91,7 +107,7 @@ def pair_record(pair: Pair) -> dict[str, JSON]:
 
 def read_pair(record: Mapping[str, JSON]) -> Pair:
     """The pair that `pair_record` wrote."""
-    kind = PAIRS.get(record["kind"])
+    kind = PAIRS.get(record["kind"]) if isinstance(record["kind"], str) else None
     if kind is None:
         raise unknown("a loss", record["kind"], InvalidParameter)
     return kind.make(*(word.read(record[name]) for name, word in kind.words.items()))
@@ -107,17 +123,47 @@ class _Word(NamedTuple):
 
 def _number(text: JSON, most: float = math.inf) -> float:
     """A finite double, 0 or more."""
-    if isinstance(text, bool):
-        raise ValueError
-    value = float(text)
-    if not (0.0 <= value <= most and math.isfinite(value)):
+    value = _signed(text)
+    if not 0.0 <= value <= most:
         raise ValueError
     return value
 
 
+def _signed(text: JSON) -> float:
+    """A finite double, in the one way in which it is written."""
+    if not isinstance(text, str):
+        raise ValueError
+    value = float(text)
+    if exact(value) != text or not math.isfinite(value):
+        raise ValueError
+    return value
+
+
+def _between(least: float, most: float) -> _Word:
+    """A double in the range that the public function takes: what it makes is then as large as that allows."""
+
+    def read(text: JSON) -> float:
+        value = _number(text, most)
+        if value < least:
+            raise ValueError
+        return value
+
+    return _Word(exact, read)
+
+
+def _up_to(most: int) -> _Word:
+    def read(text: JSON) -> int:
+        value = _count(text)
+        if value > most:
+            raise ValueError
+        return value
+
+    return _Word(int, read)
+
+
 def _count(times: JSON) -> int:
     """How often: a pair that is there less than once would take away from the others."""
-    if type(times) is not int or times < 1:
+    if type(times) is not int or not 1 <= times <= MOST_TIMES:
         raise ValueError
     return times
 
@@ -130,10 +176,28 @@ def _positive(text: JSON) -> float:
 
 
 def _square(text: JSON) -> Fraction:
+    """A fraction: digits, and perhaps a stroke and digits; no exponent, which can stand for any number of them."""
+    if not isinstance(text, str) or len(text) > MOST_DIGITS or not re.fullmatch("[0-9]+(/[0-9]+)?", text):
+        raise ValueError
     value = Fraction(text)
-    if value <= 0:
+    if not 0 < value <= MOST_TIMES or exact(value) != text:
         raise ValueError
     return value
+
+
+def _lattice(record: JSON) -> Lattice:
+    spacing, offset = (_signed(record[word]) for word in ("step", "offset"))
+    if not spacing > 0.0:
+        raise ValueError
+    return Lattice(spacing, offset)
+
+
+def _places(written: JSON) -> npt.NDArray[np.int64]:
+    if not isinstance(written, list) or not all(type(place) is int for place in written):
+        raise ValueError
+    if written and max(written) - min(written) > WIDEST:
+        raise ValueError
+    return np.array(written, dtype=np.int64)
 
 
 def _rate(text: JSON) -> float:
@@ -174,8 +238,15 @@ def _of_type(type: type[Pair]) -> _Word:
 def _list(word: _Word) -> _Word:
     return _Word(
         lambda values: [word.write(value) for value in values],
-        lambda written: [word.read(value) for value in written],
+        lambda written: [word.read(value) for value in _listed(written)],
     )
+
+
+def _listed(written: JSON) -> list[JSON]:
+    """A list, and no text or table, whose letters and keys can be counted as well."""
+    if not isinstance(written, list):
+        raise ValueError
+    return written
 
 
 def _optional(word: _Word) -> _Word:
@@ -189,16 +260,17 @@ NUMBER = _Word(exact, _number)
 POSITIVE = _Word(exact, _positive)
 TRUTH = _Word(bool, _truth)
 NUMBER_OR_INF = _Word(exact, lambda text: math.inf if text == exact(math.inf) else _number(text))
-SIGNED = _Word(exact, float)
+SIGNED = _Word(exact, _signed)
 SHARE = _Word(exact, lambda text: _number(text, 1 + EXCESS))
 RATE = _Word(exact, _rate)
+SIZED = _between(1e-100, 1e100)
 COUNT = _Word(int, _count)
 PAIR = _Word(pair_record, read_pair)
 LATTICE = _Word(
     lambda lattice: {"step": exact(lattice.spacing), "offset": exact(lattice.offset)},
-    lambda record: Lattice(float(record["step"]), float(record["offset"])),
+    _lattice,
 )
-PLACES = _Word(lambda index: [int(place) for place in index], lambda places: np.array(places, dtype=np.int64))
+PLACES = _Word(lambda index: [int(place) for place in index], _places)
 
 
 # -- the families of pairs -----------------------------------------------------------------------------------
@@ -209,14 +281,21 @@ def _atoms(loss: list[float], mass: list[float], infinite: float, *rest: Any) ->
 
     Bounds from above may have a little too much of either law.
     """
+    lattice, index, slack, blur = rest
+    sizes = {len(loss), len(mass)} | (set() if index is None else {len(index)})
+    if len(sizes) > 1 or (lattice is None) != (index is None) or slack > 1.0:
+        raise ValueError
+    if any(abs(x) > MOST_LOSS for x in loss) or blur > MOST_LOSS:
+        raise ValueError
     pair = Atoms(np.array(loss), np.array(mass), infinite, *rest)
     total = float(pair.mass.sum()) + pair.infinite
     under = float(np.sum(pair.mass * np.exp(np.minimum(-pair.loss, 700.0))))
     if total < 1 - EXCESS - pair.slack or under > 1.01 + 2 * pair.blur:
         raise ValueError
     if pair.lattice is not None and pair.index is not None:
-        apart = np.abs(pair.lattice.offset + pair.lattice.spacing * pair.index - pair.loss)
-        if (apart > EXCESS * (1 + np.abs(pair.loss)) + pair.blur).any():
+        with np.errstate(over="ignore", invalid="ignore"):
+            apart = np.abs(pair.lattice.offset + pair.lattice.spacing * pair.index - pair.loss)
+        if not (apart <= EXCESS * (1 + np.abs(pair.loss)) + pair.blur).all():
             raise ValueError
     return pair
 
@@ -234,7 +313,8 @@ def _mixtures(up: list[list[float]], down: list[list[float]]) -> GaussianMixture
     for side in (up, down):
         shifts, weights = [shift for shift, _ in side], [weight for _, weight in side]
         if (
-            sorted(set(shifts)) != shifts
+            any(x > MOST_SHIFT for x in shifts)
+            or sorted(set(shifts)) != shifts
             or not all(x > 0.0 for x in shifts + weights)
             or sum(weights) > 1 + EXCESS
         ):
@@ -242,6 +322,12 @@ def _mixtures(up: list[list[float]], down: list[list[float]]) -> GaussianMixture
     if not up and not down:
         raise ValueError
     return GaussianMixturesPair(*(tuple((shift, weight) for shift, weight in side) for side in (up, down)))
+
+
+def _allocation(mu: float, steps: int, chosen: int, added: bool) -> AllocationPair:
+    if not chosen < steps or mu > MOST_LOSS:
+        raise ValueError
+    return AllocationPair(mu, steps, chosen, added)
 
 
 def _revealed(weights: list[float], pairs: list[Pair]) -> RevealedPair:
@@ -277,9 +363,13 @@ PAIRS = {
         blur=NUMBER,
     ),
     "discrete_gaussian": _Kind(
-        DiscreteGaussianAtoms, DiscreteGaussianAtoms, sigma=POSITIVE, sensitivity=COUNT
+        DiscreteGaussianAtoms,
+        DiscreteGaussianAtoms,
+        sigma=_between(1e-4, 1e5),
+        sensitivity=_up_to(10**6),
     ),
-    "skellam": _Kind(SkellamAtoms, SkellamAtoms, variance=POSITIVE, sensitivity=COUNT),
+    "skellam": _Kind(SkellamAtoms, SkellamAtoms, variance=_between(1e-3, 1e6), sensitivity=_up_to(10**4)),
+    "skellam_vector": _Kind(SkellamVectorPair, SkellamVectorPair, variance=SIZED, l2=SIZED, l1=SIZED),
     "zcdp": _Kind(RenyiPair, RenyiPair, rho=_Word(_rho, _number), floor=_optional(PAIR), mu=NUMBER_OR_INF),
     "sampled": _Kind(
         _sampled,
@@ -300,7 +390,9 @@ PAIRS = {
     "gaussian_mixtures": _Kind(
         _mixtures, GaussianMixturesPair, up=_list(_list(NUMBER)), down=_list(_list(NUMBER))
     ),
-    "allocation": _Kind(AllocationPair, AllocationPair, mu=POSITIVE, steps=COUNT, chosen=COUNT, added=TRUTH),
+    "allocation": _Kind(
+        _allocation, AllocationPair, mu=POSITIVE, steps=_up_to(10**7), chosen=_up_to(10**7), added=TRUTH
+    ),
     "revealed": _Kind(_revealed, RevealedPair, weights=_list(SHARE), pairs=_list(PAIR)),
     "bracket": _Kind(Bracket, Bracket, below=PAIR, above=PAIR, known=_optional(PAIR)),
     "worst_of": _Kind(

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import typer
 
 from dalenius.cli import show
-from dalenius.cli.commands import AS_JSON, command
+from dalenius.cli.commands import command
+from dalenius.cli.forms import Form
 from dalenius.errors import InvalidParameter
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ def _top() -> None:
 
 @command(app)
 def reconstruct(
+    form: Form,
     tables: list[Path] = typer.Argument(
         metavar="TABLE...", help="Tables of counts by groups, of the same rows: CSV or Markdown."
     ),
@@ -56,7 +58,6 @@ def reconstruct(
     ),
     seconds: float = typer.Option(60.0, help="How long to search at most."),
     plot: Path | None = typer.Option(None, metavar="FILE", help="Draw it: .png, .svg or .pdf."),
-    as_json: bool = AS_JSON,
 ) -> None:
     """How many rows could be rebuilt from tables that are published, and what budget would have stopped it.
 
@@ -88,8 +89,13 @@ def reconstruct(
     read = [read_table(path, how) for path in tables]
     with show.working("searching"):
         found = published_counts(read, seconds)
-    if as_json:
+    if form.as_json:
         _print_json(found, certainty)
+    elif form.is_table:
+        cells = zip(found.cells, found.low.tolist(), found.high.tolist(), strict=True)
+        rows = [(*cell, _whole(low), _whole(high)) for cell, low, high in cells if low > 0]
+        form.print((*found.columns, "at_least", "at_most"), rows)
+        form.aside(found.explain(certainty))
     else:
         show.say(found.explain(certainty))
         _print_alone(found)

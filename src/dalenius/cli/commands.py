@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import functools
 import inspect
+import os
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import fields, is_dataclass
@@ -12,12 +14,20 @@ from typing import Any, get_type_hints
 import typer
 
 from dalenius.cli.show import harmless
-from dalenius.errors import BudgetExceeded, DaleniusError, EngineFailed, LedgerDamaged, LedgerError
+from dalenius.errors import (
+    BudgetExceeded,
+    DaleniusError,
+    EngineFailed,
+    LedgerDamaged,
+    LedgerError,
+    NotALedger,
+)
 
-UNEXPECTED, REFUSED, DAMAGED, OVERSPENT, NO_LEDGER, FAILED = 1, 2, 3, 4, 5, 6
+UNEXPECTED, REFUSED, DAMAGED, OVERSPENT, NO_LEDGER, FAILED, BROKEN = 1, 2, 3, 4, 5, 6, 7
 
 CODES: tuple[tuple[type[DaleniusError], int], ...] = (
     (LedgerDamaged, DAMAGED),
+    (NotALedger, REFUSED),
     (LedgerError, NO_LEDGER),
     (BudgetExceeded, OVERSPENT),
     (EngineFailed, FAILED),
@@ -32,7 +42,8 @@ Exit codes:
   3  the ledger is damaged: it is not what was written
   4  not enough is left of the budget; nothing was charged
   5  the ledger could not be used; nothing was released
-  6  the engine could not answer; the question was charged"""
+  6  the engine could not answer; the question was charged
+  7  a promise that was asked about is not shown to be kept"""
 
 AS_JSON = typer.Option(False, "--json", help="Print one JSON object with full precision.")
 
@@ -102,5 +113,11 @@ def clear_errors() -> Iterator[None]:
         )
     else:
         return
-    typer.echo(f"Error: {harmless(message)}", err=True)
+    typer.echo(f"{_red('Error:')} {harmless(message)}", err=True)
     raise typer.Exit(code)
+
+
+def _red(word: str) -> str:
+    """In colour where a person reads it on a terminal that has colours, and has not said NO_COLOR (no-color.org)."""
+    coloured = sys.stderr.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+    return typer.style(word, fg="red", bold=True) if coloured else word

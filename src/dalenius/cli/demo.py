@@ -13,7 +13,7 @@ from dalenius.cli.commands import command
 from dalenius.errors import InvalidParameter
 
 if TYPE_CHECKING:
-    from dalenius.tables.release.answer import Answer
+    from dalenius.tables.release.sheet import Sheet
 
 QUESTIONS = {
     "Income by state": "SELECT state, COUNT(DISTINCT person) AS people, AVG(income) AS income\n"
@@ -72,7 +72,7 @@ def run(folder: Path, rows: int) -> Path:
     session = dp.Session(data, unit=unit, budget=budget, ledger=ledger, schema=schema)
     print(f"Budget for everything ever released from {data.name}: {budget!r}\n", flush=True)
     table = session.table.filter("age >= 18")
-    parts: list[tuple[str, str, Answer]] = []
+    parts: list[tuple[str, str, Sheet]] = []
     for title, select in QUESTIONS.items():
         text = select.format(people=f'"{data.stem}"')
         answer = session.sql(text, dp.ApproxDP(0.5, 1e-8))
@@ -80,7 +80,9 @@ def run(folder: Path, rows: int) -> Path:
         parts.append((title, text, answer))
     model = _model(table, session)
     attack = _attack()
-    print(f"{model[0]}\n\n{attack[0]}\n\nSpent: {session.spent!r}\nLeft:  {session.remaining!r}")
+    print(
+        f"{model[0]}\n\n{attack[0]}\n\nSpent: {session.spent.shortened(up=True)!r}\nLeft:  {session.left_in_words()}"
+    )
     session.privacy_report.save(folder / "my-cost.html")
     print(f"\nWhat it cost one person, to be asked with one's own record: {folder / 'my-cost.html'}")
     report = folder / "report.html"
@@ -123,7 +125,7 @@ def _model(table: Any, session: Any) -> tuple[str, str]:
     return "\n".join(summary), picture
 
 
-def _picture(answer: Answer) -> str:
+def _picture(answer: Sheet) -> str:
     """The last column of a table by group, or the columns of a single line."""
     columns = answer.columns
     if len(answer.keys) > 1:
@@ -166,7 +168,7 @@ def _attack() -> tuple[str, str]:
 
 
 def _page(
-    parts: list[tuple[str, str, Answer]],
+    parts: list[tuple[str, str, Sheet]],
     model: tuple[str, str],
     attack: tuple[str, str],
     session: Any,
@@ -184,7 +186,10 @@ def _page(
     body.append(
         f"<h2>What an attacker makes of exact answers</h2>{attack[1]}<pre>{html.escape(attack[0])}</pre>"
     )
-    spent, left = html.escape(repr(session.spent)), html.escape(repr(session.remaining))
+    spent, left = (
+        html.escape(repr(p))
+        for p in (session.spent.shortened(up=True), session.remaining.shortened(up=False))
+    )
     body.append(f"<h2>Budget</h2><p>Spent: {spent}<br>Left: {left}</p>")
     body.append(
         '<p><a href="my-cost.html">What did all this cost me?</a> A page to ask with one\'s own record.</p>'

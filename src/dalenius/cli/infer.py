@@ -1,20 +1,23 @@
-"""`dalenius infer`: a regression with intervals, or a test, from a table and paid from a ledger."""
+"""`dalenius infer`: a regression or an estimate with intervals, or a test, from a table and paid from a ledger."""
 
 from __future__ import annotations
 
 import ast
 from dataclasses import MISSING, dataclass, fields
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import typer
 
-from dalenius.cli.commands import AS_JSON, command
+from dalenius.cli.commands import command
+from dalenius.cli.forms import Form
 from dalenius.cli.promises import read_promise
 from dalenius.cli.show import print_json, working
 from dalenius.cli.tables import BUDGET, Opened
 from dalenius.errors import InvalidParameter
 
 if TYPE_CHECKING:
+    from dalenius.calculus.guarantees import Guarantee
     from dalenius.infer import Result, TestResult
     from dalenius.session.session import Session
 
@@ -23,12 +26,21 @@ PROMISED = ("guarantee", "adjacency")
 """Settings that --budget and the ledger decide."""
 
 
+def _kinds(incomplete: str) -> list[str]:
+    """Those that begin like this, for completion in a shell."""
+    from dalenius.session.record.estimators import KNOWN
+
+    return [kind for kind in KNOWN if kind.startswith(incomplete)]
+
+
 @dataclass(frozen=True, kw_only=True)
 class Estimated:
     """What is estimated or tested, of which columns."""
 
     kind: str = typer.Argument(
-        metavar="KIND", help="linear_regression, logistic_regression, ..., mean_test, anova, ..."
+        metavar="KIND",
+        help="linear_regression, ..., mean, quantiles, ..., mean_test, anova, ...",
+        autocompletion=_kinds,
     )
     feature: list[str] = typer.Option(
         metavar="COLUMN", help='With bounds where the schema has none: "age, 18, 90". Repeatable.'
@@ -40,8 +52,8 @@ class Estimated:
     )
     price: bool = typer.Option(False, "--price", help="Say what it would cost, and stop.")
 
-    def estimator(self, budget: str) -> Any:
-        """With its settings."""
+    def estimator(self, budget: str | None) -> Any:
+        """With its settings; without a budget, a function that makes it from a promise."""
         from dalenius import infer
         from dalenius.session.record.estimators import FIELDS, KNOWN
         from dalenius.tables.facts.nearest import nearest
@@ -63,6 +75,8 @@ class Estimated:
                 + ", ".join(f'--set "{word}=..."' for word in missing)
                 + "."
             )
+        if budget is None:
+            return partial(_made, kind, given)
         return kind(guarantee=read_promise(budget), **given)
 
     def columns(self) -> dict[str, Any]:
@@ -71,34 +85,58 @@ class Estimated:
         return {"features": _columns(self.feature), "target": target}
 
 
-def infer(opened: Opened, asked: Estimated, budget: str = BUDGET, as_json: bool = AS_JSON) -> None:
-    """A regression with intervals, or a test.
+def infer(opened: Opened, asked: Estimated, form: Form, budget: str | None = BUDGET) -> None:
+    """A regression or an estimate with intervals, or a test.
 
     Features and target are columns or expressions; the first sample of a test of two is where the feature, a
     condition, holds. The ledger is charged what the estimator promises; the same question is answered from it
     for nothing.
 
     \b
-    JSON keys of a regression: names, estimates, errors, low, high (95 %), p, reason, notes, cost, remaining.
+    JSON keys of estimates: names, estimates, errors, low, high (95 %), p, reason, notes, cost, remaining.
     JSON keys of a test: test, hypothesis, statistic, p, estimates, notes, cost, remaining.
     """
     session, estimator = opened.session(budget), asked.estimator(budget)
     table = session.table if asked.where is None else session.table.filter(asked.where)
     if asked.price:
+        if budget is None:
+            raise InvalidParameter("--price is of what an estimator promises; say --budget.")
         price = session.price(estimator, **asked.columns(), table=table)
-        if as_json:
-            print_json({"budget": repr(price.budget), "affordable": price.affordable}, indent=None)
+        content = {"budget": repr(price.budget), "affordable": price.affordable, "times": price.times}
+        if form.as_json:
+            print_json(content, indent=None)
+        elif form.is_table:
+            form.print(list(content), [list(content.values())])
         else:
             print(price)
         return
     before = session.remaining
     with working(f"Asking {opened.data}"):
         result = session.infer(estimator, **asked.columns(), table=table)
-    if as_json:
+    if form.as_json:
         print_json({**_content(result), **_paid(result, session)}, indent=None)
+        return
+    on_record = "From the ledger, at no cost now. " if session.remaining == before else ""
+    left = f"{on_record}Left: {session.left_in_words()}"
+    if form.is_table:
+        form.print(*_table(_content(result)))
+        form.aside("\n".join([*result.notes, left]))
     else:
-        on_record = "From the ledger, at no cost now. " if session.remaining == before else ""
-        print(f"{result.summary()}\n{on_record}Left: {session.remaining!r}")
+        print(f"{result.summary()}\n{left}")
+
+
+def _made(kind: Any, settings: dict[str, Any], promise: Guarantee) -> Any:
+    return kind(guarantee=promise, **settings)
+
+
+def _table(content: dict[str, Any]) -> tuple[list[str], list[list[Any]]]:
+    """Estimates as rows, or the results of a test one below the other."""
+    if "names" in content:
+        columns = [name for name in content if name not in ("names", "reason")]
+        rows = zip(content["names"], *(content[name] for name in columns), strict=True)
+        return ["name", *columns], [list(row) for row in rows]
+    found = {name: value for name, value in content.items() if name != "estimates"} | content["estimates"]
+    return ["name", "value"], [list(pair) for pair in found.items()]
 
 
 def _is_needed(kind: type, word: str) -> bool:

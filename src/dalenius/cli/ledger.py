@@ -1,8 +1,9 @@
-"""`dalenius ledger show | verify | checkpoint | export | grant | convert`: look at a ledger, and look after it."""
+"""`dalenius ledger ...`: look at a ledger, and look after it."""
 
 from __future__ import annotations
 
 import contextlib
+import datetime
 import os
 import sys
 from collections.abc import Iterable
@@ -20,7 +21,7 @@ from dalenius.core import decimals
 from dalenius.errors import InvalidParameter
 
 app = typer.Typer(
-    help="Look at a ledger: what was spent, whether it is sound, all of it as text; and who may spend.",
+    help="Look at a ledger: what was spent, by whom, whether it is sound; and look after its accounts.",
     epilog=EXIT_CODES,
     rich_markup_mode=None,
     no_args_is_help=True,
@@ -46,9 +47,9 @@ def show(where: str = WHERE, checkpoint: str | None = CHECKPOINT, as_json: bool 
     JSON keys:
       ledger, schema, checkpoint
       accounts: list of {dataset, unit, adjacency, kind, budget, spent, left,
-        exact: {limit, spent, left}, analysts: list of {analyst, share, spent, left},
-        charges, answers}
-    budget, spent and left are promises, such as {"rho": 0.5}. The amounts under exact and
+        promise, exact: {limit, spent, left}, renewals: {settled, used}, closed,
+        analysts: list of {analyst, share, allowed, spent, left}, charges, answers}
+    promise, budget, spent and left are promises, such as {"rho": 0.5}. The amounts under exact and
     analysts are what is charged (epsilon, rho, mu^2; delta; shift), exact decimals as text.
     """
     from dalenius.session.ledger import Ledger
@@ -68,10 +69,58 @@ def show(where: str = WHERE, checkpoint: str | None = CHECKPOINT, as_json: bool 
     screen.say()
     header = ("dataset", "unit", "neighbours", "budget", "spent", "left", "charges", "answers")
     screen.table(header, [_account(account) for account in accounts])
+    for account in accounts:
+        for sentence in _plan(account):
+            screen.say(sentence)
     rows = [_analyst(account, who) for account in accounts for who in account["analysts"]]
     if rows:
         screen.say()
         screen.table(("dataset", "analyst", "share", "spent", "left"), rows)
+
+
+@command(app)
+def log(
+    where: str = WHERE,
+    account: str | None = typer.Argument(None, metavar="[ACCOUNT]", help="Of one account. [default: all]"),
+    since: str | None = typer.Option(None, metavar="WHEN", help="From then on: 2026, 2026-03, 2026-03-05."),
+    until: str | None = typer.Option(None, metavar="WHEN", help="Up to then, the day or month included."),
+    analyst: str | None = typer.Option(None, metavar="NAME", help="What one of them did."),
+    checkpoint: str | None = CHECKPOINT,
+    as_json: bool = AS_JSON,
+    as_csv: bool = typer.Option(False, "--csv", help="Print lines of CSV."),
+    as_markdown: bool = typer.Option(False, "--markdown", help="Print a Markdown table."),
+) -> None:
+    """What was done, by whom and when: every question in words, its cost, and what was left after it.
+
+    Costs are rounded up and what is left down, at four digits, in what the account is counted in (epsilon, rho, mu^2);
+    where the promise is told by another number, what is left is said in that, too. Times are UTC.
+
+    \b
+    JSON keys:
+      ledger, checkpoint
+      log: list of {seq, time, who, analyst, user, account, act, what, outcome,
+        kind, cost, left, left_as}
+    cost and left are exact decimals as text, left_as the promise that is left.
+    """
+    from dalenius.session.ledger import Ledger
+    from dalenius.session.log import COLUMNS
+
+    if as_json + as_csv + as_markdown > 1:
+        raise InvalidParameter("--json, --csv and --markdown are three ways to print it; choose one.")
+    with Ledger.open(where, create=False, checkpoint=read_expected(checkpoint)) as ledger:
+        found = ledger.log(account, since=since, until=until, analyst=analyst)
+        if as_json:
+            content = {"ledger": ledger.id, "checkpoint": ledger.checkpoint(), "log": found.to_dicts()}
+            screen.print_json(content)
+            return
+    if as_csv:
+        sys.stdout.write(screen.harmless(found.to_csv()))
+    elif as_markdown:
+        screen.say(found.to_markdown())
+    elif not found:
+        screen.say("Nothing was done then." if since or until or analyst else "No account was opened yet.")
+    else:
+        screen.table(COLUMNS, [line.cells() for line in found])
 
 
 @command(app)
@@ -94,15 +143,36 @@ def verify(where: str = WHERE, checkpoint: str | None = CHECKPOINT, as_json: boo
     if as_json:
         heading = {"sound": verification.ok, "problems": verification.problems}
         screen.print_json({**heading, **counts, "checkpoint": verification.checkpoint})
-    elif verification.ok:
-        one = {"entries": "entry", "accounts": "account", "charges": "charge", "answers": "answer"}
-        screen.say(
-            f"Sound: {', '.join(f'{n} {one[many] if n == 1 else many}' for many, n in counts.items())}."
-        )
-        screen.say(f"Checkpoint: {verification.checkpoint}")
     else:
-        screen.say("\n- ".join(("Not sound:", *verification.problems)))
+        screen.say(str(verification))
     if not verification.ok:
+        raise typer.Exit(DAMAGED)
+
+
+@command(app)
+def statement(
+    where: str = WHERE,
+    account: str | None = typer.Argument(None, metavar="[ACCOUNT]", help="Of one account. [default: all]"),
+    year: int | None = typer.Option(
+        None, metavar="YEAR", help="Of which year, in UTC; of this one, if left out."
+    ),
+    out: Path = typer.Option(metavar="FILE", help="A new file, such as statement.html."),
+    title: str | None = typer.Option(None, metavar="TEXT", help="Of the page."),
+    checkpoint: str | None = CHECKPOINT,
+) -> None:
+    """A year on one page of HTML: what was promised, what was spent by whom on what, what it means for one person.
+
+    The page needs nothing else: style and pictures are inside, and nothing is fetched. If the ledger is not sound, the
+    page says so, and the exit code is 3.
+    """
+    from dalenius.session.ledger import Ledger
+
+    chosen = datetime.datetime.now(datetime.UTC).year if year is None else year
+    with Ledger.open(where, create=False, checkpoint=read_expected(checkpoint)) as ledger:
+        made = ledger.statement(chosen, account, title=title)
+    made.save(out)
+    screen.say(f"Written: {out}")
+    if not made.sound:
         raise typer.Exit(DAMAGED)
 
 
@@ -128,6 +198,122 @@ def checkpoint(
     screen.say(new)
 
 
+ACCOUNT = typer.Argument(metavar="ACCOUNT", help="The name of the data set, as `ledger show` lists it.")
+NOTE = typer.Option(None, metavar="TEXT", help="Why; it is kept.")
+
+
+@command(app, name="open")
+def open_(
+    where: str = WHERE,
+    account: str = typer.Argument(metavar="ACCOUNT", help="What the ledger is to call the data set."),
+    budget: str = typer.Option(metavar="PROMISE", help="What may be spent at first, as zcdp:0.5."),
+    ceiling: str | None = typer.Option(
+        None, metavar="PROMISE", help="What the budget may be raised to. [default: the budget]"
+    ),
+    renewals: int = typer.Option(0, metavar="TIMES", help="How often the budget may be opened once more."),
+    share: list[str] | None = typer.Option(
+        None,
+        metavar="NAME=SHARE",
+        help="What an analyst may spend: ana=1/4 or ana=zcdp:0.2. May be repeated.",
+    ),
+    unit: str | None = typer.Option(
+        None, metavar="COLUMN", help="Who is protected: the column that tells people apart. [default: a row]"
+    ),
+    max_rows: int = typer.Option(1, metavar="ROWS", help="The most rows of one of them that count."),
+    replace_one: bool = typer.Option(
+        False, "--replace-one", help="Neighbours differ in one that is replaced."
+    ),
+) -> None:
+    """Open an account before the first question: its budget, what it may become, and who may spend.
+
+    What people are promised is all that may ever be opened: (TIMES + 1) times the ceiling, in the account's currency.
+    """
+    from dalenius.cli.promises import read_promise
+    from dalenius.core.adjacency import ADD_REMOVE, REPLACE_ONE
+    from dalenius.session.ledger import Ledger
+    from dalenius.tables.facts.unit import Unit
+
+    promise = read_promise(budget)
+    shares = dict(_share(text) for text in share) if share else None
+    with Ledger.open(where) as ledger:
+        if any(each.dataset == account for each in ledger.accounts()):
+            raise InvalidParameter(f"the ledger has an account {account!r} already; `ledger show` lists it.")
+        made = ledger.account(
+            account,
+            promise,
+            shares=shares,
+            ceiling=None if ceiling is None else read_promise(ceiling),
+            renewals=renewals,
+            unit=Unit.rows() if unit is None else Unit(unit, max_rows=max_rows),
+            adjacency=REPLACE_ONE if replace_one else ADD_REMOVE,
+        )
+        screen.say(f"Opened: {account}, {made.budget!r}; promised in all: {made.promise!r}.")
+
+
+@command(app, name="raise")
+def raise_(
+    where: str = WHERE,
+    account: str = ACCOUNT,
+    budget: str = typer.Argument(metavar="PROMISE", help="The new budget, as zcdp:0.8."),
+    note: str | None = NOTE,
+) -> None:
+    """Raise a budget, up to the ceiling that was settled when the account was opened. The promise stays as it is."""
+    from dalenius.cli.promises import read_promise
+    from dalenius.session.ledger import Ledger
+
+    with Ledger.open(where, create=False) as ledger:
+        left = ledger.existing(account).raise_budget(read_promise(budget), note=note)
+    screen.say(f"Raised: {left!r} is left.")
+
+
+@command(app)
+def renew(where: str = WHERE, account: str = ACCOUNT, note: str | None = NOTE) -> None:
+    """Open a budget once more, as often as was settled when the account was opened. The promise stays as it is."""
+    from dalenius.session.ledger import Ledger
+
+    with Ledger.open(where, create=False) as ledger:
+        left = ledger.existing(account).renew(note=note)
+    screen.say(f"Renewed: {left!r} is left.")
+
+
+@command(app)
+def share(
+    where: str = WHERE,
+    account: str = ACCOUNT,
+    analyst: str = typer.Argument(metavar="ANALYST", help="Who may spend so much more."),
+    promise: str = typer.Argument(metavar="PROMISE", help="How much, as zcdp:0.1."),
+    note: str | None = NOTE,
+) -> None:
+    """Grant an analyst a share, out of what is left; from then on only those who have one may spend."""
+    from dalenius.cli.promises import read_promise
+    from dalenius.session.ledger import Ledger
+
+    with Ledger.open(where, create=False) as ledger:
+        left = ledger.existing(account).grant_share(analyst, read_promise(promise), note=note)
+    screen.say(f"Granted: {analyst} may spend {left!r}.")
+
+
+@command(app)
+def close(
+    where: str = WHERE,
+    account: str = ACCOUNT,
+    note: str | None = NOTE,
+    yes: bool = typer.Option(False, "--yes", help="Do not ask whether it is meant."),
+) -> None:
+    """Close an account for ever: nothing more is charged to it. What was answered can be read again, for nothing."""
+    from dalenius.session.ledger import Ledger
+
+    with Ledger.open(where, create=False) as ledger:
+        found = ledger.existing(account)
+        if not yes:
+            if not sys.stdin.isatty():
+                raise InvalidParameter("an account is closed for ever; say --yes if that is meant.")
+            if not typer.confirm(f"Close {account!r} for ever? {found.remaining!r} is left of it."):
+                raise InvalidParameter("nothing was closed.")
+        found.close_for_ever(note=note)
+    screen.say(f"Closed: {account}.")
+
+
 @command(app)
 def grant(
     where: str = WHERE,
@@ -151,8 +337,13 @@ def export(
     out: str | None = typer.Option(
         None, metavar="FILE", help="A new file to write. [default: standard output]"
     ),
+    readable: bool = typer.Option(
+        False, "--readable", help="Questions and answers as JSON, and each question in words."
+    ),
 ) -> None:
     """The whole ledger as lines of JSON: a heading, every entry in order, and the checkpoint they end at.
+
+    With --readable the words of a body stand in the entry itself, and hashes cannot be computed from it.
 
     \b
     Keys of an entry:
@@ -164,14 +355,14 @@ def export(
 
     with Ledger.open(where, create=False) as ledger:
         if out is None:
-            _print(ledger.export())
+            _print(ledger.export(readable=readable))
             return
         path = Path(out)
         try:
             # "x": never over another file, least of all over the ledger.
-            with open(path, "x", encoding="ascii", opener=_private) as file:
+            with open(path, "x", encoding="utf-8", opener=_private) as file:
                 try:
-                    file.writelines(line + "\n" for line in ledger.export())
+                    file.writelines(line + "\n" for line in ledger.export(readable=readable))
                 except BaseException:
                     path.unlink()
                     raise
@@ -212,6 +403,16 @@ def convert(
     screen.say(f"{'Was converted before' if again else 'Converted'}: {done['new']}")
     screen.say(f"Closed: {done['old']}")
     screen.say(f"Checkpoint: {done['checkpoint']}")
+
+
+def _share(text: str) -> tuple[str, Any]:
+    """NAME=1/4 or NAME=zcdp:0.2."""
+    from dalenius.cli.promises import read_promise
+
+    name, mark, value = text.rpartition("=")
+    if not mark or not name:
+        raise InvalidParameter(f"--share is {text!r}; it must be NAME=SHARE, as ana=1/4 or ana=zcdp:0.2.")
+    return name, read_promise(value) if ":" in value else value
 
 
 def read_expected(text: str | None) -> str | None:
@@ -268,6 +469,22 @@ def _account(account: dict[str, Any]) -> tuple[str, ...]:
     )
 
 
+def _plan(account: dict[str, Any]) -> list[str]:
+    """What else there is to say of an account."""
+    name, told = account["dataset"], []
+    renewals = account["renewals"]
+    if account["promise"] != account["budget"]:
+        often = f" ({renewals['used']} of {renewals['settled']} renewals used)" if renewals["settled"] else ""
+        told.append(f"{name}: promised in all, {_numbers(account['promise'])}{often}.")
+    if account["closed"]:
+        told.append(f"{name}: closed for ever; what was answered can be read again.")
+    limit = Fraction(account["exact"]["limit"]["amount"])
+    shared = [Fraction(who["allowed"]["amount"]) for who in account["analysts"] if who["allowed"]]
+    if sum(shared) > limit:
+        told.append(f"{name}: the shares come to more than the budget; who asks first is answered.")
+    return told
+
+
 def _numbers(promise: dict[str, float], digits: int = decimals.DIGITS, up: bool = True) -> str:
     from dalenius.calculus.guarantees.amounts import shown
 
@@ -278,7 +495,7 @@ def _analyst(account: dict[str, Any], who: dict[str, Any]) -> tuple[str, ...]:
     return (
         account["dataset"],
         who["analyst"] or "(no name)",
-        who["share"] or "any",
+        who["share"] or ("granted" if who["allowed"] else "any"),
         _short(account["kind"], who["spent"], up=True),
         _short(account["kind"], who["left"], up=False) if who["left"] else "",
     )

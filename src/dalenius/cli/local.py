@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from dalenius.cli import show as screen
-from dalenius.cli.commands import AS_JSON, EXIT_CODES, command
+from dalenius.cli.commands import EXIT_CODES, command
+from dalenius.cli.forms import Form
 from dalenius.errors import InvalidParameter
 
 if TYPE_CHECKING:
@@ -88,6 +89,7 @@ def report(
 
 @command(app)
 def aggregate(
+    form: Form,
     public: Path = typer.Argument(
         metavar="PARAMETERS", help="The file that `local parameters` wrote, or one that --tally did."
     ),
@@ -98,7 +100,6 @@ def aggregate(
     tally: Path | None = typer.Option(
         None, metavar="FILE", help="Keep what was counted there, to go on later."
     ),
-    as_json: bool = AS_JSON,
 ) -> None:
     """Estimate from reports, with intervals. What is not a report of the survey is counted and left out.
 
@@ -120,7 +121,7 @@ def aggregate(
             tally.write_text(collector.to_json() + "\n", encoding="utf-8")
         except OSError as problem:
             raise InvalidParameter(f"{tally} cannot be written ({problem.strerror}).") from None
-    _show(collector, collector.estimate(), confidence, as_json)
+    _show(collector, collector.estimate(), confidence, form)
 
 
 @command(app)
@@ -134,9 +135,7 @@ def page(
     print(survey_page(_read(public), question), end="")
 
 
-def _show(
-    collector: Aggregator, estimate: Frequencies | MeanEstimate, confidence: float, as_json: bool
-) -> None:
+def _show(collector: Aggregator, estimate: Frequencies | MeanEstimate, confidence: float, form: Form) -> None:
     from dalenius.local import MeanEstimate
 
     content: dict[str, Any] = {
@@ -156,8 +155,12 @@ def _show(
         content["answers"] = [dict(zip(header, row, strict=True)) for row in shares]
         common = sorted(content["answers"], key=lambda row: -row["share"])[:SHOWN]
         rows = [[str(row["answer"]), *(f"{row[name]:.4f}" for name in header[1:])] for row in common]
-    if as_json:
+    if form.as_json:
         screen.print_json(content)
+        return
+    if form.is_table:
+        full = content.get("answers", [content])
+        form.print(header, [[row[name] for name in header] for row in full])
         return
     reports = "1 report" if collector.people == 1 else f"{collector.people} reports"
     screen.say(f"{reports}{_left_out(collector)}")

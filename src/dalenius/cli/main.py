@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, cast
 import typer
 
 from dalenius.cli import attack, demo, infer, ledger, local, show, synthesize, tables
-from dalenius.cli.commands import AS_JSON, EXIT_CODES, UNEXPECTED, command
+from dalenius.cli.commands import AS_JSON, BROKEN, EXIT_CODES, UNEXPECTED, command
+from dalenius.cli.forms import Form
 from dalenius.cli.loss_expressions import Expression, evaluate, free_names, known, parse, read_loss
 from dalenius.cli.problems import GrammarError, quoted, single_number
 from dalenius.cli.promises import Promising, read_promise
@@ -42,6 +43,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     no_args_is_help=True,
+    context_settings={"help_option_names": ["-h", "--help"]},  # commands inherit it
 )
 app.add_typer(attack.app, name="attack")
 app.add_typer(ledger.app, name="ledger")
@@ -87,9 +89,19 @@ def _top(
 
 
 @command(app)
-def losses() -> None:
-    """The names that an expression may use, with their parameters."""
-    show.table(("name", "meaning"), known())
+def losses(form: Form) -> None:
+    """The names that an expression may use, with their parameters.
+
+    \b
+    JSON keys: losses, a list of {name, meaning}.
+    """
+    header, rows = ("name", "meaning"), known()
+    if form.as_json:
+        show.print_json({"losses": [dict(zip(header, row, strict=True)) for row in rows]})
+    elif form.is_table:
+        form.print(header, rows)
+    else:
+        show.table(header, rows)
 
 
 # -- account -----------------------------------------------------------------------------------------
@@ -97,6 +109,7 @@ def losses() -> None:
 
 @command(app)
 def account(
+    form: Form,
     expression: str = EXPRESSION,
     delta: list[str] = typer.Option(
         [], metavar="D", help="Bound epsilon at this delta; repeatable. [default: 1e-6]"
@@ -106,15 +119,18 @@ def account(
         "auto", metavar="auto|contour|grid|proof", help="How the bounds are computed."
     ),
     promise: list[str] = typer.Option(
-        [], metavar="PROMISE", help="Say whether this is kept, such as auc:0.6; repeatable."
+        [],
+        metavar="PROMISE",
+        help="Say whether this is kept, such as auc:0.6; exit code 7 if not; repeatable.",
     ),
     save: str = typer.Option("", metavar="FILE", help="Write the loss down, to be read as @FILE."),
-    as_json: bool = AS_JSON,
+    force: bool = typer.Option(False, "--force", help="Let --save write over a file that is there."),
 ) -> None:
     """Certified bounds on what a computation costs.
 
     Upper bounds are rounded up and lower bounds down at the digits shown. The worse direction says
-    whether removing a person's record or adding it is the case the bound is attained in.
+    whether removing a person's record or adding it is the case the bound is attained in. Everything is printed
+    and saved also where a promise is not kept; the exit code is 7 then.
 
     \b
     JSON keys:
@@ -131,14 +147,21 @@ def account(
     if not deltas and not epsilons:
         deltas = [float(DEFAULT_DELTA)]
     promises = [read_promise(text) for text in promise]
+    if save and not force and Path(save).exists():
+        raise InvalidParameter.of("save", _is_there(save))
     loss, how = _loss(expression), cast("Engine", engine)
     at_delta = [_line("delta", d, loss.epsilon_bounds(d, how), loss) for d in deltas]
     at_epsilon = [_line("epsilon", e, loss.delta_bounds(e, how), loss) for e in epsilons]
     variation = loss.delta_bounds(0.0, how)
     kept = [_kept(each, loss) for each in promises]
     if save:
-        _save(loss, save)
-    if as_json:
+        _save(loss, save, force)
+    if form.is_table:
+        titles = ("bounded", "given", "at", "lower", "upper", "worse_direction")
+        form.print(titles, [_row(row) for row in (*at_delta, *at_epsilon)])
+        _end(kept)
+        return
+    if form.as_json:
         show.print_json(
             {
                 **_about(loss),
@@ -149,6 +172,7 @@ def account(
                 "promises": kept,
             }
         )
+        _end(kept)
         return
     _print_about(loss)
     for given, bounded, rows in (("delta", "epsilon", at_delta), ("epsilon", "delta", at_epsilon)):
@@ -164,6 +188,13 @@ def account(
         show.say(f"{text}: {verdict}; {row['quantity']} is at most {high} (promised: {promised}).")
     if save:
         show.say(f"Saved: {save}")
+    _end(kept)
+
+
+def _end(kept: list[dict[str, Any]]) -> None:
+    """A program that runs this one need not read what was printed."""
+    if not all(row["kept"] for row in kept):
+        raise typer.Exit(BROKEN)
 
 
 def _line(given: str, at: float, bounds: Bounds, loss: Loss) -> dict[str, Any]:
@@ -177,6 +208,13 @@ def _line(given: str, at: float, bounds: Bounds, loss: Loss) -> dict[str, Any]:
         )
         worse = "remove" if remove.lower > add.upper else "add" if add.lower > remove.upper else "tie"
     return {given: at, "lower": bounds.lower, "upper": bounds.upper, "worse_direction": worse}
+
+
+def _row(row: Mapping[str, Any]) -> tuple[Any, ...]:
+    """The same with full precision, for a table of both kinds."""
+    given = "delta" if "delta" in row else "epsilon"
+    bounded = "epsilon" if given == "delta" else "delta"
+    return bounded, given, row[given], row["lower"], row["upper"], row["worse_direction"]
 
 
 def _cells(given: str, row: Mapping[str, Any]) -> tuple[str, ...]:
@@ -376,13 +414,21 @@ def _loss(text: str) -> Loss:
         raise InvalidParameter(f"{quoted(text[1:])} cannot be read: {said}.") from problem
 
 
-def _save(loss: Loss, out: str) -> None:
+def _save(loss: Loss, out: str, force: bool) -> None:
+    text = loss.to_json()
     try:
-        Path(out).write_text(loss.to_json())
+        with Path(out).open("w" if force else "x", encoding="ascii") as file:
+            file.write(text)
+    except FileExistsError:
+        raise InvalidParameter.of("save", _is_there(out)) from None
     except OSError as problem:
         raise InvalidParameter(
             f"--save is {quoted(out)}, which cannot be written: {problem.strerror or problem}."
         ) from problem
+
+
+def _is_there(out: str) -> str:
+    return f"--save is {quoted(out)}, which is there already. Name another file, or add --force to write over it."
 
 
 def _kept(wanted: Guarantee, loss: Loss) -> dict[str, Any]:

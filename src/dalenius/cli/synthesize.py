@@ -9,7 +9,7 @@ import typer
 from dalenius.cli.commands import AS_JSON, command
 from dalenius.cli.promises import read_promise
 from dalenius.cli.show import print_json, working
-from dalenius.cli.tables import BUDGET, Opened
+from dalenius.cli.tables import BUDGET, Opened, names
 from dalenius.errors import InvalidParameter
 
 
@@ -19,7 +19,7 @@ def synthesize(
     out: Path = typer.Option(
         metavar="FILE", help="Where to write: a .parquet or .csv file that is not there."
     ),
-    budget: str = BUDGET,
+    budget: str | None = BUDGET,
     rows: int | None = typer.Option(
         None, help="How many rows to make. [default: about as many as the data, 1000000 at most]"
     ),
@@ -44,11 +44,11 @@ def synthesize(
     table = session.table if where is None else session.table.filter(where)
     with working(f"Synthesizing {opened.data}"):
         made = session.synthesize(
-            _names(columns),
-            read_promise(budget),
+            names(columns),
+            None if budget is None else read_promise(budget),
             rows=rows,
             bins=bins,
-            private_bins=_names(private_bins or ""),
+            private_bins=names(private_bins or ""),
             marginals=marginals,
             table=table,
         )
@@ -73,13 +73,7 @@ def synthesize(
         print_json(content, indent=None)
         return
     on_record = f"From the ledger, given {made.given}, at no cost now. " if made.free else ""
-    print(f"{made.summary()}\nWritten: {out}\n{on_record}Left: {session.remaining!r}")
-
-
-def _names(text: str) -> list[str]:
-    """Quotes around a name, as expressions need them, are left out."""
-    names = [name.strip() for name in text.split(",")]
-    return [name[1:-1] if len(name) > 2 and name[0] == name[-1] == '"' else name for name in names if name]
+    print(f"{made.summary()}\nWritten: {out}\n{on_record}Left: {session.left_in_words()}")
 
 
 def _check(out: Path) -> None:

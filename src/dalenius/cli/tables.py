@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
@@ -9,17 +10,27 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from dalenius.cli.commands import AS_JSON, command
+from dalenius.cli.commands import command
+from dalenius.cli.forms import Form
+from dalenius.cli.problems import single_number
 from dalenius.cli.promises import read_promise
 from dalenius.cli.show import print_json, working
 from dalenius.errors import InvalidParameter
 
 if TYPE_CHECKING:
+    from dalenius.session.accuracy import Within
     from dalenius.session.ledger import Ledger
     from dalenius.session.session import Session
+    from dalenius.tables.ask.cube import CubeQuery
     from dalenius.tables.ask.query import Query
+    from dalenius.tables.release.answer import Answer
+    from dalenius.tables.release.cross_table import CrossTable
 
-BUDGET = typer.Option(metavar="PROMISE", help="What this answer may cost: zcdp:0.05, ...")
+BUDGET = typer.Option(
+    None,
+    metavar="PROMISE",
+    help="What this answer may cost: zcdp:0.05, ... [default: as --per-question says]",
+)
 CONFIDENCE = typer.Option(0.95, help="Of the intervals.")
 KEYS = typer.Option(None, metavar="LIST", help="The public keys of one column, separated by commas.")
 
@@ -31,7 +42,9 @@ class Opened:
     data: str = typer.Argument(
         metavar="DATA", help="A CSV, Parquet, DuckDB or SQLite file, or a postgresql:// URL."
     )
-    ledger: str = typer.Option(metavar="LEDGER", help="A file, or a postgresql:// URL.")
+    ledger: str = typer.Option(
+        metavar="LEDGER", help="A file, or a postgresql:// URL.", envvar="DALENIUS_LEDGER"
+    )
     table: str | None = typer.Option(None, help="The table, in a database.")
     unit: str | None = typer.Option(
         None, metavar="ID", help="The column that tells people apart. [default: each row]"
@@ -42,7 +55,11 @@ class Opened:
         None, metavar="PROMISE", help="The whole budget of a new ledger. [default: that of --budget]"
     )
     schema: Path | None = typer.Option(None, metavar="FILE", help="Public facts about columns, TOML or YAML.")
-    nulls: str = typer.Option("drop", help="Missing values where the schema says nothing: drop or never.")
+    nulls: str = typer.Option(
+        "drop",
+        help="Missing values where the schema says nothing: drop or never.",
+        autocompletion=lambda: ["drop", "never"],
+    )
     name: str | None = typer.Option(
         None, help="The data set in the ledger. [default: the file's, or the table's]"
     )
@@ -54,6 +71,15 @@ class Opened:
         None, metavar="SEQ:HASH", help="An entry the ledger must contain, or @FILE with one in it."
     )
     no_create: bool = typer.Option(False, "--no-create", help="Refuse where there is no ledger yet.")
+    per_question: str | None = typer.Option(
+        None,
+        metavar="PROMISE",
+        help="What an answer may cost that says neither --budget nor --within.",
+        envvar="DALENIUS_PER_QUESTION",
+    )
+    split_evenly_over: int | None = typer.Option(
+        None, metavar="N", help="The same, as a number of answers the whole budget suffices for."
+    )
 
     def session(self, budget: str | None = None) -> Session:
         """The data with its account in the ledger; where it has none yet, one that the first charge opens."""
@@ -70,6 +96,7 @@ class Opened:
         source = Source.open(self.data, table=self.table, schema=facts)
         label = dataset_name(source, self.name, needed=True)
         known = not isinstance(ledger, str) and any(account.dataset == label for account in ledger.accounts())
+        each = None if self.split_evenly_over is not None else self.per_question
         promised = self.total or (None if known else budget)
         unit = Unit.rows()
         if self.unit is not None:
@@ -82,6 +109,8 @@ class Opened:
             name=self.name,
             moved=self.moved,
             analyst=self.analyst,
+            per_question=None if each is None else read_promise(each),
+            split_evenly_over=self.split_evenly_over,
         )
 
     def _ledger(self) -> str | Ledger:
@@ -99,7 +128,9 @@ class Opened:
 class Asked:
     """What is asked: the options of `query` and `price`."""
 
-    agg: str = typer.Option(metavar="LIST", help='As in "n=count(), pay=mean(income, 0, 250000)".')
+    agg: str | None = typer.Option(
+        None, metavar="LIST", help='As in "n=count(), pay=mean(income, 0, 250000)".'
+    )
     where: str | None = typer.Option(None, metavar="CONDITION", help="Only rows that satisfy this.")
     group_by: str | None = typer.Option(None, metavar="COLUMNS", help="Columns, separated by commas.")
     keys: str | None = KEYS
@@ -113,13 +144,15 @@ class Asked:
         from dalenius.tables.facts.problems import Problems
         from dalenius.tables.sql import parse_aggregates
 
-        problems, table, where = Problems(), session.table, self.where
-        wanted = problems.attempt(lambda: parse_aggregates(self.agg, session.unit.column)) or {}
+        problems, table, where, agg = Problems(), session.table, self.where, self.agg
+        if agg is None:
+            raise InvalidParameter('say what to ask: --agg "n=count(), pay=mean(income, 0, 250000)".')
+        wanted = problems.attempt(lambda: parse_aggregates(agg, session.unit.column)) or {}
         if where is not None:
             table = problems.attempt(lambda: table.filter(where)) or table
         grouped = None
         if self.group_by is not None:
-            columns = [column.strip() for column in self.group_by.split(",")]
+            columns = names(self.group_by)
             grouped = problems.attempt(lambda: table.group_by(*columns, keys=self._keys(session, columns[0])))
         elif self.keys or self.keys_from or self.discover:
             problems.add(InvalidParameter("keys without --group-by belong to no column; say which one."))
@@ -137,18 +170,39 @@ class Asked:
         if self.discover:
             return discover()
         if self.keys_from is not None:
-            return _frame(self.keys_from)
+            return _frame(self.keys_from, {f.name.lower() for f in session.table.fields if f.kind == "text"})
         return None if self.keys is None else _listed(session, column, self.keys)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Shown:
+class Paid:
+    """What an answer costs: the options of `query` and `sql`."""
+
+    budget: str | None = BUDGET
+    within: list[str] = typer.Option(
+        [], metavar="ERROR", help="The error that is small enough, for which the least is paid: 50, or n=50."
+    )
+    column: str | None = typer.Option(None, help="The aggregate meant by --within. [default: all]")
+    rows: float | None = typer.Option(None, help="How many rows a group has, for --within.")
+
+    def accuracy(self, confidence: float, simultaneous: bool) -> Within | None:
+        """What --within says; None where nothing does."""
+        if self.within:
+            if self.budget is not None:
+                raise InvalidParameter("give one of --budget and --within: an accuracy has its own price.")
+            return read_within(self.within, confidence, self.column, self.rows, simultaneous)
+        if self.column is not None or self.rows is not None:
+            raise InvalidParameter("--column and --rows belong to --within, which is not there.")
+        return None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Shown(Form):
     """How an answer is shown: the options of `query` and `sql`."""
 
     confidence: float = CONFIDENCE
     simultaneous: bool = typer.Option(False, "--simultaneous", help="Intervals that hold all together.")
     html: Path | None = typer.Option(None, metavar="FILE", help="Write the answer as a page, too.")
-    as_json: bool = AS_JSON
 
     def check(self) -> None:
         """Say before anything is paid that the page cannot be written."""
@@ -158,24 +212,47 @@ class Shown:
                 f"{html} cannot be written: its folder is not there, or it is one; name another file."
             )
 
-    def release(self, session: Session, query: Query, budget: str, data: str) -> None:
+    def release(self, session: Session, query: Query | CubeQuery, paid: Paid, data: str) -> None:
         """Pay, answer and print."""
+        from dalenius.tables.ask.cube import CubeQuery
+        from dalenius.tables.release.answer import Answer
+
+        accuracy = paid.accuracy(self.confidence, self.simultaneous)
+        budget = None if paid.budget is None else read_promise(paid.budget)
+        if isinstance(query, CubeQuery) and accuracy is not None:
+            raise InvalidParameter(
+                "CUBE and ROLLUP have no price by accuracy; say --budget in place of --within."
+            )
+        answer: Answer | CrossTable
         with working(f"Asking {data}"):
-            answer = session.release(query, read_promise(budget), confidence=self.confidence)
-        answer = answer.at(simultaneous=self.simultaneous)
+            if isinstance(query, CubeQuery):
+                answer = session.cross_table(query, budget)
+            else:
+                answer = session.release(query, budget, accuracy=accuracy)
+        answer = answer.at(self.confidence, simultaneous=self.simultaneous)
+        given = answer if isinstance(answer, Answer) else answer.cells
         if self.as_json:
             content = {
                 "keys": [list(map(str, key)) for key in answer.keys],
                 "columns": answer.to_dict(),
-                "cost": answer.cost,
-                "free": answer.free,
-                "given": answer.given,
+                "cost": given.cost,
+                "free": given.free,
+                "given": given.given,
                 "remaining": repr(session.remaining),
             }
             print_json(content, indent=None)
         else:
-            on_record = f"From the ledger, given {answer.given}, at no cost now. " if answer.free else ""
-            print(f"{answer}\n{on_record}Left: {session.remaining!r}")
+            on_record = f"From the ledger, given {given.given}, at no cost now. " if given.free else ""
+            left = f"{on_record}Left: {session.left_in_words()}"
+            if self.is_table:
+                table = answer.to_dict()
+                if self.as_csv:
+                    self.print(list(table), list(zip(*table.values(), strict=True)))
+                else:
+                    print(answer.to_markdown())
+                self.aside(f"{answer.note}\n{left}")
+            else:
+                print(f"{answer}\n{left}")
         if self.html is not None:
             try:
                 page = f"<!doctype html><meta charset=utf-8>{answer.to_html()}"
@@ -187,8 +264,10 @@ class Shown:
                 ) from None
 
 
-def query(opened: Opened, asked: Asked, shown: Shown, budget: str = BUDGET) -> None:
+def query(opened: Opened, asked: Asked, paid: Paid, shown: Shown) -> None:
     """Aggregates by group, with intervals.
+
+    Say what the answer may cost (--budget), or how accurate it is to be (--within), for which the least is paid.
 
     Counting is exact, inside the engine; then noise is added and the budget in the ledger is charged. The
     same question at the same price is answered from the ledger for nothing.
@@ -197,48 +276,102 @@ def query(opened: Opened, asked: Asked, shown: Shown, budget: str = BUDGET) -> N
     JSON keys: keys, columns (one list per column), cost, free, given, remaining.
     """
     shown.check()
-    session = opened.session(budget)
-    shown.release(session, asked.of(session), budget, opened.data)
+    session = opened.session(paid.budget)
+    shown.release(session, asked.of(session), paid, opened.data)
 
 
 def sql(
     opened: Opened,
+    paid: Paid,
     shown: Shown,
     text: str = typer.Argument(
         metavar="SELECT", help="A SELECT of aggregates FROM the file's name without its ending."
     ),
-    budget: str = BUDGET,
     keys: str | None = KEYS,
 ) -> None:
     """The answer to a SELECT of aggregates; anything else is refused, with the reason."""
-    from dalenius.tables.sql import grouped_by, parse_sql
-
     shown.check()
-    session = opened.session(budget)
-    listed = None if keys is None else _listed(session, grouped_by(text), keys)
-    asked = parse_sql(text, session.table, public={}, keys=listed, unit=session.unit.column)
-    shown.release(session, asked, budget, opened.data)
+    session = opened.session(paid.budget)
+    shown.release(session, _selected(session, text, keys), paid, opened.data)
 
 
 def price(
     opened: Opened,
     asked: Asked,
-    within: float = typer.Option(metavar="ERROR", help="The error that is small enough."),
-    confidence: float = CONFIDENCE,
+    form: Form,
+    within: list[str] = typer.Option(metavar="ERROR", help="The error that is small enough: 50, or n=50."),
+    select: str | None = typer.Option(None, "--sql", metavar="SELECT", help="In place of --agg."),
+    confidence: float = typer.Option(0.95, help="How often the error is to be kept to."),
     column: str | None = typer.Option(None, help="The aggregate meant. [default: all]"),
     rows: float | None = typer.Option(None, help="How many rows a group has."),
-    as_json: bool = AS_JSON,
+    simultaneous: bool = typer.Option(False, "--simultaneous", help="All numbers of the answer together."),
+    delta: float | None = typer.Option(
+        None, metavar="D", help="At which epsilon is told. [default: the budget's own, or 1e-6]"
+    ),
 ) -> None:
-    """The cheapest budget that is accurate enough; nothing is spent and no row is read."""
-    from dalenius.session.accuracy import within as accuracy
+    """The cheapest budget that is accurate enough; nothing is spent and no row is read.
 
+    Standard output has the budget, as --budget takes it, and nothing else; standard error says what it means.
+
+    \b
+    JSON keys: budget, affordable, epsilon, delta, times (what is left pays for), assumes.
+    """
+    from dalenius.tables.ask.cube import CubeQuery
+
+    accuracy = read_within(within, confidence, column, rows, simultaneous)
     session = opened.session()
-    price = session.price(asked.of(session), accuracy(within, confidence, column=column, rows=rows))
-    if as_json:
-        print_json({"budget": repr(price.budget), "affordable": price.affordable}, indent=None)
-        return
-    excess = "" if price.affordable else f", more than the {session.remaining!r} that is left"
-    print(f"{price.budget!r}{excess}")
+    if select is not None and (asked.agg, asked.where, asked.group_by) != (None, None, None):
+        raise InvalidParameter("--sql says everything: leave --agg, --where and --group-by out.")
+    query = asked.of(session) if select is None else _selected(session, select, asked.keys)
+    if isinstance(query, CubeQuery):
+        raise InvalidParameter("CUBE and ROLLUP have no price by accuracy; choose a budget.")
+    with working("Looking for the least"):
+        found = session.price(query, accuracy, delta=delta)
+    content = {
+        "budget": repr(found.budget),
+        "affordable": found.affordable,
+        "epsilon": found.epsilon,
+        "delta": found.delta,
+        "times": found.times,
+        "assumes": found.assumes,
+    }
+    if form.as_json:
+        print_json(content, indent=None)
+    elif form.is_table:
+        form.print(list(content), [list(content.values())])
+    else:
+        print(repr(found.budget))
+        left = "" if found.affordable else f" ({session.left_in_words()})"
+        form.aside(f"{found}{left}")
+
+
+def read_within(
+    errors: list[str], confidence: float, column: str | None, rows: float | None, simultaneous: bool
+) -> Within:
+    """--within 50, or --within n=50 --within pay=1000."""
+    from dalenius.session.accuracy import within
+
+    named = dict(each.rpartition("=")[::2] for each in errors)
+    if len(named) < len(errors) or ("" in named and len(named) > 1):
+        raise InvalidParameter(
+            "give --within once, for all columns, or once for each: --within n=50 --within pay=1000."
+        )
+    numbers = {name.strip(): single_number(text) for name, text in named.items()}
+    error = numbers.get("", numbers)
+    return within(error, confidence, column=column, rows=rows, simultaneous=simultaneous)
+
+
+def names(text: str) -> list[str]:
+    """Columns separated by commas; double quotes around one, as expressions need them, are left out."""
+    found = [name.strip() for name in next(csv.reader([text], skipinitialspace=True), [])]
+    return [name for name in found if name]
+
+
+def _selected(session: Session, text: str, keys: str | None) -> Query | CubeQuery:
+    from dalenius.tables.sql import grouped_by, parse_question
+
+    listed = None if keys is None else _listed(session, grouped_by(text), keys)
+    return parse_question(text, session.table, public={}, keys=listed, unit=session.unit.column)
 
 
 def _listed(session: Session, column: str | None, keys: str) -> list[Any]:
@@ -265,14 +398,22 @@ def _listed(session: Session, column: str | None, keys: str) -> list[Any]:
     return values
 
 
-def _frame(path: Path) -> Any:
+def _frame(path: Path, texts: set[str]) -> Any:
+    """A public file of keys; columns that hold text in the data hold text in it, such as F, which looks like false."""
     import duckdb
 
     if not path.is_file():
         raise InvalidParameter(f"the file of keys {path} does not exist; check the path.")
-    read: Any = duckdb.read_parquet if path.suffix == ".parquet" else duckdb.read_csv
     try:
-        return read(str(path)).to_arrow_table()
+        if path.suffix == ".parquet":
+            return duckdb.read_parquet(str(path)).to_arrow_table()
+        guessed = duckdb.read_csv(str(path))
+        as_text = {name: "VARCHAR" for name in guessed.columns if name.lower() in texts}
+        return (
+            duckdb.read_csv(str(path), dtype=as_text).to_arrow_table()
+            if as_text
+            else guessed.to_arrow_table()
+        )
     except duckdb.Error as problem:
         said = str(problem).splitlines()[0]
         raise InvalidParameter(f"the file of keys {path} cannot be read: {said}") from None

@@ -1,7 +1,7 @@
 """Statistics on private data: estimates with intervals, and tests, that allow for the noise they were given.
 
 Functions take the data, then the promise, then settings by name. The class behind a function is public where something
-takes it: regressions for `Session.infer`, tests for `power` and `sample_size`.
+takes it: all of them for `Session.infer`, tests also for `power` and `sample_size`.
 """
 
 from dalenius.core.exports import exported
@@ -12,6 +12,15 @@ from dalenius.infer.estimates.mean import mean as mean
 from dalenius.infer.estimates.proportion import proportion as proportion
 from dalenius.infer.estimates.quantiles import median as median
 from dalenius.infer.estimates.quantiles import quantiles as quantiles
+from dalenius.infer.estimates.settings.contingency import Contingency as Contingency
+from dalenius.infer.estimates.settings.correlation import Correlation as Correlation
+from dalenius.infer.estimates.settings.difference import DifferenceOfMeans as DifferenceOfMeans
+from dalenius.infer.estimates.settings.mean import Mean as Mean
+from dalenius.infer.estimates.settings.proportion import Proportion as Proportion
+from dalenius.infer.estimates.settings.quantiles import Median as Median
+from dalenius.infer.estimates.settings.quantiles import Quantiles as Quantiles
+from dalenius.infer.estimates.settings.spread import Std as Std
+from dalenius.infer.estimates.settings.spread import Variance as Variance
 from dalenius.infer.estimates.spread import std as std
 from dalenius.infer.estimates.spread import variance as variance
 from dalenius.infer.from_answer import from_answer as from_answer

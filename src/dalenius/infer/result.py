@@ -226,10 +226,10 @@ class Result:
             without an interval where that comes from a test.
         """
         notes = self.notes
-        if rows > 1:
+        limits = self._limits if rows == 1 else self._limits.of_alike(rows)
+        if rows > 1 and not limits.reason:
             notes = (*notes, f"Up to {rows} rows of a unit may be alike: variances are taken {rows} times.")
         result = Result.__new__(Result)
-        limits = self._limits if rows == 1 else self._limits.of_alike(rows)
         result._set(self.names, self.params, loss, self.method, limits, self.nobs, self.nobs_noisy, notes)
         return result
 

@@ -146,6 +146,26 @@ class TwoSidedGeometric(TwoSidedExponential):
         return float(m), float(m)
 
 
+@dataclass(frozen=True)
+class Combined(Law):
+    """A sum of many noises, known by its standard deviation and its excess kurtosis; see `multiple`.
+
+    It is what is left when noisy numbers are combined; it is never drawn, and never written down.
+    """
+
+    kurtosis: float = 0.0
+
+    tag = "combined"
+
+    @property
+    def fourth(self) -> float:
+        return self.kurtosis * self.variance**2
+
+    def reach(self, failure: float) -> tuple[float, float]:
+        both = self.sigma * float(multiple(np.array([self.kurtosis]), failure)[0])
+        return both, both
+
+
 @dataclass(frozen=True, eq=False)
 class Noisy:
     """One measure after noise: floats, one per group (groups x bins for histograms), each with noise of this law."""

@@ -28,6 +28,7 @@ from dalenius.mechanisms.quantiles import Quantiles as Quantiles
 from dalenius.mechanisms.randomized_response import Proportions as Proportions
 from dalenius.mechanisms.randomized_response import RandomizedResponse as RandomizedResponse
 from dalenius.mechanisms.report_noisy_max import ReportNoisyMax as ReportNoisyMax
+from dalenius.mechanisms.skellam import Skellam as Skellam
 from dalenius.mechanisms.sparse_vector import SparseVector as SparseVector
 from dalenius.mechanisms.stability_histogram import StabilityHistogram as StabilityHistogram
 from dalenius.mechanisms.staircase import Staircase as Staircase

@@ -4,23 +4,18 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from scipy.special import ndtri
 
+from dalenius.calculus import losses
 from dalenius.calculus.loss import Loss
 from dalenius.core import checks
 from dalenius.core.adjacency import ADD_REMOVE, Adjacency
-from dalenius.errors import InvalidParameter
-from dalenius.mechanisms._support.additive_noise import NoiseOnIntegers
 from dalenius.mechanisms._support.grid_noise import coordinate_failure
-from dalenius.mechanisms._support.lattice_gaussian import lattice_gaussian
-from dalenius.mechanisms._support.neighbouring_vectors import at_the_end, spread
-from dalenius.mechanisms._support.scaled_noise import ScaledIntegerNoise
-from dalenius.mechanisms.mechanism import Neighbours
+from dalenius.mechanisms._support.whole_vectors import WholeVectorNoise
 from dalenius.noise import discrete_gaussian
 
 MAX_SUMMED_SIGMA = 1e5
@@ -28,7 +23,7 @@ MAX_SUMMED_SIGMA = 1e5
 
 
 @dataclass(frozen=True, kw_only=True)
-class DiscreteGaussian(ScaledIntegerNoise, NoiseOnIntegers):
+class DiscreteGaussian(WholeVectorNoise):
     """Releases f(X) + k for whole-numbered f, P(k) proportional to exp(-k^2/(2 sigma^2)), per coordinate.
 
     Neighbours (`adjacency`) move f by at most `sensitivity` in l2 norm: math.sqrt(2) for one unit moved
@@ -65,32 +60,11 @@ class DiscreteGaussian(ScaledIntegerNoise, NoiseOnIntegers):
     adjacency: Adjacency = ADD_REMOVE
     _size = "sigma"
 
-    def __post_init__(self) -> None:
-        if self.coordinates is not None:
-            object.__setattr__(self, "coordinates", checks.count("coordinates", self.coordinates, least=1))
-        super().__post_init__()
-
-    @staticmethod
-    def _checked_sensitivity(value: object) -> float:
-        sensitivity = checks.positive("sensitivity", value)
-        if not 1 <= _squared(sensitivity) <= checks.MOST:
-            raise InvalidParameter.of(
-                "sensitivity",
-                f"sensitivity is {sensitivity}; whole numbers that move at all move by 1 or more, and here by 1e150 "
-                "at most.",
-            )
-        return sensitivity
-
-    @property
-    def squared(self) -> int:
-        """The most a neighbour can move, squared: a whole number."""
-        return _squared(self.sensitivity)
-
     @cached_property
     def loss(self) -> Loss:
         """The worst-case privacy loss of one release."""
         checks.moderate("sensitivity / sigma", self.sensitivity / self.sigma)
-        return lattice_gaussian(self.sigma, self.squared, self.coordinates or self.squared, self.adjacency)
+        return losses.discrete_gaussian_vector(self.sigma, self.squared, self.coordinates, self.adjacency)
 
     def accuracy(self, confidence: float = 0.95, size: int = 1) -> float:
         """The error that, with probability `confidence`, every one of `size` coordinates stays within.
@@ -125,28 +99,5 @@ class DiscreteGaussian(ScaledIntegerNoise, NoiseOnIntegers):
         tail = 2 * beyond / (1 + 2 * beyond[0])
         return float(np.argmax(np.append(tail, 0.0) <= t * (1 - 1e-12)))
 
-    @property
-    def pairs(self) -> tuple[Neighbours, ...]:
-        if self.coordinates == 1 or self.squared < 2:
-            return self.worst_pair, at_the_end(math.isqrt(self.squared), np.int64)
-        return self.worst_pair, spread(math.isqrt(self.squared // 2), np.int64)
-
-    @property
-    def worst_pair(self) -> Neighbours:
-        whole = math.isqrt(self.squared)
-        if whole**2 == self.squared or self.coordinates == 1:
-            return Neighbours(0, whole)
-        parts: list[int] = []
-        rest = self.squared
-        while rest and len(parts) < (self.coordinates or self.squared):
-            parts.append(math.isqrt(rest))
-            rest -= parts[-1] ** 2
-        return Neighbours(np.zeros(len(parts), dtype=np.int64), np.array(parts, dtype=np.int64))
-
     def _draw(self, shape: tuple[int, ...]) -> Any:
         return discrete_gaussian(self.sigma, shape)
-
-
-def _squared(sensitivity: float) -> int:
-    # math.sqrt(3) is a little below the root of 3: a rounding more makes its square 3 again.
-    return math.floor(Fraction(sensitivity) ** 2 * (1 + Fraction(1, 10**12)))

@@ -20,7 +20,6 @@ from dalenius.core.adjacency import ADD_REMOVE
 from dalenius.core.arrays import Ints, Reals
 from dalenius.errors import TooLittleNoise, TooMuchNoise
 from dalenius.mechanisms._support.counter import Counter
-from dalenius.mechanisms._support.lattice_gaussian import lattice_gaussian
 from dalenius.noise import discrete_gaussian
 
 ENTRY, WEIGHT = 2**13, 2**10
@@ -146,7 +145,7 @@ class MatrixCounter(Counter):
         """Of all steps together."""
         # The rows of one unit may be in as many streams beside each other, and move all later steps of each.
         places = 2 * self.horizon * self.sensitivity
-        return lattice_gaussian(self._noise, self._squared, places, self.adjacency)
+        return losses.discrete_gaussian_vector(self._noise, self._squared, places, self.adjacency)
 
     def _measured(self, numbers: Ints, done: int) -> list[Ints]:
         shape = numbers.shape[1:]

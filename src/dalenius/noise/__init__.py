@@ -15,6 +15,8 @@ from dalenius.noise.geometric import geometric as geometric
 from dalenius.noise.grid import Grid as Grid
 from dalenius.noise.norm_noise import norm_noise as norm_noise
 from dalenius.noise.packed import packed_bernoulli as packed_bernoulli
+from dalenius.noise.poisson import poisson as poisson
+from dalenius.noise.poisson import skellam as skellam
 from dalenius.noise.subsample import fixed_subsample as fixed_subsample
 from dalenius.noise.subsample import permutation as permutation
 from dalenius.noise.subsample import poisson_subsample as poisson_subsample

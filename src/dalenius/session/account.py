@@ -13,16 +13,18 @@ import contextlib
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from dalenius.calculus.guarantees import Filter, Guarantee
+from dalenius.calculus.guarantees import Filter, Guarantee, filter_of, from_record
 from dalenius.calculus.guarantees.cost import Cost
+from dalenius.calculus.guarantees.guarantee import READ
 from dalenius.calculus.loss import Loss
 from dalenius.errors import BudgetExceeded, EngineFailed, InvalidParameter, LedgerDamaged, LedgerError
-from dalenius.session.entries import Entry, digest, now
+from dalenius.session import acts
+from dalenius.session.entries import Entry, digest, now, user_word
 from dalenius.session.rows import Rows
-from dalenius.session.terms import listed
+from dalenius.session.standing import Standing, Sums, written
+from dalenius.session.terms import Held, listed, planned
 from dalenius.tables.engines.failure import FAILED
 
 if TYPE_CHECKING:
@@ -74,6 +76,48 @@ class Balance:
         return Balance(self.total + cost, {**self.by, analyst or "": self.of(analyst) + cost})
 
 
+@dataclass(frozen=True)
+class State:
+    """An account at one moment: what is spent of it, and what may be by then."""
+
+    filter: Filter
+    balance: Balance
+    standing: Standing
+
+    @property
+    def limit(self) -> Cost:
+        """What may have been spent in all."""
+        return read_cost(self.standing.limit, self.filter)
+
+    @property
+    def most(self) -> Cost:
+        """What may ever be spent: what the promise is about."""
+        return read_cost(self.standing.most, self.filter)
+
+    @property
+    def budget(self) -> Guarantee:
+        """The budget of one round: as the account was opened, or as it was raised."""
+        return from_record(self.standing.budget)
+
+    def allowance(self, analyst: str | None) -> Cost:
+        """What an analyst may spend in all: their share, or the whole budget where there are no shares."""
+        allowed = self.standing.allowance(analyst or "")
+        if allowed is None:
+            raise InvalidParameter(
+                f"this budget is shared by {listed(self.standing.shares)}; open the account as one of them."
+            )
+        return read_cost(allowed, self.filter)
+
+    def left(self, analyst: str | None) -> Cost:
+        """What an analyst may still spend; of a shared budget, to nobody in particular, what all together may."""
+        if self.standing.closed:
+            return self.filter.nothing
+        left = self.balance.total.below(self.limit)
+        if not self.standing.shares or analyst is None:
+            return left
+        return left.least(self.balance.of(analyst).below(self.allowance(analyst)))
+
+
 @dataclass(eq=False, repr=False)
 class Account:
     """The budget of one dataset; make one with `Ledger.account`."""
@@ -82,8 +126,7 @@ class Account:
     seq: int
     dataset: str
     filter: Filter
-    limit: Cost
-    shares: Mapping[str, Fraction]
+    shares: Mapping[str, Held]
     analyst: str | None
     unit: str
 
@@ -93,15 +136,40 @@ class Account:
 
     @property
     def promise(self) -> Guarantee:
-        """What the people in the data are promised."""
+        """What people are promised about all that may ever be charged, raises and renewals included."""
         return self.filter.promise
+
+    def own_filter(self, opening: Mapping[str, Any]) -> Filter:
+        """The filter of the budget that the account was opened with."""
+        return filter_of(
+            planned(opening)[0], self.filter.adjacency, (opening.get("plan") or opening)["reserve"] or 0
+        )
 
     # -- what is spent ----------------------------------------------------------------------------
 
+    def state(self) -> State:
+        """What is spent at this moment, and what may be."""
+        with self.ledger.reading() as rows:
+            return self._state(rows, everybody=True)
+
     def balance(self) -> Balance:
         """What is spent at this moment, exactly."""
-        with self.ledger.reading() as rows:
-            return read_balance(*rows.memory.spent(self.seq), self.filter)
+        return self.state().balance
+
+    @property
+    def limit(self) -> Cost:
+        """What may have been spent by now, in all, exactly: the promise, unless the steward has more to open."""
+        return self.state().limit
+
+    @property
+    def budget(self) -> Guarantee:
+        """The budget that is open: as the account was opened or was raised; of one round, where it is renewed."""
+        return self.state().budget
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether it was closed: then nothing more is charged, ever."""
+        return self.state().standing.closed
 
     @property
     def spent(self) -> Guarantee:
@@ -119,17 +187,132 @@ class Account:
 
     def left(self) -> Cost:
         """What this analyst may still spend, exactly."""
-        return self._left(self.balance())
+        return self.state().left(self.analyst)
 
     def allowance(self, analyst: str | None = None) -> Cost:
         """What an analyst may spend in all: their share, or the whole budget where there are no shares."""
-        if not self.shares:
-            return self.limit
-        if analyst is None or analyst not in self.shares:
-            raise InvalidParameter(
-                f"this budget is shared by {listed(self.shares)}; open the account as one of them."
-            )
-        return self.limit.share(self.shares[analyst])
+        return self.state().allowance(analyst)
+
+    # -- what a steward does -----------------------------------------------------------------------
+
+    def check_opened(self) -> None:
+        """Refuse where the ledger has no such account yet."""
+
+    def raise_budget(self, budget: Guarantee, *, note: str | None = None) -> Guarantee:
+        """Open more of what was promised: a larger budget, up to the ceiling that the account was opened with.
+
+        The promise does not change: it is that of the ceiling, and was from the first day (`session.standing`).
+
+        Parameters
+        ----------
+        budget
+            The new one, of the same kind, not below the old one and not above the ceiling.
+        note
+            Why; it is kept.
+
+        Returns
+        -------
+        Guarantee
+            What is left then, to this analyst.
+
+        Raises
+        ------
+        InvalidParameter
+            If it is above the ceiling, below the old budget, or the account is closed; nothing is changed.
+
+        Examples
+        --------
+        >>> import tempfile, dalenius as dp
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> ledger = dp.Ledger.open(folder.name + "/people.ledger")
+        >>> account = ledger.account("people", dp.ZCDP(0.5), ceiling=dp.ZCDP(1.0))
+        >>> account.promise, account.raise_budget(dp.ZCDP(0.75), note="a second survey")
+        (ZCDP(rho=1.0), ZCDP(rho=0.75))
+        """
+        return acts.raise_budget(self, budget, note)
+
+    def renew(self, *, note: str | None = None) -> Guarantee:
+        """Open the budget once more, as often as was settled when the account was opened; what was left stays.
+
+        No theorem resets a person: k renewals are a promise of k + 1 budgets, which `promise` is from the first day.
+
+        Parameters
+        ----------
+        note
+            Why; it is kept.
+
+        Returns
+        -------
+        Guarantee
+            What is left then, to this analyst.
+
+        Raises
+        ------
+        InvalidParameter
+            If it was renewed as often as was settled, or is closed; nothing is changed.
+
+        Examples
+        --------
+        >>> import tempfile, dalenius as dp
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> ledger = dp.Ledger.open(folder.name + "/people.ledger")
+        >>> account = ledger.account("people", dp.ZCDP(0.5), renewals=1)
+        >>> account.promise, account.remaining, account.renew()
+        (ZCDP(rho=1.0), ZCDP(rho=0.5), ZCDP(rho=1.0))
+        """
+        return acts.renew(self, note)
+
+    def grant_share(self, analyst: str, share: Guarantee, *, note: str | None = None) -> Guarantee:
+        """Let an analyst spend so much more, out of what is left; from then on only those with a share may spend.
+
+        Parameters
+        ----------
+        analyst
+            Who.
+        share
+            How much, of the budget's kind; it is added to what they have.
+        note
+            Why; it is kept.
+
+        Returns
+        -------
+        Guarantee
+            What is left to that analyst then.
+
+        Raises
+        ------
+        InvalidParameter
+            If it is more than is left, or the account is closed; nothing is changed.
+
+        Examples
+        --------
+        >>> import tempfile, dalenius as dp
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> ledger = dp.Ledger.open(folder.name + "/people.ledger")
+        >>> ledger.account("people", dp.ZCDP(0.5)).grant_share("ana", dp.ZCDP(0.2))
+        ZCDP(rho=0.2)
+        """
+        return acts.grant_share(self, analyst, share, note)
+
+    def close_for_ever(self, *, note: str | None = None) -> None:
+        """End the account: nothing more is charged to it, ever. What was answered can be read again, for nothing.
+
+        Parameters
+        ----------
+        note
+            Why; it is kept.
+
+        Examples
+        --------
+        >>> import tempfile, dalenius as dp
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> ledger = dp.Ledger.open(folder.name + "/people.ledger")
+        >>> account = ledger.account("people", dp.ZCDP(0.5))
+        >>> account.close_for_ever(note="the survey has ended")
+        >>> account.is_closed, account.remaining
+        (True, ZCDP(rho=0.0))
+        """
+        acts.close_for_ever(self, note)
 
     # -- asking -----------------------------------------------------------------------------------
 
@@ -169,9 +352,7 @@ class Account:
             if known is not None:
                 return str(known.content()["answer"])
             nothing = self.filter.nothing
-            charge = self._append(
-                rows, key, question, nothing, self._balance(rows).plus(self.analyst, nothing)
-            )
+            charge = self._append(rows, key, question, nothing, self._fitting(self._state(rows), nothing))
             body = {"charge": charge.seq, "answer": checked, "time": now()}
             self.ledger.append(rows, "answer", self.seq, key, body)
         return checked
@@ -241,7 +422,7 @@ class Account:
                     f"where the data of {self.dataset!r} is was recorded by somebody else at this moment; try again."
                 )
             nothing = self.filter.nothing
-            after = self._balance(rows).plus(self.analyst, nothing)
+            after = self._fitting(self._state(rows), nothing)
             charge = self._append(rows, digest(WHERE), WHERE, nothing, after)
             body = {"charge": charge.seq, "answer": json.dumps(dict(place)), "time": now()}
             self.ledger.append(rows, "answer", self.seq, charge.key, body)
@@ -257,17 +438,17 @@ class Account:
         """A charge that is durable now, or the answer that was on record."""
         key = digest(_checked_text("the question", question))
         with self.ledger.reading() as rows:
-            known, balance = self._recorded(rows, key), self._balance(rows)
+            known, state = self._recorded(rows, key), self._state(rows)
         if recall and known is not None:
             return known
-        # Spent never falls, so a refusal that was right a moment ago is right now: no lock needed for it.
-        self._fitting(balance, cost)
+        # A refusal that was right a moment ago needs no lock: nothing is charged, and spent never falls.
+        self._fitting(state, cost)
         with self.ledger.writing() as rows:
             if recall:
                 known = self._recorded(rows, key)
                 if known is not None:  # somebody else asked the same at the same time, and was quicker
                     return known
-            after = self._fitting(self._balance(rows), cost)
+            after = self._fitting(self._state(rows), cost)
             entry = self._append(rows, key, question, cost, after)
         return Ticket(entry.seq, self.seq, key, cost)
 
@@ -279,33 +460,40 @@ class Account:
             "spent": after.total.written(),
             "by": {self.analyst or "": after.of(self.analyst).written()},
             "time": now(),
+            **user_word(),
         }
         return self.ledger.append(rows, "charge", self.seq, key, body)
 
-    def _fitting(self, balance: Balance, cost: Cost) -> Balance:
+    def _fitting(self, state: State, cost: Cost) -> Balance:
         """The balance after the cost, if it fits the budget and the analyst's share."""
-        after = balance.plus(self.analyst, cost)
-        if not after.total.fits(self.limit) or not after.of(self.analyst).fits(self.allowance(self.analyst)):
-            left = self._left(balance)
-            whose = f" of the share of {self.analyst!r}" if self.shares else ""
+        if state.standing.closed:
             raise BudgetExceeded(
-                f"the release costs {cost.text()}, and {left.text(up=False)} is left{whose} (enough for "
-                f"{self.filter.left(left)!r}). Nothing was charged; ask for less accuracy or fewer answers.",
+                f"the account of {self.dataset!r} was closed: nothing more is charged to it, ever. What was answered "
+                "before can be read again: ask the identical question.",
+                asked=self.filter.spent(cost),
+                left=self.filter.left(self.filter.nothing),
+            )
+        after = state.balance.plus(self.analyst, cost)
+        allowed = state.allowance(self.analyst)
+        if not after.total.fits(state.limit) or not after.of(self.analyst).fits(allowed):
+            left = state.left(self.analyst)
+            whose = f" of the share of {self.analyst!r}" if state.standing.shares else ""
+            raise BudgetExceeded(
+                f"the release costs {cost.text(READ)}, and {left.text(READ, up=False)} is left{whose} (enough for "
+                f"{self.filter.left(left).shortened(up=False)!r}). Nothing was charged; ask for less accuracy or fewer "
+                "answers.",
                 asked=self.filter.spent(cost),
                 left=self.filter.left(left),
             )
         return after
 
-    def _left(self, balance: Balance) -> Cost:
-        left = balance.total.below(self.limit)
-        if not self.shares or self.analyst is None:
-            return left
-        return left.least(balance.of(self.analyst).below(self.allowance(self.analyst)))
-
-    def _balance(self, rows: Rows) -> Balance:
-        """What is spent in all, and by this analyst: the sum of the charges in the chain."""
-        total, by = rows.memory.spent(self.seq, self.analyst or "")
-        return read_balance(total, by, self.filter)
+    def _state(self, rows: Rows, everybody: bool = False) -> State:
+        """What is spent, in all and by this analyst (or by everybody), and what may be: as the chain has it."""
+        total, by = rows.memory.spent(self.seq, None if everybody else self.analyst or "")
+        standing = rows.memory.accounts[self.seq].standing
+        if standing is None:
+            raise LedgerDamaged("an account of the ledger is not written as we write them.")
+        return State(self.filter, read_balance(total, by, self.filter), standing)
 
     def _recorded(self, rows: Rows, key: str) -> Entry | None:
         """The first answer under a key; a charge that failed has none."""
@@ -319,6 +507,13 @@ class Account:
                 f"the cost is {cost!r}; pass a Loss, or a Cost from account.filter.cost()."
             )
         return cost
+
+
+def read_cost(sums: Sums, filter: Filter) -> Cost:
+    """A sum of the chain as a cost."""
+    return filter.nothing.read(
+        {**filter.nothing.written(), **{k: v for k, v in written(sums).items() if v != "0"}}
+    )
 
 
 def read_balance(total: Mapping[str, str], by: Mapping[str, Mapping[str, str]], filter: Filter) -> Balance:

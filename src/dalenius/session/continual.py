@@ -40,6 +40,7 @@ from dalenius.tables.ask.query import Query
 from dalenius.tables.compute.exact import ExactTable
 from dalenius.tables.facts.keys import Keys
 from dalenius.tables.facts.unit import Unit
+from dalenius.tables.rows.relations import LimitRows
 
 FeedCounter = MatrixCounter | TreeCounter
 
@@ -65,6 +66,11 @@ class Periods:
             raise InvalidParameter(
                 "a feed is a count by periods that are known beforehand: "
                 "table.group_by('day', keys=days).agg(n=dp.count())."
+            )
+        if any(step.per_unit and not isinstance(step, LimitRows) for step in query.table.steps):
+            raise QueryRefused(
+                "a feed is of one table: what is kept of a day before a join would depend on the days after it. Count "
+                "one table's rows, or ask about joined tables by release(...)."
             )
         if len(query.parts) != 1 or query.measures != query.table.agg(n=count()).measures:
             raise QueryRefused("a feed has one aggregate, dp.count() of rows; filter the rows that count.")

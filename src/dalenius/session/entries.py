@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import getpass
 import hashlib
 import json
 from collections.abc import Mapping
@@ -22,7 +23,7 @@ CLOSED = 100
 """A head of version CLOSED + n is that of a ledger of version n in which nothing is charged: one that was converted, or
 one that a conversion has not finished yet."""
 
-Kind = Literal["open", "account", "charge", "answer", "close"]
+Kind = Literal["open", "account", "charge", "answer", "steward", "close"]
 KINDS: tuple[str, ...] = get_args(Kind)
 
 _scan = json.JSONDecoder().raw_decode
@@ -39,6 +40,7 @@ class Entry(NamedTuple):
     account  digest of the dataset   the promise, the limit, the analysts' shares
     charge   digest of the question  who asked what, the cost, and all that is spent after it
     answer   digest of the question  the charge it belongs to, and the answer
+    steward  ""                      a budget that was raised, renewed or closed, or a share that was granted
     close    ""                      the last entry: which ledger goes on in its place
 
     docs/record-format.md has every word of the bodies.
@@ -128,6 +130,19 @@ def digest(text: str) -> str:
 def now() -> str:
     """For readers only: nothing is ever ordered or decided by it, since clocks go backwards."""
     return datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
+
+
+def user_word() -> dict[str, str]:
+    """Who this process belongs to, as an entry says it; nothing where the system does not know.
+
+    For readers only, like the time: anybody may call themselves by any name.
+    """
+    try:
+        name = getpass.getuser()
+        name.encode("utf-8")
+    except (OSError, KeyError, ImportError, UnicodeEncodeError):  # a container may have no name for its user
+        return {}
+    return {"user": name[:200]} if name.strip() else {}
 
 
 def other_version(label: str, version: object) -> LedgerError:

@@ -8,9 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from dalenius.errors import InvalidParameter
+from dalenius.session.accuracy import Within
 from dalenius.tables.aggregates.aggregate import Inputs
+from dalenius.tables.facts.keys import Discover
 from dalenius.tables.facts.nearest import nearest
-from dalenius.tables.plan.plan import Plan
+from dalenius.tables.plan.plan import Plan, groups
+from dalenius.tables.release.left_out import left_out
 from dalenius.tables.release.released import Released
 
 DEPENDS = "depends on the data"
@@ -41,6 +44,38 @@ class Explanation:
             if error is None:
                 raise InvalidParameter(f"the error of {name!r} {kinds[name].unpriced}")
         return max(error for error in wanted.values() if error is not None)
+
+    def meets(self, accuracy: Within) -> bool:
+        """Whether every error that was named is kept to."""
+        level = self.level(accuracy)
+        return all(self.error(level, column, accuracy.rows) <= error for column, error in accuracy.each)
+
+    def level(self, accuracy: Within) -> float:
+        """The confidence of one number: more than that of the whole answer, where all are to hold together."""
+        return 1 - (1 - accuracy.confidence) / (self.cells if accuracy.simultaneous else 1)
+
+    @property
+    def cells(self) -> int:
+        """How many numbers with an interval the answer has, in all groups together."""
+        query = self.plan.query
+        if isinstance(query.keys, Discover) or self.threshold is not None:
+            raise InvalidParameter(
+                "how many groups will be discovered is not known, so that not all of them can be held to an error "
+                "together; list the keys, or leave simultaneous out."
+            )
+        width = sum(aggregate.width(roles) for _, aggregate, roles in query.parts)
+        return max(1, width * groups(query))
+
+    def assumed(self, accuracy: Within) -> str:
+        """What an accuracy rests on beyond public facts, in words; nothing for counts and sums."""
+        if accuracy.rows is None:
+            return ""
+        free = self._errors(accuracy.confidence, None)
+        named = [name for column, _ in accuracy.each for name in ([column] if column else free)]
+        if all(free[name] is not None for name in named):
+            return ""
+        rows = f"{accuracy.rows:,.6g}".replace(",", " ")
+        return f"{rows} rows in each group, with values evenly spread over the bounds"
 
     def _errors(self, confidence: float, rows: float | None) -> dict[str, float | None]:
         typical = None if rows is None else self._typical(rows)
@@ -74,4 +109,6 @@ class Explanation:
             lines.append(f"  {name}: {shown} ({aggregate.explanation})")
         if self.threshold is not None:
             lines.append(f"Keys that fewer than about {self.threshold:.0f} units share stay hidden.")
+        if gone := left_out(self.plan):
+            lines.append(gone)
         return "\n".join(lines)

@@ -7,10 +7,12 @@ database:
 - it follows the head, and its hash is that of its content and of the entry before it;
 - a charge is filed under its question, costs no less than nothing, says what is spent after it, in all and by its
   analyst, and fits the budget and the share;
-- an answer belongs to a charge that has none yet, which the same user made.
+- an answer belongs to a charge that has none yet, which the same user made;
+- what a steward does is what the opening of the account allows (`session.standing`).
 
-An owner is held to all this too, and may open accounts besides. `spent` and `pending` are the server's own notes for
-these checks. No process trusts them: what is spent is what the chain adds up to (`session.memory`).
+An owner is held to all this too, and may open accounts and be their steward besides. `spent`, `pending`, `standing` and
+`granted` are the server's own notes for these checks. No process trusts them: what is spent is what the chain adds up
+to (`session.memory`).
 """
 
 from __future__ import annotations
@@ -23,6 +25,24 @@ _SQL = files("dalenius.session").joinpath("guards.sql").read_text(encoding="utf-
 
 TABLES = _SQL.replace("{version}", str(SCHEMA)).replace("{start}", START)
 """The tables of a new ledger, and what guards them."""
+
+_AGAIN, _NEW = (
+    "-- What follows can be run again on a ledger of an earlier version.",
+    "-- The guards themselves: of a new ledger alone.",
+)
+
+KNOWS_STEWARDS = "dalenius.check_act(bigint, text)"
+"""A function that a server has which knows what a steward does."""
+
+NEW_KIND = """
+ALTER TABLE dalenius.entries DROP CONSTRAINT IF EXISTS entries_kind_check;
+ALTER TABLE dalenius.entries ADD CONSTRAINT entries_kind_check
+    CHECK (kind IN ('open', 'account', 'charge', 'answer', 'steward', 'close'));
+"""
+"""For the tables of an earlier version."""
+
+UPGRADE = NEW_KIND + TABLES.partition(_AGAIN)[2].partition(_NEW)[0]
+"""What makes the guards of an earlier version those of this one; by the owner. Rights that were granted stay."""
 
 TRIGGERS = ("entries_follow", "entries_stay", "head_follows", "head_stays")
 

@@ -68,7 +68,7 @@ class Inference:
         query = table.agg(**wanted, target=sum_of(label, _around(estimator, around)))
         exact.check(query, unit)
         if estimator.adjacency is not ADD_REMOVE:
-            _check_rows_are_public(table, unit, adjacency)
+            check_rows_are_public(table, unit, adjacency)
         made = cls(estimator, record, query, unit, of_a_unit(estimator.loss, unit, adjacency, budget))
         # On no rows at all: settings that do not fit the columns are refused before the charge.
         made.informed.release_from(BlockSource(len(columns), lambda: ()), made.names, 0)
@@ -82,7 +82,7 @@ class Inference:
     @property
     def names(self) -> list[str]:
         """Of the features, as they are written."""
-        return [_name(value.text) for value in self._values[:-1]]
+        return [name_of(value.text) for value in self._values[:-1]]
 
     @property
     def informed(self) -> Regression:
@@ -108,7 +108,7 @@ class Inference:
         return [dict(role)["sum"].values[0] for role in self.query.roles]
 
 
-def _name(text: str) -> str:
+def name_of(text: str) -> str:
     """A column as people write it; an expression as it is."""
     inner = text[1:-1].replace('""', "")
     is_column = text.startswith('"') and text.endswith('"') and '"' not in inner
@@ -122,7 +122,7 @@ def _around(estimator: Regression, around: tuple[float, float] | None) -> tuple[
     return around or estimator.response_bounds
 
 
-def _check_rows_are_public(table: Table, unit: Unit, adjacency: Adjacency) -> None:
+def check_rows_are_public(table: Table, unit: Unit, adjacency: Adjacency) -> None:
     """With replace-one, the number of rows is public only if every unit has one row, and all rows count."""
     left_out = [
         step

@@ -20,7 +20,7 @@ from dalenius.core.adjacency import ADD_REMOVE, Adjacency
 from dalenius.errors import InvalidParameter, LedgerError
 from dalenius.session.account import Account
 from dalenius.session.chain import Chain, read_checkpoint
-from dalenius.session.entries import Entry, digest, now
+from dalenius.session.entries import Entry, digest, now, user_word
 from dalenius.session.stores import PATIENCE, store_at
 from dalenius.session.terms import (
     account_terms,
@@ -29,15 +29,19 @@ from dalenius.session.terms import (
     checked_name,
     checked_shares,
     listed,
+    planned,
+    proposed,
     read_terms,
     unit_text,
 )
 from dalenius.tables.facts.unit import Unit
 
 if TYPE_CHECKING:
+    from dalenius.session.log import Log
+    from dalenius.session.statement import Statement
     from dalenius.session.verify import Verification
 
-Shares = Mapping[str, "Fraction | int | float | str"]
+Shares = Mapping[str, "Fraction | int | float | str | Guarantee"]
 
 
 class Ledger(Chain):
@@ -119,6 +123,11 @@ class Ledger(Chain):
     def __repr__(self) -> str:
         return f"Ledger({self.store.label!r})"
 
+    def _repr_html_(self) -> str:
+        from dalenius.session.report import accounts_html
+
+        return accounts_html(self)
+
     # -- accounts ---------------------------------------------------------------------------------
 
     def account(
@@ -131,25 +140,29 @@ class Ledger(Chain):
         adjacency: Adjacency = ADD_REMOVE,
         unit: str | Unit = "row",
         reserve: float | str | Fraction | None = None,
+        ceiling: Guarantee | None = None,
+        renewals: int | None = None,
         place: Mapping[str, object] | None = None,
     ) -> Account:
         """The account of a dataset, opened with this budget if it is new.
 
-        What the first call says holds for ever: a later one that names another budget, other neighbours, another unit
-        or other shares is refused.
+        What the first call says holds for ever: a later one that names another budget, other neighbours, another unit,
+        other shares, another ceiling or other renewals is refused.
 
         Parameters
         ----------
         dataset
             What the ledger calls the data.
         budget
-            What is promised about everything that is ever released from it: PureDP, ApproxDP, ZCDP or GDP.
+            What is promised about everything that is ever released from it: PureDP, ApproxDP, ZCDP or GDP. With a
+            ceiling or renewals, what may be spent at first; the promise is then that of all that may ever be opened.
         analyst
             Who spends.
         shares
-            A fraction of the budget (of epsilon, rho, mu^2, or mu^2 and delta) for each analyst; together at most 1. In
-            an account with shares only those analysts may spend, each up to their share; without, anybody may, and
-            `analyst` is a note.
+            For each analyst a fraction of the budget (of epsilon, rho, mu^2, or mu^2 and delta; together at most 1), or
+            a promise of the budget's kind (together, perhaps, more than there is: who asks first is answered). In an
+            account with shares only those analysts may spend, each up to their share and all together up to the budget;
+            without, anybody may, and `analyst` is a note.
         adjacency
             Whose neighbours the promise is about.
         unit
@@ -157,6 +170,11 @@ class Ledger(Chain):
         reserve
             For ApproxDP, the part of epsilon set aside (`calculus.guarantees.approx`); left out, it is what the account
             has, and nothing in a new one.
+        ceiling
+            The largest budget that `Account.raise_budget` may raise it to: the budget itself, if left out.
+        renewals
+            How often `Account.renew` may open the budget once more: never, if left out. The promise of k renewals is
+            that of k + 1 budgets.
         place
             Where the data is; kept with a new account, as `session.opening` checks it.
 
@@ -175,27 +193,62 @@ class Ledger(Chain):
             checked_name("unit", unit)
         if analyst is not None:
             checked_name("analyst", analyst)
-        parts = checked_shares(shares)
         with self.reading() as rows:
             entry = rows.opening(dataset)
-        filter = filter_of(budget, adjacency, 0 if reserve is None else reserve)
-        if reserve is None and entry is not None:
-            body = entry.content()
-            filter = filter.like({"kind": body["promise"]["kind"], "reserve": body["reserve"] or 0})
-        terms = account_terms(dataset, filter, unit)
         if entry is None:
-            written = {name: str(part) for name, part in (parts or {}).items()}
-            body = {**terms, "limit": filter.limit.written(), "shares": written, "time": now()}
+            _, body = proposed(
+                dataset,
+                budget,
+                adjacency=adjacency,
+                unit=unit,
+                reserve=0 if reserve is None else reserve,
+                shares=shares,
+                ceiling=ceiling,
+                renewals=renewals,
+            )
+            body = {**body, "time": now(), **user_word()}
             entry = self._opened(dataset, body if place is None else {**body, "place": place})
-        check_terms(entry.content(), terms)
         account = read_account(self, entry, analyst)
+        self._check_same(account, entry, budget, adjacency, unit, reserve, ceiling, renewals)
+        own = account.own_filter(entry.content())
+        parts = checked_shares(shares, own)
         if parts is not None and parts != account.shares:
             held = ", ".join(f"{listed([name])}: {part}" for name, part in account.shares.items())
             raise InvalidParameter(
                 f"the account of {dataset!r} was opened with {held or 'no shares'}. Shares are fixed when an account "
-                "is opened; leave them out, or name the same."
+                "is opened; leave them out, or name the same. A steward grants more by account.grant_share."
             )
         return account
+
+    def _check_same(
+        self,
+        account: Account,
+        entry: Entry,
+        budget: Guarantee,
+        adjacency: Adjacency,
+        unit: str | Unit,
+        reserve: float | str | Fraction | None,
+        ceiling: Guarantee | None,
+        renewals: int | None,
+    ) -> None:
+        """Refuse other terms than those of the opening; a budget may also be named as it was raised."""
+        body = entry.content()
+        first, highest, times = planned(body)
+        held = {**body, **({} if body.get("plan") is None else {"promise": first.record()})}
+        held["reserve"] = (body.get("plan") or body)["reserve"]
+        asked = filter_of(budget, adjacency, 0 if reserve is None else reserve)
+        if reserve is None:
+            asked = asked.like({"kind": body["promise"]["kind"], "reserve": held["reserve"] or 0})
+        if asked.promise == account.budget:
+            held["promise"] = asked.promise.record()
+        check_terms(held, account_terms(account.dataset, asked, unit))
+        others = (("ceiling", ceiling, highest), ("renewals", renewals, times))
+        for word, said, is_ in others:
+            if said is not None and said != is_:
+                raise InvalidParameter(
+                    f"the account of {account.dataset!r} was opened with {word} {is_!r}, and now {checks.shown(said)} "
+                    "was asked for. What an account promises is fixed when it is opened."
+                )
 
     def _opened(self, dataset: str, body: Mapping[str, object]) -> Entry:
         with self.writing() as rows:
@@ -259,8 +312,14 @@ class Ledger(Chain):
 
         return verified(self.store, checkpoint)
 
-    def export(self) -> Iterator[str]:
-        """The whole ledger as text, which can be checked without the ledger.
+    def export(self, *, readable: bool = False) -> Iterator[str]:
+        """The whole ledger as text.
+
+        Parameters
+        ----------
+        readable
+            For people and their programs: questions and answers as JSON objects, and each question in words. Else
+            bodies are the texts that were hashed, and the copy can be checked without the ledger.
 
         Returns
         -------
@@ -269,7 +328,68 @@ class Ledger(Chain):
         """
         from dalenius.session.report import exported
 
-        return exported(self)
+        return exported(self, checks.flag("readable", readable))
+
+    def log(
+        self,
+        account: str | None = None,
+        *,
+        since: object = None,
+        until: object = None,
+        analyst: str | None = None,
+    ) -> Log:
+        """What was done, by whom and when: every question in words, what it cost, and what was left after it.
+
+        Parameters
+        ----------
+        account
+            The name of one account; all, if left out.
+        since, until
+            From and up to when, both included: "2026", "2026-03", "2026-03-05", a date, or a moment.
+        analyst
+            One who asked, by the name in the column `who`.
+
+        Returns
+        -------
+        Log
+            `print` it, or `to_pandas()`, `to_csv()`, `to_markdown()`, `to_dicts()`.
+
+        Raises
+        ------
+        InvalidParameter
+            If there is no such account, or a time is none.
+        """
+        from dalenius.session.log import read_log
+
+        return read_log(self, account, since, until, analyst)
+
+    def statement(
+        self, year: int | None = None, account: str | None = None, *, title: str | None = None
+    ) -> Statement:
+        """A year on one page: what was promised, what was spent by whom on what, and what that means for a person.
+
+        Parameters
+        ----------
+        year
+            Of the entries' times, in UTC; this one, if left out.
+        account
+            The name of one account; all, if left out.
+        title
+            Of the page.
+
+        Returns
+        -------
+        Statement
+            `save("statement.html")`, `html`, or show it in a notebook. The page needs nothing else: no network.
+
+        Raises
+        ------
+        InvalidParameter
+            If there is no such account, or the year is none.
+        """
+        from dalenius.session.statement import statement
+
+        return statement(self, year, account, title)
 
     def grant(self, role: str) -> None:
         """Let a PostgreSQL role spend and do nothing else. For the ledger's owner.
@@ -290,7 +410,10 @@ class Ledger(Chain):
 def read_account(ledger: Ledger, entry: Entry, analyst: str | None) -> Account:
     """The account an entry opened, for one analyst (None: to look at)."""
     body = entry.content()
-    filter, limit, shares = read_terms(body)
-    dataset, unit = str(body["dataset"]), unit_text(body["unit"])
-    check_share(analyst, shares, dataset)
-    return Account(ledger, entry.seq, dataset, filter, limit, shares, analyst, unit)
+    filter, _, shares = read_terms(body)
+    account = Account(
+        ledger, entry.seq, str(body["dataset"]), filter, shares, analyst, unit_text(body["unit"])
+    )
+    if analyst is not None:
+        check_share(analyst, account.state().standing.shares, account.dataset)
+    return account

@@ -14,26 +14,18 @@ nobody in the process has open. Against what happens then there are checkpoints.
 from __future__ import annotations
 
 import gc
-import re
 import threading
 import weakref
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from fractions import Fraction
-from functools import lru_cache
 from typing import Any
 
-from dalenius.calculus.guarantees.amounts import GRAINS, PLACES, decimal
 from dalenius.errors import LedgerDamaged
 from dalenius.session.entries import FIRST, KINDS, SCHEMA, START, Entry, digest
-
-Sums = dict[str, int]
-"""The parts of a cost (amount, delta), each in whole grains."""
+from dalenius.session.standing import Standing, Sums, Unfounded, plus, sums_of, written
 
 SIZE = 32
 """Bytes of a hash."""
-
-_DECIMAL = re.compile(r"(0|[1-9][0-9]{0,300})(?:\.([0-9]*[1-9]))?", re.ASCII)
 
 
 @dataclass
@@ -41,6 +33,8 @@ class Tally:
     """One account, added up."""
 
     opening: dict[str, Any]
+    standing: Standing | None = None
+    """What may be spent of it by now; None for accounts of version 1, to which nothing is charged."""
     total: Sums = field(default_factory=dict)
     by: dict[str, Sums] = field(default_factory=dict)
     charges: int = 0
@@ -146,7 +140,12 @@ class Memory:
         closing = entry.kind == ("open" if self.version == FIRST else "close") and entry.seq > 1
         if ((entry.kind == "open") != (entry.seq == 1) or self.closings) and not closing:
             self._say(f"entry {entry.seq} is of kind {entry.kind!r}, out of its place")
-        kinds = {"account": self._account, "charge": self._charge, "answer": self._answer}
+        kinds = {
+            "account": self._account,
+            "charge": self._charge,
+            "answer": self._answer,
+            "steward": self._steward,
+        }
         if closing:
             self.closings.append(body)
         elif entry.kind == "open":
@@ -163,7 +162,7 @@ class Memory:
         if entry.key != digest(body["dataset"]) or entry.key in self.datasets:
             self._say(f"entry {entry.seq} opens an account that another entry opened")
         self.datasets.setdefault(entry.key, entry.seq)
-        self.accounts[entry.seq] = Tally(body)
+        self.accounts[entry.seq] = Tally(body, None if self.version == FIRST else Standing.of(body))
 
     def _charge(self, entry: Entry, body: dict[str, Any]) -> None:
         tally = self.accounts.get(entry.account)
@@ -172,15 +171,28 @@ class Memory:
             return
         if entry.key != digest(body["question"]):
             self._say(f"entry {entry.seq} is filed under another question")
-        cost, who = _sums(body["cost"]), body["analyst"] or ""
-        total, mine = _plus(tally.total, cost), _plus(tally.by.get(who, {}), cost)
-        stated = {name: _sums(sums) for name, sums in body["by"].items()}
+        cost, who = sums_of(body["cost"]), body["analyst"] or ""
+        total, mine = plus(tally.total, cost), plus(tally.by.get(who, {}), cost)
+        stated = {name: sums_of(sums) for name, sums in body["by"].items()}
         others = (tally.by.get(name) == sums for name, sums in stated.items() if name != who)
-        if _sums(body["spent"]) != total or stated.get(who) != mine or not all(others):
+        if sums_of(body["spent"]) != total or stated.get(who) != mine or not all(others):
             self._say(f"entry {entry.seq} does not add up: what it says is spent is not what was charged")
+        refusal = tally.standing.refusal(who, total, mine) if tally.standing is not None else None
+        if refusal is not None:
+            self._say(f"entry {entry.seq} is a charge that was not allowed: {refusal}")
         tally.total, tally.by[who] = total, mine
         tally.charges += 1
         tally.pending[entry.seq] = entry.key
+
+    def _steward(self, entry: Entry, body: dict[str, Any]) -> None:
+        tally = self.accounts.get(entry.account)
+        if tally is None or tally.standing is None:
+            self._say(f"entry {entry.seq} is about no account")
+            return
+        try:
+            tally.standing = tally.standing.after(body, tally.total)
+        except Unfounded as problem:
+            self._say(f"entry {entry.seq} was not allowed: {problem}")
 
     def _answer(self, entry: Entry, body: dict[str, Any]) -> None:
         tally = self.accounts.get(entry.account)
@@ -196,29 +208,6 @@ class Memory:
     def in_child(self) -> None:
         """After a fork: a thread that was adding is not here to go on, or to give the lock back."""
         self._lock = threading.Lock()
-
-
-def written(sums: Mapping[str, int]) -> dict[str, str]:
-    """As an entry writes it."""
-    return {part: decimal(Fraction(grains, GRAINS)) for part, grains in sums.items()}
-
-
-def _sums(content: Mapping[str, str]) -> Sums:
-    """A part that is nothing is as one that is not named."""
-    return {part: grains for part, text in content.items() if (grains := _grains(text))}
-
-
-@lru_cache(maxsize=10_000)
-def _grains(text: str) -> int:
-    """A number as `amounts.decimal` writes it, in grains; another spelling is refused."""
-    parts = _DECIMAL.fullmatch(text)
-    if parts is None or len(parts[2] or "") > PLACES:
-        raise ValueError("an amount must be an exact decimal number.")
-    return int(parts[1] + (parts[2] or "").ljust(PLACES, "0"))
-
-
-def _plus(sums: Sums, more: Sums) -> Sums:
-    return {part: sums.get(part, 0) + more.get(part, 0) for part in {**sums, **more}}
 
 
 def _missing(seq: int, following: object) -> str:

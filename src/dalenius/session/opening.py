@@ -11,20 +11,25 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
-from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
-from dalenius.calculus.guarantees import Guarantee, filter_of
+from dalenius.calculus.guarantees import Guarantee
 from dalenius.calculus.guarantees.cost import Cost
 from dalenius.core.adjacency import Adjacency
-from dalenius.errors import InvalidParameter, LedgerDamaged
-from dalenius.session.account import Account, Balance, Ticket
+from dalenius.core.checks import shown
+from dalenius.errors import InvalidParameter, LedgerDamaged, LedgerError
+from dalenius.session.account import Account, Balance, State, Ticket
 from dalenius.session.entries import Entry
 from dalenius.session.ledger import Ledger
+from dalenius.session.standing import Standing
 from dalenius.session.stores import PATIENCE, new_store
-from dalenius.session.terms import check_share, checked_name, checked_shares
+from dalenius.session.terms import check_share, checked_name, proposed, read_terms
+from dalenius.tables.ask.several import is_several, listed_tables
 from dalenius.tables.compute.source import Source
 from dalenius.tables.engines.place import Place
+from dalenius.tables.facts.nearest import nearest
+from dalenius.tables.facts.schema import Schema
 from dalenius.tables.facts.unit import Unit
 
 
@@ -44,18 +49,66 @@ class Terms:
     former: frozenset[str] = frozenset()
     """What earlier versions called the same data, where the caller gave it no name."""
     reserve: float | None = None
+    ceiling: Guarantee | None = None
+    renewals: int | None = None
+
+
+def opened(data: Any, table: Any, schema: Any, unit: Unit) -> Source:
+    """The table of a session, or the first of several, opened."""
+    if not is_several(data, table):
+        return Source.open(data, table=table, schema=_facts(schema, "schema"))
+    tables = listed_tables(data, table)
+    if unit.column is None:
+        raise InvalidParameter(
+            "several tables need to know whose rows are whose: unit=dp.Unit('person_id', max_rows={'visits': 4, ...}), "
+            "an id that all of them have. Tables of other people each get a session of their own."
+        )
+    for name in tables:
+        unit.of(checked_name("the name of a table", name))
+    if extra := sorted({name for name, _ in unit.tables} - set(tables)):
+        raise InvalidParameter(
+            f"max_rows names a table {extra[0]!r} that is not given; {nearest(extra[0], tables)}."
+        )
+    if len({name.lower() for name in tables}) < len(tables):
+        raise InvalidParameter("two tables have names that differ in capitals only; rename one.")
+    if not isinstance(schema, Mapping | None):
+        raise InvalidParameter(
+            f"schema is {shown(schema)}; of several tables it is a mapping, with the schema of each by its name."
+        )
+    if unknown := sorted(set(schema or {}) - set(tables)):
+        raise InvalidParameter(
+            f"the schema is of a table {unknown[0]!r}, which is not there; {nearest(unknown[0], tables)}. Of several "
+            "tables it is a mapping, with the schema of each by its name."
+        )
+    facts = {name: _facts(given, f"the schema of {name!r}") for name, given in (schema or {}).items()}
+    return Source.open_together(tables, facts)
+
+
+def _facts(schema: Any, what: str) -> Schema | str | Path | None:
+    if not isinstance(schema, Schema | Mapping | str | Path | None):
+        raise InvalidParameter(
+            f"{what} is {shown(schema)}; it must be a dp.Schema, a mapping of columns to facts, or a file."
+        )
+    return Schema(dict(schema)) if isinstance(schema, Mapping) else schema
+
+
+def place_of_all(source: Source) -> Place:
+    """Where the data of a session is: the table, or all of several."""
+    if not source.together:
+        return source.place
+    return Place.several({name: one.place for name, one in source.together.items()})
 
 
 def dataset_name(source: Source, name: str | None, needed: bool) -> str:
-    """What the ledger calls the data: the name given, or that of the file or table."""
+    """What the ledger calls the data: the name given, or that of the file or table, or of all of several."""
     if name is not None:
         return checked_name("the name", name)
-    if needed and source.place.kind == "memory":
+    if needed and place_of_all(source).kind == "memory":
         raise InvalidParameter(
             "a data frame has no name and no place of its own, and a ledger keeps a budget for each name: say which "
             "data these are, name='people 2024'."
         )
-    return source.name
+    return " and ".join(sorted(source.together)) or source.name
 
 
 def existing_ledger(where: str | os.PathLike[str] | Ledger) -> Ledger | None:
@@ -84,15 +137,23 @@ class SessionAccount(Account):
                 f"the ledger has no account of {terms.dataset!r} yet; say what its budget is: budget=dp.ZCDP(0.5), "
                 "or --total zcdp:0.5."
             )
-        filter = filter_of(terms.budget, terms.adjacency, 0 if terms.reserve is None else terms.reserve)
-        shares: Mapping[str, Fraction] = checked_shares(terms.shares) or {}
+        filter, body = proposed(
+            terms.dataset,
+            terms.budget,
+            adjacency=terms.adjacency,
+            unit=terms.unit,
+            reserve=0 if terms.reserve is None else terms.reserve,
+            shares=terms.shares,
+            ceiling=terms.ceiling,
+            renewals=terms.renewals,
+        )
+        _, _, shares = read_terms(body)
         if terms.analyst is not None:
             checked_name("analyst", terms.analyst)
         check_share(terms.analyst, shares, terms.dataset)
         nowhere: Any = None  # until it is opened
-        super().__init__(
-            nowhere, 0, terms.dataset, filter, filter.limit, shares, terms.analyst, repr(terms.unit)
-        )
+        super().__init__(nowhere, 0, terms.dataset, filter, shares, terms.analyst, repr(terms.unit))
+        self._at_first = State(filter, Balance(filter.nothing, {}), Standing.of(body))
 
     @property
     def is_open(self) -> bool:
@@ -103,8 +164,25 @@ class SessionAccount(Account):
                 self._take(account)
         return self._opened is not None
 
-    def balance(self) -> Balance:
-        return super().balance() if self.is_open else Balance(self.filter.nothing, {})
+    def found_ledger(self) -> Ledger:
+        """The ledger, if it is there."""
+        found = existing_ledger(self.where)
+        if found is None:
+            raise LedgerError(
+                "there is no ledger yet: the first question that is charged makes it, and opens the account."
+            )
+        self.where = found
+        return found
+
+    def check_opened(self) -> None:
+        if not self.is_open:
+            raise InvalidParameter(
+                f"the account of {self.dataset!r} is not open yet: its first question opens it, or "
+                "dp.Ledger.open(...).account(...) does."
+            )
+
+    def state(self) -> State:
+        return super().state() if self.is_open else self._at_first
 
     def recorded(self, question: str) -> str | None:
         return super().recorded(question) if self.is_open else None
@@ -114,14 +192,17 @@ class SessionAccount(Account):
 
     def _charge(self, question: str, cost: Cost, recall: bool) -> Ticket | Entry:
         if not self.is_open:
-            self._fitting(Balance(self.filter.nothing, {}), cost)
+            self._fitting(self._at_first, cost)
             self._take(self._open())
         elif self._place_to_record is not None:
             if not (recall and self.recorded(question) is not None):
-                self._fitting(self.balance(), cost)
-            here, before = self._place_to_record
-            self.record_place(here.written(), before)
-            self._place_to_record = None
+                self._fitting(self.state(), cost)
+            if (
+                not self.is_closed
+            ):  # to a closed account nothing is added; what is on record can be read from anywhere
+                here, before = self._place_to_record
+                self.record_place(here.written(), before)
+                self._place_to_record = None
         return super()._charge(question, cost, recall)
 
     # -- finding and opening ----------------------------------------------------------------------
@@ -132,7 +213,7 @@ class SessionAccount(Account):
 
     def _account(self, ledger: Ledger) -> Account:
         terms = self.terms
-        budget = terms.budget or ledger.existing(terms.dataset).promise
+        budget = terms.budget or ledger.existing(terms.dataset).budget
         return ledger.account(
             terms.dataset,
             budget,
@@ -142,6 +223,8 @@ class SessionAccount(Account):
             unit=terms.unit,
             place=terms.place.written(),
             reserve=terms.reserve,
+            ceiling=terms.ceiling,
+            renewals=terms.renewals,
         )
 
     def _take(self, account: Account) -> None:

@@ -45,6 +45,8 @@ def release_of_fit(fitting: Fitting, fitted: Pipeline, meanings: dict[str, str])
 
     if fitting.loss.adjacency is not ADD_REMOVE or fitting.model.get_params().get("rows") == "normalize":
         return None
+    if fitting.query.table.is_per_unit:  # a row is then no longer a record of the person
+        return None
     if any(meanings.setdefault(name, meant) != meant for name, meant in _meanings(fitting.query.table)):
         return None
     *features, target = (dict(role)["sum"].values[0] for role in fitting.query.roles)
@@ -87,7 +89,9 @@ def report(account: Account, fits: Mapping[str, Release]) -> PrivacyReport:
         fits.get(key) or worst_case(account.filter, cost, f"release {n}")
         for n, (key, cost) in enumerate(_charges(account), start=1)
     ]
-    return PrivacyReport(releases, more=True, ceiling=worst_case(account.filter, account.limit, "the budget"))
+    # The most that may ever be open, and not what is open now: a steward may have moved that by the answers.
+    most = account.state().most
+    return PrivacyReport(releases, more=True, ceiling=worst_case(account.filter, most, "the budget"))
 
 
 def _charges(account: Account) -> Iterator[tuple[str, Cost]]:

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 from dalenius.errors import InvalidParameter, LedgerDamaged, LedgerError
 from dalenius.session.address import WRITE, Address
 from dalenius.session.entries import Entry
-from dalenius.session.guards import GRANT, TABLES, TRIGGERS
+from dalenius.session.guards import GRANT, KNOWS_STEWARDS, NEW_KIND, TABLES, TRIGGERS, UPGRADE
 from dalenius.session.rows import Rows
 from dalenius.session.store import Store
 
@@ -74,10 +74,25 @@ class PostgresRows(Rows):
         return cursor.fetchall() if cursor.description is not None else []
 
     def add(self, entry: Entry) -> None:
+        if entry.kind in ("account", "steward"):
+            self._teach(entry.kind)
         if self.guarded:
             self.run("SELECT dalenius.append(%s, %s, %s, %s, %s, %s, %s)", entry)
         else:  # a ledger of an earlier version
             super().add(entry)
+
+    def _teach(self, kind: str) -> None:
+        """Where a ledger was made before stewards were: what they do, in the same transaction, by the owner."""
+        ((knows, may),) = self.run(
+            f"SELECT to_regprocedure('{KNOWS_STEWARDS}') IS NOT NULL, "
+            "pg_has_role(tableowner, 'USAGE') FROM pg_tables WHERE schemaname = 'dalenius' AND tablename = 'entries'"
+        )
+        if knows or not may:
+            return
+        if self.guarded:
+            self.run(UPGRADE)
+        elif kind == "steward":  # a ledger of an earlier version, whose server checks no entries
+            self.run(NEW_KIND)
 
     def set_version(self, version: int) -> None:
         self.run("ALTER TABLE dalenius.head DISABLE TRIGGER head_follows")

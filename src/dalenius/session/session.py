@@ -7,34 +7,49 @@ import os
 import shutil
 import tempfile
 import weakref
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
 from dalenius.adaptive import PrivacyReport
 from dalenius.adaptive.personal.release import Release
-from dalenius.calculus.guarantees import Guarantee
+from dalenius.calculus.guarantees import Guarantee, amounts
 from dalenius.calculus.guarantees.cost import Cost
 from dalenius.calculus.loss import Loss
 from dalenius.calculus.losses import total
+from dalenius.core import decimals
 from dalenius.core.adjacency import ADD_REMOVE, Adjacency
 from dalenius.core.bisection import last_true
 from dalenius.core.checks import confidence as _confidence
 from dalenius.core.checks import count, flag, shown
-from dalenius.errors import CannotMeet, InvalidParameter, QueryRefused, TooLittleNoise, TooMuchNoise
+from dalenius.errors import (
+    BudgetExceeded,
+    CannotMeet,
+    InvalidParameter,
+    QueryRefused,
+    TooLittleNoise,
+    TooMuchNoise,
+)
 from dalenius.infer.result import Result
-from dalenius.session.account import Account
+from dalenius.session.account import Account, Reply
 from dalenius.session.accuracy import Within
+from dalenius.session.affordable import given, largest
 from dalenius.session.continual import Feed, FeedCounter, Periods, counter_for, largest_error
 from dalenius.session.entries import digest
 from dalenius.session.explain import Explanation
 from dalenius.session.ledger import Ledger
-from dalenius.session.opening import SessionAccount, Terms, dataset_name
+from dalenius.session.left import Asked, left_in_words, refused, story
+from dalenius.session.opening import SessionAccount, Terms, dataset_name, opened, place_of_all
 from dalenius.session.personal import release_of_fit, report
+from dalenius.session.price import Price, told_delta
 from dalenius.session.record import answers, questions
 from dalenius.session.record.counters import counter_record, read_counter
+from dalenius.tables.ask.cube import CubeQuery
 from dalenius.tables.ask.query import Query, Table
+from dalenius.tables.ask.several import Tables
 from dalenius.tables.compute import exact
 from dalenius.tables.compute.discovery import Discovery, discovery
 from dalenius.tables.compute.source import Source
@@ -45,31 +60,25 @@ from dalenius.tables.facts.schema import Schema
 from dalenius.tables.facts.unit import Unit
 from dalenius.tables.plan.plan import Plan, plan
 from dalenius.tables.release.answer import Answer
+from dalenius.tables.release.cross_table import CrossTable
 from dalenius.tables.release.estimates import Wanted
 from dalenius.tables.release.released import Released, release
 
 if TYPE_CHECKING:
+    from dalenius.infer.estimates.settings.estimate import Estimate
     from dalenius.infer.hypotheses.hypothesis_test import HypothesisTest
     from dalenius.infer.hypotheses.result import TestResult
     from dalenius.infer.regression.settings import Regression
+    from dalenius.session.estimation import Estimation
+    from dalenius.session.fit import Fitting
     from dalenius.session.inference import Inference
     from dalenius.session.synthetic_table import SyntheticTable
     from dalenius.session.testing import Testing
+    from dalenius.session.truncation import Truncation
 
 
 MOST_MADE_ROWS = 10**9
 """Synthetic rows are held in memory; more than this is a slip of the pen."""
-
-
-@dataclass(frozen=True)
-class Price:
-    """The cheapest budget that is accurate enough, and whether there is that much left; a release takes it as it is."""
-
-    budget: Guarantee
-    affordable: bool
-
-    def __str__(self) -> str:
-        return f"{self.budget}" + ("" if self.affordable else ", more than is left")
 
 
 Budget = Guarantee | Price
@@ -82,7 +91,9 @@ class Session:
     Parameters
     ----------
     data
-        Whatever `tables.Source.open` opens (a file, a data frame, a database address), or what it opened.
+        Whatever `tables.Source.open` opens (a file, a data frame, a database address), or what it opened. Several
+        tables of the same units, in one place: {"visits": "visits.parquet", "purchases": "purchases.parquet"}; one
+        account pays for all of them (docs/tables.md).
     unit
         Who is protected.
     budget
@@ -101,18 +112,27 @@ class Session:
     moved
         Whether the data of this account was at another place before; the ledger keeps that it was moved.
     table
-        The table, in a database.
+        The table, in a database; a list of names, or a mapping of names to tables, for several.
     schema
-        Public facts about the columns: a Schema, a mapping of columns to facts, or a description file.
+        Public facts about the columns: a Schema, a mapping of columns to facts, or a description file. Of several
+        tables, one of these for each, by name.
     adjacency
         Which two data sets are neighbours.
     analyst
         Who asks, where the budget has shares.
     shares
-        The part of a new account's budget that each analyst may spend.
+        What each analyst may spend of a new account's budget: fractions of it, or promises of its kind.
+    ceiling, renewals
+        How far, and how often, a steward may open more of a new account: the promise is then about all of it
+        (docs/ledger.md). Left out: never.
     reserve
         For ApproxDP budgets, how much of epsilon is set aside, when the account is opened, for pure and fitted
         releases; they then cost less and Gaussian noise more (docs/learning.md).
+    per_question
+        What a question is given where its call says neither a budget nor an accuracy. It belongs to this session, not
+        to the account: every charge in the ledger says its own price.
+    split_evenly_over
+        The same, said as a number of questions that the whole budget (or the share of the analyst) is to suffice for.
 
     Raises
     ------
@@ -143,43 +163,51 @@ class Session:
         ledger: str | Path | Ledger | None = None,
         name: str | None = None,
         moved: bool = False,
-        table: str | None = None,
+        table: str | Sequence[str] | Mapping[str, str] | None = None,
         schema: Schema | Mapping[str, Any] | str | Path | None = None,
         adjacency: Adjacency = ADD_REMOVE,
         analyst: str | None = None,
         shares: Mapping[str, Any] | None = None,
+        ceiling: Guarantee | None = None,
+        renewals: int | None = None,
         reserve: float | None = None,
+        per_question: Guarantee | None = None,
+        split_evenly_over: int | None = None,
     ) -> None:
         if not isinstance(unit, Unit):
             raise InvalidParameter(
                 f"unit is {unit!r}; it must be dp.Unit.rows() or dp.Unit('id', max_rows=...)."
             )
-        if not isinstance(schema, Schema | Mapping | str | Path | None):
-            raise InvalidParameter(
-                f"schema is {shown(schema)}; it must be a dp.Schema, a mapping of columns to facts, or a file."
-            )
-        facts = Schema(dict(schema)) if isinstance(schema, Mapping) else schema
-        self.source = data if isinstance(data, Source) else Source.open(data, table=table, schema=facts)
+        self.source = data if isinstance(data, Source) else opened(data, table, schema, unit)
         self.unit, self.adjacency = unit, adjacency
         problems = Problems()
-        problems.attempt(lambda: self.source.schema.check(self.source.fields))
-        problems.attempt(lambda: _known(unit, self.source))
+        for source in self.source.together.values() or [self.source]:
+            problems.attempt(partial(source.schema.check, source.fields))
+            problems.attempt(partial(_known, unit, source))
         problems.raise_any()
         label = dataset_name(self.source, name, needed=ledger is not None)
         if ledger is None:
             ledger = _forgotten_with(self) / "forgotten.ledger"
-        place, moved = self.source.place, flag("moved", moved)
-        former = self.source.former if name is None else frozenset[str]()
-        terms = Terms(label, budget, adjacency, unit, analyst, shares, place, moved, former, reserve)
+        place, moved = place_of_all(self.source), flag("moved", moved)
+        former = self.source.former if name is None and not self.source.together else frozenset[str]()
+        terms = Terms(
+            label, budget, adjacency, unit, analyst, shares, place, moved, former, reserve, ceiling, renewals
+        )
         self.account: Account = SessionAccount(ledger, terms)
         self._fits: dict[str, Release] = {}
         self._meanings: dict[str, str] = {}
+        self._last: Asked | None = None
+        self.per_question = self._of_each(per_question, split_evenly_over)
 
     def __repr__(self) -> str:
         return (
             f"<Session: {self.account.dataset!r}, {len(self.source.fields)} columns, {self.unit!r}; "
-            f"{self.remaining!r} left of {self.account.promise!r}>"
+            f"{self.remaining.shortened(up=False)!r} left of {self.account.promise!r}>"
         )
+
+    def __str__(self) -> str:
+        heading = f"Session on {self.account.dataset!r}: {len(self.source.fields)} columns, {self.unit!r}"
+        return "\n".join([heading, *story(self.account, *self._like())])
 
     def __reduce__(self) -> Any:
         raise TypeError(
@@ -188,14 +216,47 @@ class Session:
         )
 
     @property
+    def ledger(self) -> Ledger:
+        """The ledger this session is charged in: `session.ledger.log()`. It is made by the first question charged."""
+        account = self.account
+        return account.found_ledger() if isinstance(account, SessionAccount) else account.ledger
+
+    @property
     def table(self) -> Table:
-        """The table, to ask about: filter, with_columns, join_public, group_by, agg."""
-        return self.source.table()
+        """The table, to ask about: filter, with_columns, join_public, group_by, agg. One of several: `table["visits"]`,
+        which `join` joins with another of the same units."""
+        made = {
+            source.name: replace(source.table(), unit=self.unit.of(source.name), family=self.source)
+            for source in self.source.together.values() or [self.source]
+        }
+        tables: Any = Tables(made) if self.source.together else made[self.source.name]
+        return tables  # type: ignore[no-any-return]
 
     @property
     def remaining(self) -> Guarantee:
-        """The largest budget a release may still be given, rounded down: it then spends all that is left."""
+        """The largest budget a release may still be given, rounded down: it then spends all that is left.
+
+        `print(session)` says it in words: how many more questions like the last it is enough for.
+        """
         return self.account.filter.budget_left(self.account.left())
+
+    def left_in_words(self) -> str:
+        """What is left, at four digits, and how many more questions like the last one that is enough for.
+
+        Returns
+        -------
+        str
+            One line; what is left is rounded down.
+
+        Examples
+        --------
+        >>> import dalenius as dp, pandas as pd
+        >>> s = dp.Session(pd.DataFrame({"age": [30] * 100}), unit=dp.Unit.rows(), budget=dp.ZCDP(0.5))
+        >>> a = s.release(s.table.agg(n=dp.count()), dp.ZCDP(0.03))
+        >>> s.left_in_words()
+        'ZCDP(rho=0.47), enough for 15 more questions like the last (ZCDP(rho=0.03))'
+        """
+        return left_in_words(self.account, *self._like())
 
     @property
     def spent(self) -> Guarantee:
@@ -204,7 +265,14 @@ class Session:
 
     # -- asking ---------------------------------------------------------------------------------------
 
-    def release(self, query: Query, budget: Budget, *, confidence: float = 0.95) -> Answer:
+    def release(
+        self,
+        query: Query,
+        budget: Budget | None = None,
+        *,
+        accuracy: Within | None = None,
+        confidence: float | None = None,
+    ) -> Answer:
         """The private answer to a question.
 
         It is charged before any data is read, and recorded before it is returned. The identical question at the
@@ -215,9 +283,12 @@ class Session:
         query
             A question: a table of this session, ended by `.agg(...)`.
         budget
-            What the answer may cost, in a kind that the session's budget is paid in, or what `price` returned.
+            What the answer may cost, in a kind that the session's budget is paid in, or what `price` returned. Left
+            out: what the accuracy costs, or the session's budget per question.
+        accuracy
+            `dp.within(50, confidence=0.95)`, in place of a budget: the cheapest one that is accurate enough is paid.
         confidence
-            Of the intervals.
+            Of the intervals; that of the accuracy, or 0.95, if left out.
 
         Returns
         -------
@@ -239,18 +310,28 @@ class Session:
         >>> s = dp.Session(pd.DataFrame({"age": [30] * 100}), unit=dp.Unit.rows(), budget=dp.PureDP(1.0))
         >>> s.release(s.table.agg(n=dp.count()), dp.PureDP(0.25)).free, s.remaining
         (False, PureDP(epsilon=0.75))
+        >>> a = s.release(s.table.agg(n=dp.count()), accuracy=dp.within(20, confidence=0.9))
+        >>> a.cost
+        'PureDP(epsilon=0.1123)'
         """
-        wanted, budget = Wanted(_confidence(confidence)), _paid(budget)
-        if _discovers(query):
-            return self._with_discovery(query, budget, wanted)
-        made = self._plan(query, self.account.filter.price(budget))
-        question = questions.of_release(query, budget, self.unit, self.adjacency)
-        cost = self._cost(made.loss, budget)
-        reply = self.account.ask(question, cost, lambda: answers.to_release(query, self._compute(made)))
-        query, released = answers.read_release(reply.answer, query)
-        return Answer(replace(made, query=query), released, repr(budget), wanted, reply.is_free, reply.time)
+        wanted = _wanted(accuracy, confidence)
+        discovers, paid = _discovers(query), self._paid(budget, query, accuracy)
 
-    def release_all(self, queries: Mapping[str, Query], budget: Budget) -> dict[str, Answer]:
+        def instead() -> str | None:
+            return None if accuracy is None else self._within_reach(query, accuracy)
+
+        if discovers:
+            return self._with_discovery(query, paid, wanted, instead)
+        made = self._plan(query, self.account.filter.price(paid))
+        question = questions.of_release(query, paid, made.unit, self.adjacency)
+        cost = self._cost(made.loss, paid)
+        reply = self._ask(
+            question, Asked(cost, paid), lambda: answers.to_release(query, self._compute(made)), instead
+        )
+        answered, released = answers.read_release(reply.answer, query)
+        return Answer(replace(made, query=answered), released, _text(paid), wanted, reply.is_free, reply.time)
+
+    def release_all(self, queries: Mapping[str, Query], budget: Budget | None = None) -> dict[str, Answer]:
         """Several questions as one plan: one charge for their joint loss, the budget divided evenly.
 
         Parameters
@@ -258,7 +339,7 @@ class Session:
         queries
             The questions by name.
         budget
-            What all of them together may cost; as in `release`.
+            What all of them together may cost; as in `release`. Left out: the session's budget per question, for each.
 
         Returns
         -------
@@ -286,7 +367,7 @@ class Session:
             raise InvalidParameter(
                 f"release_all needs questions by name, at least one: {{'n': query}}, not {shown(queries)}."
             )
-        budget = _paid(budget)
+        budget = self._paid(budget, questions=len(queries))
         part = self.account.filter.price(budget).divided(len(queries))
         plans = {name: self._plan(query, part, len(queries)) for name, query in queries.items()}
         joint = total([p.loss for p in plans.values()])
@@ -295,8 +376,8 @@ class Session:
         def compute() -> str:
             return answers.to_plan({name: (p.query, self._compute(p)) for name, p in plans.items()})
 
-        reply = self.account.ask(question, self._cost(joint, budget), compute)
-        cost = f"{budget!r} for {len(plans)} questions"
+        reply = self._ask(question, Asked(self._cost(joint, budget), budget), compute)
+        cost = f"{_text(budget)} for {len(plans)} questions"
         return {
             name: Answer(
                 replace(plans[name], query=query), released, cost, free=reply.is_free, given=reply.time
@@ -304,34 +385,77 @@ class Session:
             for name, (query, released) in answers.read_plan(reply.answer, queries).items()
         }
 
+    def cross_table(self, query: CubeQuery, budget: Budget | None = None) -> CrossTable:
+        """A table and its margins with numbers that add up, as one release.
+
+        Every margin gets an even part of the budget and noise of its own. All of them together give the best linear
+        estimate of each cell and of each margin, at no further cost.
+
+        Parameters
+        ----------
+        query
+            A question that ends in `table.cube(...).agg(...)` or `table.rollup(...).agg(...)`.
+        budget
+            What all of it together may cost; as in `release`.
+
+        Returns
+        -------
+        CrossTable
+            Cells and margins; `wide` lays them out in two directions.
+
+        Raises
+        ------
+        InvalidParameter
+            If the question or the budget is refused; nothing is charged.
+        BudgetExceeded
+            If there is not so much left; nothing is charged.
+
+        Examples
+        --------
+        >>> import dalenius as dp, pandas as pd
+        >>> people = pd.DataFrame({"sex": ["f", "m"] * 500, "town": ["a", "a", "b", "b"] * 250})
+        >>> s = dp.Session(people, unit=dp.Unit.rows(), budget=dp.ZCDP(0.5), schema=dp.Schema(nulls="drop"))
+        >>> q = s.table.cube("sex", "town", keys={"sex": ["f", "m"], "town": ["a", "b"]}).agg(n=dp.count())
+        >>> table = s.cross_table(q, dp.ZCDP(0.1))
+        >>> n = dict(zip(table.keys, table["n"].plain))
+        >>> n["f", "a"] + n["f", "b"] == n["f", "all"]
+        True
+        """
+        if not isinstance(query, CubeQuery):
+            raise InvalidParameter(
+                f"the question is {shown(query)}; it must be made with table.cube(...) or table.rollup(...)."
+            )
+        return CrossTable.of(query, self.release_all(query.named, self._paid(budget)).values())
+
     def sql(
         self,
         text: str,
-        budget: Budget,
+        budget: Budget | None = None,
         *,
+        accuracy: Within | None = None,
         public: Mapping[str, Any] | None = None,
         keys: Any = None,
-        confidence: float = 0.95,
-    ) -> Answer:
+        confidence: float | None = None,
+    ) -> Answer | CrossTable:
         """The answer to a SELECT of aggregates; see docs/tables.md for the subset that is understood.
 
         Parameters
         ----------
         text
             The SELECT.
-        budget
-            What the answer may cost; as in `release`.
+        budget, accuracy
+            What the answer may cost, or how accurate it is to be; as in `release`.
         public
             Public tables to join, by name.
         keys
             The groups, where the schema does not list them.
         confidence
-            Of the intervals.
+            Of the intervals, as in `release`.
 
         Returns
         -------
-        Answer
-            As from `release`, which this calls.
+        Answer or CrossTable
+            As from `release`, which this calls; of GROUP BY CUBE or ROLLUP as from `cross_table`.
 
         Raises
         ------
@@ -347,18 +471,70 @@ class Session:
         >>> s.sql("SELECT COUNT(*) AS n FROM data", dp.ZCDP(0.1)).free
         False
         """
-        from dalenius.tables.sql import parse_sql
+        from dalenius.tables.sql import parse_question
 
-        if not isinstance(public, Mapping | None):
+        query = parse_question(text, self.table, **self._beside(public, keys))
+        if not isinstance(query, CubeQuery):
+            return self.release(query, budget, accuracy=accuracy, confidence=confidence)
+        if accuracy is not None:
             raise InvalidParameter(
-                f"public is {shown(public)}; it must be a mapping of names to public tables, as {{'regions': frame}}."
+                "CUBE and ROLLUP have no price by accuracy; give a budget: it is divided evenly over the margins."
             )
-        query = parse_sql(
-            text, self.table, public={} if public is None else public, keys=keys, unit=self.unit.column
-        )
-        return self.release(query, budget, confidence=confidence)
+        return self.cross_table(query, budget).at(confidence)
 
-    def continual(self, query: Query, budget: Budget) -> Feed:
+    def truncation(
+        self,
+        budget: Budget | None = None,
+        *,
+        table: Table | None = None,
+        up_to: int | None = None,
+        confidence: float = 0.95,
+    ) -> Truncation:
+        """How many units have more rows than may enter an answer, and how many rows that leaves out, privately.
+
+        What is beyond a unit's `max_rows` is left out of every answer, and no interval covers it. Charged and recorded
+        as a release is.
+
+        Parameters
+        ----------
+        budget
+            What it may cost; as in `release`.
+        table
+            Other than all of it: `session.table.filter(...)`, for instance, or one of several tables.
+        up_to
+            At most so many rows of a unit are counted as lost or kept; five times `max_rows`, if not said. One unit
+            moves what is lost by at most `up_to - max_rows`, and the noise is as large as that needs.
+        confidence
+            Of the intervals.
+
+        Returns
+        -------
+        Truncation
+            `print` it; `share_cut`, `share_lost`, and `answer` with intervals.
+
+        Raises
+        ------
+        InvalidParameter
+            If there is nothing to ask, or the budget is refused; nothing is charged.
+        BudgetExceeded
+            If there is not so much left; nothing is charged.
+
+        Examples
+        --------
+        >>> import dalenius as dp, pandas as pd
+        >>> visits = pd.DataFrame({"who": [1, 1, 1, 2, 3] * 100})
+        >>> s = dp.Session(visits, unit=dp.Unit("who", max_rows=2), budget=dp.ZCDP(0.5))
+        >>> s.truncation(dp.ZCDP(0.1)).max_rows, s.remaining
+        (2, ZCDP(rho=0.4))
+        """
+        from dalenius.session import truncation
+
+        asked = self.table if table is None else table
+        query, rows, most = truncation.question(asked, getattr(asked, "unit", None), up_to)
+        answer = self.release(query, budget, confidence=confidence)
+        return truncation.Truncation(answer, str(self.unit.column), rows, most)
+
+    def continual(self, query: Query, budget: Budget | None = None) -> Feed:
         """A count by period that keeps being published as periods come in, for one charge.
 
         Charged is the whole feed, all its periods together, when it is opened; no data is read then. The identical call
@@ -393,24 +569,33 @@ class Session:
         >>> len(feed.publish(until=2)), len(feed.publish(until=3)), s.remaining
         (2, 3, ZCDP(rho=0.4))
         """
-        periods, budget = Periods.of(query), _paid(budget)
-        exact.check(query, self.unit)
+        periods, budget = Periods.of(query), self._paid(budget)
+        unit = self._unit(query.table)
+        exact.check(query, unit)
         counter = self._counter(periods, budget)
-        question = questions.of_feed(query, budget, self.unit, self.adjacency)
-        cost = self._cost(counter.loss, budget)
-        reply = self.account.ask(question, cost, lambda: answers.to_feed(counter_record(counter)))
+        question = questions.of_feed(query, budget, unit, self.adjacency)
+        asked = Asked(self._cost(counter.loss, budget), budget)
+        reply = self._ask(question, asked, lambda: answers.to_feed(counter_record(counter)))
         counter = read_counter(answers.read_feed(reply.answer), self.adjacency)
         return Feed(
             periods,
-            self.unit,
+            unit,
             self.adjacency,
             question,
             self.account,
             counter,
-            lambda asked: exact.evaluate(self.source, asked, self.unit, in_order=True),
+            lambda asked: exact.evaluate(self.source, asked, unit, in_order=True),
         )
 
-    def fit(self, model: Any, features: Any, target: Any, *, table: Table | None = None) -> Any:
+    def fit(
+        self,
+        model: Any,
+        features: Any,
+        target: Any,
+        *,
+        table: Table | None = None,
+        budget: Budget | None = None,
+    ) -> Any:
         """A model of `dp.learn`, fitted to the table and paid from the budget.
 
         The price is the model's own, `model.price()`, for all rows of a unit and the session's neighbours, in the
@@ -421,13 +606,16 @@ class Session:
         ----------
         model
             With a guarantee that the session's budget can pay: any with a ZCDP or an ApproxDP budget, GDP(mu) or
-            PureDP(epsilon) with a GDP one, PureDP(epsilon) with a PureDP one.
+            PureDP(epsilon) with a GDP one, PureDP(epsilon) with a PureDP one. Or its class (or a function of a
+            guarantee): it is then given the largest guarantee, to four digits, that a fit for the budget can have.
         features
             Columns or expressions, as a list where the schema has their bounds, or with them: {"age": (18, 90)}.
         target
             A column, an expression, or a condition (1 or 0) for a classifier.
         table
             Other than all of it: `session.table.filter(...)`, for instance.
+        budget
+            Of a class: what the fit may cost; the session's budget per question, if left out.
 
         Returns
         -------
@@ -450,15 +638,22 @@ class Session:
         >>> made = s.fit(m, features={"age": (18, 90)}, target="pay >= 36")
         >>> made.predict([[30], [80]]).shape
         (2,)
+        >>> s.fit(dp.learn.LogisticRegression, {"age": (18, 90)}, "pay >= 36", budget=dp.GDP(0.2))[-1].guarantee
+        GDP(mu=0.2)
         """
-        from dalenius.session.fit import Fitting
+        from sklearn.base import clone
 
-        whole = self.table if table is None else table
-        budget = self.account.filter
-        fitting = Fitting.of(model, features, target, whole, self.unit, self.adjacency, budget)
-        cost = self._cost_of_fit(fitting.loss)
-        question = fitting.question
-        reply = self.account.ask(question, cost, lambda: fitting.compute(self.source))
+        def loss_of(promise: Guarantee) -> Loss:
+            changed = model(promise) if _makes(model) else clone(model).set_params(guarantee=promise)
+            return self._fitting(changed, features, target, table).loss
+
+        model = self._promising(model, budget, loss_of)
+        fitting = self._fitting(model, features, target, table)
+        question, own_promise = fitting.question, getattr(model, "guarantee", None)
+        asked = self._asked_fit(fitting.loss, own_promise)
+        reply = self._ask(
+            question, asked, lambda: fitting.compute(self.source), self._smaller(own_promise, loss_of)
+        )
         fitted = fitting.restored(reply.answer)
         own = release_of_fit(fitting, fitted, self._meanings)
         if own is not None:
@@ -467,37 +662,70 @@ class Session:
 
     @overload
     def infer(
-        self, estimator: Regression, features: Any, target: Any, *, table: Table | None = None
+        self,
+        estimator: Regression | type[Regression],
+        features: Any,
+        target: Any,
+        *,
+        table: Table | None = None,
+        budget: Budget | None = None,
     ) -> Result: ...
 
     @overload
     def infer(
-        self, estimator: HypothesisTest, features: Any, target: Any = None, *, table: Table | None = None
+        self,
+        estimator: Estimate | type[Estimate],
+        features: Any,
+        target: Any = None,
+        *,
+        table: Table | None = None,
+        budget: Budget | None = None,
+    ) -> Result: ...
+
+    @overload
+    def infer(
+        self,
+        estimator: HypothesisTest | type[HypothesisTest],
+        features: Any,
+        target: Any = None,
+        *,
+        table: Table | None = None,
+        budget: Budget | None = None,
     ) -> TestResult: ...
 
     def infer(
-        self, estimator: Any, features: Any, target: Any = None, *, table: Table | None = None
+        self,
+        estimator: Any,
+        features: Any,
+        target: Any = None,
+        *,
+        table: Table | None = None,
+        budget: Budget | None = None,
     ) -> Result | TestResult:
-        """A regression with intervals, or a test, of the table and paid from the budget.
+        """A regression or an estimate with intervals, or a test, of the table and paid from the budget.
 
         The price is the estimator's own, `estimator.loss`, for all rows of a unit and the session's neighbours, in the
         session's currency; the result's `loss` is what was charged. The identical question is answered from the record,
-        for nothing. However many rows there are, a few blocks of them are in memory at a time for a regression, and a
-        server or a cluster sends nothing but sums; tests hold their columns in memory.
+        for nothing. However many rows there are, a few blocks of them are in memory at a time for a regression or an
+        estimate, and of a regression a server or a cluster sends nothing but sums; tests hold their columns in memory.
 
         Parameters
         ----------
         estimator
-            A regression or a test of `dp.infer` with its settings, as LinearRegression(guarantee=dp.GDP(0.5)) or
-            MeanTest(dp.GDP(0.5), bounds=(0, 100), mean=40).
+            A regression, an estimate or a test of `dp.infer` with its settings, as
+            LinearRegression(guarantee=dp.GDP(0.5)), Mean(dp.GDP(0.5)) or MeanTest(dp.GDP(0.5), mean=40). Or its class,
+            or a function of a guarantee, as in `fit`.
         features
-            Columns or expressions, as a list where the schema has their bounds, or with them: {"age": (18, 90)}. For a
-            test of one column that column; else the groups, or a condition for two samples, the first where it holds.
+            Columns or expressions, as a list where the schema has their bounds, or with them: {"age": (18, 90)}. For an
+            estimate or a test of one column that column; else x, or the groups, or a condition for two samples, the
+            first where it holds.
         target
-            A column or an expression, likewise; for classes, numbers or a condition (1 or 0). The values of a test that
-            compares groups.
+            A column or an expression, likewise; for classes, numbers or a condition (1 or 0). The y of an estimate, or
+            the values where groups are compared.
         table
             Other than all of it: `session.table.filter(...)`, for instance.
+        budget
+            Of a class: what it may cost; the session's budget per question, if left out.
 
         Returns
         -------
@@ -521,20 +749,32 @@ class Session:
         >>> how = dp.infer.LinearRegression(guarantee=dp.ZCDP(0.5))
         >>> s.infer(how, {"age": (18, 90)}, {"pay": (0, 100)}).names
         ('age', 'const')
+        >>> s.infer(dp.infer.Quantiles(dp.ZCDP(0.1), levels=(0.25, 0.75)), {"pay": (0, 100)}).names
+        ('pay 0.25', 'pay 0.75')
         >>> test = dp.infer.TwoSampleMeanTest(dp.ZCDP(0.1), bounds=(0, 100))
         >>> s.infer(test, "age >= 40", "pay").pvalue < 0.01
         True
         """
+
+        def loss_of(promise: Guarantee) -> Loss:
+            changed = estimator(promise) if _makes(estimator) else replace(estimator, guarantee=promise)
+            return self._asked(changed, features, target, table).loss
+
+        estimator = self._promising(estimator, budget, loss_of)
         asked = self._asked(estimator, features, target, table)
-        cost = self._cost_of_fit(asked.loss)
-        return asked.restored(
-            self.account.ask(asked.question, cost, lambda: asked.compute(self.source)).answer
+        own = getattr(estimator, "guarantee", None)
+        reply = self._ask(
+            asked.question,
+            self._asked_fit(asked.loss, own),
+            lambda: asked.compute(self.source),
+            self._smaller(own, loss_of),
         )
+        return asked.restored(reply.answer)
 
     def synthesize(
         self,
         columns: Any,
-        budget: Budget,
+        budget: Budget | None = None,
         *,
         rows: int | None = None,
         bins: int = 32,
@@ -596,11 +836,11 @@ class Session:
         from dalenius.session.synthesis import Synthesis
         from dalenius.session.synthetic_table import SyntheticTable
 
-        whole, budget = self.table if table is None else table, _paid(budget)
+        whole, budget = self.table if table is None else table, self._paid(budget)
         asked = Synthesis.of(
             columns,
             whole,
-            self.unit,
+            self._unit(whole),
             self.account.filter,
             budget,
             self._rare(),
@@ -611,19 +851,34 @@ class Session:
         wanted = None if rows is None else count("rows", rows, 1)
         if wanted is not None and wanted > MOST_MADE_ROWS:
             raise InvalidParameter.of("rows", f"rows is {wanted}; it must be at most {MOST_MADE_ROWS}.")
-        cost = self._cost(asked.loss, budget)
-        reply = self.account.ask(asked.question, cost, lambda: asked.compute(self.source))
+        cost = Asked(self._cost(asked.loss, budget), budget)
+        reply = self._ask(asked.question, cost, lambda: asked.compute(self.source))
         coded, released = asked.restored(reply.answer)
-        return SyntheticTable(coded, released, asked.loss, wanted, repr(budget), reply.is_free, reply.time)
+        return SyntheticTable(coded, released, asked.loss, wanted, _text(budget), reply.is_free, reply.time)
 
-    def _asked(self, estimator: Any, features: Any, target: Any, table: Table | None) -> Inference | Testing:
+    def _fitting(self, model: Any, features: Any, target: Any, table: Table | None) -> Fitting:
+        from dalenius.session.fit import Fitting
+
+        whole = self.table if table is None else table
+        unit = self._unit(whole)
+        return Fitting.of(model, features, target, whole, unit, self.adjacency, self.account.filter)
+
+    def _asked(
+        self, estimator: Any, features: Any, target: Any, table: Table | None
+    ) -> Inference | Testing | Estimation:
+        from dalenius.infer.estimates.settings.estimate import Estimate
         from dalenius.infer.hypotheses.hypothesis_test import HypothesisTest
+        from dalenius.session.estimation import Estimation
         from dalenius.session.inference import Inference
         from dalenius.session.testing import Testing
 
-        kind = Testing if isinstance(estimator, HypothesisTest) else Inference
+        kinds = {HypothesisTest: Testing, Estimate: Estimation}
+        kind: Any = next((kinds[base] for base in kinds if isinstance(estimator, base)), Inference)
+        asked: Inference | Testing | Estimation
         whole = self.table if table is None else table
-        return kind.of(estimator, features, target, whole, self.unit, self.adjacency, self.account.filter)
+        unit = self._unit(whole)
+        asked = kind.of(estimator, features, target, whole, unit, self.adjacency, self.account.filter)
+        return asked
 
     @property
     def privacy_report(self) -> PrivacyReport:
@@ -637,15 +892,24 @@ class Session:
 
     # -- before paying --------------------------------------------------------------------------------
 
-    def explain(self, query: Query, budget: Budget | None = None) -> Explanation:
+    def explain(
+        self,
+        query: Query | str,
+        budget: Budget | None = None,
+        *,
+        public: Mapping[str, Any] | None = None,
+        keys: Any = None,
+    ) -> Explanation:
         """What would be released: sensitivities, noise, and the error to expect by group size. It is free.
 
         Parameters
         ----------
         query
-            A question, as for `release`.
+            A question, as for `release`; or the text of a SELECT, as for `sql`.
         budget
             What the answer may cost; all that remains, if not said.
+        public, keys
+            As for `sql`.
 
         Returns
         -------
@@ -664,6 +928,7 @@ class Session:
         >>> s.explain(s.table.agg(n=dp.count()), dp.PureDP(0.5)).error(confidence=0.95)
         6.0
         """
+        query = self._read(query, public, keys) if isinstance(query, str) else query
         budget = self.remaining if budget is None else _paid(budget)
         if _discovers(query):
             discovery = self._discovery(query, budget)
@@ -671,16 +936,26 @@ class Session:
         return Explanation(self._plan(query, self.account.filter.price(budget)))
 
     @overload
-    def price(self, query: Query, accuracy: Within, *, continual: bool = False) -> Price: ...
+    def price(
+        self,
+        query: Query | str,
+        accuracy: Within,
+        *,
+        continual: bool = False,
+        public: Mapping[str, Any] | None = None,
+        keys: Any = None,
+        delta: float | None = None,
+    ) -> Price: ...
 
     @overload
     def price(
         self,
-        query: Regression | HypothesisTest,
+        query: Any,
         *,
         features: Any,
         target: Any = None,
         table: Table | None = None,
+        delta: float | None = None,
     ) -> Price: ...
 
     def price(
@@ -692,28 +967,38 @@ class Session:
         features: Any = None,
         target: Any = None,
         table: Table | None = None,
+        public: Mapping[str, Any] | None = None,
+        keys: Any = None,
+        delta: float | None = None,
     ) -> Price:
         """The cheapest budget, of the session's kind, with which the answer is accurate enough. It is free.
 
-        Of a regression or a test, which has its own promise: what `infer` would charge for it. `synthesize` has no
-        price of this kind: how well a few marginals describe a table depends on the table.
+        It is found from public facts alone: bounds, unit, groups, and what you say about the size of groups. It has
+        four digits, rounded up. Of a model, a regression, an estimate or a test, which has its own promise: what `fit`
+        or `infer` would charge for it. `synthesize` has no price of this kind: how well a few marginals describe a
+        table depends on the table.
 
         Parameters
         ----------
         query
-            A question, as for `release` or `continual`; or a regression or a test, as for `infer`.
+            A question, as for `release` or `continual`; the text of a SELECT, as for `sql`; or a model, a regression,
+            an estimate or a test, as for `fit` and `infer`.
         accuracy
             `dp.within(error, confidence)`, for a question. Of a feed, both the count of each period and its running
             total are within the error, or the one that `column` names: "n" or "n_total".
         continual
             Whether the question is to be a feed.
         features, target, table
-            As for `infer`.
+            As for `fit` and `infer`.
+        public, keys
+            As for `sql`.
+        delta
+            At which epsilon is told beside the price: that of the session's budget, or 1e-6, if left out.
 
         Returns
         -------
         Price
-            The budget, and whether there is that much left; `release` takes it as it is.
+            The budget, its epsilon, and how often what is left pays for it; `release` takes it as it is.
 
         Raises
         ------
@@ -728,29 +1013,48 @@ class Session:
         >>> s = dp.Session(pd.DataFrame({"age": [30] * 100}), unit=dp.Unit.rows(), budget=dp.ZCDP(0.5))
         >>> q = s.table.agg(n=dp.count())
         >>> price = s.price(q, dp.within(10, confidence=0.95))
-        >>> price.affordable, s.release(q, price).free
-        (True, False)
+        >>> print(price)
+        ZCDP(rho=0.01743), epsilon 0.8362 at delta 1e-06; what is left pays for 28
+        >>> s.release(q, price).free
+        False
+        >>> s.price("SELECT COUNT(*) AS n FROM data", dp.within(10)).budget == price.budget
+        True
         >>> s.price(dp.infer.BinomialTest(dp.ZCDP(0.2)), features="age >= 40").affordable
         True
         >>> by_age = s.table.group_by("age", keys=range(18, 90)).agg(n=dp.count())
         >>> s.price(by_age, dp.within(30), continual=True).affordable
         True
         """
+        at, left = told_delta(self.account.filter, delta), self.account.left()
         if features is not None:
             if accuracy is not None or flag("continual", continual):
                 raise InvalidParameter(
                     "a regression or a test has its own promise, which is its price; leave accuracy and continual out."
                 )
-            cost = self._cost_of_fit(self._asked(query, features, target, table).loss)
-            return Price(self.account.filter.spent(cost), cost.fits(self.account.left()))
+            if _makes(query):
+                raise InvalidParameter(
+                    f"{getattr(query, '__name__', 'it')} has no promise yet, and its price is what it promises: give "
+                    "it one, as in LinearRegression(guarantee=dp.ZCDP(0.1))."
+                )
+            if callable(getattr(query, "price", None)):
+                cost = self._cost_of_fit(self._fitting(query, features, target, table).loss)
+            else:
+                cost = self._cost_of_fit(self._asked(query, features, target, table).loss)
+            return Price.of(self.account.filter.spent(cost).shortened(up=True), cost, left, at)
         if not isinstance(accuracy, Within):
             raise InvalidParameter(
                 f"accuracy is {shown(accuracy)}; say dp.within(100, confidence=0.95) of a question, and features=... "
                 "of a regression or a test."
             )
+        query = self._read(query, public, keys) if isinstance(query, str) else query
         periods = Periods.of(query) if flag("continual", continual) else None
         if periods is not None:
-            exact.check(query, self.unit)
+            exact.check(query, self._unit(query.table))
+            if accuracy.simultaneous:
+                raise InvalidParameter(
+                    "the periods of a feed are held to an error one by one; leave simultaneous out, and ask for a "
+                    "higher confidence."
+                )
 
         def is_rough(amount: float) -> bool:
             return self._is_rough(query if periods is None else periods, amount, accuracy)
@@ -759,24 +1063,186 @@ class Session:
         while is_rough(high):
             low, high = high, high * 4
         _, high = last_true(is_rough, low, high, relative=1e-9 if periods is None else 1e-4)
-        budget = self.account.filter.budget(high)
-        planned: Discovery | Plan | FeedCounter
-        if periods is not None:
-            planned = self._counter(periods, budget)
-        elif _discovers(query):
-            planned = self._discovery(query, budget)
-        else:
-            planned = self._plan(query, self.account.filter.price(budget))
-        return Price(budget, self._cost(planned.loss, budget).fits(self.account.left()))
+        pays = self.account.filter
+        least = pays.budget(high)
+        budget = pays.in_own_kind(least)
+        cost = self._cost(self._planned(query, periods, budget).loss, budget)
+        if not cost.fits(left) and not self._is_on_record(query, budget):
+            # It may be only the rounding that is too much.
+            exactly = self._cost(self._planned(query, periods, least).loss, least)
+            if exactly.fits(left):
+                budget, cost = least, exactly
+        assumes = "" if periods is not None else self.explain(query, budget).assumed(accuracy)
+        return Price.of(budget, cost, left, at, assumes)
 
     # -- inside ---------------------------------------------------------------------------------------
+
+    def _of_each(self, budget: Budget | None, parts: int | None) -> Guarantee | None:
+        """What a question is given that does not say; None where nothing was settled."""
+        if budget is not None and parts is not None:
+            raise InvalidParameter("give one of per_question and split_evenly_over.")
+        if parts is None:
+            if budget is not None:
+                self.account.filter.price(_paid(budget))  # a kind that cannot pay here is refused now
+            return None if budget is None else _paid(budget)
+        parts = count("split_evenly_over", parts, 1)
+        whole = self.account.allowance(self.account.analyst)
+        each = self.account.filter.budget_left(whole.share(Fraction(1, parts)))
+        # Four digits are enough, rounded down: all parts fit, and every answer says what it cost in few letters.
+        each = each if parts == 1 else each.shortened(up=False)
+        if not each.size:
+            raise InvalidParameter.of(
+                "split_evenly_over", f"split_evenly_over is {parts}, and nothing is left for each; use fewer."
+            )
+        return each
+
+    def _paid(
+        self,
+        budget: Budget | None,
+        query: Query | None = None,
+        accuracy: Within | None = None,
+        questions: int = 1,
+    ) -> Guarantee:
+        """What a question is given: its budget, what its accuracy costs, or what the session gives each question."""
+        if accuracy is not None:
+            if budget is not None:
+                raise InvalidParameter("give one of budget and accuracy: an accuracy has its own price.")
+            assert query is not None
+            return self.price(query, accuracy).budget
+        if budget is not None:
+            return _paid(budget)
+        if self.per_question is None:
+            raise InvalidParameter(
+                "say what the answer may cost, budget=dp.ZCDP(0.01), or how accurate it is to be, "
+                "accuracy=dp.within(50); or give every question the same: dp.Session(..., per_question=dp.ZCDP(0.01)), "
+                "or split_evenly_over=20."
+            )
+        if questions == 1:
+            return self.per_question
+        each = self._cost_of_budget(self.per_question)
+        return self.account.filter.budget_left(replace(each, amount=each.amount * questions))
+
+    def _cost_of_budget(self, budget: Guarantee) -> Cost:
+        """What an ordinary question with this budget is charged."""
+        pays = self.account.filter
+        if budget.as_pure() is not None and pays.pays_for_rare_events:
+            return pays.cost(budget.loss(self.adjacency))
+        return replace(pays.nothing, amount=budget.filter(self.adjacency).limit.amount)
+
+    def _like(self) -> tuple[Asked | None, str]:
+        """The question that others are measured by, and how it is called."""
+        if self._last is None and self.per_question is not None:
+            return Asked(self._cost_of_budget(self.per_question), self.per_question), ""
+        return self._last, "the last"
+
+    def _ask(
+        self,
+        question: str,
+        asked: Asked,
+        compute: Callable[[], str],
+        instead: Callable[[], str | None] = lambda: None,
+    ) -> Reply:
+        """The account's answer; a refusal says what could be asked instead."""
+        try:
+            reply = self.account.ask(question, asked.cost, compute)
+        except BudgetExceeded as problem:
+            raise refused(self.account, problem, asked, instead) from None
+        self._last = asked
+        return reply
+
+    def _read(self, text: str, public: Mapping[str, Any] | None, keys: Any) -> Query:
+        from dalenius.tables.sql import parse_sql
+
+        return parse_sql(text, self.table, **self._beside(public, keys))
+
+    def _beside(self, public: Mapping[str, Any] | None, keys: Any) -> dict[str, Any]:
+        """What a SELECT is read with."""
+        if not isinstance(public, Mapping | None):
+            raise InvalidParameter(
+                f"public is {shown(public)}; it must be a mapping of names to public tables, as {{'regions': frame}}."
+            )
+        return {"public": {} if public is None else public, "keys": keys, "unit": self.unit.column}
+
+    def _within_reach(self, query: Query, accuracy: Within) -> str | None:
+        """What is left, said as an accuracy."""
+        try:
+            told = self.explain(query)
+            level = told.level(accuracy)
+            reach = [told.error(level, column, accuracy.rows) for column, _ in accuracy.each]
+        except InvalidParameter:
+            return None
+        told_errors = [decimals.rounded_up(error, 4) for error in reach]
+        columns = [column for column, _ in accuracy.each]
+        named = ", ".join(f"{c!r}: {e}" for c, e in zip(columns, told_errors, strict=True))
+        return f"what is left suffices for within({told_errors[0] if columns == [None] else f'{{{named}}}'})"
+
+    def _promising(self, model: Any, budget: Budget | None, loss_of: Callable[[Guarantee], Loss]) -> Any:
+        """A model with its promise: as it is given, or made with the largest promise that its budget pays for."""
+        if not _makes(model):
+            if budget is not None:
+                raise InvalidParameter(
+                    f"{type(model).__name__} has its own promise, which is its price; leave budget out, or give the "
+                    "class, and it gets the promise that the budget pays for."
+                )
+            return model
+        if budget is None and self.per_question is None:
+            name = getattr(model, "__name__", type(model).__name__)
+            raise InvalidParameter(
+                f"{name} has no promise yet, and nothing says what it may cost: give it one, as in "
+                f"{name}(guarantee=dp.ZCDP(0.1)), say budget=dp.ZCDP(0.1), or open the session with per_question=..."
+            )
+        paid = self._paid(budget)
+        pays, room, limit = self.account.filter, self._cost_of_budget(paid), self.account.limit
+        part = min(Fraction(1), room.amount / limit.amount)
+        room = replace(room, delta=limit.delta / 200, shift=amounts.rounded_down(limit.shift * part))
+
+        def cost_of(promise: Guarantee) -> Cost:
+            # Not of what is left: the same call finds the same promise tomorrow, and its fit on record.
+            return pays.charge_for_fit(loss_of(promise), limit, limit)
+
+        return model(given(cost_of, pays, paid, room))
+
+    def _asked_fit(self, loss: Loss, promise: Guarantee | None) -> Asked:
+        cost = self._cost_of_fit(loss)
+        return Asked(cost, promise if isinstance(promise, Guarantee) else self.account.filter.spent(cost))
+
+    def _smaller(
+        self, promise: Guarantee | None, loss_of: Callable[[Guarantee], Loss]
+    ) -> Callable[[], str | None]:
+        """What a fit could promise instead, where it is too dear."""
+
+        def cost_of(smaller: Guarantee) -> Cost:
+            return self._cost_of_fit(loss_of(smaller))
+
+        def instead() -> str | None:
+            try:
+                found = None if promise is None else largest(promise, cost_of, self.account.left())
+            except (InvalidParameter, TypeError):
+                return None
+            return None if found is None else f"it can promise {found!r} at most"
+
+        return instead
+
+    def _is_on_record(self, query: Query, budget: Guarantee) -> bool:
+        question = questions.of_release(query, budget, self.unit, self.adjacency)
+        return self.account.recorded(question) is not None
+
+    def _planned(
+        self, query: Query, periods: Periods | None, budget: Guarantee
+    ) -> Discovery | Plan | FeedCounter:
+        if periods is not None:
+            return self._counter(periods, budget)
+        if _discovers(query):
+            return self._discovery(query, budget)
+        return self._plan(query, self.account.filter.price(budget))
 
     def _is_rough(self, query: Query | Periods, amount: float, accuracy: Within) -> bool:
         """Whether the answer errs by more, at this price."""
         budget = self.account.filter.budget(amount)
         try:
             if isinstance(query, Periods):
-                return largest_error(query, self._counter(query, budget), accuracy) > accuracy.error
+                counter = self._counter(query, budget)
+                return any(largest_error(query, counter, part) > part.largest for part in accuracy.parts)
             explained = self.explain(query, budget)
         except TooMuchNoise:
             return True
@@ -784,16 +1250,17 @@ class Session:
             if isinstance(refused, CannotMeet) and not isinstance(query, Periods):
                 raise
             raise CannotMeet(
-                f"no budget makes this answer accurate to {accuracy.error:g}: rounding, or the size of "
+                f"no budget makes this answer accurate to {accuracy.words}: rounding, or the size of "
                 "the groups, stands in the way. Ask for a larger error, or for larger groups."
             ) from None
-        return explained.error(accuracy.confidence, accuracy.column, accuracy.rows) > accuracy.error
+        return not explained.meets(accuracy)
 
     def _cost(self, loss: Loss, budget: Guarantee) -> Cost:
         return self.account.filter.charge(loss, budget, self.account.left())
 
     def _counter(self, periods: Periods, budget: Guarantee) -> FeedCounter:
-        return counter_for(periods, self.unit, self.account.filter.price(budget), self.adjacency)
+        unit = self._unit(periods.query.table)
+        return counter_for(periods, unit, self.account.filter.price(budget), self.adjacency)
 
     def _cost_of_fit(self, loss: Loss) -> Cost:
         account = self.account
@@ -805,27 +1272,43 @@ class Session:
                 "dp.discover() finds the keys in a release of its own: ask this question by release(query, budget), or "
                 "list the keys: group_by(..., keys=[...])."
             )
-        exact.check(query, self.unit)
-        return plan(query, self.unit, price, self.adjacency, self._rare() / among)
+        unit = self._unit(query.table)
+        exact.check(query, unit)
+        return plan(query, unit, price, self.adjacency, self._rare() / among)
+
+    def _unit(self, table: Table) -> Unit:
+        """How much of one unit a table holds at most, after its steps: what is planned for, and enforced."""
+        given: object = table
+        if not isinstance(given, Table):
+            raise InvalidParameter(
+                f"this session has several tables ({', '.join(self.source.together)}); say which: table=s.table[...]."
+            )
+        if (self.source.together or len(table.tables) > 1) and table.family is not self.source:
+            raise InvalidParameter(
+                f"the question is about the table {table.name!r} of another session; take it from this one: s.table."
+            )
+        return table.bounded(self.unit.of(table.name))
 
     def _compute(self, made: Plan) -> Released:
-        return release(made, exact.evaluate(self.source, made.query, self.unit))
+        return release(made, exact.evaluate(self.source, made.query, made.unit))
 
-    def _with_discovery(self, query: Query, budget: Guarantee, wanted: Wanted) -> Answer:
+    def _with_discovery(
+        self, query: Query, budget: Guarantee, wanted: Wanted, instead: Callable[[], str | None]
+    ) -> Answer:
         """Keys and answers together: a third of the price finds the keys, the rest answers about them."""
         discovery = self._discovery(query, budget)
 
         def compute() -> str:
-            keys = discovery.keys(exact.evaluate(self.source, discovery.finding, self.unit))
+            keys = discovery.keys(exact.evaluate(self.source, discovery.finding, discovery.rest.unit))
             made = discovery.restricted(keys)
             return answers.to_discovery(keys, (made.query, self._compute(made)) if keys else None)
 
-        question = questions.of_release(query, budget, self.unit, self.adjacency)
-        reply = self.account.ask(question, self._cost(discovery.loss, budget), compute)
+        question = questions.of_release(query, budget, discovery.rest.unit, self.adjacency)
+        reply = self._ask(question, Asked(self._cost(discovery.loss, budget), budget), compute, instead)
         keys, record = answers.read_discovered(reply.answer)
         made = discovery.restricted(keys)
         asked, released = answers.read_about(record, made.query)
-        return Answer(replace(made, query=asked), released, repr(budget), wanted, reply.is_free, reply.time)
+        return Answer(replace(made, query=asked), released, _text(budget), wanted, reply.is_free, reply.time)
 
     def _discovery(self, query: Query, budget: Guarantee) -> Discovery:
         if not self.account.filter.pays_for_rare_events:
@@ -833,9 +1316,10 @@ class Session:
                 f"discovering keys spends some delta, and this session's budget is {self.account.promise!r}. "
                 "Use a session with an ApproxDP budget, or list the keys: group_by(..., keys=[...])."
             )
-        exact.check(query, self.unit)
+        unit = self._unit(query.table)
+        exact.check(query, unit)
         price = self.account.filter.price(budget)
-        return discovery(query, self.unit, price, self._rare(), self.adjacency)
+        return discovery(query, unit, price, self._rare(), self.adjacency)
 
     def _rare(self) -> float:
         """The probability with which one release may do worse than its price: a twentieth of what is set aside."""
@@ -866,6 +1350,11 @@ def _remove(path: Path, owner: int) -> None:
 
 def _discovers(query: object) -> bool:
     """Whether the keys of a question are to be found; what is no question is refused."""
+    if isinstance(query, str):
+        raise InvalidParameter(
+            "a question is needed, not text; a SELECT is asked by session.sql(text, ...), and "
+            "session.table begins a question that ends with .agg(n=dp.count())."
+        )
     if not isinstance(query, Query):
         raise InvalidParameter(
             f"a question is needed, not a {type(query).__name__}; end it with what is wanted: .agg(n=dp.count())."
@@ -875,3 +1364,23 @@ def _discovers(query: object) -> bool:
 
 def _paid(budget: Budget) -> Guarantee:
     return budget.budget if isinstance(budget, Price) else budget
+
+
+def _text(budget: Guarantee) -> str:
+    """What was paid, at the digits people read; the ledger has all of them."""
+    return repr(budget.shortened(up=True))
+
+
+def _wanted(accuracy: Within | None, confidence: float | None) -> Wanted:
+    """The intervals of an answer: those that were asked for, or of the accuracy that was."""
+    if not isinstance(accuracy, Within | None):
+        raise InvalidParameter(f"accuracy is {shown(accuracy)}; say dp.within(50, confidence=0.95).")
+    usual = Wanted() if accuracy is None else Wanted(accuracy.confidence, accuracy.simultaneous)
+    return usual if confidence is None else replace(usual, confidence=_confidence(confidence))
+
+
+def _makes(model: object) -> bool:
+    """Whether this is no model, but makes one from a promise."""
+    return isinstance(model, type) or (
+        callable(model) and not hasattr(model, "price") and not hasattr(model, "loss")
+    )

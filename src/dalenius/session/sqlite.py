@@ -37,7 +37,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from dalenius.errors import LedgerDamaged, LedgerError
+from dalenius.errors import LedgerDamaged, LedgerError, NotALedger
 from dalenius.session.entries import SCHEMA, START, Entry
 from dalenius.session.fork_gate import gate
 from dalenius.session.ledger_file import looked_at, new_file
@@ -50,7 +50,7 @@ APPLICATION = 0x44414C31
 TABLES = (
     """CREATE TABLE entries (
         seq INTEGER PRIMARY KEY,
-        kind TEXT NOT NULL CHECK (kind IN ('open', 'account', 'charge', 'answer', 'close')),
+        kind TEXT NOT NULL CHECK (kind IN ('open', 'account', 'charge', 'answer', 'steward', 'close')),
         account INTEGER NOT NULL,
         key TEXT NOT NULL,
         body TEXT NOT NULL,
@@ -83,11 +83,18 @@ TABLES = (
     f"PRAGMA user_version = {SCHEMA}",
 )
 
+SNIFFED = 1 << 16
+SIGNS = (b"entries_follow", b"head_follows", b"SQLite format 3")
+"""What a ledger's file has near its beginning, whatever else was damaged."""
+
 SETTINGS = (
     "synchronous = EXTRA",
     "fullfsync = ON",
     "trusted_schema = OFF",
     "cell_size_check = ON",
+    # The tables of earlier versions list the kinds of entries of their day. What kind an entry is of is checked when it
+    # is written and whenever it is read (`session.memory`), so a ledger need not be made anew for a new kind.
+    "ignore_check_constraints = ON",
     "cache_spill = OFF",  # else a long answer needs the last lock before its commit
 )
 
@@ -134,6 +141,7 @@ class SqliteStore(Store):
         super().__init__(str(path), str(path), patience)
         self.path = path
         self._file: tuple[int, int] | None = None
+        self._was_ledger = False
 
     def exists(self) -> bool:
         # Not `Path.exists`: a link that leads nowhere is not a place for a new ledger.
@@ -169,7 +177,7 @@ class SqliteStore(Store):
 
     @contextlib.contextmanager
     def _access(self, deadline: float) -> Iterator[None]:
-        with _clear(self.label), gate.inside(deadline):
+        with _clear(self), gate.inside(deadline):
             yield
 
     def _begun(self, deadline: float, *how: str) -> SqliteRows:
@@ -226,6 +234,19 @@ class SqliteStore(Store):
                 damage.append(f"the trigger {name} is gone or was changed: the ledger is not append-only")
         return damage
 
+    def looks_foreign(self) -> bool:
+        """Whether the file, which SQLite cannot read, has nothing of a ledger in it.
+
+        Asked only after that failed. Closing the descriptor would drop the locks of this process on the file, so where
+        another part of the process is at work on it, it is taken for a ledger that was damaged.
+        """
+        if self._was_ledger or self.is_open_elsewhere():
+            return False
+        with contextlib.suppress(OSError), open(self.path, "rb") as file:
+            start = file.read(SNIFFED)
+            return not any(sign in start for sign in SIGNS)
+        return False
+
     def _connected(self) -> sqlite3.Connection:
         if self._connection is not None:
             kept: sqlite3.Connection = self._connection
@@ -234,11 +255,11 @@ class SqliteStore(Store):
         connection = _connected(self.path, "rw" if os.access(self.path, os.W_OK) else "ro")
         try:
             if connection.execute("PRAGMA application_id").fetchone()[0] != APPLICATION:
-                raise LedgerError(f"{self.label!r} is an SQLite file, but not a ledger. Name another file.")
+                raise _unmarked(connection, self.label)
         except BaseException:
             connection.close()
             raise
-        self._connection = connection
+        self._connection, self._was_ledger = connection, True
         return connection
 
     def _check_file(self) -> None:
@@ -275,8 +296,16 @@ def _connected(path: Path, mode: str) -> sqlite3.Connection:
     return connection
 
 
+def _unmarked(connection: sqlite3.Connection, label: str) -> LedgerError:
+    """What to say of an SQLite file without the mark of a ledger."""
+    names = {name for (name,) in connection.execute("SELECT name FROM sqlite_master")}
+    if {"entries", "head"} <= names:
+        return LedgerDamaged(f"the ledger {label!r} has lost its mark: it was changed. Nothing was released.")
+    return NotALedger(f"{label!r} is not a ledger. Name another file.")
+
+
 @contextlib.contextmanager
-def _clear(label: str) -> Iterator[None]:
+def _clear(store: SqliteStore) -> Iterator[None]:
     """SQLite's errors in our words."""
     try:
         yield
@@ -286,7 +315,9 @@ def _clear(label: str) -> Iterator[None]:
         # of these two, and SQLite itself has no code for it.
         if not name and isinstance(problem, UnicodeDecodeError | sqlite3.OperationalError):
             name = "SQLITE_CORRUPT"
+        if name.startswith("SQLITE_NOTADB") and store.looks_foreign():
+            raise NotALedger(f"{store.label!r} is not a ledger. Name another file.") from None
         known = next((why for start, why in WHY.items() if name.startswith(start)), None)
         why = known or f"SQLite says: {problem}"
         kind = LedgerDamaged if name.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")) else LedgerError
-        raise kind(f"the ledger {label!r} could not be used: {why}. Nothing was released.") from None
+        raise kind(f"the ledger {store.label!r} could not be used: {why}. Nothing was released.") from None

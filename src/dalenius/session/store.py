@@ -148,6 +148,13 @@ class Store(ABC):
         finally:
             lock.release()
 
+    def is_open_elsewhere(self) -> bool:
+        """Whether another store of this process has the same database open."""
+        return any(
+            other is not self and other.place == self.place and other._connection is not None
+            for other in list(_stores)
+        )
+
     def close(self) -> None:
         """Let go of the database."""
         with self._turn() as deadline, self._access(deadline):

@@ -1,4 +1,8 @@
-"""What an account fixes for ever: its dataset, its promise, its neighbours, its unit and its shares."""
+"""What an account fixes for ever: its dataset, its promise, its neighbours, its unit and its shares.
+
+An account with a ceiling or renewals has a plan besides: the budget it starts with, what that may be raised to, and how
+often it may be renewed. Its promise is then that of the whole plan (`session.standing`).
+"""
 
 from __future__ import annotations
 
@@ -6,12 +10,18 @@ from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from typing import Any
 
-from dalenius.calculus.guarantees import Filter, filter_of, from_record
+from dalenius.calculus.guarantees import Filter, Guarantee, filter_of, from_record
 from dalenius.calculus.guarantees.cost import Cost
+from dalenius.calculus.guarantees.filter import Reserve
 from dalenius.core import checks
-from dalenius.core.adjacency import adjacency_record, read_adjacency
+from dalenius.core.adjacency import Adjacency, adjacency_record, read_adjacency
 from dalenius.errors import InvalidParameter, LedgerDamaged
 from dalenius.tables.facts.unit import Unit
+
+Held = Fraction | Guarantee
+"""A share of a budget: a part of it, or a promise of its own."""
+
+MOST_RENEWALS = 1_000
 
 
 def account_terms(dataset: str, filter: Filter, unit: str | Unit) -> dict[str, Any]:
@@ -25,20 +35,114 @@ def account_terms(dataset: str, filter: Filter, unit: str | Unit) -> dict[str, A
     }
 
 
+def proposed(
+    dataset: str,
+    budget: Guarantee,
+    *,
+    adjacency: Adjacency,
+    unit: str | Unit,
+    reserve: Reserve = 0,
+    shares: Any = None,
+    ceiling: Guarantee | None = None,
+    renewals: int | None = None,
+) -> tuple[Filter, dict[str, Any]]:
+    """The filter of the whole promise, and what the entry of a new account says, but for its time and its place."""
+    filter = filter_of(budget, adjacency, reserve)
+    held = checked_shares(shares, filter) or {}
+    told = {name: share_record(share, filter) for name, share in held.items()}
+    highest, times = checked_ceiling(ceiling, filter), checked_renewals(renewals)
+    body = {**account_terms(dataset, filter, unit), "limit": filter.limit.written(), "shares": told}
+    if highest.promise == filter.promise and times == 0:
+        return filter, body
+    whole = highest.times(times + 1)
+    plan = {
+        "budget": filter.promise.record(),
+        "ceiling": highest.promise.record(),
+        "most": highest.limit.written(),
+        "renewals": times,
+        "reserve": body["reserve"],
+    }
+    return whole, {**body, **account_terms(dataset, whole, unit), "plan": plan}
+
+
+def checked_ceiling(ceiling: object, filter: Filter) -> Filter:
+    """The filter of the largest budget that an account may be raised to."""
+    if ceiling is None:
+        return filter
+    highest = level_of(ceiling, filter, "the ceiling")
+    if not filter.limit.fits(highest.limit):
+        raise InvalidParameter(
+            f"the ceiling is {ceiling!r}, which is below the budget, {filter.promise!r}; it must be at least that."
+        )
+    return highest
+
+
+def level_of(budget: object, filter: Filter, what: str) -> Filter:
+    """The filter of another budget of the same kind, with the same reserve."""
+    try:
+        found = filter_of(budget, filter.adjacency).like({"kind": filter.kind, **filter.written()})
+    except InvalidParameter:
+        found = None
+    if found is None or found.kind != filter.kind:
+        raise InvalidParameter(
+            f"{what} is {checks.shown(budget)}; it must be of the kind of the account's budget, as {filter.promise!r}."
+        )
+    return found
+
+
+def checked_renewals(renewals: object) -> int:
+    """How often an account may be renewed."""
+    times = 0 if renewals is None else checks.count("renewals", renewals, 0)
+    if times > MOST_RENEWALS:
+        raise InvalidParameter(f"renewals is {times}; it must be at most {MOST_RENEWALS}.")
+    return times
+
+
+def planned(body: Mapping[str, Any]) -> tuple[Guarantee, Guarantee, int]:
+    """The budget an account was opened with, what it may be raised to, and how often it may be renewed."""
+    plan = body.get("plan")
+    if plan is None:
+        promise = from_record(body["promise"])
+        return promise, promise, 0
+    return from_record(plan["budget"]), from_record(plan["ceiling"]), int(plan["renewals"])
+
+
 def unit_text(unit: Any) -> str:
     """The unit of an account for people: its own words, or those of a session's unit."""
     return repr(Unit.from_record(unit)) if isinstance(unit, Mapping) else str(unit)
 
 
-def read_terms(body: Mapping[str, Any]) -> tuple[Filter, Cost, dict[str, Fraction]]:
-    """The filter, the limit and the shares in the body of an account."""
+def read_terms(body: Mapping[str, Any]) -> tuple[Filter, Cost, dict[str, Held]]:
+    """The filter of the whole promise, the limit at first, and the shares in the body of an account."""
     try:
         promise = from_record(body["promise"])
         filter = filter_of(promise, read_adjacency(body["adjacency"]), body["reserve"] or 0)
-        shares = {name: Fraction(part) for name, part in body["shares"].items()}
+        shares = {name: read_share(part) for name, part in body["shares"].items()}
         return filter, filter.nothing.read(body["limit"]), shares
     except (ArithmeticError, AttributeError, KeyError, TypeError, ValueError):
         raise LedgerDamaged("an account of the ledger is not written as we write them.") from None
+
+
+def read_share(content: Any) -> Held:
+    """A share as an account's entry has it."""
+    return Fraction(content) if isinstance(content, str) else from_record(content["promise"])
+
+
+def share_record(share: Held, filter: Filter) -> Any:
+    """A share in the words of an entry: a fraction, or a promise and what it comes to."""
+    if isinstance(share, Fraction):
+        return str(share)
+    return {"promise": share.record(), "limit": share_limit(share, filter).written()}
+
+
+def share_limit(share: Guarantee, filter: Filter) -> Cost:
+    """What a share that is told as a promise comes to, of a budget with this filter; nothing is set aside in it."""
+    found = filter_of(share, filter.adjacency)
+    if found.kind != filter.kind:
+        raise InvalidParameter(
+            f"a share is {share!r}, and the budget is {filter.promise!r}; a share is of the same kind, or a fraction."
+        )
+    return found.limit
 
 
 def check_terms(body: Mapping[str, Any], terms: Mapping[str, object]) -> None:
@@ -51,7 +155,7 @@ def check_terms(body: Mapping[str, Any], terms: Mapping[str, object]) -> None:
             )
 
 
-def check_share(analyst: str | None, shares: Mapping[str, Fraction], dataset: str) -> None:
+def check_share(analyst: str | None, shares: Mapping[str, object], dataset: str) -> None:
     """Refuse an analyst who has no share where others have."""
     if analyst is not None and shares and analyst not in shares:
         raise InvalidParameter(
@@ -64,26 +168,41 @@ def listed(names: Iterable[str]) -> str:
     return ", ".join(name if name.isprintable() else ascii(name) for name in sorted(names))
 
 
-def checked_shares(shares: Any) -> dict[str, Fraction] | None:
-    """The part of the budget that each analyst may spend, as it was written: 0.1 is one tenth."""
+def checked_shares(shares: Any, filter: Filter) -> dict[str, Held] | None:
+    """What each analyst may spend: a part of the budget, as it was written (0.1 is one tenth), or a promise.
+
+    Fractions are parts of one whole, and together at most 1. Promises may together be more than there is: then those
+    who ask first are answered, and each is held by their own share and by what is left of the whole.
+    """
     if shares is None:
         return None
     if not isinstance(shares, Mapping) or not shares:
-        raise InvalidParameter("shares must name at least one analyst, such as {'ana': 0.5, 'ben': '1/4'}.")
-    parts = {}
+        raise InvalidParameter(
+            "shares must name at least one analyst, such as {'ana': 0.5, 'ben': '1/4'} or {'ana': dp.ZCDP(0.2)}."
+        )
+    parts: dict[str, Held] = {}
     for name, share in shares.items():
         checked_name("an analyst", name)
+        if isinstance(share, Guarantee):
+            if not share_limit(share, filter).fits(filter.limit):
+                raise InvalidParameter(
+                    f"the share of {name!r} is {share!r}, which is more than the budget, {filter.promise!r}."
+                )
+            parts[name] = filter_of(share, filter.adjacency).promise
+            continue
         try:
             part = Fraction(repr(share)) if isinstance(share, float) else Fraction(share)
         except (TypeError, ValueError, ZeroDivisionError):
             part = Fraction(0)
         if isinstance(share, bool) or not 0 < part <= 1:
             raise InvalidParameter(
-                f"the share of {name!r} is {checks.shown(share)}; it must be above 0 and at most 1, as 0.25 or '1/3'."
+                f"the share of {name!r} is {checks.shown(share)}; it must be above 0 and at most 1, as 0.25 or '1/3', "
+                "or a promise of the budget's kind."
             )
         parts[name] = part
-    if sum(parts.values()) > 1:
-        raise InvalidParameter(f"the shares add up to {sum(parts.values())}; together they may be at most 1.")
+    whole = sum((part for part in parts.values() if isinstance(part, Fraction)), Fraction(0))
+    if whole > 1:
+        raise InvalidParameter(f"the shares add up to {whole}; together they may be at most 1.")
     return parts
 
 

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Container
+from collections.abc import Container, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from typing import Any
 
+from dalenius.calculus.guarantees import Filter
+from dalenius.calculus.guarantees.cost import Cost
 from dalenius.errors import DaleniusError, LedgerDamaged
-from dalenius.session.account import read_balance
+from dalenius.session.account import State, read_balance
 from dalenius.session.address import UNNAMED, is_address
 from dalenius.session.chain import BATCH, read_checkpoint
 from dalenius.session.entries import CLOSED, SCHEMA, START, other_version
 from dalenius.session.memory import Memory, Tally
 from dalenius.session.rows import Head
+from dalenius.session.standing import Standing
 from dalenius.session.store import Store
 from dalenius.session.stores import PATIENCE, place_text, store_at
 from dalenius.session.terms import read_terms
@@ -40,6 +44,18 @@ class Verification:
     def ok(self) -> bool:
         return not self.problems
 
+    def __str__(self) -> str:
+        if self.problems:
+            return "\n- ".join(("Not sound:", *self.problems))
+        counts = (
+            (self.entries, "entry", "entries"),
+            (self.accounts, "account", "accounts"),
+            (self.charges, "charge", "charges"),
+            (self.answers, "answer", "answers"),
+        )
+        told = ", ".join(f"{n} {one if n == 1 else many}" for n, one, many in counts)
+        return f"Sound: {told}.\nCheckpoint: {self.checkpoint}"
+
     @property
     def unanswered(self) -> int:
         """Charges without an answer: a crash, a failed computation, or work under way."""
@@ -54,6 +70,33 @@ def verify(
     An edit, a removal, an insertion or a swap breaks the chain of hashes. A missing tail shows against the
     head, which is kept apart. Somebody who may write the database can rewrite all of it consistently: only a
     `checkpoint` kept elsewhere shows that.
+
+    Parameters
+    ----------
+    where
+        A path, or a postgresql:// URL. A ledger that is too damaged to be opened can be verified like this.
+    checkpoint
+        What `Ledger.checkpoint` gave earlier; the ledger must contain it.
+    patience
+        How long, in seconds, to wait for others.
+
+    Returns
+    -------
+    Verification
+        Whether it is sound (`ok`), and what is wrong (`problems`); `print` it.
+
+    Raises
+    ------
+    LedgerError
+        If there is no ledger, what is there is another file (`NotALedger`), or it cannot be read.
+
+    Examples
+    --------
+    >>> import tempfile, dalenius as dp
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> dp.Ledger.open(folder.name + "/people.ledger").close()
+    >>> dp.verify_ledger(folder.name + "/people.ledger").ok
+    True
     """
     read_checkpoint(checkpoint or f"0:{START}")
     try:
@@ -64,6 +107,10 @@ def verify(
         return verified(store, checkpoint)
     finally:
         store.close()
+
+
+verify_ledger = verify
+"""The name at the front door."""
 
 
 def verified(
@@ -147,17 +194,30 @@ class _Reader:
     def _promise(self, seq: int, tally: Tally) -> None:
         body = tally.opening if self.version == SCHEMA else account_of(tally.opening)
         filter, limit, shares = read_terms(body)
+        most = self._most(body, limit) if body.get("plan") is not None else limit
         # The limit of an approx budget is found by a search; another version may end an ulp away.
         allowed = filter.limit.amount * (1 + Fraction(1, 10**9))
-        if not limit.fits(replace(filter.limit, amount=allowed)):
+        if not most.fits(replace(filter.limit, amount=allowed)):
             self._say(f"entry {seq} allows more than it promises")
-        if sum(shares.values()) > 1:
+        if sum((part for part in shares.values() if isinstance(part, Fraction)), Fraction(0)) > 1:
             self._say(f"entry {seq} gives away more than the whole budget")
-        balance = read_balance(*self.memory.spent(seq), filter)
-        if not balance.total.fits(limit):
+        self._spent(seq, tally, filter, body, shares)
+
+    def _most(self, body: Mapping[str, Any], limit: Cost) -> Cost:
+        """All that a plan may ever open."""
+        ceiling = limit.read({**limit.nothing.written(), **body["plan"]["most"]})
+        return ceiling * (int(body["plan"]["renewals"]) + 1)
+
+    def _spent(
+        self, seq: int, tally: Tally, filter: Filter, body: Mapping[str, Any], shares: Mapping[str, object]
+    ) -> None:
+        """What was charged, against what is open now; that it was so at every charge is checked as entries are read."""
+        standing = tally.standing or Standing.of({**body, "promise": None})
+        state = State(filter, read_balance(*self.memory.spent(seq), filter), standing)
+        if not state.balance.total.fits(state.limit):
             self._say(f"the charges to {body['dataset']!r} (entry {seq}) overspend its budget")
-        for who, spent in balance.by.items() if shares else ():
-            if who not in shares or not spent.fits(limit.share(shares[who])):
+        for who, spent in state.balance.by.items() if shares else ():
+            if who not in standing.shares or not spent.fits(state.allowance(who)):
                 self._say(f"the charges of {who!r} to {body['dataset']!r} overspend their share")
 
     def _say(self, problem: str) -> None:

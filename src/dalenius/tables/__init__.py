@@ -16,6 +16,7 @@ from dalenius.tables.aggregates import (
     quantiles,
     std,
     sum,
+    top_k,
     variance,
 )
 from dalenius.tables.ask.query import Query, Table
@@ -50,5 +51,6 @@ __all__ = [
     "quantiles",
     "std",
     "sum",
+    "top_k",
     "variance",
 ]

@@ -13,7 +13,7 @@ import dalenius as dp
 from dalenius import losses
 from dalenius.calculus.losses.shuffled_batches import largest_sum
 from dalenius.calculus.losses.truncated_poisson import _at_least
-from dalenius.calculus.losses.with_replacement import copies
+from dalenius.calculus.losses.with_replacement import blocks, copies
 from dalenius.errors import AdjacencyMismatch, InvalidParameter, TooLittleNoise
 from tests.calculus.contract import Case, LossContract
 
@@ -130,6 +130,28 @@ def test_copies_are_binomial(m: int, n: int) -> None:
     )
 
 
+@pytest.mark.parametrize(("m", "n"), [(50, 10), (2100, 100), (10**5, 10), (10**8, 3)])
+def test_blocks_of_copies_are_above_and_below_the_binomial(m: int, n: int) -> None:
+    above, below = blocks(m, n)
+    law = stats.binom(m, 1 / n)
+    assert math.fsum(above.values()) == pytest.approx(1.0, abs=1e-15)
+    for k in np.unique((m / n + math.sqrt(m / n) * np.linspace(-10, 10, 301)).astype(int).clip(0)):
+        true = float(law.sf(k))
+        assert sum(p for j, p in above.items() if j > k) >= true * (1 - 1e-9) - 1e-300
+        assert sum(p for j, p in below.items() if j > k) <= true * (1 + 1e-9)
+
+
+def test_with_replacement_has_no_largest_number_of_draws() -> None:
+    """Next to a group of as many as there are on average, closer the more there are."""
+    for m, n, within in ((2100, 100, 0.4), (10**6, 10, 0.01), (10**15, 2, 1e-4), (10**290, 7, 1e-4)):
+        sigma = 50 * m / n
+        low, high = losses.sampled_with_replacement(
+            losses.gaussian(sigma, 1.0, REPLACE), m, n
+        ).epsilon_bounds(1e-6)
+        middle = losses.gdp(1 / 50).epsilon(1e-6)
+        assert middle * (1 - within) <= low <= high <= middle * (1 + within)
+
+
 def test_with_replacement_of_other_losses() -> None:
     pure = losses.sampled_with_replacement(losses.pure(0.5, REPLACE), 5, 100)
     without = losses.sampled_without_replacement(losses.pure(0.5, REPLACE), 5, 100)
@@ -244,8 +266,6 @@ def test_refuses() -> None:
         losses.sampled_with_replacement(
             losses.gaussian(1.0, 1.0, REPLACE) + losses.laplace(1.0, 1.0, REPLACE), 3, 10
         )
-    with pytest.raises(InvalidParameter, match="more than 20 times"):
-        losses.sampled_with_replacement(losses.gaussian(1.0, 1.0, REPLACE), 10**15, 2)
     with pytest.raises(TooLittleNoise):
         losses.truncated_poisson(0.01, 0.1, 10, 5)
     for arguments in ((1.0, 0.1, 0, 5), (1.0, 0.1, 10, 0), (1.0, 1.5, 10, 5), (-1.0, 0.1, 10, 5)):

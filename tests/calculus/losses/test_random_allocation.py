@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 
 import numpy as np
 import pytest
@@ -81,7 +82,8 @@ def truth(mu: float, steps: int, epsilon: float) -> tuple[float, float]:
 
 @pytest.mark.parametrize(("mu", "steps"), [(0.25, 2), (1.0, 2), (1.0, 3)])
 def test_a_few_steps_by_quadrature(mu: float, steps: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lognormal_sums, "MOST_POINTS", 2**17)
+    monkeypatch.setattr(lognormal_sums, "MOST_ABOVE", 2**17)
+    monkeypatch.setattr(lognormal_sums, "MOST_BELOW", 2**17)
     (below, above), (below_add, above_add) = lognormal_sums.allocated.__wrapped__(mu, steps)
     slack = 1e-10
     for epsilon in (0.0, 0.3, 1.5):
@@ -164,3 +166,36 @@ def test_replaced_records_in_every_step_are_exact() -> None:
     assert loss.gdp() == pytest.approx(4.0, rel=1e-12)
     low, high = loss.epsilon_bounds(1e-6)
     assert low * (1 - 1e-9) <= losses.gdp(4.0, REPLACE).epsilon(1e-6) <= high * (1 + 1e-9) < low + 1e-6
+
+
+def test_several_steps_of_replaced_records_are_answered_soon() -> None:
+    """The chain of each part, as often as there are parts; a chain of the whole run took minutes."""
+    start = time.process_time()
+    loss = losses.random_allocation(2.0, 100, 4, adjacency=dp.REPLACE_ONE)
+    low, high = loss.epsilon_bounds(1e-6)
+    assert time.process_time() - start < 10
+    # At least what four known steps of 100 in the sum tell, at most four known steps of twice the size.
+    assert low >= losses.gdp(2 / 2.0 * 4 / 10 * (1 - 1e-9)).epsilon_bounds(1e-6).lower
+    assert low < high < losses.gdp(2 / 2.0 * 2).epsilon(1e-6)
+    assert high > losses.random_allocation(2.0, 100, 4).epsilon(1e-6)
+    one = losses.random_allocation(2.0, 25, adjacency=dp.REPLACE_ONE) * 4
+    assert high == pytest.approx(one.epsilon(1e-6), rel=1e-9)
+
+
+def test_calibration_takes_a_few_tables(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Smaller ones than usual: their number is what counts."""
+    monkeypatch.setattr(lognormal_sums, "MOST_ABOVE", 2**14)
+    monkeypatch.setattr(lognormal_sums, "MOST_BELOW", 2**14)
+    lognormal_sums.allocated.cache_clear()
+    made: list[float] = []
+
+    def family(sigma: float) -> losses.Loss:
+        made.append(sigma)
+        return losses.random_allocation(sigma, 200)
+
+    promise = dp.ApproxDP(0.5, 1e-6)
+    sigma = dp.calibrate(family, promise)
+    assert promise.holds(losses.random_allocation(sigma, 200))
+    assert not promise.holds(losses.random_allocation(sigma * 0.99, 200))
+    assert len(made) <= 20
+    lognormal_sums.allocated.cache_clear()

@@ -147,6 +147,10 @@ def test_written_and_read() -> None:
     assert read_loss("discrete_gaussian_sum(2, 100, 10)").zcdp() == pytest.approx(0.125)
     vector = losses.skellam_vector(100.0, 2.0, 3.0)
     assert pickle.loads(pickle.dumps(vector)) == vector == read_loss("skellam_vector(100, 2, 3)")
+    again = losses.Loss.from_json(VECTOR)
+    assert again == vector
+    assert vector.to_json() == VECTOR
+    assert again.epsilon(1e-6) == vector.epsilon(1e-6)
 
 
 GOLDEN = (
@@ -154,6 +158,21 @@ GOLDEN = (
     '"adjacency":"add_remove","expression":"skellam(variance=4, sensitivity=3)","remove":[{"pair":{"kind":"skellam",'
     '"sensitivity":3,"variance":"4.0"},"times":1}]},"version":1}'
 )
+VECTOR = (
+    '{"format":"dalenius loss","loss":{"add":[{"pair":{"kind":"skellam_vector","l1":"3.0","l2":"2.0",'
+    '"variance":"100.0"},"times":1}],"adjacency":"add_remove","expression":"skellam_vector(variance=100, '
+    'l2_sensitivity=2, l1_sensitivity=3)","remove":[{"pair":{"kind":"skellam_vector","l1":"3.0","l2":"2.0",'
+    '"variance":"100.0"},"times":1}]},"version":1}'
+)
+
+
+def test_vectors_of_a_line_are_steepest_where_the_view_says() -> None:
+    vector = losses.skellam_vector(25.0, 3.0, 5.0)
+    orders = np.concatenate((np.geomspace(1e-6, 1.0, 50), np.geomspace(1.0, 1e5, 200))) + 1.0
+    steepest = max(vector.renyi(float(a)) / a for a in orders)
+    assert steepest <= vector.zcdp() <= steepest * 1.01
+    a, b = vector.terms_remove[0][0].asymptote
+    assert all(vector.renyi(float(x)) <= a * x + b for x in orders if x >= 2)
 
 
 def test_refusals() -> None:

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from scipy.special import ndtr
 
+from dalenius.calculus.pairs.discrete_mu import _wave, lattice_mu
 from dalenius.core.checks import float_up
 from dalenius.mechanisms._support import grid_noise
 from dalenius.noise import Grid
@@ -126,7 +127,7 @@ class TestLemma3Gaussian:
         true = hockey_stick(
             discrete_gaussian(sigma, steps, reach), discrete_gaussian(sigma, 0, reach), epsilons
         )
-        mu = grid_noise.gaussian_mu(sigma, steps**2, 1)
+        mu = lattice_mu(sigma, steps**2, 1)
         assert (true <= gaussian_profile(mu, epsilons) * (1 + 1e-9) + 1e-16).all()
         assert (true > gaussian_profile(steps / sigma, epsilons) * (1 + 1e-9) + 1e-16).any()
         assert mu <= steps / sigma * (1 + 0.4 / sigma**2)
@@ -136,7 +137,7 @@ class TestLemma3Gaussian:
         """Every move of squared length 5 in up to three places, and the bound for five."""
         reach = math.ceil(8 * sigma)
         epsilons = np.linspace(0, 12 / sigma, 25)
-        mu = grid_noise.gaussian_mu(sigma, 5, 5)
+        mu = lattice_mu(sigma, 5, 5)
         moves = {
             tuple(sorted(v, reverse=True))
             for v in itertools.product(range(3), repeat=3)
@@ -168,8 +169,8 @@ class TestLemma3Gaussian:
         )
         exact = discrete_gaussian(s, 0, 60)[60 - 25 : 60 + 26]
         apart = np.abs(np.log(rounded) - np.log(exact))
-        wave = grid_noise._wave(t)
-        bound = -math.log1p(-wave) + grid_noise._wave(s)
+        wave = _wave(t)
+        bound = -math.log1p(-wave) + _wave(s)
         assert apart.max() <= bound
         assert apart.max() > 1e-6  # and it is not nothing
 

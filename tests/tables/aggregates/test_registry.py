@@ -42,6 +42,7 @@ def test_tags_are_frozen() -> None:
     """Written into ledgers: none may ever change or be used for another kind."""
     assert [kind.tag for kind in KINDS] == [
         *("count", "count_distinct", "sum", "mean", "variance", "std", "covariance", "correlation"),
-        *("proportion", "histogram", "quantiles", "bounds", "mode", "adaptive_quantile", "smooth_quantile"),
+        *("proportion", "histogram", "quantiles", "bounds", "mode", "top_k", "adaptive_quantile"),
+        "smooth_quantile",
         "proposed_quantile",
     ]

@@ -48,7 +48,7 @@ def test_questions(s: dp.Session, mistake: Callable[[Any], Any], fix: str) -> No
         (lambda a: a["nn"], "did you mean 'n'"),
         (lambda a: a.at(confidence="a"), "strictly between 0 and 1"),
         (lambda a: a.at(confidence=95), "strictly between 0 and 1"),
-        (lambda a: a.agreeing_with(5), "the same question, not grouped"),
+        (lambda a: a.agreeing_with(5), "the same question"),
     ],
 )
 def test_answers(s: dp.Session, mistake: Callable[[Any], Any], fix: str) -> None:

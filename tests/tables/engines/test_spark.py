@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
 
 from dalenius.tables import Query, Schema, Source, Table, Unit
@@ -15,8 +16,9 @@ from tests.tables.engine_contract import CASES, EngineContract
 from tests.tables.engines import holds
 from tests.tables.engines.holds import Hold, NoSpark, spark_session
 from tests.tables.engines.test_nasty_records import check, questions
-from tests.tables.hostile import stores
+from tests.tables.hostile import relations, stores
 from tests.tables.hostile.campaign import engines, neighbours
+from tests.tables.relations.test_explode import EXPECTED, LISTS, counted, session
 from tests.tables.rows.test_names import check_both
 from tests.tables.test_hostile import tried
 
@@ -120,3 +122,10 @@ class TestSpark(EngineContract):
         held = stores.spark(spark, tmp_path)
         assert tried(neighbours(held, "all", names=0, units=4), 1, 0) > 5
         assert tried(engines({"duckdb": stores.frame, "spark": held}, units=1), 1, 1) > 5
+
+    def test_joined_tables(self, spark: Any, tmp_path: Path) -> None:
+        """The same rows of the same units meet as in DuckDB, lists included."""
+        held = {"duckdb": relations.in_frames, "spark": relations.in_spark(spark, tmp_path)}
+        assert tried(relations.engines(held, units=1), 1, 8) > 4
+        pq.write_table(LISTS, tmp_path / "lists.parquet")
+        assert counted(session(spark.read.parquet(str(tmp_path / "lists.parquet")))) == EXPECTED

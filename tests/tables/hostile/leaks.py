@@ -8,16 +8,20 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import ibis
 import numpy as np
 import pytest
 
 from dalenius.errors import EngineFailed, QueryRefused
 from dalenius.session import synthesis
 from dalenius.session.synthesis import Synthesis
-from dalenius.tables.compute import exact
+from dalenius.tables.compute import exact, truncation
 from dalenius.tables.compute.exact import ExactTable
+from dalenius.tables.facts.unit import Unit
 from dalenius.tables.measures import gridding
-from tests.tables.hostile import stores
+from dalenius.tables.rows.relations import PrivateJoin
+from dalenius.tables.rows.scope import Scope
+from tests.tables.hostile import relations, stores
 from tests.tables.hostile.campaign import Try, neighbours, run, syntheses_and_feeds
 from tests.tables.hostile.judge import Leak, Tally
 
@@ -138,6 +142,45 @@ def _inflated(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(exact.Evaluation, "run", lambda self: change(run(self)) if self.in_order else run(self))
 
 
+def _related(_folder: Path) -> Try:
+    return relations.neighbours(relations.in_frames, "duckdb", units=12)
+
+
+def _globally(patch: pytest.MonkeyPatch) -> None:
+    def truncate(engine: Any, scope: Any, unit: str, most: int, by: Any, used: Any) -> None:
+        """The first rows of the table, and not of each unit."""
+        identity, kind = scope.identity(unit)
+        rows = scope.rows.mutate(__h=truncation._mixed(engine.integer(kind, identity), []))
+        rows = rows.mutate(__rank=ibis.row_number().over(ibis.window(order_by=[rows["__h"]])))
+        scope.rows = rows.filter(rows["__rank"] < 4 * most).drop("__rank", "__h")
+
+    patch.setattr(truncation, "truncate", truncate)
+
+
+def _added(patch: pytest.MonkeyPatch) -> None:
+    """The plan believes in a + b, and nothing enforces it."""
+    _unbounded(patch)
+
+    def bound(self: PrivateJoin, unit: Unit) -> Unit:
+        return Unit(str(unit.column), max_rows=unit.max_rows + self.right)
+
+    patch.setattr(PrivateJoin, "bound", bound)
+
+
+def _anybody(patch: pytest.MonkeyPatch) -> None:
+    """Joined on the day, whoever's it is; each unit is still bounded afterwards."""
+    join = Scope.join_private
+
+    def joined(self: Scope, step: PrivateJoin, held: Any) -> None:
+        one = ibis.literal(1, "int64")
+        with pytest.MonkeyPatch.context() as inside:
+            inside.setattr(truncation, "truncate", lambda *_: None)
+            inside.setattr(Scope, "identity", lambda *_: (one, "integer"))
+            join(self, step, held)
+
+    patch.setattr(Scope, "join_private", joined)
+
+
 LEAKS = (
     Planted("a value is not clamped", _unclamped),
     Planted("the rows of a unit are not bounded", _unbounded),
@@ -147,4 +190,7 @@ LEAKS = (
     Planted("rows of a synthesis count nine times when they are odd", _repeated, MADE, _made),
     Planted("rows of a feed count nine times when they are odd", _inflated, MADE, _made),
     Planted("a synthesis is refused after the charge", _refused, MADE, _made),
+    Planted("rows are truncated before a join by one order for all units", _globally, MADE, _related),
+    Planted("the fan-out of a join is taken for a + b", _added, 2 * MADE, _related),
+    Planted("rows are joined with those of other units", _anybody, MADE, _related),
 )

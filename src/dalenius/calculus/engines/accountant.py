@@ -147,7 +147,9 @@ class Sum:
         if np.isfinite(self.moments.k).sum() < 8:
             return 1.0, 1.0
         c, epsilon = self.moments.for_delta(log_delta)
-        floor = -math.inf if self.few is None else self.few.least_epsilon(math.exp(log_delta), self.largest)
+        floor = -math.inf
+        if self.few is not None and self.largest < math.inf:
+            floor = self.few.least_epsilon(math.exp(log_delta), self.largest)
         if floor > min(epsilon, self.largest) or (math.isfinite(floor) and epsilon >= self.largest):
             return floor, 1 / max(self.largest - floor, 1e-300)
         return min(epsilon, self.largest), c
@@ -168,7 +170,7 @@ class Sum:
 
     def bound(self, epsilon: float) -> float:
         """An upper bound on delta(epsilon) by one short line, where other engines would narrow what it says."""
-        if not self.terms or not self._has_cuts or self.few is not None or epsilon >= self.largest:
+        if not self.terms or not self._has_cuts or epsilon >= self.largest:
             return 1.0
         finite = self._on_line(epsilon, self.short_lines)
         return 1.0 if finite is None else self._with_infinite(epsilon, finite).upper
@@ -211,7 +213,7 @@ class Sum:
         """By one line, or by layers or a smoothed line where one cannot be cut, or only far out, or would be wide."""
         if self._rare is not None:
             return self._rare.delta(epsilon)
-        lines = self.short_lines if engine == "auto" and self._has_cuts and self.few is None else self.lines
+        lines = self.short_lines if engine == "auto" and self._has_cuts else self.lines
         tries = self._is_tried(epsilon) or (engine == "contour" and self._has_cuts)
         bounds = self._on_line(epsilon, lines) if tries else None
         if tries and (bounds is None or (self._has_cuts and not _is_narrow(bounds))):
@@ -244,7 +246,8 @@ class Sum:
         if known is not None and _is_narrow(known):
             return known
         if self._layers is None or not self._layers.fits(epsilon):
-            self._layers = layers.Layers(self.terms, epsilon, self._rate)
+            few = None if self.few is None or self.few.most > 1 else self.few.delta
+            self._layers = layers.Layers(self.terms, epsilon, self._rate, few)
         bounds = self._layers.delta(epsilon)
         if known is not None:
             return min(known, bounds, key=lambda both: both.upper - both.lower)
@@ -253,7 +256,10 @@ class Sum:
     @cached_property
     def short_lines(self) -> Lines:
         """As `lines`, where layers would cost less than a long line."""
-        return Lines(self.moments, layers.ShortLine)
+        if self.few is None:
+            return Lines(self.moments, layers.ShortLine)
+        draw = partial(layers.ShortLine, apart=self.few.most, few=self.few.delta)
+        return Lines(self.moments, draw, self.few.delta)
 
     @cached_property
     def _smoothed(self) -> Lines:

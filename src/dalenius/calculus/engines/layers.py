@@ -16,19 +16,26 @@ with J_k = B_k - B_{k+1} and R >= |B_k|, |B_{k+1}|,
 and J_k, which has no outcomes below b_{k+1}, decays on that scale. What is below the last level is negligible, or has a
 line of its own, or lies on one side of epsilon as a whole: then D is its P-mass less exp(e) times its Q-mass, but for
 E[(exp(e - L) - 1)_+], which a Chernoff bound covers, too.
+
+Where every pair has an atom at loss 0, of transform A, and a continuous part beside it that decays slowly, outcomes in
+which at most one release shows the latter are counted apart (`few_continuous`), for all of the law. What is below
+the last level is then left with those of two and more (`ApartLine`), and from each layer n A^(n-1) J is taken; both are
+nonnegative measures still.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 
 from dalenius.calculus.engines.contour import Aliases, Contour, chernoff, exp_up, least_period, log_peak
 from dalenius.calculus.engines.saddle import Moments, Saddle
+from dalenius.calculus.pairs.atoms import Atoms
 from dalenius.calculus.pairs.gaussian import GaussianPair
-from dalenius.calculus.pairs.pair import TINY, UNIT, Bounds, Cuts, Pair, Part, Reals, Terms
+from dalenius.calculus.pairs.pair import TINY, UNIT, Bounds, Complexes, Cuts, Pair, Part, Reals, Terms, Tilted
 from dalenius.core.bisection import last_true
 
 RATIO = 3.0
@@ -44,6 +51,9 @@ ALIASES = 1e-10
 NEGLIGIBLE = 21.0
 """What is below delta by this many units of its logarithm is only bounded."""
 SHORT = ((1e-12, 1_000), (1e-10, 2_000))
+APART = ((1e-12, 1_000), (1e-10, 4_000), (1e-9, 20_000))
+REFIT = 1e-6
+"""Where a bracket is wider than this, levels are chosen anew."""
 GOOD = 1e-8
 """Relative width of a bracket worth stopping at."""
 SURE = 1e-9
@@ -68,6 +78,9 @@ class Split(NamedTuple):
 
 class LayerMoments(Moments):
     """The measure of one layer on the real axis."""
+
+    apart: Terms | None = None
+    """Atoms at loss 0 beside which a single jump is counted elsewhere."""
 
     def __init__(self, splits: tuple[Split, ...], start: float) -> None:
         self.splits = splits
@@ -95,7 +108,7 @@ class LayerLine(Contour):
     tiers = TIERS
 
     def __init__(self, moments: LayerMoments, saddle: Saddle) -> None:
-        self.moments, self.c, self.splits = moments, saddle.c, moments.splits
+        self.moments, self.c, self.splits, self.atoms_apart = moments, saddle.c, moments.splits, moments.apart
         self.period = least_period(saddle, ALIASES)
         self.step = 2 * math.pi / self.period
         self.feasible = False
@@ -125,7 +138,9 @@ class LayerLine(Contour):
             bound += split.times * jump
             log_low -= split.times * log_one
             log_high += split.times * np.log(np.minimum(jump + math.exp(-log_one), 1.0))
-        bound = np.minimum(bound, np.exp(log_high) + math.exp(log_low))
+        # With A <= R, single jumps beside atoms are at most as many.
+        direct = np.exp(log_high) + math.exp(log_low)
+        bound = np.minimum(bound, direct) if self.atoms_apart is None else 2 * bound
         return self._first_good(edges, bound / -math.expm1(-gain) * (1 + 1e-9), log_share)
 
     def _evaluate(self, t: Reals) -> None:
@@ -139,12 +154,14 @@ class LayerLine(Contour):
         log_reach, jumps, jump_errors, errors, roundings = (np.zeros(size) for _ in range(5))
         self.exponent = self.size_of_exponent = 0.0
         near = np.ones(size, dtype=bool)
+        single: list[Tilted | None] = []
         for below, between, n in self.splits:
             rest = below.tilted(self.c, t)
             jump = None if between is None else between.tilted(self.c, t)
             if rest is None or (jump is None and between is not None):
                 self.feasible = False
                 return
+            single.append(jump)
             scale = rest.log_scale
             low, low_error = rest.values, rest.error
             high, high_error = np.zeros(size, complex), np.zeros(size)
@@ -194,7 +211,26 @@ class LayerLine(Contour):
         reach = np.abs(values)
         error = power * (jump_errors + jumps * errors + np.where(near, 0.0, roundings + 2 * errors))
         error += 64 * UNIT * (reach + power * jumps)
+        if self.atoms_apart is not None:
+            alone, off = self._single(single, self.atoms_apart)
+            values, error = values - alone, error + off
+            reach = np.abs(values)
         self._keep(t, values, reach + error, error)
+
+    def _single(self, jumps: list[Tilted | None], atoms: Terms) -> tuple[Complexes, Reals]:
+        """The sum of n J prod A^n / A on the scale of the values, and its error."""
+        logs = [float(part.log_mgf(np.zeros(1))[0]) for part, _ in atoms]
+        whole = sum(n * log for log, (_, n) in zip(logs, atoms, strict=True))
+        size = self.size_of_exponent + sum(n * abs(log) for log, (_, n) in zip(logs, atoms, strict=True))
+        total, off = np.zeros(1, complex), np.zeros(1)
+        for jump, log, (_, n) in zip(jumps, logs, atoms, strict=True):
+            if jump is None:
+                continue
+            factor = n * math.exp(min(whole - log + jump.log_scale - self.exponent, 700.0))
+            total = total + factor * jump.values
+            rounding = 16 * UNIT * (4 + size + abs(jump.log_scale) + sum(m for _, m in atoms))
+            off = off + factor * (jump.error + rounding * (np.abs(jump.values) + jump.error))
+        return total, off
 
 
 class ShortLine(Contour):
@@ -203,10 +239,19 @@ class ShortLine(Contour):
     tiers = SHORT
 
 
+class ApartLine(Contour):
+    """A line for the outcomes below the last level in which two releases or more show what is beside their atoms."""
+
+    tiers = APART
+
+    def _lay(self, saddle: Saddle, parts: Terms = (), apart: int = 0, fades: bool = True) -> None:
+        super()._lay(saddle, parts, apart=1, fades=False)
+
+
 class Piece:
     """A layer, or what is below the last one: its measure on the real axis, and the line last drawn."""
 
-    def __init__(self, moments: Moments, draw: type[LayerLine] | type[ShortLine], count: int) -> None:
+    def __init__(self, moments: Moments, draw: type[Contour], count: int) -> None:
         self.moments, self._draw, self.count = moments, draw, count
         self.line: Contour | None = None
         self._tail = (math.inf, 0.0)
@@ -250,9 +295,19 @@ class Piece:
         if self.line is not None and abs(log_delta - self._aim) < SAME:
             return True
         self._aim = log_delta
-        line = self._draw(self.moments, self._saddle._replace(log_delta=log_delta))  # type: ignore[arg-type]
-        self.line = line if line.feasible else None
-        return line.feasible
+        line = self._draw(self.moments, self._saddle._replace(log_delta=log_delta))
+        if line.feasible:
+            self.line = line
+        return self.line is not None  # one drawn for another delta still holds
+
+    def draws(self, epsilon: float, guess: float, others: float) -> bool:
+        """Whether a line says enough here, beside other pieces of about exp(others): one that had to stay left of
+        its saddle, where the cut lets K end, does not.
+        """
+        if not self.draw(max(guess, others)) or self.line is None:
+            return False
+        low, high = self.line.delta(epsilon)
+        return high - low <= max(REFIT * low, 1e-9 * math.exp(min(others, 0.0)))
 
     def delta(self, epsilon: float) -> Bounds:
         if self.line is not None:
@@ -322,20 +377,33 @@ class OneSided:
 class Layers:
     """The pieces of a sum, cut at levels that suit one epsilon."""
 
-    def __init__(self, terms: Terms, epsilon: float, rate: float = 0.0) -> None:
-        """`rate` is that at which log delta falls, if known."""
-        self.terms = terms
-        self.rate = rate
+    def __init__(
+        self,
+        terms: Terms,
+        epsilon: float,
+        rate: float = 0.0,
+        few: Callable[[float], Bounds] | None = None,
+    ) -> None:
+        """`rate` is that at which log delta falls, if known; `few` what outcomes with one continuous part add."""
+        self.terms, self.few, self.rate = terms, few, rate
         self.count = sum(n for _, n in terms)
-        self.target = self._distance(epsilon)
-        self.pieces: list[Piece] = []
-        self.centre, self.width = math.nan, math.inf
-        self.rest: OneSided | None = None
         # The masses of a Gaussian pair are 1; those of others are not looked at.
         self._has_masses = all(
             isinstance(pair, GaussianPair) or pair.cuts(1.0) is not None for pair, _ in terms
         )
-        self.cuts: list[Cuts | None] = [pair.cuts(self.target) for pair, _ in terms]
+        # Atoms, and all that is close to them, do not decay: no layer is drawn among them that need not be.
+        atoms = [pair.atomic for pair, _ in terms]
+        self._has_atoms = all(isinstance(x, Atoms) and x.loss.tolist() == [0.0] for x in atoms)
+        self._fit(epsilon)
+
+    def _fit(self, epsilon: float) -> None:
+        """Cut at levels that suit this epsilon."""
+        self.target, self.fitted = self._distance(epsilon), epsilon
+        self.cuts: list[Cuts | None] = [pair.cuts(self.target) for pair, _ in self.terms]
+        self.pieces: list[Piece] = []
+        self.centre, self.width = math.nan, math.inf
+        self.rest: OneSided | None = None
+        self._is_apart = False
         self._pile(epsilon)
 
     def _distance(self, epsilon: float) -> float:
@@ -347,7 +415,7 @@ class Layers:
             if cuts is None:
                 mean += n * float(pair.log_mgf(np.array([1e-4]))[0]) * 1e4
             else:
-                mean -= n * cuts.below(distance).mass()[1]
+                mean += n * cuts.below(distance).mean()
         away = abs(epsilon - mean) if math.isfinite(mean) else distance
         return max(away, 1e-3 * distance)
 
@@ -392,8 +460,14 @@ class Layers:
             if bounds.upper - bounds.lower < SURE * max(bounds.lower, math.exp(min(estimate, 0.0))):
                 self.rest = one_sided
                 break
-            if self._jumps(low, rest) > MANY and rest.draw(max(guess, estimate)):
+            if (self._jumps(low, rest) > MANY or self._has_atoms) and rest.draws(epsilon, guess, estimate):
                 break
+            if self._has_atoms and self.few is not None:
+                beside = Piece(rest.moments, ApartLine, self.count)
+                beside.look(epsilon)
+                if beside.draws(epsilon, guess, estimate):
+                    rest, self._is_apart = beside, True
+                    break
             self.pieces.append(self._layer(low / RATIO, low))
             estimate = max(estimate, self.pieces[-1].look(epsilon))
             low /= RATIO
@@ -409,6 +483,11 @@ class Layers:
             self.pieces[0].look(epsilon)
             self.pieces[1].look(epsilon)
             first = high
+        if self._is_apart:
+            atoms = tuple((pair.atomic, n) for pair, n in self.terms if pair.atomic is not None)
+            for piece in self.pieces:
+                if isinstance(piece.moments, LayerMoments):
+                    piece.moments.apart = atoms
 
     def _jumps(self, level: float, rest: Piece) -> float:
         """How many steps are expected not far below the level, tilted for epsilon."""
@@ -432,6 +511,17 @@ class Layers:
                 <= (max(GOOD, min(2 * self.width, 1e-5)) if near else GOOD) * bounds.lower
             ):
                 return bounds
+        bounds = self._redrawn(epsilon)
+        if self.fitted != epsilon and bounds.upper - bounds.lower > REFIT * bounds.lower:
+            # Levels, or what lies on one side as a whole, may suit this epsilon no more.
+            self._fit(epsilon)
+            again = self._redrawn(epsilon)
+            bounds = min(bounds, again, key=lambda both: both.upper - both.lower)
+        self.centre, self.width = epsilon, (bounds.upper - bounds.lower) / max(bounds.lower, TINY)
+        return bounds
+
+    def _redrawn(self, epsilon: float) -> Bounds:
+        """Bounds by lines drawn for this epsilon."""
         log_delta = -math.inf
         for piece in reversed(self.pieces):
             log_delta = max(log_delta, piece.look(epsilon, log_delta - NEGLIGIBLE - 5.0))
@@ -443,7 +533,6 @@ class Layers:
                 break
             # The guess was far off: aim at what was found instead.
             log_delta = math.log(max(bounds.upper, TINY))
-        self.centre, self.width = epsilon, (bounds.upper - bounds.lower) / max(bounds.lower, TINY)
         return bounds
 
     def _drawn(self, epsilon: float, log_delta: float) -> Bounds:
@@ -460,10 +549,23 @@ class Layers:
         parts = [piece.delta(epsilon) for piece in self.pieces]
         if self.rest is not None:
             parts.append(self.rest.delta(epsilon))
+        atoms = self.pieces[-1].line.atoms if self.pieces[-1].line is not None else None
+        if self._is_apart:
+            assert self.few is not None
+            parts.append(self.few(epsilon))
+        elif atoms is not None and epsilon < 0.0:
+            parts.append(_at_zero(atoms, epsilon))
         slack = 8 * UNIT * len(parts)
         return Bounds(
             sum(p.lower for p in parts) * (1 - slack), min(1.0, sum(p.upper for p in parts) * (1 + slack))
         )
+
+
+def _at_zero(atoms: Terms, epsilon: float) -> Bounds:
+    """What atoms at loss 0, which a line left out, add below epsilon 0."""
+    value = math.exp(sum(n * float(part.log_mgf(np.zeros(1))[0]) for part, n in atoms)) * -math.expm1(epsilon)
+    slack = 64 * UNIT * sum(n for _, n in atoms)
+    return Bounds(value * (1 - slack), value * (1 + slack) + TINY)
 
 
 def guess(terms: Terms, log_delta: float) -> tuple[float, float] | None:

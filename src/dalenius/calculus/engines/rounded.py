@@ -30,7 +30,9 @@ from dalenius.calculus.pairs.pair import Bounds, Terms
 from dalenius.calculus.pairs.rounding import round_up, rounded_roughly, support
 
 POINTS = 2**17
-"""Lattice points per period."""
+"""Lattice points per period: with at most 2**20 nodes of a line (`lattice.MOST_POINTS`) and the few roundings that are
+kept, some 200 MB for one sum. What needs a finer lattice has a wider bracket.
+"""
 
 LEAST = -140.0
 """log of the least delta the lattice is laid out for; tails of that size are counted as lost."""

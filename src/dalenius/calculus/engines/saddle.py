@@ -115,6 +115,8 @@ class Moments:
                 x, here = x + move * gap, here - (left - right) * move / 4
                 break
             width /= 4
+        if not math.isfinite(bend):  # K ends here
+            bend = 1.0
         c = math.exp(x)
         log_delta = here - 0.5 * math.log(2 * math.pi * max(bend, 1e-6)) + x
         s, k = np.concatenate((self.s, s)), np.concatenate((self.k, k))

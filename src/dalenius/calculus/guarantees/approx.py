@@ -172,6 +172,35 @@ class ApproxFilter(Filter):
         reserve = written.get("reserve", 0) if written["kind"] == self.kind else 0
         return self.promise.filter(self.adjacency, reserve)
 
+    def times(self, count: int) -> Filter:
+        """(epsilon', count delta), with count times the reserve.
+
+        All of it together is (count reserve, count m, count delta/2)-good (the theorem above), so epsilon' is count
+        reserve and the epsilon at which sqrt(count m)-GDP has a delta of count delta/2, rounded up until the limit
+        that follows from it is enough.
+        """
+        checks.count("count", count, 1)
+        if count == 1:
+            return self
+        delta = amounts.declared_at_least(amounts.declared(self.promise.delta) * count)
+        if delta >= 1:
+            raise InvalidParameter(
+                f"{count} times delta = {self.promise.delta:g} is 1 or more: no promise at all."
+            )
+        wanted = self.limit * count
+        mu = amounts.declared_root_at_least(wanted.amount)
+        half = amounts.exactly_at_most(amounts.rounded_down(amounts.declared(delta) / 2))
+        needed = GDP(mu).loss(self.adjacency).epsilon_bounds(half).upper
+        slack = 0.0
+        while True:
+            sides = amounts.declared(needed * (1 + slack)) + self.reserve * count
+            found = ApproxDP(amounts.declared_at_least(sides), delta).filter(
+                self.adjacency, self.reserve * count
+            )
+            if wanted.fits(found.limit):
+                return found
+            slack = max(1e-15, 4 * slack)
+
     def _cost_of(self, loss: Loss, delta: float | None, room: Cost) -> Cost:
         if delta is not None:
             delta = checks.failure_probability("delta", delta)
@@ -199,6 +228,22 @@ class ApproxFilter(Filter):
 
     def budget(self, amount: float) -> GDP:
         return GDP(amount**0.5)
+
+    def in_own_kind(self, price: Guarantee) -> Guarantee:
+        """(epsilon, delta) with the delta of the promise, half of which is for the noise, as in `budget_left`."""
+        if not isinstance(price, GDP):
+            return super().in_own_kind(price)
+        half = amounts.exactly_at_most(self.half)
+        epsilon = price.loss(self.adjacency).epsilon_bounds(half).upper
+        found = ApproxDP(epsilon, self.promise.delta).shortened(up=True)
+        if epsilon == 0 or not math.isfinite(epsilon) or not self._is_worth(found, price):
+            # So little noise or so much that no epsilon says it at this delta.
+            return super().in_own_kind(price)
+        return found
+
+    def _is_worth(self, found: ApproxDP, price: GDP) -> bool:
+        bought = self.price(found)
+        return isinstance(bought, GDP) and bought.mu >= price.mu
 
     def spent(self, cost: Cost) -> ApproxDP:
         delta = amounts.declared_at_least(cost.delta + (self.half if cost.amount else 0))

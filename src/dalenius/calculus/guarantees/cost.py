@@ -75,6 +75,9 @@ class Cost:
     def __add__(self, other: Cost) -> Cost:
         return self._with(a + b for a, b in self._beside(other))
 
+    def __mul__(self, count: int) -> Cost:
+        return self._with(value * count for value in self.parts)
+
     def __repr__(self) -> str:
         currency = currency_of(self.kind)
         extra = f", delta {decimal(self.delta)}" if currency.is_box else ""

@@ -110,6 +110,33 @@ class Filter(ABC):
         """This filter with what an account that is open settled when it was opened."""
         return self
 
+    def times(self, count: int) -> Filter:
+        """The filter of so many budgets like this one, spent one after the other or together.
+
+        By rule 2, (count) releases in D(c) are one in D(count c): its limit is at least so many times this one.
+
+        Parameters
+        ----------
+        count
+            How many, 1 or more.
+
+        Returns
+        -------
+        Filter
+            Its `promise` is the sum, composed in this currency and rounded up.
+
+        Examples
+        --------
+        >>> import dalenius as dp
+        >>> from dalenius.calculus.guarantees import filter_of
+        >>> [filter_of(promise).times(4).promise for promise in (dp.ZCDP(0.1), dp.GDP(0.5))]
+        [ZCDP(rho=0.4), GDP(mu=1.0)]
+        """
+        checks.count("count", count, 1)
+        if count == 1:
+            return self
+        return self.spent(self.limit * count).filter(self.adjacency)
+
     # -- what a release costs -----------------------------------------------------------------------
 
     def cost(self, loss: Loss, delta: float | None = None, room: Cost | None = None) -> Cost:
@@ -166,6 +193,10 @@ class Filter(ABC):
     @abstractmethod
     def budget(self, amount: float) -> Guarantee:
         """The price of a release that costs this amount: what a search for the least price walks along."""
+
+    def in_own_kind(self, price: Guarantee) -> Guarantee:
+        """A price, as `budget` gives it, in the words of the promise and rounded up to the digits people read."""
+        return price.shortened(up=True)
 
     def group(self, loss: Loss, steps: int, adjacency: Adjacency) -> Loss | None:
         """The loss towards somebody so many steps away where this currency has a rule of its own for it."""

@@ -9,9 +9,10 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from typing import TYPE_CHECKING, ClassVar, Literal, Self
 
-from dalenius.calculus.guarantees.amounts import declared, exactly_at_most
+from dalenius.calculus.guarantees.amounts import declared, exactly_at_most, shown
 from dalenius.calculus.guarantees.cost import Currency
 from dalenius.calculus.loss import Loss
 from dalenius.calculus.loss import checked as checked_loss
@@ -32,6 +33,10 @@ class Measure:
     quantity: str
     upper: float
     promised: float
+
+
+READ = 4
+"""Digits of a promise that people read; records have all of them."""
 
 
 class Guarantee(ABC):
@@ -104,6 +109,22 @@ class Guarantee(ABC):
     def text(self) -> str:
         """The promise as the command line reads it, such as "approx:1.0,1e-05"."""
         return f"{self.tag}:{','.join(map(repr, self.numbers.values()))}"
+
+    def shortened(self, *, up: bool, digits: int = READ) -> Self:
+        """The promise with so many digits, for people: rounded up where it was spent, down where it is left.
+
+        It is a promise of its own: what is left, rounded down, may be spent.
+
+        >>> import dalenius as dp
+        >>> dp.ZCDP(0.0012484741).shortened(up=True), dp.ApproxDP(2.99126490, 1e-5).shortened(up=False)
+        (ZCDP(rho=0.001249), ApproxDP(epsilon=2.991, delta=1e-05))
+        """
+        numbers = {
+            name: float(shown(Decimal(repr(value)), digits, up))
+            for name, value in self.numbers.items()
+            if name in (self.leading, "delta")
+        }
+        return replace(self, **numbers) if numbers else self  # type: ignore[type-var]
 
     def record(self) -> dict[str, str]:
         """The promise in words that are never changed: its tag, and its numbers as exact text."""

@@ -1,6 +1,6 @@
 """Privacy losses: the elementary ones, and what sampling, grouping and splitting do to them."""
 
-from dalenius.calculus.loss import Loss, total
+from dalenius.calculus.loss import Loss, from_json, total
 from dalenius.calculus.losses.best_of import best_of, best_of_binomial, best_of_poisson
 from dalenius.calculus.losses.bounded_range import bounded_range
 from dalenius.calculus.losses.correlated import (
@@ -17,6 +17,7 @@ from dalenius.calculus.losses.discrete import (
     pure,
     randomized_response,
 )
+from dalenius.calculus.losses.discrete_gaussian_vector import discrete_gaussian_vector
 from dalenius.calculus.losses.dp_accounting_events import from_dp_accounting
 from dalenius.calculus.losses.gaussian import gaussian, gdp
 from dalenius.calculus.losses.laplace import laplace
@@ -46,7 +47,9 @@ __all__ = [
     "cp",
     "discrete_gaussian",
     "discrete_gaussian_sum",
+    "discrete_gaussian_vector",
     "from_dp_accounting",
+    "from_json",
     "from_pair",
     "from_tradeoff",
     "gaussian",

@@ -43,4 +43,6 @@ def bounded_range(eta: float, adjacency: Adjacency = ADD_REMOVE) -> Loss:
     eta = checks.moderate("eta", checks.nonnegative("eta", eta))
     if eta == 0:
         return Loss.zero(adjacency)
-    return Loss.symmetric(BoundedRangePair(eta), adjacency, call("bounded_range", eta=eta))
+    return Loss.symmetric(
+        BoundedRangePair(eta), adjacency, call("bounded_range", eta=eta, adjacency=adjacency)
+    )

@@ -98,7 +98,14 @@ def matrix_gaussian(
     schedule = Schedule.of(matrix.shape[1], participations, separation, epoch)
     squares = dense_squares(matrix, schedule)
     shape = "x".join(map(str, matrix.shape))
-    name = call("matrix_gaussian", sigma=sigma, strategy=shape, **schedule.words(), clip=(clip, 1.0))
+    name = call(
+        "matrix_gaussian",
+        sigma=sigma,
+        strategy=shape,
+        **schedule.words(),
+        clip=(clip, 1.0),
+        adjacency=adjacency,
+    )
     return _loss(name, squares, sigma, clip, adjacency)
 
 
@@ -172,6 +179,7 @@ def toeplitz_gaussian(
         **_shown(coefficients, bands),
         **schedule.words(),
         clip=(clip, 1.0),
+        adjacency=adjacency,
     )
     return _loss(name, toeplitz_squares(tuple(column), schedule), sigma, clip, adjacency)
 
@@ -243,6 +251,7 @@ def tree_gaussian(
         branches=(branches, 2),
         **schedule.words(),
         clip=(clip, 1.0),
+        adjacency=adjacency,
     )
     return _loss(name, tree_squares(branches, schedule), sigma, clip, adjacency)
 

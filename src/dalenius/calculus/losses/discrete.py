@@ -49,7 +49,9 @@ def pure(epsilon: float, adjacency: Adjacency = ADD_REMOVE) -> Loss:
     epsilon = checks.moderate("epsilon", checks.nonnegative("epsilon", epsilon))
     if epsilon == 0:
         return Loss.zero(adjacency)
-    return Loss.symmetric(two_point_atoms(epsilon), adjacency, call("pure", epsilon=epsilon))
+    return Loss.symmetric(
+        two_point_atoms(epsilon), adjacency, call("pure", epsilon=epsilon, adjacency=adjacency)
+    )
 
 
 def approx(epsilon: float, delta: float, adjacency: Adjacency = ADD_REMOVE) -> Loss:
@@ -93,7 +95,7 @@ def approx(epsilon: float, delta: float, adjacency: Adjacency = ADD_REMOVE) -> L
     else:
         inner = two_point_atoms(epsilon)
         pair = Atoms(inner.loss, inner.mass * (1 - delta), delta, inner.lattice, inner.index)
-    return Loss.symmetric(pair, adjacency, call("approx", epsilon=epsilon, delta=delta))
+    return Loss.symmetric(pair, adjacency, call("approx", epsilon=epsilon, delta=delta, adjacency=adjacency))
 
 
 def randomized_response(epsilon: float, k: int = 2, adjacency: Adjacency = ADD_REMOVE) -> Loss:
@@ -142,7 +144,9 @@ def randomized_response(epsilon: float, k: int = 2, adjacency: Adjacency = ADD_R
         if k == 2
         else lattice_atoms(epsilon, 0.0, np.array([each, (k - 2) * each, truth]), start=-1)
     )
-    return Loss.symmetric(pair, adjacency, call("randomized_response", epsilon=epsilon, k=(k, 2)))
+    return Loss.symmetric(
+        pair, adjacency, call("randomized_response", epsilon=epsilon, k=(k, 2), adjacency=adjacency)
+    )
 
 
 def geometric(scale: float, sensitivity: int = 1, adjacency: Adjacency = ADD_REMOVE) -> Loss:
@@ -186,7 +190,9 @@ def geometric(scale: float, sensitivity: int = 1, adjacency: Adjacency = ADD_REM
             f"sensitivity is {steps}; the exact discrete pair is kept up to 1e6. Use coarser units, or laplace()."
         )
     pair = geometric_atoms(checks.ratio_up(1.0, scale), steps)
-    return Loss.symmetric(pair, adjacency, call("geometric", scale=scale, sensitivity=(steps, 1)))
+    return Loss.symmetric(
+        pair, adjacency, call("geometric", scale=scale, sensitivity=(steps, 1), adjacency=adjacency)
+    )
 
 
 def discrete_gaussian(sigma: float, sensitivity: int = 1, adjacency: Adjacency = ADD_REMOVE) -> Loss:
@@ -237,7 +243,9 @@ def discrete_gaussian(sigma: float, sensitivity: int = 1, adjacency: Adjacency =
             f"sensitivity is {steps}; the exact discrete pair is kept up to 1e6. Use coarser units."
         )
     pair = DiscreteGaussianAtoms(sigma, steps)
-    return Loss.symmetric(pair, adjacency, call("discrete_gaussian", sigma=sigma, sensitivity=(steps, 1)))
+    return Loss.symmetric(
+        pair, adjacency, call("discrete_gaussian", sigma=sigma, sensitivity=(steps, 1), adjacency=adjacency)
+    )
 
 
 def from_pair(p: Sequence[float], q: Sequence[float], adjacency: Adjacency = ADD_REMOVE) -> Loss:
@@ -277,7 +285,7 @@ def from_pair(p: Sequence[float], q: Sequence[float], adjacency: Adjacency = ADD
             f"p has {len(with_one)} outcomes and q has {len(without)}; give the same outcomes in the same order, with "
             "probability 0 where one is impossible."
         )
-    name = call("from_pair", p=f"[{len(with_one)} outcomes]", q="[...]")
+    name = call("from_pair", p=f"[{len(with_one)} outcomes]", q="[...]", adjacency=adjacency)
     remove, add = _atoms(with_one, without), _atoms(without, with_one)
     return Loss(((remove, 1),), ((add, 1),), adjacency, name)
 

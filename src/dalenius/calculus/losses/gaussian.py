@@ -43,7 +43,7 @@ def gaussian(sigma: float, sensitivity: float = 1.0, adjacency: Adjacency = ADD_
     """
     sigma = checks.positive("sigma", sigma, "Noise of scale 0 hides nothing.")
     sensitivity = checks.positive("sensitivity", sensitivity)
-    name = call("gaussian", sigma=sigma, sensitivity=(sensitivity, 1.0))
+    name = call("gaussian", sigma=sigma, sensitivity=(sensitivity, 1.0), adjacency=adjacency)
     mu = checks.moderate("sensitivity / sigma", checks.ratio_up(sensitivity, sigma))
     return Loss.symmetric(GaussianPair(mu), adjacency, name)
 
@@ -79,4 +79,4 @@ def gdp(mu: float, adjacency: Adjacency = ADD_REMOVE) -> Loss:
     mu = checks.moderate("mu", checks.nonnegative("mu", mu))
     if mu == 0:
         return Loss.zero(adjacency)
-    return Loss.symmetric(GaussianPair(mu), adjacency, call("gdp", mu=mu))
+    return Loss.symmetric(GaussianPair(mu), adjacency, call("gdp", mu=mu, adjacency=adjacency))

@@ -45,6 +45,6 @@ def laplace(scale: float, sensitivity: float = 1.0, adjacency: Adjacency = ADD_R
     """
     scale = checks.positive("scale", scale, "Noise of scale 0 hides nothing.")
     sensitivity = checks.positive("sensitivity", sensitivity)
-    name = call("laplace", scale=scale, sensitivity=(sensitivity, 1.0))
+    name = call("laplace", scale=scale, sensitivity=(sensitivity, 1.0), adjacency=adjacency)
     shift = checks.moderate("sensitivity / scale", checks.ratio_up(sensitivity, scale))
     return Loss.symmetric(LaplacePair(shift), adjacency, name)

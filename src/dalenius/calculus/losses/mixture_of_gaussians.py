@@ -13,7 +13,7 @@ from dalenius.calculus.pairs.gaussian import GaussianPair
 from dalenius.calculus.pairs.gaussian_mixtures import GaussianMixturesPair, Side
 from dalenius.calculus.pairs.pair import Pair
 from dalenius.core import checks
-from dalenius.core.adjacency import ADD_REMOVE, Adjacency
+from dalenius.core.adjacency import ADD_REMOVE, REPLACE_ONE, Adjacency
 from dalenius.core.adjacency import adjacency as checked_adjacency
 from dalenius.core.checks import float_up
 from dalenius.errors import InvalidParameter
@@ -98,8 +98,10 @@ def mixture_of_gaussians(
     for shift in sorted(weights):
         taken = min(weights[shift], excess)
         weights[shift], excess = weights[shift] - taken, excess - taken
-    name = f"mixture_of_gaussians(sigma={sigma:.12g}, sensitivities={_shown(lengths)}, probabilities={_shown(chances)})"
-    return loss_of_shifts(weights, checked_adjacency(adjacency), name)
+    name = f"mixture_of_gaussians(sigma={sigma:.12g}, sensitivities={_shown(lengths)}, probabilities={_shown(chances)}"
+    if checked_adjacency(adjacency) is REPLACE_ONE:
+        name += ", adjacency=replace_one"
+    return loss_of_shifts(weights, adjacency, f"{name})")
 
 
 def poisson_sampled_group(
@@ -155,7 +157,14 @@ def poisson_sampled_group(
     one = Fraction(sensitivity) / Fraction(sigma)
     checks.moderate("size * sensitivity / sigma", float_up(size * one), MOST_SIGMAS)
     weights = {float_up(j * one): chance for j, chance in binomial(size, rate).items()}
-    name = call("poisson_sampled_group", sigma=sigma, rate=rate, size=size, sensitivity=(sensitivity, 1.0))
+    name = call(
+        "poisson_sampled_group",
+        sigma=sigma,
+        rate=rate,
+        size=size,
+        sensitivity=(sensitivity, 1.0),
+        adjacency=adjacency,
+    )
     return loss_of_shifts(weights, checked_adjacency(adjacency), name)
 
 

@@ -90,7 +90,7 @@ def to_replace_one(loss: Loss) -> Loss:
     return Loss.symmetric(_chained(loss, 2), REPLACE_ONE, f"to_replace_one({loss.expression})")
 
 
-def chained_above(loss: Loss, below: Pair) -> Loss:
+def chained_above(loss: Loss, below: Pair, name: str) -> Loss:
     """An add/remove loss for replace-one neighbours, from above along the chain; `below` is what some two show.
 
     The chain of two neighbours is attained by some releases with these losses, but not by every one of them: what a
@@ -98,7 +98,7 @@ def chained_above(loss: Loss, below: Pair) -> Loss:
     """
     pair = to_replace_one(loss).terms_remove[0][0]
     known = pair.known if isinstance(pair, Bracket) else pair
-    return Loss.symmetric(Bracket(below, pair.upper, known), REPLACE_ONE, loss.expression)
+    return Loss.symmetric(Bracket(below, pair.upper, known), REPLACE_ONE, name)
 
 
 def to_adjacency(loss: Loss, adjacency: Adjacency) -> Loss:

@@ -45,7 +45,8 @@ def random_allocation(
         The largest l2 norm of what a record adds to a step, above 0.
     adjacency
         `dp.ADD_REMOVE`, which includes a record that is emptied while its place stays, or `dp.REPLACE_ONE`, which is
-        followed along the chain remove, add: an upper bound, its lower end what the sum of all releases tells.
+        followed along the chain remove, add in each of the k parts: an upper bound, its lower end what the sum of all
+        releases tells.
 
     Returns
     -------
@@ -79,15 +80,23 @@ def random_allocation(
         )
     mu = checks.moderate("sensitivity / sigma", checks.ratio_up(sensitivity, sigma))
     name = call(
-        "random_allocation", sigma=sigma, steps=steps, chosen=(chosen, 1), sensitivity=(sensitivity, 1.0)
+        "random_allocation",
+        sigma=sigma,
+        steps=steps,
+        chosen=(chosen, 1),
+        sensitivity=(sensitivity, 1.0),
+        adjacency=adjacency,
     )
     replaced = checked_adjacency(adjacency) is REPLACE_ONE
     if steps == chosen:
         terms = ((GaussianPair(2 * mu if replaced else mu), chosen),)
         return Loss(terms, terms, adjacency, name)
     remove, add = (AllocationPair(mu, steps, chosen, added) for added in (False, True))
-    loss = Loss(((remove, chosen),), ((add, chosen),), ADD_REMOVE, name)
     if not replaced:
-        return loss
-    # Records that point in opposite directions move the sum of all releases by 2 k mu, its noise being sqrt(t).
-    return chained_above(loss, GaussianPair(2 * mu * chosen / math.sqrt(steps) * (1 - 1e-12)))
+        return Loss(((remove, chosen),), ((add, chosen),), ADD_REMOVE, name)
+    # Records that point in opposite directions move the sum of all releases by 2 k mu, its noise being sqrt(t): for
+    # each of k parts a k-th of that. From above, the parts run beside each other, each along its own chain.
+    part = Loss(((remove, 1),), ((add, 1),), ADD_REMOVE, name)
+    chain = chained_above(part, GaussianPair(2 * mu * math.sqrt(chosen / steps) * (1 - 1e-12)), name)
+    each = ((chain.terms_remove[0][0], chosen),)
+    return Loss(each, each, REPLACE_ONE, name)

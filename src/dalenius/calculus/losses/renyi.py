@@ -48,7 +48,7 @@ def zcdp(rho: float, adjacency: Adjacency = ADD_REMOVE) -> Loss:
     if rho == 0:
         return Loss.zero(adjacency)
     pair = RenyiPair(rho, floor=GaussianPair(math.sqrt(2 * rho)))
-    return Loss.symmetric(pair, adjacency, call("zcdp", rho=rho))
+    return Loss.symmetric(pair, adjacency, call("zcdp", rho=rho, adjacency=adjacency))
 
 
 def rdp(curve: Callable[[float], float], adjacency: Adjacency = ADD_REMOVE) -> Loss:
@@ -90,4 +90,4 @@ def rdp(curve: Callable[[float], float], adjacency: Adjacency = ADD_REMOVE) -> L
             raise InvalidParameter(
                 f"curve({order}) is {value!r}; a Renyi divergence is a number, 0 or more (or inf)."
             )
-    return Loss.symmetric(RenyiPair(curve=curve), adjacency, call("rdp", curve="..."))
+    return Loss.symmetric(RenyiPair(curve=curve), adjacency, call("rdp", curve="...", adjacency=adjacency))

@@ -82,11 +82,11 @@ def _replaced(loss: Loss, rate: float) -> Loss:
     pair = single_pair(loss)
     if not 0.0 < rate < 1.0 or not (loss.terms_remove or loss.terms_add):
         return to_replace_one(poisson_sampled(loss, rate))
+    name = f"poisson_sampled({loss.expression}, rate={rate:.12g}, adjacency=replace_one)"
     if not isinstance(pair, GaussianPair) or pair.mu > MOST_SIGMAS:
         sampled = poisson_sampled(loss, rate)
-        return chained_above(sampled, sampled.terms_remove[0][0].lower)
+        return chained_above(sampled, sampled.terms_remove[0][0].lower, name)
     side = ((pair.mu, rate),)
-    name = f"poisson_sampled({loss.expression}, rate={rate:.12g})"
     return Loss.symmetric(mixture_pair(side, side), REPLACE_ONE, name)
 
 

@@ -71,7 +71,13 @@ def shuffled_batches(
     if batches > MOST_BATCHES:
         raise InvalidParameter.of("batches", f"batches is {batches}; it must be at most 1e9.")
     mu = checks.moderate("sensitivity / sigma", checks.ratio_up(sensitivity, sigma), 5e3)
-    name = call("shuffled_batches", sigma=sigma, batches=batches, sensitivity=(sensitivity, 1.0))
+    name = call(
+        "shuffled_batches",
+        sigma=sigma,
+        batches=batches,
+        sensitivity=(sensitivity, 1.0),
+        adjacency=(adjacency, REPLACE_ONE),
+    )
     replaced = checked_adjacency(adjacency) is REPLACE_ONE
     above = GaussianPair(2 * mu if replaced else mu)
     if batches == 1:

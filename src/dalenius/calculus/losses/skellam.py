@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 
 from dalenius.calculus.loss import Loss, call
-from dalenius.calculus.losses.renyi import rdp
 from dalenius.calculus.pairs.known import RenyiPair
-from dalenius.calculus.pairs.skellam import SkellamAtoms, skellam_divergence
+from dalenius.calculus.pairs.skellam import SkellamAtoms, SkellamVectorPair
 from dalenius.core import checks
 from dalenius.core.adjacency import ADD_REMOVE, Adjacency
 from dalenius.core.adjacency import adjacency as checked_adjacency
@@ -63,7 +62,9 @@ def skellam(variance: float, sensitivity: int = 1, adjacency: Adjacency = ADD_RE
             f"sensitivity is {steps}; the exact pair is kept up to {MOST_STEPS}. Use coarser units.",
         )
     pair = SkellamAtoms(variance, steps)
-    return Loss.symmetric(pair, adjacency, call("skellam", variance=variance, sensitivity=(steps, 1)))
+    return Loss.symmetric(
+        pair, adjacency, call("skellam", variance=variance, sensitivity=(steps, 1), adjacency=adjacency)
+    )
 
 
 def skellam_vector(
@@ -111,9 +112,11 @@ def skellam_vector(
             f"l1_sensitivity is {long}; for whole numbers it is at least the l2 norm {far} and at most its square "
             f"{far * far:g}. The bound of the square is always safe.",
         )
-    loss = rdp(_Divergences(variance, far, long), adjacency)
-    text = call("skellam_vector", variance=variance, l2_sensitivity=far, l1_sensitivity=long)
-    return Loss(loss.terms_remove, loss.terms_add, adjacency, text)
+    checks.moderate("l2_sensitivity^2 / variance", far * far / variance, 1e8)
+    text = call(
+        "skellam_vector", variance=variance, l2_sensitivity=far, l1_sensitivity=long, adjacency=adjacency
+    )
+    return Loss.symmetric(SkellamVectorPair(variance, far, long), checked_adjacency(adjacency), text)
 
 
 def discrete_gaussian_sum(
@@ -180,31 +183,12 @@ def discrete_gaussian_sum(
     # A dozen roundings; the exponents are good to 1e-15 of their size, and e^-740 is 0.
     rho = checks.moderate("rho", 0.5 * min(either) * (1 + 1e-12) + 1e-300, 1e8)
     numbers = {"sigma": sigma, "parties": n, "l2_sensitivity": far}
-    text = call("discrete_gaussian_sum", **numbers, dimension=(d, 1), l1_sensitivity=(long, most))
+    text = call(
+        "discrete_gaussian_sum", **numbers, dimension=(d, 1), l1_sensitivity=(long, most), adjacency=adjacency
+    )
     return Loss.symmetric(RenyiPair(rho), checked_adjacency(adjacency), text)
 
 
 def _sized(name: str, value: object, why: str = "") -> float:
     """A number whose square is a double, too."""
     return checks.within(name, value, "a number from 1e-100 to 1e100", lambda x: 1e-100 <= x <= 1e100, why)
-
-
-class _Divergences:
-    """The bound at any order: s D is convex in s = order - 1, and so below the chord of two whole orders."""
-
-    def __init__(self, variance: float, l2: float, l1: float) -> None:
-        self.numbers = variance, l2, l1
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Divergences) and self.numbers == other.numbers
-
-    def __hash__(self) -> int:
-        return hash(self.numbers)
-
-    def __call__(self, order: float) -> float:
-        if order <= 1.0 or math.isinf(order):
-            return math.inf if order > 1.0 else float(skellam_divergence(2.0, *self.numbers))
-        s = order - 1.0
-        below = math.floor(s)
-        low, high = (m * float(skellam_divergence(1.0 + m, *self.numbers)) for m in (below, below + 1))
-        return ((1 - (s - below)) * low + (s - below) * high) / s * (1 + 2.0**-48)

@@ -64,4 +64,6 @@ def staircase(epsilon: float, gamma: float, adjacency: Adjacency = ADD_REMOVE) -
     up = 0.5 + rest * min(gamma, 1 - gamma) / twice
     level = rest * (fall * (1 - 2 * gamma) if gamma <= 0.5 else 2 * gamma - 1) / twice
     pair = lattice_atoms(epsilon, 0.0, np.array([fall * up, level, up]), start=-1, slack=24 * UNIT)
-    return Loss.symmetric(pair, adjacency, call("staircase", epsilon=epsilon, gamma=gamma))
+    return Loss.symmetric(
+        pair, adjacency, call("staircase", epsilon=epsilon, gamma=gamma, adjacency=adjacency)
+    )

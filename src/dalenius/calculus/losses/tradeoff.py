@@ -59,7 +59,9 @@ def from_tradeoff(f: Callable[[float], float], adjacency: Adjacency = ADD_REMOVE
     levels, errors = _sampled(f, POINTS)
     least = _symmetric(levels, errors, "lower")
     most = _symmetric(*_levels_below(levels, errors), "upper")
-    return Loss.symmetric(Bracket(least, most), adjacency, call("from_tradeoff", f="..."))
+    return Loss.symmetric(
+        Bracket(least, most), adjacency, call("from_tradeoff", f="...", adjacency=adjacency)
+    )
 
 
 def chord_pair(f: Callable[[float], float]) -> Atoms:

@@ -74,7 +74,15 @@ def truncated_poisson(
     most = checks.count("most", most, least=1)
     sensitivity = checks.positive("sensitivity", sensitivity)
     mu = checks.moderate("sensitivity / sigma", checks.ratio_up(sensitivity, sigma), MOST_SIGMAS / 2)
-    name = call("truncated_poisson", sigma=sigma, rate=rate, n=n, most=most, sensitivity=(sensitivity, 1.0))
+    name = call(
+        "truncated_poisson",
+        sigma=sigma,
+        rate=rate,
+        n=n,
+        most=most,
+        sensitivity=(sensitivity, 1.0),
+        adjacency=adjacency,
+    )
     adjacency = checked_adjacency(adjacency)
     if rate == 0.0:
         return Loss.zero(adjacency)

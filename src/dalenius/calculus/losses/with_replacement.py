@@ -6,6 +6,7 @@ import math
 from fractions import Fraction
 
 import numpy as np
+from scipy.special import betainc, ndtri
 
 from dalenius.calculus.loss import Loss, checked
 from dalenius.calculus.losses.mixture_of_gaussians import MOST_SIGMAS, mixture_pair
@@ -13,6 +14,7 @@ from dalenius.calculus.losses.neighbours import MOST_STEPS, group
 from dalenius.calculus.losses.tables import single_pair
 from dalenius.calculus.pairs.atoms import Atoms
 from dalenius.calculus.pairs.bracket import Bracket
+from dalenius.calculus.pairs.crowd import LOOSE
 from dalenius.calculus.pairs.gaussian import GaussianPair
 from dalenius.calculus.pairs.gaussian_mixtures import Side
 from dalenius.calculus.pairs.pair import UNIT, Pair
@@ -26,6 +28,13 @@ from dalenius.errors import AdjacencyMismatch, InvalidParameter
 LEAST_TAIL = 1e-18
 """Numbers of copies less likely than this, together, count as the worst case."""
 MOST_COPIES = 20
+"""Where a record is drawn more often than this on average, numbers of copies are counted in blocks."""
+BLOCKS = (1e-18, 1e-12, 1e-9, 1e-7, 1e-5, 1e-3, 0.02, 0.1, 0.3, 0.5, 0.8, 0.98, 1 - 1e-4, 1 - 1e-8, 1 - 1e-12)
+"""About the probabilities of more copies than the end of a block."""
+MOST_SUMMED = 1e9
+"""Up to this mean, tails come from the incomplete beta function; beyond, from Chernoff's bound, close by then."""
+WIDE = 1e-5
+"""Beyond 1e12 copies on average no more than this share above or below it counts."""
 NOTHING = Atoms(np.zeros(1), np.ones(1))
 
 
@@ -38,7 +47,8 @@ def sampled_with_replacement(loss: Loss, m: int, n: int) -> Loss:
         delta(log(1 + eta (e^epsilon - 1))) <= sum over k >= 1 of p_k delta_k(epsilon),   epsilon >= 0
 
     (Balle, Barthe and Gaboardi 2018, Theorem 10). Only upper bounds are known in general; the lower end for Gaussian
-    noise is attained when all the other records are alike.
+    noise is attained when all the other records are alike. Where a record is drawn more than 20 times on average, the
+    number of copies is counted in 15 blocks, each as its largest: next to nothing is amplified there.
 
     Parameters
     ----------
@@ -57,7 +67,7 @@ def sampled_with_replacement(loss: Loss, m: int, n: int) -> Loss:
     Raises
     ------
     InvalidParameter
-        If m or n is not a count, or m is more than 20 n.
+        If m or n is not a count, or the loss is not that of one release.
     AdjacencyMismatch
         If the loss is stated for the other neighbouring relation.
 
@@ -79,27 +89,27 @@ def sampled_with_replacement(loss: Loss, m: int, n: int) -> Loss:
             "add/remove. Pass adjacency=dalenius.REPLACE_ONE (with the sensitivity of a replacement), or use "
             "losses.poisson_sampled."
         )
-    if m > MOST_COPIES * n:
-        raise InvalidParameter.of(
-            "m",
-            f"m is {m} and n is {n}: a record is drawn more than {MOST_COPIES} times on average. "
-            "Draw less, or use every record.",
-        )
     if m == 0 or not (loss.terms_remove or loss.terms_add):
         return Loss.zero(loss.adjacency)
     name = f"sampled_with_replacement({loss.expression}, m={m}, n={n})"
     if n == 1:
         return group(loss, m)
-    drawn = copies(m, n)
+    drawn, least = counted(m, n) if m <= MOST_COPIES * n else blocks(m, n)
     eta = float_up(Fraction(sum(map(Fraction, drawn.values()))))
     pairs = {k: _group_pair(loss, k) for k in drawn}
     weights = tuple(min(1.0, p / eta * (1 + 4 * UNIT)) for p in drawn.values())
-    inner = RevealedPair(weights, tuple(pairs.values())) if len(drawn) > 1 else pairs[1]
+    inner = RevealedPair(weights, tuple(pairs.values())) if len(drawn) > 1 else next(iter(pairs.values()))
     above = inner.sampled(min(eta, 1.0), added=False).mirrored() if eta < 1.0 else inner
     pair = single_pair(loss)
     # Either of two neighbours may be the one with the odd record, so the lower end serves both orders.
-    below = mixture_pair(_attained(pair.mu, drawn), ()) if isinstance(pair, GaussianPair) else NOTHING
+    below = mixture_pair(_attained(pair.mu, least), ()) if isinstance(pair, GaussianPair) else NOTHING
     return Loss.symmetric(Bracket(below, above, inner), REPLACE_ONE, name)
+
+
+def counted(m: int, n: int) -> tuple[dict[int, float], dict[int, float]]:
+    """Upper and lower bounds on the probabilities of 1, 2, ... copies."""
+    above = copies(m, n)
+    return above, {k: p * (1 - 1e-11 * (4 + k)) for k, p in above.items() if k < m or p >= LEAST_TAIL}
 
 
 def copies(m: int, n: int) -> dict[int, float]:
@@ -117,6 +127,45 @@ def copies(m: int, n: int) -> dict[int, float]:
             break
         probability[k] = p * (1 + 1e-12 * (4 + k))
     return probability
+
+
+def blocks(m: int, n: int) -> tuple[dict[int, float], dict[int, float]]:
+    """Laws of numbers of copies that are above and below the true one in stochastic order, on few numbers.
+
+    A group of more is easier to tell, so what counts is the probability of more than k copies, for each k: from above
+    it is raised to that at the start of the block of k, from below lowered to that at its end.
+    """
+    mean = m / n
+    spread = math.sqrt(mean)
+    ends = sorted(
+        {min(m, max(1, math.floor(mean - ndtri(p) * spread + 0.2 * ndtri(p) ** 2))) for p in BLOCKS}
+    )
+    if mean > 1e12:
+        ends = [math.floor(mean * (1 - WIDE)), math.ceil(mean * (1 + WIDE))]
+    tails = [_more_than(k, m, n) for k in ends]
+    above, below = {}, {}
+    rest = 1.0
+    for k, (_, high) in zip(ends, tails, strict=True):
+        above[k], rest = rest - min(rest, high), min(rest, high)
+    above[m] = above.get(m, 0.0) + rest
+    for k, (low, _), (lower, _) in zip(ends, tails, [*tails[1:], (0.0, 0.0)], strict=True):
+        below[k] = max(low - lower, 0.0)
+    return {k: p for k, p in above.items() if p > 0.0}, {k: p for k, p in below.items() if p > 0.0}
+
+
+def _more_than(k: int, m: int, n: int) -> tuple[float, float]:
+    """Bounds on the probability of more than k copies."""
+    if k >= m:
+        return 0.0, 0.0
+    mean = m / n
+    if mean <= MOST_SUMMED:
+        tail = float(betainc(k + 1, m - k, 1 / n))
+        loose = LOOSE + 64 * UNIT * (abs(k - mean) + 1)
+        return tail * (1 - loose) - 1e-300, tail * (1 + loose) + 1e-300
+    # Chernoff: exp(-mean ((1 + x) log(1 + x) - x)) from either side, x = k/mean - 1; x^2/2 (1 - |x|) is less.
+    x = k / mean - 1.0
+    bound = math.exp(-mean * x * x / 2 * max(0.0, 1 - abs(x)) + 1e-6)
+    return (max(0.0, 1 - bound), 1.0) if x < 0 else (0.0, min(1.0, bound))
 
 
 def _group_pair(loss: Loss, size: int) -> Pair:
@@ -137,7 +186,7 @@ def _attained(mu: float, drawn: dict[int, float]) -> Side:
     """The shifts of k copies among records that are all alike, weights rounded down; far ones count as less far."""
     weights: dict[float, float] = {}
     for k, p in drawn.items():
-        if p >= LEAST_TAIL:
+        if p >= 4 * LEAST_TAIL:  # what the last one stands for is less likely
             shift = min(k * mu * (1 - 4 * UNIT), MOST_SIGMAS)
-            weights[shift] = weights.get(shift, 0.0) + p * (1 - 1e-11 * (4 + k))
+            weights[shift] = weights.get(shift, 0.0) + p * (1 - 4 * UNIT)
     return tuple(sorted(weights.items()))

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import expit, logsumexp
 
+from dalenius.calculus.pairs.atoms_mu import atoms_mu
 from dalenius.calculus.pairs.mixture import log_mixture, transform
 from dalenius.calculus.pairs.pair import UNIT, Ball, Bounds, Pair, Reals, Tilted, Transform
 from dalenius.core.checks import float_up
@@ -101,7 +102,7 @@ class Atoms(Pair):
     def log_mgf(self, s: Reals) -> Reals:
         log_mass = np.log(self.mass)
         result = np.empty(len(s))
-        block = max(1, 4_000_000 // max(1, len(self.loss)))
+        block = max(1, 1_000_000 // max(1, len(self.loss)))
         for i in range(0, len(s), block):
             result[i : i + block] = logsumexp(
                 np.multiply.outer(s[i : i + block], self.loss) + log_mass, axis=1
@@ -148,6 +149,14 @@ class Atoms(Pair):
             return math.inf
         complete = abs(float((self.mass * np.exp(-self.loss)).sum()) - 1.0) < 1e-12
         return float(np.abs(self.loss).max()) + self.blur if complete and self.infinite == 0 else math.inf
+
+    @cached_property
+    def gdp(self) -> float:
+        """By its largest loss, or test by test, whichever is less."""
+        if self.infinite > 0 or not math.isfinite(self.reach) or not self.largest < 700:
+            return super().gdp
+        off = 2 * (self.slack + self.blur)
+        return min(super().gdp, atoms_mu(self.loss, self.mass, off) if off < 0.1 else math.inf)
 
     def delta(self, epsilon: float) -> Bounds:
         if epsilon >= self.largest:

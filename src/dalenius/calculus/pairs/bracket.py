@@ -55,6 +55,11 @@ class Bracket(Pair):
         return min((pair.asymptote for pair in self._sources), default=(math.inf, 0.0))
 
     @property
+    def zcdp_is_loose(self) -> bool:  # type: ignore[override]
+        """A table without infinite losses has divergences of its own."""
+        return self.known is not None and self.above in self._sources and math.isfinite(self.above.reach)
+
+    @property
     def zcdp(self) -> float:
         return min((pair.zcdp for pair in self._sources), default=math.inf)
 

@@ -52,3 +52,25 @@ def _falls_off(mu: float, sigma: float, steps: int, start: int, log_total: float
     y = u * r + g / mu
     fixed = 0.5 * math.log(2 * math.pi) - log_total + g
     return (u - y) * (u + y) / 2 >= math.log((1 + y * y) / y) + fixed + 1e-6 and u - y * r > 1 / u
+
+
+def lattice_mu(sigma: float, squared: int, coordinates: int) -> float:
+    """A mu for which whole numbers with discrete Gaussian noise of parameter sigma are mu-GDP, rounded up.
+
+    Neighbours differ by a whole-numbered vector of squared length at most `squared`, in at most `coordinates` places.
+    Lemma 3 of docs/mechanisms-on-a-grid.md with the best t: sqrt(squared/(sigma^2 - t^2)) plus twice the mu of a pure
+    loss of coordinates * c(t). inf where sigma is too small for any t.
+    """
+    best = math.inf
+    for t in np.linspace(0.3, 2.5, 221).tolist():
+        wave = _wave(t)
+        if t < 0.98 * sigma and wave < 0.5:
+            c = coordinates * (-math.log1p(-wave) + _wave(sigma))
+            best = min(best, math.sqrt(squared / (sigma**2 - t**2)) + 2 * 1.25332 * c)
+    return best * (1 + 1e-12)
+
+
+def _wave(t: float) -> float:
+    """sup |theta_t(x) / (t sqrt(2 pi)) - 1| = 2 sum over m >= 1 of exp(-2 pi^2 m^2 t^2), rounded up."""
+    first = math.exp(-2 * math.pi**2 * t * t)
+    return 2 * first / (1 - first) * (1 + 1e-12)

@@ -59,7 +59,7 @@ def _steepest(terms: Terms) -> float:
         return math.inf
     more = 1 + UNIT * (8 + 2 * len(terms))
     known = sum(n * pair.zcdp for pair, n in terms)
-    if math.isfinite(known):
+    if math.isfinite(known) and not any(pair.zcdp_is_loose for pair, _ in terms):
         return known if len(terms) == 1 and terms[0][1] == 1 else known * more
     far = min(max(1e3, 1e3 * rise / max(renyi(terms, 1.0), 1e-300)), 1e9)
     edges = 1.0 + np.concatenate(([0.0], np.geomspace(1e-4, far, 400)))

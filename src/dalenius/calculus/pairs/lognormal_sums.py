@@ -34,9 +34,11 @@ FAR = 8.4
 """Standard deviations kept of the step that the record took, where the grid reaches so far."""
 FINE, COARSE = 0.008, 0.1
 """Width of a cell, in standard deviations of W: wanted, and at most; beyond, the grid ends earlier."""
-LEAST_POINTS, MOST_POINTS = 2**12, 2**20
+LEAST_POINTS = 2**12
+MOST_ABOVE, MOST_BELOW = 2**18, 2**20
+"""Points of a window. From above the mesh counts by its square, from below nearly as it is."""
 LOG_FAIL = -60.0
-ATOMS = 6000
+ATOMS = 2000
 """Losses that are kept, about."""
 
 Long = npt.NDArray[Any]
@@ -73,17 +75,16 @@ class Law(NamedTuple):
 @lru_cache(maxsize=8)
 def allocated(mu: float, t: int) -> tuple[tuple[Atoms, Atoms], tuple[Atoms, Atoms]]:
     """(below, above) of the remove direction, and of the add direction."""
-    grid = _grid(mu, t)
-    above, below = _above(grid, t), _below(grid, t)
+    above, below = _above(_grid(mu, t, MOST_ABOVE), t), _below(_grid(mu, t, MOST_BELOW), t)
     return (below[0], above[0]), (below[1], above[1])
 
 
-def _grid(mu: float, t: int) -> Grid:
+def _grid(mu: float, t: int, most: int) -> Grid:
     spread = math.sqrt(math.expm1(mu * mu))
     bulk = 26 * math.sqrt(t) * spread
     top = math.exp(min(mu * (mu / 2 + FAR), 700.0))
-    h = max(FINE * spread, min((1.4 * top + bulk) / MOST_POINTS, COARSE * spread), bulk / MOST_POINTS * 2)
-    top = min(top, (MOST_POINTS * h - bulk) / 1.4)
+    h = max(FINE * spread, min((1.4 * top + bulk) / most, COARSE * spread), bulk / most * 2)
+    top = min(top, (most * h - bulk) / 1.4)
     size = LEAST_POINTS
     while size * h < 1.4 * top + bulk:
         size *= 2
@@ -125,7 +126,7 @@ def _above(grid: Grid, t: int) -> tuple[Atoms, Atoms]:
     mass[1:] += to_right
     own = mass * (h * np.arange(count + 1))
     infinite = max(0.0, grid.beyond_p - h * count * grid.beyond_q * (1 - 1e-9))
-    for_q, for_p = _powered(mass, mass, t, grid.size), _powered(own, mass, t, grid.size)
+    for_q, for_p = _powered(mass, own, t, grid.size)
     first = 1 if for_q.start == 0 else 0  # a sum of 0 is an infinite loss of the add direction
     loss = np.log(h * (for_q.start + np.arange(first, grid.size))) - math.log(t)
     zero = float(for_q.mass[0]) if first else 0.0
@@ -154,7 +155,7 @@ def _below(grid: Grid, t: int) -> tuple[Atoms, Atoms]:
     high, low = np.minimum(mean + unsure, grid.bend), np.maximum(mean - unsure, -grid.bend)
     drift = float(q @ ((high + low) / 2)) / float(q.sum())
     y = _deviation(high - drift, drift - low, q, p, t)
-    for_q, for_p = _powered(q, q, t, grid.size), _powered(p, q, t, grid.size)
+    for_q, for_p = _powered(q, p, t, grid.size)
     s = h * (for_q.start + np.arange(grid.size) + 0.5 * t) + t * drift
     first = int(np.searchsorted(s, 2 * y + t * 1e-9))
     s = s[first:]
@@ -180,8 +181,8 @@ def _deviation(up: Reals, down: Reals, q: Reals, p: Reals, t: int) -> float:
     return best * (1 + 1e-6) + 1e-13 * t
 
 
-def _powered(own: Reals, mass: Reals, t: int, size: int) -> Law:
-    """The law of an index from `own` plus t - 1 indices from `mass`, independent.
+def _powered(mass: Reals, own: Reals, t: int, size: int) -> tuple[Law, Law]:
+    """The laws of t independent indices from `mass`, and of one from `own` plus t - 1 from `mass`.
 
     A transform of N numbers errs by 8 u log2(N) of their 2-norm, as a vector (Higham 2002, Theorem 24.2); a product
     of t values of modulus 1 at most by t times that, and by t roundings of itself; and the transform back likewise.
@@ -193,23 +194,27 @@ def _powered(own: Reals, mass: Reals, t: int, size: int) -> Law:
     start = max(0, math.floor(t * mean - 11 * spread))
     unit = 8 * LONG_UNIT * math.log2(size)
     f = fft.rfft(mass.astype(np.longdouble), size)
-    g = f if own is mass else fft.rfft(own.astype(np.longdouble), size)
-    power, square, left = g, f, t - 1
+    others, square, left = None, f, t - 1
     while left:
         if left & 1:
-            power = power * square
+            others = square if others is None else others * square
         left >>= 1
         if left:
             square = square * square
-    back: Long = fft.irfft(power, size)
-    norms = float(np.linalg.norm(mass)) * t + float(np.linalg.norm(own))
-    whole = math.sqrt(2.0 * float(np.sum(np.abs(power).astype(float) ** 2)) + 1.0)
-    off = unit * norms + (unit + 8 * LONG_UNIT * t) * whole / math.sqrt(size)
-    ordered = np.roll(back, -(start % size))
-    above, below = _outside(own, mass, t, start, start + size)
-    # Masses were rounded up: their sum may be above 1, and with it the moduli.
-    off *= 1.01 * math.exp(t * max(0.0, math.log(float(mass.sum()))))
-    return Law(start, np.maximum(ordered.astype(float), 0.0), off, below, above)
+
+    def law(one: Reals, transform: Long) -> Law:
+        power = transform if others is None else transform * others
+        back: Long = fft.irfft(power, size)
+        norms = float(np.linalg.norm(mass)) * t + float(np.linalg.norm(one))
+        whole = math.sqrt(2.0 * float(np.sum(np.abs(power.astype(complex)) ** 2)) * (1 + 1e-9) + 1.0)
+        off = unit * norms + (unit + 8 * LONG_UNIT * t) * whole / math.sqrt(size)
+        ordered = np.roll(back.astype(float), -(start % size))
+        above, below = _outside(one, mass, t, start, start + size)
+        # Masses were rounded up: their sum may be above 1, and with it the moduli.
+        off *= 1.01 * math.exp(t * max(0.0, math.log(float(mass.sum()))))
+        return Law(start, np.maximum(ordered, 0.0), off, below, above)
+
+    return law(mass, f), law(own, fft.rfft(own.astype(np.longdouble), size))
 
 
 def _outside(own: Reals, mass: Reals, t: int, start: int, end: int) -> tuple[float, float]:

@@ -94,6 +94,10 @@ class Part(ABC):
         """log of the P-mass of a part below a level, log of its Q-mass over its P-mass, and the error of both."""
         return 0.0, 0.0, math.inf
 
+    def mean(self) -> float:
+        """Roughly the mean of L within a part below a level that most of the law is in."""
+        return -self.mass()[1]
+
 
 class Cuts(ABC):
     """Ways to part a law of L by how far L is from `Pair.anchor`; parts between levels in a row add up to it."""
@@ -231,6 +235,9 @@ class Pair(ABC):
     def zcdp(self) -> float:
         """A rho with D_order(P||Q) <= rho order for every order > 1, where one is known in closed form."""
         return self.asymptote[0] if self.asymptote[1] == 0.0 else math.inf
+
+    zcdp_is_loose: bool = False
+    """Whether the Renyi divergences may say more than `zcdp`, which is not theirs."""
 
     @property
     def gdp(self) -> float:

@@ -38,7 +38,7 @@ class Rounded(NamedTuple):
     drift: float
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=8)  # some megabytes each
 def round_up(pair: Pair, spacing: float, spare: float) -> Rounded:
     """The least pair on spacing * integers that dominates `pair`, tails of mass `spare` cut off."""
     low, high = support(pair, spare)

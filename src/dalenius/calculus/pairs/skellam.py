@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 
 from dalenius.calculus.pairs.atoms import Atoms
+from dalenius.calculus.pairs.known import _Known
 from dalenius.calculus.pairs.pair import UNIT, Pair, Reals
 
 FAR = -720.0
@@ -65,11 +67,7 @@ class SkellamAtoms(Atoms):
         return np.asarray(np.minimum(known, table * (1 + 4 * UNIT)))
 
     def _by_theorem(self, s: Reals) -> Reals:
-        """s times a divergence is convex in s and 0 at 0: at most the chord between whole orders."""
-        below = np.floor(s)
-        part = s - below
-        low, high = (m * self._divergence(1.0 + m) for m in (below, below + 1.0))
-        return np.asarray(((1.0 - part) * low + part * high) * (1 + 16 * UNIT))
+        return between_orders(s, self.variance, float(self.sensitivity), float(self.sensitivity))
 
     def _divergence(self, order: Reals) -> Reals:
         return skellam_divergence(order, self.variance, float(self.sensitivity), float(self.sensitivity))
@@ -83,6 +81,46 @@ class SkellamAtoms(Atoms):
     def dominates(self, other: Pair) -> bool:
         same = isinstance(other, SkellamAtoms) and self.variance == other.variance
         return same and self.sensitivity >= other.sensitivity  # type: ignore[attr-defined]
+
+
+@dataclass(frozen=True)
+class SkellamVectorPair(_Known):
+    """A vector with Skellam noise in every coordinate, moved by so much in l2 and in l1 norm: its divergences alone."""
+
+    variance: float
+    l2: float
+    l1: float
+
+    renyi_is_tighter = True
+
+    @property
+    def asymptote(self) -> tuple[float, float]:
+        """Whole orders have a order + b, b = 3 l1/(2 v); the chord of s (a (1 + s) + b) is a/4 above it at most."""
+        a = 0.5 * self.l2**2 / self.variance
+        return a * (1 + 8 * UNIT), (1.5 * self.l1 / self.variance + 0.25 * a) * (1 + 8 * UNIT)
+
+    @property
+    def zcdp(self) -> float:
+        return math.inf  # the views look for the steepest line
+
+    def renyi_log_mgf(self, s: Reals) -> Reals:
+        return between_orders(s, self.variance, self.l2, self.l1)
+
+    def dominates(self, other: Pair) -> bool:
+        return (
+            isinstance(other, SkellamVectorPair)
+            and self.variance <= other.variance
+            and self.l2 >= other.l2
+            and self.l1 >= other.l1
+        )
+
+
+def between_orders(s: Reals, variance: float, l2: float, l1: float) -> Reals:
+    """s times a bound on the divergence of order 1 + s: convex in s and 0 at 0, so at most the chord of whole s."""
+    below = np.floor(s)
+    part = s - below
+    low, high = (m * skellam_divergence(1.0 + m, variance, l2, l1) for m in (below, below + 1.0))
+    return np.asarray(((1.0 - part) * low + part * high) * (1 + 16 * UNIT))
 
 
 def skellam_divergence(order: Reals | float, variance: float, l2: float, l1: float) -> Reals:

@@ -24,9 +24,10 @@ without a low cut the first term is 1, without a high one the second is 0. Parts
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from scipy.special import gammainc, gammaincc, gammaln, ndtri
@@ -53,6 +54,8 @@ LONG, TALL = (RHO + 1 / RHO) / 2, (RHO - 1 / RHO) / 2
 MOST_GROWTH = 35.0
 """A panel errs by 64/15 RHO^-64 exp(growth) relative to its largest value: exp(-50) at most of the largest of all."""
 MOST_MORE = 40.0
+TOO_COARSE = 60.0
+"""Cells whose bounds are so far above what is seen of the integrand miss its peak."""
 LESS_CUT, MORE_GROWTH = 36.0, 45.0
 """CUT and MOST_GROWTH for a part with a low cut."""
 ANGLES = (1.5, 3.0, 4.5, 6.0)
@@ -327,7 +330,7 @@ class SoftPart(Part):
 
     def tilted(self, c: float, t: Reals) -> Tilted | None:
         rule = self.rule_for(c, float(np.max(np.abs(t))), len(t))
-        return None if rule is None else _along(rule, t)
+        return None if rule is None else along(rule, t)
 
     @cached_property
     def _rules(self) -> dict[float, list[tuple[float, mixture.Rule]]]:
@@ -366,7 +369,7 @@ def part_of(cuts: SoftCuts, low: float | None, high: float | None) -> SoftPart:
     return SoftPart(cuts, low, high)
 
 
-def _along(rule: mixture.Rule, t: Reals) -> Tilted:
+def along(rule: mixture.Rule, t: Reals) -> Tilted:
     """The rule along a line, as 1 + sum of weights (exp(i t loss) - 1): most losses are tiny, and so are the errors.
 
     exp(i (u + v)) - 1 = (exp(i u) - 1) exp(i v) + exp(i v) - 1 makes two factors of most exponentials. A sum of N
@@ -455,7 +458,7 @@ def _grid(part: SoftPart, first: int, last: int) -> tuple[Reals, Reals, Reals]:
     return x, part.log_weight(x) - 0.5 * x * x, log_w
 
 
-def _tops(part: SoftPart, x: Reals, concave: Reals) -> Reals:
+def tops(part: SoftPart, x: Reals, concave: Reals) -> Reals:
     """Upper bounds in the cells on log D - x^2/2, given at the edges (D may have been moved to the right)."""
     bend = 1.0 + part.cuts.mu**2 * (
         part.cuts.sharpness + (0.0 if part.high is None else np.minimum(part.zeta(x[1:], part.high), 1e6))
@@ -464,9 +467,40 @@ def _tops(part: SoftPart, x: Reals, concave: Reals) -> Reals:
     return np.asarray(np.maximum(concave[1:], concave[:-1]) + np.minimum(bend * (gap * gap / 8), 50.0))
 
 
+class Nodes(NamedTuple):
+    """Nodes of a rule as `mixture.Rule` takes them; what it misses is at most `missed` exp(peak)."""
+
+    loss: Reals
+    exponent: Reals
+    order: Reals
+    noise: Reals
+    x: Reals
+    slack: Reals
+    peak: float
+    missed: float
+
+
 @lru_cache(maxsize=64)
 def part_rule(part: SoftPart, c: float, reach: float) -> mixture.Rule | None:
-    """Gauss-Legendre panels for the transform at c + i t, |t| <= reach; None when that takes too many.
+    """Gauss-Legendre panels for the transform at c + i t, |t| <= reach; None when that takes too many."""
+    found = part_nodes(part, c, reach)
+    return None if found is None else rule_of([found])
+
+
+def rule_of(parts: Sequence[Nodes]) -> mixture.Rule:
+    """The rule of all these nodes together."""
+    loss, exponent, order, noise, x, slack = (np.concatenate([part[k] for part in parts]) for k in range(6))
+    top = float(exponent.max())
+    outside = sum(math.exp(min(part.peak - top, 50.0)) * part.missed for part in parts)
+    return mixture.Rule(loss, exponent, order, noise, x, outside, slack)
+
+
+def part_nodes(
+    part: SoftPart, c: float, reach: float, start: float = -math.inf, least_top: float = -math.inf
+) -> Nodes | None:
+    """The nodes right of `start`, where the law may be cut off sharply; None when they are too many.
+
+    Outcomes are left out when their log weights are CUT below the largest, or below `least_top`.
 
     Let theta = mu y <= 1, d = -log(cos(theta))/mu. At x + i y the integrand is at most exp(u(x - d)), where
     u = m log w + log D - x^2/2, times
@@ -484,17 +518,25 @@ def part_rule(part: SoftPart, c: float, reach: float) -> mixture.Rule | None:
         return None
     gap = float(x[1] - x[0])
     plain = fixed + m * log_w
-    upper = _tops(part, x, fixed) + np.maximum(m * log_w[1:], m * log_w[:-1])
-    top = float(plain.max())
+    upper = tops(part, x, fixed) + np.maximum(m * log_w[1:], m * log_w[:-1])
+    # Cells from the one on that holds the sharp end.
+    begin = 0 if start == -math.inf else min(max(math.floor((start - x[0]) / gap) - 1, 0), len(upper) - 1)
+    top = max(float(plain[begin:].max()), least_top + 0.5 * math.log(2 * math.pi))
+    if float(upper[begin:].max()) > top + TOO_COARSE:
+        return None
     # What jumps is needed to fewer digits than what is raised to a power.
     deep, growth_of_one = (CUT, MOST_GROWTH) if part.low is None else (LESS_CUT, MORE_GROWTH)
-    kept = np.flatnonzero(upper > top - deep)
-    first, last = int(kept[0]), int(kept[-1])
+    kept = np.flatnonzero(upper[begin:] > top - deep) + begin
+    first, last = (int(kept[0]), int(kept[-1])) if len(kept) else (len(upper), len(upper))
     # Cells left out, and what lies beyond the window.
-    outside = float(np.exp(upper[:first] - top).sum() + np.exp(upper[last + 1 :] - top).sum()) * gap
-    outside += float(np.exp(plain[[0, -1]] - top).sum()) / STEEP
+    outside = float(np.exp(upper[begin:first] - top).sum() + np.exp(upper[last + 1 :] - top).sum()) * gap
+    ends = plain[[0, -1]] if begin == 0 else plain[-1:]
+    outside += float(np.exp(np.minimum(ends - top, 50.0)).sum()) / STEEP
+    if len(kept) == 0 or start >= x[last + 1]:
+        outside += float(np.exp(upper[begin:] - top).sum()) * gap
+        return Nodes(*(np.zeros(0),) * 6, top - 0.5 * math.log(2 * math.pi), outside)
     mu, a = part.cuts.mu, part.cuts.sharpness
-    at, end = float(x[first]), float(x[last + 1])
+    at, end = max(float(x[first]), start), float(x[last + 1])
     centres: list[float] = []
     halves: list[float] = []
     growths: list[float] = []
@@ -502,7 +544,7 @@ def part_rule(part: SoftPart, c: float, reach: float) -> mixture.Rule | None:
     sliver = 1e-12 * (1.0 + abs(end))
     outside += sliver * math.exp(float(upper[last]) - top)
     heights, peak = upper.tolist(), float(x[int(np.argmax(upper))])
-    start, final = float(x[0]), len(heights) - 1
+    origin, final = float(x[0]), len(heights) - 1
     while end - at > sliver:
         r, growth = _calm(part, m, reach, at, end)
         d = 0.0
@@ -519,7 +561,7 @@ def part_rule(part: SoftPart, c: float, reach: float) -> mixture.Rule | None:
             # Where the integrand is small, it may grow by more.
             near, far = at - (LONG - 1) * r - d, at + (1 + LONG) * r
             if near > peak or far < peak:
-                highest = heights[min(max(int(((near if near > peak else far) - start) / gap), 0), final)]
+                highest = heights[min(max(int(((near if near > peak else far) - origin) / gap), 0), final)]
                 most = growth_of_one + min(max(top - highest, 0.0), MOST_MORE)
             else:
                 most = growth_of_one
@@ -545,23 +587,19 @@ def part_rule(part: SoftPart, c: float, reach: float) -> mixture.Rule | None:
     )
     right = np.clip(np.floor((middle + LONG * half - x[0]) / gap).astype(int), 0, len(upper) - 1)
     peaks = np.array([upper[i : j + 1].max() for i, j in zip(left, right, strict=True)])
-    each = np.exp(peaks - top + np.array(growths)) * half
+    with np.errstate(over="ignore"):  # then nothing is known
+        each = np.exp(peaks - top + np.array(growths)) * half
     error = 64 / 15 * RHO**-64 / (1 - RHO**-2) * float(each.sum())
     largest = float(exponent.max())
+    if top > largest + TOO_COARSE:
+        return None
     outside = (outside + error) / math.sqrt(2 * math.pi) * math.exp(top - largest)
     keep = exponent > largest - deep
     outside += float(np.count_nonzero(~keep)) * math.exp(-deep)
     loss = -log_nodes if part.cuts.added else log_nodes
     slack = part.slack(nodes[keep], log_d[keep])
-    return mixture.Rule(
-        loss[keep],
-        exponent[keep],
-        np.full(np.count_nonzero(keep), m),
-        noise[keep],
-        nodes[keep],
-        outside,
-        slack,
-    )
+    orders = np.full(np.count_nonzero(keep), m)
+    return Nodes(loss[keep], exponent[keep], orders, noise[keep], nodes[keep], slack, largest, outside)
 
 
 def _calm(part: SoftPart, m: float, reach: float, at: float, end: float) -> tuple[float, float]:
@@ -635,7 +673,7 @@ class PartEnvelope:
             d = -math.log(math.cos(theta)) / mu
             moved = x + d  # the weight at `moved` is bounded by D at x
             growth = a * mu * d + theta * theta / mu**2 / 2
-            size = _tops(part, x, log_d - 0.5 * moved * moved) + growth
+            size = tops(part, x, log_d - 0.5 * moved * moved) + growth
             if part.low is None:
                 normal = -0.5 * moved * moved
                 bare = np.maximum(normal[1:], normal[:-1]) + gap * gap / 8 + theta * theta / mu**2 / 2
@@ -675,37 +713,65 @@ def part_envelope(part: SoftPart, c: float) -> PartEnvelope:
 
 @lru_cache(maxsize=32)
 def below_envelope(part: SoftPart, c: float, level: float) -> mixture.Envelope:
-    """Bounds on the decay of a part without a low cut: whatever lies below another cut, in full, and the rest decays.
+    """Bounds on the decay of a part without a low cut."""
+    return below_envelope_of(
+        part, c, level, part_envelope(part, c).at, lambda *ends: SoftPart(part.cuts, *ends)
+    )
+
+
+class Whole(Protocol):
+    """What `below_envelope_of` needs to know of a part without a low cut."""
+
+    @property
+    def high(self) -> float | None: ...
+
+    @property
+    def narrowest(self) -> float: ...
+
+    def spread(self, c: float) -> float: ...
+
+    def rule_for(self, c: float, reach: float, count: int) -> mixture.Rule | None: ...
+
+    def log_mgf(self, s: Reals) -> Reals: ...
+
+
+def below_envelope_of(
+    part: Whole,
+    c: float,
+    level: float,
+    plain: Callable[[Reals], Reals],
+    between: Callable[[float | None, float | None], Part],
+) -> mixture.Envelope:
+    """The bound `plain`; or whatever lies below another cut, in full, and the rest decays.
 
     Small t are covered by a discrete law, as in `mixture.envelope_for`. Of many steps each needs to decay but a little.
     """
-    plain, spread = part_envelope(part, c), part.spread(c)
+    spread = part.spread(c)
 
     def law(reach: float) -> mixture.Law | None:
         fine = part.rule_for(c, reach, 1)
         return None if fine is None else mixture.Law(fine.loss, fine.weights, fine.fixed + fine.per_t * reach)
 
-    if level > 0.5 and spread > 0.0 and plain.at(np.array([15.0 / spread]))[0] <= level:
-        return mixture.Envelope(*mixture.stepped(spread, plain.at, law, level), plain.at)
+    if level > 0.5 and spread > 0.0 and plain(np.array([15.0 / spread]))[0] <= level:
+        return mixture.Envelope(*mixture.stepped(spread, plain, law, level), plain)
     rule = part.rule_for(c, 0.0, 1)
     if rule is None:
         return mixture.Envelope(np.zeros(1), np.ones(1), np.ones_like)
     whole = float(part.log_mgf(np.array([c]))[0])
     order = np.argsort(rule.x)
     at, cumulated = rule.x[order], np.cumsum(rule.weights[order])
-    options: list[tuple[float, float, PartEnvelope]] = [(0.0, 1.0, plain)]
+    options: list[tuple[float, float, Part]] = []
     for share in (0.3, 0.01, 1e-4) if level < 0.9 else (0.5, 0.1):
         cut = float(at[min(int(np.searchsorted(cumulated, share)), len(at) - 1)])
         if part.high is not None and cut > part.high - part.narrowest:
             continue
-        below, above = SoftPart(part.cuts, None, cut), SoftPart(part.cuts, cut, part.high)
+        below, above = between(None, cut), between(cut, part.high)
         logs = [float(p.log_mgf(np.array([c]))[0]) - whole for p in (below, above)]
         shares = [math.exp(min(log, 1.0)) * (1 + 1e-9) if log < 1.0 else math.inf for log in logs]
-        options.append((shares[0], shares[1], part_envelope(above, c)))
+        options.append((shares[0], shares[1], above))
 
     def smooth(t: Reals) -> Reals:
-        return np.asarray(
-            np.min([left + right * envelope.at(t) for left, right, envelope in options], axis=0)
-        )
+        parts = [left + right * above.envelope(c, t) for left, right, above in options]
+        return np.asarray(np.min([plain(t), *parts], axis=0))
 
     return mixture.Envelope(*mixture.stepped(rule.spread, smooth, law, level), smooth)

@@ -5,17 +5,24 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 import numpy as np
 from scipy.special import erf
 
 from dalenius.calculus.pairs import mixture
 from dalenius.calculus.pairs.atoms import Atoms
-from dalenius.calculus.pairs.pair import UNIT, Reals, Tilted
+from dalenius.calculus.pairs.pair import UNIT, Cuts, Reals, Tilted
 from dalenius.calculus.pairs.panels import NODES, Panels, panels
-from dalenius.calculus.pairs.sampled_gaussian import SampledGaussianPair
+from dalenius.calculus.pairs.sampled_gaussian import FAR_APART, FARTHEST, MOST_CUT, SampledGaussianPair
+from dalenius.calculus.pairs.soft_halves import HalvesCuts, SoftHalves
 from dalenius.calculus.pairs.subset import SubsetPair
+
+CLEAR = 30.0
+"""The log weight of an outcome of loss 0 above a cut is about this far below 0."""
+
+MOST_NODES = 2e6
+"""Nodes of one rule at a rate next to 1, some 100 MB."""
 
 
 @dataclass(frozen=True)
@@ -32,28 +39,72 @@ class SubsetGaussianPair(SubsetPair):
         mu, rate = self._mu, self.inner.rate
         return np.array([log_moment_up(mu, rate, x) if x * mu < 1e3 else math.inf for x in s.tolist()])
 
+    @cached_property
+    def _whole(self) -> SoftHalves | None:
+        """The law as a part without cuts: its panels follow the loss."""
+        if self.inner.rate > MOST_CUT or self._mu > FAR_APART:
+            return None
+        return SoftHalves(HalvesCuts(self._mu, self.inner.rate, 16.0), None, None)
+
     @property
     def atomic(self) -> Atoms:
         return Atoms(np.zeros(1), np.array([_tie(self._mu, self.inner.rate)]))
 
+    def continuous_delta(self, x: Reals) -> tuple[Reals, Reals]:
+        """D(x) less tie (1 - exp(x))_+; below 0 that is (1 - tie) (1 - exp(x)) + exp(x) D(-x), a sum."""
+        rest = 1.0 - _tie(self._mu, self.inner.rate)
+        ends = []
+        for y in x.tolist():
+            bounds = self.inner.delta(abs(y))
+            assert bounds is not None
+            scale, more = (math.exp(y), -rest * math.expm1(y)) if y < 0 else (1.0, 0.0)
+            off = 16 * UNIT * (1.0 + abs(y)) if y < 0 else 0.0
+            ends.append(
+                (
+                    (more + scale * bounds.lower) * (1 - off) - 4 * UNIT * (y < 0),
+                    (more + scale * bounds.upper) * (1 + off) + 4 * UNIT * (y < 0),
+                )
+            )
+        low, high = np.array(ends).T
+        return np.maximum(low, 0.0), high
+
     def log_mgf(self, s: Reals) -> Reals:
+        if self._whole is not None:
+            return self._whole.log_mgf(s)
         result = np.full(len(s), np.inf)
         for k in np.flatnonzero(np.abs(s) * self._mu < 1e4):
             c = float(s[k]) if s[k] >= 0 else -1.0 - float(s[k])  # symmetric: M(s) = M(-1-s)
-            if c >= 0:
+            if c >= 0 and nodes_of(self._mu, c, 0.0) < MOST_NODES:
                 result[k] = half_line(self._mu, self.inner.rate, c, 0.0).log_scale
         return result
 
     def tilted(self, c: float, t: Reals) -> Tilted | None:
+        if self._whole is not None:
+            return self._whole.tilted(c, t)
         reach = float(np.max(np.abs(t)))
-        if len(t) * nodes_of(self._mu, c, reach) > mixture.MOST_WORK:
+        nodes = nodes_of(self._mu, c, reach)
+        if nodes > MOST_NODES or len(t) * nodes > mixture.MOST_WORK:
             return None
         return half_line(self._mu, self.inner.rate, c, reach).along(t)
 
     def envelope(self, c: float, t: Reals, times: int = 1) -> Reals:
+        if self._whole is not None:
+            return self._whole.envelope(c, t, times)
         return half_line_envelope(self._mu, self.inner.rate, c, mixture.level_for(times)).on(t)
 
+    def cuts(self, level: float) -> Cuts | None:
+        """Cuts as sharp as those of the Poisson sample, and so sharp that they leave nothing of what is close to 0."""
+        mu, rate = self._mu, self.inner.rate
+        if rate > MOST_CUT or mu > FAR_APART or not 0 < level < math.inf:
+            return None
+        place = min(HalvesCuts(mu, rate, 1.0).place(level), FARTHEST + mu)
+        v = max(mu * (place - mu / 2), 1e-9)
+        clear = CLEAR / (v + math.expm1(-v) if v > 1e-4 else v * v / 2)
+        return HalvesCuts(mu, rate, min(max(16.0, 2.0 * place / mu, 4.0 / mu**2, clear), 3000.0))
+
     def beside_atoms(self, c: float, t: Reals) -> Reals:
+        if self._whole is not None:
+            return self._whole.beside_atoms(c, t)
         return decay(self._mu, self.inner.rate, c)(t)
 
 
@@ -73,7 +124,7 @@ def nodes_of(mu: float, c: float, reach: float) -> float:
     return len(NODES) * ((1 + c) * mu + 2 * mixture.REACH) / (2 * _radius(mu, c, reach))
 
 
-@lru_cache(maxsize=128)
+@lru_cache(maxsize=16)
 def half_line(mu: float, rate: float, c: float, reach: float) -> mixture.Rule:
     """Gauss-Legendre panels for M(c+it) = A(s) + A(-1-s) + tie, A(s) = E[w^(1+s); x > mu/2], x ~ N(0,1).
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -79,9 +80,18 @@ def exact_sum(values: Ints) -> int:
     return sum(int(values[k : k + BLOCK].sum()) for k in range(0, len(values), BLOCK))
 
 
-def power_sums(steps: Ints) -> list[int]:
-    """n, the sum and the sum of squares, in units of 1, 2^-20 and 2^-40."""
-    return [len(steps), exact_sum(steps), exact_sum(steps * steps)]
+def power_sums(steps: Ints | Iterable[Ints]) -> list[int]:
+    """n, the sum and the sum of squares, in units of 1, 2^-20 and 2^-40, of a column or of its blocks."""
+    blocks = [steps] if isinstance(steps, np.ndarray) else steps
+    return added(([len(one), exact_sum(one), exact_sum(one * one)] for one in blocks), 3)
+
+
+def added(totals: Iterable[Sequence[int]], size: int) -> list[int]:
+    """Lists of so many whole numbers, place by place."""
+    found = [0] * size
+    for more in totals:
+        found = [a + int(b) for a, b in zip(found, more, strict=True)]
+    return found
 
 
 def up(x: float) -> float:

@@ -13,10 +13,14 @@ from dalenius.core.arrays import Reals
 from dalenius.infer.estimates.bounded import STEPS, Bounded, present, steps_of
 from dalenius.infer.estimates.powers import Powers, Released, weights_for
 from dalenius.infer.estimates.single import single
+from dalenius.infer.estimates.stream import Stream, parts
 from dalenius.infer.inputs import column
 from dalenius.infer.result import Result
 from dalenius.intervals import means
 from dalenius.intervals.differences import Estimated
+
+Column = Reals | Stream[Reals]
+"""Numbers in memory, or in blocks: then on a grid already, of steps of at most 2^-24 of the bounds' width."""
 
 
 @dataclass(frozen=True)
@@ -41,15 +45,17 @@ class BoundedMean:
         """What the release costs."""
         return self.powers.loss
 
-    def noisy(self, samples: Sequence[Reals]) -> Released:
+    def noisy(self, samples: Sequence[Column]) -> Released:
         """The noisy sums of each data set."""
-        counted = [present(self.adjacency, sample)[0] for sample in samples]
-        return self.powers.release([steps_of(self.bounds, sample) for sample in counted])
+        return self.powers.release(
+            [(steps_of(self.bounds, present(self.adjacency, x)[0]) for x in parts(one)) for one in samples]
+        )
 
     def estimate(self, noisy: Released, alpha: float) -> Estimated:
         """Of every data set; limits fail with probability alpha."""
         ratio, error, low, high = means.mean(noisy.sum, noisy.rows, noisy.square, alpha, sampling=True)
-        rounding = 0.0 if noisy.square is None else 0.5 / STEPS
+        # Half a step, and what a grid beneath may have done (`Column`).
+        rounding = 0.0 if noisy.square is None else 0.6 / STEPS
         half = self.bounds.half
         return (
             self.bounds.values(ratio),
@@ -60,7 +66,10 @@ class BoundedMean:
 
     def release(self, x: object) -> Result:
         """One mean, with its interval."""
-        values, name = column(x)
+        return self.result(*column(x))
+
+    def result(self, values: Column, name: str) -> Result:
+        """The same, of rows in memory or in blocks."""
         noisy = self.noisy([values])
         method = "mean from a noisy count, sum and sum of squares"
         return single(

@@ -31,7 +31,7 @@ from dalenius.core.arrays import Reals
 from dalenius.errors import InvalidParameter
 from dalenius.infer import magnitudes
 from dalenius.infer.estimates.bounded import Bounded
-from dalenius.infer.estimates.bounded_mean import BoundedMean
+from dalenius.infer.estimates.bounded_mean import BoundedMean, Column
 from dalenius.infer.estimates.powers import Released
 from dalenius.infer.estimates.single import single
 from dalenius.infer.inputs import column
@@ -42,6 +42,9 @@ from dalenius.intervals.roots import halved
 
 PILOT = 0.1
 """The share of the budget of each mean that comes first."""
+
+FARTHEST = 1e4
+"""Values are clipped within so many standard deviations of where the mean can be."""
 
 RARE = 2e-5
 """How often the interval of a pilot fails; less than any alpha that is asked for."""
@@ -81,7 +84,7 @@ class Moment:
 
     def clipped_at(self, rows: float, noise: float, reach: float) -> float:
         """The r that makes intervals shortest, for so many rows and noise of a mean of `noise` times the width."""
-        r = self.scale * np.geomspace(0.5, 1e4, 400)
+        r = self.scale * np.geomspace(0.5, FARTHEST, 400)
         error = np.sqrt(self.scale**2 / max(rows, 1.0) + (noise * (reach + r)) ** 2)
         return float(r[np.argmin(critical(self.bias(r) / error, 0.05) * error)])
 
@@ -94,6 +97,12 @@ class ClippedMean:
     location: tuple[float, float]
     moment: Moment
     adjacency: Adjacency = ADD_REMOVE
+
+    @property
+    def farthest(self) -> tuple[float, float]:
+        """Values beyond count as these, wherever they are clipped."""
+        reach = 1.001 * FARTHEST * self.moment.scale
+        return self.location[0] - reach, self.location[1] + reach
 
     @property
     def pilots(self) -> int:
@@ -111,7 +120,7 @@ class ClippedMean:
         anywhere = Bounded(-1.0, 1.0)
         return total([BoundedMean(part, anywhere, self.adjacency).loss for part in self.parts])
 
-    def noisy(self, sample: Reals) -> tuple[BoundedMean, Released, float, float]:
+    def noisy(self, sample: Column) -> tuple[BoundedMean, Released, float, float]:
         """The last mean's release of one data set, how far its clipping is from the mean at least, and D."""
         low, high = self.location
         r = 4 * self.moment.scale
@@ -152,7 +161,10 @@ class ClippedMean:
 
     def release(self, x: object) -> Result:
         """One mean, with its interval."""
-        values, name = column(x)
+        return self.result(*column(x))
+
+    def result(self, values: Column, name: str) -> Result:
+        """The same, of rows in memory or in blocks."""
         mean, noisy, r, _ = self.noisy(values)
         known = f"E|X - mean|^{self.moment.power:g} is at most {self.moment.size:g}"
         notes = [

@@ -19,12 +19,16 @@ from dalenius.core.adjacency import ADD_REMOVE, Adjacency
 from dalenius.core.adjacency import adjacency as checked_adjacency
 from dalenius.core.arrays import Ints, Reals
 from dalenius.infer import inputs
+from dalenius.infer.estimates.stream import Stream, parts
 from dalenius.infer.estimates.sums import Sums
 from dalenius.infer.promise import checked_guarantee
 from dalenius.infer.result import Result
 from dalenius.intervals.differences import Estimated, subtracted
 from dalenius.intervals.laws import Noisy
 from dalenius.intervals.ratios import interval
+
+Codes = tuple[Ints, Ints] | Stream[tuple[Ints, Ints]]
+"""The places of values among the levels of two columns, in memory or in blocks."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +50,10 @@ class Contingency:
 
     def noisy(self, samples: Sequence[tuple[Ints, Ints]]) -> list[Noisy]:
         """Noisy counts of cells, row by row of the table, each of all data sets. Codes of -1 are in no cell."""
-        return self.sums.release(np.array([self._counts(*sample) for sample in samples]).T.tolist())
+        return self._released([self._counts(*sample) for sample in samples])
+
+    def _released(self, counts: Sequence[Ints]) -> list[Noisy]:
+        return self.sums.release(np.array(counts).T.tolist())
 
     def _counts(self, x: Ints, y: Ints) -> Ints:
         inside = (x >= 0) & (y >= 0)
@@ -86,9 +93,17 @@ class Contingency:
         """Shares of cells, and what compares rows of a table of two by two; rows, columns: the levels of x and y."""
         a, b = inputs.codes(x, rows, "x"), inputs.codes(y, columns, "y")
         inputs.same_length(a, b, "x and y")
-        one, two = inputs.name_of(x, "x"), inputs.name_of(y, "y")
-        noisy = self.noisy([(a, b)])
-        known = None if self.adjacency is ADD_REMOVE else [len(a)]
+        return self.result((a, b), inputs.name_of(x, "x"), inputs.name_of(y, "y"), rows, columns)
+
+    def result(
+        self, codes: Codes, one: str, two: str, rows: Sequence[Hashable], columns: Sequence[Hashable]
+    ) -> Result:
+        """The same, of rows in memory or in blocks."""
+        counts = np.zeros(self.shape[0] * self.shape[1], dtype=np.int64)
+        for block in parts(codes):
+            counts += self._counts(*block)
+        noisy = self._released([counts])
+        known = None if self.adjacency is ADD_REMOVE else [int(counts.sum())]  # all rows are in some cell
 
         def everything(alpha: float) -> dict[str, Estimated]:
             names = [f"{one}={row}, {two}={column}" for row in rows for column in columns]

@@ -25,8 +25,9 @@ from dalenius.calculus.loss import Loss
 from dalenius.core.adjacency import ADD_REMOVE, REPLACE_ONE, Adjacency
 from dalenius.core.adjacency import adjacency as checked_adjacency
 from dalenius.core.arrays import Ints, Reals
-from dalenius.infer.estimates.bounded import Bounded, exact_sum, present, steps_of, up
+from dalenius.infer.estimates.bounded import Bounded, added, exact_sum, present, steps_of, up
 from dalenius.infer.estimates.single import single
+from dalenius.infer.estimates.stream import Stream, parts
 from dalenius.infer.estimates.sums import Sums, public
 from dalenius.infer.inputs import column, same_length
 from dalenius.infer.promise import checked_guarantee, pure_epsilon
@@ -47,6 +48,9 @@ class Noise(NamedTuple):
     yy: Noisy
     xy: Noisy
 
+
+Pairs = tuple[Reals, Reals] | Stream[tuple[Reals, Reals]]
+"""Two columns in memory, or in blocks, as `bounded_mean.Column`."""
 
 COUNT, FIRST, SQUARE, PRODUCT = 18 / 64, 26 / 64, 40 / 64, 1.0
 """Weights of the count, of sums, of squares, and of products."""
@@ -94,9 +98,10 @@ class Correlation:
         """What the release costs."""
         return self.sums.loss
 
-    def noisy(self, samples: Sequence[tuple[Reals, Reals]]) -> Noise:
+    def noisy(self, samples: Sequence[Pairs]) -> Noise:
         """The noisy sums of each data set."""
-        totals = list(zip(*(self._totals(*sample) for sample in samples), strict=True))
+        each = [added((self._totals(*block) for block in parts(sample)), 6) for sample in samples]
+        totals = list(zip(*each, strict=True))
         if self.adjacency is ADD_REMOVE:
             return Noise(*self.sums.release(totals))
         return Noise(public(totals[0]), *self.sums.release(totals[1:]))
@@ -118,7 +123,11 @@ class Correlation:
         """One correlation, with its interval."""
         (first, one), (second, two) = column(x, "x"), column(y, "y")
         same_length(first, second, "x and y")
-        noisy = self.noisy([(first, second)])
+        return self.result((first, second), one, two)
+
+    def result(self, pairs: Pairs, one: str, two: str) -> Result:
+        """The same, of rows in memory or in blocks."""
+        noisy = self.noisy([pairs])
         return single(
             lambda alpha: self.estimate(noisy, alpha),
             f"{one}, {two}",

@@ -21,7 +21,7 @@ from dalenius.core.adjacency import ADD_REMOVE, Adjacency
 from dalenius.core.adjacency import adjacency as checked_adjacency
 from dalenius.core.arrays import Reals
 from dalenius.infer.estimates.bounded import Bounded
-from dalenius.infer.estimates.bounded_mean import BoundedMean
+from dalenius.infer.estimates.bounded_mean import BoundedMean, Column
 from dalenius.infer.estimates.powers import Released
 from dalenius.infer.inputs import column
 from dalenius.infer.promise import checked_guarantee
@@ -56,6 +56,10 @@ class MeanDifference:
         (first, one), (second, two) = column(x, "x"), column(y, "y")
         if one == two:
             one, two = f"{one} (first)", f"{two} (second)"
+        return self.result(first, second, one, two)
+
+    def result(self, first: Column, second: Column, one: str, two: str) -> Result:
+        """The same, of rows in memory or in blocks."""
         noisy = self.mean.noisy([first]), self.mean.noisy([second])
 
         def columns(alpha: float) -> list[Reals]:

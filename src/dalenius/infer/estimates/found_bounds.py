@@ -10,8 +10,10 @@ import numpy as np
 from dalenius.calculus.guarantees import Guarantee
 from dalenius.calculus.loss import Loss
 from dalenius.core.adjacency import ADD_REMOVE, Adjacency
-from dalenius.core.arrays import Reals
-from dalenius.infer.estimates.bounded import Bounded
+from dalenius.core.arrays import Ints, Reals
+from dalenius.infer.estimates.bounded import Bounded, present
+from dalenius.infer.estimates.bounded_mean import Column
+from dalenius.infer.estimates.stream import parts
 from dalenius.infer.estimates.sums import Sums
 
 POWERS = np.ldexp(1.0, np.arange(-40, 61))
@@ -38,11 +40,11 @@ class FoundBounds:
         """What the release costs."""
         return self.sums.loss
 
-    def release(self, values: Reals) -> Bounded | None:
+    def release(self, values: Column) -> Bounded | None:
         """Bounds that hold nearly all values; None where noise hides all of them."""
-        values = np.where(np.isfinite(values), values, 0.0)
-        places = np.clip(np.searchsorted(EDGES, values, side="right") - 1, 0, len(EDGES) - 2)
-        counts = np.bincount(places, minlength=len(EDGES) - 1)
+        counts = np.zeros(len(EDGES) - 1, dtype=np.int64)
+        for block in parts(values):
+            counts += _counts(present(self.adjacency, block)[0])
         noisy = self.sums.release([[int(count)] for count in counts])
         # With this threshold an empty bin is taken for a full one once in about a thousand releases.
         most = noisy[0].law.reach(1e-3 / len(noisy))[1]
@@ -56,3 +58,9 @@ class FoundBounds:
         low = 0.0 if first == zero < last else float(EDGES[first])
         high = 0.0 if last == zero > first else float(EDGES[last + 1])
         return Bounded(low, high)
+
+
+def _counts(values: Reals) -> Ints:
+    values = np.where(np.isfinite(values), values, 0.0)
+    places = np.clip(np.searchsorted(EDGES, values, side="right") - 1, 0, len(EDGES) - 2)
+    return np.bincount(places, minlength=len(EDGES) - 1)

@@ -13,14 +13,16 @@ from dalenius.core import checks
 from dalenius.core.adjacency import ADD_REMOVE, Adjacency
 from dalenius.core.adjacency import adjacency as checked_adjacency
 from dalenius.errors import InvalidParameter
-from dalenius.infer.estimates.bounded import Bounded, present
-from dalenius.infer.estimates.bounded_mean import BoundedMean
+from dalenius.infer.estimates.bounded import Bounded
+from dalenius.infer.estimates.bounded_mean import BoundedMean, Column
 from dalenius.infer.estimates.clipped_mean import ClippedMean, Moment
 from dalenius.infer.estimates.found_bounds import FoundBounds
 from dalenius.infer.estimates.single import single
+from dalenius.infer.estimates.stream import half_step
 from dalenius.infer.inputs import column
 from dalenius.infer.promise import checked_guarantee, part
 from dalenius.infer.result import Result
+from dalenius.intervals.differences import Estimated
 
 FINDING = 0.2
 """The share of the budget that finds bounds."""
@@ -47,8 +49,11 @@ class UnboundedMean:
 
     def release(self, x: object) -> Result:
         """One mean, with its interval."""
-        values, name = column(x)
-        bounds = self._finder.release(present(self.adjacency, values)[0])
+        return self.result(*column(x))
+
+    def result(self, values: Column, name: str) -> Result:
+        """The same, of rows in memory or in blocks."""
+        bounds = self._finder.release(values)
         method = "mean between bounds that were found privately"
         if bounds is None:
             why = "noise hides the magnitude of all values; declare bounds=(low, high), or spend more."
@@ -59,10 +64,13 @@ class UnboundedMean:
             "mean itself exists without a public fact: declare bounds, or a location and a bound on a moment.",
         ]
         clamped = f"{name}, clamped to [{bounds.low:g}, {bounds.high:g}]"
-        noisy = mean.noisy([values])
-        return single(
-            lambda alpha: mean.estimate(noisy, alpha), clamped, self.loss, method, noisy.rows, notes
-        )
+        noisy, moved = mean.noisy([values]), half_step(values)
+
+        def estimate(alpha: float) -> Estimated:
+            best, error, low, high = mean.estimate(noisy, alpha)
+            return best, error, low - moved, high + moved
+
+        return single(estimate, clamped, self.loss, method, noisy.rows, notes)
 
 
 def chosen(

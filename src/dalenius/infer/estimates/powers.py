@@ -12,6 +12,7 @@ at d = (3 - sqrt(1 - 2 a^2/b^2)) / 2. So under replace-one with Gaussian noise s
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -67,8 +68,8 @@ class Powers:
         """What the release costs."""
         return self.sums.loss
 
-    def release(self, columns: list[Ints]) -> Released:
-        """Of one or more columns on their grids, as if each were the data."""
+    def release(self, columns: Sequence[Ints | Iterable[Ints]]) -> Released:
+        """Of one or more columns on their grids, whole or in blocks, as if each were the data."""
         totals = list(zip(*(power_sums(steps) for steps in columns), strict=True))
         if self.weights[2] is None:
             totals = totals[:2]

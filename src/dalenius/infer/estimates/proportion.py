@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -11,10 +12,12 @@ from dalenius.calculus.guarantees import Guarantee
 from dalenius.calculus.loss import Loss
 from dalenius.core.adjacency import ADD_REMOVE, REPLACE_ONE, Adjacency
 from dalenius.core.adjacency import adjacency as checked_adjacency
-from dalenius.core.arrays import Reals
+from dalenius.core.arrays import Ints, Reals
 from dalenius.infer.estimates.bounded import STEPS, Bounded, present
+from dalenius.infer.estimates.bounded_mean import Column
 from dalenius.infer.estimates.powers import Powers, Released, weights_for
 from dalenius.infer.estimates.single import single
+from dalenius.infer.estimates.stream import parts
 from dalenius.infer.inputs import column
 from dalenius.infer.promise import checked_guarantee
 from dalenius.infer.result import Result
@@ -40,11 +43,14 @@ class Proportion:
         """What the release costs."""
         return self.powers.loss
 
-    def noisy(self, samples: list[Reals]) -> Released:
+    def noisy(self, samples: Sequence[Column]) -> Released:
         """The noisy sums of each data set: what is not 0 is true; under replace-one what is missing is false."""
-        counted = [present(self.adjacency, sample)[0] for sample in samples]
-        true = [np.isfinite(sample) & (sample != 0) for sample in counted]
-        return self.powers.release([np.where(some, STEPS, -STEPS).astype(np.int64) for some in true])
+        return self.powers.release([(self._signs(x) for x in parts(sample)) for sample in samples])
+
+    def _signs(self, x: Reals) -> Ints:
+        (counted,) = present(self.adjacency, x)
+        true = np.isfinite(counted) & (counted != 0)
+        return np.where(true, STEPS, -STEPS).astype(np.int64)
 
     def estimate(self, noisy: Released, alpha: float) -> Estimated:
         """Of every data set; limits fail with probability alpha."""
@@ -53,7 +59,10 @@ class Proportion:
 
     def release(self, x: object) -> Result:
         """One share, with its interval."""
-        values, name = column(x)
+        return self.result(*column(x))
+
+    def result(self, values: Column, name: str) -> Result:
+        """The same, of rows in memory or in blocks."""
         noisy = self.noisy([values])
         method = "proportion from two noisy counts"
         notes = ["Missing values count as false."] if self.adjacency is REPLACE_ONE else []

@@ -23,7 +23,9 @@ from dalenius.core.adjacency import adjacency as checked_adjacency
 from dalenius.core.arrays import Ints, Reals
 from dalenius.errors import InvalidParameter
 from dalenius.infer.estimates.bounded import Bounded, present
+from dalenius.infer.estimates.bounded_mean import Column
 from dalenius.infer.estimates.prefixes import Prefixes
+from dalenius.infer.estimates.stream import half_step, parts
 from dalenius.infer.inputs import column
 from dalenius.infer.promise import checked_guarantee
 from dalenius.infer.result import Result
@@ -63,16 +65,22 @@ class Quantiles:
         """What the release costs."""
         return self.prefixes.loss
 
-    def noisy(self, samples: Sequence[Reals]) -> tuple[Reals, Reals]:
+    def noisy(self, samples: Sequence[Column]) -> tuple[Reals, Reals]:
         """Climbing counts (data sets x bins), and numbers of rows."""
-        counted = [present(self.adjacency, sample)[0] for sample in samples]
-        climbing = self.prefixes.release([self._counts(sample) for sample in counted])
+        counts = [self._counts(sample) for sample in samples]
+        climbing = self.prefixes.release(counts)
         rows = climbing[:, -1].copy()
         if self.adjacency is not ADD_REMOVE:
-            rows = np.array([float(len(sample)) for sample in counted])
+            rows = np.array([float(one.sum()) for one in counts])
         return np.array([isotonic_regression(row).x for row in climbing]), rows
 
-    def _counts(self, values: Reals) -> Ints:
+    def _counts(self, sample: Column) -> Ints:
+        counts = np.zeros(len(self.edges) - 1, dtype=np.int64)
+        for block in parts(sample):
+            counts += self._counted(present(self.adjacency, block)[0])
+        return counts
+
+    def _counted(self, values: Reals) -> Ints:
         middle = self.edges[len(self.edges) // 2]
         values = np.where(np.isfinite(values), values, middle)
         places = np.clip(np.searchsorted(self.edges, values, side="right") - 1, 0, len(self.edges) - 2)
@@ -116,12 +124,16 @@ class Quantiles:
 
     def release(self, x: object) -> Result:
         """All quantiles, with their intervals."""
-        values, name = column(x)
-        noisy = self.noisy([values])
+        return self.result(*column(x))
+
+    def result(self, values: Column, name: str) -> Result:
+        """The same, of rows in memory or in blocks."""
+        noisy, moved = self.noisy([values]), half_step(values)
 
         def columns(alpha: float) -> list[Reals]:
-            parts = [self.estimate(noisy, level, alpha) for level in self.levels]
-            return [np.concatenate(part) for part in zip(*parts, strict=True)]
+            each = [self.estimate(noisy, level, alpha) for level in self.levels]
+            best, error, low, high = (np.concatenate(part) for part in zip(*each, strict=True))
+            return [best, error, low - moved, high + moved]
 
         estimate, error, _, _ = columns(0.05)
         names = [f"{name} {level:g}" for level in self.levels]
@@ -196,19 +208,31 @@ def quantiles(
     >>> bool(abs(fit.params - [0.25, 0.5]).max() < 0.02)
     True
     """
-    if not isinstance(levels, list | tuple | np.ndarray) or len(levels) == 0:
+    given = checked_levels(levels)
+    between = None if bounds is None else Bounded.of(bounds)
+    size, relation = checked_bins(bins), checked_adjacency(adjacency)
+    return Quantiles(checked_guarantee(guarantee), given, between, relation, size).release(x)
+
+
+def checked_levels(levels: object) -> tuple[float, ...]:
+    """Increasing numbers above 0 and below 1; one of them may stand alone."""
+    given = (levels,) if isinstance(levels, float) else levels
+    if not isinstance(given, list | tuple | np.ndarray) or len(given) == 0:
         raise InvalidParameter.of(
             "levels", f"levels is {checks.shown(levels)}; it must be a list such as [0.25, 0.5, 0.75]."
         )
-    given = tuple(checks.open_probability("a quantile's level", level) for level in levels)
-    if list(given) != sorted(set(given)):
+    found = tuple(checks.open_probability("a quantile's level", level) for level in given)
+    if list(found) != sorted(set(found)):
         raise InvalidParameter.of("levels", "the levels of quantiles must increase.")
-    between = None if bounds is None else Bounded.of(bounds)
+    return found
+
+
+def checked_bins(bins: object) -> int:
+    """From 2 to 65 536."""
     size = checks.count("bins", bins, 2)
     if size > 2**16:
         raise InvalidParameter.of("bins", f"bins is {size}; it must be at most 65536.")
-    relation = checked_adjacency(adjacency)
-    return Quantiles(checked_guarantee(guarantee), given, between, relation, size).release(x)
+    return size
 
 
 def median(

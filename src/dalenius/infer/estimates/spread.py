@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -13,10 +13,12 @@ from dalenius.calculus.guarantees import Guarantee
 from dalenius.calculus.loss import Loss
 from dalenius.core.adjacency import ADD_REMOVE, Adjacency
 from dalenius.core.adjacency import adjacency as checked_adjacency
-from dalenius.core.arrays import Reals
+from dalenius.core.arrays import Ints, Reals
 from dalenius.infer.estimates.bounded import STEPS, Bounded, present, steps_of
+from dalenius.infer.estimates.bounded_mean import Column
 from dalenius.infer.estimates.powers import Powers, Released, weights_for
 from dalenius.infer.estimates.single import single
+from dalenius.infer.estimates.stream import parts
 from dalenius.infer.inputs import column
 from dalenius.infer.promise import checked_guarantee, part
 from dalenius.infer.result import Result
@@ -73,19 +75,21 @@ class Spread:
         """What the release costs."""
         return self.first.loss + self.second.loss
 
-    def noisy(self, samples: Sequence[Reals]) -> Squares:
+    def noisy(self, samples: Sequence[Column]) -> Squares:
         """The noisy sums of each data set."""
-        counted = [steps_of(self.bounds, present(self.adjacency, sample)[0]) for sample in samples]
-        found = self.first.release(counted)
+        found = self.first.release([self._steps(sample) for sample in samples])
         rows = np.maximum(found.rows.values, max(1.0, 2 * found.rows.sigma))
         middle = np.rint(np.clip(found.sum.values / rows, -1.0, 1.0) * STEPS)
         most = (1 + np.abs(middle) / STEPS) ** 2
         shift = (found.sum.variance + (middle / STEPS) ** 2 * found.rows.variance) / rows**2
         squares = [
-            UNIT.steps(((steps - centre) / STEPS) ** 2 / largest)
-            for steps, centre, largest in zip(counted, middle, most, strict=True)
+            _squares(self._steps(sample), centre, largest)
+            for sample, centre, largest in zip(samples, middle, most, strict=True)
         ]
         return Squares(self.second.release(squares), most, shift)
+
+    def _steps(self, sample: Column) -> Iterator[Ints]:
+        return (steps_of(self.bounds, present(self.adjacency, block)[0]) for block in parts(sample))
 
     def estimate(self, noisy: Squares, alpha: float) -> Estimated:
         """Of every data set; limits fail with probability alpha."""
@@ -137,7 +141,10 @@ class Spread:
 
     def release(self, x: object) -> Result:
         """One spread, with its interval."""
-        values, name = column(x)
+        return self.result(*column(x))
+
+    def result(self, values: Column, name: str) -> Result:
+        """The same, of rows in memory or in blocks."""
         noisy = self.noisy([values])
         word = "standard deviation" if self.root else "variance"
         notes = [self.bounds.note(self.adjacency)]
@@ -145,6 +152,11 @@ class Spread:
         return single(
             lambda alpha: self.estimate(noisy, alpha), name, self.loss, method, noisy.powers.rows, notes
         )
+
+
+def _squares(blocks: Iterable[Ints], centre: float, largest: float) -> Iterator[Ints]:
+    """Of distances from a centre, as parts of the largest there can be."""
+    return (UNIT.steps(((steps - centre) / STEPS) ** 2 / largest) for steps in blocks)
 
 
 def variance(

@@ -1,4 +1,4 @@
-"""Noise whose size is one number, `scale` or `sigma`: its checks, and the size for a guarantee or an accuracy."""
+"""Noise of one number, `scale`, `sigma` or `variance`: its checks, and the size for a guarantee or an accuracy."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from dalenius.mechanisms.mechanism import Mechanism
 
 
 class ScaledNoise(Mechanism):
-    """A dataclass with the fields `sensitivity`, `scale` or `sigma`, and `adjacency`.
+    """A dataclass with the fields `sensitivity`, `scale`, `sigma` or `variance`, and `adjacency`.
 
-    A subclass says in `_size` which of the two it has, and in `_stated_by` which guarantees are themselves the ratio of
+    A subclass says in `_size` which of these it has, and in `_stated_by` which guarantees are themselves the ratio of
     sensitivity to noise, so that none has to be searched for.
     """
 
     sensitivity: float
     adjacency: Adjacency
-    _size: ClassVar[Literal["scale", "sigma"]] = "scale"
+    _size: ClassVar[Literal["scale", "sigma", "variance"]] = "scale"
     _stated_by: ClassVar[tuple[type[Guarantee], ...]] = ()
     _max_ratio: ClassVar[float] = MAX_NOISE_RATIO
 

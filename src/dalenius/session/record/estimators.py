@@ -49,7 +49,20 @@ TESTS: Mapping[str, tuple[str, tuple[str, ...]]] = {
 }
 """The same of tests."""
 
-KNOWN = {**WORDS, **TESTS}
+ESTIMATES: Mapping[str, tuple[str, tuple[str, ...]]] = {
+    "mean": ("Mean", (*_PROMISE, "bounds", "location", "moment", "sd_at_most")),
+    "variance": ("Variance", (*_PROMISE, "bounds")),
+    "std": ("Std", (*_PROMISE, "bounds")),
+    "proportion": ("Proportion", _PROMISE),
+    "difference_of_means": ("DifferenceOfMeans", (*_PROMISE, "bounds")),
+    "median": ("Median", (*_PROMISE, "bounds", "bins")),
+    "quantiles": ("Quantiles", (*_PROMISE, "bounds", "bins", "levels")),
+    "correlation": ("Correlation", (*_PROMISE, "x_bounds", "y_bounds")),
+    "contingency": ("Contingency", (*_PROMISE, "x_levels", "y_levels")),
+}
+"""The same of means, shares and the like."""
+
+KNOWN = {**WORDS, **TESTS, **ESTIMATES}
 
 FIELDS: Mapping[tuple[str, str], str] = {("linear_regression", "loss"): "loss_name"}
 """(tag, word) of a setting that the class calls otherwise."""

@@ -26,6 +26,7 @@ from dalenius.tables.aggregates.quantiles import Quantiles, median, quantile, qu
 from dalenius.tables.aggregates.smooth_quantile import SmoothQuantile
 from dalenius.tables.aggregates.std import Std, std
 from dalenius.tables.aggregates.sum import Sum, sum
+from dalenius.tables.aggregates.top_k import TopK, top_k
 from dalenius.tables.aggregates.variance import Variance, variance
 
 __all__ = [
@@ -47,6 +48,7 @@ __all__ = [
     "quantiles",
     "std",
     "sum",
+    "top_k",
     "variance",
 ]
 
@@ -64,6 +66,7 @@ KINDS: tuple[type[Aggregate], ...] = (
     Quantiles,
     FindBounds,
     Mode,
+    TopK,
     AdaptiveQuantile,
     SmoothQuantile,
     ProposedQuantile,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
@@ -20,7 +21,10 @@ class Direct(Aggregate):
 
     def error(self, noises: Mapping[str, Noise], typical: Inputs | None, confidence: float) -> float | None:
         (noise,) = noises.values()
-        return noise.accuracy(confidence) * float(noise.measure.granularity)
+        reach = noise.accuracy(confidence)
+        if noise.measure.whole:  # it is shown rounded: off by k or less as long as the noise is below k + 1/2
+            return float(math.floor(reach + 0.5))
+        return reach * float(noise.measure.granularity)
 
 
 def direct(

@@ -65,7 +65,7 @@ class Histogram(Direct, OfOneColumn):
         assert bins is not None
         columns = []
         for k, (low, high) in enumerate(itertools.pairwise(bins.edges)):
-            label = f"{name}[{low:g}, {high:g}{']' if k == bins.size - 1 else ')'}"
+            label = histogram_label(name, low, high, k == bins.size - 1)
             part = replace(noisy, values=noisy.values[:, k])
             columns.append(direct(label, part, 1.0, inputs.failure, whole=True))
         return columns
@@ -76,6 +76,11 @@ class Histogram(Direct, OfOneColumn):
         if bins is not None and not bins.is_integer():
             raise QueryRefused(f"histogram has {bins:g} bins; their number is a whole one.")
         return histogram(call.text(0), None if bins is None else int(bins), call.bounds(2))
+
+
+def histogram_label(name: str, low: float, high: float, last: bool) -> str:
+    """What the column of one bin is called."""
+    return f"{name}[{low:g}, {high:g}{']' if last else ')'}"
 
 
 def histogram(

@@ -42,7 +42,7 @@ class Mode(Direct):
 
     tag = "mode"
     sql_names = ("mode",)
-    endings = ("_short",)
+    endings: ClassVar[tuple[str, ...]] = ("_short",)
     words: ClassVar = {"column": PLAIN, "categories": CONSTANTS.optional, "nulls": NULLS}
     explanation = "the category whose count with noise is largest; the error is in rows"
 

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 from dalenius.tables.aggregates.aggregate import Inputs
 from dalenius.tables.aggregates.direct import Direct, direct
 from dalenius.tables.aggregates.of_one import OfOneNumber
 from dalenius.tables.facts.schema import Nulls
+from dalenius.tables.measures.gridding import Value
 from dalenius.tables.measures.measure import Measure, total
 from dalenius.tables.rows.scope import Scope
 from dalenius.tables.statistics.column import Column
+
+if TYPE_CHECKING:
+    from dalenius.tables.plan.noise import Noise
 
 
 @dataclass(frozen=True)
@@ -26,13 +31,21 @@ class Sum(Direct, OfOneNumber):
     def roles(self, table: Scope) -> dict[str, Measure]:
         return {"sum": total(self.value(table, halves=False))}
 
+    def error(self, noises: Mapping[str, Noise], typical: Inputs | None, confidence: float) -> float | None:
+        noise = super().error(noises, typical, confidence)
+        (value,) = noises["sum"].measure.values
+        return None if noise is None else noise + _rounding(value)
+
     def estimate(self, name: str, inputs: Inputs) -> list[Column]:
         (value,) = inputs.roles["sum"].values
-        step = float(value.granularity)
-        largest = max(abs(value.lower), abs(value.upper))
-        # Half a step for each of 2^36 rows; a coarser grid was asked for, and then the sum is of the rounded values.
-        rounding = 0.0 if value.exact else min(2.0**35 * step, largest * 2.0**-11)
-        return [direct(name, inputs["sum"], step, inputs.failure, rounding)]
+        return [direct(name, inputs["sum"], float(value.granularity), inputs.failure, _rounding(value))]
+
+
+def _rounding(value: Value) -> float:
+    """What a sum is off by because its values are put on a grid."""
+    largest = max(abs(value.lower), abs(value.upper))
+    # Half a step for each of 2^36 rows; a coarser grid was asked for, and then the sum is of the rounded values.
+    return 0.0 if value.exact else min(2.0**35 * float(value.granularity), largest * 2.0**-11)
 
 
 def sum(

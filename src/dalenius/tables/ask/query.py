@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import ibis
 from sqlglot import exp
@@ -22,15 +22,22 @@ from dalenius.core.record import text as record_text
 from dalenius.errors import InvalidParameter, QueryRefused
 from dalenius.tables.aggregates import Aggregate
 from dalenius.tables.facts.forms import nulls_record
+from dalenius.tables.facts.ids import check_id
 from dalenius.tables.facts.keys import Discover, Keys, checked_kinds, group_kind, public_keys
-from dalenius.tables.facts.kinds import Field, is_text
+from dalenius.tables.facts.kinds import CLEAN, KEYS, MOST_ITEMS, Field, Kind, is_text
+from dalenius.tables.facts.nearest import alike
 from dalenius.tables.facts.problems import Problems
 from dalenius.tables.facts.public import PublicTable
-from dalenius.tables.facts.schema import Schema
+from dalenius.tables.facts.schema import Column, Schema
+from dalenius.tables.facts.unit import Unit
 from dalenius.tables.measures.measure import Measure
 from dalenius.tables.rows.expressions import parse, quoted
+from dalenius.tables.rows.relations import Explode, LimitRows, PerUnit, PrivateJoin
 from dalenius.tables.rows.scope import Scope
-from dalenius.tables.rows.steps import Compute, Filter, Join, Step
+from dalenius.tables.rows.steps import Compute, Filter, Held, Join, Step
+
+if TYPE_CHECKING:
+    from dalenius.tables.ask.cube import Cube
 
 
 @dataclass(frozen=True)
@@ -50,6 +57,19 @@ class Table:
     fields: tuple[Field, ...]
     schema: Schema = field(default_factory=Schema)
     steps: tuple[Step, ...] = ()
+    unit: Unit | None = field(default=None, compare=False)
+    """Who is protected, and how much of them may enter: a session tells its tables."""
+    family: object = field(default=None, compare=False, repr=False)
+    """The same object for the tables of one session."""
+
+    def __getitem__(self, name: str) -> Table:
+        """The table of that name: a session of one table has this one only."""
+        if len(alike(str(name), [self.name])) != 1:
+            raise QueryRefused(
+                f"there is no table {name!r}; this session has one, called {self.name!r}. Several are given by their "
+                "names: dp.Session({'visits': 'visits.parquet', 'purchases': 'purchases.parquet'}, ...)."
+            )
+        return self
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -67,7 +87,7 @@ class Table:
         table = self
         for name, expression in expressions.items():
             scope, text = table._read(expression, f"column {name!r}", "age / 10")
-            Compute(name, text).apply(scope, _shape)
+            Compute(name, text).apply(scope, NOWHERE)
             table = replace(table, steps=(*table.steps, Compute(name, text)))
         return table
 
@@ -103,8 +123,170 @@ class Table:
             )
         scope = self.scope()
         step = Join(public, tuple((scope.resolve(ours), theirs) for ours, theirs in pairs), how)
-        step.apply(scope, _shape)
+        step.apply(scope, NOWHERE)
         return replace(self, steps=(*self.steps, step))
+
+    def join(
+        self,
+        other: Table,
+        on: str | Iterable[str | tuple[str, str]] | Mapping[str, str],
+        how: Literal["inner", "left"] = "inner",
+    ) -> Table:
+        """The matching rows of another private table of the same session, by equality of `on`, as in `join_public`.
+
+        The unit's id must be among `on`: each person's rows meet that person's rows only. Before they are joined, each
+        side is cut to its `max_rows` rows of a unit (after the filters that stand before the join), so one unit has at
+        most the product of both in what comes out. Columns of the other table keep their names; those that this one
+        has, too, and those joined on, are called `purchases.day`, by the other table's name.
+        """
+        given: object = other
+        if not isinstance(given, Table):
+            raise InvalidParameter(
+                f"join is given a {type(other).__name__}; it joins private tables of one session, like "
+                "s.table['visits'].join(s.table['purchases'], on=...). A public table is joined by join_public(...)."
+            )
+        if again := sorted(self.tables & other.tables):
+            raise QueryRefused(
+                f"the table {again[0]!r} cannot be joined with itself; compute what is needed in one row "
+                "(with_columns), or count rows of each unit first: per_unit()."
+            )
+        unit = self._unit("a join of private tables")
+        if self.family is None or other.family is not self.family:
+            raise QueryRefused(
+                f"{self.name!r} and {other.name!r} are not of one session; open them together: dp.Session({{"
+                f"{self.name!r}: ..., {other.name!r}: ...}}, ...), so that one budget pays for both."
+            )
+        if not checks.is_one_of(how, "inner", "left"):
+            raise InvalidParameter(f"how is {how!r}; it must be 'inner' or 'left'.")
+        column, theirs = unit.column, other.scope()
+        assert column is not None
+        scope = self.scope()
+        pairs = tuple((scope.resolve(a), theirs.resolve(b)) for a, b in _pairs(on, "join"))
+        if (column, column) not in pairs:
+            listed = ", ".join(repr(name) for name in dict.fromkeys((column, *(a for a, _ in pairs))))
+            raise QueryRefused(
+                f"private tables are joined on the unit's id, {column!r}, and on what else you like: on=[{listed}]. "
+                "Without it, one person's rows would meet other people's, and no bound on their own rows would bound "
+                "what they change."
+            )
+        for table in (self, other):
+            check_id(table.fields, table.schema, column)
+        kinds = scope.identity(column)[1], theirs.identity(column)[1]
+        if kinds[0] != kinds[1]:
+            raise QueryRefused(
+                f"{column!r} is of type {scope.fields[column].dtype} in {self.name!r} and of type "
+                f"{theirs.fields[column].dtype} in {other.name!r}; ids must be of one type in all tables."
+            )
+        for a, b in pairs:
+            mine, its = scope.column(a).kind, theirs.column(b).kind
+            if b != column and (mine not in KEYS or mine != its):
+                raise QueryRefused(
+                    f"column {a!r} is of type {mine} and {b!r} of {other.name!r} of type {its}; to join, both must be "
+                    "whole numbers, text, dates or conditions, and the same."
+                )
+        flat = _flat_names(scope.names, other.name, theirs.names, {b for _, b in pairs})
+        left, right = self.bound.max_rows, other.bound.max_rows
+        step = PrivateJoin(other, column, pairs, how, left, right, tuple(flat.items()))
+        schema = _joined_schema(self.schema, other.schema, step)
+        return replace(self, schema=schema, steps=(*self.steps, step))
+
+    def explode(self, column: str, *, max_items: int) -> Table:
+        """A row for each item of a list, the first `max_items` of each row: `explode("items", max_items=5)`.
+
+        The column is then the item. A row with an empty list, or none, is left out. One unit has so many times the rows
+        it had, which the noise is for; `limit_rows` after it lowers them.
+        """
+        self._unit("explode")
+        most = checks.count("max_items", max_items, 1)
+        if most > MOST_ITEMS:
+            raise InvalidParameter.of(
+                "max_items", f"max_items is {most}; at most {MOST_ITEMS} items of a list are read."
+            )
+        if any(isinstance(step, PrivateJoin | PerUnit) for step in self.steps):
+            raise QueryRefused(
+                "lists are exploded before tables are joined, or rows counted: put explode first."
+            )
+        scope = self.scope()
+        name = scope.resolve(column)
+        field = scope.fields.get(name)
+        if field is None or field.items is None or field.kind is not None:
+            kind = "computed" if field is None else f"of type {field.dtype}"
+            raise QueryRefused(
+                f"column {name!r} is {kind}; explode takes lists of numbers, text, dates or truth values. Arrow and "
+                "Polars frames, Parquet and DuckDB files, PostgreSQL and Spark have them; SQLite and CSV files do not. "
+                "A pandas column of Python lists is given as Arrow: pyarrow.Table.from_pandas(frame)."
+            )
+        # Items of double precision, whatever the list holds: their clean form is all that is known of them.
+        item = Field(name, CLEAN[field.items], field.items, True, True)
+        step = Explode(item, most)
+        step.apply(scope, NOWHERE)
+        return replace(self, steps=(*self.steps, step))
+
+    def limit_rows(self, rows: int) -> Table:
+        """Fewer rows of each unit than the session's `max_rows`: less noise, and more left out.
+
+        Which rows are kept is settled where they are joined or summed, among those that passed the filters before
+        that.
+        """
+        unit, most = self._unit("limit_rows"), checks.count("rows", rows, 1)
+        bound = self.bounded(unit)
+        if most > bound.max_rows:
+            raise QueryRefused(
+                f"limit_rows({most}) is more than the {bound.max_rows} rows of one {unit.column} that may enter here; "
+                "it can only lower them. The session's own bound is max_rows of its dp.Unit."
+            )
+        return replace(self, steps=(*self.steps, LimitRows(most)))
+
+    def per_unit(self, rows: str = "rows") -> Table:
+        """One row for each unit that has rows here, with their number as a column: `rows`, or as named.
+
+        A unit then has one row, whatever `max_rows` is: `per_unit().agg(n=dp.mean("rows", bounds=(0, 50)))`.
+        """
+        unit = self._unit("per_unit")
+        if not is_text(rows):
+            raise InvalidParameter(
+                f"rows is {rows!r}; it must name the column that holds the number of rows."
+            )
+        assert unit.column is not None
+        check_id(self.fields, self.schema, unit.column)
+        step = PerUnit(unit.column, rows)
+        step.apply(self.scope(), NOWHERE)
+        return replace(self, steps=(*self.steps, step))
+
+    def _unit(self, what: str) -> Unit:
+        if self.unit is None or self.unit.column is None:
+            raise QueryRefused(
+                f"{what} needs to know whose rows are whose: take the table from a session whose unit has an id, "
+                "dp.Session(..., unit=dp.Unit('person_id', max_rows=...))."
+            )
+        return self.unit
+
+    @property
+    def bound(self) -> Unit:
+        """How much of one unit there is at most, after the steps; for tables of a session."""
+        return self.bounded(self._unit("a bound"))
+
+    def bounded(self, unit: Unit) -> Unit:
+        """The same where the unit before the steps is this one."""
+        for step in self.steps:
+            unit = step.bound(unit)
+        return unit
+
+    @property
+    def is_per_unit(self) -> bool:
+        """Whether a step looks at the rows of a unit, or makes several of one."""
+        return any(step.per_unit for step in self.steps)
+
+    @property
+    def tables(self) -> frozenset[str]:
+        """The private tables in it, by name."""
+        joined = (step.table.tables for step in self.steps if isinstance(step, PrivateJoin))
+        return frozenset({self.name}).union(*joined)
+
+    @property
+    def columns(self) -> tuple[Field, ...]:
+        """The columns of this and of joined tables that are still there after the steps; not the computed ones."""
+        return tuple(self.scope().fields.values())
 
     def group_by(self, *columns: str, keys: Any = None) -> Grouped:
         """One row of the answer for each public key; see `dalenius.tables.facts.keys`.
@@ -133,6 +315,24 @@ class Table:
         listed = public_keys(names, self._categories(names) if keys is None else keys)
         checked_kinds(listed, kinds)
         return Grouped(self, names, listed)
+
+    def cube(self, *columns: str, keys: Any = None) -> Cube:
+        """Groups, and their margins: `cube("sex", "town")` asks by sex and town, by sex, by town and in all, with
+        numbers that add up.
+
+        keys: a list for each column, `{"sex": ["f", "m"], "town": [...]}`; left out, the categories in the schema. Rows
+        with other keys are left out of all of them.
+        """
+        from dalenius.tables.ask.cube import cube
+
+        return cube(self, *columns, keys=keys)
+
+    def rollup(self, *columns: str, keys: Any = None) -> Cube:
+        """Groups, and the margins that leave out the last columns: `rollup("state", "town")` asks by state and town, by
+        state and in all; see `cube`."""
+        from dalenius.tables.ask.cube import rollup
+
+        return rollup(self, *columns, keys=keys)
 
     def agg(self, *unnamed: Aggregate, **aggregates: Aggregate) -> Query:
         """The question, about all rows at once: `agg(n=dp.count())`."""
@@ -173,11 +373,12 @@ class Table:
             categories[name] = listed
         return categories
 
-    def scope(self) -> Scope:
-        """The columns as they are after the steps, belonging to no engine."""
-        scope = Scope(None, self.fields, self.schema)
+    def scope(self, held: Held | None = None) -> Scope:
+        """The columns as they are after the steps; belonging to no engine, unless the rows are held somewhere."""
+        held = NOWHERE if held is None else held
+        scope = Scope(held.rows_of(self.name), self.fields, self.schema)
         for step in self.steps:
-            step.apply(scope, _shape)
+            step.apply(scope, held)
         return scope
 
 
@@ -188,6 +389,10 @@ class Grouped:
     table: Table
     columns: tuple[str, ...]
     keys: Keys | Discover
+
+    def __repr__(self) -> str:
+        groups = f"{len(self.keys)} groups" if isinstance(self.keys, Keys) else "groups to be discovered"
+        return f"<{repr(self.table)[1:-1]}; by {', '.join(self.columns)} ({groups})>"
 
     def agg(self, *unnamed: Aggregate, **aggregates: Aggregate) -> Query:
         """The question: `agg(n=dp.count())`."""
@@ -325,12 +530,55 @@ def _squeezed(text: str) -> str:
     return "".join(text.lower().split())
 
 
-def _shape(table: PublicTable) -> Any:
-    """A public table's columns, belonging to no engine."""
-    return ibis.table({f.name: f.dtype for f in table.fields}, name=f"public_{table.digest[:16]}")
+class _Nowhere:
+    """Columns that belong to no engine: everything is checked, and nothing can be run."""
+
+    def upload(self, public: PublicTable) -> Any:
+        return ibis.table({f.name: f.dtype for f in public.fields}, name=f"public_{public.digest[:16]}")
+
+    def rows_of(self, table: str) -> Any:
+        return None
+
+    def listed(self, items: Any, kind: Kind, at: Any) -> tuple[Any, Any]:
+        return items[at], items.length()
+
+    def truncate(self, scope: Scope, unit: str, most: int, by: tuple[str, ...]) -> None:
+        pass
 
 
-def _pairs(on: str | Iterable[str | tuple[str, str]] | Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+NOWHERE = _Nowhere()
+
+
+def _flat_names(
+    ours: Iterable[str], table: str, theirs: Iterable[str], joined_on: Iterable[str]
+) -> dict[str, str]:
+    """What the columns of a joined private table are called: a public rule, from names alone."""
+    taken, flat, shared = {name.lower() for name in ours}, {}, set(joined_on)
+    for name in theirs:
+        called = f"{table}.{name}" if name in shared or name.lower() in taken else name
+        while called.lower() in taken:
+            called += "'"
+        taken.add(called.lower())
+        flat[name] = called
+    return flat
+
+
+def _joined_schema(ours: Schema, theirs: Schema, step: PrivateJoin) -> Schema:
+    """Our facts, and theirs under their names from now on. Where nothing matched there is no value, whatever was said:
+    after a left join "never" is "drop", and so is nothing, of a column that always has a value itself."""
+    columns = dict(ours.columns)
+    full = {f.name for f in step.table.columns if not f.missing}
+    for name, called in step.flat:
+        own, policy = theirs[name], theirs.policy(name)
+        if step.how == "left" and (policy == "never" or (policy is None and name in full)):
+            policy = "drop"
+        columns[called] = Column(bounds=own.bounds, categories=own.categories, nulls=policy)
+    return Schema(columns, nulls=ours.nulls, records=ours.records)
+
+
+def _pairs(
+    on: str | Iterable[str | tuple[str, str]] | Mapping[str, str], what: str = "join_public"
+) -> tuple[tuple[str, str], ...]:
     if isinstance(on, str):
         return ((on, on),)
     given: object = on
@@ -340,6 +588,6 @@ def _pairs(on: str | Iterable[str | tuple[str, str]] | Mapping[str, str]) -> tup
         isinstance(p, tuple | list) and len(p) == 2 and all(map(is_text, p)) for p in pairs
     ):
         raise InvalidParameter(
-            "join_public needs the columns to join on: a name, several, or pairs (ours, theirs)."
+            f"{what} needs the columns to join on: a name, several, or pairs (ours, theirs)."
         )
     return tuple(dict.fromkeys((ours, theirs) for ours, theirs in pairs))

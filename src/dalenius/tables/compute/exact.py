@@ -45,12 +45,14 @@ from dalenius.errors import InvalidParameter, QueryRefused
 from dalenius.tables.ask.query import Query
 from dalenius.tables.compute.bounding import SEED, UNIT, bounded
 from dalenius.tables.compute.source import BLOCK, Source
+from dalenius.tables.compute.truncation import HeldIn
 from dalenius.tables.engines.engine import LIMIT, fits
 from dalenius.tables.engines.failure import sealed
+from dalenius.tables.facts.ids import check_id
 from dalenius.tables.facts.keys import LONGEST, Code, Discover, Key, Keys, checked_kinds, read_key
 from dalenius.tables.facts.kinds import Kind
 from dalenius.tables.facts.public import PublicTable
-from dalenius.tables.facts.schema import HOW_TO_DECLARE, Nulls
+from dalenius.tables.facts.schema import Nulls
 from dalenius.tables.facts.unit import Unit
 from dalenius.tables.measures.bins import Bins
 from dalenius.tables.measures.gridding import Value
@@ -104,23 +106,13 @@ def check(query: Query, unit: Unit) -> None:
             f"the answer would hold {cells} numbers; at most {LARGEST} are allowed. Ask for fewer groups or bins."
         )
     if unit.column is None:
+        if query.table.is_per_unit:
+            raise QueryRefused(
+                "this question looks at all rows of a unit, and here every row is a unit of its own: say whose rows "
+                "are whose, dp.Unit('person_id', max_rows=...)."
+            )
         return
-    fields = {f.name: f for f in query.table.fields}
-    field = fields.get(unit.column)
-    if field is None:
-        raise QueryRefused(
-            f"there is no column {unit.column!r} to tell units by; there are {', '.join(fields)}."
-        )
-    if field.kind not in ("integer", "text") and field.dtype != "uint64":
-        raise QueryRefused(
-            f"the unit's column {unit.column!r} has type {field.dtype}; ids must be whole numbers or text."
-        )
-    policy = query.table.schema.policy(unit.column)
-    if field.nullable and policy not in ("drop", "never"):
-        raise QueryRefused(
-            f"the unit's column {unit.column!r} can hold null, and no policy says what becomes of rows without an id; "
-            f"{HOW_TO_DECLARE} (a constant cannot stand for a person)."
-        )
+    check_id(query.table.fields, query.table.schema, unit.column)
     if unit.column in query.columns:
         raise QueryRefused(
             f"grouping by {unit.column!r} would make a group of every unit; group by something units share."
@@ -151,6 +143,7 @@ def blocks(source: Source, query: Query, unit: Unit, size: int = BLOCK) -> Itera
 def prepared(source: Source, query: Query, unit: Unit, in_order: bool = False) -> Evaluation:
     """What can be refused is refused here; it depends on the question alone. `run` may be called again and again."""
     check(query, unit)
+    source = source.called(query.table.name)
     if tuple(f.name for f in query.table.fields) != tuple(f.name for f in source.fields):
         raise InvalidParameter(
             "the question was built for another table than this source; use source.table(...)."
@@ -181,7 +174,7 @@ class Evaluation:
         binned = {m: self._binned(rows, m.bins) for m in self.measures if m.bins is not None}
         for statement in (summed, *binned.values()):
             if statement is not None:
-                self.engine.check(statement, self.source.rows)
+                self.engine.check(statement, self.source.given)
         return summed, binned
 
     def run(self) -> ExactTable:
@@ -197,7 +190,7 @@ class Evaluation:
         rows = self._bounded(self._projected())
         values = self.summed_values
         statement = rows.select(*dict.fromkeys(self.names[value] for value in values))
-        self.engine.check(statement, self.source.rows)
+        self.engine.check(statement, self.source.given)
         table = self.source.fetch(statement)
         numbers = np.empty((table.num_rows, len(values)))
         for n, value in enumerate(values):
@@ -216,7 +209,7 @@ class Evaluation:
         rows = self._bounded(self._projected())
         columns = dict.fromkeys(self.names[value] for value in self.summed_values)
         statement = rows.select(**{name: ibis.coalesce(rows[name], integer(MISSING)) for name in columns})
-        self.engine.check(statement, self.source.rows)
+        self.engine.check(statement, self.source.given)
         return statement
 
     @property
@@ -242,9 +235,7 @@ class Evaluation:
     # Rows as integers
 
     def _projected(self) -> Any:
-        scope = Scope(self.source.rows, self.source.fields, self.query.table.schema)
-        for step in self.query.table.steps:
-            step.apply(scope, self.source.upload)
+        scope = self.query.table.scope(HeldIn(self.source, self.query, self.measures))
         columns: dict[str, Any] = {}
         if self.unit.column is not None:
             columns |= self._ids(scope)

@@ -7,6 +7,7 @@ Ibis.
     Source.open("postgresql://user@host/db", table="people")        or table="schema.people"
     Source.open(spark_frame)                                a Spark DataFrame; or a session and the name of a table
     Source.open(ibis_table)                                 of any of these engines
+    Source.open_together({"visits": ("visits.parquet", None), "purchases": ("purchases.csv", None)})        in one place
 
 Opening reads the names and types of columns and no rows, except for a CSV file, which is read whole, and for columns of
 Python objects. Names and types are taken to be public. One record can only spoil itself: what cannot be read as a value
@@ -18,8 +19,9 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -27,14 +29,15 @@ import ibis
 import numpy as np
 from numpy.typing import NDArray
 
-from dalenius.errors import SourceError
+from dalenius.errors import InvalidParameter, SourceError
 from dalenius.tables.ask.query import Table
 from dalenius.tables.engines import engine_for, give, is_ibis, place_of
 from dalenius.tables.engines.engine import Engine
 from dalenius.tables.engines.failure import sealed
-from dalenius.tables.engines.opened import Opened
+from dalenius.tables.engines.opened import APART, Opened
 from dalenius.tables.engines.place import Place, former_names
 from dalenius.tables.facts.kinds import Field
+from dalenius.tables.facts.nearest import nearest
 from dalenius.tables.facts.public import PublicTable
 from dalenius.tables.facts.schema import Schema
 
@@ -63,6 +66,8 @@ class Source:
     """Where the data is, for a ledger to remember."""
     former: frozenset[str] = field(default=frozenset(), repr=False)
     """What earlier versions called it."""
+    together: dict[str, Source] = field(default_factory=dict, repr=False)
+    """The tables that were opened with this one in one place, itself among them, by name; empty for one alone."""
     _turns: dict[int, threading.Lock] = field(default_factory=dict, repr=False)
     """A lock for each process: one that a fork took along may be held for ever."""
 
@@ -72,7 +77,44 @@ class Source:
     ) -> Source:
         """Open whatever holds the data; see the head of this module. schema: public facts, or their file."""
         facts = Schema.load(schema) if isinstance(schema, str | Path) else schema or Schema()
-        opened = _quietly(lambda: _open(data, table, facts))
+        return cls._of(data, table, _quietly(lambda: _open(data, table, facts)), facts)
+
+    @classmethod
+    def open_together(
+        cls,
+        tables: Mapping[str, tuple[Any, str | None]],
+        schemas: Mapping[str, Schema | str | Path | None] | None = None,
+    ) -> Source:
+        """Several tables in one place: the first of them, which knows the others (`together`).
+
+        tables: by name, what holds each and, in a database, what it is called there. schemas: public facts of each.
+        """
+        facts = {
+            name: Schema.load(given) if isinstance(given, str | Path) else given or Schema()
+            for name, given in ((name, (schemas or {}).get(name)) for name in tables)
+        }
+        _in_one_place(tables)
+        made: dict[str, Source] = {}
+        beside: Any = None
+        for name, (data, table) in tables.items():
+            opened = _quietly(partial(_open, data, table, facts[name], beside))
+            first, beside = beside is None, opened.backend
+            opened = replace(opened, name=name, owned=opened.owned and first)
+            made[name] = cls._of(data, table, opened, facts[name], together=made)
+        first_of_all = next(iter(made.values()))
+        for source in made.values():  # one connection has one queue
+            object.__setattr__(source, "_turns", first_of_all._turns)
+        return first_of_all
+
+    @classmethod
+    def _of(
+        cls,
+        data: Any,
+        table: str | None,
+        opened: Opened,
+        facts: Schema,
+        together: dict[str, Source] | None = None,
+    ) -> Source:
         return cls(
             opened.rows,
             opened.engine,
@@ -84,11 +126,26 @@ class Source:
             _kept=opened.kept,
             place=place_of(data, table),
             former=frozenset(former_names(data)),
+            together={} if together is None else together,
         )
 
     def table(self, schema: Schema | None = None) -> Table:
         """The table as something to ask about."""
         return Table(self.name, self.fields, self.schema if schema is None else schema)
+
+    def called(self, name: str) -> Source:
+        """The table of that name among those opened together; a table that is alone is what it is."""
+        if self.together and name not in self.together:
+            raise InvalidParameter(
+                f"the question is about a table {name!r}; {nearest(name, self.together)}. Take tables from this "
+                "session: s.table[...]."
+            )
+        return self.together[name] if self.together else self
+
+    @property
+    def given(self) -> tuple[Any, ...]:
+        """The relations that statements may read from."""
+        return tuple(one.rows for one in self.together.values()) or (self.rows,)
 
     def upload(self, public: PublicTable) -> Any:
         """A public table inside the engine; sent once."""
@@ -115,9 +172,21 @@ class Source:
             self.engine.close(self._backend)
 
 
-def _open(data: Any, table: str | None, schema: Schema) -> Opened:
+def _open(data: Any, table: str | None, schema: Schema, beside: Any = None) -> Opened:
     engine = engine_for(data)
-    return engine.open_given(data) if is_ibis(data) else engine.open(data, table, schema)
+    if is_ibis(data):
+        return engine.open_given(data, beside)
+    return engine.open(data, table, schema, beside)
+
+
+def _in_one_place(tables: Mapping[str, tuple[Any, str | None]]) -> None:
+    """Refuse tables that no engine could join: from where they are, before any is opened."""
+    engines = {engine_for(data).name for data, _ in tables.values()}
+    given = {is_ibis(data) for data, _ in tables.values()}
+    places = {None if table is None else place_of(data, table).where for data, table in tables.values()}
+    if len(engines) > 1 or len(given) > 1 or (given == {False} and len(places) > 1):
+        where = "; ".join(f"{name!r} is in {engine_for(data).name}" for name, (data, _) in tables.items())
+        raise SourceError(f"{APART} ({where}). Copy them to one of these first.")
 
 
 def _quietly(action: Callable[[], Opened]) -> Opened:

@@ -66,7 +66,7 @@ def _totals(source: Source, query: Query, unit: Unit, wanted: Wanted) -> list[in
     for some in _chunks(pieces):
         named = {f"s{n}_{k}": part for n in some for k, (part, _) in enumerate(pieces[n])}
         statement = rows.aggregate(**named)
-        engine.check(statement, source.rows)
+        engine.check(statement, source.given)
         (row,) = source.fetch(statement).to_pylist()
         for n in some:
             for k, (_, factor) in enumerate(pieces[n]):
@@ -82,7 +82,7 @@ def tally(source: Source, query: Query, unit: Unit, placed: Callable[[Any], Any]
 def _tally(source: Source, query: Query, unit: Unit, placed: Callable[[Any], Any]) -> dict[int, int]:
     rows = placed(prepared(source, query, unit).numbers)
     statement = rows.group_by("place").aggregate(rows=rows.count())
-    source.engine.check(statement, source.rows)
+    source.engine.check(statement, source.given)
     return {int(row["place"]): int(row["rows"]) for row in source.fetch(statement).to_pylist()}
 
 

@@ -17,8 +17,8 @@ import ibis.expr.datatypes as dt
 import numpy as np
 from numpy.typing import NDArray
 
-from dalenius.errors import QueryRefused
-from dalenius.tables.engines.opened import Clean, Described, Opened
+from dalenius.errors import QueryRefused, SourceError
+from dalenius.tables.engines.opened import APART, Clean, Described, Opened
 from dalenius.tables.engines.place import Place
 from dalenius.tables.engines.sqltext import UNUSABLE
 from dalenius.tables.facts.kinds import Kind
@@ -70,8 +70,8 @@ class Engine(ABC):
         """Whether a path, an address or an object in memory is for this engine. Ibis tables are not asked about."""
 
     @abstractmethod
-    def open(self, data: Any, table: str | None, schema: Schema) -> Opened:
-        """Open what `opens` said yes to."""
+    def open(self, data: Any, table: str | None, schema: Schema, beside: Any = None) -> Opened:
+        """Open what `opens` said yes to. beside: a connection that this opened before, to be used for this, too."""
 
     @abstractmethod
     def place(self, data: Any, table: str | None) -> Place:
@@ -85,11 +85,15 @@ class Engine(ABC):
     def adopted(self, backend: Any, sql: str) -> tuple[Any, Any]:
         """A connection that was given, made ready, and the relation that some SQL stands for."""
 
-    def open_given(self, data: Any) -> Opened:
+    def open_given(self, data: Any, beside: Any = None) -> Opened:
         """An Ibis table, on a connection that was given and stays open: its own SQL, columns by position."""
         backend = data.get_backend()
         backend._run_pre_execute_hooks(data)  # tables in memory that the expression uses
         own, relation = self.adopted(backend, backend.compile(data))
+        if beside is not None:
+            if _connection(own) is not _connection(beside):
+                raise SourceError(f"{APART}.")
+            own = beside
         called = data.get_name() if hasattr(data.op(), "name") else "data"
         return self.cleaned(own, relation, called, names=list(data.columns), owned=False, kept=data)
 
@@ -130,10 +134,12 @@ class Engine(ABC):
         columns = self.described(backend, relation)
         raw = [f"r{i}" for i in range(len(columns))]
         read = forms or [self.clean(column.dtype, x) for x, column in zip(raw, columns, strict=True)]
-        texts = [c.name for c, form in zip(columns, read, strict=True) if form.kind == "text"]
+        texts = [c.name for c, form in zip(columns, read, strict=True) if "text" in (form.kind, form.items)]
         odd = self.collated(backend, relation, texts) & set(texts) if texts else set()
         read = [
-            replace(form, kind=None, dtype=UNUSABLE, identity=None) if column.name in odd else form
+            replace(form, kind=None, items=None, dtype=UNUSABLE, identity=None)
+            if column.name in odd
+            else form
             for column, form in zip(columns, read, strict=True)
         ]
         named = zip(names or [column.name for column in columns], columns, read, strict=True)
@@ -184,6 +190,14 @@ class Engine(ABC):
         """Pieces of the sum of integers below 2^size in magnitude: pairs (aggregate, power of two it is
         worth)."""
 
+    def item(self, items: Any, kind: Kind, at: Any) -> Any:
+        """The item of a list of clean items at a position from 0, null beyond its end."""
+        raise QueryRefused(f"{self.name} has no lists.")
+
+    def size(self, items: Any, kind: Kind) -> Any:
+        """How many items a list has; null, or less than 0, where there is none."""
+        raise QueryRefused(f"{self.name} has no lists.")
+
     def integer(self, kind: Kind | None, x: Any) -> Any:
         """A key or an id as an integer, not always another for another value."""
         if kind == "text":
@@ -196,6 +210,10 @@ class Engine(ABC):
         if kind == "integer":
             return x.cast("int64")
         raise QueryRefused(f"something of type {kind} cannot be a key or an id.")
+
+
+def _connection(backend: Any) -> Any:
+    return getattr(backend, "con", None) or getattr(backend, "_session", None) or backend
 
 
 def fits(size: int) -> bool:

@@ -14,6 +14,11 @@ from dalenius.tables.facts.nearest import nearest
 if TYPE_CHECKING:
     from dalenius.tables.engines.engine import Engine
 
+APART = (
+    "the tables of one session are joined where they are, so they must be in one place: all of them files and data "
+    "frames, or all tables of one database, or of one Spark session, or of one connection of Ibis"
+)
+
 
 @dataclass(frozen=True)
 class Opened:
@@ -44,7 +49,8 @@ class Clean:
     """A column's clean form: its kind, its type as people know it, and SQL that yields it for any value.
 
     nan: whether a value can turn out missing that is not null to the engine. identity: SQL that tells all values
-    apart as text, where the clean form does not (whole numbers beyond 64 bits with a sign).
+    apart as text, where the clean form does not (whole numbers beyond 64 bits with a sign). items: of a list, whose
+    kind is None, the kind of its items; the SQL then yields a list of their clean forms, at most MOST_ITEMS of them.
     """
 
     kind: Kind | None
@@ -52,10 +58,16 @@ class Clean:
     sql: str = ""
     nan: bool = False
     identity: str | None = None
+    items: Kind | None = None
+
+    @property
+    def is_used(self) -> bool:
+        """Whether a question can use the column, or what is in it."""
+        return self.kind is not None or self.items is not None
 
     def field(self, name: str, nullable: bool = True) -> Field:
         mended = self.kind == "text" and self.identity is not None
-        return Field(name, self.dtype, self.kind, nullable, self.nan, mended)
+        return Field(name, self.dtype, self.kind, nullable, self.nan, mended, self.items)
 
 
 def named_table(table: str | None, what: str) -> str:

@@ -45,19 +45,39 @@ class Place:
     kind: str
     where: str = ""
     table: str | None = None
+    parts: tuple[tuple[str, Place], ...] = ()
+    """The places of several tables, by name; the kind is then "several"."""
 
-    def written(self) -> dict[str, str | None]:
+    @classmethod
+    def several(cls, parts: Mapping[str, Place]) -> Place:
+        """Where several tables are; nowhere, if all of them are in memory."""
+        if all(place.kind == "memory" for place in parts.values()):
+            return cls("memory")
+        return cls("several", parts=tuple(sorted(parts.items())))
+
+    def written(self) -> dict[str, Any]:
         """For a ledger."""
-        return {"kind": self.kind, "where": self.where, "table": self.table}
+        own: dict[str, Any] = {"kind": self.kind, "where": self.where, "table": self.table}
+        return own | {"tables": {name: place.written() for name, place in self.parts}} if self.parts else own
 
     @classmethod
     def read(cls, content: Mapping[str, Any]) -> Place:
         """What `written` wrote."""
         table = content["table"]
-        return cls(str(content["kind"]), str(content["where"]), None if table is None else str(table))
+        parts = {str(name): cls.read(place) for name, place in content.get("tables", {}).items()}
+        return cls(
+            str(content["kind"]),
+            str(content["where"]),
+            None if table is None else str(table),
+            tuple(sorted(parts.items())),
+        )
 
     def overlaps(self, other: Place) -> bool:
         """Whether some of the data is the same: the same place, or files that both have."""
+        if self.parts or other.parts:
+            here = [place for _, place in self.parts] or [self]
+            there = [place for _, place in other.parts] or [other]
+            return any(one.overlaps(another) for one in here for another in there)
         if self._table != other._table or self.kind != other.kind or self.kind == "memory":
             return False
         return self.where == other.where or (self.kind == "file" and bool(self._files & other._files))
@@ -66,6 +86,9 @@ class Place:
         """Whether this is the place of the other: the same words, or files that are the same ones."""
         if self == other:
             return True
+        if self.parts or other.parts:
+            here, there = dict(self.parts), dict(other.parts)
+            return here.keys() == there.keys() and all(here[name].is_at(there[name]) for name in here)
         if self.kind != other.kind or self._table != other._table:
             return False
         if self.where == other.where:
@@ -75,6 +98,8 @@ class Place:
     def __str__(self) -> str:
         if self.kind == "memory":
             return "a data frame, which has no place"
+        if self.parts:
+            return " and ".join(f"{name!r} at {place}" for name, place in self.parts)
         return self.where if self.table is None else f"table {self.table!r} of {self.where}"
 
     @property

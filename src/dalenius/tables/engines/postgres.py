@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 from urllib.parse import urlsplit
 
+import ibis.expr.operations as ops
 import numpy as np
 from numpy.typing import NDArray
 
@@ -25,7 +26,7 @@ from dalenius.tables.engines.engine import Engine, builtin, wide_sum
 from dalenius.tables.engines.fences import fenced
 from dalenius.tables.engines.opened import Clean, Described, Opened, named_table, no_table
 from dalenius.tables.engines.place import Place, plain_name
-from dalenius.tables.facts.kinds import MOST
+from dalenius.tables.facts.kinds import CLEAN, MOST, MOST_ITEMS, Kind
 from dalenius.tables.facts.schema import Schema
 from dalenius.tables.rows.total import CASTS, COMMON, SCORED, SUMMED
 
@@ -64,26 +65,24 @@ class Postgres(Engine):
         "get_byte": "xi",
         "encode": "xs",
         "octet_length": "s",
+        "cardinality": "l",
     }
     casts = CASTS | {"is"}
-    operations: ClassVar[Mapping[type[Any], str]] = {**COMMON, **SUMMED, **SCORED}
+    operations: ClassVar[Mapping[type[Any], str]] = {
+        **COMMON,
+        **SUMMED,
+        **SCORED,
+        ops.ArrayIndex: "li",
+    }
 
     def opens(self, data: Any) -> bool:
         return isinstance(data, str | Path) and str(data).startswith(ADDRESSES)
 
-    def open(self, data: Any, table: str | None, schema: Schema) -> Opened:
+    def open(self, data: Any, table: str | None, schema: Schema, beside: Any = None) -> Opened:
         import psycopg
 
         called = named_table(table, "the address names a database")
-        try:
-            connection = psycopg.connect(str(data), autocommit=True, connect_timeout=30)
-        except psycopg.Error:
-            connection = None
-        if connection is None:  # no chained exception: the address may hold a password
-            raise SourceError(
-                f"no connection to PostgreSQL at {urlsplit(str(data)).hostname}; check address and password."
-            )
-        backend = _own(connection)
+        backend = self._connected(str(data)) if beside is None else beside
         try:
             described = self.described(backend, sqltext.qualified(called))
         except psycopg.Error:
@@ -92,6 +91,19 @@ class Postgres(Engine):
             backend.disconnect()
             raise no_table(called)
         return self.cleaned(backend, sqltext.qualified(called), called)
+
+    def _connected(self, address: str) -> Any:
+        import psycopg
+
+        try:
+            connection = psycopg.connect(address, autocommit=True, connect_timeout=30)
+        except psycopg.Error:
+            connection = None
+        if connection is None:  # no chained exception: the address may hold a password
+            raise SourceError(
+                f"no connection to PostgreSQL at {urlsplit(address).hostname}; check address and password."
+            )
+        return _own(connection)
 
     def place(self, data: Any, table: str | None) -> Place:
         """Host, port and database, however they are written; never a user, a password or an option."""
@@ -144,6 +156,12 @@ class Postgres(Engine):
             return Clean("date", "date", sqltext.within(x, *sqltext.DAYS))
         if dtype == "timestamp":
             return Clean("timestamp", "timestamp(6)", sqltext.within(x, *sqltext.MOMENTS))
+        if dtype.startswith("_"):
+            item = self.clean(dtype[1:], "e")
+            if item.kind is not None:
+                read = f"unnest({x}) WITH ORDINALITY AS u(e, n) WHERE n <= {MOST_ITEMS} ORDER BY n"
+                listed = f"CASE WHEN {x} IS NOT NULL THEN ARRAY(SELECT {item.sql} FROM {read}) END"
+                return Clean(None, dtype, listed, items=item.kind)
         return Clean(None, sqltext.UNUSABLE if dtype in ("bpchar", "citext", "name") else dtype)
 
     def collated(self, backend: Any, relation: Any, columns: Sequence[str]) -> set[str]:
@@ -190,6 +208,12 @@ class Postgres(Engine):
 
     def length(self, text: Any) -> Any:
         return builtin("octet_length", "string", returns="int32")(text).cast("int64")
+
+    def item(self, items: Any, kind: Kind, at: Any) -> Any:
+        return items[at]
+
+    def size(self, items: Any, kind: Kind) -> Any:
+        return builtin("cardinality", f"array<{CLEAN[kind]}>", returns="int32")(items).cast("int64")
 
     def once(self, rows: Any) -> Any:
         return rows.limit(

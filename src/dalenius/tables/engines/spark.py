@@ -20,9 +20,9 @@ from numpy.typing import NDArray
 from dalenius.errors import SourceError
 from dalenius.tables.engines import sqltext
 from dalenius.tables.engines.engine import Engine, builtin, limbs
-from dalenius.tables.engines.opened import Clean, Described, Opened, named_table, no_table
+from dalenius.tables.engines.opened import APART, Clean, Described, Opened, named_table, no_table
 from dalenius.tables.engines.place import Place, plain_name
-from dalenius.tables.facts.kinds import MOST
+from dalenius.tables.facts.kinds import CLEAN, MOST, MOST_ITEMS, Kind
 from dalenius.tables.facts.schema import Schema
 from dalenius.tables.rows.total import CASTS, COMMON, SCORED, SUMMED
 
@@ -46,7 +46,14 @@ class Spark(Engine):
     name = "pyspark"
     opened = "a Spark DataFrame"
     at_hand = False
-    functions: ClassVar[Mapping[str, str]] = {"sha2": "si", "conv": "si", "hex": "s", "octet_length": "s"}
+    functions: ClassVar[Mapping[str, str]] = {
+        "sha2": "si",
+        "conv": "si",
+        "hex": "s",
+        "octet_length": "s",
+        "get": "li",
+        "size": "l",
+    }
     casts = CASTS
     operations: ClassVar[Mapping[type[Any], str]] = {
         **COMMON,
@@ -61,7 +68,7 @@ class Spark(Engine):
     def opens(self, data: Any) -> bool:
         return type(data).__module__.partition(".")[0] == "pyspark"
 
-    def open(self, data: Any, table: str | None, schema: Schema) -> Opened:
+    def open(self, data: Any, table: str | None, schema: Schema, beside: Any = None) -> Opened:
         called, frame = "data", data
         if not hasattr(data, "sparkSession"):
             if not hasattr(data, "table"):
@@ -74,7 +81,9 @@ class Spark(Engine):
                 frame = data.table(".".join(f"`{part}`" for part in parts))
             if frame is None:
                 raise no_table(called)
-        backend = ibis.pyspark.connect(frame.sparkSession)
+        if beside is not None and beside._session is not frame.sparkSession:
+            raise SourceError(f"{APART}.")
+        backend = ibis.pyspark.connect(frame.sparkSession) if beside is None else beside
         return self.cleaned(backend, frame, called, owned=False, kept=frame)
 
     def place(self, data: Any, table: str | None) -> Place:
@@ -121,6 +130,11 @@ class Spark(Engine):
             word = "TIMESTAMP_NTZ" if kind == "TimestampNTZType" else "TIMESTAMP"
             first, last = (moment.replace("TIMESTAMP", word) for moment in sqltext.MOMENTS)
             return Clean("timestamp", "timestamp(6)", sqltext.within(x, first, last))
+        if kind == "ArrayType":
+            item = self.clean(dtype.elementType, "e")
+            if item.kind is not None:
+                listed = f"transform(slice({x}, 1, {MOST_ITEMS}), e -> {item.sql})"
+                return Clean(None, dtype.simpleString(), listed, items=item.kind)
         return Clean(None, dtype.simpleString())
 
     def collated(self, backend: Any, relation: Any, columns: Sequence[str]) -> set[str]:
@@ -131,7 +145,7 @@ class Spark(Engine):
         relation.toDF(*columns).createOrReplaceTempView(f"{view}_raw")
         query = f"SELECT {sqltext.selected(forms)} FROM {view}_raw"
         if int(session.version.split(".")[0]) < 4:
-            for x in columns:
+            for x in (*columns, "e"):
                 query = query.replace(MEND.format(x), MEND_3.format(x))
         session.sql(query).createOrReplaceTempView(view)
         return backend.table(view)
@@ -158,6 +172,12 @@ class Spark(Engine):
 
     def length(self, text: Any) -> Any:
         return builtin("octet_length", "string", returns="int32")(text).cast("int64")
+
+    def item(self, items: Any, kind: Kind, at: Any) -> Any:
+        return builtin("get", f"array<{CLEAN[kind]}>", "int64", returns=CLEAN[kind])(items, at)
+
+    def size(self, items: Any, kind: Kind) -> Any:
+        return builtin("size", f"array<{CLEAN[kind]}>", returns="int32")(items).cast("int64")
 
     def once(self, rows: Any) -> Any:
         return rows

@@ -30,7 +30,7 @@ def view_name() -> str:
 def selected(forms: Iterable[Clean]) -> str:
     """The SELECT list of clean columns, each under its internal name."""
     listed = list(enumerate(forms))
-    parts = [f"{form.sql} AS {column_name(i)}" for i, form in listed if form.kind is not None]
+    parts = [f"{form.sql} AS {column_name(i)}" for i, form in listed if form.is_used]
     parts += [f"{form.identity} AS {identity_name(i)}" for i, form in listed if form.identity is not None]
     return ", ".join(parts) or "1 AS no_column"
 
@@ -39,6 +39,7 @@ def types(forms: Iterable[Clean]) -> dict[str, str]:
     """The types of the columns that `selected` lists, as Ibis writes them."""
     listed = list(enumerate(forms))
     clean = {column_name(i): CLEAN[form.kind] for i, form in listed if form.kind is not None}
+    clean |= {column_name(i): f"array<{CLEAN[form.items]}>" for i, form in listed if form.items is not None}
     clean |= {identity_name(i): "string" for i, form in listed if form.identity is not None}
     return clean or {"no_column": "int32"}
 

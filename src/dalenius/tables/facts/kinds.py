@@ -12,7 +12,8 @@ Every source turns its columns into one clean form of their kind, inside the eng
     timestamp   microseconds without a zone, within the midnights of those two days, likewise
 
 Everything above sources relies on that and on nothing else. Columns travel under internal names, by position: `c0`,
-`c1`, ... of the data, `p0_0`, ... of public tables, `x0`, ... computed. So no engine ever sees a name that a person
+`c1`, ... of the data, `p0_0`, ... of public tables, `q0_0`, ... of private tables joined to it, `x0`, ... computed.
+So no engine ever sees a name that a person
 chose, and capitals, quotes, blanks and reserved words cannot matter.
 """
 
@@ -40,6 +41,9 @@ CLEAN: Mapping[Kind, str] = {
 }
 """The clean form of each kind, as Ibis writes it."""
 
+MOST_ITEMS = 4096
+"""Of a list, the first so many items are read; the rest of it is left out."""
+
 MOST = 1.7976931348623157e308
 """The largest double, for which infinity is read."""
 
@@ -52,7 +56,8 @@ class Field:
     dtype: the engine's type as Ibis writes it, `float32` or `decimal(12, 2)`.
     kind: None when the type is of no use in a question; `dtype` then says what it is.
     nullable: whether the engine lets it hold null. nan: whether it can hold NaN, as floating point can, and
-    PostgreSQL's numeric. mended: whether bytes that are not UTF-8 were replaced as it was read.
+    PostgreSQL's numeric. mended: whether bytes that are not UTF-8 were replaced as it was read. items: of a list, whose
+    kind is None, the kind of its items: such a column is of use once `explode` has made a row of each.
     """
 
     name: str
@@ -61,6 +66,7 @@ class Field:
     nullable: bool
     nan: bool = False
     mended: bool = False
+    items: Kind | None = None
 
     @property
     def missing(self) -> bool:
@@ -83,6 +89,11 @@ def public_name(number: int, position: int) -> str:
     return f"p{number}_{position}"
 
 
+def private_name(number: int, position: int) -> str:
+    """What a column of the private table joined as that number is called inside the engine."""
+    return f"q{number}_{position}"
+
+
 def computed_name(position: int) -> str:
     """What a computed column is called inside the engine."""
     return f"x{position}"
@@ -91,6 +102,7 @@ def computed_name(position: int) -> str:
 def clean_types(fields: tuple[Field, ...]) -> dict[str, str]:
     """The columns inside the engine and their types, as Ibis writes them."""
     types = {column_name(i): CLEAN[f.kind] for i, f in enumerate(fields) if f.kind is not None}
+    types |= {column_name(i): f"array<{CLEAN[f.items]}>" for i, f in enumerate(fields) if f.items is not None}
     return types | {identity_name(i): "string" for i, f in enumerate(fields) if needs_identity(f)}
 
 

@@ -320,8 +320,9 @@ class Schema:
                     "computed or joined column needs is said in the question.)"
                 )
                 continue
-            for fault in _misfits(column, own[name].kind):
-                what = own[name].kind or f"of type {own[name].dtype}"
+            kind = own[name].kind or own[name].items
+            for fault in _misfits(column, kind):
+                what = kind or f"of type {own[name].dtype}"
                 problems.add(f"column {name!r} is {what}, but the schema has {fault}.")
         problems.raise_any()
 

@@ -10,6 +10,7 @@ from dalenius.core.checks import count
 from dalenius.core.record import unknown
 from dalenius.errors import InvalidParameter, LedgerError
 from dalenius.tables.facts.kinds import is_text
+from dalenius.tables.facts.nearest import nearest
 
 
 @dataclass(frozen=True, init=False)
@@ -25,7 +26,8 @@ class Unit:
     column
         The id. For a table in which every row is its own unit, use `Unit.rows()`.
     max_rows
-        At most so many rows of one unit enter an answer. Needed with an id.
+        At most so many rows of one unit enter an answer. Needed with an id. In a session of several tables, either one
+        number for each of them, or a mapping: {"visits": 4, "purchases": 3}.
     max_groups
         The rows of one unit enter at most so many groups of an answer; `max_rows` when not given.
 
@@ -41,13 +43,23 @@ class Unit:
     Unit('person_id', max_rows=4, max_groups=2)
     >>> Unit.rows()
     Unit.rows()
+    >>> Unit("person_id", max_rows={"visits": 4, "purchases": 3}).of("purchases")
+    Unit('person_id', max_rows=3, max_groups=3)
     """
 
     column: str | None
     max_rows: int
     max_groups: int
+    tables: tuple[tuple[str, int], ...] = ()
+    """The rows of each table, where they differ; `max_rows` is then the largest of them."""
 
-    def __init__(self, column: str, *, max_rows: int | None = None, max_groups: int | None = None) -> None:
+    def __init__(
+        self,
+        column: str,
+        *,
+        max_rows: int | Mapping[str, int] | None = None,
+        max_groups: int | None = None,
+    ) -> None:
         if not is_text(column):
             raise InvalidParameter(
                 f"the unit's column is {column!r}; it must be the name of the id column, or use Unit.rows()."
@@ -57,16 +69,92 @@ class Unit:
                 f"Unit({column!r}) needs max_rows: how many rows of one {column} may enter an answer. Without it one "
                 "person could change an answer without limit."
             )
+        tables: tuple[tuple[str, int], ...] = ()
+        if isinstance(max_rows, Mapping):
+            if not max_rows or not all(map(is_text, max_rows)):
+                raise InvalidParameter(
+                    f"max_rows is {max_rows!r}; of several tables it is a mapping by their names: "
+                    "{'visits': 4, 'purchases': 3}."
+                )
+            tables = tuple(
+                sorted((name, count(f"max_rows of {name!r}", most, 1)) for name, most in max_rows.items())
+            )
+            max_rows = max(most for _, most in tables)
         rows = count("max_rows", max_rows, 1)
         groups = rows if max_groups is None else count("max_groups", max_groups, 1)
-        vars(self).update(column=column, max_rows=rows, max_groups=min(rows, groups))
+        vars(self).update(column=column, max_rows=rows, max_groups=min(rows, groups), tables=tables)
 
     @classmethod
     def rows(cls) -> Unit:
         """Every row is its own unit: one person, one row."""
         unit = cls.__new__(cls)
-        vars(unit).update(column=None, max_rows=1, max_groups=1)
+        vars(unit).update(column=None, max_rows=1, max_groups=1, tables=())
         return unit
+
+    def of(self, table: str) -> Unit:
+        """The unit in one of several tables.
+
+        Parameters
+        ----------
+        table
+            Its name.
+
+        Returns
+        -------
+        Unit
+            With the bounds of that table.
+
+        Raises
+        ------
+        InvalidParameter
+            If there are bounds for each table and none for this one.
+        """
+        if not self.tables:
+            return self
+        own = dict(self.tables)
+        if table not in own:
+            raise InvalidParameter(
+                f"max_rows says nothing of the table {table!r}; {nearest(table, own)}. Say it for each table."
+            )
+        return self._with(own[table])
+
+    def times(self, most: int) -> Unit:
+        """The unit after each of its rows has become at most so many.
+
+        Parameters
+        ----------
+        most
+            At most so many.
+
+        Returns
+        -------
+        Unit
+            With so many times the rows; a bound on groups that was below that on rows stays.
+        """
+        return self._with(self.max_rows * most)
+
+    def at_most(self, rows: int) -> Unit:
+        """The unit with fewer rows.
+
+        Parameters
+        ----------
+        rows
+            At most so many.
+
+        Returns
+        -------
+        Unit
+            With the lower of both bounds.
+        """
+        return self._with(min(self.max_rows, rows))
+
+    def _with(self, rows: int) -> Unit:
+        assert self.column is not None, "rows without an id cannot be bounded"
+        return Unit(
+            self.column,
+            max_rows=rows,
+            max_groups=None if self.max_groups == self.max_rows else self.max_groups,
+        )
 
     def record(self) -> dict[str, Any]:
         """The unit in the words of a ledger.
@@ -78,6 +166,9 @@ class Unit:
         """
         if self.column is None:
             return {"kind": "row"}
+        if self.tables:
+            limits: dict[str, Any] = {"max_rows": dict(self.tables), "max_groups": self.max_groups}
+            return {"kind": "id in tables", "column": self.column, **limits}
         limits = {"max_rows": self.max_rows, "max_groups": self.max_groups}
         return {"kind": "id", "column": self.column, **limits}
 
@@ -102,7 +193,7 @@ class Unit:
         """
         if record["kind"] == "row":
             return cls.rows()
-        if record["kind"] == "id":
+        if record["kind"] in ("id", "id in tables"):
             return cls(record["column"], max_rows=record["max_rows"], max_groups=record["max_groups"])
         raise unknown("a unit", record["kind"], LedgerError)
 
@@ -113,4 +204,5 @@ class Unit:
     def __repr__(self) -> str:
         if self.column is None:
             return "Unit.rows()"
-        return f"Unit({self.column!r}, max_rows={self.max_rows}, max_groups={self.max_groups})"
+        rows = dict(self.tables) or self.max_rows
+        return f"Unit({self.column!r}, max_rows={rows}, max_groups={self.max_groups})"

@@ -2,37 +2,40 @@
 
 from __future__ import annotations
 
-import html
-import math
+import itertools
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
+from dalenius.core import checks
+from dalenius.core.arrays import Reals
 from dalenius.core.checks import confidence as checked_confidence
-from dalenius.core.checks import flag, is_one_of
+from dalenius.core.checks import flag
 from dalenius.errors import InvalidParameter
 from dalenius.intervals.laws import Noisy
+from dalenius.intervals.ratios import interval
+from dalenius.tables.aggregates.direct import Direct
+from dalenius.tables.aggregates.histogram import histogram_label
 from dalenius.tables.compute.exact import ExactTable
 from dalenius.tables.facts.nearest import nearest
 from dalenius.tables.plan.plan import Plan
 from dalenius.tables.release.estimates import Wanted, columns
+from dalenius.tables.release.left_out import left_out
+from dalenius.tables.release.reconcile import whole
 from dalenius.tables.release.released import Released, release
+from dalenius.tables.release.sheet import Shaped, Sheet
+from dalenius.tables.release.sheet import UnknownColumn as UnknownColumn
 from dalenius.tables.statistics.column import Column
 
-MOST_SHOWN = 60
-
-
-class UnknownColumn(InvalidParameter, KeyError):
-    """A column that the answer does not have."""
-
-    __str__ = InvalidParameter.__str__
+FARTHEST = 1e30
+"""Where the ends of ratios stop that are not bounded: computed with, infinity is not a number."""
 
 
 @dataclass(frozen=True, eq=False)
-class Answer:
+class Answer(Sheet):
     """What was released for a question. Everything here is post-processing: look as often as you like.
 
     `columns` holds, for every aggregate, estimates with `error` (standard error from the privacy noise),
@@ -47,11 +50,17 @@ class Answer:
     """Whether this answer was on record and cost nothing now."""
     given: str | None = None
     """When it was given, for the first time where it was on record."""
+    adjusted: Released | None = None
+    """What was released, made to agree: estimates come from it, intervals from what was released."""
 
     @cached_property
     def columns(self) -> list[Column]:
-        if self.keys:
+        if self.keys and self.adjusted is None:
             return columns(self.plan.query, self.released, self.wanted)
+        if self.keys:
+            around = columns(self.plan.query, self.released, self.wanted)
+            shown = columns(self.plan.query, self.estimated, self.wanted)
+            return [_moved(old, new.estimate) for old, new in zip(around, shown, strict=True)]
         # No key came to light: the columns of a group of nobody, without that group.
         nobody = {
             noise.measure: np.zeros(
@@ -64,24 +73,17 @@ class Answer:
         return [replace(column, estimate=none, error=none, low=none, high=none) for column in shapes]
 
     @property
+    def names(self) -> tuple[str, ...]:
+        return self.released.columns
+
+    @property
     def keys(self) -> list[tuple[Any, ...]]:
-        """The groups, one tuple each."""
         return self.released.keys
 
-    def __len__(self) -> int:
-        return len(self.keys)
-
-    def __getitem__(self, name: str) -> Column:
-        for column in self.columns:
-            if is_one_of(name, column.name):
-                return column
-        known = [column.name for column in self.columns]
-        parts = [column for column in known if column.startswith((f"{name}[", f"{name}_"))]
-        if parts:
-            raise UnknownColumn(
-                f"{name!r} has a column for each part; ask for one of them: {', '.join(map(repr, parts))}."
-            )
-        raise UnknownColumn(f"there is no column {name!r} in the answer; {nearest(str(name), known)}.")
+    @property
+    def left_out(self) -> str:
+        """What is beyond the bounds of a unit and does not count, in words; empty where every row counts."""
+        return left_out(self.plan)
 
     def at(
         self,
@@ -104,126 +106,176 @@ class Answer:
         return replace(self, wanted=wanted)
 
     def consistent(self) -> Answer:
-        """Counts that could be true: whole and not negative.
+        """Counts that could be true: whole and not negative. Intervals stay as they were.
 
-        For groups that add up, ask for the same count without groups, too: `parts.agreeing_with(total)`.
+        For groups that add up, ask for the same count without groups, too: `parts.agreeing_with(total)`, or for a table
+        with its margins: `table.cube(...)`.
         """
-        measures = {
-            measure: replace(noisy, values=np.maximum(np.rint(noisy.values), 0.0)) if measure.whole else noisy
-            for measure, noisy in self.released.measures.items()
-        }
-        return replace(self, released=replace(self.released, measures=measures, shown=None))
+        return self._adjusted(
+            {
+                measure: replace(noisy, values=np.maximum(np.rint(noisy.values), 0.0))
+                if measure.whole
+                else noisy
+                for measure, noisy in self.estimated.measures.items()
+            }
+        )
 
     def agreeing_with(self, total: Answer) -> Answer:
-        """This answer with counts and sums adjusted to add up to a total asked for without groups.
+        """This answer with counts and sums adjusted to add up to totals: the same question, asked without groups or
+        grouped by some of these columns.
 
-        Least squares, weighted by the noise of both: every group moves by the same amount, so that their sum
-        is the best estimate from both. Counts are then made whole and not negative with that sum, rounded. Intervals
-        stay those of the unadjusted noise.
+        Least squares, weighted by the noise of both: every group of a total moves by the same amount, so that their
+        sum is the best estimate from both. Counts are then made whole and not negative with that sum, rounded.
+        Intervals stay those of the unadjusted noise.
         """
         given: object = total
-        if not isinstance(given, Answer) or len(total) != 1 or total.released.columns:
+        if not isinstance(given, Answer) or not set(total.names) < set(self.names):
             raise InvalidParameter(
-                f"the total is {total!r}; it must be an answer without groups: the same question, not grouped."
+                f"the total is {total!r}; it must be an answer without groups, or grouped by some of the columns "
+                f"{', '.join(map(repr, self.names))}: otherwise the same question."
             )
+        places = [self.names.index(name) for name in total.names]
+        parts: dict[tuple[Any, ...], list[int]] = {}
+        for row, key in enumerate(self.keys):
+            parts.setdefault(tuple(key[k] for k in places), []).append(row)
         measures: dict[Any, Noisy] = {}
-        for measure, noisy in self.released.measures.items():
-            other = total.released.measures.get(measure)
-            if other is None or not measure.adds_up or not self.keys:
+        for measure, noisy in self.estimated.measures.items():
+            other = total.estimated.measures.get(measure)
+            if other is None or not measure.adds_up:
                 measures[measure] = noisy
                 continue
-            groups = len(self.keys)
-            inside, outside = groups * noisy.sigma**2, other.sigma**2
-            gap = (other.values - noisy.values.sum(axis=0)) * inside / (inside + outside) / groups
-            values = noisy.values + gap
-            measures[measure] = replace(noisy, values=_whole(values) if measure.whole else values)
-        return replace(self, released=replace(self.released, measures=measures, shown=None)).consistent()
+            values = noisy.values.astype(float)
+            for row, key in enumerate(total.keys):
+                if key not in parts:
+                    continue
+                rows = parts[key]
+                inside, outside = len(rows) * noisy.sigma**2, other.sigma**2
+                gap = (other.values[row] - values[rows].sum(axis=0)) * inside / (inside + outside) / len(rows)
+                moved = values[rows] + gap
+                values[rows] = whole(moved) if measure.whole else moved
+            measures[measure] = replace(noisy, values=values)
+        return self._adjusted(measures).consistent()
 
-    # -- other shapes ---------------------------------------------------------------------------------
+    def _adjusted(self, measures: dict[Any, Noisy]) -> Answer:
+        return replace(self, adjusted=replace(self.released, measures=measures, shown=None))
 
-    def to_dict(self) -> dict[str, list[Any]]:
-        """Columns by name: keys, then for each aggregate its estimate, error, low and high."""
-        names = self.released.columns
-        table: dict[str, list[Any]] = {name: [key[k] for key in self.keys] for k, name in enumerate(names)}
-        for column in self.columns:
-            table[column.name] = column.plain
-            if column.has_interval:
-                table[f"{column.name}_error"] = column.error.tolist()
-                table[f"{column.name}_low"] = column.low.tolist()
-                table[f"{column.name}_high"] = column.high.tolist()
-        return table
+    @property
+    def estimated(self) -> Released:
+        """What the estimates are made of."""
+        return self.released if self.adjusted is None else self.adjusted
+
+    def bins(self, name: str) -> Sheet:
+        """A histogram with a row for each bin: its ends in `lower` and `upper`, then the number of rows in it.
+
+        The last bin holds its upper end, too; values beyond the ends are in the end bins.
+        """
+        for asked, aggregate, roles in self.plan.query.parts:
+            if asked != name:
+                continue
+            found = roles["bins"].bins if "bins" in roles and aggregate.tag == "histogram" else None
+            if found is None:
+                break
+            ends = list(itertools.pairwise(found.edges))
+            first = [column.name for column in self.columns].index(
+                histogram_label(name, *ends[0], len(ends) == 1)
+            )
+            made = self.columns[first : first + len(ends)]
+            parts: dict[str, Any] = {
+                part: np.stack([getattr(column, part) for column in made], axis=1).ravel()
+                for part in ("estimate", "error", "low", "high")
+            }
+            keys = [(*key, *end) for key in self.keys for end in ends]
+            return Shaped(
+                (*self.names, "lower", "upper"), keys, [replace(made[0], name=name, **parts)], self.note
+            )
+        known = [asked for asked, aggregate, _ in self.plan.query.parts if aggregate.tag == "histogram"]
+        raise UnknownColumn(f"there is no histogram {name!r} in the answer; {nearest(str(name), known)}.")
+
+    def shares(self, name: str, within: str | Iterable[str] = ()) -> Sheet:
+        """Counts (or sums) as shares of their total over all groups, or over the groups that agree in `within`.
+
+        A further column `name_share`, with an interval (Fieller's) that knows that a part and its total have noise in
+        common.
+        """
+        noisy, within = self._direct(name), [within] if isinstance(within, str) else list(within)
+        for column in within:
+            if column not in self.names:
+                raise UnknownColumn(
+                    f"there is no key column {column!r}; {nearest(column, list(self.names))}."
+                )
+        groups = np.zeros(len(self), dtype=np.int64)
+        seen: dict[tuple[Any, ...], int] = {}
+        for row, key in enumerate(self.keys):
+            part = tuple(value for column, value in zip(self.names, key, strict=True) if column in within)
+            groups[row] = seen.setdefault(part, len(seen))
+        size = np.bincount(groups).astype(float)[groups]
+        whole_of: Reals = np.bincount(groups, weights=noisy.values).astype(float)[groups]
+        variance, fourth = np.full(len(self), noisy.variance), noisy.fourth
+        # a - v b with b = a + the others: (1 - v) a - v (others).
+        c = (variance, -2 * variance, size * variance)
+        low, high = interval(
+            noisy.values,
+            whole_of,
+            c,
+            lambda v: fourth * ((1 - v) ** 4 + (size - 1) * v**4),
+            self.wanted.failure(len(self)),
+            (0.0, 1.0),
+        )
+        return self._with(_ratio_column(f"{name}_share", noisy.values, whole_of, c, low, high, (0.0, 1.0)))
+
+    def ratio(self, top: str, bottom: str, *, per: float = 1.0, name: str | None = None) -> Sheet:
+        """A further column: one count or sum over another, `per` so many: `ratio("deaths", "people", per=1000)`.
+
+        The interval is Fieller's, of the noise of both.
+        """
+        a, b, per = self._direct(top), self._direct(bottom), checks.positive("per", per)
+        if top == bottom:
+            raise InvalidParameter("top and bottom are the same column; the ratio is 1.")
+        a = a.scaled(per)
+        c = (np.full(len(self), a.variance), np.zeros(len(self)), np.full(len(self), b.variance))
+        counts = self[top].whole and self[bottom].whole
+        within = (0.0 if counts else -FARTHEST, FARTHEST)
+        low, high = interval(
+            a.values,
+            b.values,
+            c,
+            lambda v: a.fourth + v**4 * b.fourth,
+            self.wanted.failure(len(self)),
+            within,
+        )
+        return self._with(
+            _ratio_column(
+                f"{top}_per_{bottom}" if name is None else name, a.values, b.values, c, low, high, within
+            )
+        )
+
+    def _direct(self, name: str) -> Noisy:
+        """The noisy numbers behind a count or a sum, in units of the column."""
+        for asked, aggregate, roles in self.plan.query.parts:
+            if asked == name and isinstance(aggregate, Direct) and len(roles) == 1:
+                (measure,) = roles.values()
+                if measure.adds_up and measure.bins is None:
+                    return self.released.measures[measure].scaled(float(measure.granularity))
+        known = [column.name for column in self.columns]
+        if name in known:
+            raise InvalidParameter(f"{name!r} is no count and no sum; shares and ratios are of these.")
+        raise UnknownColumn(f"there is no column {name!r} in the answer; {nearest(str(name), known)}.")
+
+    def _with(self, column: Column) -> Sheet:
+        return Shaped(self.names, self.keys, [*self.columns, column], self.note)
 
     def to_pandas(self) -> Any:
-        """A pandas DataFrame."""
-        import pandas as pd
-
-        frame = pd.DataFrame(self.to_dict())
+        """A pandas DataFrame; what the answer cost is in its `attrs`."""
+        frame = super().to_pandas()
         frame.attrs = {"cost": self.cost, "from_the_record": self.free, "given": self.given}
         return frame
-
-    def to_polars(self) -> Any:
-        """A Polars DataFrame."""
-        import polars as pl
-
-        return pl.DataFrame(self.to_dict())
-
-    def to_arrow(self) -> Any:
-        """An Arrow table."""
-        return pa.table(self.to_dict())
-
-    def to_markdown(self) -> str:
-        """A Markdown table: estimate [low, high]."""
-        head = [*self.released.columns, *(column.name for column in self.columns)]
-        lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
-        for row in self._rows():
-            cells = (cell.replace("|", "\\|").replace("\n", " ") for cell in row)
-            lines.append("| " + " | ".join(cells) + " |")
-        return "\n".join(lines)
-
-    def to_html(self) -> str:
-        """An HTML table with a bar for every estimate and a whisker for its interval."""
-        head = "".join(
-            f"<th>{html.escape(name)}</th>"
-            for name in (*self.released.columns, *(column.name for column in self.columns))
-        )
-        body = []
-        scales = [_scale(column) for column in self.columns]
-        for k, key in enumerate(self.keys):
-            cells = [f"<td>{html.escape(str(part))}</td>" for part in key]
-            cells += [_cell(column, k, scale) for column, scale in zip(self.columns, scales, strict=True)]
-            body.append("<tr>" + "".join(cells) + "</tr>")
-        note = html.escape(self._note())
-        return (
-            f'<table class="dalenius" style="{_TABLE}"><thead><tr>{head}</tr></thead>'
-            f'<tbody>{"".join(body)}</tbody></table><p style="{_NOTE}">{note}</p>'
-        )
-
-    _repr_html_ = to_html
-
-    def __str__(self) -> str:
-        head = [*self.released.columns, *(column.name for column in self.columns)]
-        rows = [head, *self._rows(MOST_SHOWN)]
-        widths = [max(len(row[k]) for row in rows) for k in range(len(head))]
-        lines = [
-            "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
-            for row in rows
-        ]
-        lines.insert(1, "  ".join("-" * width for width in widths))
-        if len(self) > MOST_SHOWN:
-            lines.append(f"... and {len(self) - MOST_SHOWN} more groups")
-        return "\n".join([*lines, self._note()])
 
     def __repr__(self) -> str:
         record = f", from the record of {self.given}" if self.free else ""
         return f"<Answer: {len(self)} rows, {len(self.columns)} columns{record}>"
 
-    def _rows(self, most: int | None = None) -> list[list[str]]:
-        return [
-            [*map(str, key), *(_text(column, k) for column in self.columns)]
-            for k, key in enumerate(self.keys[:most])
-        ]
-
-    def _note(self) -> str:
+    @property
+    def note(self) -> str:
         kind = "all together" if self.wanted.simultaneous else "each"
         what = "noise and sampling (of counts and sums: noise)" if self.wanted.sampling else "noise"
         cost = f"cost: {self.cost}."
@@ -234,79 +286,35 @@ class Answer:
         off = "".join(f" {name}_off: how many rows the rank of {name} may be off." for name in ranks)
         if any(f"{name}_outcome" in names for name in names):
             off += " refused: the data do not bear the proposal, or do so barely."
-        return f"{100 * self.wanted.confidence:g} % intervals ({kind}) cover the {what}; {cost}{off}"
+        gone = f" {self.left_out}" if self.left_out else ""
+        return f"{100 * self.wanted.confidence:g} % intervals ({kind}) cover the {what}; {cost}{off}{gone}"
 
 
-def _number(value: float, error: float) -> str:
-    """Digits down to a tenth of the standard error."""
-    if math.isnan(value):
-        return "-"
-    if not 0 < error < math.inf:
-        return f"{value:,.6g}"
-    places = max(0, min(12, 1 - math.floor(math.log10(error))))
-    return f"{value:,.{places}f}"
-
-
-def _text(column: Column, k: int) -> str:
+def _moved(column: Column, estimate: Any) -> Column:
+    """Another estimate in the interval, which is made longer where it does not hold it."""
     if not column.is_number:
-        return str(column.estimate[k])
-    error = float(column.error[k])
-    if column.whole:
-        low, high = math.floor(column.low[k]), math.ceil(column.high[k])
-        return f"{column.estimate[k]:,.0f} [{low:,}, {high:,}]"
-    if math.isnan(column.low[k]):
-        return _number(float(column.estimate[k]), 0.0)
-    ends = (_number(float(x), error) for x in (column.estimate[k], column.low[k], column.high[k]))
-    return "{} [{}, {}]".format(*ends)
-
-
-def _scale(column: Column) -> tuple[float, float]:
-    if not column.is_number:
-        return 0.0, 1.0
-    ends = np.concatenate((column.estimate, column.low, column.high))
-    ends = ends[np.isfinite(ends)]
-    low, high = (float(ends.min()), float(ends.max())) if len(ends) else (0.0, 1.0)
-    low, high = min(low, 0.0), max(high, 0.0)  # bars begin at zero
-    return low, high if high > low else low + 1.0
-
-
-def _cell(column: Column, k: int, scale: tuple[float, float]) -> str:
-    if not column.is_number:
-        return f'<td style="padding:2px 10px">{html.escape(_text(column, k))}</td>'
-    low, high = scale
-
-    def at(x: float) -> float:
-        return 100 * min(max((x - low) / (high - low), 0.0), 1.0) if math.isfinite(x) else 0.0
-
-    bar, left, right = at(column.estimate[k]), at(column.low[k]), at(column.high[k])
-    width = max(right - left, 0.5)
-    picture = (
-        '<div style="position:relative;height:8px;width:120px;background:#eef1f5">'
-        f'<div style="position:absolute;height:8px;width:{bar:.1f}%;background:#7aa6c2"></div>'
-        f'<div style="position:absolute;top:3px;height:2px;left:{left:.1f}%;width:{width:.1f}%;'
-        'background:#1f3b4d"></div></div>'
+        return replace(column, estimate=estimate)
+    low, high = np.fmin(column.low, estimate), np.fmax(column.high, estimate)
+    bare = np.isnan(column.low)
+    return replace(
+        column, estimate=estimate, low=np.where(bare, np.nan, low), high=np.where(bare, np.nan, high)
     )
-    return f'<td style="text-align:right;padding:2px 10px">{html.escape(_text(column, k))}{picture}</td>'
 
 
-_TABLE = "border-collapse:collapse;font:13px/1.4 system-ui,sans-serif"
-_NOTE = "font:12px system-ui,sans-serif;color:#556"
-
-
-def _whole(values: Any) -> Any:
-    """The nearest values that are not negative and have the same sum (of each column), then whole ones that do."""
-    table = values.reshape(len(values), -1)
-    whole = np.empty_like(table)
-    for k, column in enumerate(table.T):
-        sum_of_all = max(0.0, float(np.rint(column.sum())))
-        if sum_of_all == 0:
-            whole[:, k] = 0.0
-            continue
-        high = np.sort(column)[::-1]
-        excess = (np.cumsum(high) - sum_of_all) / np.arange(1, len(high) + 1)
-        column = np.maximum(column - excess[np.flatnonzero(high > excess)[-1]], 0.0)
-        down = np.floor(column)
-        missing = int(sum_of_all - down.sum())
-        down[np.argsort(down - column, kind="stable")[:missing]] += 1
-        whole[:, k] = down
-    return whole.reshape(values.shape)
+def _ratio_column(
+    name: str,
+    a: Reals,
+    b: Reals,
+    c: tuple[Reals, Reals, Reals],
+    low: Reals,
+    high: Reals,
+    within: tuple[float, float],
+) -> Column:
+    """An estimate, its standard error to first order, and an interval; no estimate where the bottom is not positive."""
+    usable = b > 0
+    below = np.where(usable, b, 1.0)
+    estimate = np.where(usable, np.clip(a / below, *within), np.nan)
+    error = np.sqrt(np.maximum(c[0] + c[1] * estimate + c[2] * estimate**2, 0.0)) / below
+    return Column(
+        name, estimate, error, np.where(usable, low, np.nan), np.where(usable, high, np.nan), optional=True
+    )

@@ -18,15 +18,18 @@ from dalenius.tables.facts.kinds import (
     computed_name,
     identity_name,
     needs_identity,
+    private_name,
     public_name,
 )
 from dalenius.tables.facts.nearest import alike, nearest
+from dalenius.tables.facts.public import PublicTable
 from dalenius.tables.facts.schema import HOW_TO_DECLARE, Impute, Nulls, Schema
 from dalenius.tables.rows.compile import compile_tree
 from dalenius.tables.rows.expressions import parse, plain, quoted, written
 from dalenius.tables.rows.reading import read
-from dalenius.tables.rows.steps import Join, Upload
-from dalenius.tables.rows.terms import Term
+from dalenius.tables.rows.relations import Explode, PrivateJoin
+from dalenius.tables.rows.steps import Held, Join
+from dalenius.tables.rows.terms import INT64, Term
 
 
 @dataclass(frozen=True)
@@ -56,7 +59,7 @@ class Scope:
         self.computed: dict[str, Term] = {}
         self._inside = {f.name: column_name(i) for i, f in enumerate(fields)}
         self._identities = {f.name: identity_name(i) for i, f in enumerate(fields) if needs_identity(f)}
-        self._joined = 0
+        self._joined = self._made = 0
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -90,7 +93,10 @@ class Scope:
             return replace(self.computed[name], value=self.rows[self._inside[name]])
         field = self.fields[name]
         if field.kind is None:
-            raise QueryRefused(f"column {name!r} has type {field.dtype}, which cannot be used in a question.")
+            hint = f": explode({name!r}, max_items=...) makes a row of each item" if field.items else ""
+            raise QueryRefused(
+                f"column {name!r} has type {field.dtype}, which cannot be used in a question{hint}."
+            )
         return read(self.rows[self._inside[name]], field, nulls or self.schema.policy(name))
 
     def identity(self, name: str) -> tuple[Any, Kind]:
@@ -177,7 +183,10 @@ class Scope:
             if not isinstance(node, exp.Column) or not isinstance(node.this, exp.Identifier):
                 return node
             if node.table:
-                raise QueryRefused(f"{written(node)}: name the column alone, without its table.")
+                flat = alike(f"{node.table}.{node.name}", self.names)
+                if len(flat) != 1 or node.args.get("db"):
+                    raise QueryRefused(f"{written(node)}: name the column alone, without its table.")
+                return exp.column(flat[0], quoted=True)
             return exp.column(self.resolve(node.name), quoted=True)
 
         return tree.transform(rename)
@@ -195,11 +204,11 @@ class Scope:
             raise QueryRefused(f"column {name!r} is always null.")
         if name in self._inside:
             raise QueryRefused(f"there is a column {name!r} already; choose another name.")
-        inside = self._inside[name] = computed_name(len(self.computed))
+        inside = self._inside[name] = self._next()
         self.rows = self.rows.mutate(**{inside: term.value})
         self.computed[name] = term
 
-    def join(self, step: Join, upload: Upload) -> None:
+    def join(self, step: Join, held: Held) -> None:
         """The columns of a public table."""
         number, before, match = self._joined, list(self.rows.columns), []
         theirs = {f.name: (public_name(number, i), f.kind) for i, f in enumerate(step.table.fields)}
@@ -208,7 +217,7 @@ class Scope:
                 raise QueryRefused(
                     f"the public table and the data both have a column {f.name!r}; rename it in the public table."
                 )
-        right = upload(step.table.sent(number))
+        right = held.upload(step.table.sent(number))
         for name, other in step.on:
             (inside, kind), left = theirs[other], self.column(name)
             if left.kind not in KEYS or kind != left.kind:
@@ -223,6 +232,87 @@ class Scope:
         self._joined += 1
         for f in step.added:
             self._inside[f.name], self.fields[f.name] = theirs[f.name][0], f
+
+    def join_private(self, step: PrivateJoin, held: Held) -> None:
+        """The columns of another private table, of the same unit; both sides are truncated first.
+
+        What is inside a row of one side is looked at only through the columns that `held` leaves there.
+        """
+        number, other = self._joined, step.table.scope(held)
+        beside = [pair for pair in sorted(step.on) if pair[1] != step.unit]
+        held.truncate(self, step.unit, step.left, tuple(ours for ours, _ in beside))
+        held.truncate(other, step.unit, step.right, tuple(theirs for _, theirs in beside))
+        self._joined += 1
+        before, match = list(self.rows.columns), [self.identity(step.unit)[0]]
+        theirs = {"id": other.identity(step.unit)[0]}
+        for k, (ours, name) in enumerate(step.on):
+            if name != step.unit:
+                match.append(self.column(ours).value)
+                theirs[f"on{k}"] = other.column(name).value
+        inside = {
+            name: private_name(number, k)
+            for k, (name, _) in enumerate(step.flat)
+            if other._inside.get(name) in other.rows.columns
+        }
+        keys = {f"{private_name(number, 0)}_{key}": value for key, value in theirs.items()}
+        right = other.rows.select(
+            **keys, **{new: other.rows[other._inside[name]] for name, new in inside.items()}
+        )
+        equal = [ours == right[key] for ours, key in zip(match, keys, strict=True)]
+        joined = self.rows.join(right, equal, how=step.how)
+        self.rows = joined.select([joined[name] for name in (*before, *inside.values())])
+        added = {f.name: f for f in step.added}
+        for k, (name, called) in enumerate(step.flat):
+            self._inside[called] = private_name(number, k)
+            if name in other.computed:
+                term = other.computed[name]
+                outer = term.nullable or step.how == "left"
+                self.computed[called] = replace(term, nullable=outer, constant=None)
+            else:
+                self.fields[called] = added[called]
+
+    def explode(self, step: Explode, held: Held) -> None:
+        """A row for each of the first items of a list: positions are public, and each row meets each of them once."""
+        name, kind, new = step.item.name, step.item.kind, self._next()
+        assert kind is not None
+        listed = self._inside[name]
+        positions = held.upload(PublicTable.of({"position": list(range(step.most))}))
+        joined = self.rows.cross_join(positions)
+        at = joined["position"].cast("int64")
+        item, size = held.listed(joined[listed], kind, at)
+        before = [column for column in self.rows.columns if column != listed]
+        rows = joined.filter(size > at)
+        item, _ = held.listed(rows[listed], kind, rows["position"].cast("int64"))
+        self.rows = rows.select(*before, **{new: item})
+        self._inside[name], self.fields[name] = new, step.item
+
+    def count_rows(self, unit: str, name: str) -> None:
+        """One row for each unit: its id, and how many rows it has."""
+        if name in self._inside:
+            raise QueryRefused(f"there is a column {name!r} already; choose another name.")
+        identity, _ = self.identity(unit)
+        own = [n for n in (self._inside[unit], self._identities.get(unit)) if n in self.rows.columns]
+        inside = self._next()
+        rows = self.rows.filter(identity.notnull())
+        self.rows = rows.group_by(own).aggregate(**{inside: rows.count()})
+        self.fields = {unit: self.fields[unit]}
+        self._inside = {unit: self._inside[unit], name: inside}
+        self._identities = {unit: self._identities[unit]} if unit in self._identities else {}
+        count = Term(self.rows[inside], "integer", top=INT64, bottom=0, whole=True)
+        self.computed = {name: count}
+
+    def _next(self) -> str:
+        self._made += 1
+        return computed_name(self._made - 1)
+
+    def content(self, names: frozenset[str] | None) -> dict[str, Kind]:
+        """The columns inside the engine, and their kinds: all of them, or those of these names."""
+        columns: dict[str, Kind] = {}
+        for name, inside in self._inside.items():
+            kind = self.computed[name].kind if name in self.computed else self.fields[name].kind
+            if kind is not None and inside in self.rows.columns and (names is None or name in names):
+                columns[inside] = kind
+        return columns
 
 
 def _listed(names: frozenset[str]) -> str:

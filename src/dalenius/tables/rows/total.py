@@ -28,7 +28,8 @@ import ibis.expr.operations as ops
 from dalenius.errors import QueryRefused
 
 ANY = "fgisbdtnu0"
-"""Doubles, shorter floats (g), integers, text (s), truth values, dates, timestamps, decimals (n), uuids, null (0)."""
+"""Doubles, shorter floats (g), integers, text (s), truth values, dates, timestamps, decimals (n), uuids, null (0);
+beside these there are lists (l) and bytes (x)."""
 
 COMMON: Mapping[type[Any], str] = {
     **dict.fromkeys((ops.Add, ops.Subtract, ops.Multiply), "fi"),
@@ -54,7 +55,7 @@ SUMMED: Mapping[type[Any], str] = {
     ops.CountStar: ANY,
     ops.CountDistinct: "isu",
     **dict.fromkeys((ops.RowNumber, ops.DenseRank), ""),
-    **dict.fromkeys((ops.WindowFunction, ops.SortKey), "is"),
+    **dict.fromkeys((ops.WindowFunction, ops.SortKey), "isfbdt"),
 }
 """What rows are counted, ranked and summed by."""
 
@@ -80,8 +81,9 @@ def check(
     casts: frozenset[str] = CASTS,
     given: Any = None,
 ) -> None:
-    """Refuse an Ibis expression with an operation that is not listed. given: the relation the walk stops at."""
-    stack, seen = [expression.op()], {None if given is None else given.op()}
+    """Refuse an Ibis expression with an operation that is not listed. given: the relations the walk stops at."""
+    relations = () if given is None else given if isinstance(given, tuple) else (given,)
+    stack, seen = [expression.op()], {relation.op() for relation in relations}
     while stack:
         node = stack.pop()
         if node in seen:
@@ -128,6 +130,7 @@ def letter(dtype: Any) -> str:
         "n": dtype.is_decimal(),
         "u": dtype.is_uuid(),
         "x": dtype.is_binary(),
+        "l": dtype.is_array(),
         "0": dtype.is_null(),
     }
     return next((sign for sign, holds in signs.items() if holds), "?")

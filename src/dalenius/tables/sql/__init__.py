@@ -5,13 +5,15 @@
     WHERE age >= 18
     GROUP BY state
 
-- FROM names the one private table; JOIN ... USING or ON a = b AND ..., INNER or LEFT, public tables given by name.
+- FROM names a private table; JOIN ... USING or ON a = b AND ..., INNER or LEFT, public tables given by name, or other
+  private tables of the session, on the unit's id among others.
 - Columns are written alone or as table.column; a name that no table has, or two, is refused.
 - SELECT lists grouping columns and aggregates: COUNT(*), COUNT(x), COUNT(DISTINCT id) of the unit's id, SUM,
   AVG or MEAN, VARIANCE, STDDEV, COVARIANCE or COVAR_SAMP, CORR, MEDIAN, QUANTILE(x, level),
   PERCENTILE_CONT(level) WITHIN GROUP (ORDER BY x), PROPORTION(condition). Bounds follow the argument,
   AVG(income, 0, 250000), or come from the schema; HISTOGRAM(x, bins, lower, upper) likewise. MODE(x) is of the
   schema's categories, MODE(x, 'a', 'b') of those listed.
+- GROUP BY CUBE (a, b) and ROLLUP (a, b) ask for the margins, too, with numbers that add up.
 - The groups are public: from the schema's categories, or the keys given beside the text.
 
 `parse_aggregates("n = count(), pay = mean(income, 0, 250000)")` reads a list of aggregates alone.
@@ -28,6 +30,7 @@ from sqlglot import exp
 from dalenius.errors import QueryRefused
 from dalenius.tables.aggregates import Aggregate
 from dalenius.tables.aggregates.call import text_of
+from dalenius.tables.ask.cube import CubeQuery
 from dalenius.tables.ask.query import Query, Table
 from dalenius.tables.facts.problems import Problems
 from dalenius.tables.rows.expressions import written
@@ -38,16 +41,31 @@ from dalenius.tables.sql.select import plain, read_select
 
 def parse_sql(
     text: str,
-    table: Table,
+    table: Table | Mapping[str, Table],
     *,
     unit: str | None = None,
     public: Mapping[str, Any] | None = None,
     keys: Any = None,
 ) -> Query:
-    """The question a SELECT asks.
+    """The question a SELECT asks, without CUBE and ROLLUP; see `parse_question`."""
+    made = parse_question(text, table, unit=unit, public=public, keys=keys)
+    if isinstance(made, CubeQuery):
+        raise QueryRefused("CUBE and ROLLUP are several questions; they cannot be used here.")
+    return made
 
-    table: what FROM must name (by `table.name`). unit: the id column, for COUNT(DISTINCT id). public: public
-    tables by the names JOIN uses. keys: the groups, as in `Table.group_by`.
+
+def parse_question(
+    text: str,
+    table: Table | Mapping[str, Table],
+    *,
+    unit: str | None = None,
+    public: Mapping[str, Any] | None = None,
+    keys: Any = None,
+) -> Query | CubeQuery:
+    """The question a SELECT asks, or the several of GROUP BY CUBE (...) or ROLLUP (...).
+
+    table: what FROM must name (by `table.name`), or several, of which JOIN may name others. unit: the id column, for
+    COUNT(DISTINCT id). public: public tables by the names JOIN uses. keys: the groups, as in `Table.group_by`.
     """
     select = read_select(text)
     select, asked = joined(select, table, {} if public is None else public)
@@ -65,9 +83,13 @@ def parse_sql(
             problems.add(QueryRefused(f"GROUP BY {column} must also stand in the SELECT list."))
     if keys is not None and not columns and not problems.noted:
         raise QueryRefused("keys are given, but there is no GROUP BY.")
-    grouped = problems.attempt(lambda: asked.group_by(*columns, keys=keys)) if columns else None
-    asking = asked if grouped is None else grouped
-    made = problems.attempt(lambda: asking.agg(**aggregates)) if aggregates else None
+    ways: dict[type, Any] = {exp.Cube: asked.cube, exp.Rollup: asked.rollup, exp.Column: asked.group_by}
+    group = ways[_shape(select)]
+    grouped = problems.attempt(lambda: group(*columns, keys=keys)) if columns else None
+    asking: Any = asked if grouped is None else grouped
+    made: Query | CubeQuery | None = (
+        problems.attempt(lambda: asking.agg(**aggregates)) if aggregates else None
+    )
     problems.raise_any()
     assert made is not None
     return made
@@ -102,7 +124,8 @@ def _grouping(select: Any) -> list[str]:
     if group is None:
         return []
     columns = []
-    for item in group.expressions:
+    items = group.expressions if _shape(select) is exp.Column else group.expressions[0].expressions
+    for item in items:
         if isinstance(item, exp.Literal) and not item.is_string:
             item = _numbered(select, item)
         if not isinstance(item, exp.Column):
@@ -111,6 +134,13 @@ def _grouping(select: Any) -> list[str]:
             )
         columns.append(item.name)
     return columns
+
+
+def _shape(select: Any) -> type:
+    """Cube, Rollup, or Column for anything else."""
+    group = select.args.get("group")
+    first = type(group.expressions[0]) if group is not None and group.expressions else exp.Column
+    return first if first in (exp.Cube, exp.Rollup) else exp.Column
 
 
 def _numbered(select: Any, item: Any) -> Any:

@@ -1,4 +1,5 @@
-"""JOIN with public tables: which columns a question means, and what they are called from then on."""
+"""JOIN with public tables, and with private ones of the same units: which columns a question means, and what they are
+called from then on."""
 
 from __future__ import annotations
 
@@ -17,19 +18,27 @@ from dalenius.tables.rows.expressions import quoted, written
 from dalenius.tables.sql.qualified import Names
 
 
-def joined(select: Any, table: Table, public: Mapping[str, Any]) -> tuple[Any, Table]:
-    """The SELECT with every column under its flat name, and the table with its public ones joined."""
+def joined(select: Any, asked: Table | Mapping[str, Table], public: Mapping[str, Any]) -> tuple[Any, Table]:
+    """The SELECT with every column under its flat name, and the table with the others joined to it."""
+    private: Mapping[str, Table] = {asked.name: asked} if isinstance(asked, Table) else asked
     source = select.args.get("from_")
     if source is None or not isinstance(source.this, exp.Table):
-        raise QueryRefused(f"FROM must name the table {table.name!r} and nothing else.")
-    named = ".".join(part.name for part in source.this.parts)
-    if named.lower() != table.name.lower():
-        raise QueryRefused(
-            f"there is no private table {written(source.this)}; it is called {table.name!r}: write FROM "
-            f"{_identifier(table.name)}."
-        )
+        listed = " or ".join(map(repr, private))
+        raise QueryRefused(f"FROM must name the table {listed} and nothing else.")
+    table = _private(source.this, private)
+    if table is None:
+        called = next(iter(private)) if len(private) == 1 else ""
+        known = f"it is called {called!r}: write FROM {_identifier(called)}" if called else ""
+        known = known or nearest(source.this.name, private)
+        raise QueryRefused(f"there is no private table {written(source.this)}; {known}.")
     names = Names(table, source.this.alias or source.this.name)
-    joins = [_Joined(join, names, public) for join in select.args.get("joins") or ()]
+    joins: list[_PublicJoined | _PrivateJoined] = []
+    for join in select.args.get("joins") or ():
+        other = _private(join.this, private)
+        if other is None:
+            joins.append(_PublicJoined(join, names, public, private))
+        else:
+            joins.append(_PrivateJoined(join, names, other))
     used, problems = {flat for join in joins for flat, _ in join.on}, Problems()
     resolved = select.copy()
     for part in (*resolved.expressions, resolved.args.get("where"), resolved.args.get("group")):
@@ -43,23 +52,21 @@ def joined(select: Any, table: Table, public: Mapping[str, Any]) -> tuple[Any, T
             if column.table or flat != column.name:
                 column.replace(exp.column(flat, quoted=True))
     problems.raise_any()
-    for join in joins:
-        table = table.join_public(join.renamed(used), on=join.pairs(used), how=join.how)
+    for joining in joins:
+        table = joining.added_to(table, used)
     return resolved, table
 
 
 class _Joined:
-    """One JOIN: the public table, what it is joined on, and what its columns are called from then on."""
+    """One JOIN: what it is joined on. known: the columns of the table that is joined."""
 
-    def __init__(self, join: Any, names: Names, public: Mapping[str, Any]) -> None:
-        self.data = _public(join.this, public)
+    def __init__(self, join: Any, names: Names, known: tuple[str, ...]) -> None:
         side, kind = (join.args.get("side") or "").upper(), (join.args.get("kind") or "").upper()
         plain = (side, kind) in {("", ""), ("", "INNER"), ("LEFT", ""), ("LEFT", "OUTER")}
         if not plain or join.args.get("method"):
-            raise QueryRefused("only JOIN and LEFT JOIN with public tables are available.")
+            raise QueryRefused("only JOIN and LEFT JOIN are available.")
         self.how: Literal["inner", "left"] = "left" if side == "LEFT" else "inner"
-        self.alias, self.names = join.this.alias_or_name, names
-        self.theirs = PublicTable.of(self.data)
+        self.alias, self.names, self.known = join.this.alias_or_name, names, known
         using, condition = join.args.get("using"), join.args.get("on")
         if using:
             self.on = [self._using(item) for item in using]
@@ -67,7 +74,7 @@ class _Joined:
             self.on = [self._pair(part) for part in _conjuncts(condition)]
         else:
             raise QueryRefused("a JOIN needs USING (column) or ON ours = theirs.")
-        self.flat = names.add(self.alias, self.theirs, [theirs for _, theirs in self.on] if using else [])
+        self.using = [theirs for _, theirs in self.on] if using else []
 
     def _using(self, item: Any) -> tuple[str, str]:
         return self.names.find(exp.column(item.name)), self._own(item.name)
@@ -88,19 +95,46 @@ class _Joined:
         """Whether a name means the table that is being joined."""
         if column.table:
             return bool(column.table.lower() == self.alias.lower())
-        here = bool(alike(column.name, self.theirs.names))
+        here = bool(alike(column.name, self.known))
         before = any(alike(column.name, table.columns) for table in self.names.tables)
         if here and before:
             raise QueryRefused(f"the column {column.name!r} is ambiguous; write table.{column.name}.")
         return here
 
     def _own(self, name: str) -> str:
-        meant = alike(name, self.theirs.names)
+        meant = alike(name, self.known)
         if len(meant) != 1:
-            raise QueryRefused(
-                f"there is no column {name!r} in {self.alias}; {nearest(name, self.theirs.names)}."
-            )
+            raise QueryRefused(f"there is no column {name!r} in {self.alias}; {nearest(name, self.known)}.")
         return meant[0]
+
+
+class _PrivateJoined(_Joined):
+    """With another private table of the session: its columns are called as `Table.join` calls them, whatever alias the
+    text has for it, so that the same question has one record."""
+
+    def __init__(self, join: Any, names: Names, other: Table) -> None:
+        super().__init__(join, names, other.names)
+        self.other = other
+        apart = {theirs for _, theirs in self.on}
+        self.flat = names.add(self.alias, other.names, self.using, called=other.name, apart=apart)
+
+    def added_to(self, table: Table, used: set[str]) -> Table:
+        return table.join(self.other, on=self.on, how=self.how)
+
+
+class _PublicJoined(_Joined):
+    """With a public table, whose columns are renamed where they must be."""
+
+    def __init__(
+        self, join: Any, names: Names, public: Mapping[str, Any], private: Mapping[str, Table]
+    ) -> None:
+        self.data = _public(join.this, public, private)
+        self.theirs = PublicTable.of(self.data)
+        super().__init__(join, names, self.theirs.names)
+        self.flat = names.add(self.alias, self.theirs.names, self.using)
+
+    def added_to(self, table: Table, used: set[str]) -> Table:
+        return table.join_public(self.renamed(used), on=self.pairs(used), how=self.how)
 
     def _kept(self, used: set[str]) -> dict[str, str]:
         """The columns joined on that the question also looks at: they stay, under their flat names."""
@@ -129,7 +163,15 @@ def _key(name: str) -> str:
     return f"{name} (joined on)"
 
 
-def _public(named: Any, public: Mapping[str, Any]) -> Any:
+def _private(named: Any, private: Mapping[str, Table]) -> Table | None:
+    """The private table that is named; its name may have points in it."""
+    if not isinstance(named, exp.Table):
+        return None
+    meant = alike(".".join(part.name for part in named.parts), private)
+    return private[meant[0]] if len(meant) == 1 else None
+
+
+def _public(named: Any, public: Mapping[str, Any], private: Mapping[str, Table]) -> Any:
     known = ", ".join(public) or "none are given"
     if not isinstance(named, exp.Table) or named.args.get("db"):
         raise QueryRefused(f"{written(named)} is not one of the public tables ({known}).")
@@ -137,8 +179,8 @@ def _public(named: Any, public: Mapping[str, Any]) -> Any:
     if len(meant) != 1:
         many = f"; {nearest(named.name, public)}" if public else ""
         raise QueryRefused(
-            f"{written(named)} is not one of the public tables ({known}){many}. Only those can be joined, because a "
-            "second private table would have its own units."
+            f"{written(named)} is not one of the public tables ({known}){many}. Only those can be joined, and private "
+            f"tables of the same units that the session was opened with ({', '.join(private)})."
         )
     return public[meant[0]]
 

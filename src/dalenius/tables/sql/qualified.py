@@ -1,7 +1,7 @@
 """Which column a name in a SELECT means: `state`, `people.state`, `regions.code`.
 
-The private table and the public ones joined to it each have a name of their own (their alias, if they have one). A
-question has one flat list of columns: those of the private table under their names, those of public tables under
+The private table and those joined to it each have a name of their own (their alias, if they have one). A
+question has one flat list of columns: those of the private table under their names, those of joined tables under
 theirs unless these are taken, then as `table.column`. A name that no table has, or more than one, is refused.
 
 The column that a public table is joined on is also there, under its qualified name: after LEFT JOIN it is null
@@ -19,7 +19,6 @@ from sqlglot import exp
 from dalenius.errors import QueryRefused
 from dalenius.tables.ask.query import Table
 from dalenius.tables.facts.nearest import alike, nearest
-from dalenius.tables.facts.public import PublicTable
 from dalenius.tables.rows.expressions import quoted, written
 
 
@@ -73,17 +72,30 @@ class Names:
         known = [table.alias for table in self.tables]
         raise QueryRefused(f"there is no table {alias!r} in FROM or JOIN; {nearest(alias, known)}.")
 
-    def add(self, alias: str, public: PublicTable, using: Iterable[str]) -> dict[str, str]:
-        """One more public table: the flat names of its columns. Those in `using` are one with ours."""
+    def add(
+        self,
+        alias: str,
+        names: Iterable[str],
+        using: Iterable[str],
+        *,
+        called: str | None = None,
+        apart: Iterable[str] = (),
+    ) -> dict[str, str]:
+        """One more table: the flat names of its columns. Those in `using` are one with ours.
+
+        called: what flat names say for the table, other than its alias. apart: columns that have a qualified name
+        always.
+        """
         if any(table.alias.lower() == alias.lower() for table in self.tables):
             raise QueryRefused(f"two tables are called {alias!r}; give one another name with AS.")
         taken = {flat.lower() for table in self.tables for flat in table.columns.values()}
         columns: dict[str, str] = {}
         shared = set(using)
-        for name in public.names:
+        qualified = {*shared, *apart}
+        for name in names:
             flat = name
-            if name in shared or name.lower() in taken:
-                flat = f"{alias}.{name}"
+            if name in qualified or name.lower() in taken:
+                flat = f"{called or alias}.{name}"
             while flat.lower() in taken:
                 flat += "'"
             taken.add(flat.lower())

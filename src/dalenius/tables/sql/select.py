@@ -40,6 +40,8 @@ STRUCTURE: Mapping[type, tuple[str, ...]] = {
     exp.Join: ("this", "side", "kind", "method", "using", "on"),
     exp.Where: ("this",),
     exp.Group: ("expressions",),
+    exp.Cube: ("expressions",),
+    exp.Rollup: ("expressions",),
     exp.Alias: ("this", "alias"),
     exp.Column: ("this", "table", "db", "catalog"),
     exp.Identifier: ("this", "quoted"),
@@ -103,11 +105,16 @@ def read_select(text: str, what: str = "the question") -> Any:
 
 
 def _listed_groups(group: Any) -> None:
+    """Columns, or one CUBE or ROLLUP of columns and nothing beside it."""
     more = any(value for part, value in group.args.items() if part != "expressions")
-    if more or any(isinstance(item, exp.GroupingSets | exp.Cube | exp.Rollup) for item in group.expressions):
+    shaped = [
+        item for item in group.expressions if isinstance(item, exp.GroupingSets | exp.Cube | exp.Rollup)
+    ]
+    alone = len(group.expressions) == 1 and not isinstance(group.expressions[0], exp.GroupingSets)
+    if more or (shaped and not alone):
         raise QueryRefused(
-            "GROUPING SETS, CUBE, ROLLUP and GROUP BY ALL are not available; list the columns, and ask for totals in a "
-            "question of their own."
+            "GROUPING SETS, GROUP BY ALL and columns beside CUBE or ROLLUP are not available; list the columns, or "
+            "write GROUP BY CUBE (a, b) or GROUP BY ROLLUP (a, b) alone."
         )
 
 

@@ -41,4 +41,6 @@ class Column:
     @property
     def plain(self) -> list[Any]:
         """The estimates as Python has them."""
-        return [int(v) if self.whole else v for v in self.estimate.tolist()]
+        return [
+            int(v) if self.whole and v == v else None if self.whole else v for v in self.estimate.tolist()
+        ]

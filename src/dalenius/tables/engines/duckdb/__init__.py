@@ -23,6 +23,7 @@ from dalenius.tables.engines.duckdb import cleaning, connection, csv, frames, pa
 from dalenius.tables.engines.engine import Engine, builtin, interruptible, wide_sum
 from dalenius.tables.engines.opened import Clean, Described, Opened, existing_file, named_table, no_table
 from dalenius.tables.engines.place import Place, file_name, file_place, plain_name
+from dalenius.tables.facts.kinds import CLEAN, Kind
 from dalenius.tables.facts.schema import Schema
 from dalenius.tables.rows.total import CASTS, COMMON, SCORED, SUMMED
 
@@ -44,7 +45,13 @@ class DuckDB(Engine):
     name = "duckdb"
     opened = "the path of a CSV or Parquet file, a pandas, Polars or Arrow frame, a DuckDB file and a table"
     at_hand = True
-    functions: ClassVar[Mapping[str, str]] = {"sha256": "s", "hex": "s", "strlen": "s"}
+    functions: ClassVar[Mapping[str, str]] = {
+        "sha256": "s",
+        "hex": "s",
+        "strlen": "s",
+        "list_extract": "li",
+        "len": "l",
+    }
     casts = CASTS | {"is"}
     operations: ClassVar[Mapping[type[Any], str]] = {
         **COMMON,
@@ -62,13 +69,13 @@ class DuckDB(Engine):
             return text.startswith(ADDRESSES) or ("://" not in text and text.lower().endswith(endings))
         return isinstance(data, dict) or type(data).__module__.partition(".")[0] in frames.PACKAGES
 
-    def open(self, data: Any, table: str | None, schema: Schema) -> Opened:
+    def open(self, data: Any, table: str | None, schema: Schema, beside: Any = None) -> Opened:
         if not isinstance(data, str | Path):
-            return frames.open_frame(self, data, schema)
+            return frames.open_frame(self, data, schema, beside)
         path = str(data)
         ending = path.lower()
         if ending.endswith(DATABASES):
-            return self._open_database(path, table)
+            return self._open_database(path, table, beside)
         if table is not None:
             raise SourceError("a table is named, but the data is one file; leave the table out.")
         if not ending.endswith((*csv.ENDINGS, *parquet.ENDINGS)):
@@ -76,14 +83,14 @@ class DuckDB(Engine):
         if "://" not in path and not glob.glob(path, recursive=True):
             existing_file(path)
         if ending.endswith(parquet.ENDINGS):
-            return parquet.open_parquet(self, path, file_name(path))
-        return csv.open_csv(self, path, schema, file_name(path))
+            return parquet.open_parquet(self, path, file_name(path), beside)
+        return csv.open_csv(self, path, schema, file_name(path), beside)
 
-    def _open_database(self, path: str, table: str | None) -> Opened:
+    def _open_database(self, path: str, table: str | None, beside: Any) -> Opened:
         existing_file(path)
         called = named_table(table, f"{path!r} is a database")
-        backend = connection.connect()
-        if not _succeeds(lambda: connection.attach(backend, path)):
+        backend = connection.connect() if beside is None else beside
+        if beside is None and not _succeeds(lambda: connection.attach(backend, path)):
             backend.disconnect()
             raise SourceError(
                 f"the database {path!r} cannot be opened for reading. If this or another process has it open for "
@@ -133,10 +140,11 @@ class DuckDB(Engine):
         return interruptible(lambda: backend.to_pyarrow(statement), backend.con.interrupt)
 
     def blocks(self, backend: Any, statement: Any, size: int) -> Iterator[NDArray[np.int64]]:
-        relation = backend._to_duckdb_relation(statement)
-        reader = interruptible(lambda: relation.to_arrow_reader(size), backend.con.interrupt)
-        while batch := interruptible(lambda: next(reader, None), backend.con.interrupt):
-            yield np.column_stack([column.to_numpy() for column in batch.columns])
+        with connection.one_thread(backend):
+            relation = backend._to_duckdb_relation(statement)
+            reader = interruptible(lambda: relation.to_arrow_reader(size), backend.con.interrupt)
+            while batch := interruptible(lambda: next(reader, None), backend.con.interrupt):
+                yield np.column_stack([column.to_numpy() for column in batch.columns])
 
     def close(self, backend: Any) -> None:
         backend.disconnect()
@@ -150,6 +158,12 @@ class DuckDB(Engine):
 
     def length(self, text: Any) -> Any:
         return builtin("strlen", "string", returns="int64")(text)
+
+    def item(self, items: Any, kind: Kind, at: Any) -> Any:
+        return builtin("list_extract", f"array<{CLEAN[kind]}>", "int64", returns=CLEAN[kind])(items, at + 1)
+
+    def size(self, items: Any, kind: Kind) -> Any:
+        return builtin("len", f"array<{CLEAN[kind]}>", returns="int64")(items)
 
     def once(self, rows: Any) -> Any:
         return rows

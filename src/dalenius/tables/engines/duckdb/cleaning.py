@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from dalenius.tables.engines.opened import Clean
 from dalenius.tables.engines.sqltext import DAYS, MOMENTS, within
-from dalenius.tables.facts.kinds import MOST
+from dalenius.tables.facts.kinds import MOST, MOST_ITEMS
 
 DECIMAL = re.compile(r"DECIMAL\((\d+),\s*(\d+)\)")
 INTEGERS: Mapping[str, str] = {
@@ -45,6 +45,11 @@ def clean(dtype: str, x: str) -> Clean:
         return Clean(
             "timestamp", "timestamp(9)" if dtype.endswith("NS") else "timestamp(6)", moment(dtype, x)
         )
+    if dtype.endswith("[]"):
+        item = clean(dtype[:-2], "e")
+        if item.kind is not None:
+            listed = f"list_transform(list_slice({x}, 1, {MOST_ITEMS}), lambda e: {item.sql})"
+            return Clean(None, dtype.lower(), listed, items=item.kind)
     return Clean(None, dtype.lower())
 
 

@@ -52,9 +52,9 @@ STAND_IN = "\u0100"
 """A sign that is no byte."""
 
 
-def open_csv(engine: Engine, path: str, schema: Schema, called: str) -> Opened:
+def open_csv(engine: Engine, path: str, schema: Schema, called: str, beside: Any = None) -> Opened:
     """A CSV file, or several of the same columns."""
-    backend = connection.connect()
+    backend = connection.connect() if beside is None else beside
     files = list(_files(path, backend))
     separator, names = _head(path, files[0])
     for file in files[1:]:

@@ -24,7 +24,8 @@ from dalenius.tables.engines.duckdb.csv import valid
 from dalenius.tables.engines.duckdb.objects import from_objects
 from dalenius.tables.engines.engine import Engine
 from dalenius.tables.engines.opened import Clean, Opened
-from dalenius.tables.engines.sqltext import MOMENTS
+from dalenius.tables.engines.sqltext import MOMENTS, view_name
+from dalenius.tables.facts.kinds import MOST_ITEMS
 from dalenius.tables.facts.schema import Schema
 
 PACKAGES = ("pandas", "polars", "pyarrow")
@@ -36,8 +37,8 @@ START, END = -62_135_596_800, 253_402_214_400
 """Seconds from 1970 to the first day of the year 1, and to the last of the year 9999."""
 
 
-def open_frame(engine: Engine, data: Any, schema: Schema) -> Opened:
-    """Register the columns with an embedded DuckDB."""
+def open_frame(engine: Engine, data: Any, schema: Schema, beside: Any = None) -> Opened:
+    """Register the columns with an embedded DuckDB, or with the one of a table opened before."""
     module = type(data).__module__.partition(".")[0]
     columns = _from_pandas(data, schema) if module == "pandas" else _from_arrow(data, module, schema)
     names = [name for name, _, _ in columns]
@@ -45,11 +46,11 @@ def open_frame(engine: Engine, data: Any, schema: Schema) -> Opened:
         raise SourceError("the frame has two columns of the same name; rename one.")
     forms = [form(column, f"r{i}") for i, (_, column, _) in enumerate(columns)]
     table = pa.table([held for held, _ in forms], names=[f"r{i}" for i in range(len(forms))])
-    backend = connection.connect()
     if not forms:
         raise SourceError("the frame has no columns.")
-    backend.con.register("data", table)
-    opened = engine.cleaned(backend, "data", "data", names=names, forms=[form for _, form in forms])
+    backend, held = (connection.connect(), "data") if beside is None else (beside, view_name())
+    backend.con.register(held, table)
+    opened = engine.cleaned(backend, held, "data", names=names, forms=[form for _, form in forms])
     full = {name for name, _, full in columns if full}
     fields = tuple(replace(f, nullable=f.nullable and f.name not in full) for f in opened.fields)
     return replace(opened, fields=fields)
@@ -131,7 +132,27 @@ def form(column: Any, x: str) -> tuple[Any, Clean]:
     if is_.is_timestamp(dtype) and dtype.tz is None:
         shown = "timestamp(9)" if dtype.unit == "ns" else "timestamp(6)"
         return _units(column), Clean("timestamp", shown, _moment(x, dtype.unit))
+    if is_.is_list(dtype) or is_.is_large_list(dtype):
+        return _lists(column, x)
     return pa.chunked_array([pa.nulls(len(column))]), Clean(None, str(dtype))
+
+
+def _lists(column: Any, x: str) -> tuple[Any, Clean]:
+    """Lists of items that DuckDB holds without loss; where there are none, a column of no use."""
+    items, read = form(pc.list_flatten(column), "e")
+    shown = str(column.type)
+    if read.kind is None:
+        return pa.chunked_array([pa.nulls(len(column))]), Clean(None, shown)
+    sizes = pc.fill_null(pc.list_value_length(column), 0).to_numpy()
+    ends = pa.array(np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)]))
+    missing = pa.array(column.is_null().to_numpy().astype(bool), pa.bool_())
+    wide = (
+        items.cast(pa.large_string()) if read.kind == "text" else items
+    )  # one piece may be too large for less
+    whole = pa.concat_arrays(wide.chunks) if wide.num_chunks else pa.array([], wide.type)
+    held = pa.LargeListArray.from_arrays(ends, whole, mask=missing)
+    listed = f"list_transform(list_slice({x}, 1, {MOST_ITEMS}), lambda e: {read.sql})"
+    return pa.chunked_array([held]), Clean(None, shown, listed, items=read.kind)
 
 
 def _plain(column: Any) -> Any:

@@ -23,7 +23,7 @@ from dalenius.tables.engines.duckdb.cleaning import clean
 from dalenius.tables.engines.duckdb.frames import form
 from dalenius.tables.engines.engine import Engine
 from dalenius.tables.engines.opened import Clean, Opened
-from dalenius.tables.engines.sqltext import name, text
+from dalenius.tables.engines.sqltext import name, text, view_name
 
 ENDINGS = (".parquet", ".pq")
 
@@ -35,9 +35,9 @@ SCHEMA = """
 """
 
 
-def open_parquet(engine: Engine, path: str, called: str) -> Opened:
+def open_parquet(engine: Engine, path: str, called: str, beside: Any = None) -> Opened:
     """A Parquet file, or several of the same columns."""
-    backend = connection.connect()
+    backend = connection.connect() if beside is None else beside
     files: dict[str, list[tuple[Any, ...]]] = {}
     for file, *described in connection.run(backend, SCHEMA.format(path=text(path))):
         files.setdefault(file, []).append(tuple(described))
@@ -57,7 +57,7 @@ def open_parquet(engine: Engine, path: str, called: str) -> Opened:
             "apart."
         )
     if wide and "://" not in path:
-        return _by_arrow(engine, backend, path, called)
+        return _by_arrow(engine, backend, path, called, "data" if beside is None else view_name())
     relation = f"read_parquet({text(path)}, utf8_validation = 'replace', can_have_nan = true)"
     described = engine.described(backend, relation)
     parts = [column.name for column in described[len(names) :]]  # from the names of folders
@@ -89,10 +89,11 @@ def _after(schema: list[tuple[Any, ...]], at: int) -> int:
     return at
 
 
-def _by_arrow(engine: Engine, backend: Any, path: str, called: str) -> Opened:
+def _by_arrow(engine: Engine, backend: Any, path: str, called: str, registered: str) -> Opened:
     files = [path] if Path(path).is_file() else sorted(glob.glob(path, recursive=True))
     schema = dataset.dataset(files, format="parquet").schema
     forms = [form(pa.chunked_array([], f.type), f"r{i}") for i, f in enumerate(schema)]
+    forms = [(held, replace(read, items=None)) for held, read in forms]  # lists are not read this way
     types, values = [], []
     for i, (field, (held, read)) in enumerate(zip(schema, forms, strict=True)):
         texts = read.kind == "text"
@@ -102,6 +103,6 @@ def _by_arrow(engine: Engine, backend: Any, path: str, called: str) -> Opened:
             types.append(field.with_type(pa.binary() if texts else held.type))
         column = name(field.name)
         values.append(f"{DECODED.format(column) if texts else column if read.kind else 'NULL'} AS r{i}")
-    backend.con.register("data", dataset.dataset(files, schema=pa.schema(types), format="parquet"))
-    relation = f"(SELECT {', '.join(values)} FROM data)"
+    backend.con.register(registered, dataset.dataset(files, schema=pa.schema(types), format="parquet"))
+    relation = f"(SELECT {', '.join(values)} FROM {registered})"
     return engine.cleaned(backend, relation, called, names=schema.names, forms=[read for _, read in forms])

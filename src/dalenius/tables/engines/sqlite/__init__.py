@@ -71,14 +71,12 @@ class SQLite(Engine):
         path = _path(data)
         return "://" not in path and (path.lower().endswith(ENDINGS) or _is_marked(path))
 
-    def open(self, data: Any, table: str | None, schema: Schema) -> Opened:
+    def open(self, data: Any, table: str | None, schema: Schema, beside: Any = None) -> Opened:
         path = _path(data)
         existing_file(path)
         called = named_table(table, f"{path!r} is a database")
-        address = f"{Path(path).absolute().as_uri()}?mode=ro"
-        held = sqlite3.connect(address, uri=True, timeout=BUSY, check_same_thread=False)
-        held.set_progress_handler(lambda: 0, LOOK)
-        backend = _own(held)
+        backend = _connected(path) if beside is None else beside
+        held = backend.con
         try:
             columns = self.described(backend, sqltext.qualified(called))
         except sqlite3.OperationalError:
@@ -228,6 +226,13 @@ def _own(held: sqlite3.Connection) -> Any:
     for function in (*CALLED.values(), dalenius_digest):
         held.create_function(function.__name__, 1, _interrupting(function, held), deterministic=True)
     return backend
+
+
+def _connected(path: str) -> Any:
+    address = f"{Path(path).absolute().as_uri()}?mode=ro"
+    held = sqlite3.connect(address, uri=True, timeout=BUSY, check_same_thread=False)
+    held.set_progress_handler(lambda: 0, LOOK)
+    return _own(held)
 
 
 def _interrupting(function: Callable[[Any], Any], held: sqlite3.Connection) -> Callable[[Any], Any]:

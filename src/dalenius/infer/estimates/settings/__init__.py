@@ -1,0 +1,1 @@
+"""Estimates as objects, with their settings and their cost: what a session pays for."""

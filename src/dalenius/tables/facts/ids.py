@@ -1,0 +1,26 @@
+"""Columns that tell units apart."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from dalenius.errors import QueryRefused
+from dalenius.tables.facts.kinds import Field
+from dalenius.tables.facts.schema import HOW_TO_DECLARE, Schema
+
+
+def check_id(fields: Iterable[Field], schema: Schema, column: str) -> None:
+    """Refuse a column that cannot tell units apart: by its name, type and policy."""
+    known = {f.name: f for f in fields}
+    field = known.get(column)
+    if field is None:
+        raise QueryRefused(f"there is no column {column!r} to tell units by; there are {', '.join(known)}.")
+    if field.kind not in ("integer", "text") and field.dtype != "uint64":
+        raise QueryRefused(
+            f"the unit's column {column!r} has type {field.dtype}; ids must be whole numbers or text."
+        )
+    if field.nullable and schema.policy(column) not in ("drop", "never"):
+        raise QueryRefused(
+            f"the unit's column {column!r} can hold null, and no policy says what becomes of rows without an id; "
+            f"{HOW_TO_DECLARE} (a constant cannot stand for a person)."
+        )

@@ -1,0 +1,130 @@
+"""A table with its margins, made to add up."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from dalenius.errors import InvalidParameter
+from dalenius.intervals.laws import Noisy
+from dalenius.tables.ask.cube import CubeQuery
+from dalenius.tables.measures.measure import Measure
+from dalenius.tables.release.answer import Answer
+from dalenius.tables.release.reconcile import Columns, Margins, whole
+from dalenius.tables.release.sheet import Sheet
+from dalenius.tables.statistics.column import Column
+
+
+@dataclass(frozen=True, eq=False)
+class CrossTable(Sheet):
+    """The cells of a table and its margins, as `cube` and `rollup` ask for them.
+
+    Counts and sums are the best linear estimates from all margins together (`release.reconcile`), and their
+    intervals are shorter for it. Counts are shown whole and not negative: the nearest cells that are so and keep
+    the total, and margins that are their sums. So what is shown adds up, in every direction.
+    """
+
+    asked: CubeQuery
+    answers: tuple[Answer, ...]
+    """One for each margin, the cells first."""
+
+    @classmethod
+    def of(cls, asked: CubeQuery, answers: Iterable[Answer]) -> CrossTable:
+        """From the noisy answers as they were released."""
+        return cls(asked, tuple(_agreeing(asked, list(answers))))
+
+    @property
+    def cells(self) -> Answer:
+        """The cells alone."""
+        return self.answers[0]
+
+    def margin(self, *columns: str) -> Answer:
+        """The margin that keeps these columns; the total for none."""
+        for kept, answer in zip(self.asked.sets, self.answers, strict=True):
+            if set(kept) == set(columns) and len(columns) == len(kept):
+                return answer
+        known = ", ".join(map(repr, self.asked.sets))
+        raise InvalidParameter(f"there is no margin by {columns!r}; there are {known}.")
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return self.asked.columns
+
+    @cached_property
+    def all(self) -> str:
+        """What stands in place of a key in a margin: "all", unless a key is called so."""
+        word = "all"
+        while any(word in listed for listed in self.asked.lists):
+            word = f"({word})"
+        return word
+
+    @cached_property
+    def keys(self) -> list[tuple[Any, ...]]:
+        keys = []
+        for kept, answer in zip(self.asked.sets, self.answers, strict=True):
+            for key in answer.keys:
+                found = dict(zip(kept, key, strict=True))
+                keys.append(tuple(found.get(name, self.all) for name in self.names))
+        return keys
+
+    @cached_property
+    def columns(self) -> list[Column]:
+        parts = [answer.columns for answer in self.answers]
+        return [
+            replace(
+                same[0],
+                **{
+                    part: np.concatenate([getattr(column, part) for column in same])
+                    for part in ("estimate", "error", "low", "high")
+                },
+                optional=any(column.optional for column in same),
+            )
+            for same in zip(*parts, strict=True)
+        ]
+
+    @property
+    def note(self) -> str:
+        return f"{self.cells.note} Margins add up."
+
+    def at(self, confidence: float | None = None, **wanted: bool) -> CrossTable:
+        """The same with other intervals; see `Answer.at`."""
+        return replace(self, answers=tuple(answer.at(confidence, **wanted) for answer in self.answers))
+
+    def __repr__(self) -> str:
+        return f"<CrossTable by {', '.join(self.names)}: {len(self.cells)} cells, {len(self.answers) - 1} margins>"
+
+
+def _agreeing(asked: CubeQuery, answers: list[Answer]) -> list[Answer]:
+    place = {name: i for i, name in enumerate(asked.columns)}
+    sets = tuple(tuple(sorted(place[name] for name in kept)) for kept in asked.sets)
+    margins = Margins(tuple(map(len, asked.lists)), sets)
+    best: list[dict[Measure, Noisy]] = [dict(answer.released.measures) for answer in answers]
+    shown: list[dict[Measure, Noisy]] = [dict(part) for part in best]
+    for measure in best[0]:
+        if not measure.adds_up or any(measure not in part for part in best):
+            continue
+        made = margins.reconciled({kept: part[measure] for kept, part in zip(sets, best, strict=True)})
+        cells = whole(made[sets[0]].values) if measure.whole else None
+        for kept, part, look in zip(sets, best, shown, strict=True):
+            part[measure] = look[measure] = made[kept]
+            if cells is not None:
+                look[measure] = replace(made[kept], values=_summed(cells, margins.sizes, kept))
+    return [
+        replace(
+            answer,
+            released=replace(answer.released, measures=part, shown=None),
+            adjusted=replace(answer.released, measures=look, shown=None),
+        )
+        for answer, part, look in zip(answers, best, shown, strict=True)
+    ]
+
+
+def _summed(cells: Any, sizes: tuple[int, ...], kept: Columns) -> Any:
+    """A margin of cells, which have one axis, and perhaps one of bins."""
+    table = cells.reshape(*sizes, *cells.shape[1:])
+    left = table.sum(axis=tuple(i for i in range(len(sizes)) if i not in kept))
+    return left.reshape(-1, *cells.shape[1:])

@@ -1,0 +1,138 @@
+"""Steps that look at all rows of one unit at a time, or make several rows of one.
+
+Each says how many rows of a unit there are at most afterwards (`bound`), and what it makes of the rows of one unit
+depends on the rows of that unit alone, in all tables. The proof is in docs/proofs/relations.md.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+from dalenius.core.record import JSON
+from dalenius.tables.facts.kinds import Field
+from dalenius.tables.facts.unit import Unit
+from dalenius.tables.rows.steps import Held, Step
+
+if TYPE_CHECKING:
+    from dalenius.tables.ask.query import Table
+    from dalenius.tables.rows.scope import Scope
+
+
+@dataclass(frozen=True)
+class PrivateJoin(Step):
+    """The matching rows of another private table of the same units.
+
+    unit: the id, which both tables have under that name and are joined on. on: pairs (our column, theirs), that of the
+    id among them. left, right: at most so many rows of a unit are kept of each side before they are joined. flat: what
+    the other table's columns are called from then on, in pairs (theirs, flat).
+    """
+
+    per_unit: ClassVar[bool] = True
+
+    table: Table
+    unit: str
+    on: tuple[tuple[str, str], ...]
+    how: Literal["inner", "left"]
+    left: int
+    right: int
+    flat: tuple[tuple[str, str], ...]
+
+    def apply(self, scope: Scope, held: Held) -> None:
+        scope.join_private(self, held)
+
+    def bound(self, unit: Unit) -> Unit:
+        """Each of our rows meets at most `right` of theirs, or stays alone: right is at least 1."""
+        return unit.times(self.right)
+
+    def record(self) -> dict[str, JSON]:
+        on = sorted([ours, theirs] for ours, theirs in self.on)
+        kept = {"left": self.left, "right": self.right}
+        called = sorted([theirs, flat] for theirs, flat in self.flat)
+        return {
+            "kind": "private join",
+            "how": self.how,
+            "on": on,
+            "columns": called,
+            "max_rows": kept,
+            "table": self.table.record(),
+        }
+
+    @property
+    def names(self) -> frozenset[str]:
+        return frozenset(ours for ours, _ in self.on)
+
+    @property
+    def added(self) -> tuple[Field, ...]:
+        flat, outer = dict(self.flat), self.how == "left"
+        own = (f for f in self.table.columns if f.name in flat)
+        return tuple(replace(f, name=flat[f.name], nullable=f.nullable or outer) for f in own)
+
+
+@dataclass(frozen=True)
+class Explode(Step):
+    """A row for each of the first items of a list; a row whose list is empty or missing has none. The column is the
+    item from then on. item: the column as it is then."""
+
+    per_unit: ClassVar[bool] = True
+
+    item: Field
+    most: int
+
+    def apply(self, scope: Scope, held: Held) -> None:
+        scope.explode(self, held)
+
+    def bound(self, unit: Unit) -> Unit:
+        return unit.times(self.most)
+
+    def record(self) -> dict[str, JSON]:
+        return {"kind": "explode", "column": self.item.name, "type": self.item.kind, "max_items": self.most}
+
+    @property
+    def names(self) -> frozenset[str]:
+        return frozenset({self.item.name})
+
+    @property
+    def added(self) -> tuple[Field, ...]:
+        return (self.item,)
+
+
+@dataclass(frozen=True)
+class LimitRows(Step):
+    """Fewer rows of each unit: they are left out where the rows are joined or summed, after all filters before that."""
+
+    per_unit: ClassVar[bool] = True
+
+    rows: int
+
+    def apply(self, scope: Scope, held: Held) -> None:
+        """`bound` says it to whoever keeps rows."""
+
+    def bound(self, unit: Unit) -> Unit:
+        return unit.at_most(self.rows)
+
+    def record(self) -> dict[str, JSON]:
+        return {"kind": "limit rows", "max_rows": self.rows}
+
+
+@dataclass(frozen=True)
+class PerUnit(Step):
+    """One row for each unit that has any: its id, and in the column `name` how many rows it has."""
+
+    per_unit: ClassVar[bool] = True
+
+    unit: str
+    name: str
+
+    def apply(self, scope: Scope, held: Held) -> None:
+        scope.count_rows(self.unit, self.name)
+
+    def bound(self, unit: Unit) -> Unit:
+        return unit.at_most(1)
+
+    def record(self) -> dict[str, JSON]:
+        return {"kind": "rows of each unit", "unit": self.unit, "name": self.name}
+
+    @property
+    def names(self) -> frozenset[str]:
+        return frozenset({self.unit})

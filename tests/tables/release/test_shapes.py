@@ -1,0 +1,255 @@
+"""Answers in the shapes that people publish."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import dalenius as dp
+from dalenius.errors import InvalidParameter, QueryRefused
+from dalenius.tables.ask.query import Query
+from dalenius.tables.compute import exact as engine
+from dalenius.tables.plan.plan import plan
+from dalenius.tables.release.answer import Answer
+from dalenius.tables.release.cross_table import CrossTable
+from dalenius.tables.release.released import release
+from tests.noise.seeded import seeded
+
+SEX, TOWN = ["f", "m"], ["a", "b", "c"]
+KEYS = {"sex": SEX, "town": TOWN}
+SCHEMA = dp.Schema({"sex": {"categories": SEX}, "town": {"categories": TOWN}}, nulls="drop")
+
+
+def people(rows: int = 3000) -> pd.DataFrame:
+    rng = np.random.default_rng(5)
+    return pd.DataFrame(
+        {
+            "sex": rng.choice([*SEX, "x"], rows, p=[0.5, 0.45, 0.05]),
+            "town": rng.choice([*TOWN, "elsewhere"], rows, p=[0.5, 0.3, 0.1, 0.1]),
+            "age": rng.integers(18, 90, rows),
+        }
+    )
+
+
+def draws(s: dp.Session, queries: list[Query], price: dp.Guarantee, times: int) -> Iterator[list[Answer]]:
+    """So many releases of the same questions, each at this price; the exact numbers are computed once."""
+    plans = [plan(query, s.unit, price) for query in queries]
+    exact = [engine.evaluate(s.source, query, s.unit) for query in queries]
+    for _ in range(times):
+        yield [Answer(made, release(made, numbers), "") for made, numbers in zip(plans, exact, strict=True)]
+
+
+def opened(budget: dp.Guarantee, data: pd.DataFrame | None = None) -> dp.Session:
+    return dp.Session(people() if data is None else data, unit=dp.Unit.rows(), budget=budget, schema=SCHEMA)
+
+
+class TestCube:
+    @pytest.mark.parametrize("budget", [dp.ZCDP(0.05), dp.PureDP(0.5)], ids=repr)
+    def test_everything_adds_up(self, budget: dp.Guarantee) -> None:
+        s = opened(budget)
+        table = s.cross_table(
+            s.table.cube("sex", "town").agg(n=dp.count(), pay=dp.sum("age", (0, 100))), budget
+        )
+        for name in ("n", "pay"):
+            found = dict(zip(table.keys, table[name].estimate, strict=True))
+            assert len(found) == 12
+            for sex in SEX:
+                assert math.isclose(sum(found[sex, town] for town in TOWN), found[sex, "all"], abs_tol=1e-6)
+            for town in TOWN:
+                assert math.isclose(sum(found[sex, town] for sex in SEX), found["all", town], abs_tol=1e-6)
+            assert math.isclose(sum(found[sex, "all"] for sex in SEX), found["all", "all"], abs_tol=1e-6)
+        assert all(isinstance(value, int) and value >= 0 for value in table["n"].plain)
+        assert s.remaining == type(budget)(0.0) or s.remaining.leading == 0
+
+    def test_the_truth_is_in_the_intervals_and_rows_elsewhere_are_in_none(self) -> None:
+        """With so much budget that noise is below 1/50: what is counted is exactly the rows with listed keys."""
+        s = opened(dp.ZCDP(9000.0))
+        table = s.cross_table(s.table.cube("sex", "town").agg(n=dp.count()), dp.ZCDP(4000.0))
+        data = people()
+        data = data[data["sex"].isin(SEX) & data["town"].isin(TOWN)]
+        found = dict(zip(table.keys, table["n"].plain, strict=True))
+        assert found["all", "all"] == len(data)
+        assert found["f", "all"] == (data["sex"] == "f").sum()
+        assert found["m", "c"] == ((data["sex"] == "m") & (data["town"] == "c")).sum()
+
+    @pytest.mark.parametrize("price", [dp.ZCDP(0.0125), dp.PureDP(0.125)], ids=repr)
+    def test_intervals_cover_and_are_shorter(self, price: dp.Guarantee) -> None:
+        """Coverage of 6 cells over 400 releases, as if those of one release always failed together: 95 % is missed by 6
+        standard deviations with a chance below 1e-8. The interval of a cell asked alone is longer."""
+        data = people(600)
+        inside = data[data["sex"].isin(SEX) & data["town"].isin(TOWN)]
+        truth = inside.groupby(["sex", "town"]).size()
+        s = opened(dp.ZCDP(1.0), data)
+        asked = s.table.cube("sex", "town").agg(n=dp.count())
+        hits = []
+        with seeded(11):
+            for answers in draws(s, list(asked.queries), price, 400):
+                column = CrossTable.of(asked, answers)["n"]
+                hits.append(np.mean([column.low[k] <= truth.iloc[k] <= column.high[k] for k in range(6)]))
+        assert abs(np.mean(hits) - 0.95) < 6 * math.sqrt(0.05 * 0.95 / 400)
+        assert column.error[0] < 0.95 * answers[0]["n"].error[0]
+
+    def test_a_table_of_mostly_empty_cells_keeps_its_intervals(self) -> None:
+        """Cells are made nonnegative by moving them all; intervals stay where the noise says: else hardly one would
+        hold the only full cell. At 95 %, fewer than 45 of 60 have a chance below 1e-7."""
+        data = pd.DataFrame({"sex": ["f"] * 400, "town": ["t0"] * 400})
+        s = dp.Session(data, unit=dp.Unit.rows(), budget=dp.ZCDP(1.0), schema=dp.Schema(nulls="drop"))
+        keys = {"sex": SEX, "town": [f"t{k}" for k in range(60)]}
+        asked = s.table.cube("sex", "town", keys=keys).agg(n=dp.count())
+        hits = shifted = 0
+        with seeded(2):
+            for answers in draws(s, list(asked.queries), dp.ZCDP(0.0025), 60):
+                column = CrossTable.of(asked, answers)["n"]
+                hits += bool(column.low[0] <= 400 <= column.high[0])
+                shifted += bool(column.estimate[0] < 400)
+        assert hits >= 45
+        assert shifted >= 50
+
+    def test_sql_and_python_ask_the_same(self) -> None:
+        s = opened(dp.ZCDP(1.0))
+        a = s.cross_table(s.table.rollup("sex", "town").agg(n=dp.count()), dp.ZCDP(0.1))
+        b = s.sql("SELECT sex, town, COUNT(*) AS n FROM data GROUP BY ROLLUP (sex, town)", dp.ZCDP(0.1))
+        assert a.keys == b.keys
+        assert a["n"].plain == b["n"].plain
+        assert abs(s.spent.rho - 0.1) < 1e-9
+        assert [key for key in a.keys if "all" in key] == [("f", "all"), ("m", "all"), ("all", "all")]
+        with pytest.raises(InvalidParameter, match="give a budget"):
+            s.sql("SELECT sex, COUNT(*) AS n FROM data GROUP BY CUBE (sex)", accuracy=dp.within(5))
+
+    def test_what_is_refused_costs_nothing(self) -> None:
+        s = opened(dp.ZCDP(1.0))
+        for ask, words in (
+            (lambda: s.table.cube("sex", "town", keys=dp.discover()), "keys that are known"),
+            (lambda: s.table.cube("sex", "town", keys=[("f", "a")]), "a list for each column"),
+            (lambda: s.table.cube("age").agg(n=dp.count()), "needs keys"),
+            (lambda: s.table.cube("sex", "sex"), "twice"),
+            (lambda: s.table.cube("sex", keys=["f", "f"]), "twice"),
+            (lambda: s.cross_table(s.table.agg(n=dp.count()), dp.ZCDP(0.1)), "cube"),
+        ):
+            with pytest.raises((InvalidParameter, QueryRefused), match=words):
+                ask()
+        assert s.spent.rho == 0
+
+    @pytest.mark.parametrize("values", [[True, False], [1, 2], ["it's", 'a "b"']])
+    def test_keys_of_every_kind(self, values: list) -> None:
+        data = pd.DataFrame({"k": values * 50})
+        s = dp.Session(data, unit=dp.Unit.rows(), budget=dp.ZCDP(9000.0), schema=dp.Schema(nulls="drop"))
+        table = s.cross_table(s.table.cube("k", keys=values).agg(n=dp.count()), dp.ZCDP(4000.0))
+        assert table["n"].plain == [50, 50, 100]
+
+    def test_margins_and_layouts(self) -> None:
+        s = opened(dp.ZCDP(1.0))
+        table = s.cross_table(s.table.cube("sex", "town").agg(n=dp.count()), dp.ZCDP(0.5))
+        assert table.margin("sex").keys == [("f",), ("m",)]
+        assert table.margin().keys == [()]
+        assert len(table.cells) == 6
+        with pytest.raises(InvalidParameter, match="there is no margin"):
+            table.margin("age")
+        wide = table.wide("n")
+        assert wide.names == ("sex",)
+        assert [column.name for column in wide.columns] == ["a", "b", "c", "all"]
+        assert wide.keys == [("f",), ("m",), ("all",)]
+        assert wide["all"].plain[2] == table["n"].plain[-1]
+        assert wide.to_markdown().count("\n") == 4
+
+
+class TestShapes:
+    @pytest.fixture
+    def answer(self) -> Answer:
+        s = opened(dp.ZCDP(1.0))
+        asked = s.table.group_by("sex", "town").agg(
+            n=dp.count(),
+            old=dp.sum("age", bounds=(0, 100)),
+            age=dp.mean("age", (0, 100)),
+            h=dp.histogram("age", 3, (18, 90)),
+        )
+        return s.release(asked, dp.ZCDP(0.2))
+
+    def test_bins(self, answer: Answer) -> None:
+        tidy = answer.bins("h")
+        assert tidy.names == ("sex", "town", "lower", "upper")
+        assert tidy.keys[:3] == [("f", "a", 18.0, 42.0), ("f", "a", 42.0, 66.0), ("f", "a", 66.0, 90.0)]
+        assert tidy["h"].plain[1] == answer["h[42, 66)"].plain[0]
+        assert tidy["h"].low[5] == answer["h[66, 90]"].low[1]
+        with pytest.raises(KeyError, match="no histogram"):
+            answer.bins("n")
+
+    def test_shares_add_up_to_one(self, answer: Answer) -> None:
+        shares = answer.shares("n", within="sex")["n_share"]
+        assert math.isclose(shares.estimate[:3].sum(), 1.0)
+        assert math.isclose(answer.shares("n")["n_share"].estimate.sum(), 1.0)
+        assert (shares.low <= shares.estimate).all()
+        assert (shares.estimate <= shares.high).all()
+        with pytest.raises(InvalidParameter, match="no count and no sum"):
+            answer.shares("age")
+
+    @pytest.mark.parametrize("price", [dp.ZCDP(0.002), dp.PureDP(0.1)], ids=repr)
+    def test_shares_and_ratios_cover(self, price: dp.Guarantee) -> None:
+        """300 releases of 6 cells, as if those of one release always failed together: six standard deviations."""
+        data = people(1500)
+        data = data[data["sex"].isin(SEX) & data["town"].isin(TOWN)]
+        n = data.groupby(["sex", "town"]).size()
+        old = data[data["age"] >= 60].groupby(["sex", "town"]).size()
+        share, rate = (n / n.groupby("sex").transform("sum")).to_numpy(), (1000 * old / n).to_numpy()
+        s = opened(dp.ZCDP(1.0), data)
+        table = s.table.with_columns(is_old="CASE WHEN age >= 60 THEN 1 ELSE 0 END")
+        asked = table.group_by("sex", "town", keys=KEYS).agg(n=dp.count(), old=dp.sum("is_old", (0, 1)))
+        hits: dict[str, list[float]] = {"n_share": [], "rate": []}
+        with seeded(4):
+            for (made,) in draws(s, [asked], price, 300):
+                for name, sheet, truth in (
+                    ("n_share", made.shares("n", within=["sex"]), share),
+                    ("rate", made.ratio("old", "n", per=1000, name="rate"), rate),
+                ):
+                    column = sheet[name]
+                    held = (column.low <= truth + 1e-12) & (truth - 1e-12 <= column.high)
+                    hits[name].append(float(held.mean()))
+        for found in hits.values():
+            assert abs(np.mean(found) - 0.95) < 6 * math.sqrt(0.95 * 0.05 / 300)
+
+    def test_top_sorted_rounded_suppressed(self, answer: Answer) -> None:
+        n = answer["n"].plain
+        top = answer.top("n", 2)
+        assert top["n"].plain == sorted(n, reverse=True)[:2]
+        assert answer.sorted("n", descending=False)["n"].plain == sorted(n)
+        rounded = answer.rounded(10)
+        assert all(value % 10 == 0 for value in rounded["n"].plain)
+        assert (rounded["n"].low <= answer["n"].low).all()
+        assert (rounded["n"].high >= answer["n"].high).all()
+        assert rounded["age"].plain == answer["age"].plain
+        hidden = answer.suppressed("n", below=300)
+        few = sum(value < 300 for value in n)
+        assert hidden["n"].plain.count(None) == few == np.isnan(hidden["age"].estimate).sum() > 0
+        assert "-" in str(hidden)
+
+    def test_groups_agree_with_a_margin(self, answer: Answer) -> None:
+        s = opened(dp.ZCDP(1.0))
+        total = s.release(
+            s.table.filter("town IN ('a', 'b', 'c')").group_by("sex").agg(n=dp.count()), dp.ZCDP(0.5)
+        )
+        agreed = answer.agreeing_with(total)["n"]
+        parts, whole = answer["n"].estimate, total["n"].estimate
+        for k in range(2):
+            rows = slice(3 * k, 3 * k + 3)
+            ends = sorted((parts[rows].sum(), whole[k]))
+            assert ends[0] - 3 <= agreed.estimate[rows].sum() <= ends[1] + 3
+        assert (agreed.low <= agreed.estimate).all()
+
+    def test_files(self, answer: Answer, tmp_path: Path) -> None:
+        text = answer.suppressed("n", below=100).to_csv(tmp_path / "table.csv")
+        assert (tmp_path / "table.csv").read_text() == text
+        rows = list(csv.DictReader(io.StringIO(text)))
+        assert len(rows) == 6
+        assert "nan" not in text
+        assert int(rows[0]["n"]) == answer["n"].plain[0]
+        answer.plot("n", "age", path=tmp_path / "table.png")
+        assert (tmp_path / "table.png").stat().st_size > 5000
+        assert answer.to_polars().shape[0] == 6
+        assert "<td>" in answer.top("n", 3).to_html()
