@@ -3,7 +3,8 @@
 The accounting goes to RESULTS.md, the noise to NOISE.md, the tables to TABLES.md, the learning to LEARNING.md,
 inference to INFERENCE.md, the local model to LOCAL.md, workloads of queries to QUERIES.md, and random points of the
 accountant's box to BOX.md; `--only` chooses one.
-Synthetic data take hours and have a program of their own, `python -m benchmarks.synthetic_data`.
+Synthetic data take hours and have a program of their own, `python -m benchmarks.synthetic_data`; so have estimates of
+files with 1e8 rows, `python -m benchmarks.inference_large`.
 """
 
 from __future__ import annotations

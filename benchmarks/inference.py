@@ -1,4 +1,7 @@
-"""Inference: regressions with intervals, beside statsmodels' without privacy; and 1e8 rows in bounded memory."""
+"""Inference: regressions with intervals, beside statsmodels' without privacy.
+
+Tables of 1e8 rows take a quiet hour and have a program of their own, `python -m benchmarks.inference_large`.
+"""
 
 from __future__ import annotations
 
@@ -31,14 +34,8 @@ degrees of freedom, and a class. Each measurement is a process of its own, after
 processor seconds, all threads together: wall-clock times are of a machine that others may have used at the same time
 (its load is below). Memory is the peak of the process, imports and data included; after the plus is what came with the
 call. statsmodels gets arrays and gives no privacy; ours on arrays gets the same arrays; ours in a session opens a
-Parquet file of single-precision numbers, charges a durable ledger, and holds a few blocks of rows at a time.
-"""
-
-BIG = """## {rows:.0e} rows x {columns} columns, from Parquet through a session
-
-Robust linear regression with intervals. Rows are read once, and kept as they are and as rounded numbers in two files
-without a name ({kept:.1f} GB here), of which each of eleven steps reads the second. Target: memory that does not grow
-with the rows. Where there is not the room or the time for 1e8 rows, DALENIUS_ROWS=7 ends the table at 1e7.
+Parquet file of single-precision numbers, charges a durable ledger, and holds a few blocks of rows at a time. Tables of
+up to 1e8 rows are in INFERENCE_LARGE.md.
 """
 
 
@@ -78,20 +75,10 @@ def run(
                     Check(f"times the processor seconds of {theirs}", times, one.cpu / other.cpu),
                     Check(f"times the memory of {theirs}'s call", 1 / 4, one.more / max(other.more, 1.0)),
                 ]
-    sizes = (10**5, 10**6) if quick else tuple(10**n for n in range(6, large() + 1))
-    big = []
-    for size in sizes:
-        made(size, 10)
-        big.append(measured(sys.executable, "linear in a session", size, 10, say))
-    (out / "INFERENCE.md").write_text(markdown(list(found.values()), big, about), encoding="utf-8")
-    everything = [*found.values(), *big]
-    (out / "inference.json").write_text(json.dumps([asdict(m) for m in everything], indent=1) + "\n")
+    (out / "INFERENCE.md").write_text(markdown(list(found.values()), about), encoding="utf-8")
+    everything = [asdict(m) for m in found.values()]
+    (out / "inference.json").write_text(json.dumps(everything, indent=1) + "\n")
     say(f"written to {out / 'INFERENCE.md'}")
-
-
-def large() -> int:
-    """The largest number of rows, as a power of ten: DALENIUS_ROWS=7 for a machine with little room or time."""
-    return int(os.environ.get("DALENIUS_ROWS", "8"))
 
 
 def made(rows: int, columns: int) -> None:
@@ -137,16 +124,11 @@ def measured(python: str, case: str, rows: int, columns: int, say: Callable[[str
     return Measured(case, rows, columns, **found)
 
 
-def markdown(found: list[Measured], big: list[Measured], about: dict[str, str]) -> str:
+def markdown(found: list[Measured], about: dict[str, str]) -> str:
     told = ", ".join(f"{key} {value}" for key, value in about.items())
     parts = [HEAD.format(few=FEW), told + "\n", f"## {found[0].rows:.0e} rows x {found[0].columns} columns\n"]
     head = ["case", "processor s", "wall s", "memory, MB", "targets"]
     parts.append(table(head, [line(m) for m in found]))
-    last = big[-1]
-    kept = last.rows * (12 * (last.columns + 1) + 16) / 1e9
-    parts.append(BIG.format(rows=last.rows, columns=last.columns, kept=kept))
-    head = ["rows", "processor s", "wall s", "memory, MB"]
-    parts.append(table(head, [[f"{m.rows:.0e}", *line(m)[1:4]] for m in big]))
     return "\n".join(parts)
 
 

@@ -77,6 +77,29 @@ def in_session(kind: str) -> Callable[[Path, int, int], Callable[[], Any]]:
     return prepared
 
 
+def one_column(kind: str) -> Callable[[Path, int, int], Callable[[], Any]]:
+    def prepared(folder: Path, rows: int, columns: int) -> Callable[[], Any]:
+        import dalenius as dp
+
+        name = f"rows{columns}.parquet" if rows > FEW else f"few{columns}.parquet"
+        promise = dp.GDP(0.999)
+        estimate = dp.infer.Mean(promise) if kind == "mean" else dp.infer.Median(promise)
+
+        def asked() -> Any:
+            session = dp.Session(
+                folder / name,
+                unit=dp.Unit.rows(),
+                budget=dp.GDP(1.0),
+                schema=dp.Schema({"y": {"bounds": (-60, 60)}}, nulls="drop"),
+                ledger=folder / f"{time.time_ns()}.ledger",
+            )
+            return session.infer(estimate, "y").conf_int()
+
+        return asked
+
+    return prepared
+
+
 CASES: dict[str, Callable[[Path, int, int], Callable[[], Any]]] = {
     "RLM": statsmodels_case("rlm"),
     "OLS": statsmodels_case("ols"),
@@ -85,6 +108,8 @@ CASES: dict[str, Callable[[Path, int, int], Callable[[], Any]]] = {
     "logistic on arrays": on_arrays("logistic"),
     "linear in a session": in_session("linear"),
     "logistic in a session": in_session("logistic"),
+    "mean in a session": one_column("mean"),
+    "median in a session": one_column("median"),
 }
 
 

@@ -390,7 +390,13 @@ def main(where: Path, _data: Path | None, seeds: int) -> None:
                 file.write(json.dumps({"key": key, "cells": cells}) + "\n")
                 file.flush()
                 print(key, flush=True)
-    write(where, pooled(done.values()))
+    first = [_key(job, 0) for job in (*jobs(), *once())]
+    whole = len(first) + 19 * len(list(jobs()))
+    note = "" if len(done) >= whole else (
+        f"This run was stopped: {sum(key in done for key in first)} of the {len(first)} parts of the first round were "
+        f"done, of twenty rounds {100 * len(done) / whole:.0f} %; `--seeds 20` goes on from there."
+    )  # fmt: skip
+    write(where, pooled(done.values()), note)
 
 
 def pooled(rounds: Iterable[list[Cell]]) -> list[Cell]:

@@ -163,6 +163,13 @@ def test_rows_of_a_person_that_may_be_alike_leave_no_interval(people: pd.DataFra
     assert found.loss.zcdp() == pytest.approx(4 * infer.Mean(PROMISE).loss.zcdp())
 
 
+def test_a_condition_is_a_category_too(people: pd.DataFrame) -> None:
+    table = infer.Contingency(PROMISE, x_levels=(False, True), y_levels=(False, True))
+    found = session(people).infer(table, "pay > 40", "old")
+    assert found.names[0] == "pay > 40=False, old=False"
+    assert abs(found.params[0] - 0.25) < 0.1  # a quarter or so of the rows; the noise is of 3 rows of 3000
+
+
 def test_the_grid_of_the_engine_is_inside_the_interval() -> None:
     """Read in steps of 2^13, all values of 1000 are 0 to the engine: the interval reaches beyond what they were."""
     frame = pd.DataFrame({"x": [1000.0] * 4000})
@@ -200,7 +207,7 @@ def test_what_does_not_fit_is_refused_before_the_charge(people: pd.DataFrame) ->
         (mean, {"pay": (1e9, 1e9 + 1e-2)}, None, "subtract a constant"),
         (mean, {"pay": (0, 1e200)}, None, "beyond what doubles hold"),
         (infer.Contingency(PROMISE, x_levels=((1,), (2,)), y_levels=(0, 1)), "sex", "old", "categories are"),
-        (infer.Mean, "pay", None, "not an estimator"),
+        (infer.Mean, "pay", None, "no promise yet"),
     ):
         with pytest.raises(InvalidParameter, match=words):
             asked.infer(estimate, features, target)

@@ -15,6 +15,7 @@ from tests.tables.hostile import databases, lines, objects, relations, stores
 from tests.tables.hostile.campaign import EQUAL, Try, engines, neighbours, run, syntheses_and_feeds, whole
 from tests.tables.hostile.judge import Tally
 from tests.tables.hostile.leaks import LEAKS, Planted
+from tests.tables.hostile.sessions import LEGS
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::FutureWarning"),
@@ -66,7 +67,14 @@ def test_columns_of_objects() -> None:
 
 
 def test_whole_sessions(tmp_path: Path) -> None:
-    assert tried(whole("duckdb", tmp_path), 5, 11) > 10
+    """And every leg of them is walked: a session in which all is refused tells nothing."""
+    tally = Tally()
+    leak = run(whole("duckdb", tmp_path), 4, 12, tally)
+    if leak is not None:
+        raise leak
+    assert tally.total > 10
+    for leg in LEGS:
+        assert tally.asked[leg] > tally.asked[f"{leg}, refused"], (leg, tally.asked)
 
 
 def test_syntheses_and_feeds(tmp_path: Path) -> None:

@@ -21,9 +21,9 @@ from dalenius.core.adjacency import ADD_REMOVE, Adjacency
 from dalenius.core.arrays import Reals
 from dalenius.core.record import JSON
 from dalenius.errors import InvalidParameter
+from dalenius.infer.columns import OUTCOMES, Categories, Column
 from dalenius.infer.estimates.settings.difference import DifferenceOfMeans
 from dalenius.infer.estimates.settings.estimate import Estimate, TableRows
-from dalenius.infer.hypotheses.columns import OUTCOMES, Categories, Column
 from dalenius.infer.result import Result
 from dalenius.session.columns import Columns, named_columns, of_a_unit
 from dalenius.session.inference import check_rows_are_public, name_of
@@ -90,7 +90,9 @@ class Estimation:
         estimate = estimate.told(wanted_bounds)
         query = table.agg(
             **{
-                f"column {n}": sum_of(*summed(column, text, _outward(table, text, ends, estimate.what)))
+                f"column {n}": sum_of(
+                    *summed(table, column, text, _outward(table, text, ends, estimate.what))
+                )
                 for n, (column, text, ends) in enumerate(
                     zip(estimate.columns, given, wanted_bounds, strict=True)
                 )

@@ -16,9 +16,9 @@ from dalenius.calculus.loss import Loss
 from dalenius.core.adjacency import ADD_REMOVE, Adjacency
 from dalenius.core.checks import shown
 from dalenius.core.record import JSON
-from dalenius.errors import InvalidParameter
+from dalenius.errors import InvalidParameter, QueryRefused
+from dalenius.infer.columns import Categories, Column
 from dalenius.infer.hypotheses.bounded_test import BoundedTest
-from dalenius.infer.hypotheses.columns import Categories, Column
 from dalenius.infer.hypotheses.hypothesis_test import HypothesisTest
 from dalenius.infer.hypotheses.result import TestResult
 from dalenius.infer.inputs import Places
@@ -76,7 +76,7 @@ class Testing:
             test = test.within(ends or table.scope().argument(text, None, None, f"the {test.method}").bounds)
         record = estimator_record(test)
         sums = {
-            f"column {n}": sum_of(*summed(column, text, ends))
+            f"column {n}": sum_of(*summed(table, column, text, ends))
             for n, (column, (text, ends)) in enumerate(zip(test.columns, given.items(), strict=True))
         }
         query = table.agg(**sums)
@@ -105,13 +105,23 @@ class Testing:
 
 
 def summed(
-    column: Column, text: str, ends: tuple[float, float] | None
+    table: Table, column: Column, text: str, ends: tuple[float, float] | None
 ) -> tuple[str, tuple[float, float] | None]:
     """The expression to read, and its bounds; None for those of the schema."""
     if not isinstance(column, Categories):
         return text, ends or column.bounds
+    text = _apart(table, text)
     cases = " ".join(f"WHEN {text} = {_literal(level)} THEN {n}" for n, level in enumerate(column.levels))
     return f"CASE {cases} ELSE -1 END", (-1.0, float(len(column.levels)))
+
+
+def _apart(table: Table, text: str) -> str:
+    """An expression, in brackets where it could not be compared without: the others are in ledgers as they are."""
+    try:
+        table.scope().canonical(f"{text} = NULL", "a category")
+    except QueryRefused:
+        return f"({text})"
+    return text
 
 
 def _literal(level: Hashable) -> str:

@@ -5,13 +5,17 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import duckdb
+import ibis
+import pandas as pd
 import pytest
 
 from dalenius.errors import SourceError
 from dalenius.tables import Source
 from dalenius.tables.compute.exact import Evaluation
+from dalenius.tables.engines.duckdb import connection
 from tests.tables.engine_contract import EngineContract
 from tests.tables.engines.holds import Calls, Hold, check_interrupt, duckdb_file, parquet
 
@@ -76,6 +80,23 @@ def test_a_file_that_is_being_written(tmp_path: Path) -> None:
         assert caught.value.__context__ is None
     with duckdb.connect(path, read_only=True):
         Source.open(path, table="t").close()
+
+
+def test_rows_in_blocks_are_made_by_one_thread() -> None:
+    """So that one part of a file is in memory at a time; afterwards, and on a connection of others, all are there."""
+
+    def threads(backend: Any) -> int:
+        return int(connection.run(backend, "SELECT current_setting('threads')")[0][0])
+
+    own, given = connection.connect(), ibis.duckdb.connect()
+    for backend, within in ((own, 1), (given, threads(given))):
+        many = threads(backend)
+        with connection.one_thread(backend):
+            assert threads(backend) == within
+        assert threads(backend) == many
+    source = Source.open(pd.DataFrame({"n": range(50_000)}))
+    assert sum(map(len, source.engine.blocks(source._backend, source.rows, 16_384))) == 50_000
+    assert threads(source._backend) == threads(own)
 
 
 def test_warnings_as_errors(tmp_path: Path) -> None:

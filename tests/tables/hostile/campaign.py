@@ -62,7 +62,7 @@ def whole(engine: str, place: Path) -> Try:
 
     def attempt(data: st.DataObject, random: Random, tally: Tally) -> None:
         world = worlds(random, engine, 0, units=6, equal=random.choice((1, 1, 300)))
-        sessions(place, world, data.draw(questions(world.names)), random, tally)
+        sessions(place, world, [data.draw(questions(world.names)) for _ in range(4)], random, tally)
 
     return attempt
 

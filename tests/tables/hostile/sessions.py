@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 from typing import Any
 
 import dalenius as dp
+from dalenius.errors import BudgetExceeded, Refused
 from dalenius.session.ledger import Ledger
 from tests.tables.hostile import lines
 from tests.tables.hostile.judge import Leak, Tally, count
@@ -25,59 +27,109 @@ from tests.tables.hostile.stores import NotStorable, arrow, write_parquet
 BUDGETS = (
     (dp.ApproxDP(1.0, 1e-6), dp.ApproxDP(0.3, 1e-8)),
     (dp.ApproxDP(1.0, 1e-6), dp.GDP(0.05)),
-    (dp.ZCDP(1.0), dp.ZCDP(0.5)),
-    (dp.ZCDP(0.5), dp.ZCDP(1.0)),
+    (dp.ZCDP(1.0), dp.ZCDP(0.3)),
+    (dp.ZCDP(0.5), dp.ZCDP(1.0)),  # refused
     (dp.PureDP(1.0), dp.PureDP(0.1)),
 )
+WEIGHTS = (3, 3, 3, 1, 3)
 
-Inferred = tuple[Callable[[Any], Any], tuple[str, Any], tuple[str, Any]]
+Columns = tuple[str, Any]
 X, H, NOTHING = ("{x}", (0, 1)), ("{h}", (0, 40)), ("", None)
+HALF, GROUPS = ("{x} > 0.5", None), ("{h}", None)
+LEVELS: dict[str, Any] = {"x_levels": (0, 1, 7), "y_levels": (False, True)}
+
+
+@dataclass(frozen=True)
+class Inferred:
+    """What is estimated or tested of the columns x and h.
+
+    pure: whether Laplace noise can do it. alike: whether rows of a person may be alike.
+    """
+
+    make: Callable[[Any], Any]
+    features: Columns
+    target: Columns
+    pure: bool = True
+    alike: bool = True
+
+    def suits(self, price: Any, unit: dp.Unit) -> bool:
+        """Whether it is not refused for what is promised, or for whom."""
+        alone = unit.is_row or unit.max_rows == 1
+        return (self.pure or not isinstance(price, dp.PureDP)) and (self.alike or alone)
+
+
+def _regression(kind: str, features: Columns, target: Columns, **options: Any) -> Inferred:
+    return Inferred(lambda p: getattr(dp.infer, kind)(guarantee=p, **options), features, target, pure=False)
+
+
+def _test(kind: str, features: Columns, target: Columns, pure: bool = True, **options: Any) -> Inferred:
+    return Inferred(lambda p: getattr(dp.infer, kind)(p, **options), features, target, pure, alike=False)
+
+
+def _estimate(kind: str, features: Columns, target: Columns, pure: bool = True, **options: Any) -> Inferred:
+    return Inferred(lambda p: getattr(dp.infer, kind)(p, **options), features, target, pure)
+
+
 ESTIMATORS: tuple[Inferred, ...] = (
-    (lambda promise: dp.infer.LinearRegression(guarantee=promise), X, H),
-    (lambda promise: dp.infer.LogisticRegression(guarantee=promise), H, ("{x} > 0.5", None)),
-    (lambda promise: dp.infer.MultinomialRegression(guarantee=promise, classes=(0, 1, 2)), X, H),
-    (lambda promise: dp.infer.MeanTest(promise, bounds=(0, 1), mean=0.5), X, NOTHING),
-    (lambda promise: dp.infer.TwoSampleMeanTest(promise, bounds=(0, 40)), ("{x} > 0.5", None), H),
-    (lambda promise: dp.infer.AnovaTest(promise, bounds=(0, 1), levels=(0, 1, 7)), ("{h}", None), X),
-    (lambda promise: dp.infer.KruskalWallisTest(promise, levels=(0, 1, 7)), ("{h}", None), X),
-    (lambda promise: dp.infer.SignedRankTest(promise), X, NOTHING),
+    _regression("LinearRegression", X, H),
+    _regression("LogisticRegression", H, HALF),
+    _regression("MultinomialRegression", X, H, classes=(0, 1, 2)),
+    _test("MeanTest", X, NOTHING, bounds=(0, 1), mean=0.5),
+    _test("TwoSampleMeanTest", HALF, H, bounds=(0, 40)),
+    _test("AnovaTest", GROUPS, X, bounds=(0, 1), levels=(0, 1, 7)),
+    _test("KruskalWallisTest", GROUPS, X, levels=(0, 1, 7)),
+    _test("SignedRankTest", X, NOTHING),
+    _estimate("Mean", X, NOTHING),
+    _estimate("Mean", ("{x}", None), NOTHING, location=(0, 1), sd_at_most=1.0),
+    _estimate("Std", X, NOTHING),
+    _estimate("Proportion", HALF, NOTHING),
+    _estimate("DifferenceOfMeans", HALF, H),
+    _estimate("Quantiles", X, NOTHING, pure=False, levels=(0.25, 0.5), bins=64),
+    _estimate("Correlation", X, H),
+    _estimate("Contingency", GROUPS, HALF, **LEVELS),
 )
-"""What is estimated or tested of the columns x and h."""
+
+LEGS = ("a question", "a fit", "an inference")
+"""What a session is asked, the question twice; no fit where the price allows none."""
 
 
 def _column(text: str, names: dict[str, str]) -> str:
     return text.format(**{key: '"' + name.replace('"', '""') + '"' for key, name in names.items()})
 
 
-def sessions(folder: Path, world: World, question: Question, random: Random, tally: Tally) -> None:
-    """Leak if the session about a neighbour goes otherwise than that about the table."""
-    total, price = random.choice(BUDGETS)
+def sessions(folder: Path, world: World, questions: Sequence[Question], random: Random, tally: Tally) -> None:
+    """Leak if the session about a neighbour goes otherwise than that about the table.
+
+    Of the questions one is asked: the first that is answered, most of the time, for much that is drawn is refused.
+    """
+    total, price = random.choices(BUDGETS, WEIGHTS)[0]
     kind = random.choice(("frame", "parquet", "csv"))
-    fitted = random.random() < 0.2
-    inferred = random.choice(ESTIMATORS) if random.random() < 0.3 else None
-    here = None
-    for number in (None, *range(len(world.neighbours))):
-        if number is not None and question.unit.is_row and len(world.neighbours[number]) > 1:
+    anyway = random.random() < 0.1
+    place = random.random()
+    for question in questions:
+        suitable = [one for one in ESTIMATORS if one.suits(price, question.unit)]
+        inferred = suitable[int(place * len(suitable))]
+        try:
+            here = _told(folder, world, None, question, total, price, kind, inferred)
+        except NotStorable:
+            return
+        if anyway or _kind(here[0]) == "answered":
+            break
+    for number in range(len(world.neighbours)):
+        if question.unit.is_row and len(world.neighbours[number]) > 1:
             continue
         try:
-            there = _told(folder, world, number, question, total, price, kind, fitted, inferred)
+            there = _told(folder, world, number, question, total, price, kind, inferred)
         except NotStorable:
-            if number is None:
-                return
             continue
-        if number is None:
-            here = there
-        elif here != there:
-            assert here is not None
+        if here != there:
             a, b = apart(here, there)
             raise Leak(
                 f"sessions differ ({kind}, {total!r}, {price!r}):\n  {a}\n  {b}\n{question}\n{own(world, number)}"
             )
-        else:
-            assert here is not None
-            count(tally, question, _kind(here[0]))
-            tally.asked["a fit"] += fitted
-            tally.asked["an inference"] += inferred is not None
+        count(tally, question, _kind(here[0]))
+        for leg, outcome in zip(LEGS, here[1:], strict=False):
+            tally.asked[leg if _kind(outcome) == "answered" else f"{leg}, refused"] += 1
 
 
 def apart(here: Any, there: Any) -> tuple[Any, Any]:
@@ -105,8 +157,7 @@ def _told(
     total: Any,
     price: Any,
     kind: str,
-    fitted: bool,
-    inferred: Inferred | None,
+    inferred: Inferred,
 ) -> tuple[Any, ...]:
     """Everything that somebody outside sees of a session, but for noise and times."""
     place = folder / "session"
@@ -114,36 +165,42 @@ def _told(
     place.mkdir()
     data, options = stored(place, world, number, kind)
     told: list[Any] = []
+
+    def ask(session: dp.Session) -> Any:
+        answer = session.release(question.ask(session.source.table(question.schema)), price)
+        return _shape(answer, question)
+
+    def fit(session: dp.Session) -> Any:
+        if isinstance(price, dp.PureDP):
+            return ("no fit",)
+        model = dp.learn.LinearRegression(price)
+        made = session.fit(model, {world.names["x"]: (0, 1)}, {world.names["h"]: (0, 40)})
+        return "answered", type(made).__name__, made[-1].coef_.shape
+
+    def infer(session: dp.Session) -> Any:
+        named = {"x": world.names["x"], "h": world.names["h"]}
+        columns = [
+            {_column(text, named): ends} for text, ends in (inferred.features, inferred.target) if text
+        ]
+        result = session.infer(inferred.make(price), *columns)
+        return "answered", type(result).__name__, getattr(result, "names", list(result.__dict__))
+
     with Ledger.open(place / "kept.ledger") as ledger:
         session = dp.Session(
             data, unit=question.unit, budget=total, ledger=ledger, name="data", schema=options
         )
         object.__setattr__(session.source, "name", "data")
-        for _ in range(2):  # the second time from the record
+        for leg in (ask, ask, fit, infer):  # the second time from the record
+            before = list(ledger.export())
             try:
-                told.append(
-                    _shape(
-                        session.release(question.ask(session.source.table(question.schema)), price), question
-                    )
-                )
-            except Exception as problem:
-                told.append(_failure(problem))
-        if fitted:
-            try:
-                model = dp.learn.LinearRegression(price)
-                made = session.fit(model, {world.names["x"]: (0, 1)}, {world.names["h"]: (0, 40)})
-                told.append(f"{type(made).__name__} {made[-1].coef_.shape}")
-            except Exception as problem:
-                told.append(_failure(problem))
-        if inferred is not None:
-            make, features, target = inferred
-            named = {"x": world.names["x"], "h": world.names["h"]}
-            try:
-                columns = [{_column(text, named): ends} for text, ends in (features, target) if text]
-                result = session.infer(make(price), *columns)
-                told.append(f"{type(result).__name__} {getattr(result, 'names', result.__dict__.keys())}")
-            except Exception as problem:
-                told.append(_failure(problem))
+                told.append(leg(session))
+            except (
+                Refused,
+                BudgetExceeded,
+            ) as refused:  # of anything else the campaign says where it happened
+                told.append(_failure(refused))
+                if list(ledger.export()) != before:
+                    raise Leak(f"refused after the charge: {refused}\n{question}") from None
         told.append(repr(session.remaining))
         told.append([entry(line) for line in ledger.export()])
         session.source.close()

@@ -32,9 +32,9 @@ from dalenius.core.adjacency import ADD_REMOVE, REPLACE_ONE, Adjacency
 from dalenius.core.arrays import Reals
 from dalenius.errors import InvalidParameter
 from dalenius.infer import inputs
+from dalenius.infer.columns import Categories, Column, Numbers
 from dalenius.infer.hypotheses import reference, rows
 from dalenius.infer.hypotheses.bounded_test import BoundedTest
-from dalenius.infer.hypotheses.columns import Categories, Column, Numbers
 from dalenius.infer.hypotheses.hypothesis_test import Released, needed
 from dalenius.infer.hypotheses.means import Population
 from dalenius.infer.hypotheses.parts import Moved, Part, cell_counts, drawn, part

@@ -40,7 +40,7 @@ from dalenius.core import checks
 from dalenius.core.adjacency import ADD_REMOVE, REPLACE_ONE, Adjacency
 from dalenius.core.arrays import Ints, Reals
 from dalenius.infer import inputs
-from dalenius.infer.hypotheses.columns import OUTCOMES, Column
+from dalenius.infer.columns import OUTCOMES, Column
 from dalenius.infer.hypotheses.hypothesis_test import (
     NUISANCE,
     HypothesisTest,

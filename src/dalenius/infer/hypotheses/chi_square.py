@@ -40,8 +40,8 @@ from dalenius.core.adjacency import ADD_REMOVE, REPLACE_ONE, Adjacency
 from dalenius.core.arrays import Reals
 from dalenius.errors import InvalidParameter
 from dalenius.infer import inputs
+from dalenius.infer.columns import Categories, Column
 from dalenius.infer.hypotheses import reference
-from dalenius.infer.hypotheses.columns import Categories, Column
 from dalenius.infer.hypotheses.hypothesis_test import HypothesisTest, Released, needed
 from dalenius.infer.hypotheses.parts import Part, cell_counts, drawn
 from dalenius.infer.hypotheses.result import TestResult

@@ -18,7 +18,7 @@ from dalenius.core.adjacency import ADD_REMOVE, Adjacency
 from dalenius.core.adjacency import adjacency as checked_adjacency
 from dalenius.core.arrays import Reals
 from dalenius.errors import InvalidParameter
-from dalenius.infer.hypotheses.columns import Column
+from dalenius.infer.columns import Column
 from dalenius.infer.hypotheses.result import TestResult
 from dalenius.infer.promise import checked_guarantee
 

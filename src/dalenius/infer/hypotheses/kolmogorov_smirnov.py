@@ -42,8 +42,8 @@ from dalenius.core import checks
 from dalenius.core.adjacency import ADD_REMOVE, Adjacency
 from dalenius.core.arrays import Ints, Reals
 from dalenius.errors import InvalidParameter
+from dalenius.infer.columns import OUTCOMES, Column, Numbers
 from dalenius.infer.hypotheses import reference, rows
-from dalenius.infer.hypotheses.columns import OUTCOMES, Column, Numbers
 from dalenius.infer.hypotheses.hypothesis_test import NUISANCE, HypothesisTest, Released, needed
 from dalenius.infer.hypotheses.parts import Moved, Part, density, drawn, part, stretched
 from dalenius.infer.hypotheses.ranks import rows_part, sample

@@ -41,9 +41,9 @@ from dalenius.core.adjacency import ADD_REMOVE, REPLACE_ONE, Adjacency
 from dalenius.core.arrays import Reals
 from dalenius.errors import InvalidParameter
 from dalenius.infer import inputs
+from dalenius.infer.columns import OUTCOMES, Column, Numbers
 from dalenius.infer.hypotheses import rows
 from dalenius.infer.hypotheses.bounded_test import BoundedTest
-from dalenius.infer.hypotheses.columns import OUTCOMES, Column, Numbers
 from dalenius.infer.hypotheses.hypothesis_test import Released, alternative, needed
 from dalenius.infer.hypotheses.parts import Moved, Part, drawn, part
 from dalenius.infer.hypotheses.result import TestResult

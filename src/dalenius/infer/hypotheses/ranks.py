@@ -42,8 +42,8 @@ from dalenius.core.adjacency import ADD_REMOVE, REPLACE_ONE, Adjacency
 from dalenius.core.arrays import Array, Ints, Reals
 from dalenius.errors import InvalidParameter
 from dalenius.infer import inputs
+from dalenius.infer.columns import OUTCOMES, Categories, Column, Numbers
 from dalenius.infer.hypotheses import reference, rows
-from dalenius.infer.hypotheses.columns import OUTCOMES, Categories, Column, Numbers
 from dalenius.infer.hypotheses.hypothesis_test import (
     HypothesisTest,
     Released,

@@ -7,6 +7,11 @@ rows to be told apart, so that each resolution counts with the share u / (u + BL
 number of rows in a block over sigma, told from the interval itself. What it averages of the finest noise it also takes
 from the step of a single row, where that can be seen: the quantile of a table, which is at a step, is then that much
 further away in rank. BLUR and BLURRED were chosen by simulation.
+
+A prefix that ends with a block of a high resolution has less noise than its neighbours, and as ranks climb, what is
+ruled out there is ruled out beyond: intervals end at such a block where that makes them shorter. The values that remain
+are then those before the end of the block, without it; a quantile that is itself the end of a large block (the middle
+of the bounds) is held more often than others, by an interval that ends with it.
 """
 
 from __future__ import annotations
@@ -86,15 +91,24 @@ def quantile(
     shares, spread = _shares(ranks, kept, bins.size, best, level, drawn)
     blurred = 0.0 if sampling else (1 - shares[0])[:, None] * BLURRED / (1 + ranks.law.variance)
 
+    def explained(ends: Reals, side: int, failure: float) -> Reals:
+        """How far from its rank a prefix of so many bins may be."""
+        variance, fourth = _variance(ranks, bins.size, level, ends, shares)
+        variance = np.maximum(variance + drawn[:, None], 1e-300)
+        # Cornish and Fisher: a binomial count leans to one side.
+        lean = drawn[:, None] * (1 - 2 * level) / variance * (ndtri(failure / 2) ** 2 - 1) / 6
+        return np.asarray(np.sqrt(variance) * multiple(fourth / variance**2, failure) + blurred + side * lean)
+
     def end(side: int, failure: float) -> tuple[Reals, Reals]:
         """Where the interval ends on one side, in bins, and whether noise has no say there."""
         offsets, reached = kept.side(side)
-        variance, fourth = _variance(ranks, bins.size, level, reached + (side < 0), shares)
-        variance = np.maximum(variance + drawn[:, None], 1e-300)
-        away = np.sqrt(variance) * multiple(fourth / variance**2, failure) + blurred
-        # Cornish and Fisher: a binomial count leans to one side.
-        lean = drawn[:, None] * (1 - 2 * level) / variance * (ndtri(failure / 2) ** 2 - 1) / 6
-        passed = _passed(offsets, reached, away + side * lean)
+        passed = _passed(offsets, reached, explained(reached + (side < 0), side, failure))
+        # Where a block ends the noise is least, and a quantile is on the near side of what is ruled out there.
+        blocks, ranked = _block_ends(offsets, reached, side, bins.size)
+        beyond = (blocks >= 0) & (ranked > explained(np.maximum(blocks, 0), side, failure))
+        at = blocks[np.arange(len(blocks)), beyond.argmax(axis=1)]
+        nearer = np.minimum(passed, at - 1) if side > 0 else np.maximum(passed, at)
+        passed = np.where(beyond.any(axis=1), nearer, passed)
         return passed, passed == (0 if side < 0 else bins.size - 1)
 
     (low, lowest), (high, highest) = end(-1, failure), end(1, failure)
@@ -120,6 +134,19 @@ def _passed(offsets: Reals, reached: Reals, away: Reals) -> Reals:
     a, b = over[rows, last], over[rows, first]
     share = np.clip(np.where(b > a, -a / np.where(b > a, b - a, 1.0), 1.0), 0.0, 1.0)
     return np.asarray(reached[rows, last] + share * (reached[rows, first] - reached[rows, last]))
+
+
+def _block_ends(offsets: Reals, reached: Reals, side: int, size: int) -> tuple[Reals, Reals]:
+    """From each bin reached to the next, outwards: the end of the largest block between them, as a number of bins (-1
+    where none ends), and how far in rank from the quantile that is."""
+    near, far = (reached[:, :-1], reached[:, 1:]) if side > 0 else (reached[:, 1:], reached[:, :-1])
+    ends = np.full(near.shape, -1)
+    for step in (tree.FAN**height for height in range(1, tree.levels(size))):
+        end = -(-(near + 1) // step) * step if side > 0 else far // step * step
+        ends = np.where((near < end) & (end <= far), end, ends)
+    share = np.abs(ends - reached[:, :-1] - (side < 0)) / np.maximum(far - near, 1)
+    step_of_rank = np.where(np.isinf(offsets[:, 1:]), 0.0, offsets[:, 1:] - offsets[:, :-1])
+    return ends, offsets[:, :-1] + np.minimum(share, 1.0) * step_of_rank
 
 
 def _variance(ranks: Ranks, size: int, level: float, ends: Reals, shares: list[Reals]) -> tuple[Reals, Reals]:

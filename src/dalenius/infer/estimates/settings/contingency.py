@@ -9,9 +9,9 @@ from typing import Any
 
 from dalenius.calculus.loss import Loss
 from dalenius.infer import inputs
+from dalenius.infer.columns import Categories, Column
 from dalenius.infer.estimates import contingency as cells
 from dalenius.infer.estimates.settings.estimate import Estimate, TableRows
-from dalenius.infer.hypotheses.columns import Categories, Column
 from dalenius.infer.result import Result
 
 

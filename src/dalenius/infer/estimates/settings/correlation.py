@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any, Self
 
 from dalenius.calculus.loss import Loss
+from dalenius.infer.columns import Column, Numbers
 from dalenius.infer.estimates import correlation as pearson
 from dalenius.infer.estimates.settings.estimate import (
     ANYWHERE,
@@ -17,7 +18,6 @@ from dalenius.infer.estimates.settings.estimate import (
     bounds_of,
     needed,
 )
-from dalenius.infer.hypotheses.columns import Column, Numbers
 from dalenius.infer.result import Result
 
 

@@ -16,9 +16,9 @@ from dalenius.core.adjacency import ADD_REMOVE, Adjacency
 from dalenius.core.adjacency import adjacency as checked_adjacency
 from dalenius.core.arrays import Ints, Reals
 from dalenius.errors import InvalidParameter
+from dalenius.infer.columns import Column
 from dalenius.infer.estimates.bounded import Bounded
 from dalenius.infer.estimates.stream import Stream
-from dalenius.infer.hypotheses.columns import Column
 from dalenius.infer.promise import checked_guarantee
 from dalenius.infer.result import Result
 

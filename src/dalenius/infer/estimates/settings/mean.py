@@ -10,11 +10,11 @@ from typing import Any, Self
 from dalenius.calculus.loss import Loss
 from dalenius.core import checks
 from dalenius.infer import magnitudes
+from dalenius.infer.columns import Column, Numbers
 from dalenius.infer.estimates.bounded_mean import BoundedMean
 from dalenius.infer.estimates.clipped_mean import ClippedMean, Moment
 from dalenius.infer.estimates.mean import UnboundedMean, chosen
 from dalenius.infer.estimates.settings.estimate import Bounds, Estimate, TableRows, Unknown, bounds_of
-from dalenius.infer.hypotheses.columns import Column, Numbers
 from dalenius.infer.result import Result
 
 

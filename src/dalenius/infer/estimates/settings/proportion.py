@@ -7,9 +7,9 @@ from functools import cached_property
 from typing import Any
 
 from dalenius.calculus.loss import Loss
+from dalenius.infer.columns import OUTCOMES, Column
 from dalenius.infer.estimates import proportion as shares
 from dalenius.infer.estimates.settings.estimate import Estimate, TableRows
-from dalenius.infer.hypotheses.columns import OUTCOMES, Column
 from dalenius.infer.result import Result
 
 

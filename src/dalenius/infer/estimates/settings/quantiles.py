@@ -9,10 +9,10 @@ from typing import Any, Self
 
 from dalenius.calculus.loss import Loss
 from dalenius.core import checks
+from dalenius.infer.columns import Column, Numbers
 from dalenius.infer.estimates import quantiles as many
 from dalenius.infer.estimates.bounded import Bounded
 from dalenius.infer.estimates.settings.estimate import Bounds, Estimate, TableRows, Unknown, bounds_of
-from dalenius.infer.hypotheses.columns import Column, Numbers
 from dalenius.infer.result import Result
 
 

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any, ClassVar, Self
 
 from dalenius.calculus.loss import Loss
+from dalenius.infer.columns import Column, Numbers
 from dalenius.infer.estimates.settings.estimate import (
     ANYWHERE,
     Bounds,
@@ -17,7 +18,6 @@ from dalenius.infer.estimates.settings.estimate import (
     needed,
 )
 from dalenius.infer.estimates.spread import Spread
-from dalenius.infer.hypotheses.columns import Column, Numbers
 from dalenius.infer.result import Result
 
 

@@ -140,10 +140,11 @@ class DuckDB(Engine):
         return interruptible(lambda: backend.to_pyarrow(statement), backend.con.interrupt)
 
     def blocks(self, backend: Any, statement: Any, size: int) -> Iterator[NDArray[np.int64]]:
-        relation = backend._to_duckdb_relation(statement)
-        reader = interruptible(lambda: relation.to_arrow_reader(size), backend.con.interrupt)
-        while batch := interruptible(lambda: next(reader, None), backend.con.interrupt):
-            yield np.column_stack([column.to_numpy() for column in batch.columns])
+        with connection.one_thread(backend):
+            relation = backend._to_duckdb_relation(statement)
+            reader = interruptible(lambda: relation.to_arrow_reader(size), backend.con.interrupt)
+            while batch := interruptible(lambda: next(reader, None), backend.con.interrupt):
+                yield np.column_stack([column.to_numpy() for column in batch.columns])
 
     def close(self, backend: Any) -> None:
         backend.disconnect()

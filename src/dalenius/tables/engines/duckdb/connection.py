@@ -7,9 +7,12 @@ import os
 import shutil
 import tempfile
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
+from weakref import WeakSet
 
 import ibis
 
@@ -40,10 +43,30 @@ def connect() -> Any:
     """An embedded DuckDB. It makes its own folder to spill into when it must, and removes it when closed."""
     folder = str(spill() / str(next(numbers)))
     backend = ibis.duckdb.connect(temp_directory=folder, preserve_insertion_order=False)
+    OWN.add(backend)
     run(backend, "SET enable_progress_bar = false")
     run(backend, "SET python_enable_replacements = false")  # no table is a variable of Python's
     trust_values(backend)
     return backend
+
+
+OWN: WeakSet[Any] = WeakSet()
+"""Connections that nobody else uses."""
+
+
+@contextmanager
+def one_thread(backend: Any) -> Iterator[None]:
+    """Rows that are taken one block after the other: one thread makes them as fast, and keeps one part of a file in
+    memory where each thread has its own. A connection that was given is left as it is."""
+    if backend not in OWN:
+        yield
+        return
+    run(backend, "SET threads = 1")
+    try:
+        yield
+    finally:
+        with suppress(Exception):  # it was closed meanwhile, or failed already
+            run(backend, "RESET threads")
 
 
 def attach(backend: Any, path: str) -> None:

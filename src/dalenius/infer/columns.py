@@ -1,4 +1,4 @@
-"""What a test wants of a table: a number a row, or a category of a public list."""
+"""What a test or an estimate wants of a table: a number a row, or a category of a public list."""
 
 from __future__ import annotations
 
