@@ -17,10 +17,12 @@ from threading import Thread
 from typing import Any
 from urllib.parse import unquote, urldefrag, urljoin, urlsplit
 
+import nbformat
 import pytest
 
 import dalenius as dp
 from tests.browser import browser  # noqa: F401
+from tests.test_snippets import blocks
 
 ROOT = Path(__file__).resolve().parents[2]
 ROOMS = [
@@ -117,6 +119,19 @@ def test_reference_names_everything_public(site: Path) -> None:
     known = {line.split(" ")[0] for line in zlib.decompress(inventory).decode().splitlines()}
     missing = [spelled for spelled, path in public() if path not in known]
     assert not missing
+
+
+def test_tutorials_are_notebooks_too(site: Path) -> None:
+    """Valid ones, that hold every line of Python of the page and nothing that a page alone can show."""
+    tutorials = sorted((ROOT / "docs" / "tutorials").glob("*.md"))
+    assert len(tutorials) >= 5
+    for page in tutorials:
+        book = nbformat.read(site / "tutorials" / f"{page.stem}.ipynb", as_version=4)
+        nbformat.validate(book)
+        cells = [cell.source for cell in book.cells if cell.cell_type == "code"]
+        python = [block.text.rstrip() for block in blocks(page) if block.language == "python"]
+        assert [cell for cell in cells if not cell.startswith("!")] == python
+        assert "```python" not in "".join(cell.source for cell in book.cells)
 
 
 def public() -> Iterator[tuple[str, str]]:

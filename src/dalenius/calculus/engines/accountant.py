@@ -147,7 +147,9 @@ class Sum:
         if np.isfinite(self.moments.k).sum() < 8:
             return 1.0, 1.0
         c, epsilon = self.moments.for_delta(log_delta)
-        floor = -math.inf if self.few is None else self.few.least_epsilon(math.exp(log_delta), self.largest)
+        floor = -math.inf
+        if self.few is not None and self.largest < math.inf:
+            floor = self.few.least_epsilon(math.exp(log_delta), self.largest)
         if floor > min(epsilon, self.largest) or (math.isfinite(floor) and epsilon >= self.largest):
             return floor, 1 / max(self.largest - floor, 1e-300)
         return min(epsilon, self.largest), c

@@ -296,8 +296,9 @@ class Piece:
             return True
         self._aim = log_delta
         line = self._draw(self.moments, self._saddle._replace(log_delta=log_delta))
-        self.line = line if line.feasible else None
-        return line.feasible
+        if line.feasible:
+            self.line = line
+        return self.line is not None  # one drawn for another delta still holds
 
     def draws(self, epsilon: float, guess: float, others: float) -> bool:
         """Whether a line says enough here, beside other pieces of about exp(others): one that had to stay left of
