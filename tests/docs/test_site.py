@@ -144,6 +144,15 @@ def public() -> Iterator[tuple[str, str]]:
                 yield f"{module.__name__}.{name}", f"{value.__module__}.{value.__qualname__}"
 
 
+def test_readme_and_first_page_lead_to_every_page() -> None:
+    docs = ROOT / "docs"
+    found = {page.relative_to(docs).as_posix() for page in [*docs.glob("*.md"), *docs.glob("tutorials/*.md")]}
+    found -= {"index.md", "mechanisms-on-a-grid.md", "references.md"}
+    for text, folder in ((ROOT / "README.md", "docs/"), (docs / "index.md", "")):
+        said = text.read_text()
+        assert [page for page in found if f"({folder}{page})" not in said] == [], text
+
+
 def test_public_is_not_empty() -> None:
     assert len(list(public())) > 250
     assert ("dalenius.Session", f"{dp.Session.__module__}.Session") in set(public())
