@@ -292,6 +292,29 @@ def test_feeds_of_joined_tables_are_refused() -> None:
         s.continual(both.group_by("day", keys=[0, 1, 2]).agg(n=dp.count()), dp.ZCDP(1))
 
 
+def test_rows_that_met_by_another_id_are_refused() -> None:
+    """A household with rows of many people would change what is counted of each of theirs."""
+    people = pd.DataFrame({"person": range(5), "household": range(5)})
+    source = dp.tables.Source.open_together(
+        {"a": (people, None), "b": (people, None)}, {"a": DROP, "b": DROP}
+    )
+    one, other = (
+        dp.Session(source, unit=dp.Unit(name, max_rows=1), budget=dp.ZCDP(1), name="people")
+        for name in ("person", "household")
+    )
+    a, b = one.table["a"], one.table["b"]
+    for table in (
+        a.join(b, on="person").filter("household > 0"),
+        a.per_unit(),
+        a.join(b.per_unit("n"), on="person"),
+    ):
+        with pytest.raises(
+            QueryRefused, match="built where 'person' tells units apart, and here 'household' does"
+        ):
+            other.release(table.agg(n=dp.count()), dp.ZCDP(0.1))
+    assert other.remaining == dp.ZCDP(1)
+
+
 def test_ids_of_two_types_are_refused() -> None:
     texts = PURCHASES.assign(person_id=PURCHASES["person_id"].astype(str))
     s = session(data={"visits": VISITS, "purchases": texts})
