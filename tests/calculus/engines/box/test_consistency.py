@@ -112,7 +112,7 @@ def test_the_order_of_a_sum_does_not_matter(index: int) -> None:
 
 @pytest.mark.parametrize("index", range(0, len(POINTS), 3))
 def test_caches_change_no_answer(index: int) -> None:
-    """A fresh process gives one answer always; rules laid for a longer line before may serve, and move its last digits."""
+    """A fresh process gives one answer always; rules laid for a longer line before may move its last digits."""
     forget()
     alone = box_points.epsilon(POINTS[index])
     forget()
