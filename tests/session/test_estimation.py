@@ -207,7 +207,7 @@ def test_what_does_not_fit_is_refused_before_the_charge(people: pd.DataFrame) ->
         (mean, {"pay": (1e9, 1e9 + 1e-2)}, None, "subtract a constant"),
         (mean, {"pay": (0, 1e200)}, None, "beyond what doubles hold"),
         (infer.Contingency(PROMISE, x_levels=((1,), (2,)), y_levels=(0, 1)), "sex", "old", "categories are"),
-        (infer.Mean, "pay", None, "not an estimator"),
+        (infer.Mean, "pay", None, "no promise yet"),
     ):
         with pytest.raises(InvalidParameter, match=words):
             asked.infer(estimate, features, target)

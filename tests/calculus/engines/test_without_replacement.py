@@ -13,6 +13,9 @@ POINTS = [
     (15_274, 1.42823, 207_247, 2.56e-22),  # a line that stays left of its saddle
     (33_316, 35.44, 22, 8.4e-16),  # all of the law below one cut
     (502, 1.911, 2, 1.39e-12),
+    (14_009, 4.2778, 7, 1.9e-29),  # a line drawn for another delta still holds
+    (996_988_845, 2.27629, 1, 5.3e-22),  # next to rate 1 the law is not cut
+    (995_000_000, 2.2, 3, 1e-10),
 ]
 
 
