@@ -40,7 +40,7 @@ class Correlation(Estimate):
     --------
     >>> import dalenius as dp, pandas as pd
     >>> people = pd.DataFrame({"age": [20, 30, 40] * 500, "pay": [25.0, 30.0, 41.0] * 500})
-    >>> s = dp.Session(people, unit=dp.Unit.rows(), budget=dp.GDP(1.0))
+    >>> s = dp.Session(people, unit=dp.Unit.rows(), budget=dp.GDP(1.0), schema=dp.Schema(nulls="drop"))
     >>> fit = s.infer(dp.infer.Correlation(dp.GDP(0.5)), {"age": (18, 65)}, {"pay": (0, 100)})
     >>> fit.names, bool(fit.params[0] > 0.8)
     (('age, pay',), True)

@@ -42,7 +42,7 @@ class DifferenceOfMeans(Estimate):
     --------
     >>> import dalenius as dp, pandas as pd
     >>> people = pd.DataFrame({"sex": ["f", "m"] * 1000, "pay": [50.0, 40.0] * 1000})
-    >>> s = dp.Session(people, unit=dp.Unit.rows(), budget=dp.GDP(1.0))
+    >>> s = dp.Session(people, unit=dp.Unit.rows(), budget=dp.GDP(1.0), schema=dp.Schema(nulls="drop"))
     >>> fit = s.infer(dp.infer.DifferenceOfMeans(dp.GDP(0.5)), "sex = 'f'", {"pay": (0, 100)})
     >>> fit.names[1], bool(abs(fit.params[0] - 10) < 2)
     ("pay where sex = 'f'", True)

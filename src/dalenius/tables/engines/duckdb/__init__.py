@@ -143,8 +143,11 @@ class DuckDB(Engine):
         with connection.one_thread(backend):
             relation = backend._to_duckdb_relation(statement)
             reader = interruptible(lambda: relation.to_arrow_reader(size), backend.con.interrupt)
-            while batch := interruptible(lambda: next(reader, None), backend.con.interrupt):
-                yield np.column_stack([column.to_numpy() for column in batch.columns])
+            try:
+                while batch := interruptible(lambda: next(reader, None), backend.con.interrupt):
+                    yield np.column_stack([column.to_numpy() for column in batch.columns])
+            finally:  # a result that is still open is in the way of every other statement
+                reader.close()
 
     def close(self, backend: Any) -> None:
         backend.disconnect()
