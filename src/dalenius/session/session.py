@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import math
 import os
 import shutil
@@ -205,6 +206,10 @@ class Session:
             f"<Session: {self.account.dataset!r}, {len(self.source.fields)} columns, {self.unit!r}; "
             f"{self.remaining.shortened(up=False)!r} left of {self.account.promise!r}>"
         )
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the same lines as `print`."""
+        return f"<pre>{html.escape(str(self))}</pre>"
 
     def __str__(self) -> str:
         heading = f"Session on {self.account.dataset!r}: {len(self.source.fields)} columns, {self.unit!r}"
