@@ -379,3 +379,8 @@ def test_everything_is_shown_in_few_words() -> None:
             assert len(text) < 700, text
             assert " object at 0x" not in text
     assert repr(grouped).endswith("by column 1 (1000 groups)>")
+
+
+def test_a_notebook_shows_what_print_says() -> None:
+    s = dp.Session(pd.DataFrame({"x<": [1]}), unit=dp.Unit.rows(), budget=dp.ZCDP(1.0), name="a<b")
+    assert s._repr_html_() == f"<pre>{str(s).replace('<', '&lt;').replace(chr(39), '&#x27;')}</pre>"

@@ -230,7 +230,7 @@ def test_by_default_nothing_is_ever_opened(place: str) -> None:
     before = account.ledger.checkpoint()
     with pytest.raises(InvalidParameter, match="may be raised to ZCDP"):
         account.raise_budget(dp.ZCDP(0.6))
-    with pytest.raises(InvalidParameter, match=r"renewed never, .* No theorem resets a person"):
+    with pytest.raises(InvalidParameter, match=r"may not be renewed, .* No theorem resets a person"):
         account.renew()
     assert account.ledger.checkpoint() == before
 

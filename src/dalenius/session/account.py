@@ -109,7 +109,8 @@ class State:
         allowed = self.standing.allowance(analyst or "")
         if allowed is None:
             raise InvalidParameter(
-                f"this budget is shared by {listed(self.standing.shares)}; open the account as one of them."
+                f"this budget is shared by {listed(self.standing.shares)}; open the account as one of them: "
+                "analyst=..., or --analyst."
             )
         return read_cost(allowed, self.filter)
 

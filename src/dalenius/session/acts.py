@@ -62,11 +62,10 @@ def renew(account: Account, note: str | None) -> Guarantee:
     def act(state: State, opening: Mapping[str, Any]) -> dict[str, Any]:
         standing = state.standing
         if standing.renewed >= standing.renewals:
-            often = (
-                f"{standing.renewals} time{'s' * (standing.renewals != 1)}" if standing.renewals else "never"
-            )
+            often = f"be renewed {standing.renewals} time{'s' * (standing.renewals != 1)}"
             raise InvalidParameter(
-                f"the account of {account.dataset!r} may be renewed {often}, as was settled when it was opened"
+                f"the account of {account.dataset!r} may {often if standing.renewals else 'not be renewed'}, as was "
+                "settled when it was opened"
                 f"{', and was' if standing.renewals else ''}. No theorem resets a person: what was released stays "
                 "released. New data need an account of their own, and a person in both has both promises."
             )

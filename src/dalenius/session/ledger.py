@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from dalenius.calculus.guarantees import Guarantee, filter_of
 from dalenius.core import checks
 from dalenius.core.adjacency import ADD_REMOVE, Adjacency
+from dalenius.core.nearest import meant
 from dalenius.errors import InvalidParameter, LedgerError
 from dalenius.session.account import Account
 from dalenius.session.chain import Chain, read_checkpoint
@@ -290,7 +291,11 @@ class Ledger(Chain):
         with self.reading() as rows:
             entry = rows.opening(checked_name("dataset", dataset))
         if entry is None:
-            raise LedgerError(f"there is no account for the dataset {dataset!r} in {self.store.label!r}.")
+            near = meant(dataset, [each.dataset for each in self.accounts()])
+            hint = f"; did you mean {near!r}?" if near else "."
+            raise LedgerError(
+                f"there is no account for the dataset {dataset!r} in {self.store.label!r}{hint}"
+            )
         return read_account(self, entry, analyst)
 
     # -- the chain --------------------------------------------------------------------------------

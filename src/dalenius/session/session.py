@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import math
 import os
 import shutil
@@ -47,6 +48,7 @@ from dalenius.session.personal import release_of_fit, report
 from dalenius.session.price import Price, told_delta
 from dalenius.session.record import answers, questions
 from dalenius.session.record.counters import counter_record, read_counter
+from dalenius.session.room import check_room
 from dalenius.tables.ask.cube import CubeQuery
 from dalenius.tables.ask.query import Query, Table
 from dalenius.tables.ask.several import Tables
@@ -205,6 +207,10 @@ class Session:
             f"{self.remaining.shortened(up=False)!r} left of {self.account.promise!r}>"
         )
 
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the same lines as `print`."""
+        return f"<pre>{html.escape(str(self))}</pre>"
+
     def __str__(self) -> str:
         heading = f"Session on {self.account.dataset!r}: {len(self.source.fields)} columns, {self.unit!r}"
         return "\n".join([heading, *story(self.account, *self._like())])
@@ -323,6 +329,7 @@ class Session:
         if discovers:
             return self._with_discovery(query, paid, wanted, instead)
         made = self._plan(query, self.account.filter.price(paid))
+        check_room([query])
         question = questions.of_release(query, paid, made.unit, self.adjacency)
         cost = self._cost(made.loss, paid)
         reply = self._ask(
@@ -370,6 +377,7 @@ class Session:
         budget = self._paid(budget, questions=len(queries))
         part = self.account.filter.price(budget).divided(len(queries))
         plans = {name: self._plan(query, part, len(queries)) for name, query in queries.items()}
+        check_room(queries.values())
         joint = total([p.loss for p in plans.values()])
         question = questions.of_plan(queries, budget, self.unit, self.adjacency)
 
@@ -1115,7 +1123,8 @@ class Session:
             raise InvalidParameter(
                 "say what the answer may cost, budget=dp.ZCDP(0.01), or how accurate it is to be, "
                 "accuracy=dp.within(50); or give every question the same: dp.Session(..., per_question=dp.ZCDP(0.01)), "
-                "or split_evenly_over=20."
+                "or split_evenly_over=20. From a shell: --budget zcdp:0.01, --within 50, --per-question or "
+                "--split-evenly-over."
             )
         if questions == 1:
             return self.per_question
@@ -1355,6 +1364,11 @@ def _discovers(query: object) -> bool:
         raise InvalidParameter(
             "a question is needed, not text; a SELECT is asked by session.sql(text, ...), and "
             "session.table begins a question that ends with .agg(n=dp.count())."
+        )
+    if isinstance(query, CubeQuery):
+        raise InvalidParameter(
+            "a cube or rollup is asked by session.cross_table(query, budget), or its margins one by one by "
+            "session.release_all(query.named, budget); it has no price by accuracy."
         )
     if not isinstance(query, Query):
         raise InvalidParameter(

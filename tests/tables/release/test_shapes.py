@@ -17,7 +17,7 @@ from dalenius.errors import InvalidParameter, QueryRefused
 from dalenius.tables.ask.query import Query
 from dalenius.tables.compute import exact as engine
 from dalenius.tables.plan.plan import plan
-from dalenius.tables.release.answer import Answer
+from dalenius.tables.release.answer import FARTHEST, Answer, _ratio_column
 from dalenius.tables.release.cross_table import CrossTable
 from dalenius.tables.release.released import release
 from tests.noise.seeded import seeded
@@ -253,3 +253,40 @@ class TestShapes:
         assert (tmp_path / "table.png").stat().st_size > 5000
         assert answer.to_polars().shape[0] == 6
         assert "<td>" in answer.top("n", 3).to_html()
+
+
+def test_shares_of_a_cross_table_know_what_its_numbers_have_in_common() -> None:
+    frame = pd.DataFrame({"sex": ["f", "f", "m", "m"] * 500, "town": ["a", "b", "a", "b"] * 500})
+    keys = {"sex": ["f", "m"], "town": ["a", "b"]}
+    s = dp.Session(frame, unit=dp.Unit.rows(), budget=dp.ZCDP(1.0), schema=dp.Schema(nulls="drop"))
+    table = s.cross_table(s.table.cube("sex", "town", keys=keys).agg(n=dp.count()), dp.ZCDP(0.1))
+    shares = table.shares("n", within="sex")["n_share"]
+    # The covariance of least squares, by hand: cells, rows, columns, total, all with the same noise.
+    row, column = np.kron(np.eye(2), np.ones(2)), np.kron(np.ones(2), np.eye(2))
+    design = np.vstack([np.eye(4), row, column, np.ones((1, 4))])
+    law = np.linalg.inv(design.T @ design)
+    law *= table.cells["n"].error[0] ** 2 / law[0, 0]
+    released = table.margin("sex").released.measures
+    totals = np.repeat(next(iter(released.values())).values, 2)
+    for k, share in enumerate(shares.estimate):
+        weights = np.eye(4)[k] - share * row[k // 2]
+        assert shares.error[k] * totals[k] == pytest.approx(np.sqrt(weights @ law @ weights), rel=1e-6)
+    assert shares.estimate[:2].sum() == pytest.approx(1.0)
+    with pytest.raises(InvalidParameter, match=r"table\.shares"):
+        table.cells.shares("n", within="sex")
+    assert "Margins added up before rounding." in table.rounded(10).note
+    with pytest.raises(InvalidParameter, match="cross_table"):
+        s.release(s.table.cube("sex", keys=["f", "m"]).agg(n=dp.count()), dp.ZCDP(0.1))  # type: ignore[arg-type]
+
+
+def test_margins_of_medians_are_not_said_to_add_up() -> None:
+    frame = pd.DataFrame({"g": ["a", "b"] * 50, "x": range(100)})
+    s = dp.Session(frame, unit=dp.Unit.rows(), budget=dp.ZCDP(1.0), schema=dp.Schema(nulls="drop"))
+    q = s.table.cube("g", keys=["a", "b"]).agg(m=dp.median("x", bounds=(0, 100)))
+    assert "add up" not in s.cross_table(q, dp.ZCDP(0.1)).note
+
+
+def test_the_ends_of_a_ratio_that_has_none_are_infinite() -> None:
+    at = np.array([1.0])
+    column = _ratio_column("r", at, at, (at, at, at), -FARTHEST * at, FARTHEST * at, (-FARTHEST, FARTHEST))
+    assert (column.low[0], column.high[0]) == (-math.inf, math.inf)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -51,6 +51,8 @@ class Answer(Sheet):
     given: str | None = None
     """When it was given, for the first time where it was on record."""
     adjusted: Released | None = None
+    reconciled: bool = False
+    """Whether it is part of a cross-table, whose numbers have noise in common."""
     """What was released, made to agree: estimates come from it, intervals from what was released."""
 
     @cached_property
@@ -197,12 +199,12 @@ class Answer(Sheet):
         A further column `name_share`, with an interval (Fieller's) that knows that a part and its total have noise in
         common.
         """
-        noisy, within = self._direct(name), [within] if isinstance(within, str) else list(within)
-        for column in within:
-            if column not in self.names:
-                raise UnknownColumn(
-                    f"there is no key column {column!r}; {nearest(column, list(self.names))}."
-                )
+        noisy, within = self._direct(name), self._key_columns(within)
+        if self.reconciled:
+            raise InvalidParameter(
+                "the numbers of a cross-table were made to agree, so they have noise in common; take shares of the "
+                "whole table: table.shares(name, within=...)."
+            )
         groups = np.zeros(len(self), dtype=np.int64)
         seen: dict[tuple[Any, ...], int] = {}
         for row, key in enumerate(self.keys):
@@ -213,15 +215,24 @@ class Answer(Sheet):
         variance, fourth = np.full(len(self), noisy.variance), noisy.fourth
         # a - v b with b = a + the others: (1 - v) a - v (others).
         c = (variance, -2 * variance, size * variance)
-        low, high = interval(
+        column = share_column(
+            f"{name}_share",
             noisy.values,
             whole_of,
             c,
             lambda v: fourth * ((1 - v) ** 4 + (size - 1) * v**4),
             self.wanted.failure(len(self)),
-            (0.0, 1.0),
         )
-        return self._with(_ratio_column(f"{name}_share", noisy.values, whole_of, c, low, high, (0.0, 1.0)))
+        return self._with(column)
+
+    def _key_columns(self, within: str | Iterable[str]) -> list[str]:
+        listed = [within] if isinstance(within, str) else list(within)
+        for column in listed:
+            if column not in self.names:
+                raise UnknownColumn(
+                    f"there is no key column {column!r}; {nearest(column, list(self.names))}."
+                )
+        return listed
 
     def ratio(self, top: str, bottom: str, *, per: float = 1.0, name: str | None = None) -> Sheet:
         """A further column: one count or sum over another, `per` so many: `ratio("deaths", "people", per=1000)`.
@@ -301,6 +312,19 @@ def _moved(column: Column, estimate: Any) -> Column:
     )
 
 
+def share_column(
+    name: str,
+    part: Reals,
+    whole_of: Reals,
+    c: tuple[Reals, Reals, Reals],
+    fourth: Callable[[Reals], Any],
+    failure: float,
+) -> Column:
+    """Parts of a whole; c: what v^0, v^1 and v^2 are multiplied by in the variance of part - v whole."""
+    low, high = interval(part, whole_of, c, fourth, failure, (0.0, 1.0))
+    return _ratio_column(name, part, whole_of, c, low, high, (0.0, 1.0))
+
+
 def _ratio_column(
     name: str,
     a: Reals,
@@ -311,6 +335,7 @@ def _ratio_column(
     within: tuple[float, float],
 ) -> Column:
     """An estimate, its standard error to first order, and an interval; no estimate where the bottom is not positive."""
+    low, high = (np.where(np.abs(end) >= FARTHEST, np.copysign(np.inf, end), end) for end in (low, high))
     usable = b > 0
     below = np.where(usable, b, 1.0)
     estimate = np.where(usable, np.clip(a / below, *within), np.nan)

@@ -13,9 +13,9 @@ from dalenius.errors import InvalidParameter
 from dalenius.intervals.laws import Noisy
 from dalenius.tables.ask.cube import CubeQuery
 from dalenius.tables.measures.measure import Measure
-from dalenius.tables.release.answer import Answer
+from dalenius.tables.release.answer import Answer, share_column
 from dalenius.tables.release.reconcile import Columns, Margins, whole
-from dalenius.tables.release.sheet import Sheet
+from dalenius.tables.release.sheet import ADD_UP, Shaped, Sheet
 from dalenius.tables.statistics.column import Column
 
 
@@ -88,7 +88,33 @@ class CrossTable(Sheet):
 
     @property
     def note(self) -> str:
-        return f"{self.cells.note} Margins add up."
+        adds = any(measure.adds_up for measure in self.cells.released.measures)
+        return f"{self.cells.note} {ADD_UP}" if adds else self.cells.note
+
+    def shares(self, name: str, within: str | Iterable[str] = ()) -> Sheet:
+        """The cells with a further column: counts (or sums) as shares of the margin that keeps the columns `within`.
+
+        Cells under one margin are alike: each was asked with the same noise, in the same margins. So each has the same
+        covariance with their sum, which is therefore the variance of the sum over their number.
+        """
+        cells, kept = self.cells, self.cells._key_columns(within)
+        part, margin = cells._direct(name), self.margin(*kept)
+        total = margin._direct(name)
+        at = {key: k for k, key in enumerate(margin.keys)}
+        place = [self.names.index(column) for column in margin.names]
+        rows = np.array([at[tuple(key[k] for k in place)] for key in cells.keys])
+        many = len(cells) / len(margin)
+        ones = np.ones(len(cells))
+        c = (part.variance * ones, -2 * total.variance / many * ones, total.variance * ones)
+        column = share_column(
+            f"{name}_share",
+            part.values,
+            total.values[rows],
+            c,
+            lambda v: part.fourth + v**4 * total.fourth,
+            cells.wanted.failure(len(cells)),
+        )
+        return Shaped(cells.names, cells.keys, [*cells.columns, column], cells.note)
 
     def at(self, confidence: float | None = None, **wanted: bool) -> CrossTable:
         """The same with other intervals; see `Answer.at`."""
@@ -118,6 +144,7 @@ def _agreeing(asked: CubeQuery, answers: list[Answer]) -> list[Answer]:
             answer,
             released=replace(answer.released, measures=part, shown=None),
             adjusted=replace(answer.released, measures=look, shown=None),
+            reconciled=True,
         )
         for answer, part, look in zip(answers, best, shown, strict=True)
     ]

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 MOST_SHOWN = 60
+ADD_UP = "Margins add up."
 
 
 class UnknownColumn(InvalidParameter, KeyError):
@@ -114,7 +115,7 @@ class Sheet(ABC):
             self.names,
             self.keys,
             [coarser(c) for c in self.columns],
-            f"{self.note} Rounded to multiples of {base}.",
+            f"{self.note.replace(ADD_UP, 'Margins added up before rounding.')} Rounded to multiples of {base}.",
         )
 
     def suppressed(self, by: str, below: float = 10) -> Sheet:
