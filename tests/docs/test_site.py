@@ -17,10 +17,12 @@ from threading import Thread
 from typing import Any
 from urllib.parse import unquote, urldefrag, urljoin, urlsplit
 
+import nbformat
 import pytest
 
 import dalenius as dp
 from tests.browser import browser  # noqa: F401
+from tests.test_snippets import blocks
 
 ROOT = Path(__file__).resolve().parents[2]
 ROOMS = [
@@ -119,6 +121,19 @@ def test_reference_names_everything_public(site: Path) -> None:
     assert not missing
 
 
+def test_tutorials_are_notebooks_too(site: Path) -> None:
+    """Valid ones, that hold every line of Python of the page and nothing that a page alone can show."""
+    tutorials = sorted((ROOT / "docs" / "tutorials").glob("*.md"))
+    assert len(tutorials) >= 5
+    for page in tutorials:
+        book = nbformat.read(site / "tutorials" / f"{page.stem}.ipynb", as_version=4)
+        nbformat.validate(book)
+        cells = [cell.source for cell in book.cells if cell.cell_type == "code"]
+        python = [block.text.rstrip() for block in blocks(page) if block.language == "python"]
+        assert [cell for cell in cells if not cell.startswith("!")] == python
+        assert "```python" not in "".join(cell.source for cell in book.cells)
+
+
 def public() -> Iterator[tuple[str, str]]:
     """Every function and class that a user may name, and where it is defined."""
     for room in ["", *ROOMS]:
@@ -127,6 +142,15 @@ def public() -> Iterator[tuple[str, str]]:
             value = getattr(module, name)
             if isclass(value) or isfunction(value):
                 yield f"{module.__name__}.{name}", f"{value.__module__}.{value.__qualname__}"
+
+
+def test_readme_and_first_page_lead_to_every_page() -> None:
+    docs = ROOT / "docs"
+    found = {page.relative_to(docs).as_posix() for page in [*docs.glob("*.md"), *docs.glob("tutorials/*.md")]}
+    found -= {"index.md", "mechanisms-on-a-grid.md", "references.md"}
+    for text, folder in ((ROOT / "README.md", "docs/"), (docs / "index.md", "")):
+        said = text.read_text()
+        assert [page for page in found if f"({folder}{page})" not in said] == [], text
 
 
 def test_public_is_not_empty() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import re
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -144,3 +145,16 @@ def test_the_picture() -> None:
         assert ticks[-1] >= most * (1 - 1e-9)
         assert 3 <= len(ticks) <= 6
     assert "<path" not in burn_down([], start, end, middle, "rho")
+
+
+@pytest.mark.parametrize("narrow", [False, True])
+def test_words_in_the_picture_lie_in_it_and_not_on_each_other(narrow: bool) -> None:
+    """Acts on every other day of the last months, when a word to the right of its mark would run off the page."""
+    start, end = (datetime.datetime(year, 1, 1, tzinfo=datetime.UTC) for year in (2026, 2027))
+    steps = [Step(end - datetime.timedelta(days=day), 1.0, "renewed") for day in range(91, 0, -2)]
+    picture = burn_down(steps, start, end, end, "rho", narrow=narrow)
+    found = re.findall(r'<text x="([^"]*)" y="[^"]*" text-anchor="(start|end)">renewed', picture)
+    spans = [(float(x) - 50, float(x)) if side == "end" else (float(x), float(x) + 50) for x, side in found]
+    assert len(spans) >= (1 if narrow else 2)
+    assert max(right for _, right in spans) <= (400 if narrow else 800)
+    assert all(right <= left for (_, right), (left, _) in pairwise(spans))

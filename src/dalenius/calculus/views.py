@@ -120,7 +120,8 @@ class Views(ABC):
         checks.one_of("engine", engine, *get_args(Engine))
         lower = upper = 0.0
         for side in self.directions:
-            if delta > 0.0 and 0.0 < lower < math.inf and side.stays_below(lower, delta, engine):
+            first = self.directions[0]
+            if delta > 0.0 and 0.0 < lower < math.inf and side.stays_below(lower, delta, engine, first):
                 continue  # this direction needs no more epsilon than the other is known to need
             bounds = side.epsilon(delta, engine)
             lower, upper = max(lower, bounds.lower), max(upper, bounds.upper)

@@ -10,6 +10,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+WORD = 62
+"""More than the word for an act is wide."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +62,7 @@ def burn_down(
         if not narrow or month % 3 == 1:
             parts.append(f'<text x="{x(begins) + 3:.1f}" y="{height - 9}">{name}</text>')
     if steps:
-        parts += _line(steps, last, x, y, floor)
+        parts += _line(steps, last, x, y, floor, width - right)
     if last < end:
         parts.append(
             f'<line class="today" x1="{x(last):.1f}" x2="{x(last):.1f}" y1="{top}" y2="{floor:.1f}"/>'
@@ -74,6 +76,7 @@ def _line(
     x: Callable[[datetime.datetime], float],
     y: Callable[[float], float],
     floor: float,
+    edge: float,
 ) -> list[str]:
     """The steps, what is below them, and a mark for each act."""
     points = [(x(steps[0].time), y(steps[0].left))]
@@ -89,13 +92,13 @@ def _line(
             continue
         at, height = x(step.time), y(step.left)
         found.append(f'<circle class="act" cx="{at:.1f}" cy="{height:.1f}" r="3.4"/>')
-        if at - spoken > 62:  # names that would lie on each other are left out: the table has them all
-            end = "end" if at > x(last) - 40 and at > 600 else "start"
+        anchor, begins, beside = ("end", at - WORD, at - 6) if at > edge - WORD else ("start", at, at + 6)
+        if begins > spoken:  # words that would lie on each other are left out: the table has them all
             found.append(
-                f'<text x="{at + (-6 if end == "end" else 6):.1f}" y="{max(height - 7, 12):.1f}" text-anchor="{end}">'
+                f'<text x="{beside:.1f}" y="{max(height - 7, 12):.1f}" text-anchor="{anchor}">'
                 f"{html.escape(step.act)}</text>"
             )
-            spoken = at
+            spoken = begins + WORD
     return found
 
 

@@ -12,6 +12,7 @@ from dalenius.calculus.guarantees.filter import AdditiveFilter
 from dalenius.errors import BudgetExceeded
 from dalenius.session.account import Account
 from dalenius.session.price import how_often
+from dalenius.session.words import spaced
 
 
 @dataclass(frozen=True)
@@ -40,7 +41,7 @@ def left_in_words(account: Account, like: Asked | None, whose: str = "the last")
     what = f"like {whose} ({like.words})" if whose else f"at {like.words}"
     if not times:
         return f"{told}, not enough for another question {what}"
-    more = "one more question" if times == 1 else f"{_spaced(times)} more questions"
+    more = "one more question" if times == 1 else f"{spaced(times)} more questions"
     return f"{told}, enough for {more} {what}"
 
 
@@ -102,9 +103,5 @@ def _percent(part: Fraction, most: Fraction, up: bool) -> str:
     share = part / most * 10_000 if most else Fraction(0)
     whole = -(-share.numerator // share.denominator) if up else share.numerator // share.denominator
     if whole > 10_000:
-        return f"{_spaced(-(-whole // 100) if up else whole // 100)} %"
+        return f"{spaced(-(-whole // 100) if up else whole // 100)} %"
     return f"{whole // 100}{f'.{whole % 100:02d}'.rstrip('0') if whole % 100 else ''} %"
-
-
-def _spaced(number: int) -> str:
-    return f"{number:,}".replace(",", " ")

@@ -9,6 +9,7 @@ from dalenius.calculus.guarantees.cost import Cost
 from dalenius.core import decimals
 from dalenius.core.checks import failure_probability, shown
 from dalenius.errors import InvalidParameter
+from dalenius.session.words import spaced
 
 USUAL_DELTA = 1e-6
 """At which epsilon is told of a budget that has no delta of its own."""
@@ -40,7 +41,8 @@ class Price:
         beside = ""
         if not isinstance(self.budget, PureDP | ApproxDP) and self.epsilon == self.epsilon:
             beside = f", epsilon {decimals.rounded_up(self.epsilon, 4)} at delta {self.delta:g}"
-        left = f"; what is left pays for {_many(self.times)}" if self.affordable else "; more than is left"
+        often = "one" if self.times == 1 else spaced(self.times)
+        left = f"; what is left pays for {often}" if self.affordable else "; more than is left"
         return f"{self.budget!r}{beside}{left}" + (f". Assumed: {self.assumes}" if self.assumes else "")
 
     def __repr__(self) -> str:
@@ -75,7 +77,3 @@ def told_delta(pays: Filter, delta: float | None) -> float:
 def how_often(cost: Cost, left: Cost) -> int:
     """How many times a cost fits into what is left."""
     return min((int(most // one) for one, most in zip(cost.parts, left.parts, strict=True) if one), default=0)
-
-
-def _many(times: int) -> str:
-    return "one" if times == 1 else f"{times:,}".replace(",", " ")

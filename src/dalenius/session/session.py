@@ -1067,7 +1067,7 @@ class Session:
         least = pays.budget(high)
         budget = pays.in_own_kind(least)
         cost = self._cost(self._planned(query, periods, budget).loss, budget)
-        if not cost.fits(left) and not self._is_on_record(query, budget):
+        if not cost.fits(left) and not self._is_on_record(query, periods, budget):
             # It may be only the rounding that is too much.
             exactly = self._cost(self._planned(query, periods, least).loss, least)
             if exactly.fits(left):
@@ -1223,8 +1223,9 @@ class Session:
 
         return instead
 
-    def _is_on_record(self, query: Query, budget: Guarantee) -> bool:
-        question = questions.of_release(query, budget, self.unit, self.adjacency)
+    def _is_on_record(self, query: Query, periods: Periods | None, budget: Guarantee) -> bool:
+        written = questions.of_release if periods is None else questions.of_feed
+        question = written(query, budget, self._unit(query.table), self.adjacency)
         return self.account.recorded(question) is not None
 
     def _planned(

@@ -63,7 +63,12 @@ def number(text: object) -> str:
     value = Decimal(str(text))
     if value != value.to_integral_value() or abs(value) >= Decimal(10) ** 15:
         return f"{value.normalize():g}"
-    return f"{int(value):,}".replace(",", " ")
+    return spaced(int(value))
+
+
+def spaced(whole: int) -> str:
+    """A whole number in groups of three: 250 000."""
+    return f"{whole:,}".replace(",", " ")
 
 
 def expression(text: str) -> str:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import psycopg
 import pytest
 
-from dalenius.tables import Source
+from dalenius.tables import Source, Unit, count
+from dalenius.tables.compute import exact
 from dalenius.tables.compute.exact import Evaluation
 from tests.servers.postgres import PostgresServer
 from tests.tables.engine_contract import EngineContract
@@ -31,6 +34,32 @@ class TestPostgres(EngineContract):
                 f"{icu}; CREATE TABLE t (s text COLLATE ci); INSERT INTO t VALUES ('a'), ('A')"
             )
         return Source.open(url, table="t")
+
+    @pytest.mark.parametrize("there", [True, False])
+    def test_columns_of_different_collations_are_compared(
+        self, postgres_server: PostgresServer, there: bool
+    ) -> None:
+        """The server refuses to, once there is a row: whether a question fails would then tell of one person."""
+        url = postgres_server.fresh()
+        with psycopg.connect(url, autocommit=True) as connection:
+            for name, collation in (("a", "C"), ("b", "POSIX")):
+                columns = f'id text COLLATE "{collation}" NOT NULL, s text COLLATE "{collation}" NOT NULL'
+                connection.execute(f"CREATE TABLE {name} ({columns}, t text NOT NULL)")
+                if there:
+                    connection.execute(f"INSERT INTO {name} VALUES ('bob', 's', 's')")
+        source = Source.open_together({"a": (url, "a"), "b": (url, "b")})
+        unit, family = Unit("id", max_rows=2), object()
+        a, b = (replace(one.table(), unit=unit, family=family) for one in source.together.values())
+        joined = a.join(b, on=["id", "s"])
+        for table in (
+            joined,
+            joined.filter('s = "b.s"'),
+            a.join(b, on="id").filter('s = "b.s" AND s = "b.t"'),
+        ):
+            query = table.agg(n=count())
+            found = exact.evaluate(source, query, table.bounded(unit))
+            assert found[query.measures[0]].tolist() == [int(there)]
+        source.close()
 
     def roots(self, source: Source, asked: Evaluation) -> int:
         with source._backend.con.cursor() as cursor:

@@ -15,6 +15,7 @@ import pytest
 
 import dalenius as dp
 from dalenius.errors import InvalidParameter, QueryRefused, SourceError
+from dalenius.session.continual import Periods
 from dalenius.session.record import questions
 from dalenius.tables.compute import exact
 from tests.servers.postgres import PostgresServer
@@ -290,6 +291,46 @@ def test_feeds_of_joined_tables_are_refused() -> None:
     both = s.table["visits"].join(s.table["purchases"], on="person_id")
     with pytest.raises(QueryRefused, match="a feed"):
         s.continual(both.group_by("day", keys=[0, 1, 2]).agg(n=dp.count()), dp.ZCDP(1))
+
+
+def test_joins_and_feeds_are_found_on_record_by_their_price() -> None:
+    """What was answered at a price is free at it, however little is left: a price is then not changed to fit."""
+    s = session()
+    joined = s.table["visits"].join(s.table["purchases"], on="person_id").agg(n=dp.count())
+    fewer = s.table["visits"].limit_rows(1).agg(n=dp.count())
+    feed = s.table["visits"].group_by("day", keys=range(4)).agg(n=dp.count())
+    price = dp.ZCDP(0.1)
+    for query, periods, ask in (
+        (joined, None, s.release),
+        (fewer, None, s.release),
+        (feed, Periods.of(feed), s.continual),
+    ):
+        assert not s._is_on_record(query, periods, price)
+        ask(query, price)
+        assert s._is_on_record(query, periods, price)
+
+
+def test_rows_that_met_by_another_id_are_refused() -> None:
+    """A household with rows of many people would change what is counted of each of theirs."""
+    people = pd.DataFrame({"person": range(5), "household": range(5)})
+    source = dp.tables.Source.open_together(
+        {"a": (people, None), "b": (people, None)}, {"a": DROP, "b": DROP}
+    )
+    one, other = (
+        dp.Session(source, unit=dp.Unit(name, max_rows=1), budget=dp.ZCDP(1), name="people")
+        for name in ("person", "household")
+    )
+    a, b = one.table["a"], one.table["b"]
+    for table in (
+        a.join(b, on="person").filter("household > 0"),
+        a.per_unit(),
+        a.join(b.per_unit("n"), on="person"),
+    ):
+        with pytest.raises(
+            QueryRefused, match="built where 'person' tells units apart, and here 'household' does"
+        ):
+            other.release(table.agg(n=dp.count()), dp.ZCDP(0.1))
+    assert other.remaining == dp.ZCDP(1)
 
 
 def test_ids_of_two_types_are_refused() -> None:

@@ -23,23 +23,32 @@ from typing import Literal
 import numpy as np
 
 from dalenius.calculus.engines import layers
-from dalenius.calculus.engines.contour import Contour, Lines, exp_up, log_peak
+from dalenius.calculus.engines.contour import Contour, Lines, Roof, exp_up, log_peak
 from dalenius.calculus.engines.enumeration import enumerated
 from dalenius.calculus.engines.few_continuous import FewContinuous
 from dalenius.calculus.engines.lattice import LatticeLine, common_spacing
 from dalenius.calculus.engines.rare_atoms import RareAtoms
 from dalenius.calculus.engines.rounded import RoundedSum
-from dalenius.calculus.engines.saddle import Moments
+from dalenius.calculus.engines.saddle import Moments, above
 from dalenius.calculus.engines.search import crossings, least_epsilon
 from dalenius.calculus.engines.smoothed import SmoothedLine
 from dalenius.calculus.pairs import divergences
 from dalenius.calculus.pairs.atoms import Atoms
-from dalenius.calculus.pairs.pair import TINY, UNIT, Bounds, Pair, Terms
+from dalenius.calculus.pairs.pair import TINY, UNIT, Bounds, Pair, Reals, Terms
 from dalenius.calculus.pairs.renyi import best_order, profile_bound, renyi_atoms
 from dalenius.core.checks import float_up
 
+FIRST, ASIDE = 1e-2, 30.0
+"""Where moments are looked at first, and how far left of a rate that is known: three decades from there."""
+
+FEW = 2.0 ** np.arange(-1.5, 2.0, 0.5)
+"""Moments for a first look, relative to a rate that is known."""
+
 WIDE = 1e-6
 """A bracket on delta wider than this (relative) is worth a second try."""
+
+LEAST_DELTA = 1e-300
+"""Below this a delta has few digits, and none to spare for bounds."""
 
 TOO_WIDE = 0.1
 """One wider than this is left to the lattice."""
@@ -61,6 +70,8 @@ class Sum:
         self._rate = 0.0
         self._atomic: Sum | None = None
         self._not_near = math.inf
+        self.last_line: Contour | None = None
+        """A line that all of the law, or most of it, was last seen on, if there is one."""
 
     @property
     def infinite(self) -> float:
@@ -92,7 +103,8 @@ class Sum:
 
     @cached_property
     def moments(self) -> Moments:
-        return Moments(self.terms)
+        # With rare and huge jumps the saddle is far below that rate, and moments there take long.
+        return Moments(self.terms, self._rate / ASIDE if layers.are_far(self.terms, self._rate) else FIRST)
 
     @cached_property
     def spacing(self) -> float | None:
@@ -114,7 +126,7 @@ class Sum:
             return proof.delta_bounds(self, epsilon)
         if epsilon >= self.largest or self.infinite == 1.0:
             return self.infinite_bounds
-        if engine == "auto" and len(self.terms) == 1 and self.terms[0][1] == 1:
+        if engine == "auto" and self._is_closed:
             closed = self.terms[0][0].delta(epsilon)
             if closed is not None:
                 return closed
@@ -124,6 +136,11 @@ class Sum:
         if finite is None:
             finite = self._on_grid(epsilon)
         return self._with_infinite(epsilon, finite)
+
+    @cached_property
+    def _is_closed(self) -> bool:
+        """Whether this is one release whose profile has a form."""
+        return len(self.terms) == 1 and self.terms[0][1] == 1 and self.terms[0][0].delta(0.0) is not None
 
     def _with_infinite(self, epsilon: float, finite: Bounds) -> Bounds:
         # Parameters are the doubles given; merging them cost a few ulps, which log delta feels like this.
@@ -138,7 +155,9 @@ class Sum:
         """Roughly the epsilon at which delta is exp(log_delta), and -d log delta / d epsilon there."""
         if self.largest == -math.inf or self.infinite > 0.999:  # nothing finite to look at
             return 1.0, 1.0
-        tame = layers.guess(self.terms, log_delta)
+        if not self._is_closed:  # its moments are not needed, and far out they may take long
+            self._rate = self._rate or normal_rate(self.terms, log_delta)
+        tame = None if layers.are_far(self.terms, self._rate) else layers.guess(self.terms, log_delta)
         if tame is not None:
             if tame[0] > 0.0 and layers.are_huge(self.terms, tame[1]):
                 self._failed.append(tame[0])  # one line for all of the law would be drawn in vain
@@ -152,21 +171,62 @@ class Sum:
             floor = self.few.least_epsilon(math.exp(log_delta), self.largest)
         if floor > min(epsilon, self.largest) or (math.isfinite(floor) and epsilon >= self.largest):
             return floor, 1 / max(self.largest - floor, 1e-300)
+        self._rate = c
         return min(epsilon, self.largest), c
 
-    def chernoff(self, epsilon: float) -> float:
-        """An upper bound on delta(epsilon) that needs nothing but real moments."""
+    @property
+    def rate(self) -> float:
+        """Roughly the rate at which log delta falls where it was last looked at; 0 before that."""
+        return self._rate
+
+    def chernoff(self, epsilon: float, rate: float = 0.0) -> float:
+        """An upper bound on delta(epsilon) that needs nothing but real moments; `rate` says where to look first."""
+        self._rate = self._rate or rate
         if not self.terms or self.infinite > 0.999 or self.largest == -math.inf:
             return 1.0
         if epsilon >= self.largest:
             return self.infinite
         self.moments.for_epsilon(epsilon)  # so that the grid reaches the saddle
-        finite = np.isfinite(self.moments.k)
-        s, k = self.moments.s[finite], self.moments.k[finite]
-        if not len(s):
+        return self._chernoff(epsilon, self.moments.s, self.moments.k)
+
+    def chernoff_near(self, epsilon: float, rate: float) -> float:
+        """The same by few moments around a rate."""
+        if not self.terms or self.infinite > 0.999 or self.largest == -math.inf or epsilon >= self.largest:
             return 1.0
-        bound = self.moments.above(k) + log_peak(s) - s * epsilon
+        s = rate * FEW
+        with np.errstate(all="ignore"):
+            k = sum((n * pair.rough_log_mgf(s) for pair, n in self.terms), np.zeros_like(s))
+        return self._chernoff(epsilon, s, k)
+
+    def chernoff_epsilon(self, log_delta: float) -> float:
+        """An epsilon at which Chernoff's bound is exp(log_delta), however small that is; inf when there is none."""
+        if np.isfinite(self.moments.k).sum() >= 8:
+            self.moments.for_delta(log_delta)  # so that the grid reaches the saddle
+        finite = np.isfinite(self.moments.k)
+        if not finite.any():
+            return math.inf
+        s, k = self.moments.s[finite], self.moments.k[finite]
+        least = float(((above(self.terms, k) + log_peak(s) - log_delta) / s).min())
+        return max(0.0, least * (1 + 16 * UNIT))
+
+    def _chernoff(self, epsilon: float, s: Reals, k: Reals) -> float:
+        finite = np.isfinite(k)
+        if not finite.any():
+            return 1.0
+        s, k = s[finite], k[finite]
+        bound = above(self.terms, k) + log_peak(s) - s * epsilon
         return (self.infinite + exp_up(min(float(bound.min()), 0.0))) * (1 + 4 * UNIT)
+
+    def roof(self, epsilon: float, delta: float, like: Contour) -> float:
+        """An upper bound on delta(epsilon) by a line like another one, good if that is of much the same law."""
+        if not self.terms or self.infinite > 0.999:
+            return 1.0
+        if epsilon >= self.largest:
+            return self.infinite
+        # A smoothed line is that of a sum with a little noise more, which tells no less.
+        terms = (*self.terms, like.terms[-1]) if isinstance(like, SmoothedLine) else self.terms
+        finite = Roof(terms, like, epsilon, math.log(delta)).delta(epsilon)
+        return self._with_infinite(epsilon, finite).upper
 
     def bound(self, epsilon: float) -> float:
         """An upper bound on delta(epsilon) by one short line, where other engines would narrow what it says."""
@@ -213,20 +273,25 @@ class Sum:
         """By one line, or by layers or a smoothed line where one cannot be cut, or only far out, or would be wide."""
         if self._rare is not None:
             return self._rare.delta(epsilon)
-        lines = self.short_lines if engine == "auto" and self._has_cuts else self.lines
         tries = self._is_tried(epsilon) or (engine == "contour" and self._has_cuts)
-        bounds = self._on_line(epsilon, lines) if tries else None
+        lines = self._lines_for(engine) if tries else None
+        bounds = self._on_line(epsilon, lines) if lines is not None else None
         if tries and (bounds is None or (self._has_cuts and not _is_narrow(bounds))):
             self._failed.append(epsilon)
         if self._has_cuts:
             return self._on_layers(epsilon, bounds)
         if bounds is None:
-            return self._smoothed.delta(epsilon)
-        if lines.line is not None and lines.line.period_is_short:
+            bounds = self._smoothed.delta(epsilon)
+            self.last_line = self._smoothed.line
+            return bounds
+        if lines is not None and lines.line is not None and lines.line.period_is_short:
             closer = self._smoothed.delta(epsilon)
             if closer is not None:
                 return Bounds(max(bounds.lower, closer.lower), min(bounds.upper, closer.upper))
         return bounds
+
+    def _lines_for(self, engine: Engine) -> Lines:
+        return self.short_lines if engine == "auto" and self._has_cuts else self.lines
 
     def _is_tried(self, epsilon: float) -> bool:
         """Whether one line is worth a try: it failed at no epsilon near this one, or only once without layers."""
@@ -249,6 +314,7 @@ class Sum:
             few = None if self.few is None or self.few.most > 1 else self.few.delta
             self._layers = layers.Layers(self.terms, epsilon, self._rate, few)
         bounds = self._layers.delta(epsilon)
+        self.last_line = self._layers.pieces[-1].line
         if known is not None:
             return min(known, bounds, key=lambda both: both.upper - both.lower)
         return bounds if bounds.upper - bounds.lower <= TOO_WIDE * bounds.lower else None
@@ -271,6 +337,7 @@ class Sum:
             return known
         bounds = lines.delta(epsilon)
         line = lines.line
+        self.last_line = line if self.spacing is None and line is not None and line.atoms is None else None
         if bounds is None or line is None or line.atoms is None or line.apart:
             return bounds
         if len(line.atoms) == sum(pair.as_atoms is not None for pair, _ in self.terms):
@@ -380,12 +447,22 @@ class Direction:
         for pair, _ in self.terms:
             proof.check(pair, self._reveals)
 
-    def stays_below(self, epsilon: float, delta: float, engine: Engine = "auto") -> bool:
-        """Whether delta(epsilon) <= delta is certain."""
-        if engine == "auto" and self.upper is not None and self.upper.chernoff(epsilon) <= delta:
-            return True
-        if engine == "auto" and self.upper is not None and self.upper.bound(epsilon) <= delta:
-            return True
+    def stays_below(
+        self, epsilon: float, delta: float, engine: Engine = "auto", beside: Direction | None = None
+    ) -> bool:
+        """Whether delta(epsilon) <= delta is certain; `beside` is a direction that was asked for this delta."""
+        if engine == "auto" and self.upper is not None:
+            other = beside.upper if beside is not None else None
+            rate = other.rate if other is not None else 0.0
+            if rate > 0.0 and self.upper.chernoff_near(epsilon, rate) <= delta:
+                return True
+            like = other.last_line if other is not None else None
+            if like is not None and self.upper.roof(epsilon, delta, like) <= delta:
+                return True
+            if self.upper.chernoff(epsilon, rate) <= delta:
+                return True
+            if self.upper.bound(epsilon) <= delta:
+                return True
         return self.delta(epsilon, engine).upper <= delta
 
     def epsilon(self, delta: float, engine: Engine = "auto") -> Bounds:
@@ -402,6 +479,12 @@ class Direction:
             return Bounds(min(upper, max(0.0, least) if floor.infinite == 0.0 else math.inf), upper)
         if engine == "proof":
             return self._proved(delta)
+        if engine == "auto" and self._hardly_tells(delta):
+            return Bounds(0.0, 0.0)
+        if delta < LEAST_DELTA and not self._closed and self.upper is not None and self.infinite == 0.0:
+            # No float is left for the digits of delta: the lower end is that of a larger one, the upper one Chernoff's.
+            upper = min(self.upper.chernoff_epsilon(math.log(delta)), max(0.0, self.largest))
+            return Bounds(min(self.epsilon(LEAST_DELTA, engine).lower, upper), upper)
         guess = self._guess(delta)
         evaluate = partial(self.delta, engine=engine)
         if max(self.infinite, self.lower.infinite) < delta:
@@ -418,6 +501,18 @@ class Direction:
             start = (upper, guess[1]) if math.isfinite(upper) else guess
             lower = least_epsilon(evaluate, delta, start, self.lower.largest, "lower")
         return Bounds(min(lower, upper), upper)
+
+    def _hardly_tells(self, delta: float) -> bool:
+        """Whether delta(0), the total variation, is certainly no more: that of products is at most the sum."""
+        most = 0.0
+        for pair, n in self.terms:
+            known = pair.delta(0.0)
+            if known is None:
+                return False
+            most += n * known.upper
+            if most > delta:
+                return False
+        return most * (1 + 4 * UNIT * (len(self.terms) + 1)) <= delta
 
     def _proved(self, delta: float) -> Bounds:
         """The float answer, widened until ball arithmetic agrees with both ends."""
@@ -437,6 +532,19 @@ class Direction:
         return self.upper.guess(math.log(rest if rest > 0 else delta))
 
 
+def normal_rate(terms: Terms, log_delta: float) -> float:
+    """The rate at which log delta falls where delta is exp(log_delta), were the sum normal; 0 when nobody knows.
+
+    The log-moment generating function of a normal loss of variance v is v s (s + 1) / 2.
+    """
+    s = np.array([0.5])  # smaller ones leave nothing but rounding of a rare sample
+    with np.errstate(all="ignore"):
+        variance = float(sum(n * pair.rough_log_mgf(s)[0] for pair, n in terms)) / 0.375
+    if not 0.0 < variance < math.inf:
+        return 0.0
+    return min(max(math.sqrt(2 * max(-log_delta, 1.0) / variance), 1e-8), 1e8)
+
+
 def merged(terms: Terms) -> Terms:
     """Terms of one family put together as far as they go, in an order of their own.
 
@@ -446,4 +554,6 @@ def merged(terms: Terms) -> Terms:
     for pair, n in terms:
         families.setdefault(type(pair), []).append((pair, n))
     together = [term for family, members in families.items() for term in family.merge(tuple(members))]
+    if len(together) == 1:
+        return tuple(together)
     return tuple(sorted(together, key=lambda term: (term[0].sort_key, term[1])))

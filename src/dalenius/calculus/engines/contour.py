@@ -47,6 +47,8 @@ def tiers_for(saddle: Saddle) -> tuple[tuple[float, int], ...]:
 
 FEW_NODES = 1_000
 """A line no longer than this is drawn without a look for a shorter one."""
+LITTLE = 0.1
+"""Terms whose share of log M is below this are not asked how they decay, if the line is cut without."""
 NEGLIGIBLE = 1e-17
 LEAST_SHARE = -800.0
 """Atomic parts whose product is below exp of this are not set apart: beside rounding nothing is left of it."""
@@ -136,33 +138,51 @@ class Contour:
         """A t_max and the tail beyond it relative to M(c) exp(-c e), where delta is exp(log_share)."""
         h = self.step
         edges = h * 1.15 ** np.arange(0.0, 150.0)
+        if self.atoms is None:
+            return self._cut_whole(edges, log_share)
         log_envelope = np.zeros_like(edges)
         log_atoms, beyond_atoms, continuous = 0.0, np.zeros_like(edges), np.zeros_like(edges)
         for pair, n in self.terms:
             if not self.apart:
                 with np.errstate(divide="ignore"):
                     log_envelope += n * np.log(pair.envelope(self.c, edges, n))
-            if self.atoms is not None:
-                assert pair.atomic is not None
-                c = np.array([self.c])
-                share = math.exp(float((pair.atomic.log_mgf(c) - pair.log_mgf(c))[0]))
-                log_atoms += n * math.log(share)
-                ratio = np.maximum(pair.beside_atoms(self.c, edges) / share - 1, 0.0)
-                beyond_atoms += n * np.log1p(ratio)
-                continuous += n * ratio
+            assert pair.atomic is not None
+            c = np.array([self.c])
+            share = math.exp(float((pair.atomic.log_mgf(c) - pair.log_mgf(c))[0]))
+            log_atoms += n * math.log(share)
+            ratio = np.maximum(pair.beside_atoms(self.c, edges) / share - 1, 0.0)
+            beyond_atoms += n * np.log1p(ratio)
+            continuous += n * ratio
+        # |prod (A + C)^n - prod A^n| is at most prod |M|^n + prod |A|^n, and also that difference of
+        # absolute values, here in logs, for either factor may leave the range of floats. With X the sum of
+        # n |C|/A, the products that hold j or more C are at most X^j/j! times all.
+        with np.errstate(divide="ignore"):
+            log_pieces = log_atoms + beyond_atoms + np.log(-np.expm1(-beyond_atoms))
+            j = self.apart + 1
+            many = log_atoms + beyond_atoms + j * np.log(continuous) - math.lgamma(j + 1)
+            log_pieces = np.minimum(log_pieces, many)
+        left_out = math.exp(log_atoms) * sum(continuous**k for k in range(j))
         pieces = np.exp(np.minimum(log_envelope, 0.0))
-        if self.atoms is not None:
-            # |prod (A + C)^n - prod A^n| is at most prod |M|^n + prod |A|^n, and also that difference of
-            # absolute values, here in logs, for either factor may leave the range of floats. With X the sum of
-            # n |C|/A, the products that hold j or more C are at most X^j/j! times all.
-            with np.errstate(divide="ignore"):
-                log_pieces = log_atoms + beyond_atoms + np.log(-np.expm1(-beyond_atoms))
-                j = self.apart + 1
-                many = log_atoms + beyond_atoms + j * np.log(continuous) - math.lgamma(j + 1)
-                log_pieces = np.minimum(log_pieces, many)
-            left_out = math.exp(log_atoms) * sum(continuous**k for k in range(j))
-            pieces = np.minimum(pieces + left_out, np.exp(np.minimum(log_pieces, 0.0)))
+        pieces = np.minimum(pieces + left_out, np.exp(np.minimum(log_pieces, 0.0)))
         return self._first_good(edges, pieces, log_share)
+
+    def _cut_whole(self, edges: Reals, log_share: float) -> tuple[float, float]:
+        """The same with nothing set apart: terms in the order of their weight, until what they do is enough."""
+        c = np.array([self.c])
+        weighed = [(1.0, pair, n) for pair, n in self.terms]
+        if len(weighed) > 1:
+            weighed = [(n * abs(float(pair.log_mgf(c)[0])), pair, n) for pair, n in self.terms]
+            weighed.sort(key=lambda term: -term[0])
+        left = total = sum(weight for weight, _, _ in weighed)
+        log_envelope, found = np.zeros_like(edges), (math.inf, math.inf)
+        for weight, pair, n in weighed:
+            with np.errstate(divide="ignore"):
+                log_envelope += n * np.log(pair.envelope(self.c, edges, n))
+            found = self._first_good(edges, np.exp(np.minimum(log_envelope, 0.0)), log_share)
+            left -= weight
+            if found[0] <= FEW_NODES * self.step or (found[0] < math.inf and left < LITTLE * total):
+                break
+        return found
 
     def _first_good(self, edges: Reals, pieces: Reals, log_share: float) -> tuple[float, float]:
         """The first edge beyond which little enough is left, where `pieces` bounds the integrand on each cell."""
@@ -306,6 +326,38 @@ class Contour:
         high = exp_up(total + math.log(upper)) if upper > 0 else TINY
         low = math.exp(min(total + math.log(lower), 0.0)) if lower > 0 else 0.0
         return Bounds(low, high)
+
+
+class Roof(Contour):
+    """A line drawn like that of another sum: an upper bound, however badly it is placed.
+
+    The full trapezoid sum is one for every c and every period; nothing is known of what it adds.
+    """
+
+    def __init__(self, terms: Terms, like: Contour, epsilon: float, log_delta: float) -> None:
+        self.terms, self.c, self.tiers, self.period, self.step = (
+            terms,
+            like.c,
+            like.tiers,
+            like.period,
+            like.step,
+        )
+        c = np.array([self.c])
+        log_mgf = sum(n * float(pair.log_mgf(c)[0]) for pair, n in terms)
+        self.feasible = math.isfinite(log_mgf)
+        reach = math.inf
+        if self.feasible:
+            reach, self.truncation = self._cut(log_delta - (log_mgf - self.c * epsilon))
+        self.feasible = math.isfinite(reach)
+        if self.feasible:
+            self._evaluate(np.arange(math.ceil(reach / self.step) + 1) * self.step)
+
+    def delta(self, epsilon: float) -> Bounds:
+        if not self.feasible:
+            return Bounds(0.0, 1.0)
+        return Bounds(
+            0.0, min(1.0, self._sum(epsilon, *self._kernel(self.s, epsilon), self.truncation).upper)
+        )
 
 
 class Aliases(NamedTuple):

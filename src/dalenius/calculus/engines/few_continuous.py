@@ -58,7 +58,7 @@ class FewContinuous:
             if others is None:
                 return None
             shown.append(Shown(pair.continuous_delta, float(n), others))
-            if len(terms) == 1 and pair.two_continuous_delta(np.zeros(1)) is not None:
+            if len(terms) == 1 and pair.counts_two:
                 most = 2
                 others = _without(parts, 0, 2) if n > 1 else None
                 if others is not None:

@@ -41,6 +41,8 @@ from dalenius.core.bisection import last_true
 RATIO = 3.0
 """Levels fall by this factor."""
 MOST_LEVELS = 12
+LONG = 500
+"""From so many nodes on a line is worth a look at what else decays along it."""
 FAR = 4.0
 """The first level is this many times as far from where most of the law is as epsilon is."""
 NEVER = 1e-45
@@ -64,6 +66,9 @@ RARE = 0.01
 """Jumps of this total probability are left out of a guess."""
 HUGE = 5.0
 """Where tilted jumps reach further than this, one line for all of the law is too long."""
+JUMPS = math.log(1e-14), math.log(1e4)
+"""Between these logarithms is every jump."""
+STEEPER = 2.0
 MANY = 30.0
 """From so many expected jumps near a level on, what lies below may well decay by itself."""
 
@@ -121,8 +126,24 @@ class LayerLine(Contour):
             self._evaluate(np.arange(math.ceil(reach / self.step) + 1) * self.step)
 
     def _cut(self, log_share: float) -> tuple[float, float]:
-        c = np.array([self.c])
         edges = self.step * 1.25 ** np.arange(0.0, 64.0)
+        beyond = self._jumps_beyond(edges)
+        if beyond is None:
+            return math.inf, math.inf
+        reach, tail = self._first_good(edges, beyond, log_share)
+        uncut = [split for split in self.splits if split.between is None]
+        if reach <= LONG * self.step or not uncut or self.atoms_apart is not None:
+            return reach, tail
+        # Terms that are not cut are a factor of both products (beside atoms set apart, of one of them alone).
+        log_common = np.zeros_like(edges)
+        for split in uncut:
+            with np.errstate(divide="ignore"):
+                log_common += split.times * np.log(split.below.envelope(self.c, edges, split.times))
+        return self._first_good(edges, beyond * np.exp(np.minimum(log_common, 0.0)), log_share)
+
+    def _jumps_beyond(self, edges: Reals) -> Reals | None:
+        """A bound on the difference of the products from each edge on, without what is not cut, relative to t = 0."""
+        c = np.array([self.c])
         gain, bound = 0.0, np.zeros_like(edges)
         log_low, log_high = 0.0, np.zeros_like(edges)
         for split in self.splits:
@@ -130,7 +151,7 @@ class LayerLine(Contour):
                 continue
             log_ratio = float((split.between.log_mgf(c) - split.below.log_mgf(c))[0])
             if not math.isfinite(log_ratio):
-                return math.inf, math.inf
+                return None
             log_one = float(np.logaddexp(0.0, log_ratio))  # log(B/B'), of which J/B' is the ratio
             gain += split.times * log_one
             # J / R with R = B(c); or |B|^n + |B'|^n, |B| <= |J| + |B'|. All relative to B(c)^n.
@@ -141,7 +162,7 @@ class LayerLine(Contour):
         # With A <= R, single jumps beside atoms are at most as many.
         direct = np.exp(log_high) + math.exp(log_low)
         bound = np.minimum(bound, direct) if self.atoms_apart is None else 2 * bound
-        return self._first_good(edges, bound / -math.expm1(-gain) * (1 + 1e-9), log_share)
+        return np.asarray(bound / -math.expm1(-gain) * (1 + 1e-9))
 
     def _evaluate(self, t: Reals) -> None:
         """prod B^n - prod B'^n on the line, B = B' + J, scaled to 1 at t = 0.
@@ -399,6 +420,8 @@ class Layers:
     def _fit(self, epsilon: float) -> None:
         """Cut at levels that suit this epsilon."""
         self.target, self.fitted = self._distance(epsilon), epsilon
+        # All moments begin here: what is below a level is asked for the same ones by the layer and for what is left.
+        self.start = 0.1 / self.target if self.rate == 0.0 else self.rate / 30
         self.cuts: list[Cuts | None] = [pair.cuts(self.target) for pair, _ in self.terms]
         self.pieces: list[Piece] = []
         self.centre, self.width = math.nan, math.inf
@@ -420,6 +443,8 @@ class Layers:
         return max(away, 1e-3 * distance)
 
     def fits(self, epsilon: float) -> bool:
+        if abs(epsilon - self.fitted) <= 0.05 * self.target:
+            return True
         return abs(math.log(self._distance(epsilon)) - math.log(self.target)) < 0.4
 
     def _below(self, level: float) -> tuple[tuple[Part | Pair, int], ...]:
@@ -434,11 +459,8 @@ class Layers:
             for (below, n), cuts in zip(self._below(low), self.cuts, strict=True)
         )
         # The tail of a part without a high level is heavy: it has few moments.
-        return Piece(
-            LayerMoments(splits, min(0.1 / self.target, 0.1 if high == math.inf else math.inf)),
-            LayerLine,
-            self.count,
-        )
+        start = min(self.start, 0.1) if high == math.inf else self.start
+        return Piece(LayerMoments(splits, start), LayerLine, self.count)
 
     def _pile(self, epsilon: float) -> None:
         """Add layers, from the top, until what is below them can be had; then part the top until it is negligible."""
@@ -446,11 +468,12 @@ class Layers:
         first = low = min(FAR * self.target, most)
         self.pieces = [self._layer(low, math.inf)]
         estimate = math.nan
-        start = 0.1 / self.target if self.rate == 0.0 else self.rate / 30
+        start = self.start
         for _ in range(MOST_LEVELS):
             below = self._below(low)
             rest = Piece(Moments(below, start), ShortLine, self.count)  # type: ignore[arg-type]
-            guess = rest.look(epsilon)
+            # Where a bound shows that little is left, no saddle is sought.
+            guess = rest.look(epsilon, estimate - NEGLIGIBLE if estimate > -math.inf else -math.inf)
             if math.isnan(estimate):
                 estimate = self.pieces[0].look(epsilon, guess - NEGLIGIBLE - 5.0)
             if rest.log_bound(epsilon) < estimate - NEGLIGIBLE:
@@ -573,17 +596,10 @@ def guess(terms: Terms, log_delta: float) -> tuple[float, float] | None:
 
     At least the one at which single jumps make up delta; and jumps below that are tame. None without such jumps.
     """
-    steep = [(pair, n) for pair, n in terms if pair.largest == math.inf and pair.cuts(1.0) is not None]
+    steep = tuple((pair, n) for pair, n in terms if pair.largest == math.inf and pair.cuts(1.0) is not None)
     if not steep:
         return None
-
-    def by_one_jump(log_epsilon: float) -> bool:
-        single = sum(
-            n * bounds.upper for pair, n in steep if (bounds := pair.delta(math.exp(log_epsilon))) is not None
-        )
-        return single <= math.exp(log_delta)
-
-    jump = math.exp(last_true(by_one_jump, math.log(1e4), math.log(1e-14), relative=1e-3, steps=40)[0])
+    jump = math.exp(_one_jump(steep, log_delta))
     parts, most = [], math.inf
     for pair, n in terms:
         level = jump + abs(pair.anchor)
@@ -600,6 +616,32 @@ def guess(terms: Terms, log_delta: float) -> tuple[float, float] | None:
     c, epsilon = moments.for_delta(log_delta)
     epsilon = max(epsilon, jump)
     return (epsilon, max(c, 0.5 / epsilon)) if epsilon > 1e-10 else (0.0, max(c, 1.0))
+
+
+def _one_jump(steep: Terms, log_delta: float) -> float:
+    """Roughly the log of the epsilon at which single jumps have delta exp(log_delta)."""
+
+    def excess(log_epsilon: float) -> float:
+        epsilon = math.exp(log_epsilon)
+        known = [(pair.delta(epsilon), n) for pair, n in steep]
+        single = sum(n * bounds.upper for bounds, n in known if bounds is not None)
+        return math.log(max(single, TINY)) - log_delta
+
+    low, high = last_true(lambda x: excess(x) > 0.0, *JUMPS, steps=6)
+    above, below = excess(low), excess(high)
+    for _ in range(3):  # the logarithm falls smoothly: chords
+        if not above > 0.0 > below:
+            break
+        x = low + (high - low) * min(max(above / (above - below), 0.05), 0.95)
+        value = excess(x)
+        low, above, high, below = (x, value, high, below) if value > 0.0 else (low, above, x, value)
+    return low + (high - low) * above / (above - below) if above > 0.0 > below else high
+
+
+def are_far(terms: Terms, c: float) -> bool:
+    """Whether jumps hardly show in the law tilted by c, and by somewhat more: it is tame as it is."""
+    cuts = [pair.cuts(1.0) for pair, _ in terms]
+    return c > 0.0 and all(one is None or one.jump(STEEPER * c) == 0.0 for one in cuts)
 
 
 def are_huge(terms: Terms, c: float) -> bool:

@@ -126,9 +126,7 @@ class Moments:
         )
 
     def above(self, k: Reals) -> Reals:
-        """K rounded up: one log M is good to 1e-12 of itself and to 1e-13, and there is one for every release."""
-        releases = float(sum(n for _, n in self.terms))
-        return np.asarray(k + 1e-9 * (1 + np.abs(k)) + 1e-13 * releases)
+        return above(self.terms, k)
 
     def for_delta(self, log_delta: float) -> tuple[float, float]:
         """A contour near the saddle for this delta, and an estimate of epsilon."""
@@ -142,6 +140,12 @@ class Moments:
         falling = np.minimum.accumulate(estimate)
         at = float(np.interp(-log_delta, -falling, x))
         return math.exp(at), float(np.interp(at, x, slope))
+
+
+def above(terms: Terms, k: Reals) -> Reals:
+    """K rounded up: one log M is good to 1e-12 of itself and to 1e-13, and there is one for every release."""
+    releases = float(sum(n for _, n in terms))
+    return np.asarray(k + 1e-9 * (1 + np.abs(k)) + 1e-13 * releases)
 
 
 RANGE = np.linspace(-1.0, 1.0, 13)

@@ -32,7 +32,7 @@ def crossings(
     start, rate = guess
     if start <= 0.0 and bounds(0.0).upper <= target:
         return Bounds(0.0, 0.0)
-    x = min(start, largest / 2) if start > 0.0 else min(1.0 / rate, largest / 2)
+    x = start if 0.0 < start < largest else largest / 2 if start > 0.0 else min(1.0 / rate, largest / 2)
     answer = []
     for upper in (True, False):
         away = 1.0 if upper else -1.0

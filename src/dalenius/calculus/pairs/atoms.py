@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import expit, logsumexp
+from scipy.special import expit
 
 from dalenius.calculus.pairs.atoms_mu import atoms_mu
 from dalenius.calculus.pairs.mixture import log_mixture, transform
@@ -100,14 +100,20 @@ class Atoms(Pair):
         return Atoms(self.loss, self.mass, 0.0, self.lattice, self.index, self.slack, self.blur)
 
     def log_mgf(self, s: Reals) -> Reals:
-        log_mass = np.log(self.mass)
-        result = np.empty(len(s))
-        block = max(1, 1_000_000 // max(1, len(self.loss)))
+        result = np.full(len(s), -np.inf)
+        if len(self.loss) == 0:
+            return result
+        block = max(1, 1_000_000 // len(self.loss))
         for i in range(0, len(s), block):
-            result[i : i + block] = logsumexp(
-                np.multiply.outer(s[i : i + block], self.loss) + log_mass, axis=1
-            )
+            exponent = np.multiply.outer(s[i : i + block], self.loss) + self._log_mass
+            top = exponent.max(axis=1)
+            top[~np.isfinite(top)] = 0.0  # inf - inf would be no number
+            result[i : i + block] = top + np.log(np.exp(exponent - top[:, None]).sum(axis=1))
         return result
+
+    @cached_property
+    def _log_mass(self) -> Reals:
+        return np.asarray(np.log(self.mass))
 
     def renyi_log_mgf(self, s: Reals) -> Reals:
         return np.minimum(self._log_mgf_up(s), self.log_mgf_by_reach(s))

@@ -68,7 +68,7 @@ def transform(t: Reals, loss: Reals, weights: Reals) -> Complexes:
     The rounding of phases then is that of two: 2 UNIT |t loss| each, within the 8 that `Rule.per_t` allows.
     """
     size = len(t)
-    if size < 2 or size * len(loss) < 20_000 or not np.array_equal(t, np.arange(size) * t[1]):
+    if size < 8 or size * len(loss) < 1_000 or not np.array_equal(t, np.arange(size) * t[1]):
         return np.asarray(np.exp(1j * np.multiply.outer(t, loss)) @ weights)
     block = max(1, min(math.isqrt(size), 4_000_000 // len(loss)))
     fine = np.exp(1j * np.multiply.outer(loss, t[:block]))
@@ -127,6 +127,16 @@ def log_mixture(z: Reals, rate: float) -> tuple[Reals, Reals]:
     far = far + np.log1p((1.0 - rate) * np.exp(-far))
     value = np.where(small, near, far)
     return value, 8.0 * (np.abs(z) + np.abs(value)) + 4.0 * abs(math.log(rate)) * ~small + 8.0 * (rate > 0.5)
+
+
+def log_mixture_at(z: float, rate: float) -> float:
+    """`log_mixture` at one place, without its error."""
+    if z >= 700.0:
+        far = z + math.log(rate)
+        return far + math.log1p((1.0 - rate) * math.exp(-far))
+    if rate > 0.5 and z < -0.5:
+        return math.log((1.0 - rate) + rate * math.exp(z))
+    return math.log1p(rate * math.expm1(z))
 
 
 def strip(mu: float, m: float, reach: float) -> tuple[float, float]:
@@ -465,7 +475,8 @@ def stepped(
     `spread` is about the mean absolute deviation of L, `law(reach)` a law good for t up to there.
     """
     unit = 1.0 / spread
-    ends = unit * 1.3 ** np.arange(102.0)
+    with np.errstate(over="ignore"):  # hardly any spread: the last ends are inf
+        ends = unit * 1.3 ** np.arange(102.0)
     enough = smooth(ends) <= level
     # A cell of another grid may begin a little before the smooth bound is good enough.
     end = 1.2 * float(ends[int(np.argmax(enough))]) if enough.any() else float(ends[-1])

@@ -222,6 +222,9 @@ class Pair(ABC):
         """Bounds on the P-mean of (1 - exp(x - L))_+ beside the atoms, at many x; None when no form is known."""
         return None
 
+    counts_two: ClassVar[bool] = False
+    """Whether `two_continuous_delta` is written."""
+
     def two_continuous_delta(self, x: Reals) -> tuple[Reals, Reals] | None:
         """The same for the sum of two such losses, both beside the atoms."""
         return None

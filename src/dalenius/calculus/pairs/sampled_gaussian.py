@@ -34,6 +34,8 @@ FARTHEST = 15.0
 """Outcomes further out than this many standard deviations need no cut."""
 MOST_CUT = 0.99
 """Above this rate the law is not cut: nearly every step samples."""
+LEAST_CUT = 1e-100
+"""Nor below this mu, whose square is hardly a float."""
 
 
 @dataclass(frozen=True)
@@ -94,7 +96,7 @@ class SampledGaussianPair(SampledPair):
     def cuts(self, level: float) -> Cuts | None:
         """Cuts so sharp that they bend log densities more than a tilt to an outcome around the level does."""
         mu = self.base.mu
-        if self.rate > MOST_CUT or not 0 < level < math.inf:
+        if self.rate > MOST_CUT or mu < LEAST_CUT or not 0 < level < math.inf:
             return None
         place = min(SoftCuts(mu, self.rate, self.added, 1.0).place(level), FARTHEST + mu)
         return SoftCuts(mu, self.rate, self.added, min(max(16.0, 2.0 * place / mu, 4.0 / mu**2), 3000.0))

@@ -76,6 +76,8 @@ class SampledLaplacePair(SampledPair):
         slack = UNIT * (32 + 4 * np.abs(x))
         return at(m + sign * off) * (1 - slack), at(m - sign * off) * (1 + slack) + 1e-300
 
+    counts_two = True
+
     def two_continuous_delta(self, x: Reals) -> tuple[Reals, Reals]:
         return two_continuous(self.base.shift, self.rate, self.added, x, self.continuous_delta(x / 2))
 
@@ -144,7 +146,7 @@ def nodes_between(
     long, tall = (RHO + 1 / RHO) / 2, (RHO - 1 / RHO) / 2
 
     def height(z: float) -> float:
-        return order * float(mixture.log_mixture(np.array([z]), rate)[0][0]) - z / 2
+        return order * mixture.log_mixture_at(z, rate) - z / 2
 
     low, high = ends
     top = max(height(low), height(high))
@@ -313,39 +315,58 @@ def _excess(s: Reals, z: Reals, rate: float, added: bool) -> Reals:
     With y = w - 1 and X(v) = exp(v) - 1 - v they are w X(s log w) + s ((1 + y) log(1 + y) - y), and
     X(-s log w) + s (y - log(1 + y)).
     """
-    y = rate * np.expm1(z)
     log_w, _ = mixture.log_mixture(z, rate)
-    gap = np.where(np.abs(y) < 0.05, y * y * _series(-y, [1 / (k + 2) for k in range(13)]), y - log_w)
+    factor, first = _excess_parts(z, log_w, rate, added)
+    return np.asarray(
+        factor * _beyond_linear(np.multiply.outer(-s if added else s, log_w)) + np.multiply.outer(s, first)
+    )
+
+
+def _excess_parts(z: Reals, log_w: Reals, rate: float, added: bool) -> tuple[Reals, Reals]:
+    """What X(+-s log w) and s are multiplied by in `_excess`."""
+    y = rate * np.expm1(z)
     if added:
-        return np.asarray(_beyond_linear(np.multiply.outer(-s, log_w)) + np.multiply.outer(s, gap))
-    entropy = y * y * _series(-y, [1 / ((k + 2) * (k + 1)) for k in range(13)])
-    entropy = np.where(np.abs(y) < 0.05, entropy, (1 + y) * log_w - y)
-    return np.asarray((1 + y) * _beyond_linear(np.multiply.outer(s, log_w)) + np.multiply.outer(s, entropy))
+        gap = np.where(np.abs(y) < 0.05, y * y * _series(-y, GAP), y - log_w)
+        return np.ones_like(y), gap
+    entropy = np.where(np.abs(y) < 0.05, y * y * _series(-y, ENTROPY), (1 + y) * log_w - y)
+    return 1 + y, entropy
+
+
+GAP = [1 / (k + 2) for k in range(13)]
+ENTROPY = [1 / ((k + 2) * (k + 1)) for k in range(13)]
+BEYOND_LINEAR = [1 / math.factorial(k + 2) for k in range(9)]
 
 
 def _beyond_linear(v: Reals) -> Reals:
     """exp(v) - 1 - v."""
     small = np.abs(v) < 0.05
-    x = np.where(small, v, 0.0)
-    series = x * x * _series(x, [1 / math.factorial(k + 2) for k in range(9)])
-    return np.asarray(np.where(small, series, np.expm1(v) - v))
+    value = np.expm1(v)
+    value -= v
+    x = v[small]
+    value[small] = x * x * _series(x, BEYOND_LINEAR)
+    return value
 
 
 def _series(x: Reals, coefficients: list[float]) -> Reals:
-    value = np.zeros_like(x)
-    for coefficient in reversed(coefficients):
-        value = value * x + coefficient
+    value = np.full_like(x, coefficients[-1])
+    for coefficient in reversed(coefficients[:-1]):
+        value *= x
+        value += coefficient
     return value
 
 
 COARSE, COARSE_WEIGHTS = np.polynomial.legendre.leggauss(16)
 
 
-def graded_nodes(ends: tuple[float, float], steepest: float) -> tuple[Reals, Reals]:
-    """Nodes and weights of panels that grow from both ends, where an integrand may fall as exp(-steepest z)."""
+def depth_for(length: float, steepest: float) -> int:
+    """How far `graded_nodes` go down where an integrand may fall as exp(-steepest z) from an end."""
+    return max(0, math.ceil(math.log2(max(steepest * length / 8, 1.0))))
+
+
+def graded_nodes(ends: tuple[float, float], depth: int) -> tuple[Reals, Reals]:
+    """Nodes and weights of panels that grow from both ends, `depth` times by a factor of two."""
     low, high = ends
     length = high - low
-    depth = max(0, math.ceil(math.log2(max(steepest * length / 8, 1.0))))
     edges = np.concatenate(([0.0], length / 2 * 0.5 ** np.arange(depth, -1.0, -1.0)))
     parts = max(1, math.ceil(length / 8))
     if parts > 1:
@@ -359,25 +380,49 @@ def graded_nodes(ends: tuple[float, float], steepest: float) -> tuple[Reals, Rea
 
 def log_moments(e: float, rate: float, s: Reals, added: bool) -> Reals:
     """log M(s) for real s, to about 1e-13 of itself where s > 0 and s log w is moderate."""
-    steepest = 0.5 + (1.0 + float(np.abs(s).max())) * float(
-        np.exp(math.log(rate) + e - mixture.log_mixture(np.array([e]), rate)[0][0])
+    steepest = 0.5 + (1.0 + float(np.abs(s).max())) * math.exp(
+        math.log(rate) + e - mixture.log_mixture_at(e, rate)
     )
-    z, weights = graded_nodes((-e, e), steepest)
-    mass = np.concatenate(([0.5, 0.5 * math.exp(-e)], weights * np.exp(-(z + e) / 2) / 4))
-    z = np.concatenate(([-e, e], z))
-    log_w, _ = mixture.log_mixture(z, rate)
+    nodes = _moment_nodes(e, rate, added, depth_for(2 * e, steepest))
     result = np.empty(len(s))
-    near = np.abs(s) * float(np.abs(log_w).max()) < 300.0
-    near &= s >= 0
+    near = (s >= 0) & (s * nodes.most < 300.0)
     if near.any():
+        x = s[near]
         with np.errstate(invalid="ignore"):
-            result[near] = np.log1p(_excess(s[near], z, rate, added) @ mass)
+            beyond = _beyond_linear(np.multiply.outer(-x if added else x, nodes.log_w))
+            result[near] = np.log1p(beyond @ nodes.weights + x * nodes.first)
     if not near.all():
         far = s[~near]
-        exponent = np.multiply.outer(-far if added else 1.0 + far, log_w) + np.log(mass)
+        exponent = np.multiply.outer(-far if added else 1.0 + far, nodes.log_w) + nodes.log_mass
         top = exponent.max(axis=1)
         result[~near] = top + np.log(np.exp(exponent - top[:, None]).sum(axis=1))
     return result
+
+
+class MomentNodes(NamedTuple):
+    """What `log_moments` needs of its nodes, whatever s is."""
+
+    log_w: Reals
+    log_mass: Reals
+    weights: Reals
+    """Of X(+-s log w), see `_excess`."""
+    first: float
+    """The mean of what s is multiplied by there."""
+    most: float
+    """The largest |log w|."""
+
+
+@lru_cache(maxsize=64)
+def _moment_nodes(e: float, rate: float, added: bool, depth: int) -> MomentNodes:
+    z, weights = graded_nodes((-e, e), depth)
+    mass = np.concatenate(([0.5, 0.5 * math.exp(-e)], weights * np.exp(-(z + e) / 2) / 4))
+    z = np.concatenate(([-e, e], z))
+    log_w, _ = mixture.log_mixture(z, rate)
+    with np.errstate(all="ignore"):  # what overflows, or is 0, is not looked at where that matters
+        factor, first = _excess_parts(z, log_w, rate, added)
+        return MomentNodes(
+            log_w, np.log(mass), factor * mass, float(first @ mass), float(np.abs(log_w).max(initial=0.0))
+        )
 
 
 def log_moment_up(e: float, rate: float, s: float, added: bool) -> float:

@@ -34,6 +34,7 @@ from scipy.special import gammainc, gammaincc, gammaln, ndtri
 
 from dalenius.calculus.pairs import mixture
 from dalenius.calculus.pairs.pair import UNIT, Complexes, Cuts, Part, Reals, Tilted
+from dalenius.core.bisection import last_true
 
 CUT = 45.0
 """Outcomes whose weight is below exp(-CUT) of the largest are left out, and charged to the error."""
@@ -58,6 +59,8 @@ TOO_COARSE = 60.0
 """Cells whose bounds are so far above what is seen of the integrand miss its peak."""
 LESS_CUT, MORE_GROWTH = 36.0, 45.0
 """CUT and MOST_GROWTH for a part with a low cut."""
+WORTH = 60.0
+"""Cells below exp of this, relative to the largest, add nothing that a float would show."""
 ANGLES = (1.5, 3.0, 4.5, 6.0)
 """Shifts theta of the line, in units of 1/sqrt(a)."""
 GROUP = 2
@@ -304,12 +307,17 @@ class SoftPart(Part):
             x, fixed, log_w = self.grid_for(float(orders[block[0]]), float(orders[block[-1]]))
             if len(x) > MOST_CELLS:
                 continue
-            exponent = np.multiply.outer(orders[block], log_w) + fixed
-            top = exponent.max(axis=1)
-            total = np.exp(np.maximum(exponent - top[:, None], -700.0)).sum(axis=1)
+            kept = _worth(fixed, log_w, float(orders[block[0]]), float(orders[block[-1]]))
+            exponent = np.multiply.outer(orders[block], log_w[kept])
+            exponent += fixed[kept]
+            peak = exponent.argmax(axis=1)
+            top = exponent[np.arange(len(block)), peak]
+            exponent -= top[:, None]
+            np.maximum(exponent, -700.0, out=exponent)
+            total = np.exp(exponent, out=exponent).sum(axis=1)
             result[block] = top + np.log(total * float(x[1] - x[0])) - 0.5 * math.log(2 * math.pi)
             if self.high is not None:  # a peak far beyond the cut is too narrow for these cells
-                far = block[mu * (x[exponent.argmax(axis=1)] - self.high) > math.log(8.0)]
+                far = block[mu * (x[kept][peak] - self.high) > math.log(8.0)]
                 if len(far):
                     result[far] = self._narrow(orders[far], float(x[0]), float(x[-1]), float(x[1] - x[0]) / 4)
         return result
@@ -402,24 +410,54 @@ def _turned(phase: Reals) -> tuple[Complexes, Reals]:
     return -2 * half * half + 1j * np.sin(phase), 2 * np.abs(half)
 
 
+@lru_cache(maxsize=256)
+def _ends(a: float) -> tuple[float, float]:
+    """Where P(a, zeta), left of the first, and Q(a, zeta), right of the second, are below exp(-40): 1 - them is 1.
+
+    By the bounds in `_log_p` and `_log_q`, on the logarithm of zeta / a.
+    """
+    fixed = float(gammaln(a)) - a * math.log(a)
+
+    def log_density(x: float) -> float:
+        return a * x - a * math.exp(x) - fixed
+
+    def is_left(x: float) -> bool:
+        return log_density(x) - math.log(a) - math.log1p(-math.exp(x) * a / (a + 1)) < -41.0
+
+    def is_right(x: float) -> bool:
+        return log_density(x) - math.log(a * math.expm1(x) + 1) < -41.0
+
+    left = last_true(is_left, -60.0, 0.0, relative=1e-2)[0]
+    right = last_true(is_right, 12.0, 0.0, relative=1e-2)[0]
+    return a * math.exp(left), a * math.exp(right)
+
+
 def _log_p(a: float, zeta: Reals) -> Reals:
     """log P(a, zeta); where that is no float, the bound zeta^a exp(-zeta) / (Gamma(a + 1) (1 - zeta/(a + 1)))."""
+    result = np.zeros_like(zeta)
+    less = zeta < _ends(a)[1]
+    zeta = zeta[less]
     value = gammainc(a, zeta)
     tiny = value < 1e-290
-    result = np.log(np.where(tiny, 1.0, value))
+    logs = np.log(np.where(tiny, 1.0, value))
     near = zeta[tiny]
-    result[tiny] = a * np.log(near) - near - float(gammaln(a + 1)) - np.log1p(-near / (a + 1))
-    return np.asarray(result)
+    logs[tiny] = a * np.log(near) - near - float(gammaln(a + 1)) - np.log1p(-near / (a + 1))
+    result[less] = logs
+    return result
 
 
 def _log_q(a: float, zeta: Reals) -> Reals:
     """log Q(a, zeta); where that is no float, the bound zeta^a exp(-zeta) / (Gamma(a) (zeta - a + 1))."""
+    result = np.zeros_like(zeta)
+    more = zeta > _ends(a)[0]
+    zeta = zeta[more]
     value = gammaincc(a, zeta)
     tiny = value < 1e-290
-    result = np.log(np.where(tiny, 1.0, value))
+    logs = np.log(np.where(tiny, 1.0, value))
     far = zeta[tiny]
-    result[tiny] = a * np.log(far) - far - float(gammaln(a)) - np.log(far - a + 1)
-    return np.asarray(result)
+    logs[tiny] = a * np.log(far) - far - float(gammaln(a)) - np.log(far - a + 1)
+    result[more] = logs
+    return result
 
 
 def _nearest(holds: Callable[[float], bool], at: float, far: float, within: float) -> float:
@@ -447,6 +485,18 @@ def _pull(a: float, zeta: float) -> float:
     return (
         math.exp(min(a * math.log(zeta) - zeta - float(gammaln(a)), 700.0)) / below if below > 1e-290 else a
     )
+
+
+def _worth(fixed: Reals, log_w: Reals, least: float, most: float) -> slice:
+    """Cells that hold all but exp(-WORTH) each of every law exp(fixed + m log w), m between two orders.
+
+    log w grows with x, so a larger order only moves mass to the right: what lies left of a cell is at most its share
+    for the least order, what lies right of one that for the largest.
+    """
+    first, last = fixed + least * log_w, fixed + most * log_w
+    left = int(np.argmax(first > first.max() - WORTH))
+    right = len(last) - int(np.argmax(last[::-1] > last.max() - WORTH))
+    return slice(left, max(right, left + 1))
 
 
 @lru_cache(maxsize=128)

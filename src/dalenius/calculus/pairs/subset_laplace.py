@@ -20,6 +20,7 @@ from dalenius.calculus.pairs.pair import UNIT, Reals, Tilted
 from dalenius.calculus.pairs.sampled import before_sampling
 from dalenius.calculus.pairs.sampled_laplace import (
     SampledLaplacePair,
+    depth_for,
     graded_nodes,
     log_mixture,
     nodes_between,
@@ -166,7 +167,7 @@ def log_moments(e: float, rate: float, s: Reals) -> Reals:
     """log M(s) for s >= 0: M(0) = 1, so M - 1 is the mean of (w - 1) expm1(v) + 4 sinh(v/2)^2, v = s log w, z > 0."""
     log_top = float(mixture.log_mixture(np.array([e]), rate)[0][0])
     steepest = 0.5 + (1.0 + float(s.max())) * math.exp(math.log(rate) + e - log_top)
-    z, weights = graded_nodes((0.0, e), steepest)
+    z, weights = graded_nodes((0.0, e), depth_for(e, steepest))
     mass = np.append(weights * np.exp(-(z + e) / 2) / 4, 0.5 * math.exp(-e))
     log_w, _ = mixture.log_mixture(np.append(z, e), rate)
     gain = rate * np.expm1(np.append(z, e))

@@ -26,6 +26,7 @@ from dalenius.queries.marginals.junction_tree import JunctionTree, Scope
 from dalenius.queries.marginals.marginals_release import MarginalsRelease
 from dalenius.queries.marginals.measurement import Measurement
 from dalenius.queries.marginals.plan import SELECTION_SHARE, TOTAL_SHARE, Plan
+from dalenius.queries.marginals.posterior import denoised
 from dalenius.queries.marginals.spending import Prices, Purse
 from dalenius.queries.rows import Rows
 from dalenius.queries.workload.choice import candidate
@@ -54,6 +55,7 @@ class AdaptiveMarginals(Mechanism):
        the model is from the data, and its counts are released with noise;
     3. after each round the model, the distribution of largest entropy that fits what was released, is computed
        again, exactly, on a junction tree. Marginals for which the tree has no room are met by moving synthetic rows.
+       Where noise is large, single columns enter the fit as posterior means of their counts.
 
     Where the budget allows for it, every marginal of the workload is measured and nothing is chosen.
 
@@ -246,6 +248,8 @@ class _Run:
         plan = made.plan(float(self.measure((), self.purse.share(TOTAL_SHARE)).counts))
         self.several(made._single, plan.shares(made._single), plan.single)
         self.total = self.estimated_total()
+        columns = [m.target for m in self.measurements if len(m.scope) == 1]
+        self.columns = denoised(columns, self.total)
         self.fit(ROUND_STEPS)
         if plan.everything:
             self.several(plan.scopes, plan.shares(plan.scopes), 1.0)
@@ -325,9 +329,9 @@ class _Run:
                 else:
                     scopes.append(m.scope)
         tree = JunctionTree.of(made.domain.shape, scopes)
-        inside = [m.target for m in self.measurements if m.scope and m not in self.outside]
+        inside = [m.target for m in self.measurements if len(m.scope) > 1 and m not in self.outside]
         start = self.fitted.potentials if hasattr(self, "fitted") else {}
-        self.fitted: Fitted = fit(tree, inside, self.total, start, steps, _ridge)
+        self.fitted: Fitted = fit(tree, [*self.columns, *inside], self.total, start, steps, _ridge)
 
 
 def _ridge(target: Target) -> float:

@@ -284,6 +284,12 @@ class Table:
         return frozenset({self.name}).union(*joined)
 
     @property
+    def units(self) -> frozenset[str]:
+        """The ids by which its steps, and those of the tables in it, take rows together."""
+        own = frozenset(step.unit for step in self.steps if isinstance(step, PrivateJoin | PerUnit))
+        return own.union(*(step.table.units for step in self.steps if isinstance(step, PrivateJoin)))
+
+    @property
     def columns(self) -> tuple[Field, ...]:
         """The columns of this and of joined tables that are still there after the steps; not the computed ones."""
         return tuple(self.scope().fields.values())

@@ -113,6 +113,12 @@ def check(query: Query, unit: Unit) -> None:
             )
         return
     check_id(query.table.fields, query.table.schema, unit.column)
+    if others := query.table.units - {unit.column}:
+        # Rows that meet by another id are those of several units, and no bound on each bounds what one changes.
+        raise QueryRefused(
+            f"this question was built where {min(others)!r} tells units apart, and here {unit.column!r} does; take the "
+            "table from this session: s.table."
+        )
     if unit.column in query.columns:
         raise QueryRefused(
             f"grouping by {unit.column!r} would make a group of every unit; group by something units share."

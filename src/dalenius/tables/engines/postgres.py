@@ -3,7 +3,8 @@
 Doubles that overflow or underflow are errors, sums of integers are decimals without limit. NaN is null, infinity the
 largest value of its kind, and so are numbers beyond doubles and dates beyond the calendar. Text must be stored as UTF-8
 (so that `convert_to` has nothing to convert, and nothing that it could not), under a collation in which different texts
-differ.
+differ. It is compared by its bytes then: two columns of different collations cannot be compared at all, which the
+server finds out when the first row is there, so that one person's row would decide whether a question fails.
 """
 
 from __future__ import annotations
@@ -151,7 +152,7 @@ class Postgres(Engine):
             return Clean("number", dtype, value, nan=True)
         if dtype in ("text", "varchar", "uuid", "enum"):
             shown = "uuid" if dtype == "uuid" else "string"
-            return Clean("text", shown, x if dtype == "text" else f"CAST({x} AS TEXT)")
+            return Clean("text", shown, f'CAST({x} AS TEXT) COLLATE "C"')
         if dtype == "date":
             return Clean("date", "date", sqltext.within(x, *sqltext.DAYS))
         if dtype == "timestamp":
