@@ -23,14 +23,20 @@ def generator(*released: object) -> Generator:
     return Generator(Philox(key=int.from_bytes(hashlib.blake2b(text, digest_size=16).digest(), "big")))
 
 
+TIED = 1e-9
+"""Statistics that differ by this part or less are equal: the same table in another order gives other last digits."""
+
+
 def pvalue(statistic: float, simulated: Reals) -> float:
     """The rank of the statistic among simulated ones, itself counted: its chance to be at most a is at most a
     (Dwass 1957; Davison and Hinkley 1997, section 4.2.1)."""
-    return float((1 + np.count_nonzero(simulated >= statistic)) / (len(simulated) + 1))
+    return float(
+        (1 + np.count_nonzero(simulated >= statistic - TIED * abs(statistic))) / (len(simulated) + 1)
+    )
 
 
 def pvalues(statistics: Reals, simulated: Reals) -> Reals:
     """The same for many statistics."""
     ordered = np.sort(simulated)
-    more = len(ordered) - np.searchsorted(ordered, statistics, side="left")
+    more = len(ordered) - np.searchsorted(ordered, statistics - TIED * np.abs(statistics), side="left")
     return np.asarray((1.0 + more) / (len(ordered) + 1))
