@@ -28,8 +28,9 @@ there are few rows. So the p-value is the largest of those at several places: th
 the released margins and the raised ones (for goodness of fit: the released n and four numbers around it). And where a
 margin is not far above its own noise (`_few`), it is not below the tail of a chi-square law either, which with the
 raised covariance lies above that of the statistic (stretched, the more so for noise with longer tails than the
-Gaussian has: STRETCH). This is no theorem: sizes were simulated for 2 to 512 rows, even and very uneven margins,
-2 x 2 to 3 x 3 cells, and both kinds of noise, and lie at or below the level.
+Gaussian has: STRETCH). This is no theorem: sizes were simulated for 4 to 256 rows, even and very uneven margins,
+2 x 2 and 3 x 3 cells, and both kinds of noise (360 cases of 8 000 tables); the largest were 10.3, 5.1 and 1.1 % at the
+levels of 10, 5 and 1 %, within two standard errors of these.
 """
 
 from __future__ import annotations
