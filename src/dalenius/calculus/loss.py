@@ -141,6 +141,12 @@ class Loss(Meaning):
         where = "" if told else f", adjacency={self.adjacency!r}"
         return f"Loss({self.expression}{where})"
 
+    def _repr_html_(self) -> str:
+        """What a notebook shows: a few certified numbers, and what attacks can reach."""
+        from dalenius.calculus.notebook import loss_html
+
+        return loss_html(self)
+
     # -- directions -------------------------------------------------------------------------------
 
     @cached_property

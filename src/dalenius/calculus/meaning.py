@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from functools import partial
 
+from dalenius.calculus.belief import belief
 from dalenius.calculus.engines.accountant import Direction
 from dalenius.calculus.pairs.pair import Bounds
 from dalenius.calculus.roc_area import area_bounds
@@ -151,12 +152,7 @@ class Meaning(Views):
         delta = checks.failure_probability("delta", delta)
         if prior in (0.0, 1.0):
             return prior
-        gain = self.epsilon(delta)
-        if math.isinf(gain):
-            return 1.0
-        # Six roundings, each of at most one part in 2^53; a smaller prior has odds that are no floats.
-        prior = max(prior, 1e-300)
-        return min(1.0, (1.0 + 2.0**-50) / (1.0 + (1.0 - prior) / prior * math.exp(-gain)))
+        return belief(prior, self.epsilon(delta))
 
     def tail(self, delta: float) -> float:
         """A bound the privacy loss exceeds with probability at most delta.

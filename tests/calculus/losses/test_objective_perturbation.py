@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -72,8 +73,16 @@ def test_golden_numbers(numbers: tuple[float, ...], epsilon: float) -> None:
 
 def test_any_ridge_will_do() -> None:
     assert dp.losses.objective_perturbation(5, 0.1, 1, 1, bound="sharp").epsilon(1e-5) < 3.5
-    with pytest.raises(dp.errors.InvalidParameter, match="GLM"):
-        dp.losses.objective_perturbation(5, 20, 1, 1, dimension=3, bound="sharp")
+    several = dp.losses.objective_perturbation(5, 0.1, 1, 0.1, dimension=3, bound="sharp")
+    leading = several.terms_remove[0][0].start - several.terms_add[0][0].start  # type: ignore[attr-defined]
+    assert abs(leading - 3 * math.log(2)) < 1e-12
+    # The Gaussian release of an approximate minimum is in the same pair: no less than their sum, and hardly more.
+    given: dict[str, Any] = {"tolerance": 0.01, "output_sigma": 0.15, "dimension": 3, "bound": "sharp"}
+    joined = dp.losses.approximate_minima(5, 20, 1, 1, **given).epsilon(1e-5)
+    apart = dp.losses.objective_perturbation(5, 20, 1, 1, dimension=3, bound="sharp") + dp.losses.gaussian(
+        0.15, 1e-3
+    )
+    assert apart.epsilon(1e-5) <= joined * (1 + 1e-9) <= 1.001 * apart.epsilon(1e-5)
     with pytest.raises(dp.errors.InvalidParameter, match="sharp"):
         dp.losses.objective_perturbation(5, 20, 1, 1, bound="best")  # type: ignore[arg-type]
 

@@ -31,7 +31,7 @@ from dalenius.calculus.engines.rare_atoms import RareAtoms
 from dalenius.calculus.engines.rounded import RoundedSum
 from dalenius.calculus.engines.saddle import Moments, above
 from dalenius.calculus.engines.search import crossings, least_epsilon
-from dalenius.calculus.engines.smoothed import SmoothedLine
+from dalenius.calculus.engines.smoothed import RoughLine, SmoothedLine
 from dalenius.calculus.pairs import divergences
 from dalenius.calculus.pairs.atoms import Atoms
 from dalenius.calculus.pairs.pair import TINY, UNIT, Bounds, Pair, Reals, Terms
@@ -70,6 +70,8 @@ class Sum:
         self._rate = 0.0
         self._atomic: Sum | None = None
         self._not_near = math.inf
+        self._noise_helps: bool | None = None
+        """Whether a smoothed line says what layers do not; None before it was asked."""
         self.last_line: Contour | None = None
         """A line that all of the law, or most of it, was last seen on, if there is one."""
 
@@ -157,15 +159,18 @@ class Sum:
             return 1.0, 1.0
         if not self._is_closed:  # its moments are not needed, and far out they may take long
             self._rate = self._rate or normal_rate(self.terms, log_delta)
-        tame = None if layers.are_far(self.terms, self._rate) else layers.guess(self.terms, log_delta)
-        if tame is not None:
-            if tame[0] > 0.0 and layers.are_huge(self.terms, tame[1]):
-                self._failed.append(tame[0])  # one line for all of the law would be drawn in vain
-            self._rate = tame[1]
-            return min(tame[0], self.largest), tame[1]
+        if not layers.are_far(self.terms, self._rate):
+            tame = layers.guess(self.terms, log_delta)
+            if tame is not None:
+                return self._tamed(tame)
         if np.isfinite(self.moments.k).sum() < 8:
             return 1.0, 1.0
         c, epsilon = self.moments.for_delta(log_delta)
+        if self._rate > 0.0 and layers.are_far(self.terms, self._rate) and not layers.are_far(self.terms, c):
+            # Near the largest loss of other terms it falls much faster than were it normal.
+            tame = layers.guess(self.terms, log_delta)
+            if tame is not None:
+                return self._tamed(tame)
         floor = -math.inf
         if self.few is not None and self.largest < math.inf:
             floor = self.few.least_epsilon(math.exp(log_delta), self.largest)
@@ -173,6 +178,13 @@ class Sum:
             return floor, 1 / max(self.largest - floor, 1e-300)
         self._rate = c
         return min(epsilon, self.largest), c
+
+    def _tamed(self, guess: tuple[float, float]) -> tuple[float, float]:
+        """A guess of `layers`, taken."""
+        epsilon, self._rate = guess
+        if epsilon > 0.0 and layers.are_huge(self.terms, self._rate):
+            self._failed.append(epsilon)  # one line for all of the law would be drawn in vain
+        return min(epsilon, self.largest), self._rate
 
     @property
     def rate(self) -> float:
@@ -279,7 +291,11 @@ class Sum:
         if tries and (bounds is None or (self._has_cuts and not _is_narrow(bounds))):
             self._failed.append(epsilon)
         if self._has_cuts:
-            return self._on_layers(epsilon, bounds)
+            if bounds is None and self._noise_helps:
+                bounds = self._noisy.delta(epsilon)
+                return bounds if bounds is not None else self._on_layers(epsilon, None)
+            bounds = self._on_layers(epsilon, bounds)
+            return bounds if bounds is not None and _is_narrow(bounds) else self._with_noise(epsilon, bounds)
         if bounds is None:
             bounds = self._smoothed.delta(epsilon)
             self.last_line = self._smoothed.line
@@ -289,6 +305,15 @@ class Sum:
             if closer is not None:
                 return Bounds(max(bounds.lower, closer.lower), min(bounds.upper, closer.upper))
         return bounds
+
+    def _with_noise(self, epsilon: float, known: Bounds | None) -> Bounds | None:
+        """What a smoothed line says where layers say little: atoms keep a line long, and jumps are out of reach."""
+        bounds = self._noisy.delta(epsilon) if self._noise_helps is None else None
+        if bounds is None:
+            self._noise_helps = False
+            return known
+        self._noise_helps = known is None
+        return bounds if known is None else min(known, bounds, key=lambda both: both.upper - both.lower)
 
     def _lines_for(self, engine: Engine) -> Lines:
         return self.short_lines if engine == "auto" and self._has_cuts else self.lines
@@ -312,7 +337,8 @@ class Sum:
             return known
         if self._layers is None or not self._layers.fits(epsilon):
             few = None if self.few is None or self.few.most > 1 else self.few.delta
-            self._layers = layers.Layers(self.terms, epsilon, self._rate, few)
+            keep = self._layers is not None and self._layers.keep
+            self._layers = layers.Layers(self.terms, epsilon, self._rate, few, keep)
         bounds = self._layers.delta(epsilon)
         self.last_line = self._layers.pieces[-1].line
         if known is not None:
@@ -330,6 +356,10 @@ class Sum:
     @cached_property
     def _smoothed(self) -> Lines:
         return Lines(self.moments, SmoothedLine)
+
+    @cached_property
+    def _noisy(self) -> Lines:
+        return Lines(self.moments, RoughLine)
 
     def _on_line(self, epsilon: float, lines: Lines) -> Bounds | None:
         known = self._near_the_end(epsilon)

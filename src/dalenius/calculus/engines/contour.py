@@ -48,7 +48,10 @@ def tiers_for(saddle: Saddle) -> tuple[tuple[float, int], ...]:
 FEW_NODES = 1_000
 """A line no longer than this is drawn without a look for a shorter one."""
 LITTLE = 0.1
-"""Terms whose share of log M is below this are not asked how they decay, if the line is cut without."""
+SOME_NODES = 5_000
+"""Terms whose share of log M is below LITTLE are not asked how they decay, if the line is no longer than this without:
+many steps that hardly tell anything may still be what ends it.
+"""
 NEGLIGIBLE = 1e-17
 LEAST_SHARE = -800.0
 """Atomic parts whose product is below exp of this are not set apart: beside rounding nothing is left of it."""
@@ -180,7 +183,7 @@ class Contour:
                 log_envelope += n * np.log(pair.envelope(self.c, edges, n))
             found = self._first_good(edges, np.exp(np.minimum(log_envelope, 0.0)), log_share)
             left -= weight
-            if found[0] <= FEW_NODES * self.step or (found[0] < math.inf and left < LITTLE * total):
+            if found[0] <= (SOME_NODES if left < LITTLE * total else FEW_NODES) * self.step:
                 break
         return found
 

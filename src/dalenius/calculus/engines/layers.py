@@ -404,8 +404,12 @@ class Layers:
         epsilon: float,
         rate: float = 0.0,
         few: Callable[[float], Bounds] | None = None,
+        keep: bool = False,
     ) -> None:
-        """`rate` is that at which log delta falls, if known; `few` what outcomes with one continuous part add."""
+        """`rate` is that at which log delta falls, if known; `few` what outcomes with one continuous part add.
+
+        With `keep`, terms that do not jump are not cut.
+        """
         self.terms, self.few, self.rate = terms, few, rate
         self.count = sum(n for _, n in terms)
         # The masses of a Gaussian pair are 1; those of others are not looked at.
@@ -415,6 +419,7 @@ class Layers:
         # Atoms, and all that is close to them, do not decay: no layer is drawn among them that need not be.
         atoms = [pair.atomic for pair, _ in terms]
         self._has_atoms = all(isinstance(x, Atoms) and x.loss.tolist() == [0.0] for x in atoms)
+        self.keep = keep
         self._fit(epsilon)
 
     def _fit(self, epsilon: float) -> None:
@@ -422,25 +427,62 @@ class Layers:
         self.target, self.fitted = self._distance(epsilon), epsilon
         # All moments begin here: what is below a level is asked for the same ones by the layer and for what is left.
         self.start = 0.1 / self.target if self.rate == 0.0 else self.rate / 30
-        self.cuts: list[Cuts | None] = [pair.cuts(self.target) for pair, _ in self.terms]
+        self._cut()
+        self.ends = self._ends()
         self.pieces: list[Piece] = []
         self.centre, self.width = math.nan, math.inf
         self.rest: OneSided | None = None
         self._is_apart = False
         self._pile(epsilon)
 
+    def _cut(self) -> None:
+        """Choose each term's cuts. With `keep`, those that do not jump (`are_far`) have none beside others that do.
+
+        A level among what most of such a law is puts outcomes without any jump into a layer, and no tilt makes those
+        small beside the jumps that the layer is for.
+        """
+        cuts = [pair.cuts(self.target) for pair, _ in self.terms]
+        tame = [one is not None and one.jump(STEEPER * self.rate) == 0.0 for one in cuts]
+        jumps = [one is not None and not calm for one, calm in zip(cuts, tame, strict=True)]
+        self._could_keep = any(tame) and any(jumps)
+        self._keeps = self._could_keep and self.keep
+        self.cuts: list[Cuts | None] = list(cuts)
+        self.uncut: list[Part | Pair] = [pair for pair, _ in self.terms]
+        if not self._keeps:
+            return
+        for k, one in enumerate(cuts):
+            if one is not None and tame[k]:
+                self.cuts[k], self.uncut[k] = None, one.whole() or self.uncut[k]
+
+    def _ends(self) -> list[float]:
+        """Where the jumps of each term end, but for some that never happen: it is not cut further out."""
+        return [
+            math.inf if cuts is None else cuts.highest(NEVER / n)
+            for (_, n), cuts in zip(self.terms, self.cuts, strict=True)
+        ]
+
     def _distance(self, epsilon: float) -> float:
         """How far epsilon is from where the sum is without jumps."""
-        distance = max(abs(epsilon - sum(n * pair.anchor for pair, n in self.terms)), 1e-300)
-        mean = 0.0
+        middle, cut = 0.0, []
         for pair, n in self.terms:
-            cuts = pair.cuts(distance)
-            if cuts is None:
-                mean += n * float(pair.log_mgf(np.array([1e-4]))[0]) * 1e4
+            if pair.cuts(1.0) is None:
+                middle += n * self._middle(pair)
             else:
-                mean += n * cuts.below(distance).mean()
+                cut.append((pair, n))
+        distance = max(abs(epsilon - middle - sum(n * pair.anchor for pair, n in cut)), 1e-300)
+        mean = middle
+        for pair, n in cut:
+            cuts = pair.cuts(distance)
+            assert cuts is not None
+            mean += n * cuts.below(distance).mean()
         away = abs(epsilon - mean) if math.isfinite(mean) else distance
         return max(away, 1e-3 * distance)
+
+    def _middle(self, pair: Pair) -> float:
+        """The mean of a law that is never cut, tilted as the sum is at epsilon, where it may be close to its end."""
+        s = np.array([0.0, 1e-4] if self.rate == 0.0 else [0.999 * self.rate, 1.001 * self.rate])
+        low, high = (float(k) for k in pair.log_mgf(s))
+        return (high - low) / float(s[1] - s[0])
 
     def fits(self, epsilon: float) -> bool:
         if abs(epsilon - self.fitted) <= 0.05 * self.target:
@@ -449,14 +491,14 @@ class Layers:
 
     def _below(self, level: float) -> tuple[tuple[Part | Pair, int], ...]:
         return tuple(
-            (pair if cuts is None else cuts.below(level), n)
-            for (pair, n), cuts in zip(self.terms, self.cuts, strict=True)
+            (whole if cuts is None else cuts.below(min(level, end)), n)
+            for (_, n), whole, cuts, end in zip(self.terms, self.uncut, self.cuts, self.ends, strict=True)
         )
 
     def _layer(self, low: float, high: float) -> Piece:
         splits = tuple(
-            Split(below, None if cuts is None else cuts.between(low, high), n)
-            for (below, n), cuts in zip(self._below(low), self.cuts, strict=True)
+            Split(below, None if cuts is None else _between(cuts, low, high, end), n)
+            for (below, n), cuts, end in zip(self._below(low), self.cuts, self.ends, strict=True)
         )
         # The tail of a part without a high level is heavy: it has few moments.
         start = min(self.start, 0.1) if high == math.inf else self.start
@@ -483,7 +525,8 @@ class Layers:
             if bounds.upper - bounds.lower < SURE * max(bounds.lower, math.exp(min(estimate, 0.0))):
                 self.rest = one_sided
                 break
-            if (self._jumps(low, rest) > MANY or self._has_atoms) and rest.draws(epsilon, guess, estimate):
+            decays = self._has_atoms or self._keeps or self._jumps(low, rest) > MANY
+            if decays and rest.draws(epsilon, guess, estimate):
                 break
             if self._has_atoms and self.few is not None:
                 beside = Piece(rest.moments, ApartLine, self.count)
@@ -518,8 +561,8 @@ class Layers:
             return 0.0
         c = rest._saddle.c
         return sum(
-            n * cuts.crowd(level / RATIO**2, level, c)
-            for (_, n), cuts in zip(self.terms, self.cuts, strict=True)
+            n * cuts.crowd(min(level, end) / RATIO**2, min(level, end), c)
+            for (_, n), cuts, end in zip(self.terms, self.cuts, self.ends, strict=True)
             if cuts is not None
         )
 
@@ -537,11 +580,21 @@ class Layers:
         bounds = self._redrawn(epsilon)
         if self.fitted != epsilon and bounds.upper - bounds.lower > REFIT * bounds.lower:
             # Levels, or what lies on one side as a whole, may suit this epsilon no more.
-            self._fit(epsilon)
-            again = self._redrawn(epsilon)
-            bounds = min(bounds, again, key=lambda both: both.upper - both.lower)
+            bounds = self._refitted(epsilon, bounds)
+        if self._could_keep and bounds.upper - bounds.lower > REFIT * bounds.lower:
+            self.keep = not self.keep
+            again = self._refitted(epsilon, bounds)
+            if again is bounds:
+                self.keep = not self.keep
+                self._fit(epsilon)
+                self._redrawn(epsilon)
+            bounds = again
         self.centre, self.width = epsilon, (bounds.upper - bounds.lower) / max(bounds.lower, TINY)
         return bounds
+
+    def _refitted(self, epsilon: float, known: Bounds) -> Bounds:
+        self._fit(epsilon)
+        return min(known, self._redrawn(epsilon), key=lambda both: both.upper - both.lower)
 
     def _redrawn(self, epsilon: float) -> Bounds:
         """Bounds by lines drawn for this epsilon."""
@@ -582,6 +635,13 @@ class Layers:
         return Bounds(
             sum(p.lower for p in parts) * (1 - slack), min(1.0, sum(p.upper for p in parts) * (1 + slack))
         )
+
+
+def _between(cuts: Cuts, low: float, high: float, end: float) -> Part | None:
+    """What is between two levels of a term whose jumps end somewhere; all that is further out is in the top layer."""
+    if high == math.inf:
+        return cuts.between(min(low, end), math.inf)
+    return cuts.between(low, min(high, end)) if low < end else None
 
 
 def _at_zero(atoms: Terms, epsilon: float) -> Bounds:

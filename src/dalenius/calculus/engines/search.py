@@ -11,7 +11,11 @@ from scipy.optimize import brentq
 
 from dalenius.calculus.pairs.pair import TINY, UNIT, Bounds
 
-MOST_EVALUATIONS = 12
+MOST_EVALUATIONS = 20
+BACK = 8.0
+"""Where nothing is left of delta, the next step is shorter by this factor."""
+FAR = 0.5
+"""Where log delta is further than this from the target on one side, interpolation is not trusted blindly."""
 SHARE = 0.2
 """Of the width that the bounds themselves leave: no closer need the search come to where they cross."""
 
@@ -33,16 +37,21 @@ def crossings(
     if start <= 0.0 and bounds(0.0).upper <= target:
         return Bounds(0.0, 0.0)
     x = start if 0.0 < start < largest else largest / 2 if start > 0.0 else min(1.0 / rate, largest / 2)
-    answer = []
+    answer, lost = [], 0
     for upper in (True, False):
         away = 1.0 if upper else -1.0
         while True:
             if x not in points:
-                if not 0.0 < x < largest or len(points) == MOST_EVALUATIONS:
+                if not 0.0 < x < largest or len(points) + lost == MOST_EVALUATIONS:
                     return None
                 delta = bounds(x)
-                if not TINY < delta.lower <= delta.upper < 1.0:
-                    return None
+                while not TINY < delta.lower <= delta.upper < 1.0:
+                    # Too far out for digits, as where log delta falls ever faster: back to where there are some.
+                    near = max((y for y in points if y < x), default=x)
+                    if near == x or delta.upper >= target or len(points) + lost == MOST_EVALUATIONS:
+                        return None
+                    lost, x = lost + 1, near + (x - near) / BACK
+                    delta = bounds(x)
                 points[x] = delta
             heights = {
                 y: math.log(delta.upper if upper else delta.lower) - log_target for y, delta in points.items()
@@ -79,7 +88,15 @@ def crossings(
 
 
 def _foretold(heights: dict[float, float], rate: float) -> tuple[float, float]:
-    """Where the heights, which fall, will be 0, by inverse interpolation, and how fast they fall there."""
+    """Where the heights, which fall, will be 0, by inverse interpolation, and how fast they fall there.
+
+    Between two regimes they fall much faster on one side than on the other. There the interval that holds the place is
+    halved, unless the third point agrees that inverse interpolation is safe (Chandrupatla 1997).
+    """
+    left = max((point for point in heights.items() if point[1] > 0.0), default=None)
+    right = min((point for point in heights.items() if point[1] < 0.0), default=None)
+    if left is not None and right is not None and max(left[1], -right[1]) > FAR and len(heights) > 2:
+        return _between(heights, left, right)
     near = sorted(heights.items(), key=lambda point: abs(point[1]))[:3]
     (x, f), rest = near[0], near[1:]
     if not rest:
@@ -95,7 +112,29 @@ def _foretold(heights: dict[float, float], rate: float) -> tuple[float, float]:
             return x, math.nan
         bend = ((z - y) / (h - g) - (y - x) / (g - f)) / (h - f)
         root += bend * f * g
+    if left is not None and right is not None and not left[0] <= root <= right[0]:
+        return _between(heights, left, right)
     return root, slope
+
+
+def _between(
+    heights: dict[float, float], left: tuple[float, float], right: tuple[float, float]
+) -> tuple[float, float]:
+    """The same, between two points with heights of either sign, the nearest that there are."""
+    middle = (left[0] + right[0]) / 2
+    others = [point for point in heights.items() if point not in (left, right)]
+    if not others:  # roundings of a chord
+        return middle, (left[1] - right[1]) / (right[0] - left[0])
+    z, h = min(others, key=lambda point: abs(point[0] - middle))
+    # The third point is on the side of one of the two: x is that one, y the other.
+    (x, f), (y, g) = (left, right) if h > 0.0 else (right, left)
+    slope = (left[1] - right[1]) / (right[0] - left[0])
+    xi, phi = (x - y) / (z - y), (f - g) / (h - g)
+    if h == f or not (phi**2 < xi and (1 - phi) ** 2 < 1 - xi):
+        return middle, slope
+    root = y - g / (f - g) * (x - y)
+    root += ((z - y) / (h - g) - (x - y) / (f - g)) / (h - f) * f * g
+    return (root if left[0] < root < right[0] else middle), slope
 
 
 def least_epsilon(

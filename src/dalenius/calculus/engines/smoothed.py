@@ -20,7 +20,8 @@ the mean over L, with f the density of L + Z,
 No smoothness of L is assumed, and f is read off the same line, with 1 for the kernel 1/(s (s+1)): the trapezoid
 rule gives sum_m exp(c m T) f(e + m T), all of it nonnegative, hence an upper bound on f(e). (This is how Esseen bounds
 the concentration of a law by its transform, with a Gaussian that is there already.) Beyond t the nodes add at
-most exp(-v t^2/2) / (pi v t) to it, relative to M(c) exp(-c e).
+most exp(-v t^2/2) / (pi v t) to it, relative to M(c) exp(-c e); where the other terms end the line before the Gaussian
+does, their envelopes say less.
 
 On the line through the saddle c, f is about c (1 + c) D, and -D' about c D: the bracket is v (1 + c) wide in epsilon,
 whatever the law, and v is chosen for that.
@@ -30,17 +31,19 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from dalenius.calculus.engines.contour import Contour
 from dalenius.calculus.engines.saddle import Moments, Saddle
 from dalenius.calculus.pairs.gaussian import GaussianPair
-from dalenius.calculus.pairs.pair import UNIT, Bounds
+from dalenius.calculus.pairs.pair import UNIT, Bounds, Reals
 
 WIDTH = 2.5e-7
 """Width of the bracket of epsilon aimed at, relative to an epsilon of LEAST or more."""
 LEAST = 1e-3
 
-LOOSE = 1e-5
-"""And that of delta, relative."""
+LOOSE, LOOSER = 1e-5, 1e-3
+"""And that of delta, relative; the second where terms that jump make every node dear."""
 
 MOST_WORK = 150_000_000
 """Nodes times losses that one line may cost."""
@@ -57,13 +60,15 @@ ORDINARY = 256
 class SmoothedLine(Contour):
     """The contour of a sum of losses and a tiny Gaussian one."""
 
+    loose = LOOSE
+
     def __init__(self, moments: Moments, saddle: Saddle) -> None:
         self.moments, self.c = moments, saddle.c
         size = sum(len(pair.as_atoms.loss) if pair.as_atoms else ORDINARY for pair, _ in moments.terms)
         self.tiers = ((1e-10, min(MOST_NODES, MOST_WORK // size)),)
         aim = WIDTH * max(saddle.epsilon, LEAST)
         # At the largest loss c is huge, and roundings of c times epsilon are what limits the bracket of delta.
-        loose = max(LOOSE, min(64 * UNIT * self.c * abs(saddle.epsilon), 0.1))
+        loose = max(self.loose, min(64 * UNIT * self.c * abs(saddle.epsilon), 0.1))
         variance = min(aim, loose / self.c) / (1 + self.c)
         for _ in range(REFINEMENTS):
             self._smooth(saddle, variance)
@@ -88,13 +93,21 @@ class SmoothedLine(Contour):
         self._flat = None
         self._lay(saddle._replace(k=saddle.k + added * (1 + 8 * UNIT), log_mgf=log_mgf))
 
-    def _cut(self, log_share: float) -> tuple[float, float]:
-        reach, tail = super()._cut(log_share)
+    def _first_good(self, edges: Reals, pieces: Reals, log_share: float) -> tuple[float, float]:
+        reach, tail = super()._first_good(edges, pieces, log_share)
         self.is_long = math.isinf(reach)
         if not self.is_long:
-            beyond = math.exp(-self.variance * reach**2 / 2) / (math.pi * self.variance * reach)
-            self.tail_of_density = beyond * (1 + 1e-9)
+            self.tail_of_density = self._density_beyond(edges, pieces, reach)
         return reach, tail
+
+    def _density_beyond(self, edges: Reals, pieces: Reals, reach: float) -> float:
+        """What the nodes beyond `reach` add to the density: in each cell at most its width / h + 1 of weight h / pi."""
+        v = self.variance
+        cells = np.minimum(pieces, np.exp(-v * edges**2 / 2)) * (np.append(np.diff(edges), 0.0) + self.step)
+        inside = float(cells[:-1][edges[:-1] >= reach].sum()) / math.pi
+        last = float(edges[-1])
+        beyond, at_once = (math.exp(-v * t**2 / 2) / (math.pi * v * t) for t in (last, reach))
+        return min(inside + beyond, at_once) * (1 + 1e-9)
 
     def delta(self, epsilon: float) -> Bounds:
         (lower, upper), excess = self._smoothed(epsilon)
@@ -109,3 +122,9 @@ class SmoothedLine(Contour):
         ).upper
         excess = self.variance * math.exp(self.variance / 8) * density * (1 + 8 * UNIT)
         return Bounds(low - self.aliases.at(epsilon), min(1.0, high)), excess
+
+
+class RoughLine(SmoothedLine):
+    """One with a little more noise, whose bracket of epsilon is as narrow."""
+
+    loose = LOOSER

@@ -12,12 +12,13 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, ClassVar, Literal, Self
 
+from dalenius.calculus.explain import percent
 from dalenius.calculus.guarantees.amounts import declared, exactly_at_most, shown
 from dalenius.calculus.guarantees.cost import Currency
 from dalenius.calculus.loss import Loss
 from dalenius.calculus.loss import checked as checked_loss
 from dalenius.calculus.pairs.pair import Bounds
-from dalenius.core import checks
+from dalenius.core import checks, notebook
 from dalenius.core.adjacency import ADD_REMOVE, Adjacency
 from dalenius.errors import InvalidParameter, LedgerError
 
@@ -125,6 +126,19 @@ class Guarantee(ABC):
             if name in (self.leading, "delta")
         }
         return replace(self, **numbers) if numbers else self  # type: ignore[type-var]
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the promise, and what it leaves to an attacker."""
+        loss = self.loss()
+        right = percent((1 + loss.membership_advantage()) / 2)
+        found = percent(loss.power(0.01))
+        return notebook.table(
+            [
+                ("promise", repr(self)),
+                ("a guess who is in is right", f"at most {right}"),
+                ("found at 1 % false alarms", f"at most {found}"),
+            ]
+        )
 
     def record(self) -> dict[str, str]:
         """The promise in words that are never changed: its tag, and its numbers as exact text."""

@@ -41,6 +41,11 @@ def objective_perturbation(
     record costs at most log(1 + smoothness/ridge) + max(N(L^2/(2 sigma^2), L^2/sigma^2), 0), adding one at
     most L^2/(2 sigma^2) + |N(0, L^2/sigma^2)|. Proved in docs/proofs/objective-perturbation.md.
 
+    bound="sharp" with `dimension` = m is for losses whose gradients, for one record and all theta, stay in a subspace
+    of m dimensions, such as the log-loss of m + 1 classes (docs/proofs/multinomial-perturbation.md): there
+    `smoothness` bounds the mean of the m eigenvalues of a record's Hessian, removing a record costs at most
+    m log(1 + smoothness/ridge) + L^2/(2 sigma^2) + (L/sigma) chi_m, adding one the same without the first term.
+
     Parameters
     ----------
     sigma
@@ -50,9 +55,11 @@ def objective_perturbation(
     gradient_bound
         The largest norm of one record's gradient, above 0.
     smoothness
-        The largest eigenvalue of one record's Hessian, 0 or more.
+        The largest eigenvalue of one record's Hessian, 0 or more; with `dimension` and 'sharp', the largest mean of
+        its eigenvalues.
     dimension
-        The number of coefficients, for losses that are not GLMs; None for GLMs.
+        The number of coefficients, for losses that are not GLMs; None for GLMs. With 'sharp', the number of directions
+        in which one record can pull.
     bound
         'thesis' (Redberg 2023) or 'sharp'.
 
@@ -83,8 +90,6 @@ def objective_perturbation(
     gradient = checks.positive("gradient_bound", gradient_bound)
     smooth = checks.nonnegative("smoothness", smoothness)
     checks.one_of("bound", bound, "thesis", "sharp")
-    if bound == "sharp" and dimension is not None:
-        raise InvalidParameter("bound='sharp' is proved for GLM losses only; leave `dimension` out.")
     if smooth >= ridge and bound == "thesis":
         raise InvalidParameter(
             f"ridge is {ridge} and smoothness {smooth}; the bound needs ridge > smoothness. Raise the ridge, or scale "
@@ -103,6 +108,12 @@ def objective_perturbation(
     if bound == "sharp":
         mu = checks.ratio_up(gradient, sigma)
         leading = math.nextafter(math.log1p(checks.ratio_up(smooth, ridge)), math.inf) if smooth else 0.0
+        if dimension is not None:
+            m = checks.count("dimension", dimension, least=1)
+            checks.moderate("dimension * log(1 + smoothness/ridge)", m * leading)
+            checks.moderate("(gradient_bound / sigma) * sqrt(dimension)", gradient / sigma * math.sqrt(m))
+            whole = checks.float_up(m * Fraction(leading))
+            return Loss(((ChiPair(whole, mu, m), 1),), ((ChiPair(0.0, mu, m), 1),), ADD_REMOVE, name)
         remove, add = RectifiedPair(leading, mu), HalfNormalPair(0.0, mu)
         return Loss(((remove, 1),), ((add, 1),), ADD_REMOVE, name)
     leading, mu = _log_up(ridge, smooth), checks.ratio_up(gradient, sigma)
@@ -137,6 +148,9 @@ def approximate_minima(
     The released point is the approximate minimiser plus N(0, output_sigma^2 I). By strong convexity it is
     within tolerance/ridge of the exact one, so this composes `objective_perturbation` with a Gaussian
     release of sensitivity 2 tolerance / ridge (Iyengar et al. 2019; Redberg 2023, Theorem 4.4.1).
+
+    Of bound="sharp" with `dimension` = m the sum is written as one pair: a normal Z is the part of a normal vector of m
+    dimensions along any other vector, so that mu chi_m + nu Z is nowhere above (mu^2 + nu^2)^(1/2) chi_m.
 
     Parameters
     ----------
@@ -182,4 +196,22 @@ def approximate_minima(
         return exact
     output = checks.positive("output_sigma", output_sigma, "An approximate minimiser needs output noise.")
     moved = checks.float_up(2 * Fraction(tolerance) / Fraction(checks.positive("ridge", ridge)))
+    if bound == "sharp" and dimension is not None:
+        ((remove, _),), ((add, _),) = exact.terms_remove, exact.terms_add
+        assert isinstance(remove, ChiPair)
+        assert isinstance(add, ChiPair)
+        mu = math.hypot(add.mu, checks.ratio_up(moved, output)) * (1 + 1e-15)
+        name = call(
+            "approximate_minima",
+            sigma=sigma,
+            ridge=ridge,
+            gradient_bound=gradient_bound,
+            smoothness=smoothness,
+            tolerance=tolerance,
+            output_sigma=output,
+            dimension=dimension,
+            bound=bound,
+        )
+        wider = [ChiPair(pair.offset, mu, pair.dimension) for pair in (remove, add)]
+        return Loss(((wider[0], 1),), ((wider[1], 1),), ADD_REMOVE, name)
     return exact + gaussian(output, sensitivity=moved)

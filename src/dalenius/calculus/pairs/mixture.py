@@ -62,6 +62,10 @@ class Rule:
         return float(self.weights @ np.abs(self.loss - self.median)) * (1 + 1e-9) + 1e-300
 
 
+CHUNK = 250_000
+"""Exponentials held at once: 4 MB."""
+
+
 def transform(t: Reals, loss: Reals, weights: Reals) -> Complexes:
     """sum_j weights_j exp(i t_k loss_j). On an even grid from 0 most exponentials are products of two others.
 
@@ -69,16 +73,24 @@ def transform(t: Reals, loss: Reals, weights: Reals) -> Complexes:
     """
     size = len(t)
     if size < 8 or size * len(loss) < 1_000 or not np.array_equal(t, np.arange(size) * t[1]):
-        return np.asarray(np.exp(1j * np.multiply.outer(t, loss)) @ weights)
-    block = max(1, min(math.isqrt(size), 4_000_000 // len(loss)))
-    fine = np.exp(1j * np.multiply.outer(loss, t[:block]))
-    values = np.empty(-(-size // block) * block, dtype=complex)
-    rows = max(1, 4_000_000 // len(loss))
-    starts = t[::block]
-    for k in range(0, len(starts), rows):
-        coarse = np.exp(1j * np.multiply.outer(starts[k : k + rows], loss)) * weights
-        values[k * block : (k + len(coarse)) * block] = (coarse @ fine).ravel()
-    return values[:size]
+        return on_grid(t, np.zeros(1), loss, weights).ravel()
+    block = math.isqrt(size)
+    return on_grid(t[::block], t[:block], loss, weights).ravel()[:size]
+
+
+def on_grid(starts: Reals, offsets: Reals, loss: Reals, weights: Reals) -> Complexes:
+    """sum_j weights_j exp(i (start_k + offset_l) loss_j), some losses at a time."""
+    total = np.zeros((len(starts), len(offsets)), dtype=complex)
+    many = max(1, CHUNK // max(len(starts), len(offsets)))
+    for k in range(0, len(loss), many):
+        some = loss[k : k + many]
+        coarse = np.exp(1j * np.multiply.outer(starts, some))
+        if len(offsets) == 1 and offsets[0] == 0.0:
+            total[:, 0] += coarse @ weights[k : k + many]
+            continue
+        coarse *= weights[k : k + many]
+        total += coarse @ np.exp(1j * np.multiply.outer(some, offsets))
+    return total
 
 
 @lru_cache(maxsize=256)
@@ -388,13 +400,28 @@ class Law(NamedTuple):
         return np.asarray(best + self.error + 1e-14)
 
     def on_cells(self, edges: Reals) -> Reals:
-        """Bounds on |M|/M(c) between the edges: its value in the middle, and how fast it can move."""
+        """Bounds on |M|/M(c) between the edges: its value in the middle, and how fast it can move.
+
+        Where cells are equally wide, up to rounding, so are the places where it is looked at.
+        """
         middle = (edges[1:] + edges[:-1]) / 2
-        phase = np.multiply.outer(middle, self.loss)
-        size = np.hypot(np.cos(phase) @ self.weights, np.sin(phase) @ self.weights)
         # |sum w exp(i t (L - a))| moves by at most sum w |L - a| per unit of t, whatever a.
         pace = float(self.weights @ np.abs(self.loss - float(self.weights @ self.loss)))
-        return np.asarray(size + pace * np.diff(edges) / 2 + self.error)
+        half = np.diff(edges) / 2
+        even = middle[0] + (middle[-1] - middle[0]) * np.arange(len(middle)) / max(len(middle) - 1, 1)
+        if len(middle) > 8 and float(np.abs(even - middle).max()) < 1e-9 * float(half.max()):
+            block = math.isqrt(len(middle))
+            values = on_grid(even[::block], even[:block] - even[0], self.loss, self.weights)
+            size, half = np.abs(values.ravel()[: len(middle)]), half * (1 + 1e-8)
+        else:
+            real, imaginary = np.zeros(len(middle)), np.zeros(len(middle))
+            many = max(1, 4 * CHUNK // len(middle))
+            for k in range(0, len(self.loss), many):
+                phase = np.multiply.outer(middle, self.loss[k : k + many])
+                real += np.cos(phase) @ self.weights[k : k + many]
+                imaginary += np.sin(phase) @ self.weights[k : k + many]
+            size = np.hypot(real, imaginary)
+        return np.asarray(size + pace * half + self.error)
 
 
 GAUSS, GAUSS_WEIGHTS = np.polynomial.legendre.leggauss(16)

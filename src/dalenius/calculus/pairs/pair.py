@@ -110,6 +110,10 @@ class Cuts(ABC):
     def between(self, low: float, high: float) -> Part:
         """below(high) less below(low), a law of nonnegative weights; `high` may be inf."""
 
+    def whole(self) -> Part | None:
+        """All of the law as a part, where that decays along a line faster than the pair is known to."""
+        return None
+
     @abstractmethod
     def steepest(self, level: float) -> float:
         """Roughly the largest s at which `below(level)` is not yet ruled by what is left beyond its cut."""

@@ -103,6 +103,9 @@ class SoftCuts(Cuts):
     def between(self, low: float, high: float) -> SoftPart:
         return part_of(self, self.place(low), None if high == math.inf else self.place(high))
 
+    def whole(self) -> SoftPart:
+        return part_of(self, None, None)
+
     def crowd(self, low: float, high: float, s: float) -> float:
         part = self.below(high)
         m = part.order(s)
@@ -387,17 +390,17 @@ def along(rule: mixture.Rule, t: Reals) -> Tilted:
     size = len(t)
     if size > 1 and not np.array_equal(t, np.arange(size) * t[1]):
         return rule.along(t)
-    block = max(1, min(math.isqrt(size), 2_000_000 // len(rule.loss)))
-    fine, fine_size = _turned(np.multiply.outer(rule.loss, t[:block]))
-    fine_sum, fine_size = rule.weights @ fine, rule.weights @ fine_size
-    values = np.empty((-(-size // block), block), dtype=complex)
-    sizes = np.empty(values.shape)
-    rows = max(1, 2_000_000 // len(rule.loss))
-    starts = t[::block]
-    for k in range(0, len(starts), rows):
-        coarse, coarse_size = _turned(np.multiply.outer(starts[k : k + rows], rule.loss))
-        values[k : k + rows] = (coarse * rule.weights) @ (1.0 + fine) + fine_sum
-        sizes[k : k + rows] = (coarse_size @ rule.weights)[:, None] + fine_size
+    block = math.isqrt(size)
+    starts, offsets = t[::block], t[:block]
+    values = np.zeros((len(starts), block), dtype=complex)
+    sizes = np.zeros(values.shape)
+    many = max(1, mixture.CHUNK // len(starts))
+    for k in range(0, len(rule.loss), many):
+        loss, weights = rule.loss[k : k + many], rule.weights[k : k + many]
+        fine, fine_size = _turned(np.multiply.outer(loss, offsets))
+        coarse, coarse_size = _turned(np.multiply.outer(starts, loss))
+        values += (coarse * weights) @ (1.0 + fine) + weights @ fine
+        sizes += (coarse_size @ weights)[:, None] + weights @ fine_size
     count = len(rule.loss)
     fixed = rule.fixed - (3 * count + 8) * UNIT + 48 * UNIT
     error = fixed + rule.per_t * np.abs(t) + 2 * (count + 16) * UNIT * sizes.ravel()[:size]

@@ -1,0 +1,23 @@
+"""What a notebook shows: text as it is printed, or a small table."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterable
+
+LEFT = "text-align:left;padding:2px 12px 2px 0;vertical-align:top"
+
+
+def printed(text: object) -> str:
+    """The same lines as `print` gives."""
+    return f"<pre>{html.escape(str(text))}</pre>"
+
+
+def table(rows: Iterable[tuple[str, str]]) -> str:
+    """Names on the left, what they are on the right."""
+    body = "".join(
+        f'<tr><th style="{LEFT};white-space:nowrap">{html.escape(name)}</th>'
+        f'<td style="{LEFT}">{html.escape(text)}</td></tr>'
+        for name, text in rows
+    )
+    return f'<table class="dalenius"><tbody>{body}</tbody></table>'
