@@ -41,6 +41,7 @@ from dalenius.tables.facts.kinds import MOST
 from tests.sample import sampled
 from tests.tables import nasty
 from tests.tables.engines.holds import UNIT, Hold, check_discovery, check_fit, check_release, integers
+from tests.tables.rows import meanings
 
 CASES = sampled(nasty.cases())
 SCHEMA = Schema(nulls="drop")
@@ -113,6 +114,10 @@ TOTAL: dict[type[Any], Callable[..., Any]] = {
     ops.ExtractQuarter: lambda i, x, s, b, d, t: d.quarter(),
     ops.ExtractMonth: lambda i, x, s, b, d, t: d.month(),
     ops.ExtractDay: lambda i, x, s, b, d, t: t.day(),
+    ops.ExtractWeekOfYear: lambda i, x, s, b, d, t: d.week_of_year(),
+    ops.ExtractHour: lambda i, x, s, b, d, t: t.hour(),
+    ops.ExtractMinute: lambda i, x, s, b, d, t: t.minute(),
+    ops.ExtractSecond: lambda i, x, s, b, d, t: t.second(),
     ops.StringContains: lambda i, x, s, b, d, t: s.contains("é"),
     ops.StartsWith: lambda i, x, s, b, d, t: s.startswith("o'"),
     ops.EndsWith: lambda i, x, s, b, d, t: s.endswith('"\\'),
@@ -352,6 +357,13 @@ class EngineContract:
             expected += [code] if -1 not in code else []
         assert len(expected) == 5
         assert sorted(found.tolist()) == sorted(expected)
+
+    def test_dates_moments_and_text(self, hold: Hold) -> None:
+        """Every function of them, for the oddest values, is what plain Python says."""
+        table = meanings.nasty(zero=self.engine.name != "postgres")
+        data, options = hold(table)
+        with contextlib.closing(Source.open(data, **options)) as source:
+            meanings.check(source, table)
 
     def test_what_is_not_listed_is_refused(self, extremes: Source) -> None:
         rows = extremes.rows

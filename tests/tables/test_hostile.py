@@ -38,6 +38,10 @@ def test_frames(seed: int) -> None:
     assert tried(neighbours(stores.frame, "duckdb"), 2, seed) > 150
 
 
+def test_dates_and_text() -> None:
+    assert tried(neighbours(stores.frame, "duckdb", units=16, mostly_dates=True), 2, 1) > 100
+
+
 def test_parquet(tmp_path: Path) -> None:
     assert tried(neighbours(stores.parquet(tmp_path), "duckdb"), 2, 5) > 150
 

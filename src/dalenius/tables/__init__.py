@@ -21,6 +21,7 @@ from dalenius.tables.aggregates import (
 )
 from dalenius.tables.ask.query import Query, Table
 from dalenius.tables.compute.source import Source
+from dalenius.tables.facts.dates import days, months, quarters, weeks, years
 from dalenius.tables.facts.keys import discover
 from dalenius.tables.facts.kinds import Field
 from dalenius.tables.facts.schema import Column, Schema, impute
@@ -40,17 +41,22 @@ __all__ = [
     "count",
     "count_distinct",
     "covariance",
+    "days",
     "discover",
     "histogram",
     "impute",
     "mean",
     "median",
     "mode",
+    "months",
     "proportion",
     "quantile",
     "quantiles",
+    "quarters",
     "std",
     "sum",
     "top_k",
     "variance",
+    "weeks",
+    "years",
 ]

@@ -38,6 +38,7 @@ from dalenius.tables import (
     variance,
 )
 from dalenius.tables.compute import exact
+from dalenius.tables.compute.source import Source
 from dalenius.tables.facts.keys import Keys
 
 FIELDS = (
@@ -314,3 +315,13 @@ def test_a_name_that_an_interval_has_is_refused() -> None:
     for other in ("n_low", "n_high"):
         with pytest.raises(InvalidParameter, match="interval of 'n'"):
             table.agg(**{"n": count(), other: count()})
+
+
+def test_keys_left_out_of_a_mapping_are_those_of_the_schema() -> None:
+    frame = pd.DataFrame({"sex": ["f", "m"], "town": ["a", "b"]})
+    table = Source.open(frame, schema=Schema({"sex": {"categories": ["f", "m"]}})).table()
+    wanted = {("f", "a"), ("m", "a")}
+    assert set(table.group_by("sex", "town", keys={"town": ["a"]}).keys.rows) == wanted
+    assert table.cube("sex", "town", keys={"town": ["a"]}).lists == (("f", "m"), ("a",))
+    with pytest.raises(InvalidParameter, match="town"):
+        table.group_by("sex", "town", keys={"sex": ["f"]})

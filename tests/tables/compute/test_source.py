@@ -146,6 +146,16 @@ def test_unknown_tables(tmp_path: Path, postgres_server: PostgresServer) -> None
             Source.open(data, table="nope")
 
 
+def test_a_table_of_a_database_is_not_another_file(tmp_path: Path) -> None:
+    """DuckDB takes a name that it does not know for that of a file."""
+    path, other = write_duckdb(tmp_path / "people.duckdb"), tmp_path / "other.csv"
+    other.write_text("id\n1\n")
+    for name in (str(other), f"main.{other}", "https://example.invalid/other.csv"):
+        with pytest.raises(SourceError, match="there is no table"):
+            Source.open(path, table=name)
+    assert Source.open(path, table="MAIN.People").place == Source.open(path, table="MAIN.People").place
+
+
 def test_a_csv_column_that_changes_type_reads_as_null(tmp_path: Path) -> None:
     """However far down the file the change is: an error would tell that somebody's row is odd."""
     path = tmp_path / "people.csv"

@@ -37,22 +37,24 @@ def neighbours(
     equal: int = 1,
     forms: bool = True,
     units: int = 32,
+    mostly_dates: bool = False,
 ) -> Try:
     """A world and questions: does anything tell its neighbours apart?"""
 
     def attempt(data: st.DataObject, random: Random, tally: Tally) -> None:
         world = worlds(random, engine, names, units=units, equal=equal, forms=forms)
-        judge(store, world, [data.draw(questions(world.names)) for _ in range(QUESTIONS)], tally)
+        asked = [data.draw(questions(world.names, mostly_dates)) for _ in range(QUESTIONS)]
+        judge(store, world, asked, tally)
 
     return attempt
 
 
-def engines(held: Mapping[str, stores.Store], units: int = 6) -> Try:
+def engines(held: Mapping[str, stores.Store], units: int = 6, mostly_dates: bool = False) -> Try:
     """A world that every engine can hold: do they count the same?"""
 
     def attempt(data: st.DataObject, random: Random, tally: Tally) -> None:
         world = worlds(random, "all", names=0, units=units)
-        agree(held, world, [data.draw(questions(world.names)) for _ in range(QUESTIONS)], tally)
+        agree(held, world, [data.draw(questions(world.names, mostly_dates)) for _ in range(QUESTIONS)], tally)
 
     return attempt
 

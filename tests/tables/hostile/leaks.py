@@ -17,10 +17,12 @@ from dalenius.session import synthesis
 from dalenius.session.synthesis import Synthesis
 from dalenius.tables.compute import exact, truncation
 from dalenius.tables.compute.exact import ExactTable
+from dalenius.tables.engines.duckdb import DuckDB
 from dalenius.tables.facts.unit import Unit
 from dalenius.tables.measures import gridding
 from dalenius.tables.rows.relations import PrivateJoin
 from dalenius.tables.rows.scope import Scope
+from dalenius.tables.rows.spelling import builtin
 from tests.tables.hostile import relations, stores
 from tests.tables.hostile.campaign import Try, neighbours, run, syntheses_and_feeds
 from tests.tables.hostile.judge import Leak, Tally
@@ -31,6 +33,10 @@ MADE = 6
 
 def _frames(_folder: Path) -> Try:
     return neighbours(stores.frame, "duckdb")
+
+
+def _dated(_folder: Path) -> Try:
+    return neighbours(stores.frame, "duckdb", units=16, mostly_dates=True)
 
 
 def _made(folder: Path) -> Try:
@@ -181,12 +187,50 @@ def _anybody(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Scope, "join_private", joined)
 
 
+def _in_nanoseconds(patch: pytest.MonkeyPatch) -> None:
+    """Days since 1970 by a function that has no number for the year 9999."""
+
+    def days(self: DuckDB, date: Any) -> Any:
+        return builtin("epoch_ns", "date", returns="int64")(date) % 1000
+
+    patch.setattr(DuckDB, "days", days)
+    patch.setitem(DuckDB.functions, "epoch_ns", "d")  # type: ignore[arg-type]
+
+
+def _of_some_texts(patch: pytest.MonkeyPatch) -> None:
+    """The length of a text by a function that not every text is an argument of."""
+
+    def characters(self: DuckDB, text: Any) -> Any:
+        return builtin("octet_length", "binary", returns="int64")(
+            builtin("unhex", "string", returns="binary")(text)
+        )
+
+    patch.setattr(DuckDB, "characters", characters)
+    for name, types in {"octet_length": "x", "unhex": "s"}.items():
+        patch.setitem(DuckDB.functions, name, types)  # type: ignore[arg-type]
+
+
+def _of_long_months(patch: pytest.MonkeyPatch) -> None:
+    """The 30th of a month, which February has not."""
+
+    def beginning(self: DuckDB, date: Any, span: str) -> Any:
+        return builtin("make_date", "int64", "int64", "int64", returns="date")(
+            date.year().cast("int64"), date.month().cast("int64"), ibis.literal(30, "int64")
+        )
+
+    patch.setattr(DuckDB, "beginning", beginning)
+    patch.setitem(DuckDB.functions, "make_date", "i")  # type: ignore[arg-type]
+
+
 LEAKS = (
     Planted("a value is not clamped", _unclamped),
     Planted("the rows of a unit are not bounded", _unbounded),
     Planted("the type of an answer depends on its size", _typed),
     Planted("groups appear when somebody is in them", _appearing),
     Planted("a message quotes a value", _quoting, worlds=60),
+    Planted("days are counted in nanoseconds", _in_nanoseconds, MADE, _dated),
+    Planted("months are taken to have 30 days", _of_long_months, MADE, _dated),
+    Planted("not every text has a length", _of_some_texts, MADE, _dated),
     Planted("rows of a synthesis count nine times when they are odd", _repeated, MADE, _made),
     Planted("rows of a feed count nine times when they are odd", _inflated, MADE, _made),
     Planted("a synthesis is refused after the charge", _refused, MADE, _made),

@@ -7,7 +7,7 @@ written with the names of the world it is asked in.
 from __future__ import annotations
 
 import datetime
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -119,8 +119,14 @@ class Question:
 class _Writer:
     """Draws expressions by kind, over the columns there are so far."""
 
-    def __init__(self, draw: st.DrawFn, names: Mapping[str, str]) -> None:
-        self.draw = draw
+    def __init__(
+        self,
+        draw: st.DrawFn,
+        names: Mapping[str, str],
+        numbers: Sequence[str] = (),
+        conditions: Sequence[str] = (),
+    ) -> None:
+        self.draw, self.numbers, self.conditions = draw, numbers or _NUMBERS, conditions or _CONDITIONS
         self.names = dict(names)
         self.numeric = [names[role] for role in NUMERIC]
         self.integers = [names[role] for role in INTEGERS]
@@ -134,7 +140,7 @@ class _Writer:
         return quoted(self.pick(names))
 
     def number(self, depth: int) -> str:
-        shape = self.pick(_NUMBERS if depth else _NUMBERS[:3])
+        shape = self.pick(self.numbers if depth else self.numbers[:3])
         go = depth - 1
         if shape == "column":
             return self.column(self.numeric)
@@ -153,10 +159,19 @@ class _Writer:
         if shape == "IF":
             return f"IF({self.condition(go)}, {self.number(go)}, {self.number(go)})"
         if shape == "part":
-            part = self.pick(("YEAR", "MONTH", "DAY", "QUARTER"))
-            return (
-                f"EXTRACT({part} FROM {self.date() if self.pick((0, 1)) else quoted(self.names['moment'])})"
-            )
+            if self.pick((0, 1, 2)) == 0:
+                return (
+                    f"EXTRACT({self.pick(('HOUR', 'MINUTE', 'SECOND'))} FROM {quoted(self.names['moment'])})"
+                )
+            moment = self.date() if self.pick((0, 1)) else quoted(self.names["moment"])
+            return f"EXTRACT({self.pick(_PARTS)} FROM {moment})"
+        if shape == "difference":
+            if self.pick((0, 1, 2)) == 0:
+                unit = self.pick(("hour", "second", "week", "month"))
+                return f"DATE_DIFF('{unit}', {quoted(self.names['moment'])}, {self.moment()})"
+            return f"DATE_DIFF('{self.pick(_SPANS)}', {quoted(self.names['day'])}, {self.date()})"
+        if shape == "length":
+            return f"LENGTH({self.words()})"
         if shape == "flag":
             return f"CAST({self.condition(0)} AS INTEGER)"
         if shape == "double":
@@ -166,15 +181,30 @@ class _Writer:
         return f"{shape}({self.number(go)})"
 
     def date(self) -> str:
+        day, moment = quoted(self.names["day"]), quoted(self.names["moment"])
         return self.pick(
-            (quoted(self.names["day"]), f"CAST({quoted(self.names['moment'])} AS DATE)", "DATE '2020-03-01'")
+            (
+                day,
+                f"CAST({moment} AS DATE)",
+                "DATE '2020-03-01'",
+                f"DATE_TRUNC('{self.pick(_SPANS)}', {self.pick((day, moment))})",
+            )
         )
 
+    def moment(self) -> str:
+        return f"TIMESTAMP '{self.pick(('2020-02-28 23:59:59.999999', '0001-01-01', '9999-12-31 23:59:59'))}'"
+
     def text(self) -> str:
-        return self.pick((self.column(self.texts), f"COALESCE({self.column(self.texts)}, 'none')"))
+        return self.pick(
+            (self.column(self.texts), f"COALESCE({self.column(self.texts)}, 'none')", self.words())
+        )
+
+    def words(self) -> str:
+        """Text made of text."""
+        return self.pick(_WORDS).format(self.column(self.texts))
 
     def condition(self, depth: int) -> str:
-        shape = self.pick(_CONDITIONS if depth else _CONDITIONS[:-3])
+        shape = self.pick(self.conditions if depth else self.conditions[:-3])
         go = max(depth - 1, 0)
         if shape == "compare":
             return f"{self.number(go)} {self.pick(('=', '<>', '<', '<=', '>', '>='))} {self.number(go)}"
@@ -187,14 +217,15 @@ class _Writer:
         if shape == "texts":
             return f"{self.column(self.texts)} IN ('p', {self.pick(_TEXTS)})"
         if shape == "like":
-            return (
-                f"{self.column(self.texts)} LIKE '{self.pick(('a%', '%a', '%é%', 'p', '%1%', '?%', 'a?%'))}'"
-            )
+            return f"{self.text()} LIKE '{self.pick(('a%', '%a', '%é%', 'p', '%1%', '?%', 'a?%'))}'"
         if shape == "null":
             what = self.pick((self.column(self.numeric), self.column(self.texts), quoted(self.names["day"])))
             return f"{what} IS {self.pick(('', 'NOT '))}NULL"
         if shape == "date":
             return f"{self.date()} {self.pick(('=', '<', '>='))} DATE '{self.pick(('2020-01-01', '9999-12-31'))}'"
+        if shape == "moment":
+            moment = quoted(self.names["moment"])
+            return f"{moment} {self.pick(('=', '<', '>=', '<>'))} {self.moment()}"
         if shape == "flag":
             return self.column(self.flags)
         if shape == "not":
@@ -217,6 +248,8 @@ _NUMBERS = (
         "CASE",
         "IF",
         "part",
+        "difference",
+        "length",
         "flag",
         "double",
     ),
@@ -232,10 +265,24 @@ _CONDITIONS = (
     "like",
     "null",
     "date",
+    "moment",
     "flag",
     "not",
     "AND",
     "OR",
+)
+_OF_DATES = ("part", "difference", "length", "CASE", "+")
+_WHERE_DATES = ("compare", "text", "like", "date", "moment", "not", "AND", "OR")
+_SPANS = ("day", "week", "month", "quarter", "year")
+_PARTS = ("YEAR", "MONTH", "DAY", "QUARTER", "WEEK", "DOW", "ISODOW", "DOY")
+_WORDS = (
+    "LOWER({})",
+    "UPPER({})",
+    "TRIM({})",
+    "RTRIM({})",
+    "SUBSTRING({}, 1, 1)",
+    "SUBSTRING({}, 2)",
+    "LEFT({}, 3)",
 )
 _TEXTS = ("'?'", "'a?'", "'p'", "'é'", "''", "'a'", "'o''b\"\\'", "'1e5'", "'\ufffd'")
 
@@ -256,9 +303,11 @@ def _told(policy: Any) -> dict[str, Any]:
 
 
 @st.composite
-def questions(draw: st.DrawFn, names: Mapping[str, str]) -> Question:
-    """A question in Python, or one time in four in SQL, for columns of these names."""
-    writer = _Writer(draw, names)
+def questions(draw: st.DrawFn, names: Mapping[str, str], mostly_dates: bool = False) -> Question:
+    """A question in Python, or one time in four in SQL, for columns of these names. mostly_dates: about dates, moments
+    and text, whatever else it could be about."""
+    shapes = (_OF_DATES, _WHERE_DATES) if mostly_dates else ()
+    writer = _Writer(draw, names, *shapes)
     unit = draw(st.sampled_from(units(names)))
     schema = _schema(draw, names)
     if draw(st.integers(0, 3)) == 0:
@@ -289,6 +338,9 @@ def _step(draw: st.DrawFn, writer: _Writer, number: int) -> tuple[Any, ...]:
         name = draw(st.sampled_from([f"Z{number}", *(writer.names[r].swapcase() for r in ("x", "k", "i"))]))
         if name in writer.names.values():
             name = f"Z{number}"
+        if draw(st.integers(0, 3)) == 0:
+            writer.texts.append(name)
+            return "compute", name, writer.words()
         text = writer.number(1)
         writer.numeric.append(name)
         return "compute", name, text

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from dalenius.errors import LedgerError, Refused
+from dalenius.core.checks import shown
+from dalenius.errors import InvalidParameter, LedgerError, Refused
 from dalenius.tables.aggregates.adaptive_quantile import AdaptiveQuantile
 from dalenius.tables.aggregates.aggregate import Aggregate
 from dalenius.tables.aggregates.bounds import FindBounds, bounds
@@ -33,6 +34,7 @@ __all__ = [
     "KINDS",
     "NAMED",
     "Aggregate",
+    "asked",
     "bounds",
     "correlation",
     "count",
@@ -75,6 +77,17 @@ KINDS: tuple[type[Aggregate], ...] = (
 _BY_TAG: Mapping[str, type[Aggregate]] = {kind.tag: kind for kind in KINDS}
 NAMED: Mapping[str, type[Aggregate]] = {name: kind for kind in KINDS for name in kind.sql_names}
 """The kinds by the functions of SQL that ask for them."""
+
+
+def asked(content: object) -> Aggregate:
+    """The aggregate that a record of a question asks for, whoever wrote it; InvalidParameter for anything else."""
+    tag = content.get("kind") if isinstance(content, dict) else None
+    kind = _BY_TAG.get(tag) if isinstance(tag, str) else None
+    if kind is None or not isinstance(content, dict):
+        raise InvalidParameter(
+            f"an aggregate is {shown(content)}; it must be an object whose 'kind' is one of {', '.join(_BY_TAG)}."
+        )
+    return kind.asked(content)
 
 
 def from_record(content: Mapping[str, Any]) -> Aggregate:

@@ -20,6 +20,7 @@ from dalenius.errors import InvalidParameter
 from dalenius.intervals.laws import Noisy
 from dalenius.tables.aggregates.call import Call
 from dalenius.tables.facts.forms import Recorded
+from dalenius.tables.facts.nearest import nearest
 from dalenius.tables.measures.gridding import Value, make_value
 from dalenius.tables.measures.measure import Measure
 from dalenius.tables.rows.scope import Argument, Scope
@@ -118,6 +119,34 @@ class Aggregate(Recorded, ABC):
     def record(self) -> dict[str, Any]:
         """What identifies it, for the ledger: {"kind": tag, ...}."""
         return {"kind": self.tag, **super().record()}
+
+    @classmethod
+    def asked(cls, record: Mapping[str, Any]) -> Aggregate:
+        """What a record asks for that anybody may have written. What is left out is as in the call; what has no
+        meaning here is refused, never passed over."""
+        required = {field.name for field in dataclasses.fields(cls) if field.default is dataclasses.MISSING}
+        given = {word: value for word, value in record.items() if word != "kind"}
+        for word in given:
+            if word not in cls.words:
+                raise InvalidParameter(
+                    f"a {cls.tag} has no {word!r}; {nearest(str(word), cls.words)}."
+                    if cls.words
+                    else f"a {cls.tag} has no {word!r}; there is nothing to say about it."
+                )
+        for word, form in cls.words.items():
+            if (form.field or word) in required and word not in given:
+                raise InvalidParameter(f"a {cls.tag} needs {word!r}: what it is asked of.")
+        parts = {
+            (form.field or word): form.given(f"{word!r} of a {cls.tag}", given[word])
+            for word, form in cls.words.items()
+            if word in given
+        }
+        return cls.made(**parts)
+
+    @classmethod
+    @abstractmethod
+    def made(cls, **parts: Any) -> Aggregate:
+        """The aggregate with these parts, by the names of the fields, every one of them checked as in the call."""
 
     @classmethod
     @abstractmethod

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -63,6 +63,10 @@ class FindBounds(OfOneColumn):
         high = np.where(none, np.nan, np.where((last == zero) & (first < zero), 0.0, edges[last + 1]))
         nan = np.full(len(low), np.nan)
         return [Column(f"{name}_lower", low, nan, nan, nan), Column(f"{name}_upper", high, nan, nan, nan)]
+
+    @classmethod
+    def made(cls, **parts: Any) -> FindBounds:
+        return bounds(**parts)
 
     @classmethod
     def from_sql(cls, call: Call) -> FindBounds:

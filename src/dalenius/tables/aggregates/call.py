@@ -10,6 +10,7 @@ from sqlglot import exp, parse_one
 from sqlglot.errors import SqlglotError
 
 from dalenius.errors import QueryRefused
+from dalenius.tables.rows.calendar import PARTED
 from dalenius.tables.rows.expressions import DIALECT, quoted, written
 
 
@@ -87,7 +88,8 @@ def text_of(tree: Any) -> str:
     text = written(tree)
     try:
         # What the parser reads and the writer leaves out, IGNORE NULLS for one, would be passed over.
-        whole = tree.find(exp.Anonymous) is not None or parse_one(text, read=DIALECT) == _with_cases(tree)
+        unknown = any(call.name.upper() not in PARTED for call in tree.find_all(exp.Anonymous))
+        whole = unknown or _bare(parse_one(text, read=DIALECT)) == _bare(_with_cases(tree))
     except SqlglotError:
         whole = False
     if not whole:
@@ -95,10 +97,26 @@ def text_of(tree: Any) -> str:
     return text
 
 
+def _bare(tree: Any) -> Any:
+    """Names without their quotes: the writer puts some around words of SQL's, like "at"."""
+    return tree.transform(
+        lambda node: exp.Identifier(this=node.this) if isinstance(node, exp.Identifier) else node
+    )
+
+
 def _with_cases(tree: Any) -> Any:
-    """IF(a, b, c) is written as CASE WHEN a THEN b ELSE c END."""
+    """As the writer writes some things: IF(a, b, c) as CASE WHEN a THEN b ELSE c END, some parts of dates by another
+    word, DATE(t) and the constants of DATE_DIFF as casts, TRIM(BOTH FROM s) as TRIM(s)."""
 
     def case(node: Any) -> Any:
+        if isinstance(node, exp.Extract):  # EXTRACT(DOW ...) as EXTRACT(DAYOFWEEK ...)
+            return parse_one(written(node), read=DIALECT)
+        if isinstance(node, exp.Date) and not node.expressions and not node.args.get("zone"):
+            return exp.cast(node.this, "date", dialect=DIALECT)
+        if isinstance(node, exp.Literal) and node.is_string and isinstance(node.parent, exp.DateDiff):
+            return node if node.arg_key == "unit" else exp.cast(node, "date", dialect=DIALECT)
+        if isinstance(node, exp.Trim) and str(node.args.get("position")).upper() == "BOTH":
+            node.set("position", None)
         if not isinstance(node, exp.If) or isinstance(node.parent, exp.Case):
             return node
         branch = exp.If(this=node.this, true=node.args["true"])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 from dalenius.errors import QueryRefused
 from dalenius.tables.aggregates.aggregate import Inputs, checked_text
@@ -48,6 +48,10 @@ class Count(Direct):
 
     def estimate(self, name: str, inputs: Inputs) -> list[Column]:
         return [direct(name, inputs["count"], 1.0, inputs.failure, whole=True)]
+
+    @classmethod
+    def made(cls, **parts: Any) -> Count:
+        return count(**parts)
 
     @classmethod
     def from_sql(cls, call: Call) -> Count:

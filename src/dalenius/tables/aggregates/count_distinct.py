@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 from dalenius.errors import QueryRefused
 from dalenius.tables.aggregates.aggregate import Inputs
@@ -33,6 +33,10 @@ class CountDistinct(Direct):
 
     def estimate(self, name: str, inputs: Inputs) -> list[Column]:
         return [direct(name, inputs["units"], 1.0, inputs.failure, whole=True)]
+
+    @classmethod
+    def made(cls, **parts: Any) -> Self:
+        return cls(**parts)
 
     @classmethod
     def from_sql(cls, call: Call) -> Self:

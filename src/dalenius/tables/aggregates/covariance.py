@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 from dalenius.errors import QueryRefused
 from dalenius.tables.aggregates.aggregate import (
@@ -96,6 +96,11 @@ class Covariance(Aggregate):
 
     def estimate(self, name: str, inputs: Inputs) -> list[Column]:
         return [spread_column(name, inputs, TWO)]
+
+    @classmethod
+    def made(cls, *, x_nulls: Nulls | None = None, y_nulls: Nulls | None = None, **parts: Any) -> Self:
+        made = cls.of(**parts)
+        return replace(made, x_nulls=nulls_of(x_nulls, made.what), y_nulls=nulls_of(y_nulls, made.what))
 
     @classmethod
     def from_sql(cls, call: Call) -> Self:

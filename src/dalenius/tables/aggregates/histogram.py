@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 from dalenius.core.checks import count, shown
 from dalenius.errors import InvalidParameter, QueryRefused
@@ -69,6 +69,10 @@ class Histogram(Direct, OfOneColumn):
             part = replace(noisy, values=noisy.values[:, k])
             columns.append(direct(label, part, 1.0, inputs.failure, whole=True))
         return columns
+
+    @classmethod
+    def made(cls, **parts: Any) -> Histogram:
+        return histogram(**parts)
 
     @classmethod
     def from_sql(cls, call: Call) -> Histogram:

@@ -93,6 +93,10 @@ class Mode(Direct):
         return [Column(name, values, nan, nan, nan), Column(f"{name}_short", short, nan, nan, nan)]
 
     @classmethod
+    def made(cls, **parts: Any) -> Mode:
+        return mode(**parts)
+
+    @classmethod
     def from_sql(cls, call: Call) -> Mode:
         """MODE(x), or MODE(x, 'first', 'second', ...) with the categories."""
         return mode(call.text(0), call.constants(1) or None)

@@ -65,5 +65,9 @@ class OfOneNumber(OfOneColumn):
         return on_grid(self.argument(table), self.granularity, halves)
 
     @classmethod
+    def made(cls, **parts: Any) -> Self:
+        return cls.of(**parts)
+
+    @classmethod
     def from_sql(cls, call: Call) -> Self:
         return cls.of(call.text(0), call.bounds(1))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from dalenius.tables.aggregates.of_one import OfOneColumn
 from dalenius.tables.facts.forms import NULLS, NUMBER, NUMBERS, PLAIN
@@ -33,3 +33,9 @@ class OneQuantile(OfOneColumn):
         column = repr(self.column)
         name = f"median({column}" if self.level == 0.5 else f"quantile({column}, {self.level:g}"
         return f"{name}, adaptive={self.way!r})"
+
+    @classmethod
+    def made(cls, **parts: Any) -> OneQuantile:
+        from dalenius.tables.aggregates.quantiles import adaptive_quantile
+
+        return adaptive_quantile(**{"level": 0.5, **parts}, way=cls.way)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 from dalenius.errors import QueryRefused
 from dalenius.tables.aggregates.aggregate import Aggregate, Inputs, checked_text, on_grid
@@ -49,6 +49,10 @@ class Proportion(Aggregate):
 
     def estimate(self, name: str, inputs: Inputs) -> list[Column]:
         return [mean_column(name, inputs)]
+
+    @classmethod
+    def made(cls, **parts: Any) -> Proportion:
+        return proportion(**parts)
 
     @classmethod
     def from_sql(cls, call: Call) -> Proportion:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 from dalenius.core.checks import count, positive, shown
 from dalenius.errors import InvalidParameter
@@ -73,6 +73,10 @@ class Quantiles(OfOneColumn):
                 Column(label, *quantile_of(ranks, bins, k, level, inputs.failure, inputs.sampling))
             )
         return columns
+
+    @classmethod
+    def made(cls, **parts: Any) -> Quantiles:
+        return quantiles(**{"levels": (0.5,), **parts})
 
     @classmethod
     def from_sql(cls, call: Call) -> Quantiles:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -67,6 +67,10 @@ class TopK(Mode):
             columns.append(Column(f"{name}_{place + 1}", values, nan, nan, nan))
             columns.append(direct(f"{name}_{place + 1}_n", part, 1.0, inputs.failure, whole=True))
         return columns
+
+    @classmethod
+    def made(cls, **parts: Any) -> TopK:
+        return top_k(**parts)
 
     @classmethod
     def from_sql(cls, call: Call) -> TopK:

@@ -39,7 +39,7 @@ class Cube:
     lists: tuple[tuple[Any, ...], ...]
     sets: tuple[tuple[str, ...], ...]
 
-    def agg(self, *unnamed: Aggregate, **aggregates: Aggregate) -> CubeQuery:
+    def agg(self, /, *unnamed: Aggregate, **aggregates: Aggregate) -> CubeQuery:
         """The question: `agg(n=dp.count())`."""
         table = self.table
         for column, listed in zip(self.columns, self.lists, strict=True):
@@ -102,7 +102,7 @@ def _checked(
         keys = {columns[0]: keys}
     grouped = table.group_by(*columns, keys=keys)
     assert isinstance(grouped.keys, Keys)
-    given = keys if keys is not None else table._categories(grouped.columns)
+    given = table.all_keys(columns, grouped.columns, keys)
     lists = []
     for place, name in enumerate(grouped.columns):
         listed = public_keys((name,), list(given[columns[place] if columns[place] in given else name])).rows

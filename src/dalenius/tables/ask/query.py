@@ -31,6 +31,7 @@ from dalenius.tables.facts.public import PublicTable
 from dalenius.tables.facts.schema import Column, Schema
 from dalenius.tables.facts.unit import Unit
 from dalenius.tables.measures.measure import Measure
+from dalenius.tables.rows.date_keys import keys_of
 from dalenius.tables.rows.expressions import parse, quoted
 from dalenius.tables.rows.relations import Explode, LimitRows, PerUnit, PrivateJoin
 from dalenius.tables.rows.scope import Scope
@@ -82,7 +83,7 @@ class Table:
         scope.condition(text, "the filter")
         return replace(self, steps=(*self.steps, Filter(text)))
 
-    def with_columns(self, **expressions: str) -> Table:
+    def with_columns(self, /, **expressions: str) -> Table:
         """Further columns, computed from each row: `with_columns(decade="FLOOR(age / 10)")`."""
         table = self
         for name, expression in expressions.items():
@@ -298,7 +299,8 @@ class Table:
         """One row of the answer for each public key; see `dalenius.tables.facts.keys`.
 
         keys: a list (of tuples for several columns), a mapping of columns to lists (all combinations), a public
-        table, or `discover()`. Left out: the categories of each column in the schema, all combinations.
+        table, or `discover()`. Left out, or left out of the mapping: the categories of the column in the schema, all
+        combinations.
         """
         if not columns:
             raise InvalidParameter(
@@ -318,9 +320,22 @@ class Table:
             for name in names:
                 group_kind(name, kinds[name])
             return Grouped(self, names, keys)
-        listed = public_keys(names, self._categories(names) if keys is None else keys)
+        listed = public_keys(names, self.all_keys(columns, names, keys))
         checked_kinds(listed, kinds)
         return Grouped(self, names, listed)
+
+    def all_keys(self, columns: tuple[str, ...], names: tuple[str, ...], keys: Any) -> Any:
+        """The keys given; of columns that are left out, or of all of them, the categories in the schema."""
+        if keys is None:
+            return self._categories(names)
+        if not isinstance(keys, Mapping):
+            return keys
+        missing = tuple(
+            name
+            for column, name in zip(columns, names, strict=True)
+            if column not in keys and name not in keys and self.schema[name].categories is not None
+        )
+        return {**keys, **self._categories(missing)}
 
     def cube(self, *columns: str, keys: Any = None) -> Cube:
         """Groups, and their margins: `cube("sex", "town")` asks by sex and town, by sex, by town and in all, with
@@ -340,7 +355,7 @@ class Table:
 
         return rollup(self, *columns, keys=keys)
 
-    def agg(self, *unnamed: Aggregate, **aggregates: Aggregate) -> Query:
+    def agg(self, /, *unnamed: Aggregate, **aggregates: Aggregate) -> Query:
         """The question, about all rows at once: `agg(n=dp.count())`."""
         return _query(self, (), None, unnamed, aggregates)
 
@@ -370,19 +385,25 @@ class Table:
     def _categories(self, names: tuple[str, ...]) -> dict[str, tuple[Any, ...]]:
         categories = {}
         for name in names:
-            listed = self.schema[name].categories
+            listed = self.schema[name].categories or keys_of(self._text(name), self.schema)
             if listed is None:
                 raise QueryRefused(
-                    f"group_by({name!r}) needs keys: the groups must be public. List them (keys=[...]), give a public "
-                    "table, state the column's categories in the schema, or use keys=dp.discover(), which costs budget."
+                    f"group_by({name!r}) needs keys: the groups must be public. List them (keys=[...]; of dates "
+                    "keys=dp.months('2023-01', '2024-12')), give a public table, state the column's categories in the "
+                    "schema, or use keys=dp.discover(), which costs budget."
                 )
             categories[name] = listed
         return categories
 
+    def _text(self, name: str) -> str:
+        """What a column is computed as; itself, if it is not."""
+        computed = {step.name: step.text for step in self.steps if isinstance(step, Compute)}
+        return computed.get(name, quoted(name))
+
     def scope(self, held: Held | None = None) -> Scope:
         """The columns as they are after the steps; belonging to no engine, unless the rows are held somewhere."""
         held = NOWHERE if held is None else held
-        scope = Scope(held.rows_of(self.name), self.fields, self.schema)
+        scope = Scope(held.rows_of(self.name), self.fields, self.schema, held.spelling)
         for step in self.steps:
             step.apply(scope, held)
         return scope
@@ -400,7 +421,7 @@ class Grouped:
         groups = f"{len(self.keys)} groups" if isinstance(self.keys, Keys) else "groups to be discovered"
         return f"<{repr(self.table)[1:-1]}; by {', '.join(self.columns)} ({groups})>"
 
-    def agg(self, *unnamed: Aggregate, **aggregates: Aggregate) -> Query:
+    def agg(self, /, *unnamed: Aggregate, **aggregates: Aggregate) -> Query:
         """The question: `agg(n=dp.count())`."""
         return _query(self.table, self.columns, self.keys, unnamed, aggregates)
 
@@ -464,6 +485,13 @@ class Query:
         return record_text(self.record())
 
 
+def query_of(table: Table, grouped: Grouped | None, aggregates: Mapping[str, Any]) -> Query:
+    """The question with these aggregates, whatever they are called."""
+    if grouped is None:
+        return _query(table, (), None, (), aggregates)
+    return _query(grouped.table, grouped.columns, grouped.keys, (), aggregates)
+
+
 def _query(
     table: Table,
     columns: tuple[str, ...],
@@ -524,12 +552,25 @@ def _known(scope: Scope, text: str, what: str) -> None:
     problems = Problems()
     for node in parse(text, what).find_all(exp.Column):
         if isinstance(node.this, exp.Identifier) and not node.table:
-            problems.attempt(partial(scope.resolve, node.name))
+            problems.attempt(partial(_named, scope, node))
     for name in scope.names if problems.noted else ():
         # hours-per-week is a difference to SQL.
         if not name.isidentifier() and _squeezed(name) in _squeezed(text):
             raise QueryRefused(f"{what}: the column {name!r} is written in double quotes, {quoted(name)}.")
     problems.raise_any()
+
+
+def _named(scope: Scope, node: Any) -> None:
+    """Refuse a name that no column has. In double quotes it may be meant as text, as other languages write it."""
+    quotes = node.this.args.get("quoted")
+    if quotes and not alike(node.name, scope.names) and isinstance(node.parent, COMPARED):
+        text = exp.Literal.string(node.name).sql()
+        raise QueryRefused(f"there is no column {node.name!r}; text is written in single quotes: {text}.")
+    scope.resolve(node.name)
+
+
+COMPARED = (exp.EQ, exp.NEQ, exp.In, exp.Like, exp.ILike, exp.Case, exp.If, exp.Coalesce)
+"""What stands beside text."""
 
 
 def _squeezed(text: str) -> str:
@@ -538,6 +579,8 @@ def _squeezed(text: str) -> str:
 
 class _Nowhere:
     """Columns that belong to no engine: everything is checked, and nothing can be run."""
+
+    spelling = None
 
     def upload(self, public: PublicTable) -> Any:
         return ibis.table({f.name: f.dtype for f in public.fields}, name=f"public_{public.digest[:16]}")
@@ -578,7 +621,7 @@ def _joined_schema(ours: Schema, theirs: Schema, step: PrivateJoin) -> Schema:
         own, policy = theirs[name], theirs.policy(name)
         if step.how == "left" and (policy == "never" or (policy is None and name in full)):
             policy = "drop"
-        columns[called] = Column(bounds=own.bounds, categories=own.categories, nulls=policy)
+        columns[called] = Column(bounds=own.bounds or own.days, categories=own.categories, nulls=policy)
     return Schema(columns, nulls=ours.nulls, records=ours.records)
 
 

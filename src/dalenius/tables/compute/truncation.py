@@ -51,6 +51,10 @@ class HeldIn:
     query: Query
     measures: tuple[Measure, ...]
 
+    @property
+    def spelling(self) -> Engine:
+        return self.source.engine
+
     def upload(self, public: PublicTable) -> Any:
         return self.source.upload(public)
 

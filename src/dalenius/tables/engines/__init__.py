@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Any
 
@@ -34,11 +33,6 @@ def engine_for(data: Any) -> Engine:
     """The engine that opens some data; refused when there is none. Nothing is connected to, and no row read."""
     if is_ibis(data):
         return engine_of(data.get_backend().name)
-    if isinstance(data, str | Path) and os.path.isdir(data):
-        raise SourceError(
-            f"{str(data)!r} is a folder; name the files in it: {os.path.join(data, '*.parquet')!r}, or with those in "
-            f"folders below {os.path.join(data, '**', '*.parquet')!r} (or *.csv), in quotes on a command line."
-        )
     for engine in KNOWN.values():
         if engine.opens(data):
             return engine

@@ -13,7 +13,6 @@ from dataclasses import replace
 from typing import Any, ClassVar, TypeVar
 
 import ibis
-import ibis.expr.datatypes as dt
 import numpy as np
 from numpy.typing import NDArray
 
@@ -21,9 +20,11 @@ from dalenius.errors import QueryRefused, SourceError
 from dalenius.tables.engines.opened import APART, Clean, Described, Opened
 from dalenius.tables.engines.place import Place
 from dalenius.tables.engines.sqltext import UNUSABLE
+from dalenius.tables.facts.dates import Span
 from dalenius.tables.facts.kinds import Kind
 from dalenius.tables.facts.schema import Schema
 from dalenius.tables.rows import total
+from dalenius.tables.rows.spelling import Ends, builtin
 from dalenius.tables.rows.terms import integer
 
 T = TypeVar("T")
@@ -181,6 +182,33 @@ class Engine(ABC):
     def length(self, text: Any) -> Any:
         """How many bytes a text has."""
 
+    # The same, of expressions: see `rows.spelling`
+
+    @abstractmethod
+    def characters(self, text: Any) -> Any:
+        """How many code points a text has, as int64."""
+
+    def cased(self, text: Any, of: str, to: str) -> Any:
+        """Each of the letters `of` as the one at its place in `to`; by no locale's rules."""
+        return builtin("translate", "string", "string", "string", returns="string")(text, of, to)
+
+    @abstractmethod
+    def trimmed(self, text: Any, ends: Ends) -> Any:
+        """Without blanks at the front, the back, or both."""
+
+    def cut(self, text: Any, start: int, size: int) -> Any:
+        """At most so many code points from a place on; the first is 1."""
+        cut = builtin("substring", "string", "int32", "int32", returns="string")
+        return cut(text, ibis.literal(start, "int32"), ibis.literal(size, "int32"))
+
+    @abstractmethod
+    def days(self, date: Any) -> Any:
+        """Since 0001-01-01, as int64."""
+
+    @abstractmethod
+    def beginning(self, date: Any, span: Span) -> Any:
+        """The first day of the year, quarter, month or week, from Monday, that a date is in."""
+
     @abstractmethod
     def once(self, rows: Any) -> Any:
         """The same rows, whose columns are computed once however often a statement around them mentions each."""
@@ -242,15 +270,6 @@ def limbs(x: Any, size: int) -> list[tuple[Any, int]]:
         size -= LIMB
         power += LIMB
     return [*pieces, (summed(x), power)]
-
-
-def builtin(name: str, *arguments: str, returns: str) -> Any:
-    """A function the engine has and Ibis does not."""
-    # Ibis reads the names of the parameters, so there must be as many as there are arguments.
-    shapes: tuple[Any, ...] = (lambda x: None, lambda x, y: None, lambda x, y, z: None)
-    types = tuple(dt.dtype(argument) for argument in arguments)
-    declared = shapes[len(arguments) - 1]
-    return ibis.udf.scalar.builtin(declared, name=name, signature=(types, dt.dtype(returns)))
 
 
 def interruptible(action: Callable[[], T], interrupt: Callable[[], None]) -> T:

@@ -6,6 +6,8 @@ place is noticed, and so is the same place under another name. Each engine knows
 
     place_of("people.csv")                                    a file: its path without links and dots
     place_of("parts/*.parquet")                               several: the folder's path, and the pattern
+    place_of("parts")                                         a folder of Parquet files: the pattern of all below it
+    place_of("s3://bucket/people.parquet?key=...")            an address: host and path; never a key or a token
     place_of("postgresql://me:secret@DB/x", "people")         host, port, database, table; never who asks
     place_of(frame)                                           None of these: it is in memory, and has no place
 
@@ -17,15 +19,21 @@ from __future__ import annotations
 
 import glob
 import os
+import posixpath
+import re
 import string
 from collections.abc import Mapping
 from dataclasses import dataclass
+from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 SQUEEZED = (".gz", ".zst", ".bz2", ".xz", ".zip")
 PATTERN = "*?["
+
+SCHEMES = {"http": "https", "s3a": "s3", "s3n": "s3", "gcs": "gs"}
+"""Other ways to the same place."""
 
 FOLDED = {"file": "main", "spark": "default"}
 """Where capitals do not matter in the names of tables, and the schema that tables are in anyway."""
@@ -80,6 +88,8 @@ class Place:
             return any(one.overlaps(another) for one in here for another in there)
         if self._table != other._table or self.kind != other.kind or self.kind == "memory":
             return False
+        if self.kind == "url":
+            return _meet(self._address, other._address)
         return self.where == other.where or (self.kind == "file" and bool(self._files & other._files))
 
     def is_at(self, other: Place) -> bool:
@@ -91,7 +101,7 @@ class Place:
             return here.keys() == there.keys() and all(here[name].is_at(there[name]) for name in here)
         if self.kind != other.kind or self._table != other._table:
             return False
-        if self.where == other.where:
+        if self.where == other.where or (self.kind == "url" and self._address == other._address):
             return True
         return self.kind == "file" and bool(self._files) and self._files == other._files
 
@@ -114,6 +124,14 @@ class Place:
         *schemas, name = table.split(".")
         schema = schemas[-1] if schemas else None
         return name if schema in (None, FOLDED.get(self.kind, "public")) else f"{schema}.{name}"
+
+    @property
+    def _address(self) -> str:
+        """An address on the web in one spelling: however it is reached, and however its path is written."""
+        parts = urlsplit(self.where)
+        scheme = SCHEMES.get(parts.scheme, parts.scheme)
+        port = f":{parts.port}" if parts.port not in (None, 80, 443) else ""
+        return f"{scheme}://{parts.hostname or ''}{port}{posixpath.normpath('/' + unquote(parts.path).lstrip('/'))}"
 
     @property
     def _files(self) -> set[tuple[int, int]]:
@@ -143,6 +161,10 @@ def name_of(data: Any, table: str | None = None) -> str | None:
 
 def file_name(text: str) -> str:
     """A file's name without its ending; of a pattern, the part that is fixed."""
+    if os.path.isdir(text):  # of files, which a program may have called by their ending
+        name = os.path.basename(os.path.abspath(text))
+        return Path(name).stem if name.lower().endswith((".parquet", ".pq")) else name or "data"
+    text = shown(text)
     fixed = text[: min((text.find(sign) for sign in PATTERN if sign in text), default=len(text))]
     if fixed != text:
         name = Path(fixed).name if fixed.endswith(("/", os.sep)) else Path(fixed).name.rstrip("-_.")
@@ -163,11 +185,37 @@ def former_names(data: Any) -> set[str]:
 
 def file_place(text: str, table: str | None) -> Place:
     """Where a file is, or what has an address on the web."""
-    if "://" in text and not text.startswith("file://"):
-        parts = urlsplit(text)
-        host = (parts.hostname or "") + (f":{parts.port}" if parts.port else "")
-        return Place("url", f"{parts.scheme.lower()}://{host}{parts.path}", table)
-    return Place("file", _path(text.removeprefix("file://")), table)
+    if is_address(text):
+        return Place("url", shown(text), table)
+    return Place("file", _path(local(text)), table)
+
+
+def is_address(text: str) -> bool:
+    """Whether it is on the web, and not a file of this machine."""
+    return "://" in text and not text.startswith("file://")
+
+
+def local(text: str) -> str:
+    """A path of this machine, without the words that make an address of it."""
+    return re.sub(r"^file://(localhost(?=/))?", "", text)
+
+
+def shown(text: str) -> str:
+    """A path, or an address without who asks: users, passwords, keys and tokens are left out."""
+    if not is_address(text):
+        return text
+    parts = urlsplit(text)
+    host = (parts.hostname or "") + (f":{parts.port}" if parts.port else "")
+    return f"{parts.scheme.lower()}://{host}{parts.path}"
+
+
+def _meet(one: str, other: str) -> bool:
+    """Whether addresses, which may be patterns, can be of one file; what cannot be known is taken to be so."""
+    if one == other or fnmatch(one, other) or fnmatch(other, one):
+        return True
+    fixed = [re.split(r"[*?\[]", address)[0] for address in (one, other)]
+    both = all(len(part) < len(address) for part, address in zip(fixed, (one, other), strict=True))
+    return both and (fixed[0].startswith(fixed[1]) or fixed[1].startswith(fixed[0]))
 
 
 def plain_name(table: str | None, schema: str) -> str | None:
@@ -185,4 +233,5 @@ def _path(text: str) -> str:
 
 
 def _listed(path: str) -> list[str]:
-    return [path] if os.path.exists(path) else glob.glob(path, recursive=True)
+    # Engines pass over no file for the dot that its name begins with.
+    return [path] if os.path.exists(path) else glob.glob(path, recursive=True, include_hidden=True)

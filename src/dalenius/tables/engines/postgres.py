@@ -17,18 +17,21 @@ from pathlib import Path
 from typing import Any, ClassVar
 from urllib.parse import urlsplit
 
+import ibis
 import ibis.expr.operations as ops
 import numpy as np
 from numpy.typing import NDArray
 
 from dalenius.errors import SourceError
 from dalenius.tables.engines import sqltext
-from dalenius.tables.engines.engine import Engine, builtin, wide_sum
+from dalenius.tables.engines.engine import Engine, wide_sum
 from dalenius.tables.engines.fences import fenced
 from dalenius.tables.engines.opened import Clean, Described, Opened, named_table, no_table
 from dalenius.tables.engines.place import Place, plain_name
+from dalenius.tables.facts.dates import Span
 from dalenius.tables.facts.kinds import CLEAN, MOST, MOST_ITEMS, Kind
 from dalenius.tables.facts.schema import Schema
+from dalenius.tables.rows.spelling import FIRST, Ends, builtin
 from dalenius.tables.rows.total import CASTS, COMMON, SCORED, SUMMED
 
 ADDRESSES = ("postgresql://", "postgres://")
@@ -67,8 +70,14 @@ class Postgres(Engine):
         "encode": "xs",
         "octet_length": "s",
         "cardinality": "l",
+        "char_length": "s",
+        "translate": "s",
+        **dict.fromkeys(("btrim", "ltrim", "rtrim"), "s"),
+        "substring": "si",
+        "date_mi": "d",
+        "date_trunc": "st",
     }
-    casts = CASTS | {"is"}
+    casts = CASTS | {"is", "dt"}
     operations: ClassVar[Mapping[type[Any], str]] = {
         **COMMON,
         **SUMMED,
@@ -97,7 +106,7 @@ class Postgres(Engine):
         import psycopg
 
         try:
-            connection = psycopg.connect(address, autocommit=True, connect_timeout=30)
+            connection = psycopg.connect(address, autocommit=True, connect_timeout=30, client_encoding="utf8")
         except psycopg.Error:
             connection = None
         if connection is None:  # no chained exception: the address may hold a password
@@ -209,6 +218,22 @@ class Postgres(Engine):
 
     def length(self, text: Any) -> Any:
         return builtin("octet_length", "string", returns="int32")(text).cast("int64")
+
+    def characters(self, text: Any) -> Any:
+        return builtin("char_length", "string", returns="int32")(text).cast("int64")
+
+    def trimmed(self, text: Any, ends: Ends) -> Any:
+        name = {"both": "btrim", "front": "ltrim", "back": "rtrim"}[ends]
+        return builtin(name, "string", "string", returns="string")(text, " ")
+
+    def days(self, date: Any) -> Any:
+        """By the function that the operator - of two dates stands for."""
+        return builtin("date_mi", "date", "date", returns="int32")(date, ibis.literal(FIRST)).cast("int64")
+
+    def beginning(self, date: Any, span: Span) -> Any:
+        """Of a timestamp without a zone: a date would be given that of the session first."""
+        truncated = builtin("date_trunc", "string", "timestamp(6)", returns="timestamp(6)")
+        return truncated(span, date.cast("timestamp(6)")).cast("date")
 
     def item(self, items: Any, kind: Kind, at: Any) -> Any:
         return items[at]

@@ -19,11 +19,13 @@ from numpy.typing import NDArray
 
 from dalenius.errors import SourceError
 from dalenius.tables.engines import sqltext
-from dalenius.tables.engines.engine import Engine, builtin, limbs
+from dalenius.tables.engines.engine import Engine, limbs
 from dalenius.tables.engines.opened import APART, Clean, Described, Opened, named_table, no_table
 from dalenius.tables.engines.place import Place, plain_name
+from dalenius.tables.facts.dates import Span
 from dalenius.tables.facts.kinds import CLEAN, MOST, MOST_ITEMS, Kind
 from dalenius.tables.facts.schema import Schema
+from dalenius.tables.rows.spelling import FIRST, Ends, builtin
 from dalenius.tables.rows.total import CASTS, COMMON, SCORED, SUMMED
 
 INTEGERS: Mapping[str, str] = {
@@ -53,6 +55,12 @@ class Spark(Engine):
         "octet_length": "s",
         "get": "li",
         "size": "l",
+        "char_length": "s",
+        "translate": "s",
+        **dict.fromkeys(("trim", "ltrim", "rtrim"), "s"),
+        "substring": "si",
+        "datediff": "d",
+        "trunc": "ds",
     }
     casts = CASTS
     operations: ClassVar[Mapping[type[Any], str]] = {
@@ -172,6 +180,19 @@ class Spark(Engine):
 
     def length(self, text: Any) -> Any:
         return builtin("octet_length", "string", returns="int32")(text).cast("int64")
+
+    def characters(self, text: Any) -> Any:
+        return builtin("char_length", "string", returns="int32")(text).cast("int64")
+
+    def trimmed(self, text: Any, ends: Ends) -> Any:
+        name = {"both": "trim", "front": "ltrim", "back": "rtrim"}[ends]
+        return builtin(name, "string", returns="string")(text)
+
+    def days(self, date: Any) -> Any:
+        return builtin("datediff", "date", "date", returns="int32")(date, ibis.literal(FIRST)).cast("int64")
+
+    def beginning(self, date: Any, span: Span) -> Any:
+        return builtin("trunc", "date", "string", returns="date")(date, span)
 
     def item(self, items: Any, kind: Kind, at: Any) -> Any:
         return builtin("get", f"array<{CLEAN[kind]}>", "int64", returns=CLEAN[kind])(items, at)

@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import datetime
+import re
 from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
 from typing import Any, ClassVar, NamedTuple, Self
 
+from dalenius.core.checks import shown
 from dalenius.core.record import JSON, exact, unknown
-from dalenius.errors import LedgerError
+from dalenius.errors import InvalidParameter, LedgerError
 from dalenius.tables.facts.kinds import Kind, kind_of_value
 from dalenius.tables.facts.schema import Impute, Nulls
 
 
 class Form(NamedTuple):
-    """How a part is written, and read again. field: what it is called in the code, where that is another word."""
+    """How a part is written, and read again. field: what it is called in the code, where that is another word. plain:
+    how people would write it in JSON (5, "CA"), put as we do."""
 
     write: Callable[[Any], JSON]
     read: Callable[[JSON], Any]
     field: str = ""
+    plain: Callable[[JSON], JSON] = lambda record: record
 
     def of(self, field: str) -> Form:
         """The same for a part that the code calls otherwise."""
@@ -27,12 +31,40 @@ class Form(NamedTuple):
     @property
     def optional(self) -> Form:
         """The same for a part that may be None."""
-        return Form(_none_or(self.write), _none_or(self.read))
+        return Form(_none_or(self.write), _none_or(self.read), plain=_none_or(self.plain))
 
     @property
     def several(self) -> Form:
         """The same for a tuple of such parts."""
-        return Form(lambda xs: [*map(self.write, xs)], lambda xs: tuple(map(self.read, xs)))
+        return Form(
+            lambda xs: [*map(self.write, xs)],
+            lambda xs: tuple(map(self.read, xs)),
+            plain=lambda xs: [*map(self.plain, xs)] if isinstance(xs, list) else xs,
+        )
+
+    def given(self, what: str, record: JSON) -> Any:
+        """What somebody else wrote, who may have written anything: nothing of it is passed over or taken for another
+        thing."""
+        try:
+            written = self.plain(record)
+            value = self.read(written)
+            if self.write(value) == written:
+                return value
+        except (*BROKEN, LedgerError):
+            pass
+        raise InvalidParameter(f"{what} is {shown(record)}, which is not as it is written in a question.")
+
+
+BROKEN = (
+    KeyError,
+    TypeError,
+    ValueError,
+    IndexError,
+    AttributeError,
+    ArithmeticError,
+    RecursionError,
+)
+"""What reading of something else than we write may come to."""
 
 
 def _none_or(f: Callable[[Any], Any]) -> Callable[[Any], Any]:
@@ -94,12 +126,37 @@ def read_nulls(record: JSON) -> Nulls | None:
     return policy
 
 
+def _double(record: JSON) -> float:
+    # float() takes true for 1, too, and a name of digits in any script.
+    if not isinstance(record, str):
+        raise TypeError
+    return float(record)
+
+
+def _fraction(record: JSON) -> Fraction:
+    # Fraction("1e999999999") would fill the memory.
+    if not isinstance(record, str) or not re.fullmatch(r"-?[0-9]{1,1200}(/[0-9]{1,1200})?", record):
+        raise ValueError
+    return Fraction(record)
+
+
+def _plain_number(record: JSON) -> JSON:
+    if isinstance(record, str) and len(record) <= 400:
+        return exact(float(record))
+    return exact(record) if isinstance(record, int | float) and not isinstance(record, bool) else record
+
+
+def _plain_constant(record: JSON) -> JSON:
+    return constant_record(record) if isinstance(record, bool | int | float | str) else record
+
+
 PLAIN = Form(lambda value: value, lambda record: record)
 """Text, whole numbers, true and false, and null."""
-NUMBER = Form(exact, float)
-FRACTION = Form(exact, Fraction)
+NUMBER = Form(exact, _double, plain=_plain_number)
+FRACTION = Form(exact, _fraction)
 NUMBERS = NUMBER.several.optional
-CONSTANTS = Form(constant_record, read_constant).several
+CONSTANT = Form(constant_record, read_constant, plain=_plain_constant)
+CONSTANTS = CONSTANT.several
 NULLS = Form(nulls_record, read_nulls)
 
 

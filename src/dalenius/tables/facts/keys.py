@@ -14,14 +14,14 @@ import itertools
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 import pyarrow as pa
 
 from dalenius.core.checks import shown
 from dalenius.core.record import JSON
 from dalenius.errors import InvalidParameter, QueryRefused
-from dalenius.tables.facts.forms import key_records
+from dalenius.tables.facts.forms import CONSTANTS, key_records
 from dalenius.tables.facts.kinds import KEYS, Kind, fits
 from dalenius.tables.facts.public import ARROW, PublicTable
 
@@ -40,9 +40,18 @@ MOST = 10_000_000
 class Discover:
     """The keys are to be discovered from the data, privately; see `discover`."""
 
+    tag: ClassVar[str] = "discovered"
+
     def record(self) -> dict[str, JSON]:
         """For the ledger."""
-        return {"kind": "discovered"}
+        return {"kind": self.tag}
+
+    @classmethod
+    def asked(cls, record: JSON) -> Discover:
+        """What a record asks for that anybody may have written."""
+        if set(record) != {"kind"}:
+            raise InvalidParameter("keys that are discovered have nothing else to say.")
+        return cls()
 
 
 def discover() -> Discover:
@@ -72,12 +81,24 @@ def discover() -> Discover:
 class Keys:
     """Public keys of some columns, without duplicates, in the order given."""
 
+    tag: ClassVar[str] = "listed"
+
     columns: tuple[str, ...]
     rows: tuple[Key, ...]
 
     def record(self) -> dict[str, JSON]:
         """For the ledger."""
-        return {"kind": "listed", "rows": key_records(self.rows)}
+        return {"kind": self.tag, "rows": key_records(self.rows)}
+
+    @classmethod
+    def asked(cls, record: JSON) -> list[Key]:
+        """The keys of a record that anybody may have written, for `group_by` to check."""
+        rows = record.get("rows")
+        if set(record) != {"kind", "rows"} or not isinstance(rows, list):
+            raise InvalidParameter(
+                "listed keys are {'kind': 'listed', 'rows': [...]}, with a list of constants for each group."
+            )
+        return [CONSTANTS.given("a key", row if isinstance(row, list) else [row]) for row in rows]
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -128,7 +149,7 @@ def public_keys(columns: tuple[str, ...], given: Any) -> Keys:
 
 def table_keys(columns: tuple[str, ...], table: PublicTable) -> Keys:
     """The distinct rows of some columns of a public table, sorted; rows with a null are passed over."""
-    rows = {row for row in table.select(columns).rows() if None not in row}
+    rows = {tuple(map(_whole, row)) for row in table.select(columns).rows() if None not in row}
     try:
         return _checked(columns, sorted(rows))
     except TypeError:
@@ -201,17 +222,25 @@ def _checked(columns: tuple[str, ...], rows: Iterable[Any]) -> Keys:
 def _plain(value: Any) -> Any:
     """NumPy's scalars and Arrow's as Python values."""
     value = value.item() if type(value).__module__ == "numpy" and value.ndim == 0 else value
+    value = value.as_py() if isinstance(value, pa.Scalar) else value
     if value is None or isinstance(value, bool):
         return value
     if isinstance(value, int) and -(2**63) <= value < 2**63:
         return value
     if isinstance(value, str) and is_storable(value):
         return value
+    if isinstance(value, datetime.datetime) and value.tzinfo is None and value.time() == datetime.time():
+        return value.date()  # pandas has no other dates
     if isinstance(value, datetime.date) and not isinstance(value, datetime.datetime):
         return value
     raise InvalidParameter(
         f"the key {shown(value)} is not a whole number of 64 bits, text, a date, True or False."
     )
+
+
+def _whole(value: Any) -> Any:
+    """1.0 as 1: beside a missing value, pandas keeps whole numbers as doubles. One groups by no other doubles."""
+    return int(value) if isinstance(value, float) and value.is_integer() and abs(value) < 2**53 else value
 
 
 def is_storable(text: str) -> bool:

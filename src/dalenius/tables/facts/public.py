@@ -15,10 +15,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import csv, parquet
 
-from dalenius.core.record import text
-from dalenius.errors import InvalidParameter, SourceError
-from dalenius.tables.facts.forms import constant_record
-from dalenius.tables.facts.kinds import CLEAN, MOST, Field, Kind, kind_of, public_name
+from dalenius.core.record import JSON, text
+from dalenius.errors import InvalidParameter, LedgerError, SourceError
+from dalenius.tables.facts.forms import BROKEN, CONSTANT, constant_record
+from dalenius.tables.facts.kinds import CLEAN, MOST, Field, Kind, is_text, kind_of, public_name
 
 ARROW: Mapping[Kind, Any] = {
     "integer": pa.int64(),
@@ -64,6 +64,47 @@ class PublicTable:
                 digest.update(line.encode("ascii") + b"\n")
         return digest.hexdigest()
 
+    def record(self) -> dict[str, JSON]:
+        """All of it, for a question that travels: a column that a question can use with its values in the clean form of
+        its type, any other by its name."""
+        clean, columns = self.sent(0), []
+        names = iter(clean.names)
+        for own in self.fields:
+            told: dict[str, JSON] = {"name": own.name, "type": own.kind}
+            if own.kind is not None:
+                values = clean.arrow.column(next(names)).to_pylist()
+                told["values"] = [None if x is None else constant_record(x)["is"] for x in values]
+            columns.append(told)
+        return {"rows": len(self), "columns": columns}
+
+    @classmethod
+    def from_record(cls, record: JSON) -> PublicTable:
+        """What `record` wrote, from whoever sends it; InvalidParameter for anything else. Numbers are doubles then,
+        whatever type they had."""
+        try:
+            size, listed = record["rows"], record["columns"]
+            names = [column["name"] for column in listed]
+            if (
+                type(size) is not int
+                or size < 0
+                or not all(map(is_text, names))
+                or len(set(names)) != len(names)
+            ):
+                raise ValueError
+            columns, fields = [], []
+            for column in listed:
+                kind = column["type"]
+                columns.append(_read_values(kind, column.get("values"), size))
+                # Whatever else it may have been, what is known of a column that cannot be used is that it is there.
+                nullable = kind is None or columns[-1].null_count > 0
+                fields.append(Field(column["name"], CLEAN[kind] if kind else "unknown", kind, nullable))
+            arrow = pa.table(columns, names=names)
+            return cls(_digest(arrow), tuple(fields), arrow)
+        except (*BROKEN, pa.ArrowException, LedgerError):
+            raise InvalidParameter(
+                "a public table that came with the question is not written as we write them."
+            ) from None
+
     def __len__(self) -> int:
         return int(self.arrow.num_rows)
 
@@ -98,6 +139,18 @@ class PublicTable:
         return zip(*(self.arrow.column(name).to_pylist() for name in self.names), strict=True)
 
 
+def _read_values(kind: Kind | None, values: JSON, size: int) -> Any:
+    if kind is None:
+        if values is not None:
+            raise ValueError
+        return pa.nulls(size)
+    if kind not in CLEAN or not isinstance(values, list) or len(values) != size:
+        raise ValueError
+    made = [None if x is None else CONSTANT.given("a value", {"kind": kind, "is": x}) for x in values]
+    column = pa.chunked_array([pa.array(made, ARROW.get(kind, pa.float64()))])
+    return _clean(column, kind)
+
+
 def _arrow(data: Any) -> Any:
     try:
         if isinstance(data, str | Path):
@@ -106,6 +159,8 @@ def _arrow(data: Any) -> Any:
             return data.combine_chunks()
         if isinstance(data, dict):
             return pa.table(data)
+        if hasattr(data, "collect") and hasattr(data, "collect_schema"):  # Polars, not computed yet
+            data = data.collect()
         if hasattr(data, "to_arrow"):  # Polars
             return data.to_arrow().combine_chunks()
         if hasattr(data, "__arrow_c_stream__"):

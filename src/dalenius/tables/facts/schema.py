@@ -12,6 +12,9 @@ A description file in TOML (or YAML, with the same names):
     [columns.state]
     categories = ["CA", "NY", "TX"]         # the groups of group_by("state")
 
+    [columns.visited]
+    bounds = [2023-01-01, 2024-12-31]       # of dates: the days, weeks, months, ... one can group by
+
     [columns.age]
     type = "integer"                        # for a CSV file, whose types would otherwise be guessed
     bounds = [0, 120]
@@ -42,6 +45,7 @@ from typing import Any, Literal, TypeAlias, get_args
 from dalenius.core.checks import is_one_of, number, shown
 from dalenius.core.checks import path as checked_path
 from dalenius.errors import InvalidParameter
+from dalenius.tables.facts.dates import Day, day_of, ends_of
 from dalenius.tables.facts.kinds import KEYS, KINDS, NUMERIC, Field, Kind, fits, is_text, kind_of_value
 from dalenius.tables.facts.nearest import nearest
 from dalenius.tables.facts.problems import Problems
@@ -159,30 +163,36 @@ class Column:
     categories: tuple[Constant, ...] | None
     nulls: Nulls | None
     type: Kind | None
+    days: tuple[datetime.date, datetime.date] | None
+    """The first and the last day, where `bounds` are dates; rows beyond are in no group."""
 
     def __init__(
         self,
         *,
-        bounds: Iterable[float] | None = None,
+        bounds: Iterable[float | Day] | None = None,
         categories: Iterable[Constant] | None = None,
         nulls: Nulls | None = None,
         type: Kind | None = None,
     ) -> None:
+        problems = Problems()
         if type is not None and not is_one_of(type, *KINDS):
             meant = MEANT.get(str(type).lower())
             hint = f": write {meant!r}" if meant else ""
-            raise InvalidParameter(
-                f"the type of a column is {type!r}; it must be one of {', '.join(KINDS)}{hint}."
-            )
-        vars(self).update(
-            bounds=bounds_of(bounds, "a column"),
-            categories=categories_of(categories),
-            nulls=nulls_of(nulls, "a column"),
-            type=type,
-        )
+            problems.add(f"the type of a column is {type!r}; it must be one of {', '.join(KINDS)}{hint}.")
+        given = list(bounds) if isinstance(bounds, Iterable) and not isinstance(bounds, str) else bounds
+        dated = isinstance(given, list) and any(day_of(end) is not None for end in given)
+        days = problems.attempt(lambda: ends_of(given, "a column")) if dated else None  # type: ignore[arg-type]
+        facts: dict[str, Any] = {"type": type, "days": days}
+        facts["bounds"] = None if dated else problems.attempt(lambda: bounds_of(given, "a column"))
+        facts["categories"] = problems.attempt(lambda: categories_of(categories))
+        facts["nulls"] = problems.attempt(lambda: nulls_of(nulls, "a column"))
+        problems.raise_any()
+        vars(self).update(facts)
 
     def __repr__(self) -> str:
         facts = {name: getattr(self, name) for name in ("bounds", "categories", "nulls", "type")}
+        if self.days is not None:
+            facts["bounds"] = tuple(map(str, self.days))
         return (
             f"Column({', '.join(f'{name}={value!r}' for name, value in facts.items() if value is not None)})"
         )
@@ -237,11 +247,11 @@ class Schema:
             if column is not None:
                 made[name] = column
         policy = problems.attempt(lambda: _for_all(nulls))
-        problems.raise_any()
         if records not in get_args(Records):
-            raise InvalidParameter(
+            problems.add(
                 f"records is {records!r}; it must be 'lines' or 'quoted' (line breaks may stand inside quotes)."
             )
+        problems.raise_any()
         vars(self).update(columns=tuple(sorted(made.items())), nulls=policy, records=records)
 
     @classmethod
@@ -364,8 +374,13 @@ def _misfits(column: Column, kind: Kind | None) -> Iterator[str]:
     if column.type is not None and column.type != kind:
         yield f"the type {column.type!r} for it; leave the type out (it is for CSV files)"
     if column.bounds is not None and kind not in (*NUMERIC, "bool"):
-        fix = "; if a CSV file holds numbers there, declare type: number" if kind == "text" else ""
+        fixes = {"text": "; if a CSV file holds numbers there, declare type: number"}
+        fixes |= dict.fromkeys(("date", "timestamp"), "; of dates they are the first and the last day")
+        fix = fixes.get(kind or "", "")
         yield f"the bounds {column.bounds} for it, which numbers have{fix}"
+    if column.days is not None and kind not in ("date", "timestamp"):
+        fix = "; if a CSV file holds dates there, declare type: date" if kind == "text" else ""
+        yield f"the bounds {tuple(map(str, column.days))} for it, which dates have{fix}"
     for value in column.categories or ():
         if kind not in KEYS or not fits(value, kind):
             yield f"the category {value!r} for it, which is not {kind if kind in KEYS else 'something to group by'}"

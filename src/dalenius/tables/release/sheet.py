@@ -24,6 +24,7 @@ from dalenius.core.arrays import Reals
 from dalenius.core.checks import is_one_of
 from dalenius.errors import InvalidParameter
 from dalenius.tables.facts.nearest import nearest
+from dalenius.tables.release.cells import in_markdown, no_formula
 from dalenius.tables.statistics.column import Column
 
 if TYPE_CHECKING:
@@ -208,9 +209,17 @@ class Sheet(ABC):
         """An Arrow table."""
         return pa.table(self.to_dict())
 
-    def to_csv(self, path: str | Path | None = None) -> str:
-        """The table as CSV text, as `to_dict` has it; also written to a file, if one is named."""
+    def to_csv(self, path: str | Path | None = None, *, for_spreadsheets: bool = False) -> str:
+        """The table as CSV text, as `to_dict` has it; also written to a file, if one is named.
+
+        for_spreadsheets: whether a text that one would take for a formula gets an apostrophe before it.
+        """
         table = self.to_dict()
+        if for_spreadsheets:
+            table = {
+                no_formula(name): [no_formula(value) if isinstance(value, str) else value for value in values]
+                for name, values in table.items()
+            }
         lines = io.StringIO()
         writer = csv.writer(lines, lineterminator="\n")
         writer.writerow(table)
@@ -224,9 +233,10 @@ class Sheet(ABC):
     def to_markdown(self) -> str:
         """A Markdown table: estimate [low, high]."""
         head = [*self.names, *(column.name for column in self.columns)]
-        lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
+        lines = ["| " + " | ".join(map(in_markdown, head)) + " |", "|" + "---|" * len(head)]
+        numbers = [*(False for _ in self.names), *(column.is_number for column in self.columns)]
         for row in self._rows():
-            cells = (cell.replace("|", "\\|").replace("\n", " ") for cell in row)
+            cells = (cell if number else in_markdown(cell) for cell, number in zip(row, numbers, strict=True))
             lines.append("| " + " | ".join(cells) + " |")
         return "\n".join(lines)
 

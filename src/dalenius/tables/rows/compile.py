@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
 import operator
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -15,8 +14,10 @@ from sqlglot import exp
 from dalenius.errors import QueryRefused
 from dalenius.tables.facts.keys import is_storable
 from dalenius.tables.facts.kinds import NUMERIC, Kind
-from dalenius.tables.rows import terms, total
+from dalenius.tables.rows import calendar, terms, text, total
+from dalenius.tables.rows.date_keys import FUNCTIONS
 from dalenius.tables.rows.expressions import written
+from dalenius.tables.rows.spelling import Ends, Spelling
 from dalenius.tables.rows.terms import Term
 
 COMPARISONS: Mapping[type, Callable[[Any, Any], Any]] = {
@@ -27,8 +28,7 @@ COMPARISONS: Mapping[type, Callable[[Any, Any], Any]] = {
     exp.GT: operator.gt,
     exp.GTE: operator.ge,
 }
-DATE_FUNCTIONS = {exp.Year: "YEAR", exp.Quarter: "QUARTER", exp.Month: "MONTH", exp.Day: "DAY"}
-PARTS = tuple(DATE_FUNCTIONS.values())
+ENDS: Mapping[str, Ends] = {"BOTH": "both", "LEADING": "front", "TRAILING": "back"}
 ARITHMETIC = (exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Mod)
 
 ORDINARY = frozenset({"this", "expression", "expressions"})
@@ -41,8 +41,19 @@ FURTHER: Mapping[type, frozenset[str]] = {
     exp.Least: frozenset({"ignore_nulls"}),
     exp.Greatest: frozenset({"ignore_nulls"}),
     exp.Coalesce: frozenset({"is_nvl", "is_null"}),
+    exp.TimestampTrunc: frozenset({"unit"}),
+    exp.DateTrunc: frozenset({"unit"}),
+    exp.DateDiff: frozenset({"unit", "date_part_boundary"}),
+    exp.Trim: frozenset({"position"}),
+    exp.Substring: frozenset({"start", "length"}),
 }
 """The parts of each kind of syntax that are understood; any other part is refused, not passed over."""
+
+UNWRITTEN = (
+    *(exp.TimestampTrunc, exp.DateTrunc, exp.DateDiff, exp.Date),
+    *(exp.Length, exp.Lower, exp.Upper, exp.Trim, exp.Substring, exp.Left),
+)
+"""Whose parts the writer may leave out, the zone of DATE_TRUNC for one: they are looked at as they were read."""
 
 AGGREGATE = (
     "is an aggregate; aggregates stand in agg(...) or in the SELECT list, not inside a row's expression"
@@ -58,9 +69,7 @@ REASONS: Mapping[type, str] = {
     exp.Exp: "is rounded differently by different engines; transform the column before, or after the release",
     exp.Pow: "is rounded differently by different engines; write x * x",
     exp.Round: "rounds halves differently in different engines; write FLOOR(x + 0.5)",
-    exp.Lower: "depends on the engine's locale; compare with IN ('a', 'A')",
-    exp.Upper: "depends on the engine's locale; compare with IN ('a', 'A')",
-    exp.ILike: "depends on the engine's locale; use LIKE",
+    exp.ILike: "depends on the engine's locale; write LOWER(column) LIKE 'ab%', where LOWER changes A to Z only",
     exp.CurrentDate: "changes from day to day; write the date",
     exp.CurrentTimestamp: "changes from moment to moment; write the date",
     exp.Star: "is not a column",
@@ -71,6 +80,10 @@ REASONS: Mapping[type, str] = {
 
 class Columns(Protocol):
     """Where the columns of an expression come from."""
+
+    @property
+    def spelling(self) -> Spelling:
+        """How the engine spells what engines spell differently."""
 
     def column(self, name: str) -> Term:
         """The term of a column by its name in the query, or QueryRefused."""
@@ -84,7 +97,8 @@ def compile_tree(tree: Any, columns: Columns, what: str = "the expression") -> T
         for reach in terms.REACHES:
             try:
                 term = _Compiler(columns, reach)(tree)
-                total.check(term.value)
+                spelling = columns.spelling
+                total.check(term.value, functions=spelling.functions, casts=total.CASTS | spelling.casts)
                 return term
             except terms.TooFar:
                 continue
@@ -98,6 +112,7 @@ def compile_tree(tree: Any, columns: Columns, what: str = "the expression") -> T
 class _Compiler:
     def __init__(self, columns: Columns, reach: int) -> None:
         self.columns = columns
+        self.spelling = columns.spelling
         self.reach = reach
         self.rules: dict[type, Callable[[Any], Term]] = {
             exp.Paren: lambda e: self(e.this),
@@ -122,23 +137,30 @@ class _Compiler:
             exp.Floor: lambda e: terms.rounded(self.number(e.this), up=False),
             exp.Ceil: lambda e: terms.rounded(self.number(e.this), up=True),
             exp.Sqrt: lambda e: terms.root(self.number(e.this), reach),
-            exp.Extract: lambda e: self.part(str(e.this).upper(), e.expression),
+            exp.Extract: lambda e: self.part(str(e.this), e.expression),
+            exp.Anonymous: self.date_part,
+            exp.TimestampTrunc: self.truncated,
+            exp.DateTrunc: self.truncated,
+            exp.DateDiff: self.difference,
+            exp.Date: lambda e: calendar.date(self.moment(e.this)),
+            exp.Length: lambda e: text.length(self.words(e.this), self.spelling),
+            exp.Lower: lambda e: text.lower(self.words(e.this), self.spelling),
+            exp.Upper: lambda e: text.upper(self.words(e.this), self.spelling),
+            exp.Trim: self.trimmed,
+            exp.Substring: lambda e: self.cut(e.this, e.args.get("start"), e.args.get("length")),
+            exp.Left: lambda e: self.cut(e.this, exp.Literal.number(1), e.expression),
             exp.Like: self.like,
             exp.Cast: self.cast,
         }
         self.rules |= dict.fromkeys(COMPARISONS, self.compare)
         self.rules |= dict.fromkeys(ARITHMETIC, self.arithmetic)
-        self.rules |= dict.fromkeys(DATE_FUNCTIONS, lambda e: self.part(DATE_FUNCTIONS[type(e)], e.this))
+        self.rules |= dict.fromkeys(FUNCTIONS, lambda e: self.part(FUNCTIONS[type(e)], e.this))
 
     def __call__(self, tree: Any) -> Term:
         rule = self.rules.get(type(tree))
         if rule is None:
             raise QueryRefused(refusal(tree))
-        known = ORDINARY | FURTHER.get(type(tree), frozenset())
-        if any(value and part not in known for part, value in tree.args.items()):
-            raise QueryRefused(
-                f"{written(tree)} is written in a way that is not available; use its plain form."
-            )
+        understood(tree)
         return rule(tree)
 
     def column(self, tree: Any) -> Term:
@@ -163,6 +185,15 @@ class _Compiler:
     def number(self, tree: Any) -> Term:
         return self.of_kind(tree, NUMERIC, "a number")
 
+    def moment(self, tree: Any) -> Term:
+        return self.of_kind(tree, ("date", "timestamp"), "a date or a timestamp")
+
+    def words(self, tree: Any) -> Term:
+        x = self.of_kind(tree, ("text",), "text")
+        if x.constant is not None:
+            raise QueryRefused(f"{written(tree)} is a constant; write the result.")
+        return x
+
     def condition(self, tree: Any) -> Term:
         return self.of_kind(tree, ("bool",), "a condition")
 
@@ -179,6 +210,8 @@ class _Compiler:
         return replace(terms.truth(value, inner), size=2 * inner.size)
 
     def arithmetic(self, tree: Any) -> Term:
+        if isinstance(tree, exp.Sub) and (days := self.days_between(tree.expression, tree.this)) is not None:
+            return days
         a, b = self.number(tree.this), self.number(tree.expression)
         if isinstance(tree, exp.Add):
             return terms.add(a, b, self.reach)
@@ -202,8 +235,10 @@ class _Compiler:
         kinds = {t.kind for t in compared}
         if None in kinds:
             raise QueryRefused("a comparison with NULL is never true; write IS NULL or IS NOT NULL.")
-        if kinds & {"date", "timestamp"}:
+        if "timestamp" in kinds:
             compared = [_moment(t) for t in compared]
+        elif "date" in kinds:
+            compared = [_day(t) for t in compared]
         return terms.alike(compared, "the comparison")
 
     def between(self, tree: Any) -> Term:
@@ -273,12 +308,59 @@ class _Compiler:
         # All engines pass over nulls here: the result is null only when every argument is.
         return terms.merged(parts, pick(*(t.value for t in parts)), nullable=all(t.nullable for t in parts))
 
-    def part(self, name: str, tree: Any) -> Term:
-        if name not in PARTS:
-            raise QueryRefused(f"EXTRACT({name} ...) is not available; use {', '.join(PARTS)}.")
-        d = self.of_kind(tree, ("date", "timestamp"), "a date")
-        value = getattr(d.value, name.lower())().cast("int64")
-        return Term(value, "integer", d.nullable, d.undeclared, top=14, bottom=0, whole=True, size=d.size)
+    def part(self, word: str, tree: Any) -> Term:
+        return calendar.part(word.upper(), self.moment(tree), self.spelling)
+
+    def date_part(self, tree: Any) -> Term:
+        """DATE_PART('month', d), which is no function of its own to the parser."""
+        given = tree.expressions
+        if str(tree.this).upper() not in calendar.PARTED or len(given) != 2:
+            raise QueryRefused(refusal(tree))
+        if not isinstance(given[0], exp.Literal) or not given[0].is_string:
+            raise QueryRefused(f"{written(tree)}: the part is a constant, like 'month'.")
+        return self.part(given[0].this, given[1])
+
+    def truncated(self, tree: Any) -> Term:
+        return calendar.truncated(tree.args["unit"].name.upper(), self.moment(tree.this), self.spelling)
+
+    def difference(self, tree: Any) -> Term:
+        unit = tree.args.get("unit")
+        start, end = (self(side) for side in (tree.expression, tree.this))
+        if "timestamp" in (start.kind, end.kind) and unit is not None and unit.name.upper() in calendar.CLOCK:
+            start, end = _moment(start), _moment(end)
+        start, end = _day(start), _day(end)
+        for side, term in ((tree.expression, start), (tree.this, end)):
+            if term.kind not in ("date", "timestamp"):
+                raise QueryRefused(
+                    f"{written(side)} is {_named(term)}; a date or a timestamp is needed here."
+                )
+        return calendar.difference("DAY" if unit is None else unit.name.upper(), start, end, self.spelling)
+
+    def days_between(self, start: Any, end: Any) -> Term | None:
+        """The days from one date to another, of `end - start`; None where there are no dates."""
+        if not any(_may_be_date(side) for side in (start, end)):
+            return None
+        a, b = self(start), self(end)
+        if not {a.kind, b.kind} & {"date", "timestamp"}:
+            return None
+        if {a.kind, b.kind} != {"date"}:
+            raise QueryRefused(
+                "dates are subtracted from dates, which gives days; of timestamps write DATE_DIFF('day', start, end)."
+            )
+        return calendar.difference("DAY", a, b, self.spelling)
+
+    def trimmed(self, tree: Any) -> Term:
+        if tree.args.get("expression") is not None:
+            raise QueryRefused("TRIM takes blanks away and nothing else; leave the other characters out.")
+        ends = ENDS[str(tree.args.get("position") or "BOTH").upper()]
+        return text.trimmed(self.words(tree.this), ends, self.spelling)
+
+    def cut(self, tree: Any, start: Any, size: Any) -> Term:
+        if start is None:
+            raise QueryRefused("SUBSTRING needs a place to begin at: SUBSTRING(name, 1, 3).")
+        first = self(start).constant
+        count = text.LONGEST if size is None else self(size).constant
+        return text.cut(self.words(tree), first, count, self.spelling)
 
     def like(self, tree: Any) -> Term:
         x = self(tree.this)
@@ -301,7 +383,9 @@ class _Compiler:
         to = tree.args["to"].this
         kinds = exp.DataType.Type
         if isinstance(tree.this, exp.Literal) and tree.this.is_string and to == kinds.DATE:
-            return _date(tree.this.this)
+            return calendar.date_of(tree.this.this)
+        if isinstance(tree.this, exp.Literal) and tree.this.is_string and to in MOMENTS:
+            return calendar.moment_of(tree.this.this)
         x = self(tree.this)
         if x.numeric and to == kinds.DOUBLE:
             return terms.number(x)
@@ -311,11 +395,20 @@ class _Compiler:
             whole = x.value.cast("int32").cast("int64")  # PostgreSQL knows no other way from a boolean
             return Term(whole, "integer", x.nullable, x.undeclared, top=1, bottom=0, whole=True)
         if x.kind in ("date", "timestamp") and to == kinds.DATE:
-            return Term(x.value.cast("date"), "date", x.nullable, x.undeclared)
+            return calendar.date(x)
+        if x.kind == "timestamp" and to in MOMENTS:
+            return x
         raise QueryRefused(
             f"{_named(x)} cannot be cast to {written(tree.args['to'])}: casts may only be to DOUBLE from a number, to "
             "INTEGER from a condition (FLOOR and CEIL make whole numbers), to DATE from a timestamp."
         )
+
+
+def understood(tree: Any) -> None:
+    """Refuse a piece of syntax with a part that is not understood."""
+    known = ORDINARY | FURTHER.get(type(tree), frozenset())
+    if any(value and part not in known for part, value in tree.args.items()):
+        raise QueryRefused(f"{written(tree)} is written in a way that is not available; use its plain form.")
 
 
 def refusal(tree: Any) -> str:
@@ -339,20 +432,29 @@ def _text(text: str) -> str:
     return text
 
 
-def _date(text: str) -> Term:
-    try:
-        day = datetime.date.fromisoformat(text)
-    except ValueError:
-        raise QueryRefused(f"{text!r} is not a date; write it like DATE '2024-12-31'.") from None
-    return Term(ibis.literal(day), "date", constant=day)
+MOMENTS = (exp.DataType.Type.TIMESTAMP, exp.DataType.Type.TIMESTAMPNTZ, exp.DataType.Type.DATETIME)
+
+
+def _may_be_date(tree: Any) -> bool:
+    """Whether it might yield a date: arithmetic on numbers is not compiled twice to find out."""
+    while isinstance(tree, exp.Paren):
+        tree = tree.this
+    return not isinstance(tree, exp.Binary | exp.Unary | exp.Literal)
+
+
+def _day(term: Term) -> Term:
+    """A date; text is read as one, as SQL does."""
+    return calendar.date_of(term.constant) if term.kind == "text" and isinstance(term.constant, str) else term
 
 
 def _moment(term: Term) -> Term:
-    """A date or timestamp; text is read as a date, as SQL does."""
+    """A timestamp; text is read as one, as SQL does, and a constant date as its midnight."""
     if term.kind == "text" and isinstance(term.constant, str):
-        return _date(term.constant)
-    if term.kind == "timestamp":
+        return calendar.moment_of(term.constant)
+    if term.kind == "date" and term.constant is not None:
+        return calendar.midnight(term)
+    if term.kind == "date":
         raise QueryRefused(
-            "a timestamp is compared by its date: write CAST(moment AS DATE) >= DATE '2024-12-31'."
+            "a timestamp and a date are compared by their dates: write CAST(moment AS DATE) = day."
         )
     return term

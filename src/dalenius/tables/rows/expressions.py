@@ -2,28 +2,34 @@
 
 What may be written:
 
-    columns, numbers, 'text', TRUE, FALSE, NULL, DATE '2024-12-31'
-    +  -  *  /                      in double precision; x / 0 is null
+    columns, numbers, 'text', TRUE, FALSE, NULL, DATE '2024-12-31', TIMESTAMP '2024-12-31 23:59:59'
+    +  -  *  /                      in double precision; x / 0 is null; the difference of two dates is in days
     n % 7                           of a whole-number column by a positive whole number
     =  <>  <  <=  >  >=  BETWEEN  IN (...)  IS [NOT] NULL      text compares only by = and <>
     AND  OR  NOT  CASE WHEN ... THEN ... ELSE ... END  IF(condition, yes, no)
     COALESCE  NULLIF  LEAST  GREATEST  ABS  FLOOR  CEIL  SQRT
-    EXTRACT(YEAR | QUARTER | MONTH | DAY FROM d), YEAR(d), MONTH(d), DAY(d)
+    EXTRACT(YEAR | QUARTER | MONTH | WEEK | DAY | DAYOFWEEK | ISODOW | DAYOFYEAR FROM d), also HOUR, MINUTE and SECOND
+        of timestamps; YEAR(d), DATE_PART('month', d)
+    DATE_TRUNC('year' | 'quarter' | 'month' | 'week' | 'day', d), always a date
+    DATE_DIFF('day', start, end), also 'week', 'month', 'quarter', 'year', and 'hour', 'minute', 'second' of timestamps
     name LIKE 'ab%', '%ab', '%ab%'
+    LENGTH(name)  LOWER(name)  UPPER(name)  TRIM(name)  LTRIM  RTRIM  SUBSTRING(name, 1, 3)  LEFT(name, 3)
     CAST(x AS DOUBLE), CAST(flag AS INTEGER), CAST(moment AS DATE)
 
 Every expression has a value for every row: none can make the engine fail. That is a matter of privacy, not of
 comfort: an error that depends on a value tells the value. Sums and products are therefore in double precision
 and kept far from overflow, division by zero and the root of a negative number give null, text is not cast to
-numbers; and whatever differs from one engine to another (the order of text, upper case, logarithms) is left
-out. The text is never handed to the engine: it is parsed, checked and built anew.
+numbers; and whatever differs from one engine to another (the order of text, letters beyond A to Z, zones, logarithms)
+is given one meaning (see `spelling` and `calendar`) or left out. The text is never handed to the engine: it is parsed,
+checked and built anew.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from sqlglot import exp, parse_one
+from sqlglot.dialects.duckdb import DuckDB
 from sqlglot.errors import SqlglotError
 
 from dalenius.errors import QueryRefused
@@ -33,6 +39,24 @@ DIALECT = "duckdb"
 LONGEST = 20_000
 
 
+def _counted(build: Any, most: int) -> Any:
+    """Of a function that the parser takes any number of arguments for, and passes over those it has no use for."""
+    return lambda arguments: (
+        build(arguments) if len(arguments) <= most else exp.Anonymous(this="of so many arguments")
+    )
+
+
+class Reading(DuckDB):
+    """DuckDB's dialect, in which nothing that was written is passed over."""
+
+    class Parser(DuckDB.Parser):  # type: ignore[valid-type,misc]
+        FUNCTIONS: ClassVar[dict[str, Any]] = {
+            **DuckDB.Parser.FUNCTIONS,
+            **{name: _counted(DuckDB.Parser.FUNCTIONS[name], 2) for name in ("DATE_TRUNC", "DATETRUNC")},
+            **{name: _counted(DuckDB.Parser.FUNCTIONS[name], 3) for name in ("DATE_DIFF", "DATEDIFF")},
+        }
+
+
 def parse(text: str, what: str = "the expression") -> Any:
     """The syntax tree of one expression, or QueryRefused."""
     if not is_text(text):
@@ -40,7 +64,7 @@ def parse(text: str, what: str = "the expression") -> Any:
     if len(text) > LONGEST:
         raise QueryRefused(f"{what} is {len(text)} characters long; at most {LONGEST} are allowed.")
     try:
-        tree = parse_one(text, read=DIALECT)
+        tree = parse_one(text, read=Reading)
     except (SqlglotError, RecursionError):
         raise QueryRefused(
             f"{what}, {text!r}, is not an SQL expression; write it like 'age >= 18'."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 from typing import Any
 
 import ibis
@@ -9,7 +10,7 @@ import ibis
 from dalenius.errors import QueryRefused
 from dalenius.tables.facts.kinds import Field, fits
 from dalenius.tables.facts.schema import Impute, Nulls, imputed_number
-from dalenius.tables.rows.terms import INT64, Term, double
+from dalenius.tables.rows.terms import INT64, Term, double, moment
 
 
 def read(column: Any, field: Field, policy: Nulls | None) -> Term:
@@ -26,7 +27,10 @@ def read(column: Any, field: Field, policy: Nulls | None) -> Term:
                 f"{policy.value!r} cannot be imputed for column {name!r}, which is of type {kind}."
             )
         number = imputed_number(policy, name) if kind == "number" else None
-        fill = ibis.literal(policy.value) if number is None else double(number)
+        if isinstance(policy.value, datetime.datetime):
+            fill = moment(policy.value)
+        else:
+            fill = ibis.literal(policy.value) if number is None else double(number)
         value = ibis.coalesce(column, fill) if missing else column
     if kind == "integer":
         return Term(value, kind, nullable, undeclared, top=INT64, bottom=0, whole=True)

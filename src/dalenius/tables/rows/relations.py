@@ -6,13 +6,14 @@ depends on the rows of that unit alone, in all tables. The proof is in docs/proo
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from dalenius.core.record import JSON
 from dalenius.tables.facts.kinds import Field
 from dalenius.tables.facts.unit import Unit
-from dalenius.tables.rows.steps import Held, Step
+from dalenius.tables.rows.steps import Beside, Held, Step, as_text, pairs_of
 
 if TYPE_CHECKING:
     from dalenius.tables.ask.query import Table
@@ -28,6 +29,9 @@ class PrivateJoin(Step):
     the other table's columns are called from then on, in pairs (theirs, flat).
     """
 
+    tag = "private join"
+    words = ("how", "on", "columns", "max_rows", "table")
+    told = ("columns", "max_rows")
     per_unit: ClassVar[bool] = True
 
     table: Table
@@ -50,13 +54,17 @@ class PrivateJoin(Step):
         kept = {"left": self.left, "right": self.right}
         called = sorted([theirs, flat] for theirs, flat in self.flat)
         return {
-            "kind": "private join",
+            "kind": self.tag,
             "how": self.how,
             "on": on,
             "columns": called,
             "max_rows": kept,
             "table": self.table.record(),
         }
+
+    @classmethod
+    def again(cls, record: Mapping[str, JSON], table: Table, beside: Beside) -> Table:
+        return table.join(beside.table(record["table"]), pairs_of(record["on"]), record["how"])
 
     @property
     def names(self) -> frozenset[str]:
@@ -74,6 +82,9 @@ class Explode(Step):
     """A row for each of the first items of a list; a row whose list is empty or missing has none. The column is the
     item from then on. item: the column as it is then."""
 
+    tag = "explode"
+    words = ("column", "type", "max_items")
+    told = ("type",)
     per_unit: ClassVar[bool] = True
 
     item: Field
@@ -86,7 +97,13 @@ class Explode(Step):
         return unit.times(self.most)
 
     def record(self) -> dict[str, JSON]:
-        return {"kind": "explode", "column": self.item.name, "type": self.item.kind, "max_items": self.most}
+        return {"kind": self.tag, "column": self.item.name, "type": self.item.kind, "max_items": self.most}
+
+    @classmethod
+    def again(cls, record: Mapping[str, JSON], table: Table, beside: Beside) -> Table:
+        return table.explode(
+            as_text("the column to explode", record["column"]), max_items=record["max_items"]
+        )
 
     @property
     def names(self) -> frozenset[str]:
@@ -101,6 +118,8 @@ class Explode(Step):
 class LimitRows(Step):
     """Fewer rows of each unit: they are left out where the rows are joined or summed, after all filters before that."""
 
+    tag = "limit rows"
+    words = ("max_rows",)
     per_unit: ClassVar[bool] = True
 
     rows: int
@@ -112,13 +131,20 @@ class LimitRows(Step):
         return unit.at_most(self.rows)
 
     def record(self) -> dict[str, JSON]:
-        return {"kind": "limit rows", "max_rows": self.rows}
+        return {"kind": self.tag, "max_rows": self.rows}
+
+    @classmethod
+    def again(cls, record: Mapping[str, JSON], table: Table, beside: Beside) -> Table:
+        return table.limit_rows(record["max_rows"])
 
 
 @dataclass(frozen=True)
 class PerUnit(Step):
     """One row for each unit that has any: its id, and in the column `name` how many rows it has."""
 
+    tag = "rows of each unit"
+    words = ("unit", "name")
+    told = ("unit",)
     per_unit: ClassVar[bool] = True
 
     unit: str
@@ -131,7 +157,11 @@ class PerUnit(Step):
         return unit.at_most(1)
 
     def record(self) -> dict[str, JSON]:
-        return {"kind": "rows of each unit", "unit": self.unit, "name": self.name}
+        return {"kind": self.tag, "unit": self.unit, "name": self.name}
+
+    @classmethod
+    def again(cls, record: Mapping[str, JSON], table: Table, beside: Beside) -> Table:
+        return table.per_unit(record["name"])
 
     @property
     def names(self) -> frozenset[str]:

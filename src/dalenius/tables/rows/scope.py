@@ -24,10 +24,11 @@ from dalenius.tables.facts.kinds import (
 from dalenius.tables.facts.nearest import alike, nearest
 from dalenius.tables.facts.public import PublicTable
 from dalenius.tables.facts.schema import HOW_TO_DECLARE, Impute, Nulls, Schema
-from dalenius.tables.rows.compile import compile_tree
+from dalenius.tables.rows.compile import UNWRITTEN, compile_tree, understood
 from dalenius.tables.rows.expressions import parse, plain, quoted, written
 from dalenius.tables.rows.reading import read
 from dalenius.tables.rows.relations import Explode, PrivateJoin
+from dalenius.tables.rows.spelling import Spelling, Unspelled
 from dalenius.tables.rows.steps import Held, Join
 from dalenius.tables.rows.terms import INT64, Term
 
@@ -47,10 +48,13 @@ class Scope:
     """The rows of a table after some steps, and what their columns mean.
 
     rows: an Ibis table of clean columns under internal names (see `kinds`). None: one that belongs to no engine;
-    then everything is checked and nothing can be run. Names are resolved here and nowhere else.
+    then everything is checked and nothing can be run. spelling: the engine's. Names are resolved here and nowhere else.
     """
 
-    def __init__(self, rows: Any, fields: tuple[Field, ...], schema: Schema) -> None:
+    def __init__(
+        self, rows: Any, fields: tuple[Field, ...], schema: Schema, spelling: Spelling | None = None
+    ) -> None:
+        self.spelling: Spelling = Unspelled() if spelling is None else spelling
         self.rows = (
             ibis.table(clean_types(fields) or {"nothing": "int32"}, name="data") if rows is None else rows
         )
@@ -109,7 +113,12 @@ class Scope:
     def canonical(self, text: str, what: str) -> str:
         """The text in its one spelling: every column named exactly, in quotes, and no brackets without use."""
         name = self.named(text)
-        return written(plain(self._renamed(parse(text, what)))) if name is None else quoted(name)
+        if name is not None:
+            return quoted(name)
+        tree = parse(text, what)
+        for node in tree.find_all(*UNWRITTEN):
+            understood(node)
+        return written(plain(self._renamed(tree)))
 
     def condition(self, text: str, what: str) -> Term:
         term = self.declared(text, None, what)

@@ -16,6 +16,7 @@ out of its argument itself. Operations on constants are carried out here, so tha
 
 from __future__ import annotations
 
+import datetime
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -89,6 +90,11 @@ def double(x: float) -> Any:
 def integer(x: int) -> Any:
     """A constant of 64 bits. As text: a bare 5 is 32 bits wide to the engines, and its square may not fit."""
     return ibis.literal(str(int(x))).cast("int64")
+
+
+def moment(at: datetime.datetime) -> Any:
+    """A constant moment, in microseconds. As text: DuckDB would be given its seconds as a decimal number."""
+    return ibis.literal(at.isoformat(sep=" ")).cast("timestamp(6)")
 
 
 def null(dtype: str) -> Any:

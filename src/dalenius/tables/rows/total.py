@@ -10,7 +10,7 @@ order of evaluation, because what would make them fail is taken out of the argum
     FLOOR, CEIL     to 64-bit integers: of doubles clamped to 2^62 at most
     SQRT            of CASE WHEN x >= 0 THEN x END
     EXP             of doubles clamped to 30 either way (compute.totals)
-    year, month, …  of dates and timestamps within the years 1 to 9999 (reading)
+    year, month, …  of dates and timestamps within the years 1 to 9999 (reading); so are their beginnings (spelling)
     CAST            only as listed: to a wider type, of a constant, of a timestamp to its date, of a truth value
     SUM             of integers with room for all rows (engine.ROWS)
 
@@ -37,13 +37,15 @@ COMMON: Mapping[type[Any], str] = {
     ops.Modulus: "i",
     **dict.fromkeys((ops.Abs, ops.Floor, ops.Ceil, ops.Sqrt), "f"),
     **dict.fromkeys((ops.Less, ops.LessEqual, ops.Greater, ops.GreaterEqual), "fidtn"),
-    **dict.fromkeys((ops.Equals, ops.NotEquals), "fisbd"),
+    **dict.fromkeys((ops.Equals, ops.NotEquals), "fisbdt"),
     **dict.fromkeys((ops.And, ops.Or, ops.Not), "b"),
     **dict.fromkeys((ops.IsNull, ops.NotNull, ops.SearchedCase, ops.Coalesce), ANY),
-    ops.NullIf: "fisbd",
+    ops.NullIf: "fisbdt",
     **dict.fromkeys((ops.Least, ops.Greatest), "fi"),
     ops.InValues: "isbd",
     **dict.fromkeys((ops.ExtractYear, ops.ExtractQuarter, ops.ExtractMonth, ops.ExtractDay), "dt"),
+    ops.ExtractWeekOfYear: "d",
+    **dict.fromkeys((ops.ExtractHour, ops.ExtractMinute, ops.ExtractSecond), "t"),
     **dict.fromkeys((ops.StringContains, ops.StartsWith, ops.EndsWith), "s"),
     ops.Literal: "",
 }

@@ -13,6 +13,8 @@
   PERCENTILE_CONT(level) WITHIN GROUP (ORDER BY x), PROPORTION(condition). Bounds follow the argument,
   AVG(income, 0, 250000), or come from the schema; HISTOGRAM(x, bins, lower, upper) likewise. MODE(x) is of the
   schema's categories, MODE(x, 'a', 'b') of those listed.
+- GROUP BY may also name an expression of the SELECT list, which is then a column of that name: SELECT
+  DATE_TRUNC('month', day) AS month, COUNT(*) FROM visits GROUP BY month.
 - GROUP BY CUBE (a, b) and ROLLUP (a, b) ask for the margins, too, with numbers that add up.
 - The groups are public: from the schema's categories, or the keys given beside the text.
 
@@ -35,6 +37,7 @@ from dalenius.tables.ask.query import Query, Table
 from dalenius.tables.facts.problems import Problems
 from dalenius.tables.rows.expressions import written
 from dalenius.tables.sql.calls import aggregate
+from dalenius.tables.sql.grouping import by_expression, taken_out
 from dalenius.tables.sql.joins import joined
 from dalenius.tables.sql.select import plain, read_select
 
@@ -67,11 +70,13 @@ def parse_question(
     table: what FROM must name (by `table.name`), or several, of which JOIN may name others. unit: the id column, for
     COUNT(DISTINCT id). public: public tables by the names JOIN uses. keys: the groups, as in `Table.group_by`.
     """
-    select = read_select(text)
+    select = by_expression(read_select(text))
     select, asked = joined(select, table, {} if public is None else public)
     problems, where = Problems(), select.args.get("where")
     if where is not None:
         asked = problems.attempt(lambda: asked.filter(text_of(where.this))) or asked
+    for name, computed in taken_out(select).items():
+        asked = problems.attempt(partial(asked.with_columns, **{name: text_of(computed)})) or asked
     columns = problems.attempt(lambda: _grouping(select)) or []
     names, aggregates = _listed(select, columns, unit, problems)
     if not aggregates and not problems.noted:
@@ -97,7 +102,9 @@ def parse_question(
 
 def grouped_by(text: str) -> str | None:
     """The first column of GROUP BY."""
-    columns = _grouping(read_select(text))
+    select = by_expression(read_select(text))
+    taken_out(select)
+    columns = _grouping(select)
     return columns[0] if columns else None
 
 
@@ -130,7 +137,7 @@ def _grouping(select: Any) -> list[str]:
             item = _numbered(select, item)
         if not isinstance(item, exp.Column):
             raise QueryRefused(
-                f"GROUP BY {written(item)} is refused: group by a column; compute it first with with_columns(...)."
+                f"GROUP BY {written(item)} must also stand in the SELECT list, with a name: {written(item)} AS name."
             )
         columns.append(item.name)
     return columns

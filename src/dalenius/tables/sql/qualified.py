@@ -17,7 +17,7 @@ from typing import Any
 from sqlglot import exp
 
 from dalenius.errors import QueryRefused
-from dalenius.tables.ask.query import Table
+from dalenius.tables.ask.query import COMPARED, Table
 from dalenius.tables.facts.nearest import alike, nearest
 from dalenius.tables.rows.expressions import quoted, written
 
@@ -57,6 +57,11 @@ class Names:
         if not meant:
             known = [column for table in searched for column in table.columns]
             of = f" in {node.table}" if node.table else ""
+            if node.this.args.get("quoted") and not node.table and isinstance(node.parent, COMPARED):
+                written_out = exp.Literal.string(node.name).sql()
+                raise QueryRefused(
+                    f"there is no column {node.name!r}; text is written in single quotes: {written_out}."
+                )
             raise QueryRefused(f"there is no column {node.name!r}{of}; {nearest(node.name, known)}.")
         if len(meant) > 1:
             which = " or ".join(f"{quoted(table.alias)}.{quoted(column)}" for table, column in meant)

@@ -6,13 +6,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from sqlglot import exp, parse
-from sqlglot.dialects.duckdb import DuckDB
 from sqlglot.errors import SqlglotError
 
 from dalenius.errors import QueryRefused
 from dalenius.tables.aggregates import NAMED
 from dalenius.tables.facts.kinds import is_text
-from dalenius.tables.rows.expressions import LONGEST, written
+from dalenius.tables.rows.expressions import LONGEST, Reading, written
 
 PARTS = {
     "having": "HAVING would choose groups by their exact answers; filter the released table instead",
@@ -67,12 +66,12 @@ def _without_ours(table: Mapping[str, Any]) -> dict[str, Any]:
     return {name: made for name, made in table.items() if name not in ours}
 
 
-class Asking(DuckDB):
+class Asking(Reading):
     """DuckDB's dialect, but aggregates may have their bounds as further arguments."""
 
-    class Parser(DuckDB.Parser):  # type: ignore[valid-type,misc]
-        FUNCTIONS = _without_ours(DuckDB.Parser.FUNCTIONS)
-        FUNCTION_PARSERS = _without_ours(DuckDB.Parser.FUNCTION_PARSERS)
+    class Parser(Reading.Parser):
+        FUNCTIONS = _without_ours(Reading.Parser.FUNCTIONS)
+        FUNCTION_PARSERS = _without_ours(Reading.Parser.FUNCTION_PARSERS)
 
 
 def read_select(text: str, what: str = "the question") -> Any:

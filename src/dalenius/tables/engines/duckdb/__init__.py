@@ -20,15 +20,19 @@ from numpy.typing import NDArray
 from dalenius.errors import SourceError
 from dalenius.tables.engines import sqltext
 from dalenius.tables.engines.duckdb import cleaning, connection, csv, frames, parquet
-from dalenius.tables.engines.engine import Engine, builtin, interruptible, wide_sum
+from dalenius.tables.engines.duckdb.folders import is_folder, pattern
+from dalenius.tables.engines.engine import Engine, interruptible, wide_sum
 from dalenius.tables.engines.opened import Clean, Described, Opened, existing_file, named_table, no_table
-from dalenius.tables.engines.place import Place, file_name, file_place, plain_name
+from dalenius.tables.engines.place import Place, file_name, file_place, local, plain_name, shown
+from dalenius.tables.facts.dates import Span
 from dalenius.tables.facts.kinds import CLEAN, Kind
 from dalenius.tables.facts.schema import Schema
+from dalenius.tables.rows.spelling import FIRST, Ends, builtin
 from dalenius.tables.rows.total import CASTS, COMMON, SCORED, SUMMED
 
-ADDRESSES = ("s3://", "gs://", "https://", "http://", "file://", "hf://")
+ADDRESSES = ("s3://", "s3a://", "s3n://", "gs://", "gcs://", "https://", "http://", "file://", "hf://")
 DATABASES = (".duckdb", ".ddb", ".db")
+TABLES = "SELECT table_catalog, table_schema, table_name FROM information_schema.tables ORDER BY 3"
 COLLATE = re.compile(r"\bcollate\s+\w", re.IGNORECASE)
 COLLATED = """
     SELECT current_setting('default_collation') NOT IN ('', 'binary')
@@ -43,7 +47,10 @@ class DuckDB(Engine):
     """Embedded."""
 
     name = "duckdb"
-    opened = "the path of a CSV or Parquet file, a pandas, Polars or Arrow frame, a DuckDB file and a table"
+    opened = (
+        "the path or address of a CSV or Parquet file, a folder of Parquet files, a pandas, Polars or Arrow frame, a "
+        "DuckDB file and a table"
+    )
     at_hand = True
     functions: ClassVar[Mapping[str, str]] = {
         "sha256": "s",
@@ -51,6 +58,12 @@ class DuckDB(Engine):
         "strlen": "s",
         "list_extract": "li",
         "len": "l",
+        "length": "s",
+        "translate": "s",
+        **dict.fromkeys(("trim", "ltrim", "rtrim"), "s"),
+        "substring": "si",
+        "date_diff": "sd",
+        "date_trunc": "sd",
     }
     casts = CASTS | {"is"}
     operations: ClassVar[Mapping[type[Any], str]] = {
@@ -63,6 +76,8 @@ class DuckDB(Engine):
     }
 
     def opens(self, data: Any) -> bool:
+        if is_folder(data):
+            return True
         if isinstance(data, str | Path):
             endings = (*DATABASES, *csv.ENDINGS, *parquet.ENDINGS)
             text = str(data)
@@ -72,19 +87,25 @@ class DuckDB(Engine):
     def open(self, data: Any, table: str | None, schema: Schema, beside: Any = None) -> Opened:
         if not isinstance(data, str | Path):
             return frames.open_frame(self, data, schema, beside)
-        path = str(data)
-        ending = path.lower()
+        path = pattern(str(data)) if is_folder(data) else local(str(data))
+        called = file_name(str(data))
+        ending = shown(path).lower()
         if ending.endswith(DATABASES):
             return self._open_database(path, table, beside)
         if table is not None:
             raise SourceError("a table is named, but the data is one file; leave the table out.")
         if not ending.endswith((*csv.ENDINGS, *parquet.ENDINGS)):
-            raise SourceError(f"{path!r} does not end like a CSV, Parquet or DuckDB file; rename it.")
-        if "://" not in path and not glob.glob(path, recursive=True):
+            raise SourceError(f"{shown(path)!r} does not end like a CSV, Parquet or DuckDB file; rename it.")
+        hidden = ending.endswith(parquet.ENDINGS)  # what DuckDB reads itself, it reads with those
+        if "://" not in path and not glob.glob(path, recursive=True, include_hidden=hidden):
             existing_file(path)
         if ending.endswith(parquet.ENDINGS):
-            return parquet.open_parquet(self, path, file_name(path), beside)
-        return csv.open_csv(self, path, schema, file_name(path), beside)
+            if Path(
+                path
+            ).is_file():  # by its own name: DuckDB would take [1] in it for a pattern, and read another file
+                path = glob.escape(path)
+            return parquet.open_parquet(self, path, schema, called, beside)
+        return csv.open_csv(self, path, schema, called, beside)
 
     def _open_database(self, path: str, table: str | None, beside: Any) -> Opened:
         existing_file(path)
@@ -96,17 +117,20 @@ class DuckDB(Engine):
                 f"the database {path!r} cannot be opened for reading. If this or another process has it open for "
                 "writing, close it there, or give an Ibis table of that connection."
             )
-        if not _succeeds(lambda: self.described(backend, sqltext.qualified(called))):
-            known = connection.run(backend, "SELECT table_name FROM information_schema.tables ORDER BY 1")
-            names = [str(name) for (name,) in known]
+        known = connection.run(backend, TABLES)
+        # What DuckDB does not know as a table it takes for a file's name: another place, with a budget of its own.
+        parts = tuple(called.lower().split("."))
+        is_there = any(tuple(part.lower() for part in names)[-len(parts) :] == parts for names in known)
+        if not is_there or not _succeeds(lambda: self.described(backend, sqltext.qualified(called))):
             backend.disconnect()
-            raise no_table(called, names)
+            raise no_table(called, [str(name) for *_, name in known])
         return self.cleaned(backend, sqltext.qualified(called), called)
 
     def place(self, data: Any, table: str | None) -> Place:
         if not isinstance(data, str | Path):
             return Place("memory")
-        return file_place(str(data), plain_name(table, "main"))
+        where = pattern(str(data)) if is_folder(data) else str(data)
+        return file_place(where, plain_name(table, "main"))
 
     def place_given(self, backend: Any, table: str) -> Place:
         """In a file, when the connection has no other."""
@@ -161,6 +185,22 @@ class DuckDB(Engine):
 
     def length(self, text: Any) -> Any:
         return builtin("strlen", "string", returns="int64")(text)
+
+    def characters(self, text: Any) -> Any:
+        return builtin("length", "string", returns="int64")(text)
+
+    def trimmed(self, text: Any, ends: Ends) -> Any:
+        name = {"both": "trim", "front": "ltrim", "back": "rtrim"}[ends]
+        return builtin(name, "string", "string", returns="string")(
+            text, " "
+        )  # else other signs for blanks go, too
+
+    def days(self, date: Any) -> Any:
+        between = builtin("date_diff", "string", "date", "date", returns="int64")
+        return between("day", ibis.literal(FIRST), date)
+
+    def beginning(self, date: Any, span: Span) -> Any:
+        return builtin("date_trunc", "string", "date", returns="timestamp(6)")(span, date).cast("date")
 
     def item(self, items: Any, kind: Kind, at: Any) -> Any:
         return builtin("list_extract", f"array<{CLEAN[kind]}>", "int64", returns=CLEAN[kind])(items, at + 1)

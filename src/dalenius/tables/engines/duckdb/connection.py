@@ -16,7 +16,9 @@ from weakref import WeakSet
 
 import ibis
 
+from dalenius.errors import SourceError
 from dalenius.tables.engines.engine import interruptible
+from dalenius.tables.engines.place import is_address, shown
 from dalenius.tables.engines.sqltext import name, numbers, text
 
 BY_STATISTICS = "filter_pushdown,statistics_propagation,join_filter_pushdown,filter_pullup"
@@ -84,6 +86,24 @@ def trust_values(backend: Any) -> None:
     one row's statistics would then decide what becomes of the others.
     """
     run(backend, f"SET disabled_optimizers = '{BY_STATISTICS},{MISTAKEN}'")
+
+
+def reaching(backend: Any, path: str) -> Any:
+    """A connection that can read what is at an address: by an extension of DuckDB's, which nobody is made to
+    install."""
+    if is_address(path) and not _loads(backend):
+        raise SourceError(
+            f"{shown(path)!r} is an address, which DuckDB reads by its extension httpfs, and it is not installed here. "
+            "Install it once, where there is a network: duckdb.sql('INSTALL httpfs'); or copy the data to a file."
+        )
+    return backend
+
+
+def _loads(backend: Any) -> bool:
+    with suppress(Exception):
+        run(backend, "LOAD httpfs")
+        return True
+    return False
 
 
 def run(backend: Any, statement: str) -> list[tuple[Any, ...]]:

@@ -34,11 +34,13 @@ from dalenius.tables.engines.duckdb.guessing import SAMPLE, clean_as, guessed, r
 from dalenius.tables.engines.duckdb.records import Cutter
 from dalenius.tables.engines.engine import Engine
 from dalenius.tables.engines.opened import Opened
+from dalenius.tables.engines.place import shown
 from dalenius.tables.engines.sqltext import numbers, selected, text
 from dalenius.tables.facts.kinds import Kind
 from dalenius.tables.facts.schema import Schema
 
-ENDINGS = (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".csv.zst")
+PLAIN = (".csv", ".tsv", ".txt")
+ENDINGS = (*PLAIN, *(ending + squeezed for ending in PLAIN for squeezed in (".gz", ".zst")))
 SEPARATORS = ",;\t|"
 HEAD = 2**20
 """The first line is no longer."""
@@ -54,12 +56,14 @@ STAND_IN = "\u0100"
 
 def open_csv(engine: Engine, path: str, schema: Schema, called: str, beside: Any = None) -> Opened:
     """A CSV file, or several of the same columns."""
-    backend = connection.connect() if beside is None else beside
+    backend = connection.reaching(connection.connect() if beside is None else beside, path)
     files = list(_files(path, backend))
     separator, names = _head(path, files[0])
     for file in files[1:]:
         if _head(path, file) != (separator, names):
-            raise SourceError(f"the files of {path!r} must all have the same first line; open them apart.")
+            raise SourceError(
+                f"the files of {shown(path)!r} must all have the same first line; open them apart."
+            )
     batches = _batches(path, files, Cutter(ord(separator), len(names), schema.records))
     first = next(batches, None)
     kinds = _kinds(backend, names, first, schema)
@@ -80,11 +84,9 @@ def _files(path: str, backend: Any) -> Iterator[Any]:
 
 
 def _stream(path: str, file: Any) -> Any:
-    if isinstance(file, str):
-        return pa.input_stream(file, compression="detect")
-    ending = Path(path).suffix.lower()
+    ending = Path(file if isinstance(file, str) else shown(path)).suffix.lower()
     squeezed = {".gz": "gzip", ".zst": "zstd"}.get(ending)
-    return pa.input_stream(io.BytesIO(file), compression=squeezed)
+    return pa.input_stream(file if isinstance(file, str) else io.BytesIO(file), compression=squeezed)
 
 
 def _head(path: str, file: Any) -> tuple[str, list[str]]:
@@ -97,8 +99,8 @@ def _head(path: str, file: Any) -> tuple[str, list[str]]:
     named = names and all(names) and first.count('"') % 2 == 0 and "\x00" not in first
     if not named or len(line) >= HEAD or len(set(names)) < len(names):
         raise SourceError(
-            f"the first line of {path!r} must name every column, each with a name of its own, and end in a line feed; "
-            "add or change names, or save the file as UTF-8."
+            f"the first line of {shown(path)!r} must name every column, each with a name of its own, and end in a line "
+            "feed; add or change names, or save the file as UTF-8."
         )
     return separator, names
 

@@ -26,11 +26,14 @@ from numpy.typing import NDArray
 
 from dalenius.errors import SourceError
 from dalenius.tables.engines import sqltext
-from dalenius.tables.engines.engine import Engine, builtin, limbs
+from dalenius.tables.engines.engine import Engine, limbs
 from dalenius.tables.engines.opened import Clean, Described, Opened, existing_file, named_table, no_table
-from dalenius.tables.engines.place import Place, file_place, plain_name
+from dalenius.tables.engines.place import Place, file_place, local, plain_name
+from dalenius.tables.engines.sqlite.functions import FUNCTIONS
+from dalenius.tables.facts.dates import Span
 from dalenius.tables.facts.kinds import CLEAN, MOST, Kind
 from dalenius.tables.facts.schema import Schema
+from dalenius.tables.rows.spelling import Ends, builtin
 from dalenius.tables.rows.total import CASTS, COMMON, SCORED, SUMMED
 
 ENDINGS = (".sqlite", ".sqlite3", ".db3")
@@ -45,8 +48,10 @@ LONGEST = 2**27
 """Bytes of a text; a longer one is missing. SQLite fails where one record, which may hold it several times as rows are
 sorted, comes to a thousand million."""
 
+LAST = datetime.datetime(9999, 12, 31)
 DATE = re.compile(rb"\d{4}-\d\d-\d\d")
-MOMENT = re.compile(rb"(\d{4}-\d\d-\d\d)([ T]\d\d:\d\d(:\d\d(\.\d{1,6})?)?)?")
+MOMENT = re.compile(rb"(\d{4}-\d\d-\d\d)([ T](?!24)\d\d:\d\d(:\d\d(\.\d{1,6})?)?)?")
+"""Not 24:00, which newer versions of Python read as the next day."""
 
 
 class SQLite(Engine):
@@ -55,7 +60,17 @@ class SQLite(Engine):
     name = "sqlite"
     opened = "a SQLite file and a table"
     at_hand = True
-    functions: ClassVar[Mapping[str, str]] = {"dalenius_digest": "x", "hex": "s", "length": "x"}
+    functions: ClassVar[Mapping[str, str]] = {
+        "dalenius_digest": "x",
+        "hex": "s",
+        "length": "x",
+        "dalenius_characters": "s",
+        "dalenius_cased": "s",
+        "dalenius_trimmed": "s",
+        "dalenius_cut": "si",
+        "dalenius_days": "d",
+        "dalenius_beginning": "ds",
+    }
     casts = CASTS | {"sx"}
     operations: ClassVar[Mapping[type[Any], str]] = {
         **COMMON,
@@ -173,6 +188,26 @@ class SQLite(Engine):
     def length(self, text: Any) -> Any:
         return builtin("length", "binary", returns="int64")(text.cast("binary"))
 
+    # SQLite's own functions of text end at the character with code 0.
+
+    def characters(self, text: Any) -> Any:
+        return builtin("dalenius_characters", "string", returns="int64")(text)
+
+    def cased(self, text: Any, of: str, to: str) -> Any:
+        return builtin("dalenius_cased", "string", "string", "string", returns="string")(text, of, to)
+
+    def trimmed(self, text: Any, ends: Ends) -> Any:
+        return builtin("dalenius_trimmed", "string", "string", returns="string")(text, ends)
+
+    def cut(self, text: Any, start: int, size: int) -> Any:
+        return builtin("dalenius_cut", "string", "int64", "int64", returns="string")(text, start, size)
+
+    def days(self, date: Any) -> Any:
+        return builtin("dalenius_days", "date", returns="int64")(date)
+
+    def beginning(self, date: Any, span: Span) -> Any:
+        return builtin("dalenius_beginning", "date", "string", returns="date")(date, span)
+
     def once(self, rows: Any) -> Any:
         return rows
 
@@ -225,6 +260,9 @@ def _own(held: sqlite3.Connection) -> Any:
     backend = Backend.from_connection(held)
     for function in (*CALLED.values(), dalenius_digest):
         held.create_function(function.__name__, 1, _interrupting(function, held), deterministic=True)
+    for function in FUNCTIONS:
+        count = function.__code__.co_argcount
+        held.create_function(function.__name__, count, _interrupting(function, held), deterministic=True)
     return backend
 
 
@@ -235,13 +273,13 @@ def _connected(path: str) -> Any:
     return _own(held)
 
 
-def _interrupting(function: Callable[[Any], Any], held: sqlite3.Connection) -> Callable[[Any], Any]:
+def _interrupting(function: Callable[..., Any], held: sqlite3.Connection) -> Callable[..., Any]:
     """Ctrl-C inside a function would be told as the function's failure."""
 
     @wraps(function)
-    def called(value: Any) -> Any:
+    def called(value: Any, *further: Any) -> Any:
         try:
-            return None if value is None else function(value)
+            return None if value is None else function(value, *further)
         except KeyboardInterrupt:
             held.interrupt()
             return None
@@ -266,7 +304,7 @@ def dalenius_date(value: bytes) -> str | None:
 def dalenius_timestamp(value: bytes) -> str | None:
     """A timestamp without a zone, or a date for its midnight."""
     moment = _moment(value, MOMENT)
-    return None if moment is None else moment.isoformat(sep=" ")
+    return None if moment is None else min(moment, LAST).isoformat(sep=" ")
 
 
 def dalenius_digest(value: bytes) -> int:
@@ -289,7 +327,7 @@ def _moment(value: bytes, form: re.Pattern[bytes]) -> datetime.datetime | None:
 
 
 def _path(data: Any) -> str:
-    return str(data).removeprefix("file://")
+    return local(str(data))
 
 
 def _is_marked(path: str) -> bool:

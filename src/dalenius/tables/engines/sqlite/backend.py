@@ -45,6 +45,8 @@ class Compiler(SQLiteCompiler):  # type: ignore[misc]
             return _parsed(float(op.arg.value)).copy()
         if to.is_date():
             return self.f.substr(arg, 1, 10)
+        if to.is_timestamp() and isinstance(op.arg, ops.Literal):
+            return arg  # a constant has the clean form already
         return super().visit_Cast(op, arg=arg, to=to)
 
     def visit_Modulus(self, op: Any, *, left: Any, right: Any) -> Any:
@@ -86,6 +88,18 @@ class Compiler(SQLiteCompiler):  # type: ignore[misc]
 
     def visit_ExtractDay(self, op: Any, *, arg: Any) -> Any:
         return self._digits(arg, 9, 2)
+
+    def visit_ExtractHour(self, op: Any, *, arg: Any) -> Any:
+        return self._digits(arg, 12, 2)
+
+    def visit_ExtractMinute(self, op: Any, *, arg: Any) -> Any:
+        return self._digits(arg, 15, 2)
+
+    def visit_ExtractSecond(self, op: Any, *, arg: Any) -> Any:
+        return self._digits(arg, 18, 2)
+
+    def visit_ExtractWeekOfYear(self, op: Any, *, arg: Any) -> Any:
+        return self.f.anon.dalenius_week(arg)
 
 
 class Backend(theirs.Backend):  # type: ignore[misc]
