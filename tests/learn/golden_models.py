@@ -31,7 +31,20 @@ GDP, PURE, APPROX = dp.GDP(0.5), dp.PureDP(1.0), dp.ApproxDP(1.0, 1e-5)
 def fitted() -> dict[str, Any]:
     """One of every kind of model, fitted."""
     bounds = learn.PublicBounds([(-0.7, 0.7), (-0.5, 0.5)])
+    columns = learn.PublicColumns([(-0.7, 0.7), None], [None, (0, 1)])
+    kinds = np.column_stack((X[:, 0], LABELS))
+    thirds = np.clip(np.floor(Y * 3 + 1), 0, 2).astype(int)
     return {
+        "multinomial": learn.MultinomialRegression(APPROX, classes=("a", "b", "c")).fit(
+            X, np.array(["a", "b", "c"])[thirds]
+        ),
+        "one against the rest": learn.OneVsRest(GDP).fit(X, thirds),
+        "pipeline of columns": Pipeline(
+            [
+                ("bounds", columns),
+                ("model", learn.LogisticRegression(GDP).fit(columns.fit().transform(kinds), LABELS)),
+            ]
+        ),
         "logistic": learn.LogisticRegression(APPROX, classes=("no", "yes")).fit(
             X, np.where(LABELS, "yes", "no")
         ),
@@ -85,7 +98,10 @@ def numbers(model: Any) -> dict[str, list[str]]:
     return told
 
 
-LATER = {"adaptive": ("calibrated posterior", "local logistic")}
+LATER = {
+    "adaptive": ("calibrated posterior", "local logistic"),
+    "classes": ("multinomial", "one against the rest", "pipeline of columns"),
+}
 """Models that came after the file of a version was made: they have files of their own."""
 
 

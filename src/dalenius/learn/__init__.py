@@ -35,11 +35,14 @@ from dalenius.learn.models.posterior_sample_regression import (
     PosteriorSampleRegression as PosteriorSampleRegression,
 )
 from dalenius.learn.models.public_bounds import PublicBounds as PublicBounds
+from dalenius.learn.models.public_columns import PublicColumns as PublicColumns
 from dalenius.learn.models.quantile import ExponentialQuantile as ExponentialQuantile
 from dalenius.learn.models.quantile import GradientQuantile as GradientQuantile
 from dalenius.learn.models.regressors import HuberRegression as HuberRegression
 from dalenius.learn.models.regressors import PoissonRegression as PoissonRegression
 from dalenius.learn.models.search import PrivateSearch as PrivateSearch
+from dalenius.learn.models.several_classes import MultinomialRegression as MultinomialRegression
+from dalenius.learn.models.several_classes import OneVsRest as OneVsRest
 from dalenius.learn.models.subsample_aggregate import SubsampleAggregate as SubsampleAggregate
 from dalenius.learn.saved import from_json as from_json
 from dalenius.learn.saved import load as load

@@ -38,6 +38,8 @@ _DRAWN: Words = (*_LINEAR, "target_bounds", "coef_bound")
 WORDS: dict[str, tuple[str, Words]] = {
     "logistic_regression": ("LogisticRegression", (*_LINEAR, *_METHOD, "classes", "knee")),
     "linear_svc": ("LinearSVC", (*_LINEAR, *_METHOD, "classes", "width")),
+    "multinomial_regression": ("MultinomialRegression", (*_LINEAR, "noise_ratio", "classes", "knee")),
+    "one_vs_rest": ("OneVsRest", (*_LINEAR, *_METHOD, "classes", "knee")),
     "huber_regression": ("HuberRegression", (*_LINEAR, *_METHOD, "target_bounds", "knee")),
     "poisson_regression": ("PoissonRegression", (*_LINEAR, *_METHOD, "most", "knee")),
     "linear_regression": ("LinearRegression", (*_LINEAR, "target_bounds", "share", "shrink")),
@@ -68,6 +70,7 @@ WORDS: dict[str, tuple[str, Words]] = {
         ("estimator", "candidates", "guarantee", "tries", "validation", "scoring", "score_share"),
     ),
     "public_bounds": ("PublicBounds", ("bounds",)),
+    "public_columns": ("PublicColumns", ("bounds", "categories")),
     "descent": ("Descent", ("steps", "rate", "optimiser", "learning_rate", "momentum")),
     "fixed_tries": ("FixedTries", ("number",)),
     "geometric_tries": ("GeometricTries", ("mean",)),
@@ -125,6 +128,27 @@ def read_model(record: Mapping[str, JSON]) -> Any:
         raise unknown("a model", tag, InvalidParameter)
     words = {word: _read(value) for word, value in record["parameters"].items()}
     return _classes()[tag](**words)
+
+
+def asked_model(record: JSON) -> Any:
+    """The model, not fitted, of a record that anybody may have written; it may raise whatever a wrong one comes to.
+
+    Only models of ours: parameters of others may name files of whoever fits them.
+    """
+    rest = [record]
+    while rest:
+        part = rest.pop()
+        if isinstance(part, dict) and part.get("kind") == "estimator":
+            raise InvalidParameter(
+                f"the model holds an estimator of the class {part.get('class')!r}; only models of dp.learn travel. Use "
+                "a session on the data."
+            )
+        rest += part.values() if isinstance(part, dict) else part if isinstance(part, list) else ()
+    if not isinstance(record, dict) or set(record) != {"kind", "parameters"} or record["kind"] not in WORDS:
+        raise InvalidParameter(
+            "a model is an object with 'parameters', and a 'kind' which is one of " + ", ".join(WORDS) + "."
+        )
+    return read_model(record)
 
 
 def _estimator_record(model: Any, arrays: bool) -> dict[str, JSON]:
@@ -423,7 +447,7 @@ def load(path: str | os.PathLike[str]) -> Any:
 
 def _steps(model: Pipeline) -> tuple[Any, Any]:
     steps = [step for _, step in model.steps]
-    if len(steps) != 2 or tag_of(steps[0]) != "public_bounds":
+    if len(steps) != 2 or tag_of(steps[0]) not in ("public_bounds", "public_columns"):
         raise CannotBeWritten(
             "only a pipeline of public bounds and a model, as Session.fit returns it, is saved."
         )

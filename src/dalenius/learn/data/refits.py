@@ -79,9 +79,9 @@ def alone(model: Any) -> None:
     if refits is None or asked.startswith(REPEATS_ROWS):
         raise InvalidParameter(
             f"{asked} fits {type(model).__name__} several times, and loss_ would be the cost of one fit. To choose "
-            "parameters use dp.learn.PrivateSearch; for more than two classes fit one model for each and add their "
-            "losses; or count all fits: with dp.learn.Refits() as refits: ... (not for ensembles, which repeat rows, "
-            "and not in other processes or threads: n_jobs=None)."
+            "parameters use dp.learn.PrivateSearch; for more than two classes dp.learn.MultinomialRegression or "
+            "dp.learn.OneVsRest; or count all fits: with dp.learn.Refits() as refits: ... (not for ensembles, which "
+            "repeat rows, and not in other processes or threads: n_jobs=None)."
         )
     refits.losses.append(model.price())
 

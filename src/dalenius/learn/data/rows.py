@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -81,6 +82,15 @@ class Records:
             np.multiply(self.features[part], factor[:, None], out=table[:, :columns])
             table[:, columns:] = self.constant * times
         return table
+
+
+@dataclass(frozen=True)
+class RecordBlocks:
+    """Records that come in blocks, anew and in the same order each time `read` is called: any number of them."""
+
+    read: Callable[[], Iterable[Records]]
+    size: int
+    """How many numbers a row has, the constant included."""
 
 
 def records(

@@ -13,7 +13,7 @@ from dalenius.calculus.calibrate import calibrate
 from dalenius.calculus.guarantees import Guarantee
 from dalenius.calculus.loss import Loss
 from dalenius.calculus.pairs.pair import Reals
-from dalenius.learn.data.rows import Records
+from dalenius.learn.data.rows import RecordBlocks, Records
 from dalenius.mechanisms import AnalyzeGauss, Gaussian
 
 GRID_BITS = 18
@@ -65,16 +65,17 @@ class NoisyStatistics:
     def step(self) -> float:
         return 2.0 ** (math.ceil(math.log2(self.row_bound)) - GRID_BITS)
 
-    def release(self, data: Records) -> tuple[Reals, Reals]:
+    def release(self, data: Records | RecordBlocks) -> tuple[Reals, Reals]:
         """X^T X and X^T y, noise included."""
         size = data.size
         gram, product = np.zeros((size, size), dtype=object), np.zeros(size, dtype=object)
-        for start in range(0, len(data), TOGETHER):
-            part = slice(start, start + TOGETHER)
-            x = np.rint(data.rows(part) / self.step)
-            y = np.rint(data.labels[part] * 2.0**GRID_BITS)
-            gram += (x.T @ x).astype(np.int64).astype(object)
-            product += (y @ x).astype(np.int64).astype(object)
+        for block in data.read() if isinstance(data, RecordBlocks) else [data]:
+            for start in range(0, len(block), TOGETHER):
+                part = slice(start, start + TOGETHER)
+                x = np.rint(block.rows(part) / self.step)
+                y = np.rint(block.labels[part] * 2.0**GRID_BITS)
+                gram += (x.T @ x).astype(np.int64).astype(object)
+                product += (y @ x).astype(np.int64).astype(object)
         noisy_gram = self.gram(size).release(gram) * self.step**2
         return noisy_gram, np.asarray(self.product(size).release(product) * (self.step * 2.0**-GRID_BITS))
 

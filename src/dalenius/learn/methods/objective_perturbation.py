@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -15,7 +16,9 @@ from dalenius.calculus.loss import Loss
 from dalenius.calculus.pairs.pair import Reals
 from dalenius.core import checks
 from dalenius.errors import CannotMeet
-from dalenius.learn.data.rows import Records
+from dalenius.learn.data.rows import RecordBlocks, Records
+from dalenius.learn.numerics import passes
+from dalenius.learn.numerics.links import Link, OneScore
 from dalenius.learn.numerics.minimise import Objective, minimiser
 from dalenius.mechanisms import Gaussian
 from dalenius.noise import gaussian
@@ -24,6 +27,8 @@ from dalenius.sums.curves import Curve
 NOISE_BITS = 40
 OUTPUT_SHARE = 0.02
 """The output noise costs mu * OUTPUT_SHARE on top of mu: a relative 2e-4 of the whole."""
+LARGEST_RIDGE = 1e3
+"""In units of the largest bend; where that is not enough, more noise is better."""
 TOLERANCE = 1e-9
 """The gradient left by the solver, in units of sigma. The output noise that hides it does not fall with the number of
 records n, as the noise in the objective and the sampling error do; so small, it is the smallest of the three for all n
@@ -39,6 +44,10 @@ class ObjectivePerturbation:
     `losses.approximate_minima(..., bound="sharp")` (docs/proofs/objective-perturbation.md; Iyengar et al. 2019 and
     Redberg 2023, Theorem 4.4.1, for the tolerance). All numbers are chosen from the guarantee alone.
 
+    With a `Link` of several scores in place of a curve, its gradients stay in `directions` dimensions, and `smoothness`
+    bounds the mean of the eigenvalues of a record's Hessian (docs/proofs/multinomial-perturbation.md). `copies` are so
+    many fits of the kind, each with fresh noise: `loss` is that of one, and all of them together keep the promise.
+
     Floating point: b is an exactly rounded normal vector, off by at most 2^-41 sigma in each entry, which moves the
     gradient by as little and is part of the tolerance; the output noise is drawn exactly on a grid by
     `mechanisms.Gaussian`, whose sensitivity covers everything that happens before it.
@@ -48,17 +57,25 @@ class ObjectivePerturbation:
     ridge: float
     gradient_bound: float
     smoothness: float
+    directions: int | None = None
+    """In which one record can pull, where they are not one."""
 
     @classmethod
     def calibrated(
-        cls, guarantee: Guarantee, gradient_bound: float, smoothness: float, noise_ratio: float = 1.2
+        cls,
+        guarantee: Guarantee,
+        gradient_bound: float,
+        smoothness: float,
+        noise_ratio: float = 1.2,
+        directions: int | None = None,
+        copies: int = 1,
     ) -> ObjectivePerturbation:
         """sigma is `noise_ratio` times what the Gaussian mechanism would need; the ridge is what is then needed.
 
         More noise needs less ridge. The ratio is raised where the promise cannot be kept with any ridge.
         """
-        noise, ridge = _for_units(guarantee, checks.positive("noise_ratio", noise_ratio))
-        return cls(noise * gradient_bound, ridge * smoothness, gradient_bound, smoothness)
+        noise, ridge = _for_units(guarantee, checks.positive("noise_ratio", noise_ratio), directions, copies)
+        return cls(noise * gradient_bound, ridge * smoothness, gradient_bound, smoothness, directions)
 
     @classmethod
     def kifer(cls, guarantee: Guarantee, gradient_bound: float, smoothness: float) -> ObjectivePerturbation:
@@ -88,18 +105,19 @@ class ObjectivePerturbation:
     @property
     def loss(self) -> Loss:
         """That of the same problem in units in which both bounds are 1: the same in all units."""
-        return unit_loss(_down(self.sigma / self.gradient_bound), _down(self.ridge / self.smoothness))
+        noise, ridge = _down(self.sigma / self.gradient_bound), _down(self.ridge / self.smoothness)
+        return unit_loss(noise, ridge, self.directions)
 
-    def fit(self, records: Records, curve: Curve) -> Reals:
+    def fit(self, records: Records | RecordBlocks, curve: Curve | Link) -> Reals:
         """theta, noise included. Where the solver fails (it should not), noise alone: zero plus the output noise."""
-        noise = self.sigma * np.asarray(gaussian(records.size, bits=NOISE_BITS))
-        theta = close_minimum(Objective(records, curve, self.ridge, noise), self.tolerance)
+        noise = self.sigma * np.asarray(gaussian(coefficients(records, curve), bits=NOISE_BITS))
+        theta = perturbed_minimum(records, curve, self.ridge, noise, self.tolerance)
         output = Gaussian(sensitivity=2 * self.tolerance / self.ridge, sigma=self.output_sigma)
         return np.asarray(output.release(theta))
 
 
 @lru_cache(maxsize=256)
-def unit_loss(sigma: float, ridge: float) -> Loss:
+def unit_loss(sigma: float, ridge: float, directions: int | None = None) -> Loss:
     """The loss for gradients and bends of 1 at most."""
     tolerance = TOLERANCE * sigma
     return losses.approximate_minima(
@@ -109,28 +127,52 @@ def unit_loss(sigma: float, ridge: float) -> Loss:
         1.0,
         tolerance=tolerance,
         output_sigma=2 * tolerance / ridge / (OUTPUT_SHARE / sigma),
+        dimension=directions,
         bound="sharp",
     )
 
 
 @lru_cache(maxsize=256)
-def _for_units(guarantee: Guarantee, ratio: float) -> tuple[float, float]:
+def _for_units(
+    guarantee: Guarantee, ratio: float, directions: int | None, copies: int
+) -> tuple[float, float]:
     """sigma and ridge for gradients and bends of 1 at most."""
-    least = calibrate(lambda s: losses.gaussian(s), guarantee)
+
+    def of(s: float, r: float) -> Loss:
+        return unit_loss(s, r, directions) * copies
+
+    least = calibrate(lambda s: losses.gaussian(s) * copies, guarantee)
     for _ in range(20):
         sigma = _up(ratio * least)
         try:
-            ridge = calibrate(lambda r, s=sigma: unit_loss(s, r), guarantee)  # type: ignore[misc]
+            if directions is not None:
+                ridge = _rough_ridge(lambda r, s=sigma: guarantee.holds(of(s, r)))  # type: ignore[misc]
+            else:
+                ridge = calibrate(lambda r, s=sigma: of(s, r), guarantee)  # type: ignore[misc]
         except CannotMeet:
             ratio *= 1.2
             continue
         ridge = _up(ridge)
-        while not guarantee.holds(
-            unit_loss(sigma, ridge)
-        ):  # the promise was verified before the digits were cut
+        while not guarantee.holds(of(sigma, ridge)):  # the promise was verified before the digits were cut
             ridge = _up(ridge * (1 + 1e-10))
         return sigma * (1 + 1e-14), ridge * (1 + 1e-14)
     raise CannotMeet(f"objective perturbation cannot keep {guarantee}; ask for another method or promise.")
+
+
+def _rough_ridge(enough: Callable[[float], bool]) -> float:
+    """A ridge that is enough, within 5 % of the least, in a dozen tries: of chi, some promises are slow to check."""
+    if not enough(LARGEST_RIDGE):
+        raise CannotMeet("no ridge is enough")
+    high = 16.0
+    while not enough(high):
+        high *= 4
+    low = high / 4
+    while low > 1e-6 and enough(low):
+        low, high = low / 4, low
+    for _ in range(5):
+        middle = math.sqrt(low * high)
+        low, high = (low, middle) if enough(middle) else (middle, high)
+    return high
 
 
 def _down(x: float) -> float:
@@ -142,6 +184,22 @@ def _down(x: float) -> float:
 def _up(x: float) -> float:
     short = float(f"{x:.12g}")
     return short if short >= x else float(f"{x * (1 + 1e-12):.12g}")
+
+
+def coefficients(records: Records | RecordBlocks, curve: Curve | Link) -> int:
+    """How many there are."""
+    return records.size * (curve.outputs if isinstance(curve, Link) else 1)
+
+
+def perturbed_minimum(
+    records: Records | RecordBlocks, curve: Curve | Link, ridge: float, noise: Reals, tolerance: float
+) -> Reals:
+    """The minimum to within tolerance/ridge: of one score and rows in memory quickly, else by passes over blocks."""
+    if isinstance(records, Records) and isinstance(curve, Curve):
+        return close_minimum(Objective(records, curve, ridge, noise), tolerance)
+    link = curve if isinstance(curve, Link) else OneScore(curve)
+    blocks = records.read if isinstance(records, RecordBlocks) else lambda: [records]
+    return passes.close_minimum(passes.Passes(blocks, link, ridge, noise), tolerance)
 
 
 def close_minimum(objective: Objective, tolerance: float) -> Reals:

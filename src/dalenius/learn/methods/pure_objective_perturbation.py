@@ -13,9 +13,14 @@ from dalenius.calculus.loss import Loss
 from dalenius.calculus.pairs.pair import Reals
 from dalenius.core import checks
 from dalenius.errors import CannotMeet
-from dalenius.learn.data.rows import Records
-from dalenius.learn.methods.objective_perturbation import NOISE_BITS, TOLERANCE, close_minimum
-from dalenius.learn.numerics.minimise import Objective
+from dalenius.learn.data.rows import RecordBlocks, Records
+from dalenius.learn.methods.objective_perturbation import (
+    NOISE_BITS,
+    TOLERANCE,
+    coefficients,
+    perturbed_minimum,
+)
+from dalenius.learn.numerics.links import Link
 from dalenius.mechanisms import KNorm
 from dalenius.noise import norm_noise
 from dalenius.sums.curves import Curve
@@ -34,6 +39,9 @@ class PureObjectivePerturbation:
     gradient of the extra record: the first part is at most gradient_bound/scale either way, the second between 0
     and log(1 + smoothness/ridge). So the exact minimiser is epsilon-DP with epsilon their sum.
 
+    With `directions` m, for a `Link` of several scores, the second part is at most m log(1 + smoothness/ridge), where
+    smoothness bounds the mean of m eigenvalues (docs/proofs/multinomial-perturbation.md).
+
     The point found has a gradient of norm `tolerance` at most (the rounding of b is part of it), lies within
     tolerance/ridge of the minimiser, and gets K-norm noise of its own; `loss` is the sum of the two.
     """
@@ -42,10 +50,16 @@ class PureObjectivePerturbation:
     ridge: float
     gradient_bound: float
     smoothness: float
+    directions: int = 1
 
     @classmethod
     def calibrated(
-        cls, guarantee: Guarantee, gradient_bound: float, smoothness: float, noise_ratio: float = 1.2
+        cls,
+        guarantee: Guarantee,
+        gradient_bound: float,
+        smoothness: float,
+        noise_ratio: float = 1.2,
+        directions: int = 1,
     ) -> PureObjectivePerturbation:
         """The noise takes 1/noise_ratio of epsilon, the ridge what is left."""
         ratio = checks.positive("noise_ratio", noise_ratio)
@@ -56,8 +70,9 @@ class PureObjectivePerturbation:
         if ratio <= 1:
             raise CannotMeet(f"noise_ratio is {ratio}; above 1, something of epsilon is left for the ridge.")
         epsilon = guarantee.epsilon * (1 - OUTPUT_SHARE) * (1 - 1e-12)
-        ridge = smoothness / math.expm1(min(epsilon * (1 - 1 / ratio), 700.0)) * (1 + 1e-12)
-        return cls(gradient_bound * ratio / epsilon, ridge, gradient_bound, smoothness)
+        each = epsilon * (1 - 1 / ratio) / directions
+        ridge = smoothness / math.expm1(min(each, 700.0)) * (1 + 1e-12)
+        return cls(gradient_bound * ratio / epsilon, ridge, gradient_bound, smoothness, directions)
 
     @property
     def tolerance(self) -> float:
@@ -66,7 +81,8 @@ class PureObjectivePerturbation:
     @property
     def _exact(self) -> float:
         """Epsilon of the exact minimiser, rounded up."""
-        return (self.gradient_bound / self.scale + math.log1p(self.smoothness / self.ridge)) * (1 + 1e-13)
+        bent = self.directions * math.log1p(self.smoothness / self.ridge)
+        return (self.gradient_bound / self.scale + bent) * (1 + 1e-13)
 
     @property
     def output_scale(self) -> float:
@@ -77,9 +93,9 @@ class PureObjectivePerturbation:
     def loss(self) -> Loss:
         return losses.pure(self._exact) + losses.laplace(self.output_scale, 2 * self.tolerance / self.ridge)
 
-    def fit(self, records: Records, curve: Curve) -> Reals:
+    def fit(self, records: Records | RecordBlocks, curve: Curve | Link) -> Reals:
         """theta, noise included; zero plus the output noise where the solver fails (it should not)."""
-        noise = self.scale * np.asarray(norm_noise(records.size, "l2", bits=NOISE_BITS))
-        theta = close_minimum(Objective(records, curve, self.ridge, noise), self.tolerance)
+        noise = self.scale * np.asarray(norm_noise(coefficients(records, curve), "l2", bits=NOISE_BITS))
+        theta = perturbed_minimum(records, curve, self.ridge, noise, self.tolerance)
         output = KNorm(sensitivity=2 * self.tolerance / self.ridge, scale=self.output_scale)
         return np.asarray(output.release(theta))

@@ -103,4 +103,4 @@ class AdaptivePosteriorSampleRegression(BoundedRegression):
         hide = least_noise(ApproxDP(0.01 * epsilon / 0.49, delta)).sigma
         sample = hidden(posterior(*squares.solved(ridge), precision), deviation, hide)
 
-        return self._set(sample, data, self.price())
+        return self._set(sample, data.features.shape[1], self.price())

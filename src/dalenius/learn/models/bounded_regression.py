@@ -22,15 +22,17 @@ class BoundedRegression(RegressorMixin, RowModel):  # type: ignore[misc]
 
     def _data(self, X: Any, y: Any) -> Records:
         """The records of a fit."""
-        features, targets = training(self, X), Targets(self.target_bounds)
-        return self._records(features, *targets.to_unit(y, len(features)))
+        return self._prepared(training(self, X), y)
 
-    def _set(self, theta: Reals, data: Records, loss: Loss) -> Any:
+    def _prepared(self, features: Reals, y: Any) -> Records:
+        return self._records(features, *Targets(self.target_bounds).to_unit(y, len(features)))
+
+    def _set(self, theta: Reals, columns: int, loss: Loss) -> Any:
         """Take over what was released, in the units of the target."""
         targets = Targets(self.target_bounds)
         weights, intercept = self._split(theta)
         self.coef_, self.intercept_ = targets.spread * weights, targets.middle + targets.spread * intercept
-        self.loss_, self.n_features_in_ = loss, data.features.shape[1]
+        self.loss_, self.n_features_in_ = loss, columns
         return self
 
     def predict(self, X: Any) -> Reals:

@@ -84,7 +84,7 @@ class CalibratedPosteriorSampleRegression(BoundedRegression):
         data, mechanism = self._data(X, y), self._mechanism()
         answer = mechanism.release(Squares(data.gram(np.ones(len(data))), data.combined(data.labels)))
         theta = np.zeros(data.size) if isinstance(answer, Refusal) else answer
-        return self._set(theta, data, mechanism.loss)
+        return self._set(theta, data.features.shape[1], mechanism.loss)
 
     @property
     def refused_(self) -> bool:

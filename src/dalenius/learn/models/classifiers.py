@@ -11,7 +11,7 @@ from sklearn.base import ClassifierMixin
 
 from dalenius.calculus.pairs.pair import Reals
 from dalenius.errors import InvalidParameter
-from dalenius.learn.data.rows import labels_of, same, training
+from dalenius.learn.data.rows import RecordBlocks, Records, labels_of, same, training
 from dalenius.learn.models.linear_model import LinearModel, PlannedModel
 from dalenius.sums.curves import Curve, HuberHinge, Logistic
 
@@ -25,19 +25,31 @@ class Binary(ClassifierMixin, PlannedModel):  # type: ignore[misc]
     def fit(self, X: Any, y: Any) -> Any:
         """Fit on records X (n x d) and labels y; the cost is `loss_`, whatever the data."""
         features = training(self, X)
+        return self._fit_records(self._prepared(features, y), features.shape[1])
+
+    def _prepared(self, features: Reals, y: Any) -> Records:
+        classes = self.check_classes()
+        text = [isinstance(label, str) for label in classes.tolist()]
+        labels = labels_of(y, len(features), numeric=None if any(text) != all(text) else not any(text))
+        positive, negative = same(labels, classes[1]), same(labels, classes[0])
+        return self._records(features, positive.astype(float), positive | negative)
+
+    def _fit_records(self, data: Records | RecordBlocks, columns: int) -> Any:
+        weights, intercept = self._split(self._fitted(data, columns))
+        self.coef_, self.intercept_ = weights[None, :], np.array([intercept])
+        self.classes_ = self.check_classes()
+        return self
+
+    def check_classes(self) -> Any:
+        """The classes, if they are two labels."""
         classes = np.asarray(self.classes)
         if classes.shape != (2,) or classes[0] == classes[1]:
             raise InvalidParameter(
                 f"classes is {self.classes!r}; name the two possible labels, the second one being the positive: they "
-                "are public and must not be read off the data."
+                "are public and must not be read off the data. More than two are for dp.learn.MultinomialRegression "
+                "and dp.learn.OneVsRest."
             )
-        text = [isinstance(label, str) for label in classes.tolist()]
-        labels = labels_of(y, len(features), numeric=None if any(text) != all(text) else not any(text))
-        positive, negative = same(labels, classes[1]), same(labels, classes[0])
-        data = self._records(features, positive.astype(float), positive | negative)
-        weights, intercept = self._split(self._fitted(data))
-        self.coef_, self.intercept_, self.classes_ = weights[None, :], np.array([intercept]), classes
-        return self
+        return classes
 
     def decision_function(self, X: Any) -> Reals:
         """x.coef + intercept: positive for the second class."""

@@ -78,7 +78,8 @@ class DrawnRegression(BoundedRegression, ABC):
             np.rint(data.rows() * (2.0**FINE / longest)), np.rint(data.labels * (2.0**FINE / ball)), 1 / ball
         )
         whole = draw(score, data.size, scale_for(self.factor * score.change, epsilon))
-        return self._set(whole * (2.0**-AXIS_BITS * ball / longest), data, bounded_range(epsilon))
+        size = data.features.shape[1]
+        return self._set(whole * (2.0**-AXIS_BITS * ball / longest), size, bounded_range(epsilon))
 
 
 @dataclass(eq=False, repr=False, kw_only=True)

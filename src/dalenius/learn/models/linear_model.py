@@ -10,8 +10,10 @@ from dalenius.calculus.loss import Loss
 from dalenius.calculus.pairs.pair import Reals
 from dalenius.core import checks
 from dalenius.learn.data.parameters import checked_guarantee
-from dalenius.learn.data.rows import Records
+from dalenius.learn.data.rows import RecordBlocks, Records
+from dalenius.learn.methods.objective_perturbation import ObjectivePerturbation
 from dalenius.learn.methods.plan import Method, Plan, checked_method, plan
+from dalenius.learn.methods.pure_objective_perturbation import PureObjectivePerturbation
 from dalenius.learn.models.row_model import RowModel
 from dalenius.sums.curves import Curve
 
@@ -30,12 +32,19 @@ class PlannedModel(RowModel, ABC):
         """What a fit will cost, whatever the data: `loss_` before it has happened."""
         return self._plan().loss
 
-    def _fitted(self, data: Records) -> Reals:
+    def takes_blocks(self) -> bool:
+        return isinstance(self._plan(), ObjectivePerturbation | PureObjectivePerturbation)
+
+    def _fitted(self, data: Records | RecordBlocks, columns: int) -> Reals:
         """theta for prepared records."""
         chosen = self._plan()
-        theta = chosen.fit(data, self._curve())
+        if isinstance(data, RecordBlocks):
+            assert isinstance(chosen, ObjectivePerturbation | PureObjectivePerturbation)
+            theta = chosen.fit(data, self._curve())
+        else:
+            theta = chosen.fit(data, self._curve())
         self.loss_, self.plan_ = chosen.loss, chosen
-        self.n_features_in_ = data.features.shape[1]
+        self.n_features_in_ = columns
         return theta
 
 

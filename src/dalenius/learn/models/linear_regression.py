@@ -12,6 +12,7 @@ from dalenius.calculus.loss import Loss
 from dalenius.calculus.pairs.pair import Reals
 from dalenius.core import checks
 from dalenius.learn.data.parameters import checked_guarantee
+from dalenius.learn.data.rows import RecordBlocks, Records
 from dalenius.learn.methods.noisy_statistics import NoisyStatistics
 from dalenius.learn.models.bounded_regression import BoundedRegression
 
@@ -73,11 +74,17 @@ class LinearRegression(BoundedRegression):
 
     def fit(self, X: Any, y: Any) -> Any:
         """Fit on records X (n x d) and targets y; the cost is `loss_`, whatever the data."""
-        plan, shrink = self._plan(), checks.nonnegative("shrink", self.shrink)
         data = self._data(X, y)
+        return self._fit_records(data, data.features.shape[1])
+
+    def takes_blocks(self) -> bool:
+        return True
+
+    def _fit_records(self, data: Records | RecordBlocks, columns: int) -> Any:
+        plan, shrink = self._plan(), checks.nonnegative("shrink", self.shrink)
         gram, product = plan.release(data)
         self.plan_ = plan
-        return self._set(_solution(gram, product, *plan.noise(data.size), shrink), data, plan.loss)
+        return self._set(_solution(gram, product, *plan.noise(data.size), shrink), columns, plan.loss)
 
     def price(self) -> Loss:
         """What a fit will cost, whatever the data."""

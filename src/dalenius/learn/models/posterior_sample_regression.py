@@ -103,7 +103,7 @@ class PosteriorSampleRegression(BoundedRegression):
         sample = posterior(*squares.solved(ridge), precision)
         sample = hidden(sample, 1 / math.sqrt(precision * ridge), rounding.sigma)
 
-        return self._set(sample, data, self.price())
+        return self._set(sample, data.features.shape[1], self.price())
 
 
 def plan(epsilon: float, delta: float, square: float, most: float, size: int) -> tuple[float, float]:

@@ -10,7 +10,7 @@ from sklearn.base import RegressorMixin
 
 from dalenius.calculus.pairs.pair import Reals
 from dalenius.core import checks
-from dalenius.learn.data.rows import training
+from dalenius.learn.data.rows import RecordBlocks, Records, training
 from dalenius.learn.data.targets import numbers
 from dalenius.learn.models.bounded_regression import BoundedRegression
 from dalenius.learn.models.linear_model import LinearModel
@@ -79,8 +79,11 @@ class HuberRegression(BoundedRegression, LinearModel):
     def fit(self, X: Any, y: Any) -> Any:
         """Fit on records X (n x d) and targets y; the cost is `loss_`, whatever the data."""
         data = self._data(X, y)
-        theta = self._fitted(data)
-        return self._set(theta, data, self.loss_)
+        return self._fit_records(data, data.features.shape[1])
+
+    def _fit_records(self, data: Records | RecordBlocks, columns: int) -> Any:
+        theta = self._fitted(data, columns)
+        return self._set(theta, columns, self.loss_)
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -144,11 +147,17 @@ class PoissonRegression(RegressorMixin, LinearModel):  # type: ignore[misc]
 
     def fit(self, X: Any, y: Any) -> Any:
         """Fit on records X (n x d) and counts y; the cost is `loss_`, whatever the data."""
-        features, most = training(self, X), checks.positive("most", self.most)
-        counts = numbers(y, len(features))
+        features = training(self, X)
+        return self._fit_records(self._prepared(features, y), features.shape[1])
+
+    def _prepared(self, features: Reals, y: Any) -> Records:
+        most, counts = checks.positive("most", self.most), numbers(y, len(features))
         usable = np.isfinite(counts) & (counts >= 0)
         counts = np.clip(np.where(usable, counts, 0.0), 0.0, most)
-        self.coef_, self.intercept_ = self._split(self._fitted(self._records(features, counts, usable)))
+        return self._records(features, counts, usable)
+
+    def _fit_records(self, data: Records | RecordBlocks, columns: int) -> Any:
+        self.coef_, self.intercept_ = self._split(self._fitted(data, columns))
         return self
 
     def predict(self, X: Any) -> Reals:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
@@ -13,8 +14,11 @@ from dalenius.calculus.guarantees import Guarantee
 from dalenius.calculus.pairs.pair import Reals
 from dalenius.errors import InvalidParameter
 from dalenius.learn.data.parameters import checked_norm, constant_column
-from dalenius.learn.data.rows import Records, Rows, factors, matrix, records
+from dalenius.learn.data.refits import alone
+from dalenius.learn.data.rows import RecordBlocks, Records, Rows, factors, matrix, records
 from dalenius.learn.models.reported import Reported
+
+Blocks = Callable[[], Iterable[tuple[Reals, Reals]]]
 
 
 @dataclass(eq=False, repr=False)
@@ -34,6 +38,29 @@ class RowModel(Reported, BaseEstimator):  # type: ignore[misc]
     @property
     def _constant(self) -> float:
         return constant_column(self.row_norm, self.intercept_scale)
+
+    def fit_blocks(self, read: Blocks, columns: int) -> Any:
+        """As `fit`, on rows that come in blocks, anew and in the same order whenever `read` is called.
+
+        No more than a block is held in memory. Only for methods that pass over the rows (`takes_blocks`).
+        """
+        alone(self)
+        size = columns + (self._constant > 0)
+        return self._fit_records(
+            RecordBlocks(lambda: (self._prepared(x, y) for x, y in read()), size), columns
+        )
+
+    def takes_blocks(self) -> bool:
+        """Whether `fit_blocks` will do: for objective perturbation, and for noisy statistics."""
+        return False
+
+    def _prepared(self, features: Reals, y: Any) -> Records:
+        """The records of some rows, each brought to its norm on its own."""
+        raise NotImplementedError
+
+    def _fit_records(self, data: Records | RecordBlocks, columns: int) -> Any:
+        """Fit to prepared records."""
+        raise NotImplementedError
 
     def _records(self, features: Reals, labels: Reals, usable: Reals) -> Records:
         """Rows at their norm; those with labels or features that cannot be used count as absent."""

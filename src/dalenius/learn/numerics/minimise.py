@@ -15,7 +15,6 @@ import contextlib
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
@@ -237,7 +236,7 @@ def quick(objective: Objective, tolerance: float) -> tuple[Reals, float]:
     best, gradient = theta, objective.gradient_at(theta)
     norm = float(np.linalg.norm(gradient))
     while norm > tolerance:
-        step = _mended(factor, pairs, gradient)
+        step = mended(lambda g: np.asarray(cho_solve(factor, g)), pairs, gradient)
         theta = best - step
         after = objective.gradient_at(theta)
         size = float(np.linalg.norm(after))
@@ -248,13 +247,15 @@ def quick(objective: Objective, tolerance: float) -> tuple[Reals, float]:
     return best, norm
 
 
-def _mended(factor: Any, pairs: list[tuple[Reals, Reals, float]], gradient: Reals) -> Reals:
-    """The BFGS step: the inverse of the factored Hessian, updated by pairs (step, change of gradient, product)."""
+def mended(
+    solve: Callable[[Reals], Reals], pairs: list[tuple[Reals, Reals, float]], gradient: Reals
+) -> Reals:
+    """The BFGS step: the inverse of a Hessian, updated by pairs (step, change of gradient, product)."""
     left, shares = gradient.copy(), []
     for step, change, product in reversed(pairs):
         shares.append(float(step @ left) / product)
         left -= shares[-1] * change
-    solution = np.asarray(cho_solve(factor, left))
+    solution = solve(left).copy()
     for (step, change, product), share in zip(pairs, reversed(shares), strict=True):
         solution += (share - float(change @ solution) / product) * step
     return solution
