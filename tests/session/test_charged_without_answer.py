@@ -65,7 +65,7 @@ def test_one_sentence(
         name="x",
     )
     with monkeypatch.context() as patch:
-        for place, word in ((exact, "evaluate"), (exact, "rows"), (room, "release")):
+        for place, word in ((exact, "evaluate"), (exact, "rows"), (exact, "blocks"), (room, "release")):
             patch.setattr(place, word, lambda *_: (_ for _ in ()).throw(problem))
         with pytest.raises(dp.errors.EngineFailed) as caught:
             ASKED[asked](s)

@@ -73,7 +73,7 @@ def test_a_fit_costs_what_it_promises_once(
 
 def test_nothing_is_read_when_it_does_not_fit(people: pd.DataFrame, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = session(people, dp.ZCDP(0.1))
-    monkeypatch.setattr(exact, "rows", lambda *_: pytest.fail("data was read"))
+    monkeypatch.setattr(exact, "blocks", lambda *_: pytest.fail("data was read"))
     with pytest.raises(dp.errors.BudgetExceeded):
         asked.fit(dp.learn.LogisticRegression(dp.ZCDP(0.2)), FEATURES, "pay >= 74000")
     assert asked.remaining == dp.ZCDP(0.1)
@@ -85,7 +85,7 @@ def test_the_charge_stays_when_the_fit_fails(people: pd.DataFrame, monkeypatch: 
     def fails(*_: Any) -> Any:
         raise RuntimeError("the power went out")
 
-    monkeypatch.setattr(exact, "rows", fails)
+    monkeypatch.setattr(exact, "blocks", fails)
     with pytest.raises(dp.errors.EngineFailed):
         asked.fit(dp.learn.LogisticRegression(dp.ZCDP(0.2)), FEATURES, "pay >= 74000")
     assert asked.remaining.rho == pytest.approx(0.3, rel=1e-6)  # type: ignore[attr-defined]

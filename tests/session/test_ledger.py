@@ -56,6 +56,25 @@ class TestCharging:
         ticket = account.charge("two", losses.gaussian(sigma=4.0) * 2)
         assert ticket.cost == rho("0.0625")
 
+    def test_several_looks_in_one_view(self, place: str, monkeypatch: pytest.MonkeyPatch) -> None:
+        account = opened(place)
+        account.ask("how many?", rho("0.25"), lambda: "[41]")
+        ledger, views = account.ledger, []
+        reading = ledger.store.reading
+        monkeypatch.setattr(ledger.store, "reading", lambda: views.append(1) or reading())
+        with ThreadPoolExecutor(1) as others:
+            with ledger.one_view():
+                assert account.recorded("how many?") == account.recorded("how many?") == "[41]"
+                assert account.spent == dp.ZCDP(0.25)
+                with pytest.raises(LedgerError, match="end it first"):
+                    account.charge("more", rho("0.25"))
+                later = others.submit(account.recorded, "how many?")
+                with ledger.one_view():
+                    assert not later.done()
+            assert later.result() == "[41]"  # in a view of its own
+        assert len(views) == 2
+        assert account.charge("more", rho("0.25")).seq == 5
+
     def test_asking_again_is_free(self, place: str) -> None:
         account = opened(place)
         first = account.ask("how many?", rho("0.5"), lambda: "[41]")

@@ -360,3 +360,17 @@ def test_a_refused_command_makes_no_ledger(tmp_path: Path) -> None:
         process=True,
     )
     assert code == 0, problem
+
+
+def test_two_names_of_the_same_data_that_open_at_the_same_moment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each looked for the other before it was there: one of them is refused when it opens its account."""
+    data, ledger = csv(tmp_path / "a.csv", 3), tmp_path / "ledger"
+    (tmp_path / "b.csv").symlink_to(data)
+    one, other = session(data, ledger, name="one"), session(tmp_path / "b.csv", ledger, name="other")
+    monkeypatch.setattr(type(other.account), "_find", lambda self: None)
+    counted(one)
+    with pytest.raises(InvalidParameter, match="second budget"):
+        counted(other)
+    assert [account.dataset for account in Ledger.open(ledger).accounts()] == ["one"]

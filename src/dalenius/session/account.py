@@ -15,6 +15,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from dalenius.calculus.guarantees import Filter, Guarantee, filter_of, from_record
 from dalenius.calculus.guarantees.cost import Cost
 from dalenius.calculus.guarantees.guarantee import READ
@@ -336,7 +338,10 @@ class Account:
             return Reply(str(body["answer"]), None, body.get("time"))
         answer = None
         try:
-            answer = _checked_answer(compute())
+            with np.errstate(
+                all="ignore"
+            ):  # a warning (or, where they are errors, a failure) would tell of one row
+                answer = _checked_answer(compute())
         except Exception:
             pass
         except BaseException:  # Ctrl-C and its like, which come from outside, pass
@@ -409,6 +414,19 @@ class Account:
         with self.ledger.reading() as rows:
             answer = self._recorded(rows, key)
         return None if answer is None else str(answer.content()["answer"])
+
+    def charged(self, question: str) -> str | None:
+        """When the answer on record was charged; None where there is none. What lies between that and the time of the
+        answer is the computation, whose duration is nobody's business."""
+        key = digest(_checked_text("the question", question))
+        with self.ledger.reading() as rows:
+            answer = self._recorded(rows, key)
+            charge = None if answer is None else rows.get(answer.content()["charge"])
+        return None if charge is None else charge.content().get("time")
+
+    def check_room(self, cost: Cost) -> None:
+        """Raise BudgetExceeded if a cost does not fit what is left at this moment; nothing is charged."""
+        self._fitting(self.state(), cost)
 
     # -- where the data is ----------------------------------------------------------------------------
 

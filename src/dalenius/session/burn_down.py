@@ -12,6 +12,17 @@ from dataclasses import dataclass
 MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 WORD = 62
 """More than the word for an act is wide."""
+SHORT = 22
+"""What is at least there for the word below a mark."""
+
+DAY = datetime.timedelta(days=1)
+MONTHLY = 100 * DAY
+"""Longer times are marked by their months."""
+STEPS = tuple(
+    datetime.timedelta(minutes=minutes)
+    for minutes in (1, 2, 5, 10, 15, 30, 60, 120, 180, 360, 720, 1440, 2880, 7 * 1440, 14 * 1440)
+)
+"""Of shorter times, what may lie between two marks."""
 
 
 @dataclass(frozen=True)
@@ -31,8 +42,9 @@ def burn_down(
     unit: str,
     *,
     narrow: bool = False,
+    over: str = "the year",
 ) -> str:
-    """The picture. start, end: of the year; last: where the line stops, now or the end of the year."""
+    """The picture. start, end: of the year, or of another time; last: where the line stops, now or the end of it."""
     width, height = (400, 240) if narrow else (800, 260)
     left, right, top, bottom = 52, 12, 22, 28
     most = max((step.left for step in steps), default=0.0) or 1.0
@@ -48,18 +60,17 @@ def burn_down(
 
     floor = y(0)
     parts = [f'<svg viewBox="0 0 {width} {height}" role="img" class="{"phone" if narrow else "wide"}">']
-    parts.append(f"<title>{html.escape(unit)} left over the year</title>")
+    parts.append(f"<title>{html.escape(unit)} left over {over}</title>")
     for tick in ticks:
         parts.append(
             f'<line class="grid" x1="{left}" x2="{width - right}" y1="{y(tick):.1f}" y2="{y(tick):.1f}"/>'
         )
         parts.append(f'<text x="{left - 7}" y="{y(tick) + 4:.1f}" text-anchor="end">{tick:.4g}</text>')
-    for month, name in enumerate(MONTHS, start=1):
-        begins = start.replace(month=month)
+    for begins, name in _marks(start, end, narrow):
         parts.append(
             f'<line class="grid" x1="{x(begins):.1f}" x2="{x(begins):.1f}" y1="{floor:.1f}" y2="{floor + 4:.1f}"/>'
         )
-        if not narrow or month % 3 == 1:
+        if name and x(begins) + 3 + SHORT < width:
             parts.append(f'<text x="{x(begins) + 3:.1f}" y="{height - 9}">{name}</text>')
     if steps:
         parts += _line(steps, last, x, y, floor, width - right)
@@ -68,6 +79,33 @@ def burn_down(
             f'<line class="today" x1="{x(last):.1f}" x2="{x(last):.1f}" y1="{top}" y2="{floor:.1f}"/>'
         )
     return "".join([*parts, "</svg>"])
+
+
+def _marks(
+    start: datetime.datetime, end: datetime.datetime, narrow: bool
+) -> list[tuple[datetime.datetime, str]]:
+    """Moments to mark below the picture, each with what it is called, or with nothing where there is no room."""
+    if end - start > MONTHLY:
+        first = start.replace(day=1, hour=0, minute=0, second=0, microsecond=0)
+        months = (
+            first.replace(year=first.year + (first.month - 1 + k) // 12, month=(first.month - 1 + k) % 12 + 1)
+            for k in range(14)
+        )
+        return [
+            (month, MONTHS[month.month - 1] if not narrow or month.month % 3 == 1 else "")
+            for month in months
+            if start <= month < end
+        ]
+    most = 4 if narrow else 8
+    step = next((step for step in STEPS if (end - start) / step <= most), STEPS[-1])
+    day = start.replace(hour=0, minute=0, second=0, microsecond=0)
+    found = day + step * math.ceil((start - day) / step)
+    marks = []
+    while found < end:
+        hours = f"{found:%H:%M}"
+        marks.append((found, hours if step < DAY else f"{found.day} {MONTHS[found.month - 1]}"))
+        found += step
+    return marks
 
 
 def _line(

@@ -8,7 +8,9 @@ too; balances are what the checked chain adds up to (`session.memory`). A writer
 from __future__ import annotations
 
 import contextlib
+import os
 import re
+import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from typing import Any
@@ -29,6 +31,7 @@ class Chain:
     def __init__(self, store: Store) -> None:
         self.store = store
         self._memory: Memory | None = None
+        self._held = threading.local()
         with self.reading() as rows:
             self.id = str(rows.memory.id)
 
@@ -125,8 +128,26 @@ class Chain:
         rows.memory.add(rows.added)  # durable now: this process has seen it
 
     def reading(self) -> AbstractContextManager[Rows]:
-        """A consistent view of a ledger that was just checked."""
+        """A consistent view of a ledger that was just checked; inside `one_view`, that view."""
+        process, rows = getattr(self._held, "view", (None, None))
+        if rows is not None and process == os.getpid():
+            return contextlib.nullcontext(rows)
         return self._checked(self.store.reading)
+
+    @contextlib.contextmanager
+    def one_view(self) -> Iterator[None]:
+        """All that this thread reads inside is of one moment, and read in one transaction; others wait for it.
+
+        Nothing can be written inside.
+        """
+        with self.reading() as rows:
+            before = getattr(self._held, "view", (None, None))
+            self._held.view = (os.getpid(), rows)
+            rows.kept = {} if rows.kept is None else rows.kept
+            try:
+                yield
+            finally:
+                self._held.view = before
 
     @contextlib.contextmanager
     def _checked(self, view: Callable[[], AbstractContextManager[Rows]]) -> Iterator[Rows]:

@@ -123,7 +123,7 @@ class Listed(CodedColumn):
         return [self.categories[code] for code in codes.tolist()]
 
     def _conditions(self, x: str) -> tuple[dict[int, str], int]:
-        return {code: f"{x} = {_constant(value)}" for code, value in enumerate(self.categories)}, -1
+        return {code: f"{x} = {constant_text(value)}" for code, value in enumerate(self.categories)}, -1
 
     def record(self) -> dict[str, JSON]:
         return {
@@ -342,7 +342,7 @@ def _column(name: str, how: Any, table: Table, bins: int, private: bool) -> Aske
     if categories is not None:
         return _listed(name, missing, categories, kind)
     if kind == "date":
-        return _days(name, missing, how, bins)
+        return _days(name, missing, facts.days if how is None else how, bins)
     if kind not in NUMERIC:
         raise QueryRefused(
             f"column {name!r} is of type {kind}, and its categories must be public: list them in the schema, or as "
@@ -408,7 +408,8 @@ def _numeric_edges(lower: float, upper: float, bins: int, whole: bool) -> tuple[
     return edges
 
 
-def _constant(value: Any) -> str:
+def constant_text(value: Any) -> str:
+    """A category in the language of expressions."""
     if isinstance(value, bool):
         return "TRUE" if value else "FALSE"
     if isinstance(value, datetime.date):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from dalenius.calculus.losses import group, pure, to_adjacency
 from dalenius.core.adjacency import Adjacency
 from dalenius.core.checks import shown
 from dalenius.errors import InvalidParameter
+from dalenius.tables.ask.query import Query
 from dalenius.tables.facts.unit import Unit
 
 Columns = Mapping[str, tuple[float, float]] | Iterable[str] | str
@@ -65,3 +67,14 @@ def beside(classes: Any) -> tuple[float, float]:
             "target=\"income = '>50K'\"."
         )
     return float(min(classes)) - 1, float(max(classes)) + 1
+
+
+def check_labels(query: Query, classes: Any) -> None:
+    """Refuse classes that are not on the grid of the target, which comes last: no row would ever have them."""
+    step = dict(query.roles[-1])["sum"].values[0].granularity
+    off = [label for label in classes if (Fraction(float(label)) / step).denominator != 1]
+    if off:
+        raise InvalidParameter(
+            f"the class {off[0]!r} is not a multiple of {step}, as the numbers in a session are; make whole numbers of "
+            'the labels (target="x * 10"), or a condition, which is 1 or 0.'
+        )

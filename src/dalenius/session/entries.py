@@ -6,7 +6,9 @@ import datetime
 import getpass
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from json.encoder import encode_basestring_ascii as quoted
 from typing import Any, Literal, NamedTuple, get_args
 
@@ -132,13 +134,26 @@ def now() -> str:
     return datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
 
 
+_ACTING: ContextVar[str | None] = ContextVar("acting", default=None)
+
+
+@contextmanager
+def acting_as(user: str) -> Iterator[None]:
+    """What is written in this block was done by this user of a service, and not by the owner of its process."""
+    before = _ACTING.set(user)
+    try:
+        yield
+    finally:
+        _ACTING.reset(before)
+
+
 def user_word() -> dict[str, str]:
     """Who this process belongs to, as an entry says it; nothing where the system does not know.
 
-    For readers only, like the time: anybody may call themselves by any name.
+    For readers only, like the time: anybody may call themselves by any name. A service says for whom it acts.
     """
     try:
-        name = getpass.getuser()
+        name = _ACTING.get() or getpass.getuser()
         name.encode("utf-8")
     except (OSError, KeyError, ImportError, UnicodeEncodeError):  # a container may have no name for its user
         return {}

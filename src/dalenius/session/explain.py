@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dalenius.core.notebook import printed
 from dalenius.errors import InvalidParameter
 from dalenius.session.accuracy import Within
 from dalenius.tables.aggregates.aggregate import Inputs
@@ -112,3 +113,7 @@ class Explanation:
         if gone := left_out(self.plan):
             lines.append(gone)
         return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the same lines as `print`."""
+        return printed(self)

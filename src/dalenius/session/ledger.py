@@ -22,6 +22,7 @@ from dalenius.errors import InvalidParameter, LedgerError
 from dalenius.session.account import Account
 from dalenius.session.chain import Chain, read_checkpoint
 from dalenius.session.entries import Entry, digest, now, user_word
+from dalenius.session.places import check_is_elsewhere, read_place
 from dalenius.session.stores import PATIENCE, store_at
 from dalenius.session.terms import (
     account_terms,
@@ -254,7 +255,15 @@ class Ledger(Chain):
     def _opened(self, dataset: str, body: Mapping[str, object]) -> Entry:
         with self.writing() as rows:
             known = rows.opening(dataset)  # somebody else may have been quicker
-            return known or self.append(rows, "account", 0, digest(dataset), body)
+            if known is not None:
+                return known
+            if isinstance(place := body.get("place"), Mapping):
+                # Here, where nobody else opens an account: two names of the same data must not both find the other
+                # not there yet.
+                for entry in rows.accounts():
+                    other = read_account(self, entry, None)
+                    check_is_elsewhere(read_place(place, dataset), dataset, other._place(rows), other.dataset)
+            return self.append(rows, "account", 0, digest(dataset), body)
 
     def accounts(self) -> list[Account]:
         """All accounts, to look at.

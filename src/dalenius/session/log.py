@@ -12,6 +12,7 @@ import html
 import io
 import json
 import re
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
@@ -29,6 +30,7 @@ from dalenius.session.chain import BATCH
 from dalenius.session.standing import Standing, sums_of
 from dalenius.session.terms import planned, read_terms
 from dalenius.session.words import in_words, shortened
+from dalenius.tables.release.cells import in_markdown, no_formula
 
 if TYPE_CHECKING:
     from dalenius.session.entries import Entry
@@ -210,13 +212,13 @@ class Log(Sequence[Line]):
         writer = csv.writer(out, lineterminator="\n")
         writer.writerow(("seq", *COLUMNS))
         for line in self.lines:
-            writer.writerow((line.seq, *map(_no_formula, line.cells())))
+            writer.writerow((line.seq, *map(no_formula, line.cells())))
         return out.getvalue()
 
     def to_markdown(self) -> str:
         """A Markdown table."""
         lines = ["| " + " | ".join(COLUMNS) + " |", "|" + "---|" * len(COLUMNS)]
-        lines += ["| " + " | ".join(map(_in_markdown, line.cells())) + " |" for line in self.lines]
+        lines += ["| " + " | ".join(map(in_markdown, line.cells())) + " |" for line in self.lines]
         return "\n".join(lines)
 
 
@@ -343,22 +345,39 @@ def read_log(
 
 
 def _lines(ledger: Ledger) -> list[Line]:
-    pasts: dict[int, Past] = {}
-    lines: dict[int, Line] = {}
-    for entry, body in bodies(ledger):
-        if entry.kind == "answer":
-            charge = lines.get(body["charge"])
-            if charge is not None:
-                outcome = FAILED if body.get("failed") is True else ANSWERED
-                what = charge.what
-                if charge.question == WHERE:
-                    what = f"recorded where the data is: {_place(body['answer'])}"
-                lines[body["charge"]] = replace(charge, outcome=outcome, what=what)
-            continue
-        line = _line(entry, body, pasts)
-        if line is not None:
-            lines[entry.seq] = line
-    return list(lines.values())
+    return Followed(ledger).lines()
+
+
+class Followed:
+    """The lines of a ledger that goes on: each reading looks at what was added since the last one."""
+
+    def __init__(self, ledger: Ledger) -> None:
+        self.ledger, self.seq = ledger, 0
+        self._pasts: dict[int, Past] = {}
+        self._lines: dict[int, Line] = {}
+        self._turn = threading.Lock()
+
+    def lines(self) -> list[Line]:
+        """All lines up to now, oldest first."""
+        with self._turn:
+            for entry, body in bodies(self.ledger, after=self.seq):
+                self._read(entry, body)
+                self.seq = entry.seq
+            return list(self._lines.values())
+
+    def _read(self, entry: Entry, body: dict[str, Any]) -> None:
+        if entry.kind != "answer":
+            line = _line(entry, body, self._pasts)
+            if line is not None:
+                self._lines[entry.seq] = line
+            return
+        charge = self._lines.get(body["charge"])
+        if charge is not None:
+            outcome = FAILED if body.get("failed") is True else ANSWERED
+            what = charge.what
+            if charge.question == WHERE:
+                what = f"recorded where the data is: {_place(body['answer'])}"
+            self._lines[body["charge"]] = replace(charge, outcome=outcome, what=what)
 
 
 def _line(entry: Entry, body: dict[str, Any], pasts: dict[int, Past]) -> Line | None:
@@ -394,10 +413,10 @@ def _line(entry: Entry, body: dict[str, Any], pasts: dict[int, Past]) -> Line | 
     return None
 
 
-def bodies(ledger: Ledger, end: int | None = None) -> Iterator[tuple[Entry, dict[str, Any]]]:
-    """Every entry up to one of them (or to the last there is now), checked, with its body."""
+def bodies(ledger: Ledger, end: int | None = None, after: int = 0) -> Iterator[tuple[Entry, dict[str, Any]]]:
+    """Every entry after one and up to another (or to the last there is now), checked, with its body."""
     # Entries that are made while this runs belong to the next reading.
-    seq, end = 0, int(ledger.checkpoint().partition(":")[0]) if end is None else end
+    seq, end = after, int(ledger.checkpoint().partition(":")[0]) if end is None else end
     while seq < end:
         with ledger.reading() as rows:
             batch = [rows.same(entry) for entry in rows.tail(seq + 1, min(BATCH, end - seq))[1]]
@@ -456,12 +475,3 @@ def _narrow(cells: tuple[str, ...]) -> tuple[str, ...]:
 def printable(text: str) -> str:
     """Without what a terminal obeys."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
-
-
-def _no_formula(cell: str) -> str:
-    return f"'{cell}" if cell[:1] in ("=", "+", "-", "@", "\t", "\r") else cell
-
-
-def _in_markdown(cell: str) -> str:
-    escaped = html.escape(" ".join(cell.split()), quote=False)
-    return re.sub(r"([\\|*_`\[\]])", r"\\\1", escaped)

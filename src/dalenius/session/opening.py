@@ -18,10 +18,11 @@ from dalenius.calculus.guarantees import Guarantee
 from dalenius.calculus.guarantees.cost import Cost
 from dalenius.core.adjacency import Adjacency
 from dalenius.core.checks import shown
-from dalenius.errors import InvalidParameter, LedgerDamaged, LedgerError
+from dalenius.errors import InvalidParameter, LedgerError
 from dalenius.session.account import Account, Balance, State, Ticket
 from dalenius.session.entries import Entry
 from dalenius.session.ledger import Ledger
+from dalenius.session.places import check_is_elsewhere, read_place
 from dalenius.session.standing import Standing
 from dalenius.session.stores import PATIENCE, new_store
 from dalenius.session.terms import check_share, checked_name, proposed, read_terms
@@ -181,11 +182,19 @@ class SessionAccount(Account):
                 "dp.Ledger.open(...).account(...) does."
             )
 
+    def open_now(self) -> None:
+        """Open the account before its first charge, so that its terms hold; one that is open stays as it is."""
+        if not self.is_open:
+            self._take(self._open())
+
     def state(self) -> State:
         return super().state() if self.is_open else self._at_first
 
     def recorded(self, question: str) -> str | None:
         return super().recorded(question) if self.is_open else None
+
+    def charged(self, question: str) -> str | None:
+        return super().charged(question) if self.is_open else None
 
     def place(self) -> dict[str, Any] | None:
         return super().place() if self.is_open else self.terms.place.written()
@@ -229,7 +238,7 @@ class SessionAccount(Account):
 
     def _take(self, account: Account) -> None:
         known = account.place()
-        here, there = self.terms.place, None if known is None else read_place(known, account)
+        here, there = self.terms.place, None if known is None else read_place(known, account.dataset)
         self._place_to_record = None if there is not None and here.is_at(there) else (here, known)
         if there is not None and not here.is_at(there) and not self.terms.moved:
             raise InvalidParameter(
@@ -255,24 +264,10 @@ class SessionAccount(Account):
     def _other(self, account: Account) -> None:
         """Refuse if another account is, or may be, about the same data."""
         known, terms = account.place(), self.terms
-        if known is not None and terms.place.overlaps(read_place(known, account)):
-            raise InvalidParameter(
-                f"{terms.place} has an account already, named {account.dataset!r}; under the name "
-                f"{terms.dataset!r} it would have a second budget. Use name={account.dataset!r} (--name)."
-            )
+        check_is_elsewhere(terms.place, terms.dataset, known, account.dataset)
         if known is None and account.dataset in terms.former - {terms.dataset}:
             raise InvalidParameter(
                 f"the ledger has an account named {account.dataset!r} from an earlier version, which may be about "
                 f"these data, now called {terms.dataset!r}. Say which is meant: name={account.dataset!r} to go on "
                 f"with it, name={terms.dataset!r} for other data (--name)."
             )
-
-
-def read_place(content: Mapping[str, Any], account: Account) -> Place:
-    """The place an account holds."""
-    try:
-        return Place.read(content)
-    except (KeyError, TypeError, AttributeError):
-        raise LedgerDamaged(
-            f"where the data of {account.dataset!r} is, is not written as we write it."
-        ) from None

@@ -45,6 +45,12 @@ def release_of_fit(fitting: Fitting, fitted: Pipeline, meanings: dict[str, str])
 
     if fitting.loss.adjacency is not ADD_REMOVE or fitting.model.get_params().get("rows") == "normalize":
         return None
+    if (
+        any(fitting.listed)
+        or fitting.has_codes
+        or len(fitting.model.get_params().get("classes", (0, 1))) != 2
+    ):
+        return None
     if fitting.query.table.is_per_unit:  # a row is then no longer a record of the person
         return None
     if any(meanings.setdefault(name, meant) != meant for name, meant in _meanings(fitting.query.table)):
@@ -56,7 +62,7 @@ def release_of_fit(fitting: Fitting, fitted: Pipeline, meanings: dict[str, str])
         fitted[-1],
         [_name(value) for value in features],
         _name(target),
-        fitting.scale.bounds,
+        [(value.lower, value.upper) for value in features],
         1 if fitting.unit.column is None else fitting.unit.max_rows,
         max(_step(value) / (value.upper - value.lower) for value in features),
         _step(target) / 2 / spread,

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from dalenius.calculus.guarantees import ApproxDP, Filter, Guarantee, PureDP
 from dalenius.calculus.guarantees.cost import Cost
-from dalenius.core import decimals
+from dalenius.core import decimals, notebook
 from dalenius.core.checks import failure_probability, shown
 from dalenius.errors import InvalidParameter
 from dalenius.session.words import spaced
@@ -47,6 +47,21 @@ class Price:
 
     def __repr__(self) -> str:
         return f"<Price: {self}>"
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        rows = [("price", repr(self.budget))]
+        if self.epsilon == self.epsilon:
+            rows.append(("as epsilon", f"{decimals.rounded_up(self.epsilon, 4)} at delta {self.delta:g}"))
+        rows.append(
+            (
+                "what is left pays for",
+                f"{spaced(self.times)} of these" if self.affordable else "less than this",
+            )
+        )
+        if self.assumes:
+            rows.append(("assumed", self.assumes))
+        return notebook.table(rows)
 
 
 def epsilon_of(budget: Guarantee, cost: Cost, delta: float) -> float:

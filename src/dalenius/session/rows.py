@@ -41,6 +41,9 @@ class Rows(ABC):
     end = 0
     """The last entry of this view: another thread may have added to the memory since it was taken."""
 
+    kept: dict[int, Entry] | None = None
+    """Entries that this view has read and checked, where one view serves several looks (`Chain.one_view`)."""
+
     def __init__(self, connection: Any) -> None:
         self.connection = connection
         self.added: list[Entry] = []
@@ -101,10 +104,15 @@ class Rows(ABC):
         """An entry of the chain."""
         if seq > self.end or self.memory.hash_of(seq) is None:
             return None
+        if self.kept is not None and seq in self.kept:
+            return self.kept[seq]
         lines = self.run(f"SELECT {COLUMNS} FROM {self.place}entries WHERE seq = {self.mark}", (seq,))
         if len(lines) != 1:
             raise _changed(seq)
-        return self.same(Entry._make(lines[0]), seq)
+        entry = self.same(Entry._make(lines[0]), seq)
+        if self.kept is not None:
+            self.kept[seq] = entry
+        return entry
 
     def same(self, entry: Entry, seq: int | None = None) -> Entry:
         """An entry that was read, if it is the one of the chain: an error if not."""

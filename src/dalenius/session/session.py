@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import math
 import os
 import shutil
@@ -26,6 +25,7 @@ from dalenius.core.adjacency import ADD_REMOVE, Adjacency
 from dalenius.core.bisection import last_true
 from dalenius.core.checks import confidence as _confidence
 from dalenius.core.checks import count, flag, shown
+from dalenius.core.notebook import printed
 from dalenius.errors import (
     BudgetExceeded,
     CannotMeet,
@@ -72,6 +72,7 @@ if TYPE_CHECKING:
     from dalenius.infer.hypotheses.result import TestResult
     from dalenius.infer.regression.settings import Regression
     from dalenius.session.estimation import Estimation
+    from dalenius.session.evaluation import Evaluation
     from dalenius.session.fit import Fitting
     from dalenius.session.inference import Inference
     from dalenius.session.synthetic_table import SyntheticTable
@@ -209,7 +210,7 @@ class Session:
 
     def _repr_html_(self) -> str:
         """What a notebook shows: the same lines as `print`."""
-        return f"<pre>{html.escape(str(self))}</pre>"
+        return printed(self)
 
     def __str__(self) -> str:
         heading = f"Session on {self.account.dataset!r}: {len(self.source.fields)} columns, {self.unit!r}"
@@ -479,9 +480,7 @@ class Session:
         >>> s.sql("SELECT COUNT(*) AS n FROM data", dp.ZCDP(0.1)).free
         False
         """
-        from dalenius.tables.sql import parse_question
-
-        query = parse_question(text, self.table, **self._beside(public, keys))
+        query = self._read_sql(text, public, keys)
         if not isinstance(query, CubeQuery):
             return self.release(query, budget, accuracy=accuracy, confidence=confidence)
         if accuracy is not None:
@@ -667,6 +666,70 @@ class Session:
         if own is not None:
             self._fits[digest(question)] = own
         return fitted
+
+    def evaluate(
+        self,
+        model: Any,
+        features: Any,
+        target: Any,
+        budget: Budget | None = None,
+        *,
+        bins: int = 20,
+        table: Table | None = None,
+    ) -> Evaluation:
+        """How good a fitted classifier is on the table: accuracy, confusion matrix, AUC and calibration, paid once.
+
+        Rows are counted by label, prediction and probability, and the counts released with noise; all else follows from
+        them, with intervals. It is charged before any data is read; the identical evaluation is free. Of the rows that
+        the model was fitted to it tells how well they are fitted; keep some apart, `table.filter("id % 10 = 0")`, to
+        tell how well others would be.
+
+        Parameters
+        ----------
+        model
+            A classifier as `fit` returned it, or as `dp.learn.load` read it.
+        features
+            The columns or expressions of its fit, in their order; bounds and categories are the model's own.
+        target
+            The column, expression or condition with the labels.
+        budget
+            What it may cost; the session's budget per question, if left out.
+        bins
+            Of the probability: more tell AUC and calibration more finely, and have more noise together. An even number.
+        table
+            Other than all of it: `session.table.filter(...)`, for instance.
+
+        Returns
+        -------
+        Evaluation
+            `summary()`, `accuracy`, `confusion`, `auc`, `calibration`, `recall(label)`, `precision(label)`.
+
+        Raises
+        ------
+        InvalidParameter
+            If the model, the columns or the budget are refused; nothing is charged.
+        BudgetExceeded
+            If there is not so much left; nothing is charged.
+
+        Examples
+        --------
+        >>> import dalenius as dp, pandas as pd
+        >>> people = pd.DataFrame({"age": [20, 30, 60, 70] * 1000, "pay": [1, 2, 8, 9] * 1000})
+        >>> s = dp.Session(people, unit=dp.Unit.rows(), budget=dp.ZCDP(1.0), schema=dp.Schema(nulls="never"))
+        >>> m = s.fit(dp.learn.LogisticRegression(dp.ZCDP(0.5)), {"age": (18, 90)}, "pay > 5")
+        >>> how_good = s.evaluate(m, ["age"], "pay > 5", budget=dp.ZCDP(0.1))
+        >>> how_good.accuracy.low > 0.9, s.remaining
+        (True, ZCDP(rho=0.4))
+        """
+        from dalenius.session.evaluating import Evaluating
+
+        whole, paid = self.table if table is None else table, self._paid(budget)
+        asked = Evaluating.of(
+            model, features, target, whole, self._unit(whole), self.account.filter, paid, bins
+        )
+        cost = Asked(self._cost(asked.loss, paid), paid)
+        reply = self._ask(asked.question, cost, lambda: asked.compute(self.source))
+        return asked.restored(reply.answer)
 
     @overload
     def infer(
@@ -1082,6 +1145,26 @@ class Session:
                 budget, cost = least, exactly
         assumes = "" if periods is not None else self.explain(query, budget).assumed(accuracy)
         return Price.of(budget, cost, left, at, assumes)
+
+    # -- from afar (`session.travel`) -----------------------------------------------------------------
+
+    def _asking(self, account: Any) -> Session:
+        """The same session with another account in its place, for one question."""
+        made = object.__new__(type(self))
+        vars(made).update(vars(self), account=account, _fits={}, _meanings={})
+        return made
+
+    def _given_to(self, budget: Budget | None, questions: int = 1) -> Guarantee:
+        """What so many questions are given: the budget, or what the session gives each."""
+        return self._paid(budget, questions=questions)
+
+    def _read_sql(
+        self, text: str, public: Mapping[str, Any] | None = None, keys: Any = None
+    ) -> Query | CubeQuery:
+        """The question of a SELECT; nothing is asked."""
+        from dalenius.tables.sql import parse_question
+
+        return parse_question(text, self.table, **self._beside(public, keys))
 
     # -- inside ---------------------------------------------------------------------------------------
 

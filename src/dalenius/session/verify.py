@@ -10,6 +10,7 @@ from typing import Any
 
 from dalenius.calculus.guarantees import Filter
 from dalenius.calculus.guarantees.cost import Cost
+from dalenius.core.notebook import printed
 from dalenius.errors import DaleniusError, LedgerDamaged
 from dalenius.session.account import State, read_balance
 from dalenius.session.address import UNNAMED, is_address
@@ -55,6 +56,10 @@ class Verification:
         )
         told = ", ".join(f"{n} {one if n == 1 else many}" for n, one, many in counts)
         return f"Sound: {told}.\nCheckpoint: {self.checkpoint}"
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the same lines as `print`."""
+        return printed(self)
 
     @property
     def unanswered(self) -> int:

@@ -93,7 +93,7 @@ def listed(words: Iterable[str], most: int = MANY) -> str:
 
 def _query(query: Record) -> str:
     asked = [_aggregate(each["aggregate"]) for each in query["aggregates"]]
-    return ", ".join(dict.fromkeys(asked)) + _groups(query) + _steps(query["table"])
+    return ", ".join(dict.fromkeys(asked)) + _groups(query) + steps_in_words(query["table"])
 
 
 def _groups(query: Record) -> str:
@@ -104,7 +104,8 @@ def _groups(query: Record) -> str:
     return f" by {', '.join(query['group_by'])}{found}"
 
 
-def _steps(table: Record) -> str:
+def steps_in_words(table: Record) -> str:
+    """What is done to a table before it is asked of; empty where nothing is."""
     steps = table["steps"]
     conditions = [expression(step["condition"]) for step in steps if step["kind"] == "filter"]
     if len(conditions) > 1:
@@ -147,18 +148,19 @@ def _model(record: Record, what: Record) -> str:
     target = [text for name, text in columns if name == "target"]
     others = [text for name, text in columns if name != "target"]
     of = f" of {target[0]} on {listed(others)}" if target else f" of {listed(others)}"
-    return f"{what['kind'].replace('_', ' ')}{of}{_steps(record['query']['table'])}"
+    return f"{what['kind'].replace('_', ' ')}{of}{steps_in_words(record['query']['table'])}"
 
 
 def _synthesis(record: Record) -> str:
     names = [column["name"] for column in record["columns"]]
-    return f"synthetic rows of {listed(names)}{_steps(record['table'])}"
+    return f"synthetic rows of {listed(names)}{steps_in_words(record['table'])}"
 
 
 _KINDS: Mapping[str, Callable[[Record], str]] = {
     "release": lambda record: _query(record["query"]),
     "release_all": _release_all,
     "fit": lambda record: f"fit: {_model(record, record['model'])}",
+    "evaluate": lambda record: f"evaluation: {_model(record, record['model']['model'])}",
     "infer": lambda record: _model(record, record["estimator"]),
     "test": lambda record: _model(record, record["test"]),
     "synthesize": _synthesis,

@@ -7,13 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from dalenius.core.record import JSON, headed, opened
+from dalenius.core.record import JSON, exact, headed, opened
 from dalenius.errors import LedgerDamaged, LedgerError
 from dalenius.infer.hypotheses.result import TestResult
 from dalenius.infer.result import Result
+from dalenius.intervals.laws import Law
 from dalenius.tables.ask.query import Query
 from dalenius.tables.facts.forms import key_records, read_keys
 from dalenius.tables.facts.keys import Key
+from dalenius.tables.plan.noises import LAWS
 from dalenius.tables.release.record import answer_record, read_answer
 from dalenius.tables.release.released import Released
 
@@ -67,6 +69,12 @@ def to_periods(measured: Iterable[Any]) -> str:
 def to_test(result: TestResult) -> str:
     """What was tested: a saved result."""
     return _written("test", {"result": result.to_json()})
+
+
+def to_evaluation(counts: Any, law: Law) -> str:
+    """Noisy counts, labels x (predictions x) bins, and the law of their noise."""
+    numbers = [exact(float(x)) for x in counts.ravel()]
+    return _written("evaluate", {"shape": list(counts.shape), "counts": numbers, "law": law.record()})
 
 
 def read_release(text: str, query: Query) -> tuple[Query, Released]:
@@ -126,6 +134,17 @@ def read_periods(text: str) -> list[Any]:
 def read_test(text: str) -> TestResult:
     """What was tested."""
     return TestResult.from_json(_opened(text, "test")["result"])
+
+
+def read_evaluation(text: str) -> tuple[Any, Law]:
+    """The noisy counts, and the law of their noise."""
+    content = _opened(text, "evaluate")
+    law = _part(content, "law", dict)
+    try:
+        counts = np.array([float(x) for x in content["counts"]]).reshape(content["shape"])
+        return counts, LAWS[law["kind"]].from_record(law)
+    except (KeyError, TypeError, ValueError):
+        raise LedgerDamaged(OTHERWISE) from None
 
 
 def _part(content: Mapping[str, JSON], name: str, kind: type) -> Any:

@@ -12,12 +12,15 @@ from functools import cache
 from typing import Any
 
 import numpy as np
+from scipy import stats
 from scipy.stats.distributions import rv_frozen
 
-from dalenius.calculus.guarantees import Guarantee, TradeOff
-from dalenius.core.adjacency import Adjacency, adjacency_record
+from dalenius.calculus.guarantees import Guarantee, TradeOff, from_record
+from dalenius.core.adjacency import Adjacency, adjacency_record, read_adjacency
+from dalenius.core.checks import shown
 from dalenius.core.record import JSON, exact
 from dalenius.errors import InvalidParameter
+from dalenius.tables.ask.reading import bounded, reading
 from dalenius.tables.facts.nearest import nearest
 
 _ROWS = ("guarantee", "adjacency", "intercept", "x_center", "x_scale", "bounds", "reach")
@@ -95,6 +98,59 @@ def estimator_record(estimator: object) -> dict[str, JSON]:
     settings = {word: getattr(estimator, FIELDS.get((tag, word), word)) for word in KNOWN[tag][1]}
     said = {word: value for word, value in settings.items() if word not in BEFORE or value != BEFORE[word]}
     return {"kind": tag, "settings": {word: _record(value) for word, value in said.items()}}
+
+
+def read_estimator(record: JSON) -> Any:
+    """The estimator or test whose `estimator_record` this is, whoever wrote it; InvalidParameter for anything else.
+
+    What is left out is as by default. A setting that is a function has no record that could be read.
+
+    >>> import dalenius as dp
+    >>> read_estimator(estimator_record(dp.infer.MeanTest(dp.GDP(0.5), mean=40.0, bounds=(0, 100)))).mean
+    40.0
+    """
+    return reading(lambda: _estimator(bounded(record)))
+
+
+def _estimator(record: JSON) -> Any:
+    from dalenius import infer
+
+    tag = record.get("kind") if isinstance(record, dict) else None
+    if not isinstance(tag, str) or tag not in KNOWN or set(record) != {"kind", "settings"}:
+        raise InvalidParameter(
+            f"the estimator is {shown(record)}; it must be an object with 'settings', and a 'kind' which is one of "
+            f"{', '.join(KNOWN)}."
+        )
+    name, words = KNOWN[tag]
+    for word in record["settings"]:
+        if word not in words:
+            raise InvalidParameter(f"a {tag} has no setting {word!r}; {nearest(str(word), words)}.")
+    given = {FIELDS.get((tag, word), word): _read(value) for word, value in record["settings"].items()}
+    return getattr(infer, name)(**given)
+
+
+def _read(record: JSON) -> Any:
+    if isinstance(record, list):
+        return tuple(map(_read, record))
+    if not isinstance(record, dict):
+        return record
+    if "law" in record:
+        law = getattr(stats, str(record["law"]), None)
+        if not isinstance(law, stats.rv_continuous) or set(record) != {"law", "numbers", "named"}:
+            raise InvalidParameter(f"{shown(record['law'])} is not a distribution of scipy.stats.")
+        return law(*_read(record["numbers"]), **{str(k): _read(v) for k, v in record["named"].items()})
+    ((kind, value),) = record.items()
+    known: dict[str, Any] = {
+        "number": float,
+        "text": str,
+        "adjacency": read_adjacency,
+        "guarantee": from_record,
+    }
+    if kind == "like_no_other":
+        raise InvalidParameter("a setting is a function, which does not travel; use a session on the data.")
+    if kind not in known or (kind != "guarantee" and not isinstance(value, str)):
+        raise InvalidParameter(f"a setting is {shown(record)}, which is not as it is written in a question.")
+    return known[kind](value)
 
 
 def _record(value: Any) -> JSON:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 
 from dalenius.calculus.guarantees import Guarantee
@@ -24,9 +25,21 @@ def of_plan(queries: Mapping[str, Query], price: Guarantee, unit: Unit, adjacenc
     return _written("release_all", unit, adjacency, {"queries": asked, "price": price.record()})
 
 
-def of_fit(model: Mapping[str, JSON], query: Query, unit: Unit, adjacency: Adjacency) -> str:
-    """A model, whose promise is its price, and the sums that stand for its features and its target."""
-    return _written("fit", unit, adjacency, {"model": model, "query": query.record()})
+def of_fit(
+    model: Mapping[str, JSON],
+    query: Query,
+    unit: Unit,
+    adjacency: Adjacency,
+    features: Mapping[str, JSON] | None = None,
+) -> str:
+    """A model, whose promise is its price, and the sums that stand for its features and its target.
+
+    features: which of the sums are categories of one column, where any are: they are scaled otherwise.
+    """
+    content = {"model": model, "query": query.record()}
+    if features is not None:
+        content["features"] = features
+    return _written("fit", unit, adjacency, content)
 
 
 def of_inference(estimator: Mapping[str, JSON], query: Query, unit: Unit, adjacency: Adjacency) -> str:
@@ -65,6 +78,16 @@ def of_periods(feed: str, done: int, unit: Unit, adjacency: Adjacency) -> str:
 def of_test(test: Mapping[str, JSON], query: Query, unit: Unit, adjacency: Adjacency) -> str:
     """A test, whose promise is its price, and the sums that stand for its columns."""
     return _written("test", unit, adjacency, {"test": test, "query": query.record()})
+
+
+def of_evaluation(
+    model: str, query: Query, bins: int, price: Guarantee, unit: Unit, adjacency: Adjacency
+) -> str:
+    """A saved model but for its loss, the sums that stand for its columns, bins of probability, and the price."""
+    saved = json.loads(model)
+    told = {word: saved[word] for word in ("features", "model", "released")}
+    content = {"model": told, "query": query.record(), "bins": bins, "price": price.record()}
+    return _written("evaluate", unit, adjacency, content)
 
 
 def _written(kind: str, unit: Unit, adjacency: Adjacency, content: Mapping[str, JSON]) -> str:

@@ -1,0 +1,215 @@
+"""How good a fitted classifier is on a session's table, paid from its budget.
+
+The model is public: it was released. Every row falls into one cell, by its label, by what the model predicts for it and
+by the probability that it gives; the cells are counted, and the counts released with noise. Accuracy, the confusion
+matrix, AUC and calibration all follow from these counts, and are paid for by them together.
+
+A neighbour has one unit more or less, of m rows at most: the counts move by m in l1 and in l2 norm; where a unit is
+replaced, by 2 m and sqrt(2) m.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.special import expit
+from sklearn.base import is_classifier
+from sklearn.pipeline import Pipeline
+
+from dalenius.calculus.guarantees import Filter, Guarantee
+from dalenius.calculus.loss import Loss
+from dalenius.core.adjacency import REPLACE_ONE, Adjacency
+from dalenius.core.arrays import Reals
+from dalenius.core.checks import count as whole_number
+from dalenius.errors import InvalidParameter
+from dalenius.intervals.laws import Law, Normal, TwoSidedGeometric
+from dalenius.learn.models.public_bounds import PublicBounds
+from dalenius.learn.models.public_columns import PublicColumns
+from dalenius.learn.saved import to_json
+from dalenius.mechanisms import Gaussian, Geometric
+from dalenius.session.columns import beside, check_labels, named_columns
+from dalenius.session.evaluation import Evaluation
+from dalenius.session.features import Features, label_code
+from dalenius.session.record import answers, questions
+from dalenius.tables.aggregates import sum as sum_of
+from dalenius.tables.ask.query import Query, Table
+from dalenius.tables.compute import exact
+from dalenius.tables.compute.source import Source
+from dalenius.tables.facts.schema import Column
+from dalenius.tables.facts.unit import Unit
+from dalenius.tables.plan.sensitivity import Sensitivity
+
+MOST_CELLS = 1 << 20
+
+
+@dataclass(frozen=True)
+class Evaluating:
+    """What will be evaluated, on which columns, and at what price: settled before any data is read."""
+
+    model: Pipeline
+    query: Query
+    unit: Unit
+    adjacency: Adjacency
+    budget: Guarantee
+    price: Guarantee
+    bins: int
+    has_codes: bool
+
+    @classmethod
+    def of(
+        cls,
+        model: Any,
+        features: Any,
+        target: Any,
+        table: Table,
+        unit: Unit,
+        pays: Filter,
+        budget: Guarantee,
+        bins: int,
+    ) -> Evaluating:
+        """Everything that can be refused is refused here. `pays` is what pays, and `budget` what it may cost."""
+        steps = [step for _, step in model.steps] if isinstance(model, Pipeline) else []
+        is_ours = len(steps) == 2 and isinstance(steps[0], PublicBounds | PublicColumns)
+        if not is_ours or not is_classifier(steps[1]) or not hasattr(steps[1], "classes_"):
+            raise InvalidParameter(
+                "model must be a fitted classifier as session.fit(...) returns it: a pipeline of public bounds and a "
+                "model with classes. (Of a regression, ask for the mean of its squared error as a column.)"
+            )
+        wide = whole_number("bins", bins, least=2)
+        if wide % 2:
+            raise InvalidParameter(f"bins is {wide}; it must be even, so that one half is an edge.")
+        classes = list(steps[1].classes_.tolist())
+        if len(classes) ** 2 * wide > MOST_CELLS:
+            raise InvalidParameter(
+                f"{len(classes)} classes and {wide} bins make too many cells; take fewer bins."
+            )
+        columns, labels = _columns(steps[0], features, table), named_columns("target", target)
+        if len(labels) != 1:
+            raise InvalidParameter(f"target names {len(labels)} columns; a model has one.")
+        (label,) = labels
+        has_codes = all(isinstance(name, str) for name in classes)
+        if has_codes:
+            label, around = label_code(table, label, classes), beside(range(len(classes)))
+        else:
+            around = beside(classes)
+        wanted = {f"feature {n}": sum_of(text, ends) for n, (text, ends) in enumerate(columns.sums)}
+        query = table.agg(**wanted, target=sum_of(label, around))
+        exact.check(query, unit)
+        if not has_codes:
+            check_labels(query, classes)
+        made = cls(model, query, unit, pays.adjacency, budget, pays.price(budget), wide, has_codes)
+        made.mechanism  # noqa: B018 - a price that no noise meets is refused here
+        made._try()
+        return made
+
+    def _try(self) -> None:
+        """Predict for a made-up row: a model that cannot must be refused before there is a row of the table."""
+        row = [float(dict(role)["sum"].values[0].lower) for role in self.query.roles]
+        row[-1] = 0.0 if self.has_codes else float(self.classes[0])
+        told = [getattr(self.model[-1], name, 0.0) for name in ("coef_", "intercept_")]
+        try:
+            if not all(np.isfinite(numbers).all() for numbers in told):
+                raise ValueError
+            with np.errstate(all="ignore"):
+                label, predicted, bin_ = self._cells(np.array([row]))
+        except Exception:
+            raise InvalidParameter(
+                "the model cannot predict: its coefficients are not finite, or not those of its columns and classes. "
+                "Take it as session.fit(...) or dp.learn.load(...) gives it."
+            ) from None
+        assert len(label) == len(predicted) == len(bin_) == 1
+
+    @property
+    def mechanism(self) -> Gaussian | Geometric:
+        """Noise for every cell."""
+        rows, replaced = self.unit.max_rows, self.adjacency is REPLACE_ONE
+        moved = Sensitivity(rows * (1 + replaced), rows**2 * (1 + replaced))
+        if self.price.as_pure() is not None:
+            return Geometric.calibrated(self.price, sensitivity=moved.l1, adjacency=self.adjacency)
+        return Gaussian.calibrated(self.price, sensitivity=moved.l2, adjacency=self.adjacency)
+
+    @property
+    def law(self) -> Law:
+        """Of the noise."""
+        made = self.mechanism
+        return TwoSidedGeometric.of_scale(made.scale) if isinstance(made, Geometric) else Normal(made.sigma)
+
+    @property
+    def loss(self) -> Loss:
+        """Of a unit."""
+        return self.mechanism.loss
+
+    @property
+    def question(self) -> str:
+        """A text that identifies it: the same released model on the same columns at the same price."""
+        return questions.of_evaluation(
+            to_json(self.model), self.query, self.bins, self.budget, self.unit, self.adjacency
+        )
+
+    @property
+    def classes(self) -> list[Any]:
+        return list(self.model[-1].classes_.tolist())
+
+    def compute(self, source: Source) -> str:
+        """Read, predict, count, and write down the noisy counts and nothing else."""
+        counts = np.zeros((len(self.classes), len(self.classes), self.bins), dtype=np.int64)
+        for block in exact.blocks(source, self.query, self.unit):
+            np.add.at(counts, self._cells(block), 1)
+        kept = counts if len(self.classes) > 2 else _of_two(counts)
+        noisy = np.asarray(self.mechanism.release(kept.ravel()), dtype=float).reshape(kept.shape)
+        return answers.to_evaluation(noisy, self.law)
+
+    def restored(self, text: str) -> Evaluation:
+        """The evaluation as it was released."""
+        counts, law = answers.read_evaluation(text)
+        probable = hasattr(self.model[-1], "predict_proba")
+        return Evaluation(self.classes, counts, law, self.loss, probable)
+
+    def _cells(self, block: Reals) -> tuple[Any, Any, Any]:
+        """Label, prediction and bin of every row that has all its values and one of the labels."""
+        codes = np.full(len(block), -1)
+        names = range(len(self.classes)) if self.has_codes else self.classes
+        for code, label in enumerate(names):
+            codes[block[:, -1] == float(label)] = code
+        there = (codes >= 0) & np.isfinite(block[:, :-1]).all(axis=1)
+        codes, rows = codes[there], block[there, :-1]
+        if len(rows) == 0:
+            return codes, codes, codes
+        scale, model = self.model[0], self.model[-1]
+        x = scale.scaled(rows) if isinstance(scale, PublicColumns) else scale.transform(rows)
+        if hasattr(model, "predict_proba"):
+            shares = model.predict_proba(x)
+        else:
+            positive = expit(model.decision_function(x))
+            shares = np.column_stack((1 - positive, positive))
+        # Of two classes, the second one's share says it all.
+        predicted = np.ones(len(shares), dtype=np.intp) if shares.shape[1] == 2 else shares.argmax(axis=1)
+        share = shares[np.arange(len(shares)), predicted]
+        bin_ = np.clip(np.ceil(share * self.bins).astype(np.intp) - 1, 0, self.bins - 1)
+        return codes, predicted, bin_
+
+
+def _of_two(counts: Any) -> Any:
+    """2 labels x bins: nothing is ever counted for a prediction of the first class."""
+    return counts[:, 1, :]
+
+
+def _columns(scale: Any, given: Any, table: Table) -> Features:
+    """The columns of the fit, with the bounds and categories that the model has."""
+    names = list(named_columns("features", given))
+    bounds = scale.bounds
+    listed = scale.categories if isinstance(scale, PublicColumns) else [None] * len(bounds)
+    if len(names) != len(bounds):
+        raise InvalidParameter(
+            f"features names {len(names)} columns, and the model has {len(bounds)}: name those of its fit, in their "
+            "order."
+        )
+    return Features.of(
+        {
+            name: tuple(ends) if values is None else Column(categories=values)
+            for name, ends, values in zip(names, bounds, listed, strict=True)
+        },
+        table,
+    )

@@ -1,0 +1,223 @@
+"""Private evaluation: one payment, counts of known noise, intervals that hold what they should."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.metrics import confusion_matrix, roc_auc_score
+
+import dalenius as dp
+from dalenius.intervals.laws import Normal, TwoSidedGeometric
+from dalenius.learn import LogisticRegression, MultinomialRegression
+from dalenius.session.evaluating import Evaluating
+from dalenius.session.evaluation import Evaluation
+from dalenius.tables.compute import exact
+from tests.noise.seeded import seeded
+
+ROWS = 4000
+FEATURES = {"age": (18, 90), "town": ["Ulm", "Bern"]}
+
+
+@pytest.fixture(scope="module")
+def people() -> pd.DataFrame:
+    rng = np.random.default_rng(7)
+    age, town = rng.integers(18, 91, ROWS), rng.choice(np.array(["Ulm", "Bern", None], dtype=object), ROWS)
+    score = age / 30 + (town == "Ulm") + rng.logistic(size=ROWS) / 2
+    work = np.select([score < 1.5, score < 2.6], ["none", "part"], "full").astype(object)
+    work[::40] = None
+    return pd.DataFrame({"id": np.arange(ROWS) // 2, "age": age, "town": town, "score": score, "work": work})
+
+
+def session(people: Any, budget: Any = None, **options: Any) -> dp.Session:
+    options.setdefault("unit", dp.Unit.rows())
+    return dp.Session(
+        people, budget=budget or dp.ZCDP(300.0), schema=dp.Schema(nulls="drop"), name="people", **options
+    )
+
+
+@pytest.fixture(scope="module")
+def model(people: pd.DataFrame) -> Any:
+    with seeded(1):
+        return session(people).fit(LogisticRegression(dp.ZCDP(2.0)), FEATURES, "score > 2.2")
+
+
+def exactly(asked: dp.Session, model: Any, target: str) -> tuple[np.ndarray, Evaluating]:
+    made = Evaluating.of(
+        model, FEATURES, target, asked.table, asked.unit, asked.account.filter, dp.ZCDP(0.1), 20
+    )
+    counts = np.zeros((len(made.classes), len(made.classes), 20), dtype=int)
+    for block in exact.blocks(asked.source, made.query, asked.unit):
+        np.add.at(counts, made._cells(block), 1)
+    return counts, made
+
+
+def test_the_counts_are_those_of_the_predictions(people: pd.DataFrame, model: Any) -> None:
+    asked, there = session(people), people["town"].notna()
+    seen = people[there]
+    counts, made = exactly(asked, model, "score > 2.2")
+    truth, predicted = (seen["score"] > 2.2).astype(int), model.predict(seen[["age", "town"]])
+    told = Evaluation([0, 1], counts[:, 1, :], Normal(1e-9), made.loss, True)
+    assert np.array_equal(told.confusion, confusion_matrix(truth, predicted))
+    assert told.accuracy.estimate == pytest.approx(np.mean(truth == predicted))
+    area = roc_auc_score(truth, model.predict_proba(seen[["age", "town"]])[:, 1])
+    assert told.auc.low <= area <= told.auc.high
+    assert told.auc.high - told.auc.low < 0.1
+    assert sum(rows.estimate for _, _, rows, _ in told.calibration) == len(seen)
+
+    model = asked.fit(
+        MultinomialRegression(dp.ApproxDP(8.0, 1e-5), classes=("none", "part", "full")), FEATURES, "work"
+    )
+    counts, made = exactly(asked, model, "work")
+    seen = people[there & people["work"].notna()]
+    predicted = model.predict(seen[["age", "town"]])
+    told = Evaluation(made.classes, counts, Normal(1e-9), made.loss, True)
+    assert np.array_equal(
+        told.confusion, confusion_matrix(seen["work"], predicted, labels=["none", "part", "full"])
+    )
+    assert told.recall("full").estimate == pytest.approx(np.mean(predicted[seen["work"] == "full"] == "full"))
+    assert told.precision("none").estimate == pytest.approx(
+        np.mean(seen["work"][predicted == "none"] == "none")
+    )
+    for wrong in (lambda: told.auc, lambda: told.recall("some")):
+        with pytest.raises(dp.errors.InvalidParameter):
+            wrong()
+
+
+@pytest.mark.parametrize(
+    ("budget", "price", "adjacency", "rows", "law"),
+    [
+        (dp.ZCDP(9.0), dp.ZCDP(0.02), dp.ADD_REMOVE, 1, Normal(5.0)),
+        (dp.ZCDP(9.0), dp.ZCDP(0.02), dp.REPLACE_ONE, 1, Normal(5.0 * 2**0.5)),
+        (dp.GDP(9.0), dp.GDP(0.5), dp.ADD_REMOVE, 3, Normal(6.0)),
+        (dp.PureDP(9.0), dp.PureDP(0.5), dp.REPLACE_ONE, 1, TwoSidedGeometric.of_scale(4.0)),
+    ],
+)
+def test_price_and_noise(
+    people: pd.DataFrame,
+    model: Any,
+    budget: Any,
+    price: Any,
+    adjacency: Any,
+    rows: int,
+    law: Any,
+    tmp_path: Path,
+) -> None:
+    """m rows of a unit move the counts by m, twice that or sqrt(2) of it where a unit is replaced."""
+    unit = dp.Unit.rows() if rows == 1 else dp.Unit("id", max_rows=rows, max_groups=1)
+    asked = session(people, budget, adjacency=adjacency, unit=unit, ledger=tmp_path / "ledger")
+    found = asked.evaluate(model, ["age", "town"], "score > 2.2", budget=price)
+    assert type(found.law) is type(law)
+    assert found.law.sigma == pytest.approx(law.sigma, rel=1e-6)
+    spent = asked.account.balance()
+    assert asked._cost(found.loss, price).amount <= spent.total.amount * (1 + 1e-12)
+    again = session(people, budget, adjacency=adjacency, unit=unit, ledger=tmp_path / "ledger")
+    free = again.evaluate(model, ["age", "town"], "score > 2.2", budget=price)
+    assert np.array_equal(free.counts, found.counts)
+    assert again.account.balance() == spent
+    other = again.evaluate(model, ["age", "town"], "score > 2.2", budget=price, bins=10)
+    assert other.counts.shape == (2, 10)
+    assert again.account.balance() != spent
+    assert "evaluation" in str(again.ledger.log())
+
+
+def test_intervals_hold_the_truth() -> None:
+    """At 99 %, of 500 draws of the noise: 475 or fewer have a chance of 2e-10.
+
+    Intervals two thirds as wide would hold 91.4 %, and are caught.
+    """
+    rng = np.random.default_rng(11)
+    truth = np.stack([rng.poisson(np.linspace(60, 5, 20)), rng.poisson(np.linspace(3, 40, 20))]).astype(float)
+    exactly_ = Evaluation([0, 1], truth, Normal(1e-9), dp.losses.gaussian(1.0), True, 0.99)
+    held = dict.fromkeys(("accuracy", "auc", "rows", "recall"), 0)
+    narrow = 0
+    for _ in range(500):
+        noisy = Evaluation(
+            [0, 1], truth + rng.normal(size=(2, 20)) * 4, Normal(4.0), exactly_.loss, True, 0.99
+        )
+        for name in ("accuracy", "auc", "rows"):
+            told = getattr(noisy, name)
+            held[name] += told.low <= getattr(exactly_, name).estimate <= told.high
+        told, value = noisy.recall(1), exactly_.recall(1).estimate
+        held["recall"] += told.low <= value <= told.high
+        narrow += abs(told.estimate - value) <= (told.high - told.low) / 3
+    assert min(held.values()) >= 476, held
+    assert narrow < 476
+
+
+def test_a_population_has_wider_intervals() -> None:
+    counts = np.stack([np.linspace(60, 5, 20), np.linspace(3, 40, 20)])
+    table = Evaluation([0, 1], counts, Normal(1.0), dp.losses.gaussian(1.0), True)
+    wider = table.at(sampling=True)
+    for name in ("accuracy", "auc"):
+        one, other = getattr(table, name), getattr(wider, name)
+        assert other.high - other.low > one.high - one.low
+    share, n = wider.accuracy.estimate, counts.sum()
+    usual = 2 * 1.96 * np.sqrt(share * (1 - share) / n + 40 * 0.25 / n**2)
+    assert wider.accuracy.high - wider.accuracy.low == pytest.approx(usual, rel=0.05)
+    assert "population" in wider.summary()
+
+
+def test_refused_before_the_charge(people: pd.DataFrame, model: Any) -> None:
+    asked = session(people)
+    huber = asked.fit(dp.learn.HuberRegression(dp.ApproxDP(1.0, 1e-6)), ["age > 5"], {"score": (0, 5)})
+    spent = asked.account.balance()
+    for given, features, options, match in (
+        (model[-1], ["age", "town"], {}, "fitted classifier"),
+        (huber, ["age"], {}, "fitted classifier"),
+        (model, ["age"], {}, "2"),
+        (model, ["town", "age"], {}, "categories"),
+        (model, ["age", "town"], {"bins": 7}, "even"),
+        (model, ["age", "town"], {"bins": 2**21}, "cells"),
+        (model, ["age", "town"], {"budget": dp.ApproxDP(1.0, 1e-6)}, "paid in"),
+    ):
+        with pytest.raises(dp.errors.DaleniusError, match=match):
+            asked.evaluate(given, features, "score > 2.2", **{"budget": dp.ZCDP(0.1), **options})
+    broken = dp.learn.from_json(dp.learn.to_json(model))
+    broken[-1].coef_ = broken[-1].coef_[:, :-1]
+    with pytest.raises(
+        dp.errors.DaleniusError, match="cannot predict"
+    ):  # and not where there is a row to predict for
+        asked.evaluate(
+            broken, ["age", "town"], "score > 2.2", budget=dp.ZCDP(0.1), table=asked.table.filter("age > 500")
+        )
+    broken = dp.learn.from_json(dp.learn.to_json(model))
+    broken[-1].coef_ = broken[-1].coef_ * np.nan
+    with pytest.raises(dp.errors.DaleniusError, match="not finite"):
+        asked.evaluate(broken, ["age", "town"], "score > 2.2", budget=dp.ZCDP(0.1))
+    with pytest.raises(dp.errors.DaleniusError, match="no column"):
+        asked.evaluate(model, ["age", "town"], "nothing", budget=dp.ZCDP(0.1))
+    assert asked.account.balance() == spent
+
+
+def test_nobody_there(people: pd.DataFrame, model: Any) -> None:
+    asked = session(people)
+    told = asked.evaluate(
+        model, ["age", "town"], "score > 2.2", budget=dp.ZCDP(0.1), table=asked.table.filter("age > 500")
+    )
+    assert told.accuracy.low == 0.0
+    assert told.auc == type(told.auc)(0.5, 0.0, 1.0) or told.auc.high - told.auc.low > 0.5
+    assert "accuracy" in str(told)
+
+
+@pytest.mark.filterwarnings("error")
+def test_no_warning_tells_of_a_row(people: pd.DataFrame) -> None:
+    """Whatever floats do after the charge, nothing is said, and nothing fails where warnings are errors."""
+    rule = dp.learn.OneVsRest(dp.ZCDP(1.0), classes=("none", "part", "full"))
+    made = session(people).fit(rule, FEATURES, "work")
+    told = dp.learn.from_json(dp.learn.to_json(made))
+    told[-1].coef_ = np.full_like(told[-1].coef_, 1.7e308)  # of some rows, a sum overflows
+    told[-1].intercept_ = np.full_like(told[-1].intercept_, -1.7e308)
+    asked = session(people)
+    with np.errstate(all="raise"):
+        found = asked.evaluate(told, ["age", "town"], "work", budget=dp.ZCDP(0.1))
+        answer = asked.account.ask(
+            "0/0", asked._cost_of_budget(dp.ZCDP(0.1)), lambda: f"[{int((np.zeros(1) / 0 > 0)[0])}]"
+        )
+    assert found.rows.high > 1000
+    assert answer.answer == "[0]"
+    told[-1].coef_, told[-1].intercept_ = told[-1].coef_ * 0, told[-1].intercept_ * 0 - 2000.0
+    assert np.allclose(told.predict_proba(people[["age", "town"]].dropna().head(3)), 1 / 3)
