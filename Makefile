@@ -1,6 +1,6 @@
 # Needs Python 3.11+, make and a package index; everything else is installed into $(VENV), but for the
 # PostgreSQL server, Java and Chromium that some tests start (see tests/servers/install.sh).
-#   make demo     private answers about made-up people, and a report to look at
+#   make demo     private answers about made-up people, a report to look at, and the console on the same people
 #   make test     everything CI checks
 #   make fast     the quick tests, in a minute and a half
 # Another interpreter, beside an existing environment:
@@ -33,7 +33,7 @@ help:
 	@echo "targets: demo test fast check bench fuzz reproduce docs clean distclean"
 
 demo: $(VENV)/.installed-demo
-	$(BIN)/dalenius demo
+	$(BIN)/dalenius demo --console
 
 test: check tests
 
@@ -86,7 +86,7 @@ $(VENV)/.installed: pyproject.toml | $(BIN)/python
 	@touch $@
 
 $(VENV)/.installed-demo: pyproject.toml | $(BIN)/python
-	$(BIN)/python $(PIP) --editable '.[tables,learn]'
+	$(BIN)/python $(PIP) --editable '.[web]'
 	@touch $@ $(VENV)/.installed
 
 $(VENV)/.installed-dev: pyproject.toml | $(BIN)/python

@@ -25,6 +25,7 @@ from dalenius.core.adjacency import ADD_REMOVE as ADD_REMOVE
 from dalenius.core.adjacency import REPLACE_ONE as REPLACE_ONE
 from dalenius.core.adjacency import Adjacency as Adjacency
 from dalenius.local.best import Local as Local
+from dalenius.remote.connect import connect as connect
 from dalenius.session.accuracy import within as within
 from dalenius.session.ledger import Ledger as Ledger
 from dalenius.session.session import Session as Session
@@ -45,6 +46,11 @@ from dalenius.tables.aggregates import std as std
 from dalenius.tables.aggregates import sum as sum
 from dalenius.tables.aggregates import top_k as top_k
 from dalenius.tables.aggregates import variance as variance
+from dalenius.tables.facts.dates import days as days
+from dalenius.tables.facts.dates import months as months
+from dalenius.tables.facts.dates import quarters as quarters
+from dalenius.tables.facts.dates import weeks as weeks
+from dalenius.tables.facts.dates import years as years
 from dalenius.tables.facts.keys import discover as discover
 from dalenius.tables.facts.schema import Schema as Schema
 from dalenius.tables.facts.schema import impute as impute

@@ -18,6 +18,7 @@ given, what is allowed and what to do; nothing decides by reading one.
     ├── LedgerError                 OSError         a ledger that cannot be used
     │   ├── LedgerDamaged                           a ledger that is not what was written
     │   └── NotALedger                              a file that is something else
+    ├── ConsoleError                ConnectionError a console cannot be reached, or does not let you in
     └── EngineFailed                RuntimeError    charged, and the engine could not carry it out
 """
 
@@ -112,3 +113,7 @@ class FunctionFailed(DaleniusError, RuntimeError):
 
 class EngineFailed(DaleniusError, RuntimeError):
     """The engine could not carry a question out. What it said is withheld: it may quote the data."""
+
+
+class ConsoleError(DaleniusError, ConnectionError):
+    """A console cannot be reached, does not know the token or the data set, or answers in a way that is not known."""

@@ -253,3 +253,26 @@ def test_colour_is_for_people_who_want_it(
     monkeypatch.setattr(commands.sys.stderr, "isatty", lambda: terminal, raising=False)
     assert ("\x1b[" in commands._red("Error:")) == coloured
     assert main.app.info.context_settings == {"help_option_names": ["-h", "--help"]}
+
+
+def test_two_tables_of_the_same_people(tmp_path: Path) -> None:
+    for name, rows in (("visits", 2), ("purchases", 3)):
+        frame = pd.DataFrame({"person": np.repeat(np.arange(500), rows), "what": ["a", "b", "c"][rows - 1]})
+        frame.to_csv(tmp_path / f"{name}.csv", index=False)
+    join = "SELECT COUNT(*) AS n FROM visits JOIN purchases ON visits.person = purchases.person"
+    data = (tmp_path / "visits.csv", "--and", f"purchases={tmp_path / 'purchases.csv'}")
+    to = ("--unit", "person", "--ledger", tmp_path / "L", "--total", "zcdp:8", "--budget", "zcdp:8")
+    rows = ("--max-rows", "visits=2", "--max-rows", "purchases=3")
+    found = run("sql", *data, join, *to, *rows, "--csv")
+    assert found.exit_code == 0, found.output
+    count = float(next(csv.DictReader(io.StringIO(found.stdout)))["n"])
+    assert count == pytest.approx(3000, abs=15 * 6 / 4)  # sigma = 6 / sqrt(2 * 8); false alarm 1e-50
+    for words, problem in (
+        (("sql", *data, join, *to, "--max-rows", "visits=two"), "whole number"),
+        (("sql", *data, join, *to, "--max-rows", "visits"), "whole number"),
+        (("sql", *data, join, *to, *rows, "--schema", tmp_path / "s.toml"), "NAME=VALUE"),
+        (("sql", *data, join, *to, *rows, "--table", "visits"), "one of them"),
+        (("query", *data, "--agg", "n=count()", *to, *rows), "dalenius sql"),
+    ):
+        refused = run(*words)
+        assert (refused.exit_code, problem in refused.stderr) == (2, True), refused.output

@@ -109,6 +109,16 @@ class TestVerify:
             assert "is not a ledger. Name another file" in run(command, str(path), code=2)
 
 
+def test_tables_of_show_and_verify(path: str) -> None:
+    head, first, *rest = run("show", path, "--csv").splitlines()
+    assert head == "dataset,analyst,unit,neighbours,budget,spent,left,charges,answers"
+    assert first.startswith("people,,")
+    assert any(line.startswith("people,ana,") for line in rest)
+    assert run("show", path, "--markdown").splitlines()[1] == "|" + " --- |" * 9
+    assert run("verify", path, "--csv").splitlines()[1].startswith("true,")
+    assert "choose one" in run("verify", path, "--csv", "--markdown", code=2)
+
+
 class TestLog:
     def test_table(self, path: str) -> None:
         head, *lines = run("log", path, "people").splitlines()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -41,9 +42,53 @@ def demo(
         Path("build/demo"), "--to", metavar="FOLDER", help="Where data, ledger and report go."
     ),
     rows: int = typer.Option(200_000, help="How many rows to make up.", min=1000),
+    console: bool = typer.Option(
+        False, "--console", help="Also start the console on these people, and say where."
+    ),
+    port: int = typer.Option(
+        8000, min=1, max=65535, help="Of the console; the next free one if it is taken."
+    ),
+    stop: bool = typer.Option(False, "--stop", help="End the console that was started, and nothing else."),
 ) -> None:
     """Make up a table of people, ask questions of it under a budget, and write a report."""
+    if stop:
+        from dalenius.web.demo import stop as end
+
+        ended = end(folder.absolute() / "console")
+        print("The console was ended." if ended else "There is no console to end.")
+        return
     print(f"\nReport: {run(folder, rows)}")
+    if console:
+        _console(folder, rows, port)
+
+
+def _console(folder: Path, rows: int, port: int) -> None:
+    """Start it, and say who may sign in."""
+    try:
+        from dalenius.web import demo as made_up
+        from dalenius.web.settings import Settings
+    except ImportError as problem:
+        if problem.name is not None and problem.name.startswith("dalenius"):
+            raise
+        print("\n(pip install 'dalenius[web]' to start the console here, too.)")
+        return
+    from dalenius.cli.people import STATES
+
+    inside = folder.absolute()
+    made_up.stop(inside / "console")
+    data = f"people-{rows}.parquet"
+    shelf = inside / "sources"  # the console's own folder must not lie where data may come from
+    shelf.mkdir(exist_ok=True)
+    shutil.copyfile(inside / data, shelf / data)
+    settings = Settings(inside / "console", source_folders=(shelf,))
+    bounds = {"age": [0, 120], "school": [0, 22], "hours": [0, 80], "income": [0, 250_000]}
+    facts: dict[str, Any] = {name: {"bounds": ends, "nulls": "drop"} for name, ends in bounds.items()}
+    facts |= {"person": {"nulls": "never"}, "state": {"categories": list(STATES), "nulls": "drop"}}
+    tokens = made_up.prepare(settings, data, facts)
+    running = made_up.start(settings, tokens, port)
+    print(f"\nConsole: {running.address}  (end it with: dalenius demo --stop --to {folder})")
+    for name, token in running.tokens.items():
+        print(f"  sign in as {name} with the token {token}")
 
 
 def run(folder: Path, rows: int) -> Path:

@@ -17,6 +17,7 @@ import typer
 
 from dalenius.cli import show as screen
 from dalenius.cli.commands import AS_JSON, DAMAGED, EXIT_CODES, command
+from dalenius.cli.forms import Form
 from dalenius.core import decimals
 from dalenius.errors import InvalidParameter
 
@@ -27,6 +28,7 @@ app = typer.Typer(
     no_args_is_help=True,
 )
 
+AMOUNTS = ("budget", "spent", "left")
 WHERE = typer.Argument(metavar="LEDGER", help="A file, or a postgresql:// URL.")
 CHECKPOINT = typer.Option(
     None,
@@ -36,7 +38,7 @@ CHECKPOINT = typer.Option(
 
 
 @command(app)
-def show(where: str = WHERE, checkpoint: str | None = CHECKPOINT, as_json: bool = AS_JSON) -> None:
+def show(form: Form, where: str = WHERE, checkpoint: str | None = CHECKPOINT) -> None:
     """What was charged to each budget, to whom, and what is left.
 
     What is spent is what was charged so far, written as a promise and rounded up; what is left is rounded down, at
@@ -50,15 +52,20 @@ def show(where: str = WHERE, checkpoint: str | None = CHECKPOINT, as_json: bool 
         promise, exact: {limit, spent, left}, renewals: {settled, used}, closed,
         analysts: list of {analyst, share, allowed, spent, left}, charges, answers}
     promise, budget, spent and left are promises, such as {"rho": 0.5}. The amounts under exact and
-    analysts are what is charged (epsilon, rho, mu^2; delta; shift), exact decimals as text.
+    analysts are what is charged (epsilon, rho, mu^2; delta; shift), exact decimals as text. In CSV and Markdown an
+    account is a line of its own, and its analysts follow.
     """
     from dalenius.session.ledger import Ledger
     from dalenius.session.report import overview
 
     with Ledger.open(where, create=False, checkpoint=read_expected(checkpoint)) as ledger:
         content = overview(ledger)
-    if as_json:
+    if form.as_json:
         screen.print_json(content)
+        return
+    if form.is_table:
+        rows = [line for account in content["accounts"] for line in _lines(account)]
+        form.print(("dataset", "analyst", "unit", "neighbours", *AMOUNTS, "charges", "answers"), rows)
         return
     screen.say(f"Ledger: {where if Path(ledger.store.place).is_absolute() else ledger.store.label}")
     screen.say(f"Checkpoint: {content['checkpoint']}")
@@ -67,7 +74,7 @@ def show(where: str = WHERE, checkpoint: str | None = CHECKPOINT, as_json: bool 
         screen.say("No account was opened yet.")
         return
     screen.say()
-    header = ("dataset", "unit", "neighbours", "budget", "spent", "left", "charges", "answers")
+    header = ("dataset", "unit", "neighbours", *AMOUNTS, "charges", "answers")
     screen.table(header, [_account(account) for account in accounts])
     for account in accounts:
         for sentence in _plan(account):
@@ -80,15 +87,13 @@ def show(where: str = WHERE, checkpoint: str | None = CHECKPOINT, as_json: bool 
 
 @command(app)
 def log(
+    form: Form,
     where: str = WHERE,
     account: str | None = typer.Argument(None, metavar="[ACCOUNT]", help="Of one account. [default: all]"),
     since: str | None = typer.Option(None, metavar="WHEN", help="From then on: 2026, 2026-03, 2026-03-05."),
     until: str | None = typer.Option(None, metavar="WHEN", help="Up to then, the day or month included."),
     analyst: str | None = typer.Option(None, metavar="NAME", help="What one of them did."),
     checkpoint: str | None = CHECKPOINT,
-    as_json: bool = AS_JSON,
-    as_csv: bool = typer.Option(False, "--csv", help="Print lines of CSV."),
-    as_markdown: bool = typer.Option(False, "--markdown", help="Print a Markdown table."),
 ) -> None:
     """What was done, by whom and when: every question in words, its cost, and what was left after it.
 
@@ -105,17 +110,15 @@ def log(
     from dalenius.session.ledger import Ledger
     from dalenius.session.log import COLUMNS
 
-    if as_json + as_csv + as_markdown > 1:
-        raise InvalidParameter("--json, --csv and --markdown are three ways to print it; choose one.")
     with Ledger.open(where, create=False, checkpoint=read_expected(checkpoint)) as ledger:
         found = ledger.log(account, since=since, until=until, analyst=analyst)
-        if as_json:
+        if form.as_json:
             content = {"ledger": ledger.id, "checkpoint": ledger.checkpoint(), "log": found.to_dicts()}
             screen.print_json(content)
             return
-    if as_csv:
+    if form.as_csv:
         sys.stdout.write(screen.harmless(found.to_csv()))
-    elif as_markdown:
+    elif form.as_markdown:
         screen.say(found.to_markdown())
     elif not found:
         screen.say("Nothing was done then." if since or until or analyst else "No account was opened yet.")
@@ -124,7 +127,7 @@ def log(
 
 
 @command(app)
-def verify(where: str = WHERE, checkpoint: str | None = CHECKPOINT, as_json: bool = AS_JSON) -> None:
+def verify(form: Form, where: str = WHERE, checkpoint: str | None = CHECKPOINT) -> None:
     """Read every entry and check the chain, the sums, and that every answer has its charge.
 
     Without a checkpoint this finds every change made by somebody who did not rewrite the whole ledger; with
@@ -140,9 +143,15 @@ def verify(where: str = WHERE, checkpoint: str | None = CHECKPOINT, as_json: boo
 
     verification = check(where, read_expected(checkpoint))
     counts = {word: getattr(verification, word) for word in ("entries", "accounts", "charges", "answers")}
-    if as_json:
+    if form.as_json:
         heading = {"sound": verification.ok, "problems": verification.problems}
         screen.print_json({**heading, **counts, "checkpoint": verification.checkpoint})
+    elif form.is_table:
+        form.print(
+            ("sound", *counts, "checkpoint"), [(verification.ok, *counts.values(), verification.checkpoint)]
+        )
+        for problem in verification.problems:
+            form.aside(problem)
     else:
         screen.say(str(verification))
     if not verification.ok:
@@ -467,6 +476,16 @@ def _account(account: dict[str, Any]) -> tuple[str, ...]:
         str(account["charges"]),
         str(account["answers"]),
     )
+
+
+def _lines(account: dict[str, Any]) -> list[tuple[str, ...]]:
+    """An account, and each of its analysts, in the same columns."""
+    dataset, unit, neighbours, *amounts = _account(account)
+    first = (dataset, "", unit, neighbours, *amounts)
+    return [first] + [
+        (dataset, name, unit, neighbours, *left, "", "")
+        for _, name, *left in (_analyst(account, who) for who in account["analysts"])
+    ]
 
 
 def _plan(account: dict[str, Any]) -> list[str]:

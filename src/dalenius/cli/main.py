@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import typer
 
-from dalenius.cli import attack, demo, infer, ledger, local, show, synthesize, tables
+from dalenius.cli import attack, demo, infer, ledger, local, serve, show, synthesize, tables
 from dalenius.cli.commands import AS_JSON, BROKEN, EXIT_CODES, UNEXPECTED, command
 from dalenius.cli.forms import Form
 from dalenius.cli.loss_expressions import Expression, evaluate, free_names, known, parse, read_loss
@@ -52,6 +52,7 @@ tables.add_to(app)
 synthesize.add_to(app)
 infer.add_to(app)
 demo.add_to(app)
+serve.add_to(app)
 
 EXPRESSION = typer.Argument(
     metavar="EXPR", help="A loss; `dalenius --help` shows how to write one. @FILE reads a saved one."

@@ -45,16 +45,27 @@ class Opened:
     ledger: str = typer.Option(
         metavar="LEDGER", help="A file, or a postgresql:// URL.", envvar="DALENIUS_LEDGER"
     )
-    table: str | None = typer.Option(None, help="The table, in a database.")
+    table: list[str] = typer.Option(
+        [], metavar="NAME", help="The table, in a database; several of the same units, for `sql`."
+    )
+    beside: list[str] = typer.Option(
+        [], "--and", metavar="NAME=DATA", help="Another table of the same units, for `sql` to join."
+    )
     unit: str | None = typer.Option(
         None, metavar="ID", help="The column that tells people apart. [default: each row]"
     )
-    max_rows: int = typer.Option(1, help="Rows of one unit that count.")
+    max_rows: list[str] = typer.Option(
+        ["1"], metavar="ROWS", help="Rows of one unit that count: 4, or visits=4 for one of several tables."
+    )
     max_groups: int | None = typer.Option(None, help="Groups one unit may be in.")
     total: str | None = typer.Option(
         None, metavar="PROMISE", help="The whole budget of a new ledger. [default: that of --budget]"
     )
-    schema: Path | None = typer.Option(None, metavar="FILE", help="Public facts about columns, TOML or YAML.")
+    schema: list[str] = typer.Option(
+        [],
+        metavar="FILE",
+        help="Public facts about columns, TOML or YAML; NAME=FILE for one of several tables.",
+    )
     nulls: str = typer.Option(
         "drop",
         help="Missing values where the schema says nothing: drop or never.",
@@ -84,23 +95,20 @@ class Opened:
     def session(self, budget: str | None = None) -> Session:
         """The data with its account in the ledger; where it has none yet, one that the first charge opens."""
         try:
-            from dalenius.session.opening import dataset_name
+            from dalenius.session.opening import dataset_name, opened
             from dalenius.session.session import Session
-            from dalenius.tables import Schema, Source, Unit
+            from dalenius.tables import Unit
         except ModuleNotFoundError:
             raise InvalidParameter("tables need Ibis and DuckDB: pip install 'dalenius[tables]'.") from None
         ledger = self._ledger()
-        facts = Schema.load(self.schema) if self.schema is not None else Schema()
-        if facts.nulls is None:
-            facts = Schema(dict(facts.columns), nulls=self.nulls)  # type: ignore[arg-type]
-        source = Source.open(self.data, table=self.table, schema=facts)
+        unit = Unit.rows()
+        if self.unit is not None:
+            unit = Unit(self.unit, max_rows=self._rows(), max_groups=self.max_groups)
+        source = opened(*self._places(), self._facts(), unit)
         label = dataset_name(source, self.name, needed=True)
         known = not isinstance(ledger, str) and any(account.dataset == label for account in ledger.accounts())
         each = None if self.split_evenly_over is not None else self.per_question
         promised = self.total or (None if known else budget)
-        unit = Unit.rows()
-        if self.unit is not None:
-            unit = Unit(self.unit, max_rows=self.max_rows, max_groups=self.max_groups)
         return Session(
             source,
             unit=unit,
@@ -112,6 +120,47 @@ class Opened:
             per_question=None if each is None else read_promise(each),
             split_evenly_over=self.split_evenly_over,
         )
+
+    def _places(self) -> tuple[Any, Any]:
+        """The data and its table, or several of them by their names."""
+        if not self.beside:
+            return self.data, self.table if len(self.table) > 1 else next(iter(self.table), None)
+        if self.table:
+            raise InvalidParameter(
+                "--and names another file, --table a table of a database; use one of them."
+            )
+        first = Path(self.data).name.partition(".")[0]
+        return {first: self.data, **_named("--and", self.beside)}, None
+
+    @property
+    def _is_several(self) -> bool:
+        return bool(self.beside) or len(self.table) > 1
+
+    def _rows(self) -> int | dict[str, int]:
+        """The rows of one unit that count, in each of several tables where they are named."""
+        if len(self.max_rows) == 1 and "=" not in self.max_rows[0]:
+            return _whole("--max-rows", self.max_rows[0])
+        return {
+            name: _whole("--max-rows", text) for name, text in _named("--max-rows", self.max_rows).items()
+        }
+
+    def _facts(self) -> Any:
+        """What is public about the columns of the table, or of each of several."""
+        from dalenius.tables import Schema
+
+        def read(path: str | None) -> Schema:
+            facts = Schema() if path is None else Schema.load(path)
+            return facts if facts.nulls is not None else Schema(dict(facts.columns), nulls=self.nulls)  # type: ignore[arg-type]
+
+        if not self._is_several:
+            if len(self.schema) > 1:
+                raise InvalidParameter("--schema is given twice; one table has one.")
+            return read(next(iter(self.schema), None))
+        places, tables = self._places()
+        given = _named("--schema", self.schema)
+        return {name: read(given.get(name)) for name in (tables or places)} | {
+            name: read(path) for name, path in given.items()
+        }
 
     def _ledger(self) -> str | Ledger:
         """Its address where there is none yet, for the first charge to make it."""
@@ -145,6 +194,10 @@ class Asked:
         from dalenius.tables.sql import parse_aggregates
 
         problems, table, where, agg = Problems(), session.table, self.where, self.agg
+        if session.source.together:
+            raise InvalidParameter(
+                "a question about several tables is written in SQL: dalenius sql, with a JOIN."
+            )
         if agg is None:
             raise InvalidParameter('say what to ask: --agg "n=count(), pay=mean(income, 0, 250000)".')
         wanted = problems.attempt(lambda: parse_aggregates(agg, session.unit.column)) or {}
@@ -396,6 +449,25 @@ def _listed(session: Session, column: str | None, keys: str) -> list[Any]:
             )
         values.append(value)
     return values
+
+
+def _named(option: str, given: list[str]) -> dict[str, str]:
+    """NAME=VALUE, each name once."""
+    found: dict[str, str] = {}
+    for text in given:
+        name, mark, value = text.partition("=")
+        if not (name and mark and value) or name in found:
+            raise InvalidParameter(
+                f"{option} is {text!r}; of several tables it is NAME=VALUE, each name once."
+            )
+        found[name] = value
+    return found
+
+
+def _whole(option: str, text: str) -> int:
+    if not text.isascii() or not text.isdecimal():
+        raise InvalidParameter(f"{option} is {text!r}; it must be a whole number, such as 4, or visits=4.")
+    return int(text)
 
 
 def _frame(path: Path, texts: set[str]) -> Any:

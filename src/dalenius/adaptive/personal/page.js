@@ -118,7 +118,7 @@ const percent = (v) => up(100 / (1 + Math.exp(-v)), 1) + " %";
 function picture(own, worst) {
   const svg = document.getElementById("picture"), width = 420, top = Math.max(own, worst);
   svg.replaceChildren(drawn("title", {}, "Your bound " + told(own) + ", the largest possible " + told(worst)));
-  [["you", own, "#3b7dba"], ["anybody, at most", worst, "#c3ccd6"]].forEach(([name, value, fill], n) => {
+  [["you", own, "#3b7dba"], ["anybody, at most", worst, "#9aa6af"]].forEach(([name, value, fill], n) => {
     const long = Number.isFinite(top) && top > 0 ? (value / top) * width : width;
     svg.append(drawn("text", { x: 0, y: 22 + 40 * n }, name));
     svg.append(drawn("rect", { x: 130, y: 6 + 40 * n, width: Math.max(long, 1), height: 22, rx: 3, fill }));
@@ -151,5 +151,6 @@ function show() {
 }
 
 document.getElementById("form").addEventListener("input", show);
+document.getElementById("form").addEventListener("submit", (event) => event.preventDefault()); // nothing leaves
 show();
 window.privacyReport = { epsilon, statements: DATA.statements };

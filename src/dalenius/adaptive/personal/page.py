@@ -28,11 +28,9 @@ def page(report: PrivacyReport, title: str, failure: float) -> str:
     """The whole page."""
     home = files("dalenius.adaptive.personal")
     script, style = (home.joinpath(name).read_text(encoding="utf-8") for name in ("page.js", "page.css"))
-    content = data(report, failure)
     allowed = f"script-src '{_hash(script)}'; style-src '{_hash(style)}'"
     policy = f"default-src 'none'; {allowed}; base-uri 'none'; form-action 'none'"
-    name, count = html.escape(title), len(report.releases)
-    count_text = f"{count} release{'s' * (count != 1)}"
+    name = html.escape(title)
     return f"""<!doctype html>
 <html lang="en">
 <head>
@@ -44,8 +42,19 @@ def page(report: PrivacyReport, title: str, failure: float) -> str:
 </head>
 <body>
 <h1>{name}</h1>
-<p>Type your own record. It stays in this page: nothing is sent or stored. The answer is the most that anybody can have
-learned from what was released about whether your record was among the data, or what was in it.{_several(report)}</p>
+{inside(report, failure)}<script>{script}</script>
+</body>
+</html>
+"""
+
+
+def inside(report: PrivacyReport, failure: float) -> str:
+    """The page below its heading, script and style left out: whoever puts it into another page loads page.js there."""
+    content, count = data(report, failure), len(report.releases)
+    count_text = f"{count} release{'s' * (count != 1)}"
+    return f"""<p>Type your own record. It stays in this page: nothing is sent or stored. The answer is the most that
+anybody can have learned from what was released about whether your record was among the data, or what was in
+it.{_several(report)}</p>
 <form id="form" autocomplete="off">
 <fieldset>{_inputs(report)}</fieldset>
 <fieldset>
@@ -61,9 +70,6 @@ learned from what was released about whether your record was among the data, or 
 <p><small>&epsilon; is the privacy loss: odds move by a factor of e<sup>&epsilon;</sup> at most. {count_text} counted.
 Made with dalenius from released and public numbers only.</small></p>
 <script type="application/json" id="report">{_embedded(content)}</script>
-<script>{script}</script>
-</body>
-</html>
 """
 
 

@@ -1,0 +1,46 @@
+"""Waiting for a job of a console."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from dalenius.errors import ConsoleError
+from dalenius.remote.line import Line, Progress
+
+WAIT = 20.0
+"""Seconds that the console may hold a request until a job leaves."""
+GOING = ("waiting", "running")
+
+
+def waited(line: Line, job: str, progress: Progress | bool) -> Mapping[str, Any]:
+    """The job, once it has left. Ctrl-C stops the waiting and nothing else: asked again, the answer is on record."""
+    with _told(progress) as tell:
+        while True:
+            seen = line.get("jobs", job, wait=WAIT, patience=WAIT)
+            if not isinstance(seen, Mapping) or not isinstance(seen.get("state"), str):
+                raise ConsoleError("the console told of a job in a way that this dalenius does not know.")
+            tell(seen)
+            if seen["state"] not in GOING:
+                return seen
+
+
+@contextmanager
+def _told(progress: Progress | bool) -> Iterator[Callable[[Mapping[str, Any]], None]]:
+    if callable(progress):
+        yield progress
+    elif progress and sys.stderr.isatty():
+        from rich.console import Console
+
+        with Console(stderr=True).status("waiting for the console") as status:
+
+            def tell(seen: Mapping[str, Any]) -> None:
+                left = seen.get("seconds_left")
+                more = f", the next slot ends in {left:g} s" if isinstance(left, int | float) else ""
+                status.update(f"{seen['state']}{more}")
+
+            yield tell
+    else:
+        yield lambda seen: None

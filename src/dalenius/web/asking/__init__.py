@@ -1,0 +1,1 @@
+"""Questions, prices, answers and history of the console."""

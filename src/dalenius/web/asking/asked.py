@@ -1,0 +1,225 @@
+"""How a request becomes an answer: at once from the record, or by a job."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from dalenius.errors import InvalidParameter
+from dalenius.session.entries import digest
+from dalenius.session.session import Session
+from dalenius.session.travel.outcomes import Outcome, as_told, looked_up
+from dalenius.session.travel.requests import Request, read_request
+from dalenius.web.asking.kinds import ASKING
+from dalenius.web.asking.shown import shown
+from dalenius.web.datasets import open_session
+from dalenius.web.jobs.jobs import Jobs
+from dalenius.web.problems import Problem
+from dalenius.web.settings import Settings
+from dalenius.web.store import Store, releases
+from dalenius.web.store.people import Person
+from dalenius.web.store.releases import Asked
+
+LONGEST_WORD = 200
+
+
+@dataclass(frozen=True)
+class Desk:
+    """Where one analyst asks of one data set."""
+
+    store: Store
+    settings: Settings
+    jobs: Jobs
+    person: Person
+    dataset: str
+
+    @property
+    def session(self) -> Session:
+        """Whether they may ask is looked up each time."""
+        return open_session(self.store, self.settings, self.dataset, self.person.name)
+
+    # -- asking -----------------------------------------------------------------------------------
+
+    def ask(self, content: Mapping[str, Any], word: str | None = None) -> tuple[int, dict[str, Any]]:
+        """201 and the answer, if it is on record and may be told; else 202 and the job that will have it.
+
+        word: by which the request is known again, if it comes twice: it is then carried out once.
+        """
+        session = self.session
+        if word is None:
+            return self._ask(session, content)
+        if not 0 < len(word) <= LONGEST_WORD:
+            raise InvalidParameter(f"an idempotency key has 1 to {LONGEST_WORD} characters.")
+        # What is inside keeps its order: features in another one are another model.
+        mark = hashlib.sha256(json.dumps(sorted(content.items())).encode()).hexdigest()
+        mine = (self.person.id, self.dataset, word)
+        with self.store.writing() as connection:
+            known = releases.claim(connection, *mine, mark)
+        if known is not None:
+            return self._again(session, known, mark)
+        try:
+            status, told = self._ask(session, content)
+        except BaseException:
+            with self.store.writing() as connection:
+                releases.let_go(connection, *mine)
+            raise
+        with self.store.writing() as connection:
+            releases.settle(connection, *mine, told["release"] if status == 202 else told["id"])
+        return status, told
+
+    def _again(self, session: Session, known: releases.Claim, mark: str) -> tuple[int, dict[str, Any]]:
+        if known.digest != mark:
+            raise Problem(
+                422,
+                "this idempotency key came with another request before.",
+                fix="Use a key of its own for every request.",
+            )
+        found = None if known.release is None else self._asked(known.release)
+        if found is None:
+            raise Problem(
+                409,
+                "the same request is being read at this moment.",
+                fix="Send it again in a moment.",
+                headers={"Retry-After": "1"},
+            )
+        if found.job is not None:
+            return 202, self._told(found, found.job)
+        return 201, self._shown(session, found)
+
+    def _ask(self, session: Session, content: Mapping[str, Any]) -> tuple[int, dict[str, Any]]:
+        first = read_request(dict(content), session)
+        settled = {"kind": first.tag, **content, **first.settled(self._told_record(session))}
+        request = read_request(settled, session)
+        found = looked_up(session, request, self._recorded(session), self._expected)
+        key = digest(found.question)
+        if isinstance(found, Outcome):
+            return 201, shown(found, request, self._kept(key, request, settled, None).id)
+        with self.store.reading() as connection:
+            known = releases.named(connection, self.person.id, self.dataset, key)
+        id = releases.new_id() if known is None else known.id
+        payload = {"release": id, "request": settled}
+        job = self.jobs.submit(ASKING, self.dataset, self.person.id, payload, self.person.name).id
+        return 202, self._told(self._kept(key, request, settled, job, id), job)
+
+    def _kept(
+        self, key: str, request: Request, settled: Mapping[str, Any], job: str | None, id: str | None = None
+    ) -> Asked:
+        """The request in this person's history. One whose answer was on record has no job: nothing is awaited."""
+        with self.store.writing() as connection:
+            return releases.keep(
+                connection,
+                id=id or releases.new_id(),
+                person=self.person.id,
+                dataset=self.dataset,
+                key=key,
+                kind=request.tag,
+                said=request.said[:1000],
+                request=json.dumps(settled),
+                job=job,
+            )
+
+    def _told(self, asked: Asked, job: str) -> dict[str, Any]:
+        seen = self.jobs.look(job, self.person.id) or {}
+        return {
+            "release": asked.id,
+            "said": asked.said,
+            "job": job,
+            **{k: v for k, v in seen.items() if k != "answer"},
+        }
+
+    # -- prices ---------------------------------------------------------------------------------------
+
+    def price(self, content: Mapping[str, Any], rows: float | None = None) -> dict[str, Any]:
+        """What a request costs, whether it is free, and how accurate the answer is, of groups of so many rows."""
+        from dalenius.session.travel.outcomes import named
+        from dalenius.session.travel.requests import Release
+
+        session = self.session
+        request = read_request(dict(content), session)
+        priced = self._told_record(session)
+        price = request.price(priced)
+        told: dict[str, Any] = {
+            "budget": price.budget.record(),
+            "budget_in_words": repr(price.budget),
+            "affordable": price.affordable,
+            "epsilon": price.epsilon,
+            "delta": price.delta,
+            "times": price.times,
+            "assumes": price.assumes,
+            "in_words": str(price),
+            "errors": [],
+        }
+        if isinstance(request, Release):
+            accuracy = request.accuracy
+            confidence = request.confidence or (0.95 if accuracy is None else accuracy.confidence)
+            rows = rows if accuracy is None else accuracy.rows
+            told["errors"] = request.errors(session, price.budget, confidence, rows)
+        settled = {"kind": request.tag, **content, **request.settled(priced)}
+        question = named(session, read_request(settled, session)).question
+        told["free"] = self._recorded(session)(question) is not None
+        return told
+
+    # -- what was asked -------------------------------------------------------------------------------
+
+    def history(self, most: int) -> list[dict[str, Any]]:
+        """What this person asked of the data set, the newest first."""
+        _ = self.session  # who may not ask any longer may not look either
+        with self.store.reading() as connection:
+            found = releases.of_person(connection, self.person.id, self.dataset, most)
+        return [self._line(asked) for asked in found]
+
+    def _line(self, asked: Asked) -> dict[str, Any]:
+        request = json.loads(asked.request)
+        seen = None if asked.job is None else self.jobs.look(asked.job, self.person.id)
+        state = "done" if seen is None else seen["state"]
+        told = {"id": asked.id, "kind": asked.kind, "said": asked.said, "asked": asked.asked, "state": state}
+        return {**told, "budget": request.get("budget"), "job": asked.job}
+
+    def outcome(self, id: str) -> tuple[Outcome, Request]:
+        """The answer to one of this person's requests, from the record."""
+        asked, session = self._asked(id), self.session
+        if asked is None:
+            raise Problem(404, "you have asked no such question of this data set.")
+        request = read_request(json.loads(asked.request), session)
+        found = looked_up(session, request, self._recorded(session), lambda question: True)
+        if isinstance(found, Outcome):
+            return found, request
+        seen = None if asked.job is None else self.jobs.look(asked.job, self.person.id)
+        raise Problem(
+            409,
+            "there is no answer on record" + (f": the job is {seen['state']}." if seen else "."),
+            kind="no-answer",
+            title="There is no answer",
+            fix="Wait for its job, or ask again.",
+        )
+
+    def answer(self, id: str) -> dict[str, Any]:
+        """The same, as it is shown."""
+        return shown(*self.outcome(id), id)
+
+    def _shown(self, session: Session, asked: Asked) -> dict[str, Any]:
+        return self.answer(asked.id)
+
+    def _asked(self, id: str) -> Asked | None:
+        with self.store.reading() as connection:
+            return releases.get(connection, self.person.id, self.dataset, id)
+
+    def _recorded(self, session: Session) -> Any:
+        return lambda question: self.jobs.recorded(session, self.dataset, question)
+
+    def _told_record(self, session: Session) -> Session:
+        """The session, to price from. The price of an accuracy is made to fit what is left unless it is on record;
+        whether it is must not show before it leaves. So what is under way counts as on record all the while."""
+        recorded = self._recorded(session)
+
+        def told(question: str) -> str | None:
+            found: str | None = recorded(question)
+            return "" if found is None and self._expected(question) else found
+
+        return as_told(session, told)
+
+    def _expected(self, question: str) -> bool:
+        return self.jobs.in_flight(self.dataset, question)

@@ -1,0 +1,73 @@
+"""Connections of slow clients: uvicorn waits for ever for the first lines of a request, and for a client that does not
+read its answer. Here both have a time, after which the connection is dropped. How long a body may take is the guard's.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+HEAD_SECONDS = 10.0
+"""For the first lines of a request, from their first byte (or the connection) on."""
+READ_SECONDS = 30.0
+"""For a client to take some of what is waiting for it."""
+
+
+class Impatient(H11Protocol):
+    """uvicorn's HTTP/1.1, with less patience."""
+
+    head_seconds, read_seconds = HEAD_SECONDS, READ_SECONDS
+    cycle: Any  # None before the first request
+    _head: asyncio.TimerHandle | None = None
+    _read: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: Any) -> None:
+        """A connection is there: a request has to come."""
+        super().connection_made(transport)
+        self._wait_for_head()
+
+    def data_received(self, data: bytes) -> None:
+        """Something came: is it a whole head?"""
+        super().data_received(data)
+        self._wait_for_head()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Nothing to wait for."""
+        self._head = _cancelled(self._head)
+        self._read = _cancelled(self._read)
+        super().connection_lost(exc)
+
+    def pause_writing(self) -> None:
+        """More is waiting for the client than it takes."""
+        super().pause_writing()
+        _cancelled(self._read)
+        self._read = self.loop.call_later(self.read_seconds, self._drop)
+
+    def resume_writing(self) -> None:
+        """It took some."""
+        self._read = _cancelled(self._read)
+        super().resume_writing()
+
+    def _wait_for_head(self) -> None:
+        if self.cycle is not None and not self.cycle.response_complete:  # a request is being answered
+            self._head = _cancelled(self._head)
+        elif self._head is None:
+            self._head = self.loop.call_later(self.head_seconds, self._drop_unless_answering)
+
+    def _drop_unless_answering(self) -> None:
+        self._head = None
+        if self.cycle is None or self.cycle.response_complete:
+            self._drop()
+
+    def _drop(self) -> None:
+        if not self.transport.is_closing():
+            self.transport.abort()
+
+
+def _cancelled(timer: asyncio.TimerHandle | None) -> asyncio.TimerHandle | None:
+    """No timer any more."""
+    if timer is not None:
+        timer.cancel()
+    return None

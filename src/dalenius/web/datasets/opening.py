@@ -1,0 +1,195 @@
+"""Sessions from registrations: the same place, the same account and the same terms, always.
+
+A process opens a source once and its ledger once, and keeps a session for each data set and analyst. Whether somebody
+may ask, and whether the registration has changed, is looked up in the store each time: both may change at any moment.
+"""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import replace
+from weakref import WeakKeyDictionary
+
+from dalenius.core.checks import shown
+from dalenius.errors import SourceError
+from dalenius.session.ledger import Ledger
+from dalenius.session.opening import SessionAccount
+from dalenius.session.session import Session
+from dalenius.tables.compute.source import Source
+from dalenius.tables.facts.kinds import Field
+from dalenius.web.datasets.registration import Registration, check_ready, read_registration
+from dalenius.web.datasets.sources import kind_of
+from dalenius.web.problems import Problem
+from dalenius.web.settings import Settings
+from dalenius.web.store import Store
+from dalenius.web.store import datasets as kept
+from dalenius.web.store.datasets import Kept
+
+
+class NoSuchDataset(Problem):
+    """There is no data set of that name, or none that this person may ask of: the words are the same."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(
+            404,
+            f"there is no data set {shown(name)} that you may use.",
+            fix="Check the name, or ask a steward to register or to grant it.",
+        )
+
+
+NotGranted = NoSuchDataset
+
+
+class _Opened:
+    """What a process has open, for one store."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.locks: dict[str, threading.Lock] = {}
+        self.sources: dict[str, tuple[int, Source]] = {}
+        self.sessions: dict[str, tuple[int, dict[str | None, Session]]] = {}
+        self.ledgers: dict[str, Ledger] = {}
+
+    def of(self, name: str) -> threading.Lock:
+        with self.lock:
+            return self.locks.setdefault(name, threading.Lock())
+
+
+_OPENED: WeakKeyDictionary[Store, _Opened] = WeakKeyDictionary()
+_LOCK = threading.Lock()
+
+
+def _opened(store: Store) -> _Opened:
+    with _LOCK:
+        return _OPENED.setdefault(store, _Opened())
+
+
+def open_session(store: Store, settings: Settings, name: str, analyst: str | None) -> Session:
+    """The session of a data set whose account is open.
+
+    Parameters
+    ----------
+    store, settings
+        The console's.
+    name
+        The data set.
+    analyst
+        Who asks, by the name in the ledger; the grant is looked up. None: a steward who looks.
+
+    Returns
+    -------
+    Session
+        One for each data set and analyst in a process, until the registration changes.
+
+    Raises
+    ------
+    NoSuchDataset
+        If there is none that this analyst may ask of.
+    """
+    with store.reading() as connection:
+        known = kept.get(connection, name)
+        may = analyst is None or kept.may_ask(connection, name, analyst)
+    if known is None or not known.is_open or not may:
+        raise NoSuchDataset(name)
+    return session_of(store, settings, known, analyst)
+
+
+def session_of(store: Store, settings: Settings, known: Kept, analyst: str | None) -> Session:
+    """The session of a data set as the store has it, opened or on record; who may have it was settled before."""
+    opened = _opened(store)
+    version, sessions = opened.sessions.get(known.name, (0, {}))
+    if version == known.version and analyst in sessions:
+        return sessions[analyst]
+    with opened.of(known.name):
+        version, sessions = opened.sessions.get(known.name, (0, {}))
+        if version != known.version:
+            sessions = {}
+        if analyst not in sessions:
+            registration = read_registration(known.registration)
+            source = _source(store, settings, known, registration, analyst is not None)
+            sessions = {**sessions, analyst: _session(registration, source, ledger(store, settings), analyst)}
+            opened.sessions[known.name] = (known.version, sessions)
+        return sessions[analyst]
+
+
+def open_account(store: Store, settings: Settings, known: Kept) -> Session:
+    """Open the account in the ledger, with the terms of the registration: from then on they hold for ever."""
+    session = session_of(store, settings, known, None)
+    account = session.account
+    assert isinstance(account, SessionAccount)
+    account.open_now()
+    return session
+
+
+def fields_of(
+    store: Store, settings: Settings, known: Kept, quiet: bool = False
+) -> dict[str, tuple[Field, ...]]:
+    """The columns of each table: their names and kinds, as the engine describes them."""
+    with _opened(store).of(known.name):
+        source = _source(store, settings, known, read_registration(known.registration), quiet)
+    return fields_in(source)
+
+
+def fields_in(source: Source) -> dict[str, tuple[Field, ...]]:
+    """The columns of each table."""
+    return {each.name: each.fields for each in source.together.values() or [source]}
+
+
+def looked_at(registration: Registration, secret: str | None, settings: Settings) -> Source:
+    """The source, opened; refused where the settings do not allow it, or no longer."""
+    kind = kind_of(registration.source["kind"])
+    tables = kind.tables(dict(registration.source), secret, settings)
+    if len(tables) != 1:
+        return Source.open_together(tables, {name: registration.schema(name) for name in tables})
+    ((name, (data, table)),) = tables.items()
+    source = Source.open(data, table=table, schema=registration.schema(name))
+    return replace(source, name=name)
+
+
+def ledger(store: Store, settings: Settings) -> Ledger:
+    """The console's ledger, made if it is not there; one object for the process."""
+    opened, where = _opened(store), settings.ledger_address
+    with opened.lock:
+        if where not in opened.ledgers:
+            opened.ledgers[where] = Ledger.open(where)
+        return opened.ledgers[where]
+
+
+def _source(
+    store: Store, settings: Settings, known: Kept, registration: Registration, quiet: bool = False
+) -> Source:
+    """The source of a registration; the caller holds the data set's lock. quiet: say no word of where it is."""
+    opened = _opened(store)
+    version, source = opened.sources.get(known.name, (0, None))
+    source = source if version == known.version else None
+    if source is not None:
+        return source
+    with store.reading() as connection:
+        secret = kept.secret(connection, known.name)
+    try:
+        source = looked_at(registration, secret, settings)
+    except SourceError:
+        if not quiet:
+            raise
+    if source is None:  # outside the handler: the other one must not hang on as the context of this one
+        raise SourceError(f"the data of {known.name!r} cannot be opened at this moment; tell the steward.")
+    opened.sources[known.name] = (known.version, source)
+    return source
+
+
+def _session(registration: Registration, source: Source, where: Ledger, analyst: str | None) -> Session:
+    terms = check_ready(registration)
+    return Session(
+        source,
+        unit=terms.unit,
+        budget=terms.budget,
+        ledger=where,
+        name=registration.name,
+        adjacency=terms.adjacency,
+        analyst=analyst,
+        shares=dict(terms.shares) or None,
+        ceiling=terms.ceiling,
+        renewals=terms.renewals,
+        reserve=terms.reserve,
+        per_question=terms.per_question,
+    )

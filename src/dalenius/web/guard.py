@@ -1,0 +1,141 @@
+"""What stands before every route: how large and how slow a request may be, what every answer says to the browser, the
+log, and what is told when something fails that nobody expected.
+
+The log has one line for each request: its method, the pattern of its route (never the address itself, which may hold a
+token by mistake), the status and who. It has no duration: how long a question takes depends on the data.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from typing import Any
+
+from fastapi import Request
+from starlette.datastructures import MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from dalenius.web import failures
+from dalenius.web.problems import Problem
+from dalenius.web.settings import Settings
+
+log = logging.getLogger("dalenius.web")
+
+POLICY = (
+    "default-src 'self'; img-src 'self' data:; object-src 'none'; base-uri 'none'; form-action 'self'; "
+    "frame-ancestors 'none'"
+)
+HEADERS = {
+    "Content-Security-Policy": POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    # Not no-referrer: browsers would then send "Origin: null" with our own forms.
+    "Referrer-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
+}
+HEALTH = ("/healthz", "/readyz")
+"""Asked by supervisors on the same machine, under whatever name it has."""
+YEAR = 365 * 24 * 3600
+
+
+class Guard:
+    """The outermost layer of the app."""
+
+    def __init__(self, app: ASGIApp, settings: Settings) -> None:
+        self.app, self.settings = app, settings
+        self.headers = dict(HEADERS)
+        if settings.https:
+            self.headers["Strict-Transport-Security"] = f"max-age={YEAR}; includeSubDomains"
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on, and its answer back."""
+        if scope["type"] != "http":
+            if scope["type"] == "lifespan":
+                await self.app(scope, receive, send)
+            return
+        request, status = Request(scope, receive), 0
+
+        async def sending(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                self._stamp(request, status, MutableHeaders(scope=message))
+            await send(message)
+
+        try:
+            self._check(request)
+            await self.app(scope, self._limited(receive), sending)
+        except Exception as error:
+            answer = await failures.answer(request, error)
+            if not status:  # else it has begun, and the server hangs up
+                await answer(scope, receive, sending)
+        finally:
+            self._log(request, status)
+
+    def _check(self, request: Request) -> None:
+        hosts = () if request.url.path in HEALTH else self.settings.hosts
+        if hosts and _name(request.headers.get("host", "")) not in hosts:
+            raise Problem(421)
+        if "content-length" in request.headers and "transfer-encoding" in request.headers:
+            # A proxy that believes one, where we believe the other, would see another request than we do.
+            raise Problem(400, "the request says its length in two ways.", headers={"Connection": "close"})
+        length = request.headers.get("content-length", "0")
+        if not length.isascii() or not length.isdigit():
+            raise Problem(400, "the length of the request is not a number.")
+        if int(length[:20]) > self.settings.body_bytes:
+            raise self._too_large()
+
+    def _too_large(self) -> Problem:
+        most = self.settings.body_bytes
+        return Problem(413, f"the request is longer than {most} bytes.", headers={"Connection": "close"})
+
+    def _limited(self, receive: Receive) -> Receive:
+        """What arrives, as long as it is neither too long nor too slow."""
+        seen, whole = 0, False
+        deadline: float | None = None
+        clock: Callable[[], float] = asyncio.get_running_loop().time
+
+        async def limited() -> Message:
+            nonlocal seen, whole, deadline
+            if whole:  # now it waits for the other side to go away
+                return await receive()
+            deadline = deadline or clock() + self.settings.body_seconds
+            try:
+                message = await asyncio.wait_for(receive(), max(deadline - clock(), 0.001))
+            except TimeoutError:
+                raise Problem(408, headers={"Connection": "close"}) from None
+            seen += len(message.get("body", b""))
+            whole = not message.get("more_body", False)
+            if seen > self.settings.body_bytes:
+                raise self._too_large()
+            return message
+
+        return limited
+
+    def _stamp(self, request: Request, status: int, headers: MutableHeaders) -> None:
+        for name, value in self.headers.items():
+            headers.setdefault(name, value)
+        if request.url.path.startswith("/static/") and status in (200, 304):
+            headers.setdefault("Cache-Control", "public, max-age=86400")
+        else:
+            headers["Cache-Control"] = "no-store"
+
+    def _log(self, request: Request, status: int) -> None:
+        route: Any = request.scope.get("route")
+        person = getattr(request.state, "person", None)
+        log.info(
+            "request method=%s route=%s status=%s person=%s",
+            request.method if request.method.isalpha() else "?",
+            getattr(route, "path", "-"),
+            status or "-",
+            person.id if person else "-",
+        )
+
+
+def _name(host: str) -> str:
+    """The name in a Host header, without the port."""
+    end = host.find("]") + 1 if host.startswith("[") else len(host.partition(":")[0])
+    return host[:end].lower()

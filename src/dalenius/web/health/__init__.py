@@ -1,0 +1,1 @@
+"""Whether the console is well, for those who watch it."""

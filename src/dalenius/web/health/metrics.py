@@ -1,0 +1,83 @@
+"""Numbers for Prometheus: the schedule of the work, and that the parts are there.
+
+All of them are read from the store when they are asked for, so every worker process tells the same. None of them moves
+with a row: a job is counted when it is asked for, when it starts, and when it leaves, which the public plan fixes
+(`jobs.slots`), and never when its work ends. For the same reason there is no number of the ledger's entries, no
+duration, no memory and no count of failures.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Iterator
+
+from fastapi import APIRouter, Request, Response
+from prometheus_client import CollectorRegistry, generate_latest
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from starlette.concurrency import run_in_threadpool
+
+from dalenius import __version__
+from dalenius.web.jobs import record
+from dalenius.web.people.access import Anyone
+from dalenius.web.problems import Problem
+from dalenius.web.state import settings_of, store_of
+from dalenius.web.store import Store
+from dalenius.web.store.people import STEWARD
+
+router = APIRouter(tags=["health"])
+
+TEXT = "text/plain; version=0.0.4; charset=utf-8"
+
+
+@router.get("/metrics", responses={200: {"content": {"text/plain": {}}}}, response_class=Response)
+async def metrics(person: Anyone, request: Request) -> Response:
+    """Numbers for Prometheus: for stewards, and for programs on the server itself where the settings say so."""
+    steward = person is not None and person.role == STEWARD
+    if not steward and not (settings_of(request).metrics_local and _is_local(request)):
+        raise Problem(
+            401 if person is None else 403,
+            "the numbers of the console are for stewards; for a program on the same machine, start the console with "
+            "metrics_local.",
+        )
+    return Response(await run_in_threadpool(numbers, store_of(request)), media_type=TEXT)
+
+
+def numbers(store: Store) -> bytes:
+    """The numbers, in Prometheus's text."""
+    registry = CollectorRegistry()
+    registry.register(_Numbers(store))
+    return generate_latest(registry)
+
+
+class _Numbers:
+    def __init__(self, store: Store) -> None:
+        self.store = store
+
+    def describe(self) -> list[Metric]:
+        return []
+
+    def collect(self) -> Iterator[Metric]:
+        census = record.census(self.store)
+        info = GaugeMetricFamily("dalenius_info", "The version that runs.", labels=["version"])
+        info.add_metric([__version__], 1)
+        yield info
+        yield CounterMetricFamily("dalenius_jobs_submitted", "Jobs that were asked for.", census["submitted"])
+        yield CounterMetricFamily(
+            "dalenius_jobs_left", "Jobs that have left, or were cancelled.", census["left"]
+        )
+        yield GaugeMetricFamily("dalenius_jobs_waiting", "Jobs that wait for a lane.", census["waiting"])
+        yield GaugeMetricFamily(
+            "dalenius_jobs_under_way", "Jobs between their start and their leaving.", census["under_way"]
+        )
+
+
+def _is_local(request: Request) -> bool:
+    """Whether it comes from this machine, and not through a proxy on it."""
+    if request.client is None or any(
+        name in request.headers for name in ("x-forwarded-for", "forwarded", "via")
+    ):
+        return False
+    try:
+        return ipaddress.ip_address(request.client.host).is_loopback
+    except ValueError:
+        return False

@@ -1,0 +1,1 @@
+"""Background work: slots, leases, cancel, resume."""

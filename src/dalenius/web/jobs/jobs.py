@@ -1,0 +1,197 @@
+"""Background work as the rest of the console sees it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from dalenius.errors import InvalidParameter
+from dalenius.session.entries import digest
+from dalenius.session.session import Session
+from dalenius.web.jobs import record
+from dalenius.web.jobs.carry_out import Opener
+from dalenius.web.jobs.kinds import Kind, kind_of
+from dalenius.web.jobs.record import Job
+from dalenius.web.jobs.slots import Slots
+from dalenius.web.jobs.view import shown, state
+from dalenius.web.jobs.watch import Watch
+from dalenius.web.jobs.workers import Pace, Workers
+from dalenius.web.store import datasets
+from dalenius.web.store.store import Store
+
+MOST_OPEN = 50
+"""Jobs of one person that wait or are under way."""
+
+LONGEST_WAIT = 60.0
+"""Seconds that one request may wait for a job."""
+
+WEIGHTIEST = 1e4
+
+
+class Jobs:
+    """Background work: ask for it, look at it, stop waiting for it.
+
+    Parameters
+    ----------
+    store
+        The console's own record.
+    opener
+        Gives the session of a data set for an analyst. Where work runs in processes it must be picklable.
+    slot
+        Seconds of the first slot of an ordinary question; of one data set where a function of its name is given. Longer
+        than the work takes.
+    limit
+        Seconds after which work is given up.
+    pace
+        How many lanes, and how they are kept.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        opener: Opener,
+        *,
+        slot: float | Callable[[str], float] = 2.0,
+        limit: float = 3600.0,
+        pace: Pace | None = None,
+    ) -> None:
+        self.store, self.opener, self.limit = store, opener, limit
+        self.slot = slot
+        self._watches: WeakKeyDictionary[asyncio.AbstractEventLoop, Watch] = WeakKeyDictionary()
+        self.workers = Workers(store, opener, pace or Pace())
+
+    def slots(self, dataset: str, weight: float) -> Slots:
+        """The slots of a question of a data set, from public facts."""
+        if not 0 < weight <= WEIGHTIEST:
+            raise InvalidParameter(
+                f"the work is {weight:g} times that of an ordinary question; ask for less at a time."
+            )
+        first = (self.slot(dataset) if callable(self.slot) else self.slot) * max(1.0, weight)
+        return Slots(first, max(self.limit, first))
+
+    def submit(
+        self,
+        kind: Kind | str,
+        dataset: str,
+        person: str,
+        payload: Mapping[str, Any],
+        analyst: str | None = None,
+    ) -> Job:
+        """Ask for work; it is refused here, with nothing charged, where public facts already say so.
+
+        Parameters
+        ----------
+        kind
+            What kind of work, or its tag.
+        dataset
+            Of which data set.
+        person
+            Whose job it is: the id of a person.
+        payload
+            What is asked, as JSON.
+        analyst
+            Who asks, in the ledger.
+
+        Returns
+        -------
+        Job
+            It waits.
+
+        Raises
+        ------
+        InvalidParameter
+            If it cannot be asked, or this person has too many jobs under way.
+        """
+        kind = kind_of(kind) if isinstance(kind, str) else kind
+        payload = json.loads(json.dumps(payload))
+        session = self.opener(dataset, analyst)
+        key = digest(kind.question(session, payload))
+        slots = self.slots(dataset, kind.plan(session, payload))
+        if record.count_open(self.store, person) >= MOST_OPEN:
+            raise InvalidParameter(
+                f"{MOST_OPEN} questions of yours wait or are under way; wait until some have left, or cancel some."
+            )
+        job = record.add(
+            self.store,
+            kind=kind.tag,
+            dataset=dataset,
+            person=person,
+            analyst=analyst,
+            payload=payload,
+            key=key,
+            slots=slots,
+        )
+        self.workers.wake.set()
+        return job
+
+    # -- what is on record, as far as anyone is told --------------------------------------------------
+
+    def in_flight(self, dataset: str, question: str) -> bool:
+        """Whether work on a question has begun and its outcome has not left: then nothing about it is told."""
+        return record.is_held(self.store, dataset, digest(question))
+
+    def held(self, dataset: str) -> frozenset[str]:
+        """The keys of all such questions of a data set."""
+        return record.held_keys(self.store, dataset)
+
+    def recorded(self, session: Session, dataset: str, question: str) -> str | None:
+        """The answer on record, if it may be told.
+
+        The record is asked first. Work that records an answer between the two looks is then seen to be under way.
+        """
+        answer = session.account.recorded(question)
+        return None if answer is None or self.in_flight(dataset, question) else answer
+
+    # -- jobs -----------------------------------------------------------------------------------------
+
+    def look(self, id: str, person: str) -> dict[str, Any] | None:
+        """A job of a person, as it is shown; None where they have no such job."""
+        found = record.look(self.store, id)
+        return None if found is None or found[0].person != person else self._told(*found)
+
+    async def wait(self, id: str, person: str, seconds: float) -> dict[str, Any] | None:
+        """The same, once it has left, or after so many seconds."""
+        deadline = time.monotonic() + min(max(seconds, 0.0), LONGEST_WAIT)
+        while True:
+            found = await asyncio.to_thread(record.look, self.store, id)
+            if found is None or found[0].person != person:
+                return None
+            job, now = found
+            left = deadline - time.monotonic()
+            if state(job, now) not in ("waiting", "running") or left <= 0:
+                return await asyncio.to_thread(self._told, job, now)
+            if job.leaves is None:
+                await self._watch().begun(id, left)
+            else:  # to the boundary, not in steps: what is seen must not depend on when somebody looked
+                await asyncio.sleep(min(left, max(job.leaves - now + 0.002, 0.002)))
+
+    def _watch(self) -> Watch:
+        loop = asyncio.get_running_loop()
+        if loop not in self._watches:
+            self._watches[loop] = Watch(self.store, self.workers.pace.poll)
+        return self._watches[loop]
+
+    def list(self, person: str, most: int = 100) -> list[dict[str, Any]]:
+        """The last jobs of a person, the newest first."""
+        found, now = record.of_person(self.store, person, most)
+        return [told for job in found if (told := self._told(job, now)) is not None]
+
+    def cancel(self, id: str, person: str) -> dict[str, Any] | None:
+        """Stop waiting: what was charged stays charged, and whether work was done is not told."""
+        found = record.look(self.store, id)
+        if found is None or found[0].person != person:
+            return None
+        record.cancel(self.store, id)
+        return self.look(id, person)
+
+    def _told(self, job: Job, now: float) -> dict[str, Any] | None:
+        """As it is shown; None where it holds an answer, and whoever asked may no longer ask: nor may they look."""
+        if state(job, now) == "done" and job.analyst is not None:
+            with self.store.reading() as connection:
+                if not datasets.may_ask(connection, job.dataset, job.analyst):
+                    return None
+        return shown(job, now)

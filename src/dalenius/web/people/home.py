@@ -1,0 +1,26 @@
+"""The first page: where to go from here."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import APIRouter, Request
+from starlette.responses import JSONResponse, Response
+
+from dalenius.web.pages import render
+from dalenius.web.people.access import Anyone
+
+router = APIRouter(include_in_schema=False)
+
+
+@router.get("/")
+def home(request: Request, _: Anyone) -> Response:
+    """Where to go, for the one who is signed in."""
+    return render(request, "home.html")
+
+
+@router.get("/api/v1/openapi.json")
+def openapi(request: Request, _: Anyone) -> JSONResponse:
+    """The documentation of the API, for programs."""
+    document: dict[str, Any] = request.app.openapi()
+    return JSONResponse(document)

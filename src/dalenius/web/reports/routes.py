@@ -1,0 +1,142 @@
+"""Publish a privacy report (steward), and read it (anyone). Nothing that is typed into its page leaves the page."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from importlib.resources import files
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Path, Request
+from fastapi.responses import Response
+from markupsafe import Markup
+from pydantic import BaseModel, Field
+
+from dalenius.adaptive import PrivacyReport
+from dalenius.adaptive.personal.page import inside
+from dalenius.core.record import JSON, text
+from dalenius.web.pages import Link, render
+from dalenius.web.people.access import Steward, anyone
+from dalenius.web.problems import Problem
+from dalenius.web.state import TheStore
+from dalenius.web.store import audit, reports
+
+router = APIRouter(tags=["privacy reports"])
+LINKS = (Link("Privacy reports", "/reports"),)
+
+FAILURE = 1e-6
+"""The chance over the noise with which a page's bound may fail."""
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'none'; form-action 'none'; "
+    "base-uri 'none'; frame-ancestors 'none'"
+)
+"""Stricter than that of other pages: the browser itself lets nothing that was typed leave."""
+
+NAME = r"^[a-z0-9][a-z0-9_-]{0,62}$"
+Name = Annotated[str, Path(pattern=NAME, description="the name it was published under")]
+
+
+class Listed(BaseModel):
+    """A report that was published."""
+
+    name: str = Field(description="names it in addresses")
+    title: str = Field(description="the heading of its page")
+    page: str = Field(description="the address of its page")
+
+
+class Publication(BaseModel):
+    """A report to be published."""
+
+    title: str = Field(min_length=1, max_length=200, description="the heading of its page")
+    report: dict[str, Any] = Field(
+        description="what PrivacyReport.to_json wrote: released and public numbers only"
+    )
+
+
+class Report(Listed):
+    """A published report with its content."""
+
+    report: dict[str, Any] = Field(description="read it in Python with PrivacyReport.from_json")
+
+
+@router.get("/api/v1/reports", dependencies=[Depends(anyone)], summary="The published privacy reports")
+def list_reports(store: TheStore) -> list[Listed]:
+    """Names and titles. Nobody has to sign in."""
+    with store.reading() as connection:
+        found = reports.listed(connection)
+    return [Listed(name=name, title=title, page=f"/reports/{name}") for name, title in found]
+
+
+@router.get("/api/v1/reports/{name}", dependencies=[Depends(anyone)], summary="A published privacy report")
+def read_report(name: Name, store: TheStore) -> Report:
+    """Released and public numbers, with which everybody can compute their own bound."""
+    found = _found(store, name)
+    return Report(name=name, title=found.title, page=f"/reports/{name}", report=_opened(found.report))
+
+
+@router.put("/api/v1/reports/{name}", summary="Publish a privacy report", status_code=201)
+def publish_report(name: Name, publication: Publication, person: Steward, store: TheStore) -> Listed:
+    """From now on anyone can read it, under this name. An older report of the same name is replaced."""
+    written = text(publication.report)
+    report = PrivacyReport.from_json(written)
+    inside(report, FAILURE)  # refused now, if no page can be made of it
+    with store.writing() as connection:
+        reports.publish(connection, name, publication.title.strip() or name, report.to_json(), person.name)
+        audit.note(connection, person, "published a privacy report", name)
+    _page.cache_clear()
+    return Listed(name=name, title=publication.title, page=f"/reports/{name}")
+
+
+@router.delete("/api/v1/reports/{name}", summary="Take a privacy report down", status_code=204)
+def withdraw_report(name: Name, person: Steward, store: TheStore) -> None:
+    """What was read before stays with those who read it."""
+    with store.writing() as connection:
+        if not reports.withdraw(connection, name):
+            raise Problem(404, f"there is no privacy report {name!r}.")
+        audit.note(connection, person, "took a privacy report down", name)
+
+
+@router.get("/reports", dependencies=[Depends(anyone)], include_in_schema=False)
+def list_page(request: Request, store: TheStore) -> Response:
+    """All published reports."""
+    with store.reading() as connection:
+        found = reports.listed(connection)
+    return render(request, "reports.html", reports=found)
+
+
+@router.get("/reports/{name}", dependencies=[Depends(anyone)], include_in_schema=False)
+def report_page(request: Request, name: Name, store: TheStore) -> Response:
+    """The page in which a person types their own record."""
+    found = _found(store, name)
+    request.state.person = (
+        None  # the same page for everybody: the policy forbids every form, signing out included
+    )
+    page = render(request, "report.html", title=found.title, content=Markup(_page(found.report)), name=name)
+    page.headers["Content-Security-Policy"] = POLICY
+    return page
+
+
+@router.get("/report.js", dependencies=[Depends(anyone)], include_in_schema=False)
+def script() -> Response:
+    """The script of the page: the one that a saved report has inside."""
+    code = files("dalenius.adaptive.personal").joinpath("page.js").read_text(encoding="utf-8")
+    return Response(code, media_type="text/javascript")
+
+
+def _found(store: Any, name: str) -> reports.Published:
+    with store.reading() as connection:
+        found = reports.find(connection, name)
+    if found is None:
+        raise Problem(404, f"there is no privacy report {name!r}.")
+    return found
+
+
+def _opened(written: str) -> dict[str, JSON]:
+    import json
+
+    found: dict[str, JSON] = json.loads(written)
+    return found
+
+
+@lru_cache(maxsize=32)
+def _page(written: str) -> str:
+    return inside(PrivacyReport.from_json(written), FAILURE)

@@ -1,0 +1,180 @@
+"""What each person asked of each data set: the request as it was settled, and the job that carried it out.
+
+The answers are in the ledger; here stands who may read them again, and which request came twice.
+"""
+
+from __future__ import annotations
+
+import datetime
+import secrets
+from dataclasses import asdict, dataclass
+
+from sqlalchemy import (
+    Column,
+    ColumnElement,
+    Connection,
+    Table,
+    Text,
+    UniqueConstraint,
+    delete,
+    insert,
+    select,
+    update,
+)
+from sqlalchemy.exc import IntegrityError
+
+from dalenius.web.store import clock
+from dalenius.web.store.subject import METADATA, Subject
+
+RELEASES = Table(
+    "console_releases",
+    METADATA,
+    Column("id", Text, primary_key=True),
+    Column("person", Text, nullable=False, index=True),
+    Column("dataset", Text, nullable=False),
+    Column("key", Text, nullable=False),
+    Column("kind", Text, nullable=False),
+    Column("said", Text, nullable=False),
+    Column("request", Text, nullable=False),
+    Column("job", Text),
+    Column("asked", Text, nullable=False),
+    UniqueConstraint("person", "dataset", "key"),
+)
+CLAIMS = Table(
+    "console_claims",
+    METADATA,
+    Column("person", Text, primary_key=True),
+    Column("dataset", Text, primary_key=True),
+    Column("word", Text, primary_key=True),
+    Column("digest", Text, nullable=False),
+    Column("release", Text),
+    Column("made", Text, nullable=False),
+)
+SUBJECT = Subject("releases", (RELEASES, CLAIMS))
+
+
+KEPT = datetime.timedelta(days=7)
+"""So long is a word remembered; nobody repeats a request for longer."""
+
+READING = datetime.timedelta(seconds=30)
+"""So long may a request take to be read, before the one who reads it is taken for dead. If they were not, the question
+is the same: it is not begun a second time while the first is under way, and is found on record afterwards."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A request of a person. key: the digest of the ledger's question. job: the last that was given to it, if any."""
+
+    id: str
+    person: str
+    dataset: str
+    key: str
+    kind: str
+    said: str
+    request: str
+    job: str | None
+    asked: str
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A word by which a program knows its own request again. release: None while the first one is being read."""
+
+    digest: str
+    release: str | None
+
+
+def new_id() -> str:
+    """A name for a request."""
+    return secrets.token_hex(12)
+
+
+def named(connection: Connection, person: str, dataset: str, key: str) -> Asked | None:
+    """The person's request of that question, if they asked it before."""
+    row = connection.execute(select(RELEASES).where(_asked(person, dataset, key))).one_or_none()
+    return None if row is None else Asked(**row._mapping)
+
+
+def keep(
+    connection: Connection,
+    *,
+    id: str,
+    person: str,
+    dataset: str,
+    key: str,
+    kind: str,
+    said: str,
+    request: str,
+    job: str | None,
+) -> Asked:
+    """The person's request of that question: as it stands, or from now on. job: what carries it out now; None where the
+    answer is on record."""
+    made = Asked(id, person, dataset, key, kind, said, request, job, clock.text(clock.now()))
+    if named(connection, person, dataset, key) is None:
+        try:
+            with connection.begin_nested():
+                connection.execute(insert(RELEASES).values(**asdict(made)))
+        except IntegrityError:  # the same person asked the same at the same time
+            pass
+        else:
+            return made
+    connection.execute(update(RELEASES).where(_asked(person, dataset, key)).values(job=job))
+    found = named(connection, person, dataset, key)
+    assert found is not None
+    return found
+
+
+def get(connection: Connection, person: str, dataset: str, id: str) -> Asked | None:
+    """One request of a person; nobody else's."""
+    where = (RELEASES.c.id == id) & (RELEASES.c.person == person) & (RELEASES.c.dataset == dataset)
+    row = connection.execute(select(RELEASES).where(where)).one_or_none()
+    return None if row is None else Asked(**row._mapping)
+
+
+def of_person(connection: Connection, person: str, dataset: str, most: int) -> list[Asked]:
+    """What a person asked of a data set, the newest first."""
+    asked = (
+        select(RELEASES)
+        .where((RELEASES.c.person == person) & (RELEASES.c.dataset == dataset))
+        .order_by(RELEASES.c.asked.desc(), RELEASES.c.id)
+        .limit(most)
+    )
+    return [Asked(**row._mapping) for row in connection.execute(asked)]
+
+
+def claim(connection: Connection, person: str, dataset: str, word: str, digest: str) -> Claim | None:
+    """Take a word for a request; if it was taken before, what for."""
+    mine = {"person": person, "dataset": dataset, "word": word}
+    connection.execute(delete(CLAIMS).where(CLAIMS.c.made < clock.text(clock.now() - KEPT)))
+    try:
+        with connection.begin_nested():
+            connection.execute(
+                insert(CLAIMS).values(**mine, digest=digest, release=None, made=clock.text(clock.now()))
+            )
+    except IntegrityError:
+        # A worker that was killed while it read the request never says what became of it: then somebody else may.
+        stale = CLAIMS.c.release.is_(None) & (CLAIMS.c.made < clock.text(clock.now() - READING))
+        taken = update(CLAIMS).where(_own(person, dataset, word), stale, CLAIMS.c.digest == digest)
+        if connection.execute(taken.values(made=clock.text(clock.now()))).rowcount == 1:
+            return None
+        row = connection.execute(select(CLAIMS).where(_own(person, dataset, word))).one()
+        return Claim(row.digest, row.release)
+    return None
+
+
+def settle(connection: Connection, person: str, dataset: str, word: str, release: str) -> None:
+    """What the word stands for."""
+    connection.execute(update(CLAIMS).where(_own(person, dataset, word)).values(release=release))
+
+
+def let_go(connection: Connection, person: str, dataset: str, word: str) -> None:
+    """The request was refused, with nothing charged: the word is free again."""
+    connection.execute(delete(CLAIMS).where(_own(person, dataset, word) & CLAIMS.c.release.is_(None)))
+
+
+def _own(person: str, dataset: str, word: str) -> ColumnElement[bool]:
+    return (CLAIMS.c.person == person) & (CLAIMS.c.dataset == dataset) & (CLAIMS.c.word == word)
+
+
+def _asked(person: str, dataset: str, key: str) -> ColumnElement[bool]:
+    return (RELEASES.c.person == person) & (RELEASES.c.dataset == dataset) & (RELEASES.c.key == key)

@@ -1,0 +1,153 @@
+"""What is told of a job depends on the plan, the clock, and the boundary at which it left."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dalenius.web.jobs import record
+from dalenius.web.jobs.view import FAILED, shown
+from tests.web.jobs.probe import Bench
+
+
+class Clock:
+    """A store's time that moves when it is told."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.now = 1000.0
+        monkeypatch.setattr(record, "clock", lambda _: self.now)
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    return Clock(monkeypatch)
+
+
+def begun(bench: Bench, take_over: bool = False) -> record.Job:
+    job = record.begin(bench.store, 0.5, 0.01, take_over)
+    assert job is not None
+    return job
+
+
+def test_what_is_seen_is_the_same_for_all_ends_in_one_slot(tmp_path: Path, clock: Clock) -> None:
+    """Every way to end within a slot, at every moment of it: one film, up to the words at its end."""
+    films: dict[int, set[str]] = {}
+    bench = Bench(tmp_path)
+    ends = [("done", "[41]", None), ("failed", None, None)]
+    for number, (after, (outcome, answer, problem), cancelled) in enumerate(
+        itertools.product((0.0, 0.1, 0.249, 0.31, 0.5), ends, (None, 0.2))
+    ):
+        clock.now = 1000.0
+        id = bench.submit(f"question {number}")
+        job = begun(bench)
+        assert job.id == id
+        film: list[Any] = []
+        finished = False
+        for moment in (0.0, 0.1, 0.15, 0.2, 0.25, 0.2999, 0.3001, 0.4, 0.55):
+            if after <= moment and not finished:
+                clock.now = 1000.0 + after
+                assert record.finish(bench.store, job, outcome, answer, problem) is not None  # type: ignore[arg-type]
+                finished = True
+            clock.now = 1000.0 + moment
+            if cancelled == moment:
+                cancel = bench.jobs.cancel(id, "ana")
+                assert cancel is not None
+                film.append({**cancel, "job": ""})
+            told = bench.jobs.look(id, "ana")
+            assert told is not None
+            held = bench.jobs.in_flight("people", f"question {number}")
+            film.append({**told, "job": "", "answer": "", "detail": "", "held": held})
+            if told["state"] in ("done", "failed"):
+                film[-1]["state"] = "left"
+        clock.now = 1002.0
+        told = bench.jobs.look(id, "ana")
+        assert told is not None
+        if cancelled is None:
+            assert told["state"] == outcome
+            assert told.get("detail") == (FAILED if outcome == "failed" else None)
+        else:
+            assert told["state"] == "cancelled"
+            assert "answer" not in told
+        kind = (0 if after < 0.3 else 1) + 2 * (cancelled is not None)
+        films.setdefault(kind, set()).add(json.dumps(film, sort_keys=True))
+    assert [len(films[k]) for k in range(4)] == [1, 1, 1, 1]
+    assert len(set.union(*films.values())) == 4
+
+
+def test_an_outcome_that_is_written_late_does_not_show_between_boundaries(
+    tmp_path: Path, clock: Clock
+) -> None:
+    bench = Bench(tmp_path)
+    id = bench.submit("how many?")
+    job = begun(bench)
+    clock.now = 1000.301  # somebody looks: the first boundary is over, and there is nothing
+    told = bench.jobs.look(id, "ana")
+    assert told is not None
+    assert told["seconds_left"] == 0.3
+    clock.now = 1000.249  # the outcome was there in time, and its writing took until now
+    assert record.finish(bench.store, job, "done", "[41]", None) is not None
+    for clock.now, state in ((1000.302, "running"), (1000.599, "running"), (1000.6, "done")):
+        told = bench.jobs.look(id, "ana")
+        assert told is not None
+        assert told["state"] == state
+
+
+def test_only_the_holder_of_the_lease_is_heard(tmp_path: Path, clock: Clock) -> None:
+    bench = Bench(tmp_path)
+    bench.submit("how many?")
+    first = begun(bench)
+    clock.now += 0.4
+    record.renew(bench.store, [str(first.token)], 0.5)
+    clock.now += 0.4
+    assert record.begin(bench.store, 0.5, 0.01, True) is None
+    clock.now += 0.2
+    assert record.begin(bench.store, 0.5, 0.01, False) is None
+    second = begun(bench, take_over=True)
+    assert (second.id, second.starts, second.attempts) == (first.id, first.starts, 2)
+    assert not record.note(bench.store, first, 7)
+    assert record.finish(bench.store, first, "done", "[41]", None) is None
+    assert record.note(bench.store, second, 7)
+    assert record.finish(bench.store, second, "done", "[42]", None) is not None
+    found = record.look(bench.store, first.id)
+    assert found is not None
+    assert shown(found[0], 2000.0)["answer"] == [42]
+
+
+def test_people_take_turns_and_a_question_is_under_way_once(tmp_path: Path, clock: Clock) -> None:
+    bench = Bench(tmp_path)
+    mine = []
+    for number in range(3):
+        clock.now += 0.001
+        mine.append(bench.submit(f"ana {number}"))
+    twice = bench.submit("ana 0", "ben")
+    yours = bench.submit("ben 1", "ben")
+    order = []
+    while (job := record.begin(bench.store, 0.5, 0.01, False)) is not None:
+        order.append(job.id)
+        clock.now += 0.001
+    assert order == [mine[0], yours, mine[1], mine[2]]
+    found = record.look(bench.store, mine[0])
+    assert found is not None
+    clock.now += 0.2
+    assert record.finish(bench.store, found[0], "done", "[1]", None) is not None
+    assert record.begin(bench.store, 0.5, 0.01, False) is None  # done, and not left
+    clock.now += 0.2
+    assert begun(bench).id == twice
+
+
+def test_others_do_not_see_or_cancel_a_job(tmp_path: Path) -> None:
+    bench = Bench(tmp_path)
+    id = bench.submit("how many?")
+    assert bench.jobs.look(id, "ben") is None
+    assert bench.jobs.cancel(id, "ben") is None
+    assert bench.jobs.list("ben") == []
+    assert [job["state"] for job in bench.jobs.list("ana")] == ["waiting"]
+    told = bench.jobs.cancel(id, "ana")
+    assert told is not None
+    assert told["state"] == "cancelled"
+    assert record.begin(bench.store, 0.5, 0.01, True) is None
+    assert record.count_open(bench.store, "ana") == 0

@@ -1,0 +1,126 @@
+"""Requests as bytes, to the server itself: smuggled, half, slow, never read."""
+
+from __future__ import annotations
+
+import socket
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from fastapi import APIRouter
+from starlette.responses import Response
+
+from dalenius.web.people import home
+from dalenius.web.people.access import Anyone
+from tests.web.console import Console
+from tests.web.served import served
+
+LIMITS = {"head_seconds": 0.4, "read_seconds": 0.4}
+PATIENCE = 10.0
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, int]]:
+    with (
+        Console.made(Path(tmp_path_factory.mktemp("served")), body_seconds=0.4, body_bytes=10_000) as console,
+        served(console.app, **LIMITS) as where,
+    ):
+        yield where
+
+
+def _answered(place: tuple[str, int], *pieces: bytes, pause: float = 0.0) -> bytes:
+    """All that comes back until the server hangs up."""
+    with socket.create_connection(place, timeout=PATIENCE) as line:
+        try:
+            for piece in pieces:
+                line.sendall(piece)
+                time.sleep(pause)
+            got = b""
+            while piece := line.recv(65536):
+                got += piece
+        except (ConnectionResetError, BrokenPipeError):
+            return b""
+        return got
+
+
+HEAD = b"POST /sign-in HTTP/1.1\r\nHost: x\r\n"
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        HEAD + b"Content-Length: 5\r\nContent-Length: 6\r\n\r\nabcdef",
+        HEAD + b"Transfer-Encoding: chunked, identity\r\n\r\n0\r\n\r\n",
+        HEAD + b"Transfer-Encoding : chunked\r\n\r\n0\r\n\r\n",
+        HEAD + b"Content-Length: +5\r\n\r\nabcde",
+        HEAD + b"X-A: b\r\n folded\x00: c\r\n\r\n",
+        b"GET / HTTP/1.1\r\nHost: x\r\nHost: y\r\n\r\n",
+        b"GET / HTTP/1.1\r\n\r\n",
+        b"GET /\x00 HTTP/1.1\r\nHost: x\r\n\r\n",
+        b"GET / HTTP/1.1\r\nHost: x\r\nX: " + b"a" * 70_000,
+    ],
+    ids=[
+        "two-lengths",
+        "encoding",
+        "space",
+        "plus",
+        "null",
+        "two-hosts",
+        "no-host",
+        "null-in-path",
+        "long-head",
+    ],
+)
+def test_what_a_proxy_and_a_server_may_read_differently_is_refused(
+    place: tuple[str, int], request_: bytes
+) -> None:
+    answer = _answered(place, request_)
+    assert answer.startswith((b"HTTP/1.1 400", b"HTTP/1.1 431")), answer[:200]
+    assert answer.count(b"HTTP/1.1 ") == 1
+
+
+def test_a_request_hidden_in_another_is_not_answered(place: tuple[str, int]) -> None:
+    hidden = b"GET /static/icon.svg HTTP/1.1\r\nHost: x\r\n\r\n"
+    both = b"Content-Length: %d\r\nTransfer-Encoding: chunked\r\n\r\n" % (len(hidden) + 5)
+    answer = _answered(place, HEAD + both + b"0\r\n\r\n" + hidden)
+    assert answer.startswith(b"HTTP/1.1 400")
+    assert b"<svg" not in answer
+
+
+def test_slow_clients_are_dropped(place: tuple[str, int]) -> None:
+    began = time.monotonic()
+    assert _answered(place) == b""  # says nothing at all
+    drops = [b"GET / HTTP/1.1\r\n", *[b"X: y\r\n"] * 200]
+    assert _answered(place, *drops, pause=0.05) == b""  # a line now and then
+    whole = b"GET /static/icon.svg HTTP/1.1\r\nHost: x\r\n\r\n"
+    assert b"200 OK" in _answered(place, whole, *drops, pause=0.05) or time.monotonic() - began < PATIENCE
+    slow_body = HEAD + b"Content-Type: application/x-www-form-urlencoded\r\nContent-Length: 100\r\n\r\n"
+    assert _answered(place, slow_body).startswith(b"HTTP/1.1 408")
+    assert time.monotonic() - began < PATIENCE
+
+
+def test_who_does_not_read_is_dropped(tmp_path: Path) -> None:
+    """The answer is larger than what fits between two machines; the server lets go of it in time."""
+    router = APIRouter(include_in_schema=False)
+
+    @router.get("/large")
+    def large(_: Anyone) -> Response:
+        return Response(b"x" * (64 << 20))
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(home, "router", router)
+        with Console.made(tmp_path) as console, served(console.app, **LIMITS) as place:
+            with socket.socket() as line:
+                line.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+                line.settimeout(PATIENCE)
+                line.connect(place)
+                line.sendall(b"GET /large HTTP/1.1\r\nHost: x\r\n\r\n")
+                time.sleep(1.5)
+                got = 0
+                try:
+                    while piece := line.recv(1 << 20):
+                        got += len(piece)
+                except ConnectionResetError:
+                    pass
+            assert got < 64 << 20
