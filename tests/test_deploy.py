@@ -1,0 +1,96 @@
+"""What is shipped to run the console: locked packages, an image, a compose file and a unit, each true to the code."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import tomllib
+from importlib.metadata import requires
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer.main
+import yaml
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+from dalenius.cli.main import app
+
+ROOT = Path(__file__).resolve().parent.parent
+DEPLOY = ROOT / "deploy"
+LOCKED = dict(
+    re.findall(
+        r"^([\w.-]+)==(\S+) --hash=sha256:[0-9a-f]{64}$", (DEPLOY / "requirements.lock").read_text(), re.M
+    )
+)
+
+
+def wanted(extras: set[str]) -> list[Requirement]:
+    """What the project asks for with these extras, those within them included."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    found, done = [Requirement(text) for text in project["dependencies"]], set()
+    while extras - done:
+        extra = (extras - done).pop()
+        done.add(extra)
+        for text in project["optional-dependencies"][extra]:
+            each = Requirement(text)
+            if each.name == "dalenius":
+                extras |= each.extras
+            else:
+                found.append(each)
+    return found
+
+
+def test_the_lock_holds_what_the_project_asks_for() -> None:
+    for each in wanted({"web", "postgres", "sqlite"}):
+        version = LOCKED.get(canonicalize_name(each.name))
+        assert version is not None, f"{each.name} is not locked: python deploy/lock.py"
+        assert each.specifier.contains(version, prereleases=True), each
+
+
+def test_the_lock_holds_what_locked_packages_ask_for() -> None:
+    for name in LOCKED:
+        for text in requires(name) or ():
+            each = Requirement(text)
+            if each.marker is None or each.marker.evaluate({"extra": "", "python_version": "3.11"}):
+                assert canonicalize_name(each.name) in LOCKED, (name, each.name)
+
+
+def options(words: list[str]) -> None:
+    """Every option is one that `dalenius serve` knows."""
+    command: Any = typer.main.get_command(app)
+    known = {option for each in command.commands["serve"].params for option in each.opts}
+    assert {word.partition("=")[0] for word in words if word.startswith("--")} <= known
+
+
+def test_the_image_starts_the_console() -> None:
+    text = (DEPLOY / "Dockerfile").read_text()
+    for sources in re.findall(r"^COPY (?!--from)(.+) \S+$", text, re.M):
+        for source in sources.split():
+            assert (ROOT / source).exists()
+    (entry,) = re.findall(r"^ENTRYPOINT (.+)$", text, re.M)
+    options(yaml.safe_load(entry))
+    assert "USER dalenius" in text
+
+
+def test_the_compose_file() -> None:
+    content = yaml.safe_load((DEPLOY / "compose.yaml").read_text())
+    console = content["services"]["console"]
+    options(console["command"])
+    assert (DEPLOY / console["build"]["context"] / console["build"]["dockerfile"]).exists()
+    proxy = content["services"]["proxy"]["networks"]["inside"]["ipv4_address"]
+    assert f"--behind-proxy={proxy}" in console["command"]
+    assert "ports" not in console
+    assert "ports" not in content["services"]["postgres"]
+    assert content["networks"]["inside"]["internal"] is True
+    used = {volume.partition(":")[0] for each in content["services"].values() for volume in each["volumes"]}
+    assert {name for name in used if name.isalpha()} == set(content["volumes"])
+
+
+@pytest.mark.parametrize("line", ["NoNewPrivileges=true", "ProtectSystem=strict", "UMask=0077"])
+def test_the_unit(line: str) -> None:
+    text = (DEPLOY / "dalenius-console.service").read_text()
+    assert line in text.splitlines()
+    (start,) = re.findall(r"^ExecStart=((?:.*\\\n)*.*)$", text, re.M)
+    options(shlex.split(start.replace("\\\n", " ")))
