@@ -218,7 +218,7 @@ def test_what_was_meant_is_said(data: Path, tmp_path: Path) -> None:
         (("qurey", data), ["query"]),
         (
             ("query", tmp_path, "--agg", "n=count()", *to),
-            [f"'{tmp_path}/*.parquet'", f"'{tmp_path}/**/*.parquet'"],
+            ["without .parquet files", f"'{tmp_path}/*.csv'", f"'{tmp_path}/**/*.csv'"],
         ),
     ):
         found = run(*words)

@@ -352,7 +352,7 @@ def test_forms_show_columns_and_no_row(console: Console) -> None:
     wrong = browser.post("/datasets/plain/edit", data=filled)
     assert wrong.status_code == 422
     assert "north" in wrong.text
-    assert "a constant to impute" in wrong.text
+    assert "write the constant that missing values become" in wrong.text
     assert "delta is 2" in wrong.text
     filled |= {"budget.delta": "1e-6", "facts.0.2.nulls": "never"}
     assert browser.post("/datasets/plain/edit", data=filled).headers["location"] == "/datasets/plain"
