@@ -1107,7 +1107,9 @@ class Session:
                     f"{getattr(query, '__name__', 'it')} has no promise yet, and its price is what it promises: give "
                     "it one, as in LinearRegression(guarantee=dp.ZCDP(0.1))."
                 )
-            if callable(getattr(query, "price", None)):
+            if callable(getattr(query, "price", None)) or hasattr(
+                query, "named_steps"
+            ):  # a model, or a pipeline
                 cost = self._cost_of_fit(self._fitting(query, features, target, table).loss)
             else:
                 cost = self._cost_of_fit(self._asked(query, features, target, table).loss)
