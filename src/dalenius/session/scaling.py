@@ -125,14 +125,18 @@ def found(steps: Steps, query: Query, listed: Sequence[Any], unit: Unit, source:
 def _counts(
     finder: PrivateBounds, features: Sequence[Any], table: Table, unit: Unit, source: Source
 ) -> list[Any]:
-    edges = finder.edges(len(features))
-    wanted = {
-        f"feature {n}": histogram(feature.column, edges=edges[n], nulls=feature.nulls)
-        for n, feature in enumerate(features)
-    }
-    query = table.agg(**wanted)
-    counted = exact.evaluate(source, query, unit)
-    return [np.asarray(counted[dict(role)["bins"]][0], dtype=np.int64) for role in query.roles]
+    """Exact counts of the bins of every feature.
+
+    Each is a question of its own, which keeps its own rows of a unit where these are too many, but never more than
+    `max_rows`. The first of these rows of every feature, the second, and so on, are as good as so many whole rows of the
+    unit: what it moves all counts by is what `max_rows` rows move them by.
+    """
+    counted = []
+    for feature, edges in zip(features, finder.edges(len(features)), strict=True):
+        query = table.agg(bins=histogram(feature.column, edges=edges, nulls=feature.nulls))
+        ((_, measure),) = query.roles[0]
+        counted.append(np.asarray(exact.evaluate(source, query, unit)[measure][0], dtype=np.int64))
+    return counted
 
 
 def with_bounds(query: Query, ends: Sequence[Range]) -> Query:
