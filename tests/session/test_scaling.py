@@ -21,6 +21,7 @@ from dalenius.learn.methods.noisy_bounds import bin_edges
 from dalenius.learn.saved import asked_model, model_record
 from dalenius.session import fit, scaling
 from dalenius.session.record import answers
+from dalenius.session.travel.requests import read_request
 from dalenius.session.words import in_words
 from dalenius.tables.compute import exact
 from tests.learn.scaled_contract import NASTY
@@ -282,7 +283,14 @@ def test_it_is_told_and_travels(people: pd.DataFrame) -> None:
     assert "private bounds, private scaler, logistic regression of age > 40 on pay, year" in in_words(
         one.question
     )
-    fitted = asked.fit(made, ["pay", "year"], "age > 40")
+    request = {"kind": "fit", "model": record, "features": ["pay", "year"], "target": "age > 40"}
+    read = read_request(request, asked)
+    assert read.said == "fit of PrivateBounds, PrivateScaler, LogisticRegression of age > 40 on pay, year"
+    with pytest.raises(DaleniusError, match="none"):
+        read_request({**request, "model": {"kind": "pipeline", "parameters": {"steps": []}}}, asked).price(
+            asked
+        )
+    fitted = read.ask(asked)
     assert np.array_equal(asked.fit(again, ["pay", "year"], "age > 40")[-1].coef_, fitted[-1].coef_)
 
 

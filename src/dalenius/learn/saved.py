@@ -123,7 +123,7 @@ def model_record(model: Any, *, arrays: bool = False) -> dict[str, JSON]:
     arrays: whether public arrays among the parameters are written out; else a digest stands for each.
     """
     tag = tag_of(model)
-    if tag is None and isinstance(model, Pipeline) and tag_of(model.steps[0][1]) in FINDS_SCALE:
+    if isinstance(model, Pipeline) and model.steps and tag_of(model.steps[0][1]) in FINDS_SCALE:
         steps = [{"model": model_record(step, arrays=arrays)} for _, step in model.steps]
         return {"kind": "pipeline", "parameters": {"steps": steps}}
     if tag is None:

@@ -45,7 +45,7 @@ def separated(model: Any) -> tuple[Steps, Any]:
     """The steps before a model that find its scale, and the model: of a pipeline; of anything else, none."""
     if not isinstance(model, Pipeline):
         return (), model
-    *steps, last = (step for _, step in model.steps)
+    *steps, last = (step for _, step in model.steps or [("", None)])
     kinds = [type(step) for step in steps]
     if kinds not in ([PrivateBounds], [PrivateScaler], [PrivateBounds, PrivateScaler]):
         named = ", ".join(kind.__name__ for kind in kinds) or "none"
@@ -128,8 +128,8 @@ def _counts(
     """Exact counts of the bins of every feature.
 
     Each is a question of its own, which keeps its own rows of a unit where these are too many, but never more than
-    `max_rows`. The first of these rows of every feature, the second, and so on, are as good as so many whole rows of the
-    unit: what it moves all counts by is what `max_rows` rows move them by.
+    `max_rows`. The first of these rows of every feature, the second, and so on, are as good as so many whole rows of
+    the unit: what it moves all counts by is what `max_rows` rows move them by.
     """
     counted = []
     for feature, edges in zip(features, finder.edges(len(features)), strict=True):

@@ -20,8 +20,8 @@ STEPS = 32
 """Even steps of a public range."""
 APART = 2.0**-10
 """An edge at a power of two is left out where an even step is as near as that part of it."""
-FALSE_ALARMS = 1e-3
-"""How often an empty bin is taken for a full one, in any column of a release."""
+FALSE_ALARMS = 1e-5
+"""How often an empty bin is taken for a full one, in any column of a release: one far away would ruin the scale."""
 NOT_FOUND = (-1.0, 1.0)
 """What is released where noise hides all values and no range is public."""
 
