@@ -45,6 +45,15 @@ def fitted() -> dict[str, Any]:
                 ("model", learn.LogisticRegression(GDP).fit(columns.fit().transform(kinds), LABELS)),
             ]
         ),
+        "private bounds": learn.PrivateBounds(PURE, within=[None, (-2, 2)]).fit(X),
+        "private scaler": learn.PrivateScaler(GDP, deviations=2.5).fit(X),
+        "pipeline of found bounds": Pipeline(
+            [
+                ("bounds", learn.PrivateBounds(dp.ZCDP(0.5), share=0.9)),
+                ("scale", learn.PrivateScaler(PURE)),
+                ("model", learn.LogisticRegression(GDP)),
+            ]
+        ).fit(X, LABELS),
         "logistic": learn.LogisticRegression(APPROX, classes=("no", "yes")).fit(
             X, np.where(LABELS, "yes", "no")
         ),
@@ -85,22 +94,29 @@ def fitted() -> dict[str, Any]:
 def numbers(model: Any) -> dict[str, list[str]]:
     """What a model tells, exactly."""
     last = model[-1] if isinstance(model, Pipeline) else model
-    loss = last.loss_
+    loss = last.loss_ if len(getattr(model, "steps", ())) < 3 else learn.loss(model)
     # Anew: the last digits of a bound depend on what the loss was asked before.
     fresh = losses.Loss(loss.terms_remove, loss.terms_add, loss.adjacency, loss.expression)
     found = {"epsilon": fresh.epsilon_bounds(1e-4)}
     for name in ("coef_", "intercept_", "value_", "best_score_"):
         if hasattr(last, name):
             found[name] = np.ravel(getattr(last, name))
+    for n, step in enumerate(model[:-1] if isinstance(model, Pipeline) else [model]):
+        for name in ("lower_", "upper_", "mean_", "scale_"):
+            if hasattr(step, name):
+                found[f"{name}{n}"] = getattr(step, name)
     told = {name: [repr(float(x)) for x in values] for name, values in found.items()}
     if hasattr(model, "predict"):
         told["predicted"] = [str(x) for x in np.ravel(model.predict(NEW))]
+    elif hasattr(model, "transform"):
+        told["predicted"] = [repr(float(x)) for x in np.ravel(model.transform(NEW))]
     return told
 
 
 LATER = {
     "adaptive": ("calibrated posterior", "local logistic"),
     "classes": ("multinomial", "one against the rest", "pipeline of columns"),
+    "scaling": ("private bounds", "private scaler", "pipeline of found bounds"),
 }
 """Models that came after the file of a version was made: they have files of their own."""
 

@@ -17,7 +17,7 @@ from dalenius.errors import InvalidParameter
 from dalenius.learn.saved import WORDS, tag_of
 from tests.learn.golden_models import GDP, HERE, LABELS, X, Y, fitted, numbers
 
-VERSIONS = ("models-v1", "models-v1-adaptive", "models-v1-classes")
+VERSIONS = ("models-v1", "models-v1-adaptive", "models-v1-classes", "models-v1-scaling")
 
 
 @pytest.fixture(scope="module")

@@ -10,6 +10,8 @@ from dalenius.learn.methods.descent import Descent as Descent
 from dalenius.learn.models.adaptive_posterior_sample_regression import (
     AdaptivePosteriorSampleRegression as AdaptivePosteriorSampleRegression,
 )
+from dalenius.learn.models.bill import loss as loss
+from dalenius.learn.models.bill import price as price
 from dalenius.learn.models.calibrated_posterior_sample_regression import (
     CalibratedPosteriorSampleRegression as CalibratedPosteriorSampleRegression,
 )
@@ -34,6 +36,8 @@ from dalenius.learn.models.pate_classifier import PATEClassifier as PATEClassifi
 from dalenius.learn.models.posterior_sample_regression import (
     PosteriorSampleRegression as PosteriorSampleRegression,
 )
+from dalenius.learn.models.private_bounds import PrivateBounds as PrivateBounds
+from dalenius.learn.models.private_scaler import PrivateScaler as PrivateScaler
 from dalenius.learn.models.public_bounds import PublicBounds as PublicBounds
 from dalenius.learn.models.public_columns import PublicColumns as PublicColumns
 from dalenius.learn.models.quantile import ExponentialQuantile as ExponentialQuantile

@@ -69,6 +69,8 @@ WORDS: dict[str, tuple[str, Words]] = {
         "PrivateSearch",
         ("estimator", "candidates", "guarantee", "tries", "validation", "scoring", "score_share"),
     ),
+    "private_bounds": ("PrivateBounds", ("guarantee", "within", "share")),
+    "private_scaler": ("PrivateScaler", ("guarantee", "bounds", "deviations")),
     "public_bounds": ("PublicBounds", ("bounds",)),
     "public_columns": ("PublicColumns", ("bounds", "categories")),
     "descent": ("Descent", ("steps", "rate", "optimiser", "learning_rate", "momentum")),
@@ -85,8 +87,19 @@ The words are those of the record.
 ADDED: dict[tuple[str, str], Any] = {("subsample_aggregate", "timeout"): 60.0}
 """(tag, word) of a parameter that came later -> its default then: with it, it is left out, and records stay."""
 
-RELEASED: dict[str, str] = {"coefficients": "coef_", "intercept": "intercept_", "value": "value_"}
+RELEASED: dict[str, str] = {
+    "coefficients": "coef_",
+    "intercept": "intercept_",
+    "value": "value_",
+    "lower": "lower_",
+    "upper": "upper_",
+    "mean": "mean_",
+    "scale": "scale_",
+}
 """What a fit releases: the word of a record, and the attribute of a fitted model."""
+
+FINDS_SCALE = ("private_bounds", "private_scaler")
+"""Tags of steps before a model that are fitted to the data, at a price of their own."""
 
 
 @cache
@@ -110,6 +123,9 @@ def model_record(model: Any, *, arrays: bool = False) -> dict[str, JSON]:
     arrays: whether public arrays among the parameters are written out; else a digest stands for each.
     """
     tag = tag_of(model)
+    if isinstance(model, Pipeline) and model.steps and tag_of(model.steps[0][1]) in FINDS_SCALE:
+        steps = [{"model": model_record(step, arrays=arrays)} for _, step in model.steps]
+        return {"kind": "pipeline", "parameters": {"steps": steps}}
     if tag is None:
         return _estimator_record(model, arrays)
     words = {word: getattr(model, word) for word in WORDS[tag][1]}
@@ -124,6 +140,9 @@ def read_model(record: Mapping[str, JSON]) -> Any:
     tag = record["kind"]
     if tag == "estimator":
         return _read_estimator(record)
+    if tag == "pipeline":
+        steps = _read(record["parameters"]["steps"])
+        return Pipeline([(f"step {n}", step) for n, step in enumerate(steps, start=1)])
     if tag not in WORDS:
         raise unknown("a model", tag, InvalidParameter)
     words = {word: _read(value) for word, value in record["parameters"].items()}
@@ -144,9 +163,10 @@ def asked_model(record: JSON) -> Any:
                 "a session on the data."
             )
         rest += part.values() if isinstance(part, dict) else part if isinstance(part, list) else ()
-    if not isinstance(record, dict) or set(record) != {"kind", "parameters"} or record["kind"] not in WORDS:
+    known = (*WORDS, "pipeline")
+    if not isinstance(record, dict) or set(record) != {"kind", "parameters"} or record["kind"] not in known:
         raise InvalidParameter(
-            "a model is an object with 'parameters', and a 'kind' which is one of " + ", ".join(WORDS) + "."
+            "a model is an object with 'parameters', and a 'kind' which is one of " + ", ".join(known) + "."
         )
     return read_model(record)
 
@@ -313,7 +333,8 @@ def to_json(model: Any) -> str:
     Parameters
     ----------
     model : estimator
-        A fitted model of `dp.learn`, or the pipeline that `Session.fit` returns.
+        A fitted model of `dp.learn`, the pipeline that `Session.fit` returns, or one of `PrivateBounds` or
+        `PrivateScaler` and a model.
 
     Returns
     -------
@@ -334,10 +355,13 @@ def to_json(model: Any) -> str:
     >>> bool((again.coef_ == model.coef_).all()), again.loss_ == model.loss_
     (True, True)
     """
-    features = None
+    features: JSON = None
     if isinstance(model, Pipeline):
-        bounds, model = _steps(model)
-        features = model_record(bounds, arrays=True)
+        steps, model = _steps(model)
+        if tag_of(steps[0]) in FINDS_SCALE:
+            features = {"kind": "steps", "steps": [_fitted_record(step) for step in steps]}
+        else:
+            features = model_record(steps[0], arrays=True)
     return headed(FORMAT, VERSION, {"features": features, **_fitted_record(model)})
 
 
@@ -368,11 +392,13 @@ def from_json(text: str) -> Any:
     """
     record = opened(text, FORMAT, VERSION)
     try:
-        model = read_model(record["model"])
-        mark(model, restore(model, record["released"]), record["columns"], read_loss(record["loss"]))
-        if record["features"] is None:
+        model, features = _read_fitted(record), record["features"]
+        if features is None:
             return model
-        return Pipeline([("bounds", read_model(record["features"]).fit()), ("model", model)])
+        if features["kind"] == "steps":
+            steps = [_read_fitted(step) for step in features["steps"]]
+            return Pipeline([*((str(tag_of(step)), step) for step in steps), ("model", model)])
+        return Pipeline([("bounds", read_model(features).fit()), ("model", model)])
     except (KeyError, TypeError, ValueError, IndexError) as problem:
         if isinstance(problem, InvalidParameter):
             raise
@@ -385,7 +411,8 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
     Parameters
     ----------
     model : estimator
-        A fitted model of `dp.learn`, or the pipeline that `Session.fit` returns.
+        A fitted model of `dp.learn`, the pipeline that `Session.fit` returns, or one of `PrivateBounds` or
+        `PrivateScaler` and a model.
     path : str or path
         The file; one that is there is replaced.
 
@@ -445,13 +472,22 @@ def load(path: str | os.PathLike[str]) -> Any:
     return from_json(text)
 
 
-def _steps(model: Pipeline) -> tuple[Any, Any]:
-    steps = [step for _, step in model.steps]
-    if len(steps) != 2 or tag_of(steps[0]) not in ("public_bounds", "public_columns"):
+def _steps(model: Pipeline) -> tuple[list[Any], Any]:
+    *steps, last = (step for _, step in model.steps)
+    tags = [tag_of(step) for step in steps]
+    is_public = len(tags) == 1 and tags[0] in ("public_bounds", "public_columns")
+    if not is_public and not (tags and all(tag in FINDS_SCALE for tag in tags)):
         raise CannotBeWritten(
-            "only a pipeline of public bounds and a model, as Session.fit returns it, is saved."
+            "only a pipeline of public bounds and a model, as Session.fit returns it, or of PrivateBounds, "
+            "PrivateScaler and a model is saved."
         )
-    return steps[0], steps[1]
+    return steps, last
+
+
+def _read_fitted(record: Mapping[str, JSON]) -> Any:
+    model = read_model(record["model"])
+    mark(model, restore(model, record["released"]), record["columns"], read_loss(record["loss"]))
+    return model
 
 
 def _fitted_record(model: Any) -> dict[str, JSON]:

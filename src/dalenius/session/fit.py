@@ -3,13 +3,16 @@
 The rows are read inside the same walls as for a table: filters and computed columns in the engine, every value
 clamped to its public bounds and put on its grid, missing values by their policy, and at most `max_rows` rows of
 a unit. The model's loss is for one row; what is charged, and what the fitted model's `loss_` says, is for a unit:
-the loss of a group of its rows, towards the session's neighbours.
+the loss of a group of its rows, towards the session's neighbours. Steps before the model that find its scale
+(`scaling`) are paid with it, each for a unit: their losses add up, as each looks at the same table and at what those
+before it released.
 """
 
 from __future__ import annotations
 
 import uuid
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -19,7 +22,7 @@ from sklearn.pipeline import Pipeline
 from dalenius.calculus.guarantees import Filter
 from dalenius.calculus.loss import Loss
 from dalenius.core.adjacency import Adjacency
-from dalenius.core.record import CannotBeWritten
+from dalenius.core.record import JSON, CannotBeWritten
 from dalenius.errors import InvalidParameter
 from dalenius.infer.on_tables.spool import Spool
 from dalenius.learn.models.exponential_regression import DrawnRegression
@@ -28,10 +31,12 @@ from dalenius.learn.models.public_columns import PublicColumns
 from dalenius.learn.models.search import PrivateSearch
 from dalenius.learn.models.subsample_aggregate import SubsampleAggregate
 from dalenius.learn.saved import mark, model_record, released_record, restore
+from dalenius.session import scaling
 from dalenius.session.columns import Columns, beside, check_labels, named_columns, of_a_unit
 from dalenius.session.features import Features, label_code
 from dalenius.session.record import answers, questions
 from dalenius.tables.aggregates import sum as sum_of
+from dalenius.tables.aggregates.sum import Sum
 from dalenius.tables.ask.query import Query, Table
 from dalenius.tables.compute import exact
 from dalenius.tables.compute.source import Source
@@ -58,6 +63,8 @@ class Fitting:
     """Of every feature its categories, or None."""
     has_codes: bool = False
     """Whether the target is the number of its class, which is text."""
+    steps: scaling.Steps = ()
+    """What finds the scale of the features before the model: then `query` says which bounds are found."""
 
     @classmethod
     def of(
@@ -71,6 +78,7 @@ class Fitting:
         budget: Filter | None = None,
     ) -> Fitting:
         """Everything that can be refused is refused here. `budget` is what pays."""
+        steps, model = scaling.separated(model)
         if not callable(getattr(model, "price", None)):
             raise InvalidParameter(
                 f"{type(model).__name__} does not say what a fit costs; use a model of dp.learn, such as "
@@ -112,13 +120,15 @@ class Fitting:
             _single(model).set_params(target_bounds=tuple(around))
         elif "most" in settings:
             around = around or (0.0, settings["most"])
-        wanted = {f"feature {n}": sum_of(text, ends) for n, (text, ends) in enumerate(columns.sums)}
-        query = table.agg(**wanted, target=sum_of(label, around))
+        query = table.agg(**scaling.asked(steps, columns, table), target=sum_of(label, around))
+        scaling.check(steps, query, columns.listed)
         exact.check(query, unit)
         if is_classifier(single) and not has_codes:
             check_labels(query, single.classes)
         loss = of_a_unit(model.price(), unit, adjacency, budget)
-        return cls(model, query, unit, loss, columns.listed, has_codes)
+        for step in steps:
+            loss = of_a_unit(step.price(), unit, adjacency, budget) + loss
+        return cls(model, query, unit, loss, columns.listed, has_codes, steps)
 
     @property
     def question(self) -> str:
@@ -126,15 +136,26 @@ class Fitting:
 
         A model with a part that cannot be recognised (a function, say) is another question every time.
         """
+        whole = Pipeline([(str(n), step) for n, step in enumerate((*self.steps, self.model))])
         try:
-            model = model_record(self.model)
+            model = model_record(whole if self.steps else self.model)
         except CannotBeWritten:
             model = {"kind": "like_no_other", "mark": uuid.uuid4().hex}
-        features = None if isinstance(self.scale, PublicBounds) else model_record(self.scale)
+        features = model_record(self._columns()) if any(self.listed) else None
         return questions.of_fit(model, self.query, self.unit, self.loss.adjacency, features)
 
     def compute(self, source: Source) -> str:
-        """Read, fit, and write down what is released: the coefficients and nothing else."""
+        """Read, fit, and write down what is released: coefficients, bounds that were found, and nothing else."""
+        if not self.steps:
+            return answers.to_fit(self._released(source))
+        ends = scaling.found(self.steps, self.query, self.listed, self.unit, source)
+        return answers.to_fit(self._within(ends)._released(source), ends)
+
+    def _within(self, ends: Sequence[tuple[float, float]]) -> Fitting:
+        """The fit of the model alone, to features between bounds that are known by now."""
+        return replace(self, query=scaling.with_bounds(self.query, ends), steps=())
+
+    def _released(self, source: Source) -> dict[str, JSON]:
         model = clone(self.model)
         if self.has_codes:
             model.set_params(classes=tuple(range(len(model.classes))))
@@ -144,7 +165,7 @@ class Fitting:
         else:
             rows = exact.rows(source, self.query, self.unit)
             fitted = model.fit(self._scaled(rows[:, :-1]), rows[:, -1])
-        return answers.to_fit(released_record(fitted))
+        return released_record(fitted)
 
     def _fitted_in_blocks(self, model: Any, source: Source) -> Any:
         """From memory where the rows fit into a moderate part of it; else they are kept in a file, and passed over."""
@@ -172,6 +193,8 @@ class Fitting:
 
     def restored(self, text: str) -> Pipeline:
         """The model as it was released; it predicts from features in the user's units."""
+        if self.steps:
+            return self._within(answers.read_found(text, len(self.query.roles) - 1)).restored(text)
         model, columns = clone(self.model), len(self.query.roles) - 1
         mark(model, restore(model, answers.read_fit(text)), columns, self.loss)
         return Pipeline([("bounds", self.scale), ("model", model)])
@@ -179,15 +202,21 @@ class Fitting:
     @property
     def scale(self) -> PublicBounds | PublicColumns:
         """The features' public bounds, and categories where there are any, as a transformer."""
-        values = [dict(role)["sum"].values[0] for role in self.query.roles[:-1]]
-        ends = [(value.lower, value.upper) for value in values]
         if not any(self.listed):
-            return PublicBounds(ends).fit()
-        given, bounds = iter(ends), []
+            return PublicBounds(self._ends()).fit()
+        return self._columns().fit()
+
+    def _columns(self) -> PublicColumns:
+        given, bounds = iter(self._ends()), []
         for categories in self.listed:
             here = [next(given) for _ in categories or [None]]
             bounds.append(None if categories else here[0])
-        return PublicColumns(bounds, self.listed).fit()
+        return PublicColumns(bounds, self.listed)
+
+    def _ends(self) -> list[Any]:
+        """The bounds of every sum of the features; None where they are to be found."""
+        features = [aggregate for _, aggregate in self.query.aggregates[:-1]]
+        return [one.bounds if isinstance(one, Sum) else None for one in features]
 
     def _scaled(self, rows: Any) -> Any:
         """Rows as the engine gives them, a number for every category, on the scale of the model."""

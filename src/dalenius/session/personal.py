@@ -46,7 +46,8 @@ def release_of_fit(fitting: Fitting, fitted: Pipeline, meanings: dict[str, str])
     if fitting.loss.adjacency is not ADD_REMOVE or fitting.model.get_params().get("rows") == "normalize":
         return None
     if (
-        any(fitting.listed)
+        fitting.steps  # they know of the person, too
+        or any(fitting.listed)
         or fitting.has_codes
         or len(fitting.model.get_params().get("classes", (0, 1))) != 2
     ):

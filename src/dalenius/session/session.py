@@ -607,7 +607,8 @@ class Session:
 
         The price is the model's own, `model.price()`, for all rows of a unit and the session's neighbours, in the
         session's currency; `loss_` of the model is what was charged. The identical fit is returned from the record, for
-        nothing.
+        nothing. A pipeline of `dp.learn.PrivateBounds`, `dp.learn.PrivateScaler` or both, and a model, is one fit, too:
+        the steps find the scale of the features, and their prices are added to that of the model.
 
         Parameters
         ----------
@@ -615,8 +616,10 @@ class Session:
             With a guarantee that the session's budget can pay: any with a ZCDP or an ApproxDP budget, GDP(mu) or
             PureDP(epsilon) with a GDP one, PureDP(epsilon) with a PureDP one. Or its class (or a function of a
             guarantee): it is then given the largest guarantee, to four digits, that a fit for the budget can have.
+            Or a pipeline, as above.
         features
-            Columns or expressions, as a list where the schema has their bounds, or with them: {"age": (18, 90)}.
+            Columns or expressions, as a list where the schema has their bounds, or with them: {"age": (18, 90)}. With
+            `PrivateBounds` some may have none; those are found.
         target
             A column, an expression, or a condition (1 or 0) for a classifier.
         table
@@ -1107,7 +1110,9 @@ class Session:
                     f"{getattr(query, '__name__', 'it')} has no promise yet, and its price is what it promises: give "
                     "it one, as in LinearRegression(guarantee=dp.ZCDP(0.1))."
                 )
-            if callable(getattr(query, "price", None)):
+            if callable(getattr(query, "price", None)) or hasattr(
+                query, "named_steps"
+            ):  # a model, or a pipeline
                 cost = self._cost_of_fit(self._fitting(query, features, target, table).loss)
             else:
                 cost = self._cost_of_fit(self._asked(query, features, target, table).loss)

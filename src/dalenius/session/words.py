@@ -148,7 +148,10 @@ def _model(record: Record, what: Record) -> str:
     target = [text for name, text in columns if name == "target"]
     others = [text for name, text in columns if name != "target"]
     of = f" of {target[0]} on {listed(others)}" if target else f" of {listed(others)}"
-    return f"{what['kind'].replace('_', ' ')}{of}{steps_in_words(record['query']['table'])}"
+    kinds = [what["kind"]]
+    if kinds == ["pipeline"]:
+        kinds = [step["model"]["kind"] for step in what["parameters"]["steps"]]
+    return f"{', '.join(kinds).replace('_', ' ')}{of}{steps_in_words(record['query']['table'])}"
 
 
 def _synthesis(record: Record) -> str:

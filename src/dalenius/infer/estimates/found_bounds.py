@@ -15,10 +15,9 @@ from dalenius.infer.estimates.bounded import Bounded, present
 from dalenius.infer.estimates.bounded_mean import Column
 from dalenius.infer.estimates.stream import parts
 from dalenius.infer.estimates.sums import Sums
+from dalenius.sums import power_bins
 
-POWERS = np.ldexp(1.0, np.arange(-40, 61))
-EDGES = np.concatenate((-POWERS[::-1], POWERS))
-"""Between two neighbours is a bin, and one around zero; what is beyond the ends is in the last bins."""
+EDGES = np.array(power_bins.EDGES)
 
 SHARE = 0.99
 """Of the values, as far as noise lets it be told."""
@@ -48,12 +47,10 @@ class FoundBounds:
         noisy = self.sums.release([[int(count)] for count in counts])
         # With this threshold an empty bin is taken for a full one once in about a thousand releases.
         most = noisy[0].law.reach(1e-3 / len(noisy))[1]
-        seen = np.array([one.values[0] if one.values[0] > most else 0.0 for one in noisy])
-        if not seen.any():
+        seen = np.array([[one.values[0] for one in noisy]])
+        first, last = (int(found[0]) for found in power_bins.held(seen, most, SHARE))
+        if first < 0:
             return None
-        climbing = np.cumsum(seen) / seen.sum()
-        outside = (1 - SHARE) / 2
-        first, last = int((climbing > outside).argmax()), int((climbing >= 1 - outside).argmax())
         zero = len(noisy) // 2
         low = 0.0 if first == zero < last else float(EDGES[first])
         high = 0.0 if last == zero > first else float(EDGES[last + 1])

@@ -50,7 +50,8 @@ class PublicBounds(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         lower, upper = self._ends()
         x = matrix(X, len(lower), type(self).__name__)
         half = upper / 2 - lower / 2
-        return np.asarray((np.clip(x, lower, upper) - (lower + half)) / half / np.sqrt(len(lower)))
+        inside = (np.clip(x, lower, upper) - (lower + half)) / half
+        return np.asarray(np.clip(inside, -1.0, 1.0) / np.sqrt(len(lower)))
 
     def _ends(self) -> tuple[Reals, Reals]:
         if len(self.bounds) == 0:

@@ -41,9 +41,10 @@ def to_discovery(keys: Iterable[Key], about: tuple[Query, Released] | None) -> s
     return _written("discovery", {"keys": key_records(keys), "answer": answer})
 
 
-def to_fit(released: Mapping[str, JSON]) -> str:
-    """What a fit released."""
-    return _written("fit", {"released": released})
+def to_fit(released: Mapping[str, JSON], ends: Sequence[tuple[float, float]] | None = None) -> str:
+    """What a fit released; and the bounds of its features, where some of them were found."""
+    found = {} if ends is None else {"bounds": [[exact(low), exact(high)] for low, high in ends]}
+    return _written("fit", {"released": released, **found})
 
 
 def to_inference(result: Result) -> str:
@@ -103,6 +104,18 @@ def read_fit(text: str) -> dict[str, JSON]:
     """What a fit released."""
     released: dict[str, JSON] = _opened(text, "fit")["released"]
     return released
+
+
+def read_found(text: str, features: int) -> list[tuple[float, float]]:
+    """The bounds of so many features, where a fit found some of them."""
+    listed = _part(_opened(text, "fit"), "bounds", list)
+    try:
+        ends = [(float(low), float(high)) for low, high in listed]
+    except (TypeError, ValueError):
+        raise LedgerDamaged(OTHERWISE) from None
+    if len(ends) != features or not all(low < high for low, high in ends):
+        raise LedgerDamaged(OTHERWISE)
+    return ends
 
 
 def read_inference(text: str) -> Result:

@@ -430,7 +430,9 @@ def _no_accuracy() -> InvalidParameter:
 def _about(what: Any, features: Columns, target: Columns | None, table: Table | None) -> str:
     """A model or a test for people: of what, on what, and of which rows."""
     of = _listed(features) if target is None else f"{_listed(target)} on {_listed(features)}"
-    return f"{type(what).__name__} of {of}" + ("" if table is None else steps_in_words(table.record()))
+    parts = [step for _, step in what.steps] if hasattr(what, "named_steps") else [what]
+    named = ", ".join(type(part).__name__ for part in parts)
+    return f"{named} of {of}" + ("" if table is None else steps_in_words(table.record()))
 
 
 def _listed(columns: Columns) -> str:

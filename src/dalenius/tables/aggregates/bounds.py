@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -10,6 +9,7 @@ import numpy as np
 
 from dalenius.core.checks import number
 from dalenius.errors import InvalidParameter
+from dalenius.sums.power_bins import EDGES, held
 from dalenius.tables.aggregates.aggregate import Bounds, Inputs
 from dalenius.tables.aggregates.call import Call
 from dalenius.tables.aggregates.of_one import OfOneColumn
@@ -19,11 +19,6 @@ from dalenius.tables.measures.bins import listed_bins
 from dalenius.tables.measures.measure import Measure, binned
 from dalenius.tables.rows.scope import Scope
 from dalenius.tables.statistics.column import Column
-
-POWERS = tuple(math.ldexp(1.0, k) for k in range(-40, 61))
-"""The magnitude of values is looked for among 2^-40 ... 2^60."""
-
-EDGES = (*(-x for x in reversed(POWERS)), *POWERS)
 
 
 @dataclass(frozen=True)
@@ -51,13 +46,8 @@ class FindBounds(OfOneColumn):
         assert bins is not None
         edges = np.array(bins.edges)
         # With this threshold an empty bin is taken for a full one once in about a thousand releases.
-        counts = np.where(noisy.values > noisy.law.reach(1e-3 / bins.size)[1], noisy.values, 0.0)
-        total = np.maximum(counts.sum(axis=1, keepdims=True), 1e-9)
-        climbing = np.cumsum(counts, axis=1) / total
-        outside = (1 - self.share) / 2
-        first = (climbing > outside).argmax(axis=1)
-        last = (climbing >= 1 - outside).argmax(axis=1)
-        none, zero = counts.sum(axis=1) == 0, bins.size // 2
+        first, last = held(noisy.values, noisy.law.reach(1e-3 / bins.size)[1], self.share)
+        none, zero = first < 0, bins.size // 2
         # The bin of zero reaches as little below it as above: that end is shown as zero, but where it holds all.
         low = np.where(none, np.nan, np.where(first == zero, 0.0, edges[first]))
         high = np.where(none, np.nan, np.where((last == zero) & (first < zero), 0.0, edges[last + 1]))

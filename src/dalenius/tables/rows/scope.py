@@ -150,10 +150,8 @@ class Scope:
             term = replace(term, value=whole, kind="integer", top=1, bottom=0, whole=True)
         if not term.numeric:
             raise QueryRefused(f"{what} needs numbers, but {text!r} is of type {term.kind}.")
-        if bounds is None and name is not None:
-            bounds = self.schema[name].bounds
-        if bounds is None and condition:
-            bounds = (0.0, 1.0)
+        if bounds is None:
+            bounds = self._public_bounds(name, condition)
         if bounds is None:
             raise QueryRefused(
                 f"{what} needs bounds: without them one row could change the answer without limit. Give bounds=(lower, "
@@ -173,6 +171,16 @@ class Scope:
         canonical = self.canonical(text, what)
         term = self.declared(canonical, nulls, what)
         return (canonical,) if term.nullable and not isinstance(nulls, Impute) else ()
+
+    def bounds(self, text: str, what: str) -> tuple[float, float] | None:
+        """The public bounds of a column, where the schema has them; a condition is 0 or 1."""
+        canonical = self.canonical(text, what)
+        is_condition = self.declared(canonical, "drop", what).kind == "bool"
+        return self._public_bounds(self._bare(canonical, what), is_condition)
+
+    def _public_bounds(self, name: str | None, is_condition: bool) -> tuple[float, float] | None:
+        known = None if name is None else self.schema[name].bounds
+        return (0.0, 1.0) if known is None and is_condition else known
 
     def categories(self, text: str, what: str) -> tuple[Any, ...] | None:
         """The public categories of a column, where the schema has them; an expression has none."""
