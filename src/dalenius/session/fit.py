@@ -22,6 +22,7 @@ from dalenius.core.adjacency import Adjacency
 from dalenius.core.record import CannotBeWritten
 from dalenius.errors import InvalidParameter
 from dalenius.infer.on_tables.spool import Spool
+from dalenius.learn.data.class_weights import normal_weights
 from dalenius.learn.models.exponential_regression import DrawnRegression
 from dalenius.learn.models.public_bounds import PublicBounds
 from dalenius.learn.models.public_columns import PublicColumns
@@ -127,7 +128,7 @@ class Fitting:
         A model with a part that cannot be recognised (a function, say) is another question every time.
         """
         try:
-            model = model_record(self.model)
+            model = model_record(in_normal_form(self.model))
         except CannotBeWritten:
             model = {"kind": "like_no_other", "mark": uuid.uuid4().hex}
         features = None if isinstance(self.scale, PublicBounds) else model_record(self.scale)
@@ -135,9 +136,7 @@ class Fitting:
 
     def compute(self, source: Source) -> str:
         """Read, fit, and write down what is released: the coefficients and nothing else."""
-        model = clone(self.model)
-        if self.has_codes:
-            model.set_params(classes=tuple(range(len(model.classes))))
+        model = coded(self.model) if self.has_codes else clone(self.model)
         takes_blocks = getattr(model, "takes_blocks", None)
         if takes_blocks is not None and takes_blocks():
             fitted = self._fitted_in_blocks(model, source)
@@ -193,6 +192,26 @@ class Fitting:
         """Rows as the engine gives them, a number for every category, on the scale of the model."""
         scale = self.scale
         return scale.transform(rows) if isinstance(scale, PublicBounds) else scale.scaled(rows)
+
+
+def coded(model: Any) -> Any:
+    """The model of the numbers of its classes, which are text."""
+    codes = range(len(model.classes))
+    made = clone(model).set_params(classes=tuple(codes))
+    weights = normal_weights(getattr(model, "class_weight", None), model.classes)
+    return (
+        made
+        if weights is None
+        else made.set_params(class_weight=dict(zip(codes, weights.values(), strict=True)))
+    )
+
+
+def in_normal_form(model: Any) -> Any:
+    """The same model in its one spelling: weights of classes that have the same ratios are the same weights."""
+    given = getattr(model, "class_weight", None)
+    return (
+        model if given is None else clone(model).set_params(class_weight=normal_weights(given, model.classes))
+    )
 
 
 def _single(model: Any) -> Any:
