@@ -13,7 +13,7 @@ import pytest
 import dalenius as dp
 from dalenius.adaptive import PrivacyReport
 from dalenius.learn import LogisticRegression, PublicColumns
-from dalenius.session import fit
+from dalenius.session import aim, fit_rows
 from dalenius.tables import Column
 from dalenius.tables.compute import exact
 from tests.noise.seeded import seeded
@@ -190,7 +190,7 @@ def test_more_than_an_engine_hands_out_is_refused(
     two = {"town": [f"t{n}" for n in range(800)], "kind": Column(categories=list(range(701)))}
     with pytest.raises(dp.errors.InvalidParameter, match="1501 numbers"):
         asked.fit(MODEL, two, "pay > 40")
-    monkeypatch.setattr(fit, "MOST_NUMBERS", 8)
+    monkeypatch.setattr(aim, "MOST_NUMBERS", 8)
     rule = dp.learn.OneVsRest(dp.ApproxDP(8.0, 1e-5), classes=(1, 2, 3))
     with pytest.raises(dp.errors.InvalidParameter, match="coefficients"):
         asked.fit(rule, ["town"], "kind")
@@ -255,7 +255,7 @@ def test_rows_that_do_not_fit_into_memory(
     """From a file, block by block, with the same noise: the same model, to within what the solver leaves."""
     found = []
     for most in (1 << 24, 2000):
-        monkeypatch.setattr(fit, "IN_MEMORY", most)
+        monkeypatch.setattr(fit_rows, "IN_MEMORY", most)
         monkeypatch.setattr(exact.blocks, "__defaults__", (700,))
         asked = session(people, budget=dp.ApproxDP(90.0, 1e-3) if "GDP" not in str(model) else dp.GDP(9.0))
         with seeded(6):

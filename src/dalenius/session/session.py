@@ -74,6 +74,7 @@ if TYPE_CHECKING:
     from dalenius.session.estimation import Estimation
     from dalenius.session.evaluation import Evaluation
     from dalenius.session.fit import Fitting
+    from dalenius.session.fit_targets import FittingTargets
     from dalenius.session.inference import Inference
     from dalenius.session.synthetic_table import SyntheticTable
     from dalenius.session.testing import Testing
@@ -618,7 +619,8 @@ class Session:
         features
             Columns or expressions, as a list where the schema has their bounds, or with them: {"age": (18, 90)}.
         target
-            A column, an expression, or a condition (1 or 0) for a classifier.
+            A column, an expression, or a condition (1 or 0) for a classifier; or several, as a list or with their
+            bounds: each gets a model of its own, and the guarantee is for all of them together.
         table
             Other than all of it: `session.table.filter(...)`, for instance.
         budget
@@ -627,7 +629,7 @@ class Session:
         Returns
         -------
         sklearn.pipeline.Pipeline
-            It predicts from features in the user's units.
+            It predicts from features in the user's units. Of several targets, a dict of pipelines by their names.
 
         Raises
         ------
@@ -927,12 +929,17 @@ class Session:
         coded, released = asked.restored(reply.answer)
         return SyntheticTable(coded, released, asked.loss, wanted, _text(budget), reply.is_free, reply.time)
 
-    def _fitting(self, model: Any, features: Any, target: Any, table: Table | None) -> Fitting:
+    def _fitting(
+        self, model: Any, features: Any, target: Any, table: Table | None
+    ) -> Fitting | FittingTargets:
+        from dalenius.session.columns import named_columns
         from dalenius.session.fit import Fitting
+        from dalenius.session.fit_targets import FittingTargets
 
+        kind = FittingTargets if len(named_columns("target", target)) > 1 else Fitting
         whole = self.table if table is None else table
         unit = self._unit(whole)
-        return Fitting.of(model, features, target, whole, unit, self.adjacency, self.account.filter)
+        return kind.of(model, features, target, whole, unit, self.adjacency, self.account.filter)
 
     def _asked(
         self, estimator: Any, features: Any, target: Any, table: Table | None

@@ -46,6 +46,11 @@ def to_fit(released: Mapping[str, JSON]) -> str:
     return _written("fit", {"released": released})
 
 
+def to_fit_targets(released: Sequence[Mapping[str, JSON]]) -> str:
+    """What the fits of several targets released, in their order."""
+    return _written("fit_targets", {"released": list(released)})
+
+
 def to_inference(result: Result) -> str:
     """What was estimated: a saved result."""
     return _written("infer", {"result": result.to_json()})
@@ -102,6 +107,14 @@ def read_about(record: JSON, query: Query) -> tuple[Query, Released]:
 def read_fit(text: str) -> dict[str, JSON]:
     """What a fit released."""
     released: dict[str, JSON] = _opened(text, "fit")["released"]
+    return released
+
+
+def read_fit_targets(text: str, number: int) -> list[dict[str, JSON]]:
+    """What the fits of so many targets released."""
+    released: list[dict[str, JSON]] = _part(_opened(text, "fit_targets"), "released", list)
+    if len(released) != number or not all(isinstance(one, dict) for one in released):
+        raise LedgerDamaged(OTHERWISE)
     return released
 
 
