@@ -649,6 +649,9 @@ class Session:
         (2,)
         >>> s.fit(dp.learn.LogisticRegression, {"age": (18, 90)}, "pay >= 36", budget=dp.GDP(0.2))[-1].guarantee
         GDP(mu=0.2)
+        >>> both = s.fit(m, {"age": (18, 90)}, ["pay >= 36", "pay < 9"])  # for the price of one
+        >>> both["pay < 9"].predict([[30], [80]]).shape, dp.GDP(0.3).holds(both["pay < 9"][-1].loss_)
+        ((2,), True)
         """
         from sklearn.base import clone
 
