@@ -57,6 +57,10 @@ def fitted() -> dict[str, Any]:
         "logistic": learn.LogisticRegression(APPROX, classes=("no", "yes")).fit(
             X, np.where(LABELS, "yes", "no")
         ),
+        "logistic, weights": learn.LogisticRegression(APPROX, class_weight={0: 1, 1: 2.5}).fit(X, LABELS),
+        "multinomial, weights": learn.MultinomialRegression(
+            PURE, classes=("a", "b", "c"), class_weight={"b": 4}
+        ).fit(X, np.array(["a", "b", "c"])[thirds]),
         "logistic, descent": learn.LogisticRegression(GDP, method=learn.Descent(steps=5)).fit(X, LABELS),
         "svc": learn.LinearSVC(GDP, rows="normalize").fit(X, LABELS),
         "huber": learn.HuberRegression(GDP).fit(X, Y),
@@ -117,6 +121,7 @@ LATER = {
     "adaptive": ("calibrated posterior", "local logistic"),
     "classes": ("multinomial", "one against the rest", "pipeline of columns"),
     "scaling": ("private bounds", "private scaler", "pipeline of found bounds"),
+    "weights": ("logistic, weights", "multinomial, weights"),
 }
 """Models that came after the file of a version was made: they have files of their own."""
 

@@ -17,7 +17,13 @@ from dalenius.errors import InvalidParameter
 from dalenius.learn.saved import WORDS, tag_of
 from tests.learn.golden_models import GDP, HERE, LABELS, X, Y, fitted, numbers
 
-VERSIONS = ("models-v1", "models-v1-adaptive", "models-v1-classes", "models-v1-scaling")
+VERSIONS = (
+    "models-v1",
+    "models-v1-adaptive",
+    "models-v1-classes",
+    "models-v1-scaling",
+    "models-v1-weights",
+)
 
 
 @pytest.fixture(scope="module")
@@ -39,6 +45,12 @@ def test_what_is_read_is_what_was_written(models: dict[str, Any], tmp_path: Path
     assert again.best_estimator_.guarantee == models["search"].best_estimator_.guarantee
     assert np.array_equal(again.predict_proba(X), models["search"].predict_proba(X))
     assert again.score(X, LABELS) == models["search"].score(X, LABELS)
+
+
+def test_weights_of_classes_are_kept_and_written_where_there_are_any(models: dict[str, Any]) -> None:
+    assert learn.from_json(learn.to_json(models["logistic, weights"])).class_weight == {0: 1, 1: 2.5}
+    assert learn.from_json(learn.to_json(models["multinomial, weights"])).class_weight == {"b": 4}
+    assert "class_weight" not in learn.to_json(models["logistic"])
 
 
 @pytest.mark.parametrize("version", VERSIONS)

@@ -202,7 +202,7 @@ class NotPrivate(BaseEstimator):  # type: ignore[misc]
         (None, ["hours"], "pay > 1", "needs bounds"),
         (None, ["weight"], "pay > 1", "no column"),
         (None, {"age": (90, 18)}, "pay > 1", "exchange them"),
-        (None, ["age"], ["pay > 1", "pay > 2"], "target names 2 columns"),
+        (None, ["age"], ["pay > 1", "pay > 1"], "target names a column twice"),
         (dp.learn.LogisticRegression(dp.ZCDP(0.1), classes=("no", "yes")), ["age"], "pay > 1", "a condition"),
     ],
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +11,9 @@ import pandas as pd
 import pytest
 
 import dalenius as dp
+from dalenius.adaptive import PrivacyReport
 from dalenius.learn import LogisticRegression, PublicColumns
-from dalenius.session import fit
+from dalenius.session import aim, fit_rows
 from dalenius.tables import Column
 from dalenius.tables.compute import exact
 from tests.noise.seeded import seeded
@@ -87,6 +89,73 @@ def test_a_target_of_text(people: pd.DataFrame) -> None:
     assert set(made.predict([[0.0], [100.0]])) <= {"Ulm", "Åbo"}
 
 
+def test_weights_of_classes(people: pd.DataFrame) -> None:
+    """Those of text by their labels; the same ratios are the same question, others another one."""
+    asked = session(people)
+
+    def model(weights: Any) -> LogisticRegression:
+        return LogisticRegression(dp.ApproxDP(8.0, 1e-5), classes=("Åbo", "Ulm"), class_weight=weights)
+
+    with seeded(5):
+        made = asked.fit(model({"Ulm": 1, "Åbo": 6}), {"pay": (0, 100)}, "town")
+    some = people["town"].isin(["Ulm", "Åbo"])
+    rows, labels = made[0].transform(people[["pay"]][some]), people["town"][some].to_list()
+    with seeded(5):
+        alone = model({"Ulm": 1, "Åbo": 6}).fit(rows, labels)
+    np.testing.assert_allclose(made[-1].coef_, alone.coef_, rtol=1e-3, atol=1e-5)
+    assert made[-1].class_weight == {"Ulm": 1, "Åbo": 6}
+    with seeded(5):
+        other_way = model({"Åbo": 1, "Ulm": 6}).fit(rows, labels)
+    assert abs(other_way.intercept_ - alone.intercept_) > 0.5
+    spent = asked.account.balance()
+    again = asked.fit(model({"Åbo": 18.0, "Ulm": 3}), {"pay": (0, 100)}, "town")
+    assert np.array_equal(again[-1].coef_, made[-1].coef_)
+    assert asked.account.balance() == spent
+    assert asked.price(model({"Åbo": 5}), features={"pay": (0, 100)}, target="town").budget is not None
+    for weights in (None, {"Åbo": 5}):
+        before = asked.account.balance()
+        other = asked.fit(model(weights), {"pay": (0, 100)}, "town")
+        assert not np.array_equal(other[-1].coef_, made[-1].coef_)
+        assert asked.account.balance() != before
+    spent = asked.account.balance()
+    for bad in ("balanced", {"Bern": 2}, {0: 1, 1: 2}, {"Ulm": 0}):
+        with pytest.raises(dp.errors.InvalidParameter, match="weight"):
+            asked.fit(model(bad), {"pay": (0, 100)}, "town")
+    search = dp.learn.PrivateSearch(
+        LogisticRegression(dp.GDP(0.1)), [{"class_weight": "balanced"}, {}], dp.GDP(0.1)
+    )
+    with pytest.raises(dp.errors.InvalidParameter, match="public weights"):
+        asked.fit(search, {"pay": (0, 100)}, "pay > 40")
+    assert asked.account.balance() == spent
+
+
+def test_weights_and_neighbours_that_are_replaced(people: pd.DataFrame) -> None:
+    """A person's rows all of the heaviest class: what is charged for them is what it is without weights."""
+    losses = [
+        dp.Session(
+            people.assign(id=np.arange(ROWS) // 2),
+            unit=dp.Unit("id", max_rows=2),
+            adjacency=dp.REPLACE_ONE,
+            schema=SCHEMA,
+            budget=dp.ZCDP(90.0),
+        )
+        .fit(LogisticRegression(dp.ZCDP(0.1), class_weight=weights), {"age": (18, 90)}, "pay > 40")[-1]
+        .loss_
+        for weights in (None, {1: 50})
+    ]
+    assert losses[0] == losses[1]
+
+
+def test_a_person_is_told_by_the_weight_of_their_class(people: pd.DataFrame) -> None:
+    asked = session(people)
+    asked.fit(LogisticRegression(dp.ApproxDP(8.0, 1e-5), class_weight={1: 50}), {"age": (18, 90)}, "pay > 40")
+    (told,) = asked._fits.values()
+    assert told.slope.weights == (0.02, 1.0)
+    person = {"age": 40, told.fields.target: 0}
+    bare = PrivacyReport([replace(told, slope=replace(told.slope, weights=None))])
+    assert asked.privacy_report.epsilon(person) < 0.3 * bare.epsilon(person)
+
+
 @pytest.mark.parametrize(
     ("features", "target", "match"),
     [
@@ -121,7 +190,7 @@ def test_more_than_an_engine_hands_out_is_refused(
     two = {"town": [f"t{n}" for n in range(800)], "kind": Column(categories=list(range(701)))}
     with pytest.raises(dp.errors.InvalidParameter, match="1501 numbers"):
         asked.fit(MODEL, two, "pay > 40")
-    monkeypatch.setattr(fit, "MOST_NUMBERS", 8)
+    monkeypatch.setattr(aim, "MOST_NUMBERS", 8)
     rule = dp.learn.OneVsRest(dp.ApproxDP(8.0, 1e-5), classes=(1, 2, 3))
     with pytest.raises(dp.errors.InvalidParameter, match="coefficients"):
         asked.fit(rule, ["town"], "kind")
@@ -165,6 +234,17 @@ def test_columns_are_checked() -> None:
         (dp.learn.LinearRegression(dp.GDP(1.0)), {"pay": (0, 100)}),
         (dp.learn.MultinomialRegression(dp.PureDP(2.0), classes=("Ulm", "Åbo", "Elsewhere")), "town"),
         (dp.learn.OneVsRest(dp.ApproxDP(8.0, 1e-5), classes=(1, 2, 3)), "kind"),
+        (LogisticRegression(dp.ApproxDP(8.0, 1e-5), class_weight={1: 9}), "pay > 40"),
+        (
+            dp.learn.MultinomialRegression(
+                dp.PureDP(2.0), classes=("Ulm", "Åbo", "Elsewhere"), class_weight={"Åbo": 7}
+            ),
+            "town",
+        ),
+        (
+            dp.learn.OneVsRest(dp.ApproxDP(8.0, 1e-5), classes=(1, 2, 3), class_weight={3: 4, 1: 2}),
+            "kind",
+        ),
         (LogisticRegression(dp.GDP(0.5)), "pay > 40"),  # by noisy descent, which holds its rows
     ],
     ids=lambda x: type(x).__name__,
@@ -175,7 +255,7 @@ def test_rows_that_do_not_fit_into_memory(
     """From a file, block by block, with the same noise: the same model, to within what the solver leaves."""
     found = []
     for most in (1 << 24, 2000):
-        monkeypatch.setattr(fit, "IN_MEMORY", most)
+        monkeypatch.setattr(fit_rows, "IN_MEMORY", most)
         monkeypatch.setattr(exact.blocks, "__defaults__", (700,))
         asked = session(people, budget=dp.ApproxDP(90.0, 1e-3) if "GDP" not in str(model) else dp.GDP(9.0))
         with seeded(6):

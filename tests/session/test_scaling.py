@@ -19,7 +19,7 @@ from dalenius.learn import LogisticRegression, PrivateBounds, PrivateScaler
 from dalenius.learn.methods import noisy_bounds
 from dalenius.learn.methods.noisy_bounds import bin_edges
 from dalenius.learn.saved import asked_model, model_record
-from dalenius.session import fit, scaling
+from dalenius.session import fit_rows, scaling
 from dalenius.session.record import answers
 from dalenius.session.travel.requests import read_request
 from dalenius.session.words import in_words
@@ -181,7 +181,7 @@ def test_whatever_bounds_come_out_there_is_a_fit(kind: str) -> None:
         scaled = planned._within([pair])
         rows = exact.rows(asked.source, scaled.query, scaled.unit)
         assert len(rows) == len(values)
-        x = scaled._scaled(rows[:, :-1])
+        x = scaled.scale.transform(rows[:, :-1])
         assert np.isfinite(x).all()
         assert (np.abs(x) <= 1).all()
 
@@ -211,7 +211,7 @@ def test_nasty_columns(value: Any) -> None:
 def test_rows_that_do_not_fit_into_memory(people: pd.DataFrame, monkeypatch: pytest.MonkeyPatch) -> None:
     found = []
     for most in (1 << 24, 2000):
-        monkeypatch.setattr(fit, "IN_MEMORY", most)
+        monkeypatch.setattr(fit_rows, "IN_MEMORY", most)
         monkeypatch.setattr(exact.blocks, "__defaults__", (700,))
         with seeded(6):
             steps = FOUND, PrivateScaler(dp.ZCDP(1.0)), MODEL

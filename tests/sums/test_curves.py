@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dalenius.errors import InvalidParameter
-from dalenius.sums.curves import ClippedPoisson, Curve, Huber, HuberHinge, Logistic, PseudoHuber
+from dalenius.sums.curves import ClippedPoisson, Curve, Huber, HuberHinge, Logistic, PseudoHuber, Weighted
 
 CURVES: tuple[tuple[Curve, tuple[float, ...]], ...] = (
     (Logistic(), (0.0, 1.0)),
@@ -17,6 +17,8 @@ CURVES: tuple[tuple[Curve, tuple[float, ...]], ...] = (
     (Huber(0.5), (-1.0, 0.0, 0.3, 1.0)),
     (PseudoHuber(0.5), (-1.0, 0.0, 0.3, 1.0)),
     (ClippedPoisson(10.0, 3.0), (0.0, 1.0, 10.0)),
+    (Weighted(Logistic(0.7), (0.2, 1.0)), (0.0, 1.0)),
+    (Weighted(HuberHinge(0.5), (3.0, 0.5, 1.0), positive=2), (0.0, 1.0, 2.0)),
 )
 
 
@@ -40,6 +42,19 @@ def test_slopes_and_bends_are_derivatives_within_their_bounds(
         gap = np.abs(np.diff(slope) / step - (bend[1:] + bend[:-1]) / 2)
         assert gap[smooth].max() <= 1e-3 * curve.sharpest
         assert (np.diff(slope) >= -1e-15).all()
+
+
+def test_weights_are_those_of_the_labels() -> None:
+    """Labels are class numbers, one of them the curve's 1; a bound on bends nearby is weighted, too."""
+    u, reach = np.linspace(-3, 3, 61), np.full(61, 0.3)
+    plain, curve = Logistic(0.7), Weighted(Logistic(0.7), (0.25, 1.0, 0.5), positive=2)
+    for label, weight in enumerate(curve.weights):
+        y, own = np.full(61, float(label)), np.full(61, float(label == 2))
+        for word in ("value", "slope", "bend"):
+            np.testing.assert_array_equal(getattr(curve, word)(u, y), getattr(plain, word)(u, own) * weight)
+        np.testing.assert_array_equal(curve.least_bend(u, y, reach), plain.least_bend(u, own, reach) * weight)
+    with pytest.raises(InvalidParameter, match="weight"):
+        Weighted(plain, (1.0, -1.0))
 
 
 @pytest.mark.parametrize("knee", [0.5, 0.6, 0.9, 1.0])

@@ -154,6 +154,12 @@ def test_every_way_of_asking(console: Console, s: Any) -> None:
     own = here.fit(model, **arguments, table=here.table.filter("town = 'a'"))
     assert (far[-1].coef_ == own[-1].coef_).all()
     assert far[-1].loss_ == own[-1].loss_
+    two: dict[str, Any] = {"pay": (0, 100), "age * 2": (36, 180)}
+    far_two, own_two = (
+        x.fit(dp.learn.LinearRegression(dp.GDP(0.2)), ["age"], two) for x in (s, near(console))
+    )
+    assert list(far_two) == list(own_two) == list(two)
+    assert all((far_two[name][-1].coef_ == own_two[name][-1].coef_).all() for name in two)
     by_class = s.fit(dp.learn.HuberRegression, ["age"], "pay", budget=dp.GDP(0.2))
     assert by_class.predict([[30.0]]).shape == (1,)
 

@@ -33,13 +33,14 @@ Words = tuple[str, ...]
 
 _LINEAR: Words = ("guarantee", "row_norm", "rows", "intercept_scale")
 _METHOD: Words = ("noise_ratio", "method")
+_CLASSES: Words = ("classes", "class_weight")
 _DRAWN: Words = (*_LINEAR, "target_bounds", "coef_bound")
 
 WORDS: dict[str, tuple[str, Words]] = {
-    "logistic_regression": ("LogisticRegression", (*_LINEAR, *_METHOD, "classes", "knee")),
-    "linear_svc": ("LinearSVC", (*_LINEAR, *_METHOD, "classes", "width")),
-    "multinomial_regression": ("MultinomialRegression", (*_LINEAR, "noise_ratio", "classes", "knee")),
-    "one_vs_rest": ("OneVsRest", (*_LINEAR, *_METHOD, "classes", "knee")),
+    "logistic_regression": ("LogisticRegression", (*_LINEAR, *_METHOD, *_CLASSES, "knee")),
+    "linear_svc": ("LinearSVC", (*_LINEAR, *_METHOD, *_CLASSES, "width")),
+    "multinomial_regression": ("MultinomialRegression", (*_LINEAR, "noise_ratio", *_CLASSES, "knee")),
+    "one_vs_rest": ("OneVsRest", (*_LINEAR, *_METHOD, *_CLASSES, "knee")),
     "huber_regression": ("HuberRegression", (*_LINEAR, *_METHOD, "target_bounds", "knee")),
     "poisson_regression": ("PoissonRegression", (*_LINEAR, *_METHOD, "most", "knee")),
     "linear_regression": ("LinearRegression", (*_LINEAR, "target_bounds", "share", "shrink")),
@@ -52,7 +53,7 @@ WORDS: dict[str, tuple[str, Words]] = {
         "CalibratedPosteriorSampleRegression",
         (*_LINEAR, "target_bounds", "ridge"),
     ),
-    "local_logistic_regression": ("LocalLogisticRegression", (*_LINEAR, "classes", "ridge")),
+    "local_logistic_regression": ("LocalLogisticRegression", (*_LINEAR, *_CLASSES, "ridge")),
     "exponential_least_squares": ("ExponentialLeastSquares", _DRAWN),
     "gradient_least_squares": ("GradientLeastSquares", _DRAWN),
     "exponential_quantile_regression": ("ExponentialQuantileRegression", (*_DRAWN, "level")),
@@ -84,7 +85,14 @@ WORDS: dict[str, tuple[str, Words]] = {
 The words are those of the record.
 """
 
-ADDED: dict[tuple[str, str], Any] = {("subsample_aggregate", "timeout"): 60.0}
+ADDED: dict[tuple[str, str], Any] = {
+    ("subsample_aggregate", "timeout"): 60.0,
+    ("logistic_regression", "class_weight"): None,
+    ("linear_svc", "class_weight"): None,
+    ("multinomial_regression", "class_weight"): None,
+    ("one_vs_rest", "class_weight"): None,
+    ("local_logistic_regression", "class_weight"): None,
+}
 """(tag, word) of a parameter that came later -> its default then: with it, it is left out, and records stay."""
 
 RELEASED: dict[str, str] = {

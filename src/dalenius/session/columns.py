@@ -69,9 +69,9 @@ def beside(classes: Any) -> tuple[float, float]:
     return float(min(classes)) - 1, float(max(classes)) + 1
 
 
-def check_labels(query: Query, classes: Any) -> None:
-    """Refuse classes that are not on the grid of the target, which comes last: no row would ever have them."""
-    step = dict(query.roles[-1])["sum"].values[0].granularity
+def check_labels(query: Query, classes: Any, place: int = -1) -> None:
+    """Refuse classes that are not on the grid of the target, by its place: no row would ever have them."""
+    step = dict(query.roles[place])["sum"].values[0].granularity
     off = [label for label in classes if (Fraction(float(label)) / step).denominator != 1]
     if off:
         raise InvalidParameter(

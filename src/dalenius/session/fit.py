@@ -15,8 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
-from sklearn.base import ClassifierMixin, RegressorMixin, clone, is_classifier
+from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
 from dalenius.calculus.guarantees import Filter
@@ -24,45 +23,32 @@ from dalenius.calculus.loss import Loss
 from dalenius.core.adjacency import Adjacency
 from dalenius.core.record import JSON, CannotBeWritten
 from dalenius.errors import InvalidParameter
-from dalenius.infer.on_tables.spool import Spool
-from dalenius.learn.models.exponential_regression import DrawnRegression
 from dalenius.learn.models.public_bounds import PublicBounds
 from dalenius.learn.models.public_columns import PublicColumns
-from dalenius.learn.models.search import PrivateSearch
-from dalenius.learn.models.subsample_aggregate import SubsampleAggregate
 from dalenius.learn.saved import mark, model_record, released_record, restore
 from dalenius.session import scaling
-from dalenius.session.columns import Columns, beside, check_labels, named_columns, of_a_unit
-from dalenius.session.features import Features, label_code
+from dalenius.session.aim import Aim, check_model, check_size, in_normal_form
+from dalenius.session.columns import Columns, named_columns, of_a_unit
+from dalenius.session.features import Features
+from dalenius.session.fit_rows import FitRows, columns_of, scale_of
 from dalenius.session.record import answers, questions
 from dalenius.tables.aggregates import sum as sum_of
-from dalenius.tables.aggregates.sum import Sum
 from dalenius.tables.ask.query import Query, Table
 from dalenius.tables.compute import exact
 from dalenius.tables.compute.source import Source
 from dalenius.tables.facts.unit import Unit
 
-IN_MEMORY = 1 << 24
-"""Numbers (128 MB of them) that a fit holds in memory; more are kept in a temporary file and read block by block."""
-MOST_NUMBERS = 1 << 20
-"""Coefficients of all classes together."""
-
 
 @dataclass(frozen=True)
 class Fitting:
-    """What will be fitted, to which columns, and at what price: settled before any data is read.
+    """What will be fitted, to which columns, and at what price: settled before any data is read."""
 
-    The bounds of a regression's target are those given, or the schema's, before the model's own.
-    """
-
-    model: Any
+    aim: Aim
     query: Query
     unit: Unit
     loss: Loss
     listed: tuple[tuple[Any, ...] | None, ...]
     """Of every feature its categories, or None."""
-    has_codes: bool = False
-    """Whether the target is the number of its class, which is text."""
     steps: scaling.Steps = ()
     """What finds the scale of the features before the model: then `query` says which bounds are found."""
 
@@ -79,70 +65,35 @@ class Fitting:
     ) -> Fitting:
         """Everything that can be refused is refused here. `budget` is what pays."""
         steps, model = scaling.separated(model)
-        if not callable(getattr(model, "price", None)):
-            raise InvalidParameter(
-                f"{type(model).__name__} does not say what a fit costs; use a model of dp.learn, such as "
-                "dp.learn.LogisticRegression."
-            )
-        single = _single(model)
-        if not isinstance(single, RegressorMixin | ClassifierMixin | SubsampleAggregate):
-            raise InvalidParameter(
-                f"{type(single).__name__} is about one list of numbers, not about features and a target; ask the table "
-                "for it: release(session.table.agg(m=dp.mean(...)), budget)."
-            )
+        check_model(model)
         columns, labels = Features.of(features, table), named_columns("target", target)
         if len(labels) != 1:
             raise InvalidParameter(f"target names {len(labels)} columns; a model has one.")
-        if isinstance(single, DrawnRegression):
-            single.check_columns(len(columns.sums))
+        check_size(model, columns)
         ((label, around),) = labels.items()
-        settings, has_codes = single.get_params(), False
-        if is_classifier(single):
-            check_classes = getattr(single, "check_classes", None)
-            if check_classes is not None:
-                check_classes()
-            if len(single.classes) * len(columns.sums) > MOST_NUMBERS:
-                raise InvalidParameter(
-                    f"{len(single.classes)} classes with {len(columns.sums)} numbers each are more coefficients than a "
-                    f"ledger keeps, {MOST_NUMBERS}; take fewer."
-                )
-            if all(isinstance(name, str) for name in single.classes) and single is model:
-                label, around, has_codes = (
-                    label_code(table, label, single.classes),
-                    beside(range(len(single.classes))),
-                    True,
-                )
-            else:
-                around = beside(single.classes)
-        elif "target_bounds" in settings:
-            around = around or table.schema[label].bounds or settings["target_bounds"]
-            model = clone(model)
-            _single(model).set_params(target_bounds=tuple(around))
-        elif "most" in settings:
-            around = around or (0.0, settings["most"])
-        query = table.agg(**scaling.asked(steps, columns, table), target=sum_of(label, around))
+        aim = Aim.of(model, label, around, table)
+        query = table.agg(**scaling.asked(steps, columns, table), target=sum_of(aim.text, aim.ends))
         scaling.check(steps, query, columns.listed)
         exact.check(query, unit)
-        if is_classifier(single) and not has_codes:
-            check_labels(query, single.classes)
-        loss = of_a_unit(model.price(), unit, adjacency, budget)
+        aim.check(query, -1)
+        loss = of_a_unit(aim.model.price(), unit, adjacency, budget)
         for step in steps:
             loss = of_a_unit(step.price(), unit, adjacency, budget) + loss
-        return cls(model, query, unit, loss, columns.listed, has_codes, steps)
+        return cls(aim, query, unit, loss, columns.listed, steps)
+
+    @property
+    def model(self) -> Any:
+        """The model as it is returned, not fitted."""
+        return self.aim.model
 
     @property
     def question(self) -> str:
-        """A text that identifies the fit: the same model of the same columns is the same question.
-
-        A model with a part that cannot be recognised (a function, say) is another question every time.
-        """
-        whole = Pipeline([(str(n), step) for n, step in enumerate((*self.steps, self.model))])
-        try:
-            model = model_record(whole if self.steps else self.model)
-        except CannotBeWritten:
-            model = {"kind": "like_no_other", "mark": uuid.uuid4().hex}
-        features = model_record(self._columns()) if any(self.listed) else None
-        return questions.of_fit(model, self.query, self.unit, self.loss.adjacency, features)
+        """A text that identifies the fit: the same model of the same columns is the same question."""
+        model = in_normal_form(self.model)
+        if self.steps:
+            model = Pipeline([(str(n), step) for n, step in enumerate((*self.steps, model))])
+        features = written_features(columns_of(self.query, self.listed, 1))
+        return questions.of_fit(written(model), self.query, self.unit, self.loss.adjacency, features)
 
     def compute(self, source: Source) -> str:
         """Read, fit, and write down what is released: coefficients, bounds that were found, and nothing else."""
@@ -156,74 +107,50 @@ class Fitting:
         return replace(self, query=scaling.with_bounds(self.query, ends), steps=())
 
     def _released(self, source: Source) -> dict[str, JSON]:
-        model = clone(self.model)
-        if self.has_codes:
-            model.set_params(classes=tuple(range(len(model.classes))))
-        takes_blocks = getattr(model, "takes_blocks", None)
-        if takes_blocks is not None and takes_blocks():
-            fitted = self._fitted_in_blocks(model, source)
-        else:
-            rows = exact.rows(source, self.query, self.unit)
-            fitted = model.fit(self._scaled(rows[:, :-1]), rows[:, -1])
-        return released_record(fitted)
-
-    def _fitted_in_blocks(self, model: Any, source: Source) -> Any:
-        """From memory where the rows fit into a moderate part of it; else they are kept in a file, and passed over."""
-        held: list[Any] = []
-        spool, columns, numbers = None, len(self.query.roles) - 1, 0
-        for block in exact.blocks(source, self.query, self.unit):
-            numbers += block.size
-            pair = self._scaled(block[:, :-1]), block[:, -1]
-            if spool is None and numbers > IN_MEMORY:
-                spool = Spool()
-                for each in held:
-                    spool.add(*each)
-                held = []
-            if spool is None:
-                held.append(pair)
-            else:
-                spool.add(*pair)
-        if spool is not None:
-            kept = spool
-            return model.fit_blocks(lambda: ((x, y) for x, y in kept), columns)
-        features = np.concatenate([np.empty((0, columns)), *(x for x, _ in held)])
-        labels = np.concatenate([np.empty(0), *(y for _, y in held)])
-        held.clear()
-        return model.fit(features, labels)
+        model = self.aim.fresh()
+        rows = FitRows.read(
+            source, self.query, self.unit, self.scale, targets=1, held=not takes_blocks(model)
+        )
+        return released_record(rows.fitted(model))
 
     def restored(self, text: str) -> Pipeline:
         """The model as it was released; it predicts from features in the user's units."""
         if self.steps:
             return self._within(answers.read_found(text, len(self.query.roles) - 1)).restored(text)
-        model, columns = clone(self.model), len(self.query.roles) - 1
-        mark(model, restore(model, answers.read_fit(text)), columns, self.loss)
-        return Pipeline([("bounds", self.scale), ("model", model)])
+        return as_released(
+            self.model, answers.read_fit(text), self.scale, len(self.query.roles) - 1, self.loss
+        )
 
     @property
     def scale(self) -> PublicBounds | PublicColumns:
         """The features' public bounds, and categories where there are any, as a transformer."""
-        if not any(self.listed):
-            return PublicBounds(self._ends()).fit()
-        return self._columns().fit()
-
-    def _columns(self) -> PublicColumns:
-        given, bounds = iter(self._ends()), []
-        for categories in self.listed:
-            here = [next(given) for _ in categories or [None]]
-            bounds.append(None if categories else here[0])
-        return PublicColumns(bounds, self.listed)
-
-    def _ends(self) -> list[Any]:
-        """The bounds of every sum of the features; None where they are to be found."""
-        features = [aggregate for _, aggregate in self.query.aggregates[:-1]]
-        return [one.bounds if isinstance(one, Sum) else None for one in features]
-
-    def _scaled(self, rows: Any) -> Any:
-        """Rows as the engine gives them, a number for every category, on the scale of the model."""
-        scale = self.scale
-        return scale.transform(rows) if isinstance(scale, PublicBounds) else scale.scaled(rows)
+        return scale_of(self.query, self.listed, 1)
 
 
-def _single(model: Any) -> Any:
-    """The model that is fitted in the end: a search has one inside."""
-    return model.estimator if isinstance(model, PrivateSearch) else model
+def takes_blocks(model: Any) -> bool:
+    """Whether a fit passes over blocks of rows."""
+    says = getattr(model, "takes_blocks", None)
+    return says is not None and bool(says())
+
+
+def written(model: Any) -> dict[str, JSON]:
+    """The model in a question.
+
+    One with a part that cannot be recognised (a function, say) is another question every time.
+    """
+    try:
+        return model_record(model)
+    except CannotBeWritten:
+        return {"kind": "like_no_other", "mark": uuid.uuid4().hex}
+
+
+def written_features(columns: PublicColumns) -> dict[str, JSON] | None:
+    """Which sums are categories of one column, in a question; None where none are."""
+    return model_record(columns) if any(columns.categories) else None
+
+
+def as_released(model: Any, released: dict[str, JSON], scale: Any, columns: int, loss: Loss) -> Pipeline:
+    """The public bounds, and the model with what was released in it."""
+    fitted = clone(model)
+    mark(fitted, restore(fitted, released), columns, loss)
+    return Pipeline([("bounds", scale), ("model", fitted)])

@@ -30,10 +30,13 @@ if TYPE_CHECKING:
     from sklearn.pipeline import Pipeline
 
     from dalenius.session.fit import Fitting
+    from dalenius.session.fit_targets import FittingTargets
 
 
-def release_of_fit(fitting: Fitting, fitted: Pipeline, meanings: dict[str, str]) -> Release | None:
-    """The fit as a release that knows one person's share; None where there is but the worst case.
+def release_of_fit(
+    fitting: Fitting | FittingTargets, fitted: Pipeline | dict[str, Pipeline], meanings: dict[str, str]
+) -> Release | None:
+    """The fit as a release that knows one person's share; None where there is but the worst case (several targets).
 
     meanings: what computed and joined columns stand for in the fits so far; those of this one are added. A person gives
     one value for a name: where it stands for another thing here, there is the worst case.
@@ -42,13 +45,16 @@ def release_of_fit(fitting: Fitting, fitted: Pipeline, meanings: dict[str, str])
     normalized after that, a small row may turn anywhere: there is no such bound.
     """
     from dalenius.learn.models.reported import release_of
+    from dalenius.session.fit_targets import FittingTargets
 
+    if isinstance(fitted, dict) or isinstance(fitting, FittingTargets):
+        return None
     if fitting.loss.adjacency is not ADD_REMOVE or fitting.model.get_params().get("rows") == "normalize":
         return None
     if (
         fitting.steps  # they know of the person, too
         or any(fitting.listed)
-        or fitting.has_codes
+        or fitting.aim.has_codes
         or len(fitting.model.get_params().get("classes", (0, 1))) != 2
     ):
         return None

@@ -74,6 +74,7 @@ if TYPE_CHECKING:
     from dalenius.session.estimation import Estimation
     from dalenius.session.evaluation import Evaluation
     from dalenius.session.fit import Fitting
+    from dalenius.session.fit_targets import FittingTargets
     from dalenius.session.inference import Inference
     from dalenius.session.synthetic_table import SyntheticTable
     from dalenius.session.testing import Testing
@@ -621,7 +622,8 @@ class Session:
             Columns or expressions, as a list where the schema has their bounds, or with them: {"age": (18, 90)}. With
             `PrivateBounds` some may have none; those are found.
         target
-            A column, an expression, or a condition (1 or 0) for a classifier.
+            A column, an expression, or a condition (1 or 0) for a classifier; or several, as a list or with their
+            bounds: each gets a model of its own, and the guarantee is for all of them together.
         table
             Other than all of it: `session.table.filter(...)`, for instance.
         budget
@@ -630,7 +632,7 @@ class Session:
         Returns
         -------
         sklearn.pipeline.Pipeline
-            It predicts from features in the user's units.
+            It predicts from features in the user's units. Of several targets, a dict of pipelines by their names.
 
         Raises
         ------
@@ -650,6 +652,9 @@ class Session:
         (2,)
         >>> s.fit(dp.learn.LogisticRegression, {"age": (18, 90)}, "pay >= 36", budget=dp.GDP(0.2))[-1].guarantee
         GDP(mu=0.2)
+        >>> both = s.fit(m, {"age": (18, 90)}, ["pay >= 36", "pay < 9"])  # for the price of one
+        >>> both["pay < 9"].predict([[30], [80]]).shape, dp.GDP(0.3).holds(both["pay < 9"][-1].loss_)
+        ((2,), True)
         """
         from sklearn.base import clone
 
@@ -930,12 +935,17 @@ class Session:
         coded, released = asked.restored(reply.answer)
         return SyntheticTable(coded, released, asked.loss, wanted, _text(budget), reply.is_free, reply.time)
 
-    def _fitting(self, model: Any, features: Any, target: Any, table: Table | None) -> Fitting:
+    def _fitting(
+        self, model: Any, features: Any, target: Any, table: Table | None
+    ) -> Fitting | FittingTargets:
+        from dalenius.session.columns import named_columns
         from dalenius.session.fit import Fitting
+        from dalenius.session.fit_targets import FittingTargets
 
+        kind = FittingTargets if len(named_columns("target", target)) > 1 else Fitting
         whole = self.table if table is None else table
         unit = self._unit(whole)
-        return Fitting.of(model, features, target, whole, unit, self.adjacency, self.account.filter)
+        return kind.of(model, features, target, whole, unit, self.adjacency, self.account.filter)
 
     def _asked(
         self, estimator: Any, features: Any, target: Any, table: Table | None

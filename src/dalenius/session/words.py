@@ -145,9 +145,9 @@ def _model(record: Record, what: Record) -> str:
     columns = [
         (each["name"], expression(each["aggregate"]["column"])) for each in record["query"]["aggregates"]
     ]
-    target = [text for name, text in columns if name == "target"]
-    others = [text for name, text in columns if name != "target"]
-    of = f" of {target[0]} on {listed(others)}" if target else f" of {listed(others)}"
+    target = [text for name, text in columns if name.startswith("target")]
+    others = [text for name, text in columns if not name.startswith("target")]
+    of = f" of {listed(target)} on {listed(others)}" if target else f" of {listed(others)}"
     kinds = [what["kind"]]
     if kinds == ["pipeline"]:
         kinds = [step["model"]["kind"] for step in what["parameters"]["steps"]]
@@ -163,6 +163,7 @@ _KINDS: Mapping[str, Callable[[Record], str]] = {
     "release": lambda record: _query(record["query"]),
     "release_all": _release_all,
     "fit": lambda record: f"fit: {_model(record, record['model'])}",
+    "fit_targets": lambda record: f"fits: {_model(record, record['model'])}",
     "evaluate": lambda record: f"evaluation: {_model(record, record['model']['model'])}",
     "infer": lambda record: _model(record, record["estimator"]),
     "test": lambda record: _model(record, record["test"]),

@@ -120,6 +120,49 @@ class HuberHinge(Curve):
 
 
 @dataclass(frozen=True)
+class Weighted(Curve):
+    """A curve of two classes times the weight of a row's own class.
+
+    Labels are class numbers 0, 1, ..., each with its weight; class `positive` is 1 to the curve, and the others 0.
+    Slopes and bends are those of the curve times the weight, so the largest are times the largest weight.
+    """
+
+    curve: Curve
+    weights: tuple[float, ...]
+    positive: int = 1
+
+    def __post_init__(self) -> None:
+        for weight in self.weights:
+            checks.nonnegative("a weight", weight)
+
+    @property
+    def steepest(self) -> float:
+        return self.curve.steepest * max(self.weights)
+
+    @property
+    def sharpest(self) -> float:
+        return self.curve.sharpest * max(self.weights)
+
+    def value(self, u: Reals, y: Reals) -> Reals:
+        return np.asarray(self.curve.value(u, self._label(y)) * self._weight(y))
+
+    def slope(self, u: Reals, y: Reals) -> Reals:
+        return np.asarray(self.curve.slope(u, self._label(y)) * self._weight(y))
+
+    def bend(self, u: Reals, y: Reals) -> Reals:
+        return np.asarray(self.curve.bend(u, self._label(y)) * self._weight(y))
+
+    def least_bend(self, u: Reals, y: Reals, reach: Reals) -> Reals:
+        return np.asarray(self.curve.least_bend(u, self._label(y), reach) * self._weight(y))
+
+    def _label(self, y: Reals) -> Reals:
+        return np.asarray(y == self.positive, dtype=np.float64)
+
+    def _weight(self, y: Reals) -> Reals:
+        return np.array(self.weights)[y.astype(np.intp)]
+
+
+@dataclass(frozen=True)
 class Huber(Curve):
     """(u - y)^2/2 for |u - y| <= knee, then straight lines: the squared loss with its gradient clipped."""
 

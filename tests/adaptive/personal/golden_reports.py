@@ -27,7 +27,8 @@ def reports() -> dict[str, PrivacyReport]:
     def fitted(labels: Labels, kind: str, size: float, **more: object) -> PerturbedObjective:
         noise = more.pop("noise", "gaussian")
         numbers = (4.0, 2.5, 3.8, 11.7, 1e-8, 3e-7, 1e-14)
-        return PerturbedObjective(fields(labels), Slope(kind, size), THETA, noise, *numbers, **more)
+        slope = Slope(kind, size, more.pop("weights", None))
+        return PerturbedObjective(fields(labels), slope, THETA, noise, *numbers, **more)
 
     classes, targets = Labels("classes", ("no", "yes")), Labels("targets", (-3.0, 5.0))
     w = np.random.default_rng(0).normal(size=(4, 4))
@@ -52,6 +53,8 @@ def reports() -> dict[str, PrivacyReport]:
         "statistics": PrivacyReport(
             [NoisyStatistics(fields(targets, True, False), 6.0, 7.0, 0.95, 1e-5, 2e-6, 2)]
         ),
+        "weighted": PrivacyReport([fitted(classes, "logistic", 0.5, weights=(0.25, 1.0))]),
+        "weighted hinge": PrivacyReport([fitted(classes, "huber_hinge", 0.5, weights=(1.0, 0.125))]),
         "session": PrivacyReport(
             [pure, fitted(classes, "logistic", 0.5), pure],
             more=True,

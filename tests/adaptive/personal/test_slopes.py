@@ -8,13 +8,21 @@ import pytest
 from dalenius.adaptive.personal.slopes import Slope
 from dalenius.errors import InvalidParameter
 from dalenius.learn.models.reported import _slope
-from dalenius.sums.curves import ClippedPoisson, Curve, Huber, HuberHinge, Logistic
+from dalenius.sums.curves import ClippedPoisson, Curve, Huber, HuberHinge, Logistic, Weighted
 
-CURVES = (Logistic(1.0), Logistic(0.5), Huber(0.7), HuberHinge(0.5), ClippedPoisson(5.0, 2.0))
+CURVES = (
+    Logistic(1.0),
+    Logistic(0.5),
+    Huber(0.7),
+    HuberHinge(0.5),
+    ClippedPoisson(5.0, 2.0),
+    Weighted(Logistic(0.5), (0.2, 1.0)),
+    Weighted(HuberHinge(0.5), (1.0, 0.1)),
+)
 
 
 def labels(curve: Curve, rng: np.random.Generator, size: int) -> np.ndarray:
-    if isinstance(curve, Logistic | HuberHinge):
+    if isinstance(curve, Logistic | HuberHinge | Weighted):
         return rng.integers(0, 2, size).astype(float)
     return rng.uniform(-1, 1, size) if isinstance(curve, Huber) else rng.integers(0, 6, size).astype(float)
 
@@ -45,3 +53,15 @@ def test_extremes_over_an_interval(curve: Curve) -> None:
 def test_an_unknown_loss_is_refused() -> None:
     with pytest.raises(InvalidParameter, match="not one"):
         Slope("squares", 1.0)  # type: ignore[arg-type]
+    for kind, weights in (("huber", (1.0, 1.0)), ("logistic", (1.0,)), ("logistic", (1.0, -1.0))):
+        with pytest.raises(InvalidParameter, match="weight"):
+            Slope(kind, 1.0, weights)  # type: ignore[arg-type]
+
+
+def test_a_loss_with_weights_has_a_kind_of_its_own() -> None:
+    """Who does not know of weights must not read it as one without."""
+    plain, weighted = Slope("logistic", 0.5), Slope("logistic", 0.5, (0.25, 1.0))
+    assert plain.record() == {"kind": "logistic", "size": "0.5"}
+    assert weighted.record() == {"kind": "weighted_logistic", "size": "0.5", "weights": ["0.25", "1.0"]}
+    for slope in (plain, weighted):
+        assert Slope.from_record(slope.record()) == slope

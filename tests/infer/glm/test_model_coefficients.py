@@ -53,6 +53,18 @@ def test_a_clipped_slope_says_what_it_estimates() -> None:
     assert any("clipped" in note for note in fit.notes)
 
 
+def test_weights_of_classes_move_the_constant() -> None:
+    """Rows of label 1 count four times: the log-odds are log 4 higher, the slopes what they were; and it is said."""
+    X, y = data(40_000)
+    model = fitted(X, y, dp.ApproxDP(1.0, 1e-5), class_weight={1: 4})
+    with seeded(1):
+        fit = dp.infer.coefficients(model, X, y, dp.GDP(1.0))
+    away = (fit.params - TRUTH - [0, 0, np.log(4)]) / fit.bse
+    assert np.abs(away).max() < 4
+    assert fit.bse.max() < 0.2
+    assert any("Classes have weights" in note for note in fit.notes)
+
+
 def test_other_units_of_the_target_are_those_of_the_model() -> None:
     rng = np.random.default_rng(2)
     X = rng.uniform(-1, 1, size=(20_000, 1))

@@ -57,6 +57,22 @@ def test_the_loss_covers_what_is_integrated(knee: float, ridge: float, sigma: fl
     assert caught  # what a sixth of the noise would cost is not enough
 
 
+def test_weights_multiply_slopes_and_bends() -> None:
+    rng, plain, link = np.random.default_rng(7), Multinomial(3, 0.7), Multinomial(3, 0.7, (0.2, 3.0, 0.5))
+    scores, labels = rng.normal(size=(600, 2)) * 3, rng.integers(0, 3, 600)
+    reach, weight = np.full(600, 0.1), np.array(link.weights)[labels]
+    for word, more in (("slopes", ()), ("bends", ()), ("least_bends", (reach,))):
+        found, bare = (getattr(one, word)(scores, labels.astype(float), *more) for one in (link, plain))
+        np.testing.assert_allclose(
+            found, bare * weight.reshape(-1, *[1] * (bare.ndim - 1)), rtol=1e-12, atol=1e-15
+        )
+    assert (link.steepest, link.sharpest) == (3 * plain.steepest, 3 * plain.sharpest)
+    assert Multinomial(3, 0.7, (1.0, 1.0, 1.0)) == plain
+    for bad in ((1.0,), (1.0, -1.0, 1.0)):
+        with pytest.raises(dp.errors.InvalidParameter, match="weight"):
+            Multinomial(3, 0.7, bad)
+
+
 @pytest.mark.parametrize("classes", [2, 3, 6])
 @pytest.mark.parametrize("knee", [0.5, 0.8, 1.0])
 def test_slopes_and_bends(classes: int, knee: float) -> None:

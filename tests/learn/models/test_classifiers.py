@@ -37,6 +37,7 @@ class ClassifierContract(EstimatorContract):
         "check_classifiers_one_label": PUBLIC,
         "check_classifiers_regression_target": PUBLIC,
         "check_classifiers_train": NOISE,
+        "check_class_weight_classifiers": NOISE,
         "check_classifier_data_not_an_array": RANDOM,
     }
     by_chance = EstimatorContract.by_chance | {"check_classifiers_one_label"}

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import dalenius as dp
-from dalenius.adaptive import goe_quantile
+from dalenius.adaptive import PrivacyReport, goe_quantile
 from dalenius.adaptive.personal.noisy_statistics import NoisyStatistics
 from dalenius.adaptive.personal.perturbed_objective import PerturbedObjective
 from dalenius.adaptive.personal.worst_case import WorstCase
@@ -32,6 +32,8 @@ def data() -> tuple[np.ndarray, np.ndarray]:
         (dp.learn.LogisticRegression(PURE, rows="normalize"), PerturbedObjective),
         (dp.learn.LogisticRegression(APPROX, method="kifer"), PerturbedObjective),
         (dp.learn.LinearSVC(APPROX, intercept_scale=0), PerturbedObjective),
+        (dp.learn.LogisticRegression(APPROX, class_weight={1: 5}), PerturbedObjective),
+        (dp.learn.LinearSVC(PURE, class_weight={0: 5}), PerturbedObjective),
         (dp.learn.HuberRegression(dp.ZCDP(0.1), target_bounds=(-1, 3)), PerturbedObjective),
         (dp.learn.PoissonRegression(APPROX), PerturbedObjective),
         (dp.learn.LinearRegression(dp.GDP(0.5)), NoisyStatistics),
@@ -63,6 +65,38 @@ def test_the_worst_record_is_near_the_promise() -> None:
     x, y = data()
     model = dp.learn.LogisticRegression(APPROX).fit(x, y)
     assert model.privacy_report_.worst(failure=1e-5) < 1.1 * model.loss_.tail(5e-6)
+
+
+def test_a_person_s_share_has_the_weight_of_their_class() -> None:
+    """By hand: |g| / scale + log(1 + f'' |x|^2 / ridge), with slope and bend times 1/5 for label 0."""
+    x, y = data()
+    options: dict[str, Any] = {"intercept_scale": 0.0, "knee": 1.0}
+    model = dp.learn.LogisticRegression(PURE, class_weight={1: 5}, **options).fit(x, y)
+    point = np.array([0.3, -0.2])
+    p = 1 / (1 + np.exp(-point @ model.coef_[0]))
+    size = np.linalg.norm(point)
+    for label, weight in ((0, 0.2), (1, 1.0)):
+        slope, bend = weight * abs(p - label), weight * p * (1 - p)
+        by_hand = slope * size / model.plan_.scale + np.log1p(bend * size**2 / model.plan_.ridge)
+        told = model.privacy_report_.epsilon(point, label)
+        assert by_hand <= told < by_hand + 0.003  # the output noise, which is 0.002 of epsilon
+        again = PrivacyReport.from_json(model.privacy_report_.to_json())
+        assert again.epsilon(point, label) == told
+
+
+def test_a_sharper_report_knows_the_weights() -> None:
+    """The released Hessian is that of weighted rows."""
+    rng = np.random.default_rng(2)
+    x = rng.normal(size=(6000, 2)) / 2
+    y = (x[:, 0] + rng.normal(size=6000) > 0).astype(int)
+    model = dp.learn.LogisticRegression(APPROX, knee=1.0, class_weight={1: 5}, intercept_scale=0.0).fit(x, y)
+    curved = model.sharper_report(x, y, dp.ApproxDP(2.0, 1e-6)).release.curvature
+    rows = x * np.minimum(1, 1 / np.linalg.norm(x, axis=1))[:, None]
+    p = 1 / (1 + np.exp(-rows @ model.coef_[0]))
+    bends = p * (1 - p) * np.where(y == 1, 1.0, 0.2)
+    true = (rows * bends[:, None]).T @ rows + model.plan_.ridge * np.eye(2)
+    assert np.abs(np.linalg.eigvalsh(curved.square - true)).max() < 4 * curved.sigma * goe_quantile(2, 1e-6)
+    assert np.linalg.eigvalsh(true)[0] > 20 * curved.sigma  # else the noise would hide them
 
 
 # -- sharper reports -----------------------------------------------------------------------------------

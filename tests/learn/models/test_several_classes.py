@@ -21,6 +21,7 @@ class SeveralClassesContract(EstimatorContract):
         "check_classifiers_one_label": PUBLIC,
         "check_classifiers_regression_target": PUBLIC,
         "check_classifiers_train": NOISE,
+        "check_class_weight_classifiers": NOISE,
         "check_classifier_data_not_an_array": RANDOM,
         "check_decision_proba_consistency": "of three classes, the share of one is no function of its own score",
     }

@@ -36,6 +36,10 @@ function rowOf(fields, record) {
 }
 
 function slopes(loss, u, y, reach, off) {
+  if (loss.weights) {
+    const plain = { kind: loss.kind.replace("weighted_", ""), size: loss.size };
+    return slopes(plain, u, y, reach, off).map((v) => v * loss.weights[y]);
+  }
   const [low, high] = [u - reach, u + reach];
   let first, last, ends, bend;
   if (loss.kind === "huber_hinge") {

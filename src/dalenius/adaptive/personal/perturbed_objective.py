@@ -177,7 +177,7 @@ class PerturbedObjective(Release):
     def record(self) -> dict[str, JSON]:
         return {
             "fields": self.fields.record(),
-            "loss": {"kind": self.slope.kind, "size": exact(self.slope.size)},
+            "loss": self.slope.record(),
             "theta": [exact(value) for value in self.theta],
             "noise": self.noise,
             **{word: exact(getattr(self, word)) for word in NUMBERS},
@@ -191,7 +191,7 @@ class PerturbedObjective(Release):
         gradient, curvature = record["gradient_sigma"], record["curvature"]
         return cls(
             Fields.from_record(record["fields"]),
-            Slope(record["loss"]["kind"], float(record["loss"]["size"])),
+            Slope.from_record(record["loss"]),
             tuple(float(value) for value in record["theta"]),
             record["noise"],
             **{word: float(record[word]) for word in NUMBERS},

@@ -221,6 +221,13 @@ def _estimand(model: Any) -> list[str]:
     notes = []
     curve = model._curve()
     kind = type(curve).__name__
+    if kind == "Weighted":
+        notes.append(
+            "Classes have weights: estimated is the minimiser of the weighted loss, which is that of a population in "
+            "which each class is as many times as frequent."
+        )
+        curve = curve.curve
+        kind = type(curve).__name__
     if kind == "Logistic" and curve.knee < 1:
         notes.append(
             f"Slopes are clipped to {curve.knee:g}: estimated is the minimiser of the clipped loss, not the "

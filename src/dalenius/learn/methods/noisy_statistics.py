@@ -30,11 +30,15 @@ class NoisyStatistics:
     Wang 2018). mu is the Gaussian privacy of both together; `share` of mu^2 is spent on X^T X. Rows and targets are
     rounded to grids each on its own, and their products are added exactly (blocks of 2^15 in doubles, blocks as
     integers).
+
+    With several `targets`, labels have a column for each, and X^T y a row. X^T X is released once; one record moves all
+    X^T y together by |x| |y| <= |x| sqrt(targets), y being its targets as a vector.
     """
 
     mu: float
     row_bound: float
     share: float = 0.5
+    targets: int = 1
 
     @classmethod
     @lru_cache(maxsize=64)
@@ -58,6 +62,8 @@ class NoisyStatistics:
     def product(self, size: int) -> Gaussian:
         """The mechanism for X^T y, in units of the grid."""
         sensitivity = self.row_bound / self.step * 2.0**GRID_BITS * self._slack(size)
+        if self.targets > 1:
+            sensitivity *= math.sqrt(self.targets) * (1 + 1e-15)
         mu = self.mu * math.sqrt(1 - self.share)
         return Gaussian(sensitivity=sensitivity, sigma=sensitivity / mu)
 
@@ -68,16 +74,18 @@ class NoisyStatistics:
     def release(self, data: Records | RecordBlocks) -> tuple[Reals, Reals]:
         """X^T X and X^T y, noise included."""
         size = data.size
-        gram, product = np.zeros((size, size), dtype=object), np.zeros(size, dtype=object)
+        gram = np.zeros((size, size), dtype=object)
+        product = np.zeros(size if self.targets == 1 else (self.targets, size), dtype=object)
         for block in data.read() if isinstance(data, RecordBlocks) else [data]:
             for start in range(0, len(block), TOGETHER):
                 part = slice(start, start + TOGETHER)
                 x = np.rint(block.rows(part) / self.step)
                 y = np.rint(block.labels[part] * 2.0**GRID_BITS)
                 gram += (x.T @ x).astype(np.int64).astype(object)
-                product += (y @ x).astype(np.int64).astype(object)
+                product += (y.T @ x).astype(np.int64).astype(object)
         noisy_gram = self.gram(size).release(gram) * self.step**2
-        return noisy_gram, np.asarray(self.product(size).release(product) * (self.step * 2.0**-GRID_BITS))
+        noisy = np.asarray(self.product(size).release(product.ravel())).reshape(product.shape)
+        return noisy_gram, noisy * (self.step * 2.0**-GRID_BITS)
 
     def noise(self, size: int) -> tuple[float, float]:
         """Standard deviations of an off-diagonal entry of X^T X and of an entry of X^T y."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
@@ -18,7 +18,7 @@ from dalenius.learn.methods.objective_perturbation import ObjectivePerturbation
 from dalenius.learn.methods.plan import Method
 from dalenius.learn.methods.pure_objective_perturbation import PureObjectivePerturbation
 from dalenius.learn.numerics.links import Multinomial
-from dalenius.sums.curves import Curve
+from dalenius.sums.curves import Curve, Weighted
 
 
 @dataclass(frozen=True)
@@ -48,23 +48,15 @@ class OneByOne:
     def loss(self) -> Loss:
         return self.inner.loss * self.classes
 
-    def fit(self, records: Records | RecordBlocks, curve: Curve) -> Reals:
+    def fit(self, records: Records | RecordBlocks, curve: Weighted) -> Reals:
         """Coefficients, classes x columns; labels are class numbers."""
-        return np.array([self._one(records, curve, number) for number in range(self.classes)])
+        return np.array([self._one(records, replace(curve, positive=k)) for k in range(self.classes)])
 
-    def _one(self, records: Records | RecordBlocks, curve: Curve, number: int) -> Reals:
+    def _one(self, records: Records | RecordBlocks, curve: Weighted) -> Reals:
         if isinstance(records, Records):
-            return self.inner.fit(_against_rest(records, number), curve)
+            return self.inner.fit(records, curve)
         assert not isinstance(self.inner, NoisyNewton)
-        read = records.read
-        return self.inner.fit(
-            RecordBlocks(lambda: (_against_rest(block, number) for block in read()), records.size), curve
-        )
-
-
-def _against_rest(records: Records, number: int) -> Records:
-    labels = (records.labels == number).astype(float)
-    return Records(records.features, records.scale, records.constant, labels)
+        return self.inner.fit(records, curve)
 
 
 @lru_cache(maxsize=64)

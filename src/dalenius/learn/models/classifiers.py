@@ -11,9 +11,10 @@ from sklearn.base import ClassifierMixin
 
 from dalenius.calculus.pairs.pair import Reals
 from dalenius.errors import InvalidParameter
+from dalenius.learn.data.class_weights import ClassWeight, relative_weights
 from dalenius.learn.data.rows import RecordBlocks, Records, labels_of, same, training
 from dalenius.learn.models.linear_model import LinearModel, PlannedModel
-from dalenius.sums.curves import Curve, HuberHinge, Logistic
+from dalenius.sums.curves import Curve, HuberHinge, Logistic, Weighted
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -21,6 +22,7 @@ class Binary(ClassifierMixin, PlannedModel):  # type: ignore[misc]
     """A classifier of two declared labels."""
 
     classes: Sequence[Any] = (0, 1)
+    class_weight: ClassWeight = None
 
     def fit(self, X: Any, y: Any) -> Any:
         """Fit on records X (n x d) and labels y; the cost is `loss_`, whatever the data."""
@@ -51,6 +53,12 @@ class Binary(ClassifierMixin, PlannedModel):  # type: ignore[misc]
             )
         return classes
 
+    def _weighted(self, curve: Curve) -> Curve:
+        """The curve, times the weights of the classes where they have any."""
+        self.check_classes()
+        weights = relative_weights(self.class_weight, list(self.classes))
+        return curve if weights is None else Weighted(curve, weights)
+
     def decision_function(self, X: Any) -> Reals:
         """x.coef + intercept: positive for the second class."""
         return self._scores(X)
@@ -73,6 +81,9 @@ class LogisticRegression(Binary, LinearModel):
     The slope of one record's log-loss is clipped to `knee` (Song et al. 2020): 1/2 instead of 1 halves the noise, and
     only records on the wrong side of the border feel it. `predict_proba` allows for it.
 
+    With `class_weight` the loss of a record is multiplied by the weight of its class over the largest weight: slopes
+    and bends are below the same bounds, and noise and ridge stay what they are.
+
     Parameters
     ----------
     guarantee
@@ -89,6 +100,9 @@ class LogisticRegression(Binary, LinearModel):
         'auto', 'objective', 'kifer', 'descent' or 'output', or a `Descent`.
     classes
         The two labels, the positive one second; public.
+    class_weight
+        For each class what a row of it counts for, such as {0: 1, 1: 3}; public, and never read off the data. Only
+        ratios matter; a class that is not named has 1. Rows of the heaviest class are those that noise is for.
     knee
         The largest slope of one record's loss.
 
@@ -120,12 +134,12 @@ class LogisticRegression(Binary, LinearModel):
 
     knee: float = 0.5
 
-    def _curve(self) -> Logistic:
-        return Logistic(self.knee)
+    def _curve(self) -> Curve:
+        return self._weighted(Logistic(self.knee))
 
     def predict_proba(self, X: Any) -> Reals:
-        """Probabilities of both classes."""
-        positive = self._curve().probability(self.decision_function(X))
+        """Probabilities of both classes; with class weights, those among rows that are as many as they weigh."""
+        positive = Logistic(self.knee).probability(self.decision_function(X))
         return np.column_stack((1 - positive, positive))
 
 
@@ -151,6 +165,9 @@ class LinearSVC(Binary, LinearModel):
         'auto', 'objective', 'kifer', 'descent' or 'output', or a `Descent`.
     classes
         The two labels, the positive one second; public.
+    class_weight
+        For each class what a row of it counts for, such as {0: 1, 1: 3}; public, and never read off the data. Only
+        ratios matter; a class that is not named has 1. Rows of the heaviest class are those that noise is for.
     width
         How far the corner of the hinge is rounded.
 
@@ -182,4 +199,4 @@ class LinearSVC(Binary, LinearModel):
     width: float = 0.5
 
     def _curve(self) -> Curve:
-        return HuberHinge(self.width)
+        return self._weighted(HuberHinge(self.width))

@@ -84,7 +84,7 @@ class LinearRegression(BoundedRegression):
         plan, shrink = self._plan(), checks.nonnegative("shrink", self.shrink)
         gram, product = plan.release(data)
         self.plan_ = plan
-        return self._set(_solution(gram, product, *plan.noise(data.size), shrink), columns, plan.loss)
+        return self._set(solution(gram, product, *plan.noise(data.size), shrink), columns, plan.loss)
 
     def price(self) -> Loss:
         """What a fit will cost, whatever the data."""
@@ -96,7 +96,7 @@ class LinearRegression(BoundedRegression):
         return NoisyStatistics.calibrated(checked_guarantee(self.guarantee), bound, share)
 
 
-def _solution(gram: Reals, product: Reals, gram_noise: float, product_noise: float, shrink: float) -> Reals:
+def solution(gram: Reals, product: Reals, gram_noise: float, product_noise: float, shrink: float) -> Reals:
     """(G + ridge)^-1 p. Noise moves eigenvalues by up to 2 sqrt(d) sigma; below that nothing is known of them."""
     size = len(product)
     values, vectors = np.linalg.eigh(gram)

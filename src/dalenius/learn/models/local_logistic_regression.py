@@ -14,7 +14,7 @@ from dalenius.core import checks
 from dalenius.learn.data.parameters import approximate
 from dalenius.learn.methods.local_output_perturbation import LocalOutputPerturbation
 from dalenius.learn.models.classifiers import Binary
-from dalenius.sums.curves import Logistic
+from dalenius.sums.curves import Curve, Logistic
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -38,6 +38,9 @@ class LocalLogisticRegression(Binary):
         The constant column, in units of `row_norm`; 0 for no intercept.
     classes
         The two labels, the positive one second; public.
+    class_weight
+        For each class what a row of it counts for, such as {0: 1, 1: 3}; public, and never read off the data. Only
+        ratios matter; a class that is not named has 1. Rows of the heaviest class are those that noise is for.
     ridge
         The ridge, in units of the square of `row_norm`; public.
 
@@ -69,22 +72,22 @@ class LocalLogisticRegression(Binary):
 
     ridge: float = 10.0
 
-    def _curve(self) -> Logistic:
-        return Logistic(1.0)
+    def _curve(self) -> Curve:
+        return self._weighted(Logistic(1.0))
 
     def _plan(self) -> LocalOutputPerturbation:
-        reach = math.hypot(self._norm, self._constant) * (1 + 1e-12)
+        reach, curve = math.hypot(self._norm, self._constant) * (1 + 1e-12), self._curve()
         ridge = checks.positive("ridge", self.ridge) * self._norm**2
         release = local_output_perturbation(
             approximate(self.guarantee, "noise for a curvature"),
             ridge=ridge,
-            gradient_bound=reach,
-            smoothness=reach**2 / 4,
-            concordance=reach,
+            gradient_bound=curve.steepest * reach,
+            smoothness=curve.sharpest * reach**2,
+            concordance=reach,  # |f'''| |x| <= R f'' holds for f times any weight
         )
-        return LocalOutputPerturbation(release, ridge, reach)
+        return LocalOutputPerturbation(release, ridge, curve.steepest * reach)
 
     def predict_proba(self, X: Any) -> Reals:
-        """Probabilities of both classes."""
-        positive = self._curve().probability(self.decision_function(X))
+        """Probabilities of both classes; with class weights, those among rows that are as many as they weigh."""
+        positive = Logistic(1.0).probability(self.decision_function(X))
         return np.column_stack((1 - positive, positive))

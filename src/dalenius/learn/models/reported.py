@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,7 @@ from dalenius.learn.data.targets import Targets
 from dalenius.learn.methods.noisy_statistics import GRID_BITS, NoisyStatistics
 from dalenius.learn.methods.objective_perturbation import ObjectivePerturbation
 from dalenius.learn.methods.pure_objective_perturbation import PureObjectivePerturbation
-from dalenius.sums.curves import ClippedPoisson, Curve, Huber, HuberHinge, Logistic
+from dalenius.sums.curves import ClippedPoisson, Curve, Huber, HuberHinge, Logistic, Weighted
 
 
 class Reported:
@@ -138,4 +139,6 @@ def _slope(curve: Curve) -> Slope:
             return Slope("clipped_poisson", curve.knee)
         case HuberHinge():
             return Slope("huber_hinge", curve.width)
+        case Weighted(positive=1, weights=(negative, positive)):
+            return replace(_slope(curve.curve), weights=(negative, positive))
     raise AssertionError(curve)

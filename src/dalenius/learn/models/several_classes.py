@@ -15,6 +15,7 @@ from dalenius.calculus.loss import Loss
 from dalenius.calculus.pairs.pair import Reals
 from dalenius.core import checks
 from dalenius.errors import InvalidParameter
+from dalenius.learn.data.class_weights import ClassWeight, relative_weights
 from dalenius.learn.data.parameters import checked_guarantee
 from dalenius.learn.data.rows import RecordBlocks, Records, factors, labels_of, matrix, same, training
 from dalenius.learn.methods.objective_perturbation import ObjectivePerturbation
@@ -23,7 +24,7 @@ from dalenius.learn.methods.pure_objective_perturbation import PureObjectivePert
 from dalenius.learn.methods.several_classes import AllAtOnce, OneByOne, all_at_once, one_by_one
 from dalenius.learn.models.row_model import RowModel
 from dalenius.learn.numerics.links import Multinomial
-from dalenius.sums.curves import Logistic
+from dalenius.sums.curves import Logistic, Weighted
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -32,6 +33,7 @@ class SeveralClasses(ClassifierMixin, RowModel):  # type: ignore[misc]
 
     noise_ratio: float = 1.2
     classes: Sequence[Any] = (0, 1, 2)
+    class_weight: ClassWeight = None
     knee: float = 0.5
 
     @abstractmethod
@@ -58,6 +60,11 @@ class SeveralClasses(ClassifierMixin, RowModel):  # type: ignore[misc]
                 "must not be read off the data."
             )
         return classes
+
+    def _weights(self) -> tuple[float, ...]:
+        """What a row of each class counts for, 1 at most."""
+        count = len(self.check_classes())
+        return relative_weights(self.class_weight, list(self.classes)) or (1.0,) * count
 
     def fit(self, X: Any, y: Any) -> Any:
         """Fit on records X (n x d) and labels y; the cost is `loss_`, whatever the data."""
@@ -137,6 +144,9 @@ class MultinomialRegression(SeveralClasses):
         noise needs less ridge.
     classes
         The labels, two or more; public.
+    class_weight
+        For each class what a row of it counts for, such as {0: 1, 1: 3}; public, and never read off the data. Only
+        ratios matter; a class that is not named has 1. Rows of the heaviest class are those that noise is for.
     knee
         The largest 1 - p_y that still counts in full, from 1/2 to 1; 1 clips nothing.
 
@@ -167,7 +177,7 @@ class MultinomialRegression(SeveralClasses):
     """
 
     def _link(self) -> Multinomial:
-        return Multinomial(len(self.check_classes()), self.knee)
+        return Multinomial(len(self.check_classes()), self.knee, self._weights())
 
     def _plan(self) -> AllAtOnce:
         promise, ratio = checked_guarantee(self.guarantee), checks.positive("noise_ratio", self.noise_ratio)
@@ -177,7 +187,7 @@ class MultinomialRegression(SeveralClasses):
         return self._plan().fit(records, self._link())
 
     def predict_proba(self, X: Any) -> Reals:
-        """Probabilities of all classes."""
+        """Probabilities of all classes; with class weights, those among rows that are as many as they weigh."""
         link = self._link()
         return link.probabilities(self._class_scores(X) @ link.basis)
 
@@ -204,6 +214,9 @@ class OneVsRest(SeveralClasses):
         The noise in the objective, in units of what the Gaussian mechanism needs: more noise needs less ridge.
     classes
         The labels, two or more; public.
+    class_weight
+        For each class what a row of it counts for, such as {0: 1, 1: 3}; public, and never read off the data. Only
+        ratios matter; a class that is not named has 1. Rows of the heaviest class are those that noise is for.
     knee
         The largest slope of one record's loss.
     method
@@ -240,11 +253,14 @@ class OneVsRest(SeveralClasses):
     def _curve(self) -> Logistic:
         return Logistic(self.knee)
 
+    def _weighted(self) -> Weighted:
+        return Weighted(self._curve(), self._weights())
+
     def _plan(self) -> OneByOne:
         promise, ratio = checked_guarantee(self.guarantee), checks.positive("noise_ratio", self.noise_ratio)
         return one_by_one(
             promise,
-            self._curve(),
+            self._weighted(),
             self._square,
             ratio,
             checked_method(self.method),
@@ -252,7 +268,7 @@ class OneVsRest(SeveralClasses):
         )
 
     def _theta(self, records: Records | RecordBlocks) -> Reals:
-        return self._plan().fit(records, self._curve())
+        return self._plan().fit(records, self._weighted())
 
     def predict_proba(self, X: Any) -> Reals:
         """Probabilities of all classes: those of each against the rest, brought to a sum of 1."""

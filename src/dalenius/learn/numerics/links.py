@@ -12,6 +12,7 @@ from scipy.special import log_softmax
 
 from dalenius.calculus.pairs.pair import Reals
 from dalenius.core import checks
+from dalenius.errors import InvalidParameter
 from dalenius.sums.curves import Curve
 
 
@@ -61,16 +62,24 @@ class Multinomial(Link):
     nothing is clipped, else knee (diag q - q q^T).
 
     Scores are the K class scores in an orthonormal basis of those that sum to 0, all that matters: K - 1 of them.
+    Gradients and Hessians are times the weight of the label's class, where there are weights.
     """
 
     classes: int
     knee: float = 0.5
+    weights: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
         checks.count("the number of classes", self.classes, least=2)
         allowed = "at least 1/2 (less says nothing on the border) and at most 1 (no clipping)"
         knee = checks.within("knee", self.knee, allowed, lambda x: 0.5 <= x <= 1)
         object.__setattr__(self, "knee", knee)
+        weights = self.weights or (1.0,) * self.classes
+        if len(weights) != self.classes:
+            raise InvalidParameter(f"{self.classes} classes have {len(weights)} weights; give one for each.")
+        for weight in weights:
+            checks.nonnegative("a weight", weight)
+        object.__setattr__(self, "weights", weights)
 
     @property
     def outputs(self) -> int:  # type: ignore[override]
@@ -79,7 +88,7 @@ class Multinomial(Link):
     @property
     def steepest(self) -> float:
         """The largest norm of a gradient."""
-        return math.sqrt(2) * self.knee * (1 + 1e-15)
+        return math.sqrt(2) * self.knee * (1 + 1e-15) * max(self.weights)
 
     @property
     def sharpest(self) -> float:
@@ -92,7 +101,7 @@ class Multinomial(Link):
         """
         others = self.classes - 1
         s = min(self.knee, others / self.classes)
-        return s * (2 - s - s / others) / others * (1 + 1e-14)
+        return s * (2 - s - s / others) / others * (1 + 1e-14) * max(self.weights)
 
     @cached_property
     def basis(self) -> Reals:
@@ -111,7 +120,7 @@ class Multinomial(Link):
         p, mine, rest, _ = self._parts(scores, labels)
         p[mine] -= 1.0
         p[mine] = -rest
-        p *= np.minimum(1.0, self.knee / np.maximum(rest, 1e-300))[:, None]
+        p *= (np.minimum(1.0, self.knee / np.maximum(rest, 1e-300)) * self._weight(labels))[:, None]
         return np.asarray(p @ self.basis)
 
     def bends(self, scores: Reals, labels: Reals) -> Reals:
@@ -135,6 +144,9 @@ class Multinomial(Link):
         p *= np.maximum(1.0, (1 - p) / self.knee)
         return np.asarray(p / p.sum(axis=1, keepdims=True))
 
+    def _weight(self, labels: Reals) -> Reals:
+        return np.array(self.weights)[labels.astype(np.intp)]
+
     def _parts(self, scores: Reals, labels: Reals) -> tuple[Reals, tuple[Reals, Reals], Reals, Reals]:
         """p, where each label's is, 1 - p_y with all its digits, and q."""
         logs = self.logs(scores)
@@ -149,7 +161,7 @@ class Multinomial(Link):
         p, _, rest, q = self._parts(scores, labels)
         clipped = rest > self.knee
         weights = np.where(clipped[:, None], q / np.maximum(rest, 1e-300)[:, None], p)
-        size = np.where(clipped, self.knee, 1.0)
+        size = np.where(clipped, self.knee, 1.0) * self._weight(labels)
         if reach is not None:
             size = np.where(np.abs(rest - self.knee) <= reach, 0.0, size)
         inner = weights @ self.basis

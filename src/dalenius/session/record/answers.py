@@ -47,6 +47,11 @@ def to_fit(released: Mapping[str, JSON], ends: Sequence[tuple[float, float]] | N
     return _written("fit", {"released": released, **found})
 
 
+def to_fit_targets(released: Sequence[Mapping[str, JSON]]) -> str:
+    """What the fits of several targets released, in their order."""
+    return _written("fit_targets", {"released": list(released)})
+
+
 def to_inference(result: Result) -> str:
     """What was estimated: a saved result."""
     return _written("infer", {"result": result.to_json()})
@@ -116,6 +121,14 @@ def read_found(text: str, features: int) -> list[tuple[float, float]]:
     if len(ends) != features or not all(low < high for low, high in ends):
         raise LedgerDamaged(OTHERWISE)
     return ends
+
+
+def read_fit_targets(text: str, number: int) -> list[dict[str, JSON]]:
+    """What the fits of so many targets released."""
+    released: list[dict[str, JSON]] = _part(_opened(text, "fit_targets"), "released", list)
+    if len(released) != number or not all(isinstance(one, dict) for one in released):
+        raise LedgerDamaged(OTHERWISE)
+    return released
 
 
 def read_inference(text: str) -> Result:

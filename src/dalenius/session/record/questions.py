@@ -42,6 +42,20 @@ def of_fit(
     return _written("fit", unit, adjacency, content)
 
 
+def of_fit_targets(
+    model: Mapping[str, JSON],
+    query: Query,
+    unit: Unit,
+    adjacency: Adjacency,
+    features: Mapping[str, JSON] | None = None,
+) -> str:
+    """As `of_fit` for several targets, the last sums of the query: the model's promise is the price of all of them."""
+    content = {"model": model, "query": query.record()}
+    if features is not None:
+        content["features"] = features
+    return _written("fit_targets", unit, adjacency, content)
+
+
 def of_inference(estimator: Mapping[str, JSON], query: Query, unit: Unit, adjacency: Adjacency) -> str:
     """An estimator, whose promise is its price, and the sums that stand for its columns."""
     return _written("infer", unit, adjacency, {"estimator": estimator, "query": query.record()})

@@ -136,6 +136,7 @@ class AnswerShown(BaseModel):
     model: dict[str, Any] | None = Field(
         None, description="Of a fit: the model, as dp.learn.from_json reads it."
     )
+    models: dict[str, Any] | None = Field(None, description="Of a fit of several targets: the same for each.")
 
 
 class JobGiven(BaseModel):

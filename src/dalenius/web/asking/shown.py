@@ -38,12 +38,16 @@ def shown(outcome: Outcome, request: Request, id: str) -> dict[str, Any]:
 def _result(result: Any) -> dict[str, Any]:
     if isinstance(result, Sheet):
         return {"confidence": _confidence(result), **table(result), "note": result.note}
-    if isinstance(result, Mapping):  # a plan
+    if isinstance(result, Mapping) and all(isinstance(one, Sheet) for one in result.values()):  # a plan
         return {"answers": {name: table(one) for name, one in result.items()}}
     if isinstance(result, Result | TestResult):
         return {"summary": str(result.summary())}
     from dalenius.learn.saved import to_json
 
+    if isinstance(result, Mapping):  # models by their targets
+        models = {name: json.loads(to_json(one)) for name, one in result.items()}
+        summary = "\n".join(f"{name}: {_model_in_words(one)}" for name, one in result.items())
+        return {"models": models, "summary": summary}
     return {"model": json.loads(to_json(result)), "summary": _model_in_words(result)}
 
 
