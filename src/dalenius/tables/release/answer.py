@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -22,6 +22,7 @@ from dalenius.tables.aggregates.histogram import histogram_label
 from dalenius.tables.compute.exact import ExactTable
 from dalenius.tables.facts.nearest import nearest
 from dalenius.tables.plan.plan import Plan
+from dalenius.tables.release.contradictions import contradict, log_chances
 from dalenius.tables.release.estimates import Wanted, columns
 from dalenius.tables.release.left_out import left_out
 from dalenius.tables.release.reconcile import whole
@@ -51,9 +52,9 @@ class Answer(Sheet):
     given: str | None = None
     """When it was given, for the first time where it was on record."""
     adjusted: Released | None = None
+    """What was released, made to agree: estimates come from it, intervals from what was released."""
     reconciled: bool = False
     """Whether it is part of a cross-table, whose numbers have noise in common."""
-    """What was released, made to agree: estimates come from it, intervals from what was released."""
 
     @cached_property
     def columns(self) -> list[Column]:
@@ -129,6 +130,32 @@ class Answer(Sheet):
         Least squares, weighted by the noise of both: every group of a total moves by the same amount, so that their
         sum is the best estimate from both. Counts are then made whole and not negative with that sum, rounded.
         Intervals stay those of the unadjusted noise.
+
+        It is assumed that groups and totals are of the same rows: each row of a total is in one of its groups. Keys that
+        leave some rows out, or null, or another filter break that, and so can `max_rows` and `max_groups`, which cut the
+        rows of a unit by what is asked. What was released is held against that: where the groups differ from a total
+        by more than noise explains, the answer is refused. Of answers that are of the same rows, at most one in 10^9 is
+        (`release.contradictions` has the test); a gap that is smaller than the noise is not seen.
+
+        Raises
+        ------
+        InvalidParameter
+            If the total is none, or contradicts the groups.
+
+        Examples
+        --------
+        >>> import dalenius as dp, pandas as pd
+        >>> towns = pd.DataFrame({"town": ["a"] * 500 + ["b"] * 400 + ["c"] * 300})
+        >>> s = dp.Session(towns, unit=dp.Unit.rows(), budget=dp.ZCDP(1.0))
+        >>> groups = s.release(s.table.group_by("town", keys=["a", "b", "c"]).agg(n=dp.count()), dp.ZCDP(0.1))
+        >>> total = s.release(s.table.agg(n=dp.count()), dp.ZCDP(0.1))
+        >>> 1100 < sum(groups.agreeing_with(total)["n"].plain) < 1300
+        True
+        >>> some = s.release(s.table.group_by("town", keys=["a", "b"]).agg(n=dp.count()), dp.ZCDP(0.1))
+        >>> some.agreeing_with(total)
+        Traceback (most recent call last):
+        ...
+        dalenius.errors.InvalidParameter: groups and total are not of the same rows: ...
         """
         given: object = total
         if not isinstance(given, Answer) or not set(total.names) < set(self.names):
@@ -136,10 +163,16 @@ class Answer(Sheet):
                 f"the total is {total!r}; it must be an answer without groups, or grouped by some of the columns "
                 f"{', '.join(map(repr, self.names))}: otherwise the same question."
             )
+        if self.reconciled or total.reconciled:
+            raise InvalidParameter(
+                "the numbers of a cross-table were made to agree with its own margins, so they have noise in common; ask "
+                "for all that should agree in one table.cube(...)."
+            )
         places = [self.names.index(name) for name in total.names]
         parts: dict[tuple[Any, ...], list[int]] = {}
         for row, key in enumerate(self.keys):
             parts.setdefault(tuple(key[k] for k in places), []).append(row)
+        self._check_same_rows(total, parts)
         measures: dict[Any, Noisy] = {}
         for measure, noisy in self.estimated.measures.items():
             other = total.estimated.measures.get(measure)
@@ -157,6 +190,32 @@ class Answer(Sheet):
                 values[rows] = whole(moved) if measure.whole else moved
             measures[measure] = replace(noisy, values=values)
         return self._adjusted(measures).consistent()
+
+    def _check_same_rows(self, total: Answer, parts: Mapping[tuple[Any, ...], list[int]]) -> None:
+        """Refuse a total that the groups contradict, by what was released of both."""
+        chances = []
+        for measure, noisy in self.released.measures.items():
+            other = total.released.measures.get(measure)
+            if other is None or not measure.adds_up:
+                continue
+            gaps: dict[int, list[Reals]] = {}
+            for row, key in enumerate(total.keys):
+                if rows := parts.get(key):
+                    gap = other.values[row] - noisy.values[rows].sum(axis=0)
+                    gaps.setdefault(len(rows), []).append(np.ravel(gap))
+            for many, found in gaps.items():
+                chances.append(log_chances(np.concatenate(found), many, noisy.law, other.law))
+        if chances and contradict(np.concatenate(chances)):
+            cut = "" if self.plan.unit.is_row else (
+                " Or max_rows or max_groups cut the rows of a unit, by what is asked: session.truncation(budget) tells of "
+                "how many, and larger ones cut fewer."
+            )
+            raise InvalidParameter(
+                "groups and total are not of the same rows: they differ by more than noise does once in 10^9 times. The "
+                "keys leave rows out (or null), or a filter differs: list all keys; or ask for the total of the rows that "
+                f"are listed, table.filter(\"{self.names[0]} IN (...)\"); or for both at once, "
+                f"table.cube({', '.join(map(repr, self.names))}), which sees to it.{cut}"
+            )
 
     def _adjusted(self, measures: dict[Any, Noisy]) -> Answer:
         return replace(self, adjusted=replace(self.released, measures=measures, shown=None))
