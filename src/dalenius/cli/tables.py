@@ -272,14 +272,10 @@ class Shown(Form):
 
         accuracy = paid.accuracy(self.confidence, self.simultaneous)
         budget = None if paid.budget is None else read_promise(paid.budget)
-        if isinstance(query, CubeQuery) and accuracy is not None:
-            raise InvalidParameter(
-                "CUBE and ROLLUP have no price by accuracy; say --budget in place of --within."
-            )
         answer: Answer | CrossTable
         with working(f"Asking {data}"):
             if isinstance(query, CubeQuery):
-                answer = session.cross_table(query, budget)
+                answer = session.cross_table(query, budget, accuracy=accuracy)
             else:
                 answer = session.release(query, budget, accuracy=accuracy)
         answer = answer.at(self.confidence, simultaneous=self.simultaneous)
@@ -369,15 +365,11 @@ def price(
     \b
     JSON keys: budget, affordable, epsilon, delta, times (what is left pays for), assumes.
     """
-    from dalenius.tables.ask.cube import CubeQuery
-
     accuracy = read_within(within, confidence, column, rows, simultaneous)
     session = opened.session()
     if select is not None and (asked.agg, asked.where, asked.group_by) != (None, None, None):
         raise InvalidParameter("--sql says everything: leave --agg, --where and --group-by out.")
     query = asked.of(session) if select is None else _selected(session, select, asked.keys)
-    if isinstance(query, CubeQuery):
-        raise InvalidParameter("CUBE and ROLLUP have no price by accuracy; choose a budget.")
     with working("Looking for the least"):
         found = session.price(query, accuracy, delta=delta)
     content = {

@@ -122,7 +122,7 @@ class TestAgreeing:
         s = dp.Session(abc(), unit=dp.Unit.rows(), budget=dp.ZCDP(1.0), schema=dp.Schema(nulls="drop"))
         table = s.cross_table(s.table.cube("g", keys=["a", "b"]).agg(n=dp.count()), dp.ZCDP(0.1))
         total = s.release(s.table.agg(n=dp.count()), dp.ZCDP(0.1))
-        with pytest.raises(InvalidParameter, match="one table.cube"):
+        with pytest.raises(InvalidParameter, match=r"one table\.cube"):
             table.cells.agreeing_with(total)
 
 

@@ -34,6 +34,11 @@ from dalenius.tables.statistics.column import Column
 FARTHEST = 1e30
 """Where the ends of ratios stop that are not bounded: computed with, infinity is not a number."""
 
+CUT = (
+    " Or max_rows or max_groups cut the rows of a unit, by what is asked: session.truncation(budget) tells of how "
+    "many, and larger ones cut fewer."
+)
+
 
 @dataclass(frozen=True, eq=False)
 class Answer(Sheet):
@@ -131,11 +136,11 @@ class Answer(Sheet):
         sum is the best estimate from both. Counts are then made whole and not negative with that sum, rounded.
         Intervals stay those of the unadjusted noise.
 
-        It is assumed that groups and totals are of the same rows: each row of a total is in one of its groups. Keys that
-        leave some rows out, or null, or another filter break that, and so can `max_rows` and `max_groups`, which cut the
-        rows of a unit by what is asked. What was released is held against that: where the groups differ from a total
-        by more than noise explains, the answer is refused. Of answers that are of the same rows, at most one in 10^9 is
-        (`release.contradictions` has the test); a gap that is smaller than the noise is not seen.
+        It is assumed that groups and totals are of the same rows: each row of a total is in one of its groups. Keys
+        that leave some rows out, or null, or another filter break that, and so can `max_rows` and `max_groups`, which
+        cut the rows of a unit by what is asked. What was released is held against that: where the groups differ from a
+        total by more than noise explains, the answer is refused. Of answers that are of the same rows, at most one in
+        10^9 is (`release.contradictions` has the test); a gap that is smaller than the noise is not seen.
 
         Raises
         ------
@@ -165,8 +170,8 @@ class Answer(Sheet):
             )
         if self.reconciled or total.reconciled:
             raise InvalidParameter(
-                "the numbers of a cross-table were made to agree with its own margins, so they have noise in common; ask "
-                "for all that should agree in one table.cube(...)."
+                "the numbers of a cross-table were made to agree with its own margins, so they have noise in common; "
+                "ask for all that should agree in one table.cube(...)."
             )
         places = [self.names.index(name) for name in total.names]
         parts: dict[tuple[Any, ...], list[int]] = {}
@@ -206,14 +211,11 @@ class Answer(Sheet):
             for many, found in gaps.items():
                 chances.append(log_chances(np.concatenate(found), many, noisy.law, other.law))
         if chances and contradict(np.concatenate(chances)):
-            cut = "" if self.plan.unit.is_row else (
-                " Or max_rows or max_groups cut the rows of a unit, by what is asked: session.truncation(budget) tells of "
-                "how many, and larger ones cut fewer."
-            )
+            cut = "" if self.plan.unit.is_row else CUT
             raise InvalidParameter(
-                "groups and total are not of the same rows: they differ by more than noise does once in 10^9 times. The "
-                "keys leave rows out (or null), or a filter differs: list all keys; or ask for the total of the rows that "
-                f"are listed, table.filter(\"{self.names[0]} IN (...)\"); or for both at once, "
+                "groups and total are not of the same rows: they differ by more than noise does once in 10^9 times. "
+                "The keys leave rows out (or null), or a filter differs: list all keys; or ask for the total of the "
+                f'rows that are listed, table.filter("{self.names[0]} IN (...)"); or for both at once, '
                 f"table.cube({', '.join(map(repr, self.names))}), which sees to it.{cut}"
             )
 

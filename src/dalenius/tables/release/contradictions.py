@@ -1,9 +1,9 @@
-"""Whether noisy numbers that should add up can be about the same rows: a test that hardly ever is wrong about those that are.
+"""Whether noisy numbers that should add up can be about the same rows: a test that is hardly ever wrong if they are.
 
 If a total and its parts are of the same rows, their gap is noise and nothing else: that of the total less that of all
-parts, whose laws are public. So its chance to be as large as it is, or larger, is known: for Gaussian noise exactly, for
-other noise by the bound of Chernoff ("A Measure of Asymptotic Efficiency for Tests of a Hypothesis Based on the Sum of
-Observations", 1952), which holds for any s > 0:
+parts, whose laws are public. So its chance to be as large as it is, or larger, is known: for Gaussian noise exactly,
+for other noise by the bound of Chernoff ("A Measure of Asymptotic Efficiency for Tests of a Hypothesis Based on the Sum
+of Observations", 1952), which holds for any s > 0:
 
     P(|gap| >= g)  <=  2 exp(log E exp(s total noise) + parts * log E exp(s part noise) - s g).
 

@@ -21,8 +21,8 @@ from dalenius.tables.release.sheet import ADD_UP, Shaped, Sheet
 from dalenius.tables.statistics.column import Column
 
 DO_NOT_ADD_UP = (
-    "Margins do not add up: they contradict the cells by more than noise, because the rows of a unit are cut (max_rows, "
-    "max_groups) in each margin in its own way; everything is as it was released."
+    "Margins do not add up: they contradict the cells by more than noise, because the rows of a unit are cut "
+    "(max_rows, max_groups) in each margin in its own way; everything is as it was released."
 )
 
 
@@ -35,10 +35,10 @@ class CrossTable(Sheet):
     the total, and margins that are their sums. So what is shown adds up, in every direction.
 
     Cells and margins are of the same rows, those whose keys are listed in all columns; unless `max_rows` or
-    `max_groups` cut the rows of a unit, which they do by what is asked, in each margin in its own way. What was released
-    is held against that (`release.contradictions`): where a margin differs from its cells by more than noise explains,
-    everything is shown as it was released, and the note says that margins do not add up. Where nothing is cut, this
-    happens once in 10^9 tables at most.
+    `max_groups` cut the rows of a unit, which they do by what is asked, in each margin in its own way. What was
+    released is held against that (`release.contradictions`): where a margin differs from its cells by more than noise
+    explains, everything is shown as it was released, and the note says that margins do not add up. Where nothing is
+    cut, this happens once in 10^9 tables at most.
     """
 
     asked: CubeQuery
@@ -147,9 +147,8 @@ class CrossTable(Sheet):
 
 
 def _agreeing(asked: CubeQuery, answers: list[Answer]) -> list[Answer]:
-    place = {name: i for i, name in enumerate(asked.columns)}
-    sets = tuple(tuple(sorted(place[name] for name in kept)) for kept in asked.sets)
-    margins = Margins(tuple(map(len, asked.lists)), sets)
+    margins = Margins.of(asked)
+    sets = margins.sets
     if _contradictory(margins, answers):
         return answers
     best: list[dict[Measure, Noisy]] = [dict(answer.released.measures) for answer in answers]
@@ -175,8 +174,8 @@ def _agreeing(asked: CubeQuery, answers: list[Answer]) -> list[Answer]:
 
 
 def _contradictory(margins: Margins, answers: list[Answer]) -> bool:
-    """Whether a margin differs from the sums of its cells by more than noise. Gaps of one margin have noise of their own
-    each; those of different margins share that of the cells, so each margin is looked at by itself."""
+    """Whether a margin differs from the sums of its cells by more than noise. Gaps of one margin have noise of their
+    own each; those of different margins share that of the cells, so each margin is looked at by itself."""
     cells = answers[0].released.measures
     for kept, answer in list(zip(margins.sets, answers, strict=True))[1:]:
         many = math.prod(size for i, size in enumerate(margins.sizes) if i not in kept)
