@@ -525,9 +525,10 @@ class Session:
         self,
         budget: Budget | None = None,
         *,
+        accuracy: Within | None = None,
         table: Table | None = None,
         up_to: int | None = None,
-        confidence: float = 0.95,
+        confidence: float | None = None,
     ) -> Truncation:
         """How many units have more rows than may enter an answer, and how many rows that leaves out, privately.
 
@@ -538,13 +539,16 @@ class Session:
         ----------
         budget
             What it may cost; as in `release`.
+        accuracy
+            In place of a budget, as in `release`: of `units`, `cut`, `kept` and `lost`, or of some of them,
+            `dp.within({"cut": 50})`.
         table
             Other than all of it: `session.table.filter(...)`, for instance, or one of several tables.
         up_to
             At most so many rows of a unit are counted as lost or kept; five times `max_rows`, if not said. One unit
             moves what is lost by at most `up_to - max_rows`, and the noise is as large as that needs.
         confidence
-            Of the intervals.
+            Of the intervals, as in `release`.
 
         Returns
         -------
@@ -569,8 +573,8 @@ class Session:
         from dalenius.session import truncation
 
         asked = self.table if table is None else table
-        query, rows, most = truncation.question(asked, getattr(asked, "unit", None), up_to)
-        answer = self.release(query, budget, confidence=confidence)
+        query, rows, most = truncation.question(asked, up_to)
+        answer = self.release(query, budget, accuracy=accuracy, confidence=confidence)
         return truncation.Truncation(answer, str(self.unit.column), rows, most)
 
     def continual(self, query: Query, budget: Budget | None = None) -> Feed:

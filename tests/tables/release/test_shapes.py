@@ -194,6 +194,37 @@ class TestCube:
         assert wide["all"].plain[2] == table["n"].plain[-1]
         assert wide.to_markdown().count("\n") == 4
 
+    def test_ratios_and_bins_of_cells_and_margins(self) -> None:
+        """With hardly any noise: against the data, everywhere; histograms of cells add up to those of margins."""
+        s = opened(dp.ZCDP(9000.0))
+        asked = s.table.cube("sex", "town").agg(
+            n=dp.count(), years=dp.sum("age", (0, 100)), old=dp.histogram("age", edges=[18, 65, 90])
+        )
+        table = s.cross_table(asked, dp.ZCDP(4000.0))
+        data = people()
+        data = data[data["sex"].isin(SEX) & data["town"].isin(TOWN)]
+        rates = table.ratio("years", "n", per=1000)
+        found = dict(zip(rates.keys, rates["years_per_n"].estimate, strict=True))
+        assert len(found) == 12
+        assert math.isclose(found["all", "all"], 1000 * data["age"].mean(), rel_tol=1e-3)
+        lund = data[(data["sex"] == "f") & (data["town"] == "a")]
+        assert math.isclose(found["f", "a"], 1000 * lund["age"].mean(), rel_tol=1e-3)
+        assert (rates["years_per_n"].low <= rates["years_per_n"].high).all()
+        tidy = table.bins("old")
+        assert tidy.names == ("sex", "town", "lower", "upper")
+        n = dict(zip(tidy.keys, tidy["old"].plain, strict=True))
+        assert n["all", "b", 65.0, 90.0] == ((data["town"] == "b") & (data["age"] >= 65)).sum()
+        assert n["f", "b", 65.0, 90.0] + n["m", "b", 65.0, 90.0] == n["all", "b", 65.0, 90.0]
+        assert "Margins add up" in str(tidy)
+
+    def test_all_intervals_together_are_those_of_cells_and_margins(self) -> None:
+        """12 numbers: each may fail with a twelfth of 5 %."""
+        s = opened(dp.ZCDP(1.0))
+        table = s.cross_table(s.table.cube("sex", "town").agg(n=dp.count()), dp.ZCDP(0.5))
+        law = next(iter(table.margin().released.measures.values())).law
+        column = table.at(simultaneous=True).margin()["n"]
+        assert math.isclose(column.high[0] - column.low[0], 2 * law.reach(0.05 / 12)[0], rel_tol=1e-6)
+
 
 class TestShapes:
     @pytest.fixture
@@ -263,6 +294,21 @@ class TestShapes:
         few = sum(value < 300 for value in n)
         assert hidden["n"].plain.count(None) == few == np.isnan(hidden["age"].estimate).sum() > 0
         assert "-" in str(hidden)
+
+    def test_what_needs_the_answer_says_so(self, answer: Answer) -> None:
+        rounded: Any = answer.rounded(5)
+        with pytest.raises(InvalidParameter, match=r"answer\.shares\(\.\.\.\)\.rounded\(5\)"):
+            rounded.shares("n")
+        assert not hasattr(rounded, "ratio")
+        with pytest.raises(AttributeError, match="sharez"):
+            rounded.sharez("n")
+
+    def test_small_cells_are_those_of_the_one_count(self, answer: Answer) -> None:
+        assert answer.suppressed(below=300)["n"].plain == answer.suppressed("n", below=300)["n"].plain
+        s = opened(dp.ZCDP(1.0))
+        two = s.release(s.table.agg(n=dp.count(), m=dp.count("age")), dp.ZCDP(0.1))
+        with pytest.raises(InvalidParameter, match="but 'n', 'm'"):
+            two.suppressed(below=5)
 
     def test_groups_agree_with_a_margin(self, answer: Answer) -> None:
         s = opened(dp.ZCDP(1.0))

@@ -110,6 +110,7 @@ class Answer(Sheet):
             self.wanted.confidence if confidence is None else checked_confidence(confidence),
             self.wanted.simultaneous if simultaneous is None else flag("simultaneous", simultaneous),
             self.wanted.sampling if sampling is None else flag("sampling", sampling),
+            self.wanted.among,
         )
         return replace(self, wanted=wanted)
 

@@ -41,7 +41,7 @@ def log_chances(gaps: Reals, parts: int, part: Law, total: Law) -> Reals:
     least = np.zeros_like(size)
     for s, moment in zip(tilts, moments, strict=True):
         least = np.minimum(least, math.log(2) + moment - s * size)
-    return least
+    return np.asarray(least)
 
 
 def contradict(chances: Reals, false_alarm: float = FALSE_ALARM) -> bool:

@@ -48,7 +48,11 @@ class CrossTable(Sheet):
     @classmethod
     def of(cls, asked: CubeQuery, answers: Iterable[Answer]) -> CrossTable:
         """From the noisy answers as they were released."""
-        return cls(asked, tuple(_agreeing(asked, list(answers))))
+        made = _agreeing(asked, list(answers))
+        among = sum(len(answer) * len(answer.columns) for answer in made)
+        return cls(
+            asked, tuple(replace(answer, wanted=replace(answer.wanted, among=among)) for answer in made)
+        )
 
     @property
     def adds_up(self) -> bool:
@@ -91,18 +95,7 @@ class CrossTable(Sheet):
 
     @cached_property
     def columns(self) -> list[Column]:
-        parts = [answer.columns for answer in self.answers]
-        return [
-            replace(
-                same[0],
-                **{
-                    part: np.concatenate([getattr(column, part) for column in same])
-                    for part in ("estimate", "error", "low", "high")
-                },
-                optional=any(column.optional for column in same),
-            )
-            for same in zip(*parts, strict=True)
-        ]
+        return _below_each_other([answer.columns for answer in self.answers])
 
     @property
     def note(self) -> str:
@@ -138,12 +131,47 @@ class CrossTable(Sheet):
         )
         return Shaped(cells.names, cells.keys, [*cells.columns, column], cells.note)
 
+    def ratio(self, top: str, bottom: str, *, per: float = 1.0, name: str | None = None) -> Sheet:
+        """A further column, in cells and margins: one count or sum over another, `per` so many; see `Answer.ratio`.
+
+        Different measures have noise of their own, before they were made to agree and after.
+        """
+        return self._stacked([answer.ratio(top, bottom, per=per, name=name) for answer in self.answers])
+
+    def bins(self, name: str) -> Sheet:
+        """A histogram with a row for each bin of each cell and margin; see `Answer.bins`."""
+        return self._stacked([answer.bins(name) for answer in self.answers])
+
+    def _stacked(self, parts: list[Sheet]) -> Sheet:
+        """What was made of each margin, one below the other."""
+        keys: list[tuple[Any, ...]] = []
+        for kept, part in zip(self.asked.sets, parts, strict=True):
+            for key in part.keys:
+                found = dict(zip(kept, key, strict=False))
+                keys.append((*(found.get(column, self.all) for column in self.names), *key[len(kept) :]))
+        names = (*self.names, *parts[0].names[len(self.names) :])
+        return Shaped(names, keys, _below_each_other([part.columns for part in parts]), self.note)
+
     def at(self, confidence: float | None = None, **wanted: bool) -> CrossTable:
         """The same with other intervals; see `Answer.at`."""
         return replace(self, answers=tuple(answer.at(confidence, **wanted) for answer in self.answers))
 
     def __repr__(self) -> str:
         return f"<CrossTable by {', '.join(self.names)}: {len(self.cells)} cells, {len(self.answers) - 1} margins>"
+
+
+def _below_each_other(parts: list[list[Column]]) -> list[Column]:
+    return [
+        replace(
+            same[0],
+            **{
+                part: np.concatenate([getattr(column, part) for column in same])
+                for part in ("estimate", "error", "low", "high")
+            },
+            optional=any(column.optional for column in same),
+        )
+        for same in zip(*parts, strict=True)
+    ]
 
 
 def _agreeing(asked: CubeQuery, answers: list[Answer]) -> list[Answer]:

@@ -14,7 +14,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 import pyarrow as pa
@@ -119,12 +119,22 @@ class Sheet(ABC):
             f"{self.note.replace(ADD_UP, 'Margins added up before rounding.')} Rounded to multiples of {base}.",
         )
 
-    def suppressed(self, by: str, below: float = 10) -> Sheet:
+    def suppressed(self, by: str | None = None, below: float = 10) -> Sheet:
         """Rows whose estimate in column `by` is smaller than `below` are shown without numbers.
 
-        This protects nobody further (the noise did that): it keeps readers from taking noise for news.
+        by: the one column of counts that is no bin of a histogram, if left out. This protects nobody further (the noise did
+        that): it keeps readers from taking noise for news.
         """
         least = checks.number("below", below)
+        if by is None:
+            counts = [c.name for c in self.columns if c.whole and not c.name.endswith(("]", ")"))]
+            if len(counts) != 1:
+                listed = ", ".join(map(repr, counts)) or "none"
+                raise InvalidParameter(
+                    f"say by which column rows are suppressed, suppressed('n', below=5): there is not one of counts, "
+                    f"but {listed}."
+                )
+            (by,) = counts
         hidden = _numbers(self[by]) < least
 
         def blank(column: Column) -> Column:
@@ -316,6 +326,21 @@ class Shaped(Sheet):
 
     def __repr__(self) -> str:
         return f"<{len(self.keys)} rows, {len(self.columns)} columns>"
+
+    def __getattr__(self, name: str) -> NoReturn:
+        if name not in OF_ANSWERS:
+            raise AttributeError(f"a table has no {name!r}.")
+        raise NotAnAnswer(
+            f"this table was made of an answer, and {name} needs the answer itself, with its noise: do that first, as "
+            f"in answer.{name}(...).rounded(5)."
+        )
+
+
+class NotAnAnswer(InvalidParameter, AttributeError):
+    """What answers can do, and tables made of them cannot."""
+
+
+OF_ANSWERS = ("agreeing_with", "at", "bins", "cells", "consistent", "margin", "ratio", "shares")
 
 
 def _numbers(column: Column) -> Reals:
