@@ -6,6 +6,7 @@ import csv
 import datetime as dt
 import io
 import math
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -295,6 +296,36 @@ class TestShapes:
         assert hidden["n"].plain.count(None) == few == np.isnan(hidden["age"].estimate).sum() > 0
         assert "-" in str(hidden)
 
+    def test_the_most_frequent_one_below_the_other(self) -> None:
+        s = opened(dp.ZCDP(9000.0))
+        answer = s.release(
+            s.table.group_by("sex").agg(town=dp.top_k("town", 2), h=dp.histogram("age", 2, (18, 90))),
+            dp.ZCDP(4000.0),
+        )
+        tidy = answer.bins("town")
+        assert tidy.names == ("sex", "place", "town")
+        data = people()
+        expected = data[data["sex"] == "f"]["town"].value_counts()
+        assert tidy.keys[:2] == [("f", 1, "a"), ("f", 2, "b")]
+        assert tidy["town_n"].plain[:2] == [expected["a"], expected["b"]]
+        with pytest.raises(InvalidParameter, match="no top_k 'twon' in the answer; did you mean 'town'"):
+            answer.bins("twon")
+
+    def test_markdown_for_a_spreadsheet(self) -> None:
+        s = opened(dp.ZCDP(1.0))
+        keys = ["=1+1", "a|b", "f"]
+        asked = s.table.group_by("sex", keys=keys).agg(
+            n_n=dp.count(), h=dp.histogram("age", edges=[17, 30, 90])
+        )
+        answer = s.release(asked, dp.ZCDP(0.1)).suppressed("n_n", below=100)
+        lines = [line[2:-2].split(" | ") for line in answer.to_markdown(plain=True).splitlines()]
+        assert lines[0][:6] == ["sex", "n_n", "n_n_error", "n_n_low", "n_n_high", "h[17, 30)"]
+        assert [line[0] for line in lines[2:]] == ["'=1+1", "a/b", "f"]
+        assert lines[2][1] == ""
+        assert float(lines[4][3]) == answer["n_n"].low[2]
+        assert all(len(line) == 13 for line in lines)
+        assert "n\\_n" in answer.to_markdown()
+
     def test_what_needs_the_answer_says_so(self, answer: Answer) -> None:
         rounded: Any = answer.rounded(5)
         with pytest.raises(InvalidParameter, match=r"answer\.shares\(\.\.\.\)\.rounded\(5\)"):
@@ -371,3 +402,14 @@ def test_the_ends_of_a_ratio_that_has_none_are_infinite() -> None:
     at = np.array([1.0])
     column = _ratio_column("r", at, at, (at, at, at), -FARTHEST * at, FARTHEST * at, (-FARTHEST, FARTHEST))
     assert (column.low[0], column.high[0]) == (-math.inf, math.inf)
+
+
+def test_many_bins_are_shown_in_their_time() -> None:
+    """Looking each name up among all others took minutes for so many: 10^10 comparisons."""
+    s = dp.Session(
+        pd.DataFrame({"x": [1] * 10}), unit=dp.Unit.rows(), budget=dp.ZCDP(1.0), schema=dp.Schema(nulls="drop")
+    )
+    answer = s.release(s.table.agg(h=dp.histogram("x", 30_000, (0, 10))), dp.ZCDP(0.1))
+    began = time.process_time()
+    assert len(answer.bins("h")) == 30_000
+    assert time.process_time() - began < 10

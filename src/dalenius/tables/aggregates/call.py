@@ -66,6 +66,11 @@ class Call:
             raise QueryRefused("bounds are two numbers after the argument: mean(income, 0, 250000).")
         return _number(ends[0]), _number(ends[1])
 
+    def listed(self, n: int) -> list[float] | None:
+        """An argument that is a list of numbers, ARRAY[0, 5, 10]; None where it is none."""
+        tree = self.arguments[n] if n < len(self.arguments) else None
+        return [_number(each) for each in tree.expressions] if isinstance(tree, exp.Array) else None
+
     def constants(self, first: int) -> list[Any]:
         """Text, whole numbers, dates, or TRUE and FALSE, from there on."""
         return [_constant(tree) for tree in self.arguments[first:]]

@@ -19,6 +19,7 @@ from dalenius.intervals.laws import Noisy
 from dalenius.intervals.ratios import interval
 from dalenius.tables.aggregates.direct import Direct
 from dalenius.tables.aggregates.histogram import histogram_label
+from dalenius.tables.aggregates.top_k import TopK
 from dalenius.tables.compute.exact import ExactTable
 from dalenius.tables.facts.nearest import nearest
 from dalenius.tables.plan.plan import Plan
@@ -229,13 +230,16 @@ class Answer(Sheet):
         return self.released if self.adjusted is None else self.adjusted
 
     def bins(self, name: str) -> Sheet:
-        """A histogram with a row for each bin: its ends in `lower` and `upper`, then the number of rows in it.
+        """A histogram with a row for each bin: its ends in `lower` and `upper`, then the number of rows in it. Of a
+        `top_k`, a row for each place: `place`, the category, then its count.
 
         The last bin holds its upper end, too; values beyond the ends are in the end bins.
         """
         for asked, aggregate, roles in self.plan.query.parts:
             if asked != name:
                 continue
+            if isinstance(aggregate, TopK):
+                return self._places(name, aggregate.k)
             found = roles["bins"].bins if "bins" in roles and aggregate.tag == "histogram" else None
             if found is None:
                 break
@@ -252,8 +256,25 @@ class Answer(Sheet):
             return Shaped(
                 (*self.names, "lower", "upper"), keys, [replace(made[0], name=name, **parts)], self.note
             )
-        known = [asked for asked, aggregate, _ in self.plan.query.parts if aggregate.tag == "histogram"]
-        raise UnknownColumn(f"there is no histogram {name!r} in the answer; {nearest(str(name), known)}.")
+        known = [asked for asked, one, _ in self.plan.query.parts if one.tag in ("histogram", TopK.tag)]
+        raise UnknownColumn(
+            f"there is no histogram and no top_k {name!r} in the answer"
+            + (f"; {nearest(str(name), known)}." if known else ".")
+        )
+
+    def _places(self, name: str, k: int) -> Sheet:
+        chosen = [self[f"{name}_{place}"].estimate for place in range(1, k + 1)]
+        counts = [self[f"{name}_{place}_n"] for place in range(1, k + 1)]
+        parts: dict[str, Any] = {
+            part: np.stack([getattr(column, part) for column in counts], axis=1).ravel()
+            for part in ("estimate", "error", "low", "high")
+        }
+        keys = [
+            (*key, place + 1, chosen[place][row]) for row, key in enumerate(self.keys) for place in range(k)
+        ]
+        return Shaped(
+            (*self.names, "place", name), keys, [replace(counts[0], name=f"{name}_n", **parts)], self.note
+        )
 
     def shares(self, name: str, within: str | Iterable[str] = ()) -> Sheet:
         """Counts (or sums) as shares of their total over all groups, or over the groups that agree in `within`.
@@ -354,7 +375,7 @@ class Answer(Sheet):
         cost = f"cost: {self.cost}."
         if self.free:
             cost = f"from the record of {self.given}, free now; it cost {self.cost}."
-        names = [column.name for column in self.columns]
+        names = dict.fromkeys(column.name for column in self.columns)
         ranks = [name for name in names if f"{name}_off" in names]
         off = "".join(f" {name}_off: how many rows the rank of {name} may be off." for name in ranks)
         if any(f"{name}_outcome" in names for name in names):

@@ -122,8 +122,8 @@ class Sheet(ABC):
     def suppressed(self, by: str | None = None, below: float = 10) -> Sheet:
         """Rows whose estimate in column `by` is smaller than `below` are shown without numbers.
 
-        by: the one column of counts that is no bin of a histogram, if left out. This protects nobody further (the noise did
-        that): it keeps readers from taking noise for news.
+        by: the one column of counts that is no bin of a histogram, if left out. This protects nobody further (the noise
+        did that): it keeps readers from taking noise for news.
         """
         least = checks.number("below", below)
         if by is None:
@@ -240,8 +240,14 @@ class Sheet(ABC):
             Path(path).write_text(lines.getvalue(), encoding="utf-8")
         return lines.getvalue()
 
-    def to_markdown(self) -> str:
-        """A Markdown table: estimate [low, high]."""
+    def to_markdown(self, *, plain: bool = False) -> str:
+        """A Markdown table: estimate [low, high].
+
+        plain: for a spreadsheet, with all that `to_dict` has, in columns of its own: numbers as they are, and names
+        without backslashes. A text that would be taken for a formula gets an apostrophe before it.
+        """
+        if checks.flag("plain", plain):
+            return _plain_table(self.to_dict())
         head = [*self.names, *(column.name for column in self.columns)]
         lines = ["| " + " | ".join(map(in_markdown, head)) + " |", "|" + "---|" * len(head)]
         numbers = [*(False for _ in self.names), *(column.is_number for column in self.columns)]
@@ -341,6 +347,21 @@ class NotAnAnswer(InvalidParameter, AttributeError):
 
 
 OF_ANSWERS = ("agreeing_with", "at", "bins", "cells", "consistent", "margin", "ratio", "shares")
+
+
+def _plain_table(table: dict[str, list[Any]]) -> str:
+    def cell(value: Any) -> str:
+        if value is None or value != value:
+            return ""
+        return (
+            no_formula(" ".join(str(value).split()).replace("|", "/"))
+            if isinstance(value, str)
+            else str(value)
+        )
+
+    rows = [[*map(cell, table)], ["---"] * len(table)]
+    rows += [[*map(cell, row)] for row in zip(*table.values(), strict=True)]
+    return "\n".join("| " + " | ".join(row) + " |" for row in rows)
 
 
 def _numbers(column: Column) -> Reals:
