@@ -204,7 +204,7 @@ class Session:
 
     def __repr__(self) -> str:
         return (
-            f"<Session: {self.account.dataset!r}, {len(self.source.fields)} columns, {self.unit!r}; "
+            f"<Session: {self.account.dataset!r}, {self._held}, {self.unit!r}; "
             f"{self.remaining.shortened(up=False)!r} left of {self.account.promise!r}>"
         )
 
@@ -212,8 +212,16 @@ class Session:
         """What a notebook shows: the same lines as `print`."""
         return printed(self)
 
+    @property
+    def _held(self) -> str:
+        """How many columns there are, in each table where there are several."""
+        if not self.source.together:
+            return f"{len(self.source.fields)} columns"
+        each = ", ".join(f"{name}: {len(one.fields)} columns" for name, one in self.source.together.items())
+        return f"{len(self.source.together)} tables ({each})"
+
     def __str__(self) -> str:
-        heading = f"Session on {self.account.dataset!r}: {len(self.source.fields)} columns, {self.unit!r}"
+        heading = f"Session on {self.account.dataset!r}: {self._held}, {self.unit!r}"
         return "\n".join([heading, *story(self.account, *self._like())])
 
     def __reduce__(self) -> Any:

@@ -407,7 +407,10 @@ def test_the_ends_of_a_ratio_that_has_none_are_infinite() -> None:
 def test_many_bins_are_shown_in_their_time() -> None:
     """Looking each name up among all others took minutes for so many: 10^10 comparisons."""
     s = dp.Session(
-        pd.DataFrame({"x": [1] * 10}), unit=dp.Unit.rows(), budget=dp.ZCDP(1.0), schema=dp.Schema(nulls="drop")
+        pd.DataFrame({"x": [1] * 10}),
+        unit=dp.Unit.rows(),
+        budget=dp.ZCDP(1.0),
+        schema=dp.Schema(nulls="drop"),
     )
     answer = s.release(s.table.agg(h=dp.histogram("x", 30_000, (0, 10))), dp.ZCDP(0.1))
     began = time.process_time()

@@ -10,7 +10,7 @@ from sqlglot import exp, parse_one
 from sqlglot.errors import SqlglotError
 
 from dalenius.errors import QueryRefused
-from dalenius.tables.rows.calendar import PARTED
+from dalenius.tables.rows.calendar import DATES_AS_TEXT, PARTED
 from dalenius.tables.rows.expressions import DIALECT, quoted, written
 
 
@@ -98,7 +98,9 @@ def text_of(tree: Any) -> str:
     except SqlglotError:
         whole = False
     if not whole:
-        raise QueryRefused(f"{tree.sql()} is written in a way that is not available; use its plain form.")
+        if tree.find(exp.ToChar, exp.TimeToStr) is not None:
+            raise QueryRefused(DATES_AS_TEXT)
+        raise QueryRefused(f"{text} is written in a way that is not available; use its plain form.")
     return text
 
 

@@ -82,8 +82,8 @@ class Histogram(Direct, OfOneColumn):
         bins = call.number(1) if len(call.arguments) > 1 else None
         if len(call.arguments) > 4 or (bins is not None and not (bins.is_integer() and bins >= 1)):
             raise QueryRefused(
-                f"{call}: a number of bins follows the argument, and two bounds: HISTOGRAM(age, 10, 0, 100). Edges are "
-                "written as a list: HISTOGRAM(age, ARRAY[0, 18, 65, 100])."
+                f"{call}: the number of bins, a whole one, follows the argument, then bounds: HISTOGRAM(age, 10, 0, "
+                "100). Edges are written as a list: HISTOGRAM(age, ARRAY[0, 18, 65, 100])."
             )
         return histogram(call.text(0), None if bins is None else int(bins), call.bounds(2))
 
